@@ -1,0 +1,56 @@
+# Everything runs in .venv, which the first target that needs it sets up.
+#   make test ARGS="-k partial -x"     more arguments for pytest
+#   make demo PYTHON=python3.12        another Python for the set-up
+
+PYTHON ?= python3
+ARGS =
+VENV := .venv
+INSTALLED := $(VENV)/.installed
+
+# Run a command in silence; print all that it said only if it fails.
+or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: demo test check bench validation clean help
+
+demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
+	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
+	@echo "The picture of where the time goes: demo/breakdown.png"
+
+test: check ## run the checks, then all the tests; ARGS="..." goes to pytest
+	@$(VENV)/bin/python -m pytest -n 2 --dist worksteal $(ARGS)
+
+check: $(INSTALLED) ## check style, format, types and who imports whom
+	@$(call or_report,$(VENV)/bin/ruff check)
+	@$(call or_report,$(VENV)/bin/ruff format --check)
+	@$(call or_report,$(VENV)/bin/mypy)
+	@$(call or_report,$(VENV)/bin/lint-imports)
+	@echo "Style, format, types and imports are in order"
+
+bench: $(INSTALLED) ## measure speed, as ratios between two things timed in the same run
+	@$(VENV)/bin/python -m benchmarks
+
+validation: $(INSTALLED) ## recompute docs/validation.md
+	@$(VENV)/bin/python -m docs.validation
+
+clean: ## remove .venv, the caches, build leftovers and demo/
+	@rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \
+		.hypothesis .import_linter_cache
+	@find . -name .git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# The stamp is written last: a set-up that was cut short starts again.
+# A fresh venv may hold a pip older than 25.1, the first to know --group. -qq still shows errors.
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		found=$$($(PYTHON) -c 'import platform; print(platform.python_version())' 2>/dev/null); \
+		echo "cprsim needs Python 3.11 or newer; $(PYTHON) is $${found:-missing}." \
+			"Name another one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@echo "Setting up $(VENV) (once, a minute or two)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check 'pip>=25.1'
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -e . --group dev
+	@touch $@

@@ -1,0 +1,1 @@
+"""Speed, always as a ratio of two things measured in the same run: `make bench`."""

@@ -1,0 +1,44 @@
+"""What failures cost a recommendation-model training job, and what each policy saves.
+
+scenario = cprsim.load_scenario("scenarios/criteo-kaggle.toml")
+result = cprsim.run(scenario, replications=1000)
+result.summary              # a row a policy
+cprsim.advise(scenario)     # full recovery or partial, and how often to save
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cprsim.advice import Advice, advise
+    from cprsim.contract import Policy
+    from cprsim.policies import register
+    from cprsim.results import Result
+    from cprsim.runner import run
+    from cprsim.scenario import Scenario, load_scenario
+
+__version__ = "0.1.0"
+
+# Names and the modules they come from: imported when first asked for, since pandas and SciPy take
+# a second that `cprsim --help` should not.
+_HOMES = {
+    "Advice": "cprsim.advice",
+    "Policy": "cprsim.contract",
+    "Result": "cprsim.results",
+    "Scenario": "cprsim.scenario",
+    "advise": "cprsim.advice",
+    "load_scenario": "cprsim.scenario",
+    "register": "cprsim.policies",
+    "run": "cprsim.runner",
+}
+__all__ = ["Advice", "Policy", "Result", "Scenario", "advise", "load_scenario", "register", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

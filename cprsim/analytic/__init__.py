@@ -1,0 +1,1 @@
+"""What a plan should cost: the analytic interpreter of the policy contract."""

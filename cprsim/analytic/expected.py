@@ -1,0 +1,99 @@
+"""First-order expectation of a plan's overhead: CPR's equations (E1), (E2), (E5) read off a plan.
+
+Which equation applies is the plan's own answer to a loss, so a policy's rule is written once.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cprsim.closed_form.cpr import expected_pls, full_overhead, partial_overhead
+from cprsim.contract import Context, Loss, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Mean seconds by cause over useful seconds, and the expected portion of lost samples."""
+
+    save: float
+    load: float
+    lost: float
+    reschedule: float
+    detect: float
+    slowdown: float
+    stall: float
+    pls: float
+
+    @property
+    def overhead(self) -> float:
+        """Wall time / useful time - 1, to first order in the shares."""
+        return (
+            self.save
+            + self.load
+            + self.lost
+            + self.reschedule
+            + self.detect
+            + self.slowdown
+            + self.stall
+        )
+
+
+def expected(plan: Plan, context: Context) -> Expected:
+    """What `plan` should cost in `context`, to first order.
+
+    Assumes failures at a constant rate 1/MTBF of useful time, at instants uniform over the save
+    cycle, no failure during a save or recovery, and useful time / interval saves (not rounded).
+    Lost computation is half an interval (E1), plus the time that a background save takes to land.
+    """
+    save_s = context.save_s
+    charge_s = save_s if plan.save.blocking else plan.save.stall_s
+    late_s = 0.0 if plan.save.blocking else save_s
+    # A job shorter than the interval can lose no more than all of itself.
+    exposed_s = min(plan.interval_s, context.useful_time_s)
+    cycle = partial_overhead(plan.interval_s, charge_s, 0.0, context.mtbf_s)
+    load = lost = reschedule = pls = 0.0
+    for kind in _kinds(context):
+        answer = plan.recover(kind.loss)
+        mtbf_s = context.mtbf_s / kind.share
+        if answer.rollback == "all":
+            lost += full_overhead(exposed_s, 0.0, 0.0, mtbf_s).lost + late_s / mtbf_s
+        elif answer.rollback == "lost" and kind.loss.servers:
+            pls += expected_pls(exposed_s, context.mtbf_s, context.servers, context.servers_hit)
+        if not answer.keep_training:
+            reschedule += context.costs.reschedule_mean_s / mtbf_s
+            transfer = context.costs.load(answer.rollback, len(kind.loss.servers))
+            load += context.costs.seconds(transfer) / mtbf_s
+    return Expected(
+        save=cycle.save if plan.save.blocking else 0.0,
+        load=load,
+        lost=lost,
+        reschedule=reschedule,
+        detect=context.costs.costs.detect_s / context.mtbf_s,
+        slowdown=training_slowdown(plan, context),
+        stall=0.0 if plan.save.blocking else cycle.save,
+        pls=pls,
+    )
+
+
+def training_slowdown(plan: Plan, context: Context) -> float:
+    """Share of time that the plan adds to every useful second, its push traffic included."""
+    return context.costs.seconds(context.costs.training(plan.push_factor, plan.slowdown)) - 1.0
+
+
+class _Kind(NamedTuple):
+    """A kind of failure: its share of all failures, and what it takes down."""
+
+    share: float
+    loss: Loss
+
+
+def _kinds(context: Context) -> Iterator[_Kind]:
+    if math.isinf(context.mtbf_s):
+        return
+    share = context.server_failure_share
+    if share > 0:
+        hit = max(1, round(context.servers_hit / share))
+        yield _Kind(share, Loss(frozenset(range(hit)), frozenset()))
+    if share < 1:
+        yield _Kind(1 - share, Loss(frozenset(), frozenset({0})))

@@ -1,0 +1,179 @@
+"""The command `cprsim`: parse, call, print. Everything slow is imported inside the commands."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from cprsim.scenario import Scenario
+
+# What typer raises for a wrong command line; it has no public name in every version.
+_CommandError: Any = typer.BadParameter.__bases__[0]
+
+app = typer.Typer(
+    help="What failures cost a recommendation-model training job, and what each policy saves.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")]
+Policies = Annotated[
+    list[str] | None, typer.Option("--policy", metavar="NAME", help="Only this policy; repeatable.")
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help='Set a value, e.g. failures.mean="14 h"; repeatable.'
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+@app.callback()
+def _cprsim() -> None:
+    """Keep subcommands, however few there are."""
+
+
+@app.command()
+def run(
+    scenario: ScenarioFile,
+    policy: Policies = None,
+    replications: Annotated[int, typer.Option(help="Failure timelines to draw.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
+    engine: Annotated[str, typer.Option(help="auto or sim.")] = "auto",
+    workers: Annotated[int, typer.Option(help="Processes; they change no digit.")] = 1,
+    overrides: Overrides = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results.csv, scenario.toml, manifest.json ...")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate a scenario: where the time goes."""
+    from cprsim import files, runner
+
+    loaded = _load(scenario, overrides)
+    if out is not None:
+        files.check_writable(out)
+    with _Progress(silent=as_json) as progress:
+        result = runner.run(loaded, policy, replications, seed, engine, workers, progress.update)
+    if out is not None:
+        from cprsim import outputs
+
+        files.write_all(out, outputs.contents(result))
+    if as_json:
+        _print_json(result.document())
+    else:
+        from cprsim.tables import run_table
+
+        _print_table(run_table(result))
+
+
+@app.command()
+def advise(
+    scenario: ScenarioFile,
+    target_pls: Annotated[
+        float | None, typer.Option(help="Portion of lost samples to accept, e.g. 0.1.")
+    ] = None,
+    overrides: Overrides = None,
+    as_json: Json = False,
+) -> None:
+    """Full recovery or partial? CPR's decision."""
+    from cprsim import advice
+
+    loaded = _load(scenario, overrides)
+    advised = advice.advise(loaded, target_pls)
+    if as_json:
+        _print_json(advised.document())
+    else:
+        from cprsim.tables import advice_line, advice_table
+
+        _print_table(advice_table(advised, loaded.title))
+        typer.echo(advice_line(advised))
+
+
+def _load(path: Path, overrides: list[str] | None) -> "Scenario":
+    from cprsim.scenario import load_scenario
+
+    return load_scenario(path, overrides or ())
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    import json
+
+    typer.echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def _print_table(table: Any) -> None:
+    from rich.console import Console
+
+    # A pipe has no width of its own: give the table the room that it needs.
+    console = Console() if sys.stdout.isatty() else Console(width=140)
+    console.print(table)
+
+
+class _Progress:
+    """A bar on a terminal's stderr; nothing when piped or silent."""
+
+    def __init__(self, *, silent: bool) -> None:
+        self._bar: Any = None
+        self._task: Any = None
+        if not silent and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+            self._bar = Progress(
+                "simulating",
+                BarColumn(),
+                MofNCompleteColumn(),
+                "replications",
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+
+    def __enter__(self) -> "_Progress":
+        if self._bar is not None:
+            self._bar.start()
+            self._task = self._bar.add_task("", total=None)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, done: int, total: int) -> None:
+        """Show that `done` of `total` replications are done."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=total)
+
+
+def main() -> None:
+    """Entry point: exit 0 when done, 1 when the run failed, 2 when the input is wrong."""
+    sys.exit(_main(sys.argv[1:]))
+
+
+def _main(arguments: list[str]) -> int:
+    from cprsim.errors import CprsimError, RunError
+
+    try:
+        return app(arguments, prog_name="cprsim", standalone_mode=False) or 0
+    except typer.Exit as stop:
+        return stop.exit_code
+    except _CommandError as error:
+        return _complain(error.format_message(), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return _complain("interrupted; nothing was written", 1)
+    except RunError as error:
+        return _complain(str(error), 1)
+    except CprsimError as error:
+        return _complain(str(error), 2)
+
+
+def _complain(text: str, code: int) -> int:
+    for line in text.splitlines():
+        typer.echo(f"cprsim: {line}", err=True)
+    return code

@@ -1,0 +1,1 @@
+"""When what breaks: the scenario's failure section, and the timelines drawn from it."""

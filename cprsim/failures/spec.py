@@ -1,0 +1,171 @@
+"""The scenario's `[failures]` section: when nodes fail, and which."""
+
+import math
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+
+from cprsim import units
+from cprsim.distributions import Distribution, Name, Positive, check_keys
+from cprsim.platform import Cluster
+from cprsim.schema import PositiveSeconds, Section
+
+
+def _parse_share_or_count(value: object) -> int | float:
+    if isinstance(value, str):
+        return units.parse_share(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f'{value!r} is neither a number of nodes (>= 0) nor a share such as "25%"')
+    return value
+
+
+ShareOrCount = Annotated[
+    int | float,
+    BeforeValidator(_parse_share_or_count),
+    PlainSerializer(lambda v: v if isinstance(v, int) else f"{v * 100:.12g}%"),
+]
+
+
+class Weights(Section):
+    """How often each kind of node is the one that fails; only the ratio counts."""
+
+    parameter_servers: Annotated[float, Field(ge=0)] = 0.0
+    trainers: Annotated[float, Field(ge=0)] = 0.0
+
+    @model_validator(mode="after")
+    def _some_weight(self) -> Self:
+        if self.parameter_servers + self.trainers == 0:
+            raise ValueError("weights: at least one must be > 0")
+        return self
+
+
+class Hits(Section):
+    """Who fails together in one failure.
+
+    `parameter_servers` and `trainers`: how many, or what share (`"25%"`, rounded, at least one).
+    Without `weights` both kinds fail in every failure; with them a failure hits one kind, chosen
+    by weight, and takes that kind's number (one, where none is given).
+    """
+
+    parameter_servers: ShareOrCount | None = None
+    trainers: ShareOrCount | None = None
+    weights: Weights | None = None
+
+    def counts(self, cluster: Cluster) -> tuple[int, int]:
+        """Numbers of parameter servers and of trainers that fail together."""
+        default = (1, 1) if self.weights is not None else (1 if self.trainers is None else 0, 0)
+        return (
+            _count(self.parameter_servers, cluster.parameter_servers, default[0]),
+            _count(self.trainers, cluster.trainers, default[1]),
+        )
+
+    def server_share(self) -> float:
+        """Share of failures that hit parameter servers, where weights decide."""
+        if self.weights is None:
+            return 1.0
+        total = self.weights.parameter_servers + self.weights.trainers
+        return self.weights.parameter_servers / total
+
+
+def _count(value: int | float | None, nodes: int, default: int) -> int:
+    if value is None:
+        return default
+    if isinstance(value, int):
+        return value
+    return max(1, math.floor(value * nodes + 0.5)) if value > 0 else 0
+
+
+def _parse_window(value: object) -> tuple[float, float]:
+    try:
+        first, last = (float(share) for share in str(value).split(":"))
+    except ValueError:
+        first = last = math.nan
+    if not 0 <= first < last <= 1:
+        raise ValueError(f'{value!r} is not a window: write two shares of the log, e.g. "0.5:1"')
+    return first, last
+
+
+Window = Annotated[
+    tuple[float, float],
+    BeforeValidator(_parse_window),
+    PlainSerializer(lambda window: f"{window[0]:.12g}:{window[1]:.12g}"),
+]
+
+
+#: The keys that say when failures come, each with the keys that go with it alone.
+SOURCES: dict[str, tuple[str, ...]] = {
+    "distribution": ("mean", "shape", "cv", "durations", "per"),
+    "exactly": (),
+    "trace": ("reader", "system", "window"),
+}
+
+
+class Failures(Section):
+    """When failures come: a law (`distribution`), a number (`exactly`), or a log (`trace`).
+
+    `per = "job"`: the law is of the time between failures of the job; `per = "node"`: of each
+    node's life. `during_recovery`: whether one can strike while loading. See docs/semantics.md.
+    """
+
+    distribution: Name | None = None
+    mean_s: PositiveSeconds | None = Field(None, alias="mean")
+    shape: Positive | None = None
+    cv: Positive | None = None
+    durations_s: tuple[PositiveSeconds, ...] | None = Field(None, alias="durations", min_length=1)
+    per: Literal["job", "node"] = "job"
+    hits: Hits = Hits()
+    during_recovery: bool = True
+    exactly: Annotated[int, Field(ge=0)] | None = None
+    trace: str | None = None
+    reader: Literal["csv", "lanl"] = "csv"
+    system: int | None = None
+    window: Window | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        given = [key for key in SOURCES if getattr(self, key) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none"
+            raise ValueError(f"give one of {', '.join(SOURCES)}; found {found}")
+        law = self._law_fields()
+        if self.distribution is not None:
+            check_keys(self.law)
+        elif any(law.values()):
+            extra = next(key for key, value in law.items() if value)
+            raise ValueError(f"{extra!r} goes with distribution, not with {given[0]}; leave it out")
+        self._check_trace_keys()
+        return self
+
+    def _law_fields(self) -> dict[str, Any]:
+        return {
+            "mean": self.mean_s,
+            "shape": self.shape,
+            "cv": self.cv,
+            "durations": self.durations_s,
+        }
+
+    def _check_trace_keys(self) -> None:
+        if self.trace is None:
+            for key in ("system", "window"):
+                if getattr(self, key) is not None:
+                    raise ValueError(f"{key!r} goes with trace; leave it out")
+        elif self.reader == "lanl" and self.system is None:
+            raise ValueError("reader 'lanl' needs 'system': the LANL system number, e.g. 20")
+        elif self.reader != "lanl" and self.system is not None:
+            raise ValueError("'system' goes with reader = 'lanl'; leave it out")
+        if self.per == "node" and self.distribution is None:
+            raise ValueError("per = 'node' goes with distribution; leave it out")
+        if (self.per == "node" or self.trace is not None) and self.hits != Hits():
+            given = "a trace" if self.trace is not None else "per = 'node'"
+            raise ValueError(f"'hits' does not go with {given}, which says itself which nodes fail")
+
+    @property
+    def law(self) -> Distribution:
+        """The law of times between failures (per job) or of lives (per node)."""
+        return Distribution.model_construct(
+            distribution=self.distribution or "exponential",
+            mean_s=self.mean_s,
+            shape=self.shape,
+            cv=self.cv,
+            durations_s=self.durations_s,
+        )

@@ -1,0 +1,65 @@
+"""Pictures of results: each takes a summary table and gives a `matplotlib.figure.Figure`.
+
+Nothing here touches pyplot or the global rcParams, and nothing depends on the user's matplotlibrc.
+"""
+
+import io
+from collections.abc import Callable
+from typing import Final
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from cprsim.errors import UsageError
+from cprsim.figures.breakdown import breakdown
+from cprsim.figures.style import styled
+from cprsim.schema import nearest
+
+#: What draws each picture, by its name: called with a `Result.summary` and a title.
+FIGURES: Final[dict[str, Callable[[pd.DataFrame, str], Figure]]] = {"breakdown": breakdown}
+#: Formats that `save_bytes` writes, each with the metadata that would date the file.
+FORMATS: Final[dict[str, dict[str, None]]] = {
+    "png": {},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+
+
+def draw(name: str, summary: pd.DataFrame, title: str = "") -> Figure:
+    """Draw the picture of that name.
+
+    Parameters
+    ----------
+    name
+        `"breakdown"`: where the time goes under each policy, and what learning is lost.
+    summary
+        A row a policy, as in `cprsim.results.Result.summary`.
+    title
+        Stands above the picture, wrapped; none if empty.
+
+    Raises
+    ------
+    UsageError
+        If there is no picture of that name.
+    """
+    if name not in FIGURES:
+        raise UsageError(
+            f"figure {name!r} is not one of {', '.join(FIGURES)}; {nearest(name, FIGURES)}"
+        )
+    return FIGURES[name](summary, title)
+
+
+def save_bytes(figure: Figure, format: str) -> bytes:
+    """The figure as a file: `"png"`, `"svg"` or `"pdf"`; the same figure, the same bytes.
+
+    Raises
+    ------
+    UsageError
+        For any other format.
+    """
+    if format not in FORMATS:
+        raise UsageError(f"format {format!r} is not one of {', '.join(FORMATS)}")
+    buffer = io.BytesIO()
+    with styled():
+        figure.savefig(buffer, format=format, metadata=dict(FORMATS[format]))
+    return buffer.getvalue()

@@ -1,0 +1,46 @@
+"""Where the time of one run went, by cause, and what it lost beside time."""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+#: Causes of wall-clock seconds; they add up to the wall clock. The field's words for them: goodput
+#: and ETTR are train / wall, every other cause is badput.
+CAUSES: Final = ("train", "lost", "save", "load", "reschedule", "detect", "slowdown", "stall")
+#: Causes that overhead is made of: all but training that counts.
+OVERHEAD_CAUSES: Final = CAUSES[1:]
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Seconds by cause of one run, and its counts.
+
+    `train`: training that counts, at full speed. `lost`: training that was rolled back. `save`:
+    waiting for saves, interrupted ones too. `load`: loading checkpoints or copies. `reschedule`:
+    waiting for replacements. `detect`: until failures are noticed. `slowdown`: how much longer than
+    at full speed the training that counts took. `stall`: snapshots of background saves.
+
+    `pls`: portion of lost samples, (E4) of CPR. `updates_lost`: share of all updates of embedding
+    shards that were made and then lost for good; it differs from `pls` where a shard fails twice
+    between checkpoints, since what is lost already can't be lost again. `failures`: struck;
+    `absorbed`: fell into a downtime; `saves`: checkpoints that became usable.
+    """
+
+    train: float = 0.0
+    lost: float = 0.0
+    save: float = 0.0
+    load: float = 0.0
+    reschedule: float = 0.0
+    detect: float = 0.0
+    slowdown: float = 0.0
+    stall: float = 0.0
+    wall: float = 0.0
+    pls: float = 0.0
+    updates_lost: float = 0.0
+    failures: int = 0
+    absorbed: int = 0
+    saves: int = 0
+
+    def accounted(self) -> float:
+        """Seconds of all causes together; equal to `wall` but for rounding."""
+        return math.fsum(getattr(self, cause) for cause in CAUSES)

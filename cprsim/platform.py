@@ -1,0 +1,48 @@
+"""The cluster: trainers, parameter servers, their network cards, and the checkpoint store."""
+
+import math
+from typing import Annotated
+
+from pydantic import Field
+
+from cprsim.schema import Rate, Section
+
+
+class Cluster(Section):
+    """Nodes of the job. `nic`: each node, each way, B/s; without it the network is no limit.
+
+    `spares`: nodes held ready; a failed node is replaced by one without waiting, as long as there
+    are any. A spare that was used is made good when its own rescheduling delay is over.
+    """
+
+    trainers: Annotated[int, Field(ge=0)] = 0
+    parameter_servers: Annotated[int, Field(ge=1)]
+    nic: Rate | None = None
+    spares: Annotated[int, Field(ge=0)] = 0
+
+
+class Storage(Section):
+    """The remote checkpoint store: aggregate bandwidth over all nodes, B/s."""
+
+    write: Rate
+    read: Rate
+
+
+#: Links that transfers draw on. A `server` or `trainer` link stands for that link of every such
+#: node: what a transfer draws on it is what it draws on the busiest of them.
+SERVER_OUT, SERVER_IN = "server.out", "server.in"
+TRAINER_OUT, TRAINER_IN = "trainer.out", "trainer.in"
+STORE_WRITE, STORE_READ = "store.write", "store.read"
+
+
+def capacities(cluster: Cluster, storage: Storage | None) -> dict[str, float]:
+    """B/s of every link; infinite where the scenario sets no limit."""
+    nic = math.inf if cluster.nic is None else cluster.nic
+    return {
+        SERVER_OUT: nic,
+        SERVER_IN: nic,
+        TRAINER_OUT: nic,
+        TRAINER_IN: nic,
+        STORE_WRITE: math.inf if storage is None else storage.write,
+        STORE_READ: math.inf if storage is None else storage.read,
+    }

@@ -1,0 +1,5 @@
+"""What is done about failures: one file a system, all found by name through the registry."""
+
+from cprsim.policies.registry import policy_class, register, systems
+
+__all__ = ["policy_class", "register", "systems"]

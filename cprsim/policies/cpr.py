@@ -1,0 +1,41 @@
+"""CPR: partial recovery at the interval that a target on lost samples allows."""
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cprsim.analytic.expected import expected
+from cprsim.closed_form.intervals import pls_interval_s
+from cprsim.contract import Context, Interval, Plan, Policy
+from cprsim.policies.full import checkpoint_interval_s, full_plan
+from cprsim.policies.partial import partial_plan
+
+
+class CprVanilla(Policy):
+    """Partial recovery with checkpoints as rare as `target_pls` allows (CPR, MLSys 2021).
+
+    (E6): T_save = 2 PLS N_emb T_fail, divided by the mean number of servers that one failure takes
+    down, since each of them loses its own share. (E7): where (E2) at that interval costs no less
+    than (E1) at full recovery's optimum, the plan is full recovery. `interval` overrides (E6).
+    """
+
+    system: Literal["cpr-vanilla"]
+    target_pls: Annotated[float, Field(gt=0)] = 0.1
+    interval: Interval | None = None
+
+    def plan(self, context: Context) -> Plan:
+        """Resolve (E6), decide by (E7)."""
+        full = full_plan(checkpoint_interval_s("optimal", context.save_s, context.mtbf_s))
+        partial = partial_plan(self.interval_s(context))
+        if expected(partial, context).overhead < expected(full, context).overhead:
+            return partial
+        return full
+
+    def interval_s(self, context: Context) -> float:
+        """(E6), or the interval that was set, s."""
+        if self.interval is not None:
+            return checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
+        if context.servers_hit == 0:  # only trainers fail: no shard is ever lost
+            return math.inf
+        return pls_interval_s(self.target_pls, context.mtbf_s, context.servers, context.servers_hit)

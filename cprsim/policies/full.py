@@ -1,0 +1,44 @@
+"""Full recovery: after a failure the whole job returns to its last checkpoint."""
+
+from typing import Literal
+
+from cprsim.closed_form.intervals import exact_interval_s, young_interval_s
+from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, Save
+
+
+def everything_returns(_loss: Loss) -> Recover:
+    """Whoever is hit, server or trainer: the job restarts as a whole from its last checkpoint."""
+    return Recover(rollback="all")
+
+
+def checkpoint_interval_s(rule: str | float, charge_s: float, mtbf_s: float) -> float:
+    """Seconds of an `interval` setting; `charge_s` is what one save holds training up for.
+
+    `"optimal"` is (E3), sqrt(2 O_save T_fail) (Young 1974); `"exact"` minimises the exact expected
+    makespan under exponential failures.
+    """
+    if rule == "optimal":
+        return young_interval_s(charge_s, mtbf_s)
+    if rule == "exact":
+        return exact_interval_s(charge_s, mtbf_s)
+    return float(rule)
+
+
+def full_plan(interval_s: float) -> Plan:
+    """Blocking saves of everything every `interval_s`, full rollback."""
+    return Plan("full", interval_s, Save(), everything_returns)
+
+
+class Full(Policy):
+    """Blocking checkpoints of everything, full rollback.
+
+    (E1) of CPR (Maeng et al., MLSys 2021): O_save T/T_save + (O_load + T_save/2 + O_res) T/T_fail.
+    A failure of a trainer is treated like one of a server: the job restarts as a whole.
+    """
+
+    system: Literal["full"]
+    interval: Interval = "optimal"
+
+    def plan(self, context: Context) -> Plan:
+        """Save at the interval, answer every loss with a full rollback."""
+        return full_plan(checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s))

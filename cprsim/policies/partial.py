@@ -1,0 +1,35 @@
+"""Naive partial recovery: only the lost shards return to the last checkpoint."""
+
+from typing import Literal
+
+from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, Save
+from cprsim.policies.full import checkpoint_interval_s
+
+
+def lost_shards_return(_loss: Loss) -> Recover:
+    """Lost servers load their last checkpoint, the rest keeps its progress and waits for them.
+
+    A lost trainer takes no embedding state with it, and the others hold copies of the dense part:
+    nobody rolls back, the job waits for the replacement.
+    """
+    return Recover(rollback="lost")
+
+
+def partial_plan(interval_s: float) -> Plan:
+    """Blocking saves of everything every `interval_s`, rollback of the lost shards alone."""
+    return Plan("partial", interval_s, Save(), lost_shards_return)
+
+
+class Partial(Policy):
+    """Partial recovery at full recovery's own interval, the first step of CPR (MLSys 2021).
+
+    (E2): O_save T/T_save + (O_load + O_res) T/T_fail. What the lost shards had learned since the
+    last checkpoint is lost for good: `pls`, by (E4).
+    """
+
+    system: Literal["partial"]
+    interval: Interval = "optimal"
+
+    def plan(self, context: Context) -> Plan:
+        """Save at the interval, answer every loss with a rollback of the lost shards."""
+        return partial_plan(checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s))

@@ -1,0 +1,156 @@
+"""Replications to tables: a row a policy with intervals, a row a policy and replication."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cprsim.contract import Plan
+from cprsim.ledger import CAUSES, OVERHEAD_CAUSES
+from cprsim.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Measures of a replication that are summed up with an interval.
+MEASURES = ("overhead", "pls", "updates_lost", "wall_s", "failures", "ettr")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run found.
+
+    `replications`: a row a policy and replication: seconds by cause (`save_s`, ...), `wall_s`,
+    `overhead` (wall / useful - 1), `ettr` (useful / wall), `pls`, `updates_lost`, and counts of
+    `failures` that struck, failures `absorbed` in downtimes, and usable `saves`.
+    """
+
+    scenario: Scenario
+    seed: int
+    engine: str
+    plans: dict[str, Plan]
+    replications: pd.DataFrame
+
+    @classmethod
+    def build(
+        cls,
+        scenario: Scenario,
+        names: Sequence[str],
+        values: NDArray[np.float64],
+        columns: Sequence[str],
+        *,
+        seed: int,
+        engine: str,
+    ) -> "Result":
+        """From `values` of shape (replications, policies, columns)."""
+        count = len(values)
+        flat = values.transpose(1, 0, 2).reshape(-1, len(columns))
+        seconds = {*CAUSES, "wall"}
+        table = pd.DataFrame(
+            {
+                "policy": np.repeat(np.asarray(names, dtype=object), count),
+                "replication": np.tile(np.arange(count), len(names)),
+                **{f"{c}_s" if c in seconds else c: flat[:, i] for i, c in enumerate(columns)},
+            }
+        )
+        counts = dict.fromkeys(("failures", "absorbed", "saves"), "int64")
+        table = table.astype(counts)
+        useful_s = scenario.job.useful_time_s
+        table["overhead"] = table["wall_s"] / useful_s - 1.0
+        table["ettr"] = useful_s / table["wall_s"]
+        plans = {name: scenario.plan(name) for name in names}
+        return cls(scenario, seed, engine, plans, table)
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """A row a policy, in the scenario's order, indexed by its name.
+
+        For each of `MEASURES` the mean (under its own name), the 95 % confidence interval of the
+        mean (`_low`, `_high`; not a number for one replication), median (`_p50`) and 95th
+        percentile (`_p95`); for each cause mean seconds over useful seconds; and of the plan
+        `system`, `recovery`, `interval_s` and `memory_overhead`.
+        """
+        useful_s = self.scenario.job.useful_time_s
+        rows = {}
+        for name, plan in self.plans.items():
+            table = self.of(name)
+            row: dict[str, Any] = {
+                "system": self.scenario.policies[name].system,
+                "recovery": plan.recovery,
+                "interval_s": plan.interval_s,
+                "memory_overhead": plan.memory_overhead,
+            }
+            for measure in MEASURES:
+                row |= _statistics(measure, table[measure].to_numpy(dtype=np.float64))
+            row |= {c: float(table[f"{c}_s"].mean()) / useful_s for c in OVERHEAD_CAUSES}
+            rows[name] = row
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
+
+    def of(self, policy: str) -> pd.DataFrame:
+        """The replications of one policy."""
+        return self.replications[self.replications["policy"] == policy]
+
+    def figure(self, name: str = "breakdown") -> "Figure":
+        """A picture of the result; `"breakdown"`: where the time goes under each policy."""
+        from cprsim.figures import draw  # noqa: PLC0415  (matplotlib is slow to import)
+
+        return draw(name, self.summary, title=self.scenario.title)
+
+    def document(self) -> dict[str, Any]:
+        """The result as one JSON document; numbers that are not finite are null."""
+        return {
+            "scenario": self.scenario.title,
+            "seed": self.seed,
+            "replications": int(self.replications["replication"].nunique()),
+            "engine": self.engine,
+            "policies": {str(name): _entry(row) for name, row in self.summary.iterrows()},
+        }
+
+
+def _statistics(measure: str, values: NDArray[np.float64]) -> dict[str, float]:
+    mean = float(values.mean())
+    half = _half_width(values)
+    return {
+        measure: mean,
+        f"{measure}_low": mean - half,
+        f"{measure}_high": mean + half,
+        f"{measure}_p50": float(np.quantile(values, 0.5)),
+        f"{measure}_p95": float(np.quantile(values, 0.95)),
+    }
+
+
+def _half_width(values: NDArray[np.float64]) -> float:
+    """Half the 95 % confidence interval of the mean: Student's t times the standard error."""
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    n = values.size
+    if n == 1:
+        return math.nan
+    return float(stdtrit(n - 1, 0.975)) * float(values.std(ddof=1)) / math.sqrt(n)
+
+
+def _entry(row: "pd.Series[Any]") -> dict[str, Any]:
+    entry = {
+        "system": row["system"],
+        "recovery": row["recovery"],
+        "interval_s": _finite(row["interval_s"]),
+        "breakdown": {cause: _finite(row[cause]) for cause in OVERHEAD_CAUSES},
+        "memory_overhead": _finite(row["memory_overhead"]),
+    }
+    for measure in MEASURES:
+        entry[measure] = {
+            "mean": _finite(row[measure]),
+            "ci95": [_finite(row[f"{measure}_low"]), _finite(row[f"{measure}_high"])],
+            "p50": _finite(row[f"{measure}_p50"]),
+            "p95": _finite(row[f"{measure}_p95"]),
+        }
+    return entry
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

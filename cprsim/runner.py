@@ -1,0 +1,105 @@
+"""Run a scenario: replications in blocks, in this process or in several."""
+
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from multiprocessing import get_context
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.errors import RunError, UsageError
+from cprsim.results import Result
+from cprsim.scenario import Scenario
+from cprsim.sim.engine import COLUMNS, simulate
+
+#: Called with the number of replications done and the number in all.
+Progress = Callable[[int, int], None]
+
+ENGINES = ("auto", "sim")
+# A task of so many replications takes long beside what it costs to hand it out.
+_BLOCK = 50
+
+
+def run(
+    scenario: Scenario,
+    policies: Sequence[str] | None = None,
+    replications: int = 1000,
+    seed: int = 0,
+    engine: str = "auto",
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Result:
+    """Play a scenario under its policies, all on the same failure timelines.
+
+    Parameters
+    ----------
+    scenario
+        From `load_scenario`, or built from a mapping.
+    policies
+        Names of the scenario's policies; all of them by default.
+    replications
+        How many failure timelines to draw; replication i is the same whatever their number.
+    seed
+        Of all random streams.
+    engine
+        `"sim"`, the SimPy cluster; `"auto"` chooses it.
+    workers
+        Processes; the result is the same to the last digit whatever their number. With more than
+        one, a script needs its `if __name__ == "__main__":`.
+    progress
+        Called in this process as blocks of replications finish.
+
+    Raises
+    ------
+    ScenarioError
+        For a policy that the scenario doesn't have.
+    UsageError
+        For arguments that make no sense.
+    RunError
+        If a job gets nowhere, or a worker process dies.
+    """
+    names = scenario.select(policies)
+    _check("replications", replications, 1)
+    _check("seed", seed, 0)
+    _check("workers", workers, 1)
+    if engine not in ENGINES:
+        raise UsageError(f"engine {engine!r} is not one of {', '.join(ENGINES)}")
+    values = np.empty((replications, len(names), len(COLUMNS)))
+    done = 0
+    with closing(_blocks(scenario, names, replications, seed, workers)) as blocks:
+        for start, block in blocks:
+            values[start : start + len(block)] = block
+            done += len(block)
+            if progress is not None:
+                progress(done, replications)
+    return Result.build(scenario, names, values, COLUMNS, seed=seed, engine="sim")
+
+
+def _blocks(
+    scenario: Scenario, names: list[str], replications: int, seed: int, workers: int
+) -> Generator[tuple[int, NDArray[np.float64]], None, None]:
+    """Results of blocks of replications, with the number of each block's first, as they come."""
+    blocks = [range(i, min(i + _BLOCK, replications)) for i in range(0, replications, _BLOCK)]
+    if workers == 1 or len(blocks) == 1:
+        for block in blocks:
+            yield block.start, simulate(scenario, names, block, seed)
+        return
+    # spawn: workers start clean whatever threads or handles this process has.
+    pool = ProcessPoolExecutor(min(workers, len(blocks)), mp_context=get_context("spawn"))
+    try:
+        futures = {pool.submit(simulate, scenario, names, block, seed): block for block in blocks}
+        for future in as_completed(futures):
+            yield futures[future].start, future.result()
+    except BrokenProcessPool:
+        raise RunError(
+            "a worker process died, out of memory perhaps; try fewer --workers"
+        ) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _check(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise UsageError(f"{name} {value!r} is not a whole number >= {least}")

@@ -1,0 +1,275 @@
+"""Scenario files: TOML in, frozen sections in SI units out, and back.
+
+All faults of a file are found and reported at once, each as `dotted.path: what is wrong; the way
+out`.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, InstanceOf, ValidationError
+
+from cprsim.contract import Context, Plan, Policy
+from cprsim.costs import CostModel, Costs
+from cprsim.errors import ScenarioError
+from cprsim.failures.model import FailureModel
+from cprsim.failures.spec import SOURCES, Failures
+from cprsim.platform import Cluster, Storage
+from cprsim.policies.registry import policy_class, systems
+from cprsim.schema import Section, faults, nearest
+from cprsim.workload import Job, Model
+
+_SECTIONS: dict[str, tuple[type[Section], bool]] = {  # class, and whether a file must have it
+    "job": (Job, True),
+    "model": (Model, False),
+    "cluster": (Cluster, True),
+    "storage": (Storage, False),
+    "costs": (Costs, False),
+    "failures": (Failures, True),
+}
+
+
+class Scenario(BaseModel, frozen=True, extra="forbid"):
+    """A training job, the cluster it runs on, what fails, and the policies to compare.
+
+    `Scenario(**mapping)` takes the tables of a scenario file, quantities as strings with units.
+    Raises `ScenarioError` with every fault.
+    """
+
+    title: str
+    job: Job
+    model: Model | None
+    cluster: Cluster
+    storage: Storage | None
+    costs: Costs
+    failures: Failures
+    policies: dict[str, InstanceOf[Policy]]
+
+    def __init__(self, **mapping: Any) -> None:
+        super().__init__(**_build(mapping))
+
+    @cached_property
+    def cost_model(self) -> CostModel:
+        """What saves, loads and training draw on and take."""
+        return CostModel(self.costs, self.job, self.model, self.cluster, self.storage)
+
+    @cached_property
+    def failure_model(self) -> FailureModel:
+        """Timelines and their means."""
+        return FailureModel(self.failures, self.cluster, self.job)
+
+    @cached_property
+    def context(self) -> Context:
+        """What policies may plan with."""
+        failures = self.failure_model
+        return Context(
+            useful_time_s=self.job.useful_time_s,
+            servers=self.cluster.parameter_servers,
+            trainers=self.cluster.trainers,
+            costs=self.cost_model,
+            mtbf_s=failures.mtbf_s,
+            servers_hit=failures.servers_hit,
+            server_failure_share=failures.server_failure_share,
+        )
+
+    def plan(self, policy: str) -> Plan:
+        """The plan of the policy of that name."""
+        return self.policies[policy].plan(self.context)
+
+    def select(self, names: Iterable[str] | None) -> list[str]:
+        """The policies of these names, all by default; raise `ScenarioError` for unknown ones."""
+        if names is None:
+            return list(self.policies)
+        chosen = list(dict.fromkeys(names))
+        unknown = [
+            f"policy {name!r}: the scenario has none of that name; {nearest(name, self.policies)}"
+            for name in chosen
+            if name not in self.policies
+        ]
+        if unknown:
+            raise ScenarioError(*unknown)
+        return chosen
+
+    def mapping(self) -> dict[str, Any]:
+        """The tables of a scenario file that gives this scenario back, defaults included."""
+        sections = {name: getattr(self, name) for name in _SECTIONS}
+        return {
+            "title": self.title,
+            **{name: section.mapping() for name, section in sections.items() if section},
+            "policies": {name: policy.mapping() for name, policy in self.policies.items()},
+        }
+
+    def to_toml(self) -> str:
+        """The scenario as a file, defaults included."""
+        import tomli_w  # noqa: PLC0415  (only those who write need it)
+
+        return tomli_w.dumps(self.mapping())
+
+
+def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
+    """Read a scenario file; `overrides` are `dotted.key=value` as in `--set`.
+
+    A relative trace path is taken from the scenario's folder. Raises `ScenarioError` for a file
+    that is missing or is no TOML, and for every fault in it.
+    """
+    path = Path(path)
+    try:
+        mapping = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ScenarioError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"{path}: can't be read: {_reason(error)}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"{path}: is not TOML: {error}") from None
+    for override in overrides:
+        apply_override(mapping, override)
+    _resolve_trace(mapping, path.parent)
+    return Scenario(**mapping)
+
+
+def apply_override(mapping: dict[str, Any], override: str) -> None:
+    """Set `a.b=value` in nested tables; the value is TOML where it parses, else a string."""
+    key, equals, text = override.partition("=")
+    parts = [part.strip() for part in key.split(".")]
+    if not equals or not all(parts):
+        raise ScenarioError(f'--set {override!r}: write KEY=VALUE, e.g. failures.mean="14 h"')
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    table = mapping
+    for part in parts[:-1]:
+        inner = table.setdefault(part, {})
+        if not isinstance(inner, dict):
+            raise ScenarioError(f"--set {override!r}: {part!r} is a value, not a table")
+        table = inner
+    if parts[:-1] == ["failures"] and parts[-1] in SOURCES:
+        # One source takes the place of another: failures.exactly=2 where there was a distribution.
+        for other in SOURCES.keys() - {parts[-1]}:
+            for key in (other, *SOURCES[other]):
+                table.pop(key, None)
+    table[parts[-1]] = value
+
+
+def _resolve_trace(mapping: Mapping[str, Any], folder: Path) -> None:
+    failures = mapping.get("failures")
+    if isinstance(failures, dict) and isinstance(failures.get("trace"), str):
+        failures["trace"] = str(folder / failures["trace"])
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else "is not UTF-8 text"
+
+
+def _build(mapping: dict[str, Any]) -> dict[str, Any]:
+    """Validated parts of a scenario; every fault of every part in one error."""
+    found = [
+        f"{key}: unknown key; {nearest(key, ['title', *_SECTIONS, 'policies'])}"
+        for key in mapping
+        if key not in {"title", *_SECTIONS, "policies"}
+    ]
+    title = mapping.get("title", "")
+    if not isinstance(title, str):
+        found.append(f"title: {title!r} is not a string")
+    parts: dict[str, Any] = {"title": title}
+    for name, (section, required) in _SECTIONS.items():
+        parts[name], new = _section(name, section, required, mapping.get(name))
+        found += new
+    parts["policies"], new = _policies(mapping.get("policies", {}))
+    found += new + _cross_check(parts, complete=not found)
+    if found:
+        raise ScenarioError(*found)
+    return parts
+
+
+def _section(
+    name: str, section: type[Section], required: bool, table: object
+) -> tuple[Section | None, list[str]]:
+    if isinstance(table, section):
+        return table, []
+    if table is None:
+        if required:
+            return None, [f"{name}: the table [{name}] is missing"]
+        return (Costs() if section is Costs else None), []
+    if not isinstance(table, dict):
+        return None, [f"{name}: {table!r} is not a table; write [{name}]"]
+    try:
+        return section.model_validate(table), []
+    except ValidationError as error:
+        return None, faults(error, section, name)
+
+
+def _policies(tables: object) -> tuple[dict[str, Policy], list[str]]:
+    if not isinstance(tables, dict):
+        return {}, [f"policies: {tables!r} is not a table; write [policies.NAME]"]
+    policies, found = {}, []
+    for name, table in tables.items():
+        path = f"policies.{name}"
+        if isinstance(table, Policy):
+            policies[name] = table
+            continue
+        if not isinstance(table, dict) or not isinstance(table.get("system"), str):
+            found.append(f'{path}.system: is missing; write e.g. system = "full"')
+            continue
+        policy = policy_class(table["system"])
+        if policy is None:
+            hint = nearest(table["system"], systems())
+            found.append(f"{path}.system: unknown system {table['system']!r}; {hint}")
+            continue
+        try:
+            policies[name] = policy.model_validate(table)
+        except ValidationError as error:
+            found += faults(error, policy, path)
+    if not tables:
+        found.append('policies: there are none; write e.g. [policies.full] with system = "full"')
+    return policies, found
+
+
+def _cross_check(parts: Mapping[str, Any], complete: bool) -> list[str]:
+    """Faults that no section has by itself, as far as the sections that are sound let see."""
+    found: list[str] = []
+    job, cluster, failures = parts["job"], parts["cluster"], parts["failures"]
+    if job and cluster:
+        found += _network_faults(job, cluster)
+    if job and cluster and failures:
+        try:
+            FailureModel(failures, cluster, job).check()
+        except ScenarioError as error:
+            found += error.args
+    if complete and not found and parts["costs"]:
+        found += _plan_faults(parts)
+    return found
+
+
+def _network_faults(job: Job, cluster: Cluster) -> list[str]:
+    if job.network is None or cluster.nic is None:
+        return []
+    found = []
+    for kind, nodes in (
+        ("parameter_servers", cluster.parameter_servers),
+        ("trainers", cluster.trainers),
+    ):
+        if nodes and job.network / nodes > cluster.nic * (1 + 1e-9):
+            found.append(
+                f"job.network: {job.network:g} B/s over {nodes} {kind} is more than cluster.nic = "
+                f"{cluster.nic:g} B/s each; useful_time is at full speed, so the demand must fit"
+            )
+    return found
+
+
+def _plan_faults(parts: Mapping[str, Any]) -> list[str]:
+    scenario = Scenario.model_construct(**parts)
+    try:
+        scenario.cost_model.check()
+    except ScenarioError as error:
+        return list(error.args)
+    found = []
+    for name, policy in scenario.policies.items():
+        try:
+            policy.plan(scenario.context)
+        except ValueError as error:
+            found.append(f"policies.{name}: {error}")
+    return found

@@ -1,0 +1,268 @@
+"""The job as one SimPy process: it trains, saves, fails and recovers as a plan's controller says.
+
+docs/semantics.md states the rules that are carried out here.
+"""
+
+from dataclasses import replace
+from typing import Protocol
+
+import simpy
+
+from cprsim.contract import Clock, Failed, Loss, Recover, Resumed, Save, Saved, Stored, Train
+from cprsim.errors import RunError
+from cprsim.failures.timeline import Cursor
+from cprsim.failures.victims import Hit
+from cprsim.ledger import Ledger
+from cprsim.sim.fabric import Flow
+from cprsim.sim.setting import Setting
+from cprsim.sim.state import Checkpoint, State
+from cprsim.sim.work import Observer, Process, Work
+from cprsim.transfer import Transfer
+
+#: A wait that draws on no link; its volume is in seconds.
+_WAIT = Transfer(0.0, cap=1.0)
+#: Shares of a time below which lies only the rounding of what was added up to it.
+_ROUNDING = 1e-12
+#: A job that has taken this many times its useful time will not end in any time worth waiting for.
+_HOPELESS = 100.0
+_NOBODY = Loss(frozenset(), frozenset())
+
+
+class Delays(Protocol):
+    """Rescheduling delays by the number of the failure, s."""
+
+    def __getitem__(self, index: int) -> float:
+        """The delay after failure `index`, from 0."""
+
+
+class JobRun:
+    """One run of the job under one plan on one failure timeline.
+
+    Start `process()` in `env`; when it has ended, `ledger()` tells where the time went.
+    """
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        setting: Setting,
+        cursor: Cursor,
+        delays: Delays,
+        observer: Observer | None = None,
+    ) -> None:
+        self._set = setting
+        self._cursor = cursor
+        self._delays = delays
+        self._observer = observer
+        self._controller = setting.plan.start()
+        self._state = State(setting.useful_time_s, setting.servers)
+        self._work = Work(env, cursor, setting.costs.capacities, observer)
+        self._failures = 0
+        self._pending: dict[Flow, Checkpoint] = {}  # background saves, and what they will hold
+        self._rebuilding: dict[Flow, Hit] = {}  # nodes that are replaced while the job trains on
+        self._spares_ready = [0.0] * setting.spares
+
+    def process(self) -> Process:
+        """Run the job from start to end."""
+        setting, state, work, cursor = self._set, self._state, self._work, self._cursor
+        ask, useful_time_s = self._controller.ask, setting.useful_time_s
+        while True:
+            if state.progress_s >= useful_time_s:  # an end and a failure: the end comes first
+                if not setting.final_save or state.saved.progress_s >= useful_time_s:
+                    return
+                if cursor.next_s > work.now:
+                    yield from self._save_the_end()
+            if cursor.next_s <= work.now:
+                yield from self._recover()
+            elif state.progress_s < useful_time_s:
+                action = ask(Clock(work.now, state.progress_s))
+                if type(action) is Train:
+                    yield from self._train(action.until_s)
+                elif type(action) is Save:
+                    yield from self._save(action)
+                else:
+                    raise RunError(f"nothing has failed, but the controller answered {action}")
+
+    def ledger(self) -> Ledger:
+        """Where the time of the finished run went."""
+        setting, state, work = self._set, self._state, self._work
+        # Training time is split anew: what counts at full speed, what slowed it, what was lost.
+        spent = work.spent | {"train": setting.useful_time_s}
+        spent |= {"slowdown": state.slowdown_s, "lost": state.lost_s}
+        return Ledger(
+            **spent,
+            wall=work.now,
+            pls=state.pls,
+            updates_lost=state.updates_lost,
+            failures=self._failures,
+            absorbed=self._cursor.absorbed,
+            saves=state.saves,
+        )
+
+    # --- Training and saving ---------------------------------------------------------------------
+
+    def _train(self, until_s: float) -> Process:
+        setting, state, work = self._set, self._state, self._work
+        if setting.useful_time_s - until_s <= _ROUNDING * setting.useful_time_s:
+            until_s = setting.useful_time_s
+        start, volume, shared = work.now, until_s - state.progress_s, bool(work.background)
+        if volume <= 0:
+            raise RunError(f"the controller asked to train until {until_s} s, which is not ahead")
+        done = yield from work.do("train", setting.training, volume, setting.training_rate)
+        state.progress_s = until_s if done == volume else state.progress_s + done
+        if shared or setting.training_rate != 1.0:
+            slower_s = work.now - start - done
+            if slower_s > _ROUNDING * work.now:
+                state.slowdown_s += slower_s
+
+    def _save(self, action: Save) -> Process:
+        setting, state, work = self._set, self._state, self._work
+        if action.blocking:
+            cause, hold, rate = "save", setting.save, setting.save_rate
+        else:
+            cause, hold, rate = "stall", replace(_WAIT, volume=action.stall_s), 1.0
+        left = hold.volume - (yield from work.do(cause, hold, hold.volume, rate))
+        while left > 0:
+            answer = yield from self._recover()
+            # A rollback of the whole job voids what was being saved. Otherwise the healthy nodes
+            # have kept what they had, and a lost shard's last checkpoint is what it has again: the
+            # rest of the save goes on.
+            if answer.rollback == "all":
+                return
+            left -= yield from work.do(cause, hold, left, rate)
+        taken = state.checkpoint()
+        if action.blocking:
+            state.usable(taken)
+        else:
+            self._pending[work.start(setting.save, self._land)] = taken
+        self._controller.tell(Saved(self._clock(), action.blocking))
+
+    def _land(self, flow: Flow) -> None:
+        """The last byte of a background save is stored."""
+        self._state.usable(self._pending.pop(flow))
+        self._controller.tell(Stored(self._clock()))
+
+    def _save_the_end(self) -> Process:
+        """`final_save`: the job isn't over until a checkpoint of all of it is usable."""
+        progress_s = self._state.progress_s
+        if any(checkpoint.progress_s >= progress_s for checkpoint in self._pending.values()):
+            yield from self._work.await_background("save")
+        else:
+            yield from self._save(self._set.plan.save)
+
+    # --- Failures --------------------------------------------------------------------------------
+
+    def _recover(self) -> Process:
+        """From a failure at this instant until training can go on; returns the last answer."""
+        setting, work, cursor = self._set, self._work, self._cursor
+        waiting = _NOBODY  # nodes that are waited for: this failure's, and those while loading
+        while True:
+            hit = self._strike()
+            new = frozenset(hit.servers) - self._down(waiting).servers
+            waiting = Loss(waiting.servers | new, waiting.trainers | frozenset(hit.trainers))
+            answer = self._answer(self._down(waiting))
+            if answer.rollback == "all":
+                waiting, hit = self._take_over_rebuilding(waiting, hit)
+            self._set_back(answer, new)
+            yield from work.do("detect", _WAIT, setting.detect_s, 1.0)
+            delay_s = self._replacement_delay_s(len(hit.servers) + len(hit.trainers))
+            if answer.keep_training:
+                self._rebuild(Hit(tuple(waiting.servers), tuple(waiting.trainers)), delay_s)
+                cursor.resume(work.now)
+                break
+            yield from work.do("reschedule", _WAIT, delay_s, 1.0)
+            cursor.replace(hit, work.now)
+            if setting.during_recovery:
+                cursor.resume(work.now)
+            load, rate = setting.load(answer.rollback, len(waiting.servers))
+            done = yield from work.do("load", load, load.volume, rate)
+            if done == load.volume:
+                if not setting.during_recovery:
+                    cursor.resume(work.now)
+                break
+        self._controller.tell(Resumed(self._clock(), len(self._pending)))
+        return answer
+
+    def _strike(self) -> Hit:
+        now, useful_time_s = self._work.now, self._set.useful_time_s
+        if now > _HOPELESS * useful_time_s:
+            raise RunError(
+                f"policy {self._set.policy!r}: the job gets nowhere: {now / useful_time_s:.0f} "
+                f"times its useful time is over and {self._state.progress_s / useful_time_s:.1%} "
+                "of it done; save more often, or make failures rarer or saves cheaper"
+            )
+        hit = self._cursor.strike()
+        self._failures += 1
+        if self._observer is not None:
+            self._observer.failure(now, hit)
+        return hit
+
+    def _answer(self, loss: Loss) -> Recover:
+        now = self._clock()
+        self._controller.tell(Failed(now, loss))
+        answer = self._controller.ask(now)
+        if not isinstance(answer, Recover):
+            raise RunError(f"nodes have failed, but the controller answered {answer}")
+        return answer
+
+    def _set_back(self, answer: Recover, servers: frozenset[int]) -> None:
+        """Return who has to return to the last checkpoint; `servers` have just lost their state."""
+        if answer.rollback == "all":
+            self._state.roll_back()
+        elif answer.rollback == "lost":
+            self._state.lose(servers)
+        if answer.rollback == "all" or (answer.rollback == "lost" and servers):
+            # Lost nodes take their part of every background save with them.
+            for flow in self._pending:
+                self._work.abandon(flow)
+            self._pending.clear()
+
+    def _replacement_delay_s(self, nodes: int) -> float:
+        """Nothing if spares take over, else this failure's rescheduling delay."""
+        delay_s, now = self._delays[self._failures - 1], self._work.now
+        if not self._spares_ready:
+            return delay_s
+        ready = [i for i, at_s in enumerate(self._spares_ready) if at_s <= now]
+        if len(ready) < nodes:
+            return delay_s
+        for i in ready[:nodes]:
+            self._spares_ready[i] = now + delay_s
+        return 0.0
+
+    # --- Replacement in the background -----------------------------------------------------------
+
+    def _down(self, waiting: Loss) -> Loss:
+        """All that is down: who is waited for, and who is being rebuilt in the background."""
+        if not self._rebuilding:
+            return waiting
+        rebuilding = self._rebuilding.values()
+        return Loss(
+            waiting.servers.union(*(hit.servers for hit in rebuilding)),
+            waiting.trainers.union(*(hit.trainers for hit in rebuilding)),
+        )
+
+    def _rebuild(self, hit: Hit, delay_s: float) -> None:
+        """Replace and fill the nodes of `hit` while the job trains on."""
+        copy, _ = self._set.load("none", len(hit.servers))
+
+        def replaced(flow: Flow) -> None:
+            del self._rebuilding[flow]
+            self._rebuilding[self._work.start(copy, filled)] = hit
+
+        def filled(flow: Flow) -> None:
+            del self._rebuilding[flow]
+            # Its age counts from when it serves: until then it is down for every purpose.
+            self._cursor.replace(hit, self._work.now)
+
+        self._rebuilding[self._work.start(replace(_WAIT, volume=delay_s), replaced)] = hit
+
+    def _take_over_rebuilding(self, waiting: Loss, hit: Hit) -> tuple[Loss, Hit]:
+        """A restart of the whole job waits for the nodes that were being rebuilt as well."""
+        down, hits = self._down(waiting), [hit, *self._rebuilding.values()]
+        for flow in self._rebuilding:
+            self._work.abandon(flow)
+        self._rebuilding.clear()
+        servers = tuple(server for each in hits for server in each.servers)
+        return down, Hit(servers, tuple(trainer for each in hits for trainer in each.trainers))
+
+    def _clock(self) -> Clock:
+        return Clock(self._work.now, self._state.progress_s)

@@ -1,0 +1,127 @@
+"""The time of one run: work in the foreground, transfers in the background, failures that cut in.
+
+One timeout at a time, for whatever comes first: the end of the work, of a background transfer, or
+the next failure. So nothing is ever interrupted, and no dead event is left in SimPy's queue.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+import simpy
+
+from cprsim.failures.timeline import Cursor
+from cprsim.failures.victims import Hit
+from cprsim.ledger import CAUSES
+from cprsim.sim.fabric import Fabric, Flow
+from cprsim.transfer import Transfer
+
+Process = Generator[simpy.Event, Any, Any]
+#: What is done when a background transfer ends.
+OnEnd = Callable[[Flow], None]
+
+
+class Observer(Protocol):
+    """Sees a run as it goes; draws nothing and changes nothing."""
+
+    def span(self, cause: str, start_s: float, end_s: float) -> None:
+        """Wall time from `start_s` to `end_s` went to `cause`; training may yet be rolled back."""
+
+    def failure(self, at_s: float, hit: Hit) -> None:
+        """A failure struck at `at_s`."""
+
+
+class Work:
+    """Work on the wall clock of one run.
+
+    `now`: wall-clock seconds since the start, absolute (SimPy's own clock is the same but for the
+    rounding of its timeouts). `spent`: foreground seconds by cause. `news`: set when a background
+    transfer ends; whoever waits for that clears it.
+    """
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        cursor: Cursor,
+        capacities: Mapping[str, float],
+        observer: Observer | None,
+    ) -> None:
+        self.now = 0.0
+        self.spent = dict.fromkeys(CAUSES, 0.0)
+        self.news = False
+        self.background: dict[Flow, OnEnd] = {}
+        self._timeout = env.timeout
+        self._cursor = cursor
+        self._capacities = capacities
+        self._fabric: Fabric | None = None  # made for the first background transfer
+        self._observer = observer
+
+    def do(self, cause: str, transfer: Transfer, volume: float, rate: float) -> Process:
+        """Do `volume` of `transfer`, up to a failure; charge the time; return what was done.
+
+        `rate` is what the transfer does per second with its links to itself. Training also stops
+        when a background transfer ends, since that is news for the policy.
+        """
+        if not volume:
+            return 0.0
+        start = self.now
+        if self.background:
+            done = yield from self._share(cause, transfer, volume)
+        else:
+            end, strike = start + volume / rate, self._cursor.next_s
+            if end <= strike:  # at the same instant the end comes first
+                self.now, done = end, volume
+            else:
+                self.now, done = strike, (strike - start) * rate
+            yield self._timeout(self.now - start)
+        self.spent[cause] += self.now - start
+        if self._observer is not None:
+            self._observer.span(cause, start, self.now)
+        return done
+
+    def await_background(self, cause: str) -> Process:
+        """Wait for the next background transfer to end, or for a failure."""
+        start = self.now
+        yield from self._step()
+        self.spent[cause] += self.now - start
+        if self._observer is not None:
+            self._observer.span(cause, start, self.now)
+
+    def start(self, transfer: Transfer, on_end: OnEnd) -> Flow:
+        """Start `transfer` in the background."""
+        if self._fabric is None:
+            self._fabric = Fabric(self._capacities)
+        flow = self._fabric.open(transfer, self.now)
+        self.background[flow] = on_end
+        return flow
+
+    def abandon(self, flow: Flow) -> None:
+        """Give a background transfer up."""
+        assert self._fabric is not None
+        self._fabric.close(flow, self.now)
+        del self.background[flow]
+
+    def _share(self, cause: str, transfer: Transfer, volume: float) -> Process:
+        """Do work beside background transfers, with which it shares the links."""
+        assert self._fabric is not None
+        flow = self._fabric.open(replace(transfer, volume=volume), self.now)
+        self.news = False
+        while True:
+            failed = yield from self._step(flow)
+            if flow.ends_at <= self.now:
+                return volume
+            if failed or (self.news and cause == "train"):
+                self._fabric.close(flow, self.now)
+                return flow.done
+
+    def _step(self, foreground: Flow | None = None) -> Process:
+        """Go on to the next end of any transfer or the next failure; whether it is a failure."""
+        assert self._fabric is not None
+        start, end, strike = self.now, self._fabric.next_end_s, self._cursor.next_s
+        self.now = min(end, strike)
+        yield self._timeout(self.now - start)
+        for flow in self._fabric.advance(self.now):
+            if flow is not foreground:
+                self.news = True
+                self.background.pop(flow)(flow)
+        return strike < end

@@ -1,0 +1,115 @@
+"""Tables for a terminal."""
+
+import math
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+
+from cprsim.ledger import OVERHEAD_CAUSES
+from cprsim.units import format_duration
+
+if TYPE_CHECKING:
+    from cprsim.advice import Advice
+    from cprsim.results import Result
+
+
+def run_table(result: "Result") -> Table:
+    """A row a policy: overhead with its 95 % interval, by cause, what was lost, ETTR, interval."""
+    count = result.replications["replication"].nunique()
+    table = _table(
+        f"{result.scenario.title or 'cprsim run'}\n"
+        f"{count} replications, seed {result.seed}; time in % of the useful "
+        f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
+    )
+    table.add_column("policy")
+    for heading in ("overhead", *OVERHEAD_CAUSES_IN_TABLE, "PLS %", "updates\nlost %", "ETTR %"):
+        table.add_column(heading, justify="right")
+    table.add_column("saves\nevery", justify="right")
+    for name, row in result.summary.iterrows():
+        table.add_row(
+            str(name),
+            _with_interval(row["overhead"], row["overhead_high"]),
+            *(_percent(row[cause]) for cause in OVERHEAD_CAUSES_IN_TABLE),
+            _percent(row["pls"]),
+            _percent(row["updates_lost"]),
+            _percent(row["ettr"]),
+            format_duration(row["interval_s"]),
+        )
+    return table
+
+
+#: The order in which people read them: what checkpoints cost, then what failures cost.
+OVERHEAD_CAUSES_IN_TABLE = (
+    "save",
+    "load",
+    "lost",
+    "reschedule",
+    "detect",
+    "slowdown",
+    "stall",
+)
+assert sorted(OVERHEAD_CAUSES_IN_TABLE) == sorted(OVERHEAD_CAUSES)
+
+
+def advice_table(advice: "Advice", title: str) -> Table:
+    """A row an option: interval, expected overhead by cause, expected PLS; the recommendation."""
+    table = _table(
+        f"{title or 'cprsim advise'}\n"
+        f"first-order estimate, % of useful time; MTBF {format_duration(advice.mtbf_s)}"
+    )
+    table.add_column("option")
+    table.add_column("saves\nevery", justify="right")
+    for heading in ("overhead", "save", "load", "lost", "reschedule", "detect", "PLS %"):
+        table.add_column(heading, justify="right")
+    options = {
+        "full recovery, optimal interval": advice.full,
+        "partial recovery, same interval": advice.naive_partial,
+        f"partial recovery, PLS {advice.target_pls:g}": advice.partial,
+    }
+    for name, option in options.items():
+        part = option.expected
+        table.add_row(
+            name,
+            format_duration(option.interval_s),
+            _percent(part.overhead),
+            *(_percent(v) for v in (part.save, part.load, part.lost, part.reschedule, part.detect)),
+            _percent(part.pls),
+        )
+    return table
+
+
+def advice_line(advice: "Advice") -> str:
+    """The recommendation in one sentence."""
+    if advice.recommendation == "partial":
+        return (
+            f"Recommended: partial recovery, a save every "
+            f"{format_duration(advice.partial.interval_s)}; it takes away {advice.benefit:.1%} of "
+            f"full recovery's overhead and is expected to lose {advice.partial.expected.pls:.2%} "
+            "of the samples."
+        )
+    return (
+        f"Recommended: full recovery, a save every {format_duration(advice.full.interval_s)}; "
+        f"partial recovery at PLS {advice.target_pls:g} would cost "
+        f"{advice.partial.expected.overhead:.2%}, no less than {advice.full.expected.overhead:.2%}."
+    )
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+
+
+def _with_interval(mean: float, high: float) -> str:
+    if math.isnan(high):
+        return _percent(mean)
+    return f"{_percent(mean)} ±{_percent(high - mean)}"
+
+
+def _percent(share: float) -> str:
+    """A share as a number of percent, two decimals, more where that would show nothing."""
+    percent = 100 * share
+    if percent == 0:
+        return "0"
+    return f"{percent:.2f}" if abs(percent) >= 0.01 else f"{percent:.1g}"

@@ -1,0 +1,120 @@
+"""Quantities as people write them, and the SI floats that the code works with.
+
+`"28 h"` -> `100800.0` s, `"1.5 GB/s"` -> `1.5e9` B/s, and back. The table of units is closed: an
+unknown unit, a missing unit and the ambiguous lone `m` (minutes? metres? months?) are errors.
+"""
+
+import math
+import re
+
+from cprsim.errors import UnitError
+
+SECONDS: dict[str, float] = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+BYTES: dict[str, float] = {
+    "B": 1.0,
+    "kB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "TB": 1e12,
+    "PB": 1e15,
+    "KiB": 2.0**10,
+    "MiB": 2.0**20,
+    "GiB": 2.0**30,
+    "TiB": 2.0**40,
+}
+BYTES_PER_SECOND: dict[str, float] = {
+    **{f"{unit}/s": factor for unit, factor in BYTES.items()},
+    "bit/s": 1 / 8,
+    "kbit/s": 1e3 / 8,
+    "Mbit/s": 1e6 / 8,
+    "Gbit/s": 1e9 / 8,
+    "Tbit/s": 1e12 / 8,
+}
+
+_QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*")
+
+
+def parse_duration(text: object) -> float:
+    """Seconds in `text`, e.g. `"28 h"`; raise `UnitError` on anything else."""
+    return _parse(text, SECONDS, "duration", "28 h")
+
+
+def parse_bytes(text: object) -> float:
+    """Bytes in `text`, e.g. `"2.16 GB"`; raise `UnitError` on anything else."""
+    return _parse(text, BYTES, "size", "2.16 GB")
+
+
+def parse_rate(text: object) -> float:
+    """Bytes per second in `text`, e.g. `"25 Gbit/s"`; raise `UnitError` on anything else."""
+    return _parse(text, BYTES_PER_SECOND, "rate", "1.5 GB/s")
+
+
+def parse_share(text: object) -> float:
+    """The share, 0 to 1, in a percentage such as `"25%"`."""
+    if isinstance(text, str) and text.strip().endswith("%"):
+        try:
+            share = float(text.strip()[:-1]) / 100
+        except ValueError:
+            share = math.nan
+        if 0 <= share <= 1:
+            return share
+    raise UnitError(f'{text!r} is not a share: write a percentage from 0% to 100%, e.g. "25%"')
+
+
+def _parse(text: object, table: dict[str, float], kind: str, example: str) -> float:
+    if isinstance(text, bool) or not isinstance(text, str | int | float):
+        raise UnitError(f'{text!r} is not a {kind}: write a string with a unit, e.g. "{example}"')
+    if not isinstance(text, str):
+        if not math.isfinite(text):
+            raise UnitError(f'{text} is not a {kind}: write a finite one, e.g. "{example}"')
+        unit = example.split()[1]
+        raise UnitError(f'{text} has no unit: write a string with one, e.g. "{text:g} {unit}"')
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise UnitError(f'{text!r} is not a {kind}: write a number and a unit, e.g. "{example}"')
+    number, unit = match.groups()
+    if unit not in table:
+        raise UnitError(_unknown_unit(text, number, unit, table, kind, example))
+    value = float(number) * table[unit]
+    if not math.isfinite(value):
+        raise UnitError(f'{text!r} is not a {kind}: write a finite one, e.g. "{example}"')
+    return value
+
+
+def _unknown_unit(
+    text: str, number: str, unit: str, table: dict[str, float], kind: str, example: str
+) -> str:
+    if not unit:
+        return f'{text!r} has no unit: write one, e.g. "{number} {example.split()[1]}"'
+    if unit == "m":
+        return f'{text!r}: a lone "m" is ambiguous; write "{number} min" for minutes'
+    return f"{text!r} has an unknown unit {unit!r} for a {kind}: use one of {' '.join(table)}"
+
+
+def format_exact(value: float, table: dict[str, float]) -> str:
+    """A text of `value` that parses back to the very same float.
+
+    In the largest unit that gives a short number of at least 1, else in the base unit.
+    """
+    base = next(unit for unit, factor in table.items() if factor == 1.0)
+    for unit, factor in sorted(table.items(), key=lambda item: -item[1]):
+        number = f"{value / factor:.9g}"
+        short = len(number.strip("-")) <= 6 and "e" not in number
+        if short and abs(value) >= factor and float(number) * factor == value:
+            return f"{number} {unit}"
+    return f"{value!r} {base}"
+
+
+def format_duration(seconds: float) -> str:
+    """`seconds` for people, three significant digits in the unit that fits: `"2.29 h"`."""
+    if math.isinf(seconds):
+        return "never"
+    for unit in ("d", "h", "min"):
+        if abs(seconds) >= (2 if unit == "d" else 1) * SECONDS[unit]:
+            return f"{_three_digits(seconds / SECONDS[unit])} {unit}"
+    return f"{_three_digits(seconds)} s"
+
+
+def _three_digits(value: float) -> str:
+    """Three significant digits without an exponent; whole numbers from 100 on are kept whole."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,0 +1,215 @@
+"""Intervals against printed figures, and against the costs they claim to minimise."""
+
+import math
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cprsim.closed_form.intervals import (
+    availability_interval_s,
+    daly_higher_order_interval_s,
+    daly_interval_s,
+    exact_interval_s,
+    pls_interval_s,
+    young_interval_s,
+)
+from cprsim.closed_form.makespan import blocking_segment_s
+
+MINUTE = 60.0
+HOUR = 3600.0
+
+OPTIMA = [
+    young_interval_s,
+    daly_interval_s,
+    daly_higher_order_interval_s,
+    exact_interval_s,
+    availability_interval_s,
+]
+
+
+def cost(interval_s, save_s, mtbf_s):
+    """Expected wall time per unit of work; the recovery is a factor that no optimum sees."""
+    return blocking_segment_s(interval_s, save_s, mtbf_s, recovery_s=0.0) / interval_s
+
+
+# Daly, FGCS 22 (2006), captions of figures 3 to 5: save 5 min, recovery 10 min, work 500 h.
+@pytest.mark.parametrize(
+    ("mtbf_s", "printed_min", "exact_min", "higher_order_min"),
+    [
+        (24 * HOUR, "117", 116.69, 116.69),
+        (6 * HOUR, "57", 56.71, 56.71),
+        (15 * MINUTE, "9.1", 9.17, 9.14),
+    ],
+)
+def test_daly_printed_cases(mtbf_s, printed_min, exact_min, higher_order_min):
+    higher_order = daly_higher_order_interval_s(5 * MINUTE, mtbf_s) / MINUTE
+    assert higher_order == pytest.approx(higher_order_min, abs=0.005)
+    assert exact_interval_s(5 * MINUTE, mtbf_s) / MINUTE == pytest.approx(exact_min, abs=0.005)
+    decimals = len(printed_min.partition(".")[2])
+    assert round(higher_order, decimals) == float(printed_min)
+
+
+# sqrt(2 * 5.62 min * 28 h): the calibrated CPR sets of the project's notes, section 1.9.
+@pytest.mark.parametrize(("save_min", "hours"), [(5.62, 2.29), (4.99, 2.16)])
+def test_young_gives_cpr_full_recovery_interval(save_min, hours):
+    assert young_interval_s(save_min * MINUTE, 28 * HOUR) / HOUR == pytest.approx(hours, abs=0.005)
+
+
+# Kokolis et al. (HPCA'25), RSC-1: 6.50 failures per 1000 node-days, 8 GPUs a node, save 5 min.
+@pytest.mark.parametrize(
+    ("gpus", "minutes"), [(2048, 93.0), (4096, 65.8), (8192, 46.5), (16384, 32.9)]
+)
+def test_young_gives_meta_interval(gpus, minutes):
+    mtbf_s = 86_400 / (gpus / 8 * 6.50e-3)
+    assert young_interval_s(5 * MINUTE, mtbf_s) / MINUTE == pytest.approx(minutes, abs=0.05)
+
+
+def test_daly_first_order_counts_save_and_recovery():
+    # sqrt(2 * 2 * (96 + 4)) - 2, by hand
+    assert daly_interval_s(2.0, 96.0, 4.0) == pytest.approx(18.0)
+
+
+def test_daly_forms_fall_back_to_the_mtbf_where_their_series_fail():
+    assert daly_interval_s(50.0, 100.0) == 100.0
+    assert daly_interval_s(49.0, 100.0) == pytest.approx(math.sqrt(9800) - 49)
+    assert daly_higher_order_interval_s(200.0, 100.0) == 100.0
+    assert daly_higher_order_interval_s(199.0, 100.0) < 100.0
+
+
+# Daly's own claims: 5 % and 0.2 % above the optimum at worst.
+@given(st.floats(1e-6, 0.499))
+def test_daly_first_order_costs_5_percent_at_most(ratio):
+    best = cost(exact_interval_s(ratio, 1.0), ratio, 1.0)
+    assert cost(daly_interval_s(ratio, 1.0), ratio, 1.0) <= 1.05 * best
+
+
+@given(st.floats(1e-6, 1.999))
+def test_daly_higher_order_costs_2_permille_at_most(ratio):
+    best = cost(exact_interval_s(ratio, 1.0), ratio, 1.0)
+    assert cost(daly_higher_order_interval_s(ratio, 1.0), ratio, 1.0) <= 1.002 * best
+
+
+@given(
+    save_s=st.floats(1e-3, 1e5),
+    mtbf_s=st.floats(1.0, 1e8),
+    factor=st.floats(0.05, 20.0),
+    recovery_s=st.floats(0.0, 1e3),
+    during_recovery=st.booleans(),
+)
+def test_exact_interval_minimises_time_per_work(
+    save_s, mtbf_s, factor, recovery_s, during_recovery
+):
+    best_s = exact_interval_s(save_s, mtbf_s)
+
+    def time_per_work(interval_s):
+        return (
+            blocking_segment_s(
+                interval_s, save_s, mtbf_s, recovery_s, during_recovery=during_recovery
+            )
+            / interval_s
+        )
+
+    assert time_per_work(best_s) <= time_per_work(best_s * factor) * (1 + 1e-12)
+
+
+@given(st.floats(1e-12, 50.0))
+@example(9.99e-7)  # last ratio of the series
+@example(1.01e-6)  # first of Lambert's W
+def test_exact_interval_solves_the_optimality_condition(ratio):
+    # d/dtau of (exp((tau + save)/M) - 1)/tau is zero where log(1 - y) + y + save/M = 0, y = tau/M.
+    y = exact_interval_s(ratio, 1.0)
+    assert 0 < y <= 1
+    if y < 0.999:  # nearer to 1 the logarithm amplifies the last digit
+        rounding = 1e-15 * y / ratio  # of log1p(-y) + y, two numbers of size y
+        assert math.log1p(-y) + y == pytest.approx(-ratio, rel=1e-7 + rounding)
+
+
+@pytest.mark.parametrize("ratio", [1e-15, 1e-12, 1e-10])
+def test_exact_interval_keeps_its_digits_for_tiny_saves(ratio):
+    # Daly's series is exact up to ratio**1.5, here below the last digit.
+    expected = daly_higher_order_interval_s(ratio, 1.0)
+    assert exact_interval_s(ratio, 1.0) == pytest.approx(expected, rel=1e-13)
+
+
+def test_exact_interval_tends_to_the_mtbf_for_dear_saves():
+    assert exact_interval_s(1e6, 100.0) == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize("interval", [daly_interval_s, exact_interval_s, availability_interval_s])
+def test_every_optimum_tends_to_young_for_cheap_saves(interval):
+    assert interval(1e-6, 1e6) == pytest.approx(young_interval_s(1e-6, 1e6), rel=1e-5)
+
+
+@pytest.mark.parametrize("interval", OPTIMA)
+def test_no_failures_no_saves(interval):
+    assert interval(10.0, math.inf) == math.inf
+    assert interval(0.0, math.inf) == math.inf
+
+
+@pytest.mark.parametrize("interval", OPTIMA)
+def test_free_saves_are_taken_all_the_time(interval):
+    assert interval(0.0, 100.0) == 0.0
+
+
+# Notes on CPR, section 1.9: T_fail 28 h, 8 servers, PLS 0.1; with 4 of the 8 down at once, 11.2 h.
+@pytest.mark.parametrize(("servers_hit", "hours"), [(1, 44.8), (4, 11.2)])
+def test_pls_interval_of_the_calibrated_set(servers_hit, hours):
+    assert pls_interval_s(0.1, 28 * HOUR, 8, servers_hit) / HOUR == pytest.approx(hours)
+
+
+def test_pls_interval_is_infinite_where_nothing_can_be_lost():
+    assert pls_interval_s(0.1, math.inf, 8) == math.inf
+    assert pls_interval_s(0.1, 28 * HOUR, 8, servers_hit=0) == math.inf
+
+
+@given(save_s=st.floats(1.0, 100.0), factor=st.floats(0.1, 10.0))
+def test_availability_interval_maximises_availability(save_s, factor):
+    mtbf_s, recovery_s = 1000.0, 50.0
+
+    def availability(work_s):
+        period_s = work_s + save_s
+        return work_s / period_s * mtbf_s / (mtbf_s + recovery_s + period_s / 2)
+
+    best_s = availability_interval_s(save_s, mtbf_s, recovery_s)
+    assert availability(best_s) >= availability(best_s * factor) * (1 - 1e-12)
+
+
+def test_availability_interval_is_the_printed_period_less_the_save():
+    # Tc = Ts + sqrt(2 (Tf + Tr) Ts + Ts**2) of arXiv 2410.18124
+    printed = 10 + math.sqrt(2 * (1000 + 50) * 10 + 10**2)
+    assert availability_interval_s(10.0, 1000.0, 50.0) == pytest.approx(printed - 10)
+
+
+@pytest.mark.parametrize("interval", OPTIMA)
+@pytest.mark.parametrize(
+    ("save_s", "mtbf_s", "text"),
+    [
+        (-3.0, 1.0, "save_s must be >= 0, got -3.0"),
+        (math.nan, 1.0, "save_s must be >= 0, got nan"),
+        (math.inf, 1.0, "save_s must be finite, got inf"),
+        (1.0, 0.0, "mtbf_s must be > 0, got 0.0"),
+        (1.0, -1.0, "mtbf_s must be > 0, got -1.0"),
+        (1.0, math.nan, "mtbf_s must be > 0, got nan"),
+    ],
+)
+def test_refused_values(interval, save_s, mtbf_s, text):
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        interval(save_s, mtbf_s)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((0.0, 1.0, 8), "target_pls must be > 0, got 0.0"),
+        ((0.1, 0.0, 8), "mtbf_s must be > 0, got 0.0"),
+        ((0.1, 1.0, 0), "servers must be >= 1, got 0"),
+        ((0.1, 1.0, 8, 9.0), "servers_hit must be from 0 to servers=8, got 9.0"),
+        ((0.1, 1.0, 8, -1.0), "servers_hit must be from 0 to servers=8, got -1.0"),
+        ((0.1, 1.0, 8, math.nan), "servers_hit must be from 0 to servers=8, got nan"),
+    ],
+)
+def test_refused_pls_values(arguments, text):
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        pls_interval_s(*arguments)
