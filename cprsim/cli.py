@@ -177,3 +177,7 @@ def _complain(text: str, code: int) -> int:
     for line in text.splitlines():
         typer.echo(f"cprsim: {line}", err=True)
     return code
+
+
+if __name__ == "__main__":
+    main()

@@ -110,7 +110,7 @@ def format_duration(seconds: float) -> str:
     if math.isinf(seconds):
         return "never"
     for unit in ("d", "h", "min"):
-        if abs(seconds) >= (2 if unit == "d" else 1) * SECONDS[unit]:
+        if abs(seconds) >= (4 if unit == "d" else 1) * SECONDS[unit]:
             return f"{_three_digits(seconds / SECONDS[unit])} {unit}"
     return f"{_three_digits(seconds)} s"
 

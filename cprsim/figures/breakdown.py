@@ -7,44 +7,55 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.patches import Patch, Rectangle
+from numpy.typing import NDArray
 
-from cprsim.figures import style
-from cprsim.figures.style import CAUSE_COLOURS, CAUSE_LABELS, SMALL_PT, TEXT_PT, WIDTH_IN
+from cprsim.figures import layout
+from cprsim.figures.style import (
+    CAUSE_COLOURS,
+    CAUSE_LABELS,
+    FAINT_INK,
+    LEARNING_COLOUR,
+    SMALL_PT,
+    TEXT_PT,
+    TITLE_PT,
+    WIDTH_IN,
+    ink_on,
+    styled,
+)
 from cprsim.units import format_duration
 
-_RECOVERY: Final = {
-    "full": "full recovery",
-    "partial": "partial recovery",
-    "replica": "recovery from replicas",
-}
-# All in inches; the figure's height follows from the rows and the title.
+# All in inches; the figure's height follows from the title and the names.
 _MARGIN: Final = 0.1
-_NAMES: Final = 1.9  # where the column of names ends
-_TIME: Final = (2.0, 2.95)  # left edge and width
+_NAMES: Final = (_MARGIN, 1.9)  # left edge and width
+_TIME: Final = (2.1, 2.85)
 _LEARNING: Final = (5.25, 1.5)
 _BAR: Final = 0.24
 _GAP: Final = 0.14  # between the names of two policies
-_HEADINGS: Final = 0.42
-_FOOT: Final = 0.46  # tick labels and the note
-_PAD_PT: Final = 4.0
+_LEGEND: Final = 0.3
+_HEADINGS: Final = 0.32
+_FOOT: Final = 0.44  # tick labels and the note
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Label:
-    """A policy's name, and in small letters what it does; heights in points."""
+    """A policy's name, and in small letters what it does: lines of text."""
 
     name: list[str]
     facts: list[str]
 
-    @property
-    def name_pt(self) -> float:
-        return len(self.name) * TEXT_PT * style.LINE
+    @classmethod
+    def of(cls, name: str, row: "pd.Series[Any]") -> "_Label":
+        interval = format_duration(row["interval_s"])
+        saves = "never saves" if interval == "never" else f"saves every {interval}"
+        facts = f"{row['recovery']} recovery, {saves}"
+        return cls(
+            layout.wrap(name, _NAMES[1], TEXT_PT, "bold"), layout.wrap(facts, _NAMES[1], SMALL_PT)
+        )
 
     @property
-    def height_pt(self) -> float:
-        return self.name_pt + len(self.facts) * SMALL_PT * style.LINE
+    def height_in(self) -> float:
+        return layout.height_in(self.name, TEXT_PT) + layout.height_in(self.facts, SMALL_PT)
 
 
 def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
@@ -53,118 +64,119 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     Parameters
     ----------
     summary
-        A row a policy, as in `cprsim.results.Result.summary`; all but `interval_s` are shares: of
-        the useful training time the overhead and its causes, of all samples `pls`.
+        A row a policy, as in `cprsim.results.Result.summary`. `interval_s` is in seconds; the
+        overhead and its causes are shares of the useful training time, `pls` is one of all samples.
     title
         Stands above, wrapped; none if empty.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide; its height grows with the number of policies. Its axes are the overhead and
-        the PLS; their x is in shares of 1, and policy i has y = i.
+        7 inches wide; its height grows with the number of policies. Its two axes are the overhead
+        and the PLS, with x as a share (1 is 100 %) and y in inches from the top.
     """
-    with style.styled():
-        labels = [_label(str(name), row) for name, row in summary.iterrows()]
-        titles = style.wrap(title, WIDTH_IN - 2 * _MARGIN, style.TITLE_PT, "bold")
+    with styled():
+        labels = [_Label.of(str(name), row) for name, row in summary.iterrows()]
+        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
         causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
-        row_in = max(label.height_pt / 72 for label in labels) + _GAP
-        title_in = _MARGIN + len(titles) * style.TITLE_PT * style.LINE / 72
-        rows_top_in = title_in + (0.3 if causes else 0.1) + _HEADINGS
-        height_in = rows_top_in + len(labels) * row_in + _FOOT
-        figure = Figure(figsize=(WIDTH_IN, height_in))
-        _write(figure, (_MARGIN, _MARGIN), "\n".join(titles), size=style.TITLE_PT, weight="bold")
-        _legend(figure, causes, title_in)
-        time, learning = _panels(figure, len(labels), row_in)
-        bar = _BAR / row_in
-        _names(time, labels)
-        _stacks(time, summary, causes, bar)
-        _totals(time, summary, "overhead", _TIME[1], "0 %")
-        learning.barh(range(len(labels)), summary["pls"], bar, color=style.LEARNING_COLOUR)
-        _totals(learning, summary, "pls", _LEARNING[1], "none")
-        _words(figure, summary, rows_top_in - _HEADINGS)
+        legend_in = _MARGIN + layout.height_in(titles, TITLE_PT)
+        headings_in = legend_in + (_LEGEND if causes else 0)
+        rows_in = headings_in + _HEADINGS
+        ends_in = np.cumsum([label.height_in + _GAP for label in labels])
+        figure = Figure(figsize=(WIDTH_IN, rows_in + ends_in[-1] + _FOOT))
+        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        _legend(figure, causes, legend_in)
+        y = [
+            end_in - (label.height_in + _GAP) / 2
+            for end_in, label in zip(ends_in, labels, strict=True)
+        ]
+        _names(figure, labels, rows_in, y)
+        time = _panel(figure, _TIME, ends_in[-1])
+        learning = _panel(figure, _LEARNING, ends_in[-1], sharey=time)
+        segments = _stack(time, summary, causes, y)
+        layout.label_bars(time, _TIME[1], y, *_intervals(summary, "overhead"), zero="0 %")
+        _label_segments(time, segments)
+        learning.barh(y, summary["pls"], _BAR, color=LEARNING_COLOUR)
+        layout.label_bars(learning, _LEARNING[1], y, *_intervals(summary, "pls"), zero="none")
+        _explain(figure, headings_in)
     return figure
 
 
-def _label(name: str, row: "pd.Series[Any]") -> _Label:
-    interval = format_duration(row["interval_s"])
-    saves = "never saves" if interval == "never" else f"saves every {interval}"
-    width_in = _NAMES - _MARGIN
-    facts = f"{_RECOVERY[row['recovery']]}, {saves}"
-    return _Label(style.wrap(name, width_in, TEXT_PT, "bold"), _fold(facts, width_in))
-
-
-def _fold(facts: str, width_in: float) -> list[str]:
-    """On one line, or two that part at the comma."""
-    if style.text_width_in(facts, SMALL_PT) <= width_in:
-        return [facts]
-    return facts.replace(", ", ",\n").split("\n")
-
-
-def _write(figure: Figure, at_in: tuple[float, float], text: str, **font: Any) -> None:
-    """Text with its upper left corner at inches from the upper left corner of the figure."""
-    x = at_in[0] / figure.get_figwidth()
-    y = 1 - at_in[1] / figure.get_figheight()
-    figure.text(x, y, text, ha="left", va="top", linespacing=style.LINE, **font)
-
-
 def _legend(figure: Figure, causes: list[str], top_in: float) -> None:
-    if not causes:
-        return
-    figure.legend(
-        handles=[Patch(color=CAUSE_COLOURS[c], label=CAUSE_LABELS[c]) for c in causes],
-        loc="upper left",
-        bbox_to_anchor=(_MARGIN / WIDTH_IN, 1 - top_in / figure.get_figheight()),
-        ncols=len(causes),
-        frameon=False,
-        borderpad=0.3,
-        borderaxespad=0,
-        handlelength=1.1,
-        handletextpad=0.4,
-        columnspacing=1.1,
-    )
+    if causes:
+        figure.legend(
+            handles=[Patch(color=CAUSE_COLOURS[c], label=CAUSE_LABELS[c]) for c in causes],
+            loc="upper left",
+            bbox_to_anchor=(_MARGIN / WIDTH_IN, 1 - top_in / figure.get_figheight()),
+            ncols=len(causes),
+            borderpad=0.3,
+            borderaxespad=0,
+            handlelength=1.1,
+            handletextpad=0.4,
+            columnspacing=1.1,
+        )
 
 
-def _panels(figure: Figure, rows: int, row_in: float) -> tuple[Axes, Axes]:
-    height_in = figure.get_figheight()
-    bottom, height = _FOOT / height_in, rows * row_in / height_in
-    (left, wide), (right, narrow) = np.asarray([_TIME, _LEARNING]) / WIDTH_IN
-    time = figure.add_axes((left, bottom, wide, height))
-    learning = figure.add_axes((right, bottom, narrow, height), sharey=time)
-    time.set_ylim(rows - 0.5, -0.5)
-    for axes, ticks in ((time, 5), (learning, 3)):
-        axes.tick_params(axis="y", left=False, labelleft=False)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="x")
-        axes.xaxis.set_major_locator(MaxNLocator(ticks))
-        axes.xaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-    return time, learning
+def _names(figure: Figure, labels: list[_Label], top_in: float, y: list[float]) -> None:
+    right_in = sum(_NAMES)
+    for label, centre_in in zip(labels, y, strict=True):
+        at_in = (right_in, top_in + centre_in - label.height_in / 2)
+        below_in = layout.write(figure, at_in, label.name, TEXT_PT, weight="bold", ha="right")
+        at_in = (right_in, below_in)
+        layout.write(figure, at_in, label.facts, SMALL_PT, color=FAINT_INK, ha="right")
 
 
-def _names(axes: Axes, labels: list[_Label]) -> None:
-    for y, label in enumerate(labels):
-        top_pt = label.height_pt / 2
-        for lines, up_pt, font in (
-            (label.name, top_pt, {"weight": "bold"}),
-            (label.facts, top_pt - label.name_pt, {"size": SMALL_PT, "color": style.FAINT_INK}),
-        ):
-            axes.annotate(
-                "\n".join(lines),
-                (0, y),
-                xycoords=("axes fraction", "data"),
-                xytext=(-(_TIME[0] - _NAMES) * 72, up_pt),
-                textcoords="offset points",
-                ha="right",
-                va="top",
-                linespacing=style.LINE,
-                **font,
-            )
+def _panel(figure: Figure, at_in: tuple[float, float], height_in: float, **share: Axes) -> Axes:
+    left_in, width_in = at_in
+    whole_in = figure.get_figheight()
+    box = (left_in / WIDTH_IN, _FOOT / whole_in, width_in / WIDTH_IN, height_in / whole_in)
+    axes = figure.add_axes(box, **share)
+    axes.set_ylim(height_in, 0)
+    axes.tick_params(axis="y", left=False, labelleft=False)
+    axes.grid(axis="x")
+    return axes
 
 
-def _stacks(axes: Axes, summary: pd.DataFrame, causes: list[str], bar: float) -> None:
-    """A stack of segments for each policy."""
+def _stack(axes: Axes, summary: pd.DataFrame, causes: list[str], y: list[float]) -> list[Rectangle]:
+    """The segments of all bars."""
+    segments: list[Rectangle] = []
     left = np.zeros(len(summary))
     for cause in causes:
-        width = summary[cause].to_numpy(dtype=np.float64)
-        axes.barh(range(len(summary)), width, bar, left, color=CAUSE_COLOURS[cause], label=cause)
-        left = left + width
+        widths = summary[cause].to_numpy(dtype=np.float64)
+        segments += axes.barh(y, widths, _BAR, left, color=CAUSE_COLOURS[cause]).patches
+        left = left + widths
+    return segments
+
+
+def _label_segments(axes: Axes, segments: list[Rectangle]) -> None:
+    """The value of each segment, inside it, where it fits."""
+    in_per_share = _TIME[1] / axes.get_xlim()[1]
+    for segment in segments:
+        text = layout.percent(segment.get_width())
+        needed_in = layout.text_width_in(text, SMALL_PT) + 2 * layout.PAD_PT / 72
+        if needed_in <= segment.get_width() * in_per_share:
+            x, y = segment.get_center()
+            ink = ink_on(segment.get_facecolor())
+            axes.text(x, y, text, size=SMALL_PT, color=ink, ha="center", va="center_baseline")
+
+
+def _intervals(
+    summary: pd.DataFrame, measure: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The mean under each policy, and half the width of its confidence interval."""
+    means = summary[measure].to_numpy(dtype=np.float64)
+    return means, summary[f"{measure}_high"].to_numpy(dtype=np.float64) - means
+
+
+def _explain(figure: Figure, top_in: float) -> None:
+    """What the panels show, and what ± means."""
+    for (left_in, _), heading, measure in (
+        (_TIME, "Time lost", "overhead, % of useful training time, by cause"),
+        (_LEARNING, "Learning lost", "share of samples lost (PLS)"),
+    ):
+        below_in = layout.write(figure, (left_in, top_in), [heading], TEXT_PT, weight="bold")
+        layout.write(figure, (left_in, below_in), [measure], SMALL_PT, color=FAINT_INK)
+    if any("±" in text.get_text() for axes in figure.axes for text in axes.texts):
+        note = ["±: 95 % confidence interval of the mean"]
+        at_in = (_MARGIN, figure.get_figheight() - _MARGIN - layout.height_in(note, SMALL_PT))
+        layout.write(figure, at_in, note, SMALL_PT, color=FAINT_INK)

@@ -21,21 +21,25 @@ class Flow:
     """A transfer on its way; read it, the fabric writes it.
 
     `done` is the volume moved by the last `advance` or change of rate, `rate` the volume per
-    second, and `ends_at` the absolute second of its end if nothing changes until then.
+    second, `volume` what there is to move, and `ends_at` the absolute second of its end if nothing
+    changes until then.
     """
 
     # A line from (_since, _done_then) on, not a sum of steps: however often it is looked at, an
     # undisturbed flow ends at exactly its opening + volume / rate.
-    __slots__ = ("_done_then", "_limit", "_share", "_since", "done", "ends_at", "rate", "transfer")
+    __slots__ = (
+        *("_done_then", "_limit", "_share", "_since"),
+        *("done", "ends_at", "rate", "transfer", "volume"),
+    )
 
-    def __init__(self, transfer: Transfer, limit: float, now: float) -> None:
-        self.transfer, self.done = transfer, 0.0
+    def __init__(self, transfer: Transfer, volume: float, limit: float, now: float) -> None:
+        self.transfer, self.volume, self.done = transfer, volume, 0.0
         self._limit = limit
         self._share = transfer.weight / transfer.unit  # rate per level
         self._set_rate(limit, now)
 
     def _move(self, now: float) -> None:
-        volume = self.transfer.volume
+        volume = self.volume
         if now >= self.ends_at:  # asked of the time, so that rounding leaves no crumb to move
             self.done = volume
         else:
@@ -43,7 +47,7 @@ class Flow:
 
     def _set_rate(self, rate: float, now: float) -> None:
         self._since, self._done_then, self.rate = now, self.done, rate
-        left = self.transfer.volume - self.done
+        left = self.volume - self.done
         self.ends_at = (now + left / rate if rate else math.inf) if left > 0 else now
 
 
@@ -70,10 +74,14 @@ class Fabric:
         self._linked: list[Flow] = []  # those of them that can meet others
         self.next_end_s = math.inf
 
-    def open(self, transfer: Transfer, now: float) -> Flow:
-        """Start `transfer` at `now`; raise `ValueError` for a link that the fabric hasn't."""
+    def open(self, transfer: Transfer, now: float, volume: float | None = None) -> Flow:
+        """Start `transfer`, or only `volume` of it, at `now`.
+
+        Raises `ValueError` for a link that the fabric hasn't.
+        """
         self._check_up_to_date(now)
-        flow = Flow(transfer, uncontended_rate(transfer, self._capacities), now)
+        limit = uncontended_rate(transfer, self._capacities)
+        flow = Flow(transfer, transfer.volume if volume is None else volume, limit, now)
         self._flows.append(flow)
         # What ends at once takes nothing from others, even if its rate is infinite.
         if transfer.uses and flow.ends_at > now:

@@ -3,7 +3,6 @@
 docs/semantics.md states the rules that are carried out here.
 """
 
-from dataclasses import replace
 from typing import Protocol
 
 import simpy
@@ -117,10 +116,10 @@ class JobRun:
     def _save(self, action: Save) -> Process:
         setting, state, work = self._set, self._state, self._work
         if action.blocking:
-            cause, hold, rate = "save", setting.save, setting.save_rate
+            cause, hold, left, rate = "save", setting.save, setting.save.volume, setting.save_rate
         else:
-            cause, hold, rate = "stall", replace(_WAIT, volume=action.stall_s), 1.0
-        left = hold.volume - (yield from work.do(cause, hold, hold.volume, rate))
+            cause, hold, left, rate = "stall", _WAIT, action.stall_s, 1.0
+        left -= yield from work.do(cause, hold, left, rate)
         while left > 0:
             answer = yield from self._recover()
             # A rollback of the whole job voids what was being saved. Otherwise the healthy nodes
@@ -157,13 +156,19 @@ class JobRun:
         waiting = _NOBODY  # nodes that are waited for: this failure's, and those while loading
         while True:
             hit = self._strike()
-            new = frozenset(hit.servers) - self._down(waiting).servers
-            waiting = Loss(waiting.servers | new, waiting.trainers | frozenset(hit.trainers))
-            answer = self._answer(self._down(waiting))
-            if answer.rollback == "all":
+            new = frozenset(hit.servers)
+            if waiting is _NOBODY and not self._rebuilding:
+                waiting = down = Loss(new, frozenset(hit.trainers))
+            else:
+                new -= self._down(waiting).servers
+                waiting = Loss(waiting.servers | new, waiting.trainers.union(hit.trainers))
+                down = self._down(waiting)
+            answer = self._answer(down)
+            if answer.rollback == "all" and self._rebuilding:
                 waiting, hit = self._take_over_rebuilding(waiting, hit)
             self._set_back(answer, new)
-            yield from work.do("detect", _WAIT, setting.detect_s, 1.0)
+            if setting.detect_s:
+                yield from work.do("detect", _WAIT, setting.detect_s, 1.0)
             delay_s = self._replacement_delay_s(len(hit.servers) + len(hit.trainers))
             if answer.keep_training:
                 self._rebuild(Hit(tuple(waiting.servers), tuple(waiting.trainers)), delay_s)
@@ -174,8 +179,10 @@ class JobRun:
             if setting.during_recovery:
                 cursor.resume(work.now)
             load, rate = setting.load(answer.rollback, len(waiting.servers))
-            done = yield from work.do("load", load, load.volume, rate)
-            if done == load.volume:
+            left = load.volume
+            if left:
+                left -= yield from work.do("load", load, left, rate)
+            if not left:
                 if not setting.during_recovery:
                     cursor.resume(work.now)
                 break
@@ -210,7 +217,7 @@ class JobRun:
             self._state.roll_back()
         elif answer.rollback == "lost":
             self._state.lose(servers)
-        if answer.rollback == "all" or (answer.rollback == "lost" and servers):
+        if self._pending and (answer.rollback == "all" or (answer.rollback == "lost" and servers)):
             # Lost nodes take their part of every background save with them.
             for flow in self._pending:
                 self._work.abandon(flow)
@@ -232,8 +239,6 @@ class JobRun:
 
     def _down(self, waiting: Loss) -> Loss:
         """All that is down: who is waited for, and who is being rebuilt in the background."""
-        if not self._rebuilding:
-            return waiting
         rebuilding = self._rebuilding.values()
         return Loss(
             waiting.servers.union(*(hit.servers for hit in rebuilding)),
@@ -253,7 +258,7 @@ class JobRun:
             # Its age counts from when it serves: until then it is down for every purpose.
             self._cursor.replace(hit, self._work.now)
 
-        self._rebuilding[self._work.start(replace(_WAIT, volume=delay_s), replaced)] = hit
+        self._rebuilding[self._work.start(_WAIT, replaced, delay_s)] = hit
 
     def _take_over_rebuilding(self, waiting: Loss, hit: Hit) -> tuple[Loss, Hit]:
         """A restart of the whole job waits for the nodes that were being rebuilt as well."""

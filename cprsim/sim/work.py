@@ -5,7 +5,6 @@ the next failure. So nothing is ever interrupted, and no dead event is left in S
 """
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import replace
 from typing import Any, Protocol
 
 import simpy
@@ -87,11 +86,11 @@ class Work:
         if self._observer is not None:
             self._observer.span(cause, start, self.now)
 
-    def start(self, transfer: Transfer, on_end: OnEnd) -> Flow:
-        """Start `transfer` in the background."""
+    def start(self, transfer: Transfer, on_end: OnEnd, volume: float | None = None) -> Flow:
+        """Start `transfer`, or only `volume` of it, in the background."""
         if self._fabric is None:
             self._fabric = Fabric(self._capacities)
-        flow = self._fabric.open(transfer, self.now)
+        flow = self._fabric.open(transfer, self.now, volume)
         self.background[flow] = on_end
         return flow
 
@@ -104,7 +103,7 @@ class Work:
     def _share(self, cause: str, transfer: Transfer, volume: float) -> Process:
         """Do work beside background transfers, with which it shares the links."""
         assert self._fabric is not None
-        flow = self._fabric.open(replace(transfer, volume=volume), self.now)
+        flow = self._fabric.open(transfer, self.now, volume)
         self.news = False
         while True:
             failed = yield from self._step(flow)

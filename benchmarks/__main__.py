@@ -1,0 +1,144 @@
+"""`make bench`: every row is measured in this run, against a yardstick measured beside it."""
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import simpy
+
+import cprsim
+from benchmarks.minimal_simpy import replicate
+from cprsim.sim.engine import simulate
+
+_ROUNDS = 9
+
+
+def main() -> None:
+    print(f"{'what':<58} {'measured':>12} {'beside':>12} {'ratio':>7}   target")
+    for row in (job, save_of_many_servers, node_failures, help_page, memory):
+        print(row())
+
+
+def job() -> str:
+    """One replication of criteo-kaggle under `full`, against a minimal hand-written loop."""
+    scenario = cprsim.load_scenario("scenarios/criteo-kaggle.toml")
+    plan, costs = scenario.plan("full"), scenario.costs
+    fixed = (56 * 3600.0, plan.interval_s, costs.save_s, costs.load_s, costs.reschedule, 2)
+    ours, theirs = _alternate(
+        lambda: simulate(scenario, ["full"], range(200), 0),
+        lambda: [replicate(seed, *fixed) for seed in range(200)],
+    )
+    return _row("replication, criteo-kaggle full (hand-written loop)", ours, theirs, 200, "<= 3")
+
+
+def save_of_many_servers() -> str:
+    """A job with derived, symmetric saves over 1,000 servers, against the same over 8."""
+
+    def over(servers: int) -> cprsim.Scenario:
+        return cprsim.Scenario(
+            job={"useful_time": "56 h"},
+            model={"embedding": "2 TB"},
+            cluster={"parameter_servers": servers, "nic": "25 Gbit/s"},
+            storage={"write": "5 GB/s", "read": "5 GB/s"},
+            failures={"exactly": 2},
+            policies={"full": {"system": "full", "interval": "1 h"}},
+        )
+
+    many, few = over(1000), over(8)
+    ours, theirs = _alternate(
+        lambda: simulate(many, ["full"], range(100), 0),
+        lambda: simulate(few, ["full"], range(100), 0),
+    )
+    return _row("symmetric saves over 1,000 servers (over 8)", ours, theirs, 100, "<= 2")
+
+
+def node_failures() -> str:
+    """Failures a second over 4,096 nodes with ages, the whole job simulated around them."""
+    scenario = cprsim.Scenario(
+        job={"useful_time": "1000 d"},
+        cluster={"parameter_servers": 2048, "trainers": 2048},
+        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
+        failures={"distribution": "weibull", "shape": 1.5, "mean": "200 d", "per": "node"},
+        policies={"partial": {"system": "partial", "interval": "100 d"}},
+    )
+    counts: list[float] = []
+
+    def play() -> None:
+        counts.append(float(simulate(scenario, ["partial"], [0], 0)[0, 0, -3]))
+
+    ours, theirs = _alternate(play, lambda: _timeouts(20_000))
+    failures, timeouts = counts[0] / ours, 20_000 / theirs
+    return (
+        f"{'failures/s, 4,096 nodes with ages (bare SimPy timeouts/s)':<58} {failures:>12,.0f} "
+        f"{timeouts:>12,.0f} {failures / timeouts:>7.3f}   >= 50,000 /s"
+    )
+
+
+def help_page() -> str:
+    """`cprsim --help` as a process, against an interpreter that does nothing."""
+    ours, theirs = _alternate(
+        lambda: _process("-m", "cprsim.cli", "--help"), lambda: _process("-c", "pass")
+    )
+    return _row("cprsim --help (python -c pass)", ours, theirs, 1, "<= 0.5 s")
+
+
+def memory() -> str:
+    """Peak memory of 10,000 replications over that of 1,000, less the result table."""
+    many, few = _peak_mb(10_000), _peak_mb(1_000)
+    return (
+        f"{'peak MB, 10,000 replications less table (1,000)':<58} {many:>12.1f} {few:>12.1f} "
+        f"{many / few:>7.3f}   about 1"
+    )
+
+
+def _alternate(ours: Callable[[], object], theirs: Callable[[], object]) -> tuple[float, float]:
+    """Median seconds of both, in turns, so that a drift of the machine's speed hits both."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(_ROUNDS):
+        for run, seconds in zip((ours, theirs), times, strict=True):
+            start = time.perf_counter()
+            run()
+            seconds.append(time.perf_counter() - start)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def _row(what: str, ours: float, theirs: float, count: int, target: str) -> str:
+    return (
+        f"{what:<58} {1e6 * ours / count:>9,.0f} us {1e6 * theirs / count:>9,.0f} us "
+        f"{ours / theirs:>7.2f}   {target}"
+    )
+
+
+def _timeouts(count: int) -> None:
+    env = simpy.Environment()
+
+    def process():
+        for _ in range(count):
+            yield env.timeout(1.0)
+
+    env.run(until=env.process(process()))
+
+
+def _process(*arguments: str) -> None:
+    subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+
+
+_PEAK = """
+import resource, cprsim
+scenario = cprsim.load_scenario("scenarios/criteo-kaggle.toml")
+result = cprsim.run(scenario, replications={replications})
+table = result.replications.memory_usage(deep=False).sum()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - table)
+"""
+
+
+def _peak_mb(replications: int) -> float:
+    code = _PEAK.format(replications=replications)
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return float(done.stdout) / 1e6
+
+
+if __name__ == "__main__":
+    main()
