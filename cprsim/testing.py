@@ -268,7 +268,8 @@ def _costs(draw: st.DrawFn, tables: dict[str, Any]) -> tuple[dict[str, Any], flo
     costs |= draw(
         _optional(reschedule=st.just("0 s") | delays | law, detect=st.just("0 s") | delays)
     )
-    return ({"costs": costs} if costs or draw(st.booleans()) else {}), mtbf_s
+    written = draw(st.booleans()) or bool(costs)
+    return ({"costs": costs} if written else {}), mtbf_s
 
 
 def _longest_derived_s(tables: Mapping[str, Any]) -> float:

@@ -1,0 +1,181 @@
+"""Timelines and cursors: what is drawn once, and what depends on a policy's recovery."""
+
+import math
+
+import numpy as np
+import pytest
+
+from cprsim.distributions import Distribution
+from cprsim.failures.spec import Hits
+from cprsim.failures.timeline import Absolute, Draws, NodeLives, Renewal
+from cprsim.failures.victims import Hit, Victims
+from cprsim.platform import Cluster
+from cprsim.streams import Cause
+
+CLUSTER = Cluster(trainers=4, parameter_servers=8)
+SERVER = Hit((0,), ())
+
+
+def law(distribution: str = "gamma", mean: str = "100 s", **spread: float) -> Distribution:
+    return Distribution.model_validate(
+        {"distribution": distribution, "mean": mean, **(spread or {"shape": 0.675})}
+    )
+
+
+def renewal(**hits: object) -> Renewal:
+    victims = Victims(Hits.model_validate(hits), CLUSTER, seed=0, replication=0)
+    return Renewal(Draws(law(), 0, 0, Cause.FAILURE_TIME), victims)
+
+
+def test_a_renewed_clock_starts_when_the_job_resumes() -> None:
+    timeline = renewal()
+    cursor = timeline.cursor()
+    first = cursor.next_s
+    cursor.strike()
+    down = cursor.next_s
+    cursor.resume(first + 50.0)
+
+    assert first == timeline.gaps[0]
+    assert down == math.inf
+    assert cursor.next_s == first + 50.0 + timeline.gaps[1]
+
+
+def test_every_cursor_meets_the_same_draws() -> None:
+    timeline = renewal()
+    hits = []
+    for delay in (1.0, 500.0):
+        cursor = timeline.cursor()
+        seen = []
+        for _ in range(20):
+            at = cursor.next_s
+            seen.append(cursor.strike())
+            cursor.resume(at + delay)
+        hits.append(seen)
+
+    assert hits[0] == hits[1]
+
+
+def test_draws_do_not_depend_on_the_order_in_which_they_are_asked_for() -> None:
+    forward = Draws(law(), 3, 7, Cause.FAILURE_TIME)
+    backward = Draws(law(), 3, 7, Cause.FAILURE_TIME)
+    last = backward[40]
+
+    assert last == [forward[i] for i in range(41)][40]
+
+
+def test_streams_of_replications_seeds_and_causes_differ() -> None:
+    values = {
+        Draws(law(), seed, replication, cause)[0]
+        for seed in (0, 1)
+        for replication in (0, 1)
+        for cause in (Cause.FAILURE_TIME, Cause.RESCHEDULE)
+    }
+
+    assert len(values) == 8
+
+
+def test_only_what_lies_strictly_inside_the_downtime_is_absorbed() -> None:
+    cursor = Absolute([10.0, 20.0, 30.0, 40.0], [SERVER] * 4).cursor()
+    cursor.strike()
+    cursor.resume(30.0)
+
+    assert cursor.absorbed == 1  # the one at 20; the one at 30 strikes when the recovery is over
+    assert cursor.next_s == 30.0
+
+
+def test_an_absolute_timeline_ends_unless_it_has_a_period() -> None:
+    once = Absolute([10.0], [SERVER])
+    circle = Absolute([10.0, 20.0], [SERVER, Hit((1,), ())], period_s=100.0)
+
+    assert [once.at_s(i) for i in range(2)] == [10.0, math.inf]
+    assert [circle.at_s(i) for i in range(5)] == [10.0, 20.0, 110.0, 120.0, 210.0]
+    assert circle.hit(3) == Hit((1,), ())
+    assert Absolute([], []).cursor().next_s == math.inf
+    assert Absolute([], [], period_s=5.0).cursor().next_s == math.inf
+
+
+def test_a_node_keeps_its_age_when_another_fails() -> None:
+    lives = NodeLives(law("weibull", shape=3.0), servers=2, trainers=0, seed=0, replication=0)
+    first, second = sorted((lives.life_s(0, 0), lives.life_s(0, 1)))
+    cursor = lives.cursor()
+    hit = cursor.strike()
+    cursor.replace(hit, first + 1.0)
+    cursor.resume(first + 1.0)
+    (failed,) = hit.servers
+
+    assert cursor.next_s == min(second, first + 1.0 + lives.life_s(1, failed))
+
+
+def test_a_node_that_dies_in_the_downtime_is_absorbed_and_replaced() -> None:
+    lives = NodeLives(law("weibull", shape=3.0), servers=3, trainers=1, seed=1, replication=0)
+    cursor = lives.cursor()
+    hit = cursor.strike()
+    cursor.replace(hit, 10_000.0)
+    cursor.resume(10_000.0)
+
+    assert cursor.absorbed == 3  # all others, whose first lives are far shorter
+    assert cursor.next_s == 10_000.0 + min(lives.life_s(1, node) for node in range(4))
+
+
+def test_a_replacement_in_the_background_moves_the_next_failure_only_while_running() -> None:
+    lives = NodeLives(law("weibull", shape=3.0), servers=2, trainers=0, seed=0, replication=0)
+    cursor = lives.cursor()
+    at = cursor.next_s
+    hit = cursor.strike()
+    other = lives.life_s(0, 1 - hit.servers[0])
+    cursor.resume(at)  # the job trains on at once, on the other node
+    alone = cursor.next_s
+    cursor.replace(hit, at + 1.0)
+
+    assert alone == other
+    assert cursor.next_s == min(other, at + 1.0 + lives.life_s(1, hit.servers[0]))
+
+
+def test_trainers_come_after_the_servers() -> None:
+    lives = NodeLives(law("weibull", shape=3.0), servers=1, trainers=1, seed=0, replication=0)
+    hit = lives.cursor().strike()
+    first = 0 if lives.life_s(0, 0) < lives.life_s(0, 1) else 1
+
+    assert hit == (Hit((0,), ()), Hit((), (0,)))[first]
+
+
+def test_victims_are_uniform_over_the_servers() -> None:
+    victims = Victims(Hits(), CLUSTER, seed=0, replication=0)
+    n = 8000
+    counts = np.bincount([victims[i].servers[0] for i in range(n)], minlength=8)
+
+    # Chi-squared with 7 degrees of freedom: 24.3 is its 99.9th percentile.
+    assert ((counts - n / 8) ** 2 / (n / 8)).sum() < 24.3
+
+
+def test_victims_of_one_failure_are_distinct() -> None:
+    victims = Victims(Hits.model_validate({"parameter_servers": 4}), CLUSTER, 0, 0)
+
+    assert all(len(set(victims[i].servers)) == 4 for i in range(200))
+
+
+def test_weights_choose_the_kind() -> None:
+    weights = {"parameter_servers": 1, "trainers": 3}
+    victims = Victims(Hits.model_validate({"weights": weights}), CLUSTER, 0, 0)
+    n = 4000
+    servers = sum(bool(victims[i].servers) for i in range(n))
+
+    assert all(len(victims[i].servers) + len(victims[i].trainers) == 1 for i in range(n))
+    # Binomial(4000, 1/4): standard deviation 27.4.
+    assert servers == pytest.approx(n / 4, abs=3 * 27.4)
+
+
+@pytest.mark.parametrize(
+    ("hits", "counts"),
+    [
+        ({}, (1, 0)),
+        ({"parameter_servers": "25%"}, (2, 0)),
+        ({"parameter_servers": "1%"}, (1, 0)),
+        ({"parameter_servers": "0%"}, (0, 0)),
+        ({"trainers": 2}, (0, 2)),
+        ({"parameter_servers": 1, "trainers": "50%"}, (1, 2)),
+        ({"weights": {"trainers": 1}}, (1, 1)),
+    ],
+)
+def test_numbers_and_shares_of_nodes_hit(hits: dict, counts: tuple[int, int]) -> None:
+    assert Hits.model_validate(hits).counts(CLUSTER) == counts
