@@ -491,9 +491,9 @@ class _OtherCursor:
     def _look(self) -> None:
         at_s = self._cursor.next_s
         if at_s > self._after_s:
-            later_s = (at_s - self._after_s) / self._pace if self._pace else math.inf
-            at_s = max(math.nextafter(self._after_s, math.inf), self._after_s + later_s)
-            at_s = max(at_s, self._now_s)
+            from_s = max(self._after_s, self._now_s)
+            at_s = from_s + (at_s - from_s) / self._pace if self._pace else math.inf
+            at_s = max(at_s, math.nextafter(self._after_s, math.inf))
         self.next_s = at_s
 
 

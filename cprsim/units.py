@@ -102,7 +102,8 @@ def format_exact(value: float, table: dict[str, float]) -> str:
         short = len(number.strip("-")) <= 6 and "e" not in number
         if short and abs(value) >= factor and float(number) * factor == value:
             return f"{number} {unit}"
-    return f"{value!r} {base}"
+    number = f"{value:.12g}"
+    return f"{number if float(number) == value else value!r} {base}"
 
 
 def format_duration(seconds: float) -> str:

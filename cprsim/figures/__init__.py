@@ -43,9 +43,7 @@ def draw(name: str, summary: pd.DataFrame, title: str = "") -> Figure:
         If there is no picture of that name.
     """
     if name not in FIGURES:
-        raise UsageError(
-            f"figure {name!r} is not one of {', '.join(FIGURES)}; {nearest(name, FIGURES)}"
-        )
+        raise UsageError(f"figure {name!r}: there is none of that name; {nearest(name, FIGURES)}")
     return FIGURES[name](summary, title)
 
 

@@ -10,19 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import NDArray
 
-from cprsim.figures import layout
-from cprsim.figures.style import (
-    CAUSE_COLOURS,
-    CAUSE_LABELS,
-    FAINT_INK,
-    LEARNING_COLOUR,
-    SMALL_PT,
-    TEXT_PT,
-    TITLE_PT,
-    WIDTH_IN,
-    ink_on,
-    styled,
-)
+from cprsim.figures import layout, style
+from cprsim.figures.style import CAUSE_COLOURS, CAUSE_LABELS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
 from cprsim.units import format_duration
 
 # All in inches; the figure's height follows from the title and the names.
@@ -34,7 +23,7 @@ _BAR: Final = 0.24
 _GAP: Final = 0.14  # between the names of two policies
 _LEGEND: Final = 0.3
 _HEADINGS: Final = 0.32
-_FOOT: Final = 0.44  # tick labels and the note
+_FOOT: Final = 0.48  # tick labels and the note
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +64,12 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         7 inches wide; its height grows with the number of policies. Its two axes are the overhead
         and the PLS, with x as a share (1 is 100 %) and y in inches from the top.
     """
-    with styled():
+    with style.styled():
         labels = [_Label.of(str(name), row) for name, row in summary.iterrows()]
         titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
         causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
         legend_in = _MARGIN + layout.height_in(titles, TITLE_PT)
-        headings_in = legend_in + (_LEGEND if causes else 0)
+        headings_in = legend_in + (_LEGEND if causes else _MARGIN)
         rows_in = headings_in + _HEADINGS
         ends_in = np.cumsum([label.height_in + _GAP for label in labels])
         figure = Figure(figsize=(WIDTH_IN, rows_in + ends_in[-1] + _FOOT))
@@ -94,9 +83,9 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         time = _panel(figure, _TIME, ends_in[-1])
         learning = _panel(figure, _LEARNING, ends_in[-1], sharey=time)
         segments = _stack(time, summary, causes, y)
-        layout.label_bars(time, _TIME[1], y, *_intervals(summary, "overhead"), zero="0 %")
-        _label_segments(time, segments)
-        learning.barh(y, summary["pls"], _BAR, color=LEARNING_COLOUR)
+        limits = layout.label_bars(time, _TIME[1], y, *_intervals(summary, "overhead"), zero="0 %")
+        _label_segments(time, segments, np.tile(limits, len(causes)))
+        learning.barh(y, summary["pls"], _BAR, color=style.LEARNING_COLOUR)
         layout.label_bars(learning, _LEARNING[1], y, *_intervals(summary, "pls"), zero="none")
         _explain(figure, headings_in)
     return figure
@@ -123,14 +112,16 @@ def _names(figure: Figure, labels: list[_Label], top_in: float, y: list[float]) 
         at_in = (right_in, top_in + centre_in - label.height_in / 2)
         below_in = layout.write(figure, at_in, label.name, TEXT_PT, weight="bold", ha="right")
         at_in = (right_in, below_in)
-        layout.write(figure, at_in, label.facts, SMALL_PT, color=FAINT_INK, ha="right")
+        layout.write(figure, at_in, label.facts, SMALL_PT, color=style.FAINT_INK, ha="right")
 
 
-def _panel(figure: Figure, at_in: tuple[float, float], height_in: float, **share: Axes) -> Axes:
+def _panel(
+    figure: Figure, at_in: tuple[float, float], height_in: float, sharey: Axes | None = None
+) -> Axes:
     left_in, width_in = at_in
     whole_in = figure.get_figheight()
     box = (left_in / WIDTH_IN, _FOOT / whole_in, width_in / WIDTH_IN, height_in / whole_in)
-    axes = figure.add_axes(box, **share)
+    axes = figure.add_axes(box, sharey=sharey)
     axes.set_ylim(height_in, 0)
     axes.tick_params(axis="y", left=False, labelleft=False)
     axes.grid(axis="x")
@@ -148,15 +139,15 @@ def _stack(axes: Axes, summary: pd.DataFrame, causes: list[str], y: list[float])
     return segments
 
 
-def _label_segments(axes: Axes, segments: list[Rectangle]) -> None:
-    """The value of each segment, inside it, where it fits."""
-    in_per_share = _TIME[1] / axes.get_xlim()[1]
-    for segment in segments:
+def _label_segments(axes: Axes, segments: list[Rectangle], limits: NDArray[np.float64]) -> None:
+    """The value of each segment, inside it, where it fits and ends before its limit in x."""
+    share_per_in = axes.get_xlim()[1] / _TIME[1]
+    for segment, limit in zip(segments, limits, strict=True):
         text = layout.percent(segment.get_width())
-        needed_in = layout.text_width_in(text, SMALL_PT) + 2 * layout.PAD_PT / 72
-        if needed_in <= segment.get_width() * in_per_share:
-            x, y = segment.get_center()
-            ink = ink_on(segment.get_facecolor())
+        needed = share_per_in * (layout.text_width_in(text, SMALL_PT) + 2 * layout.PAD_PT / 72)
+        x, y = segment.get_center()
+        if needed <= segment.get_width() and x + needed / 2 <= limit:
+            ink = style.ink_on(segment.get_facecolor())
             axes.text(x, y, text, size=SMALL_PT, color=ink, ha="center", va="center_baseline")
 
 
@@ -175,8 +166,8 @@ def _explain(figure: Figure, top_in: float) -> None:
         (_LEARNING, "Learning lost", "share of samples lost (PLS)"),
     ):
         below_in = layout.write(figure, (left_in, top_in), [heading], TEXT_PT, weight="bold")
-        layout.write(figure, (left_in, below_in), [measure], SMALL_PT, color=FAINT_INK)
+        layout.write(figure, (left_in, below_in), [measure], SMALL_PT, color=style.FAINT_INK)
     if any("±" in text.get_text() for axes in figure.axes for text in axes.texts):
         note = ["±: 95 % confidence interval of the mean"]
         at_in = (_MARGIN, figure.get_figheight() - _MARGIN - layout.height_in(note, SMALL_PT))
-        layout.write(figure, at_in, note, SMALL_PT, color=FAINT_INK)
+        layout.write(figure, at_in, note, SMALL_PT, color=style.FAINT_INK)

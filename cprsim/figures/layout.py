@@ -1,6 +1,7 @@
 """Text that is measured before it is placed, so that none is cut and none covers another."""
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 from cprsim.figures.style import FONT, INK, SMALL_PT
 
 PAD_PT: Final = 4.0  # between a label and what it labels
+_LEAST_WHISKER_PT: Final = 2.0
+_NOTHING: Final = 1e-9  # of the wall clock: ledgers add up to no more than that
 _LINE: Final = 1.25  # of the font size, from one line to the next
 _ASCENT: Final = 0.95  # of the font size, from the top of a line to its baseline
 
@@ -36,15 +39,22 @@ def wrap(text: str, width_in: float, size_pt: float, weight: str = "normal") -> 
     rest = " ".join(text.split())
     lines = []
     while rest:
-        end = len(rest)
-        while end > 1 and text_width_in(rest[:end].rstrip(), size_pt, weight) > width_in:
-            end -= 1
+        end = _fitting(rest, width_in, size_pt, weight)
         if end < len(rest):
             breaks = [i for i in range(1, end + 1) if rest[i - 1] in " -_./,"]
             end = breaks[-1] if breaks else end
         lines.append(rest[:end].rstrip())
         rest = rest[end:].lstrip()
     return lines
+
+
+def _fitting(text: str, width_in: float, size_pt: float, weight: str) -> int:
+    """How many letters of `text` fit into the width; one at least."""
+
+    def width_of(length: int) -> float:
+        return text_width_in(text[:length].rstrip(), size_pt, weight)
+
+    return max(1, bisect_right(range(1, len(text) + 1), width_in, key=width_of))
 
 
 def write(
@@ -91,23 +101,28 @@ def label_bars(
     shares: NDArray[np.float64],
     half_widths: NDArray[np.float64],
     zero: str,
-) -> None:
+) -> NDArray[np.float64]:
     """Whiskers and values at the ends of horizontal bars; sets x and its ticks so that they fit.
 
     `width_in`: of the axes, inches. `half_widths`: of the intervals, not a number for none.
-    `zero`: what is written where there is no bar.
+    `zero`: what is written where there is no bar. Returns where what is within each bar must end:
+    where its whisker begins; infinite where there is none.
     """
-    halves = np.nan_to_num(half_widths)
-    pairs = zip(shares, half_widths, strict=True)
-    texts = [percent(*pair) if pair[0] > 0 else zero for pair in pairs]
+    there = shares > _NOTHING
+    texts = [
+        percent(share, half) if shown else zero
+        for share, half, shown in zip(shares, half_widths, there, strict=True)
+    ]
+    halves = np.where(there, np.nan_to_num(half_widths), 0.0)
+    ends = np.where(there, shares, 0.0) + halves
     # x goes so far that the widest label beyond its bar still ends within the axes.
     rooms_in = [width_in - text_width_in(t, SMALL_PT, "bold") - 2 * PAD_PT / 72 for t in texts]
-    ends = shares + halves
     reach = float(max(ends * width_in / np.asarray(rooms_in))) or 1.0
     axes.set_xlim(0, reach)
     _percent_ticks(axes, float(max(ends)), width_in / reach)
-    below = np.minimum(halves, shares)  # no whisker goes below zero
-    axes.errorbar(shares, y, xerr=[below, halves], fmt="none", ecolor=INK, elinewidth=1.0)
+    # A whisker that is shorter than its caps are thick is a mere blot.
+    long = halves * width_in / reach * 72 > _LEAST_WHISKER_PT
+    _whiskers(axes, np.asarray(y)[long], shares[long], halves[long])
     for at, text in zip(zip(ends, y, strict=True), texts, strict=True):
         axes.annotate(
             text,
@@ -117,16 +132,27 @@ def label_bars(
             va="center_baseline",
             size=SMALL_PT,
             weight="normal" if text == zero else "bold",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},  # no grid runs through it
         )
+    return np.where(long, shares - halves, np.inf)
+
+
+def _whiskers(
+    axes: Axes, y: NDArray[np.float64], shares: NDArray[np.float64], halves: NDArray[np.float64]
+) -> None:
+    below = np.minimum(halves, shares)  # none goes below zero
+    axes.errorbar(
+        shares, y, xerr=[below, halves], fmt="none", ecolor=INK, elinewidth=0.9, capsize=3
+    )
 
 
 def _percent_ticks(axes: Axes, end: float, in_per_share: float) -> None:
     """Round ticks from 0 to `end`, as many as have room, five steps at most."""
-    ticks, texts = np.zeros(1), ["0 %"]
+    ticks, texts = [0.0], ["0 %"]
     for steps in (1, 2, 3, 4, 5) if end > 0 else ():
-        more = MaxNLocator(steps, steps=[1, 2, 2.5, 5, 10]).tick_values(0, end)
-        more = more[more <= end]
-        more_texts = [f"{100 * tick:.6f}".rstrip("0").rstrip(".") + " %" for tick in more]
+        locator = MaxNLocator(steps, steps=[1, 2, 2.5, 5, 10])
+        more = [tick for tick in locator.tick_values(0, end) if tick <= end]
+        more_texts = [f"{100 * tick:.9f}".rstrip("0").rstrip(".") + " %" for tick in more]
         widest_in = max(text_width_in(text, SMALL_PT) for text in more_texts)
         if len(more) > 1 and more[1] * in_per_share > widest_in + 2 * PAD_PT / 72:
             ticks, texts = more, more_texts

@@ -1,13 +1,14 @@
 """Every shipped policy, and one as a user would write it, through the suite that cprsim ships."""
 
-import math
-from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import pytest
-from pydantic import Field
 
 from cprsim.contract import (
+    Action,
     Clock,
     Context,
     Controller,
@@ -17,55 +18,192 @@ from cprsim.contract import (
     Plan,
     Policy,
     Recover,
+    Resumed,
     Save,
+    Saved,
     Train,
 )
-from cprsim.policies import policy_class, register, systems
-from cprsim.policies.full import everything_returns, full_plan
+from cprsim.policies import register, registry, systems
+from cprsim.policies.full import checkpoint_interval_s, everything_returns, full_plan
 from cprsim.testing import SYSTEMS, PolicyConformance
 
-# --- A policy of a user: the interval follows the failures seen so far ---------------------------
+# --- Shipped policies ----------------------------------------------------------------------------
 
 
-@register
-class Adaptive(Policy):
-    """Young's interval at the mean time between the failures that have come, `guess` before any."""
+def test_every_shipped_system_is_here() -> None:
+    here = {
+        each.policy["system"]
+        for each in globals().values()
+        if isinstance(each, type(TestFull))
+        if issubclass(each, PolicyConformance) and hasattr(each, "policy")
+    }
+    assert set(systems()) == set(SYSTEMS) == here - {"test-impatient"}
 
-    system: Literal["test-adaptive"]
-    guess_h: Annotated[float, Field(gt=0)] = 10.0
+
+class TestFull(PolicyConformance):
+    policy: ClassVar = {"system": "full"}
+
+
+class TestFullExact(PolicyConformance):
+    policy: ClassVar = {"system": "full", "interval": "exact"}
+
+
+# Failures on the hour then come with the ends of saves, to the second.
+class TestFullOnTheHour(PolicyConformance):
+    policy: ClassVar = {"system": "full", "interval": "45 min"}
+
+
+class TestPartial(PolicyConformance):
+    policy: ClassVar = {"system": "partial", "interval": "1 h"}
+
+
+class TestCprVanilla(PolicyConformance):
+    policy: ClassVar = {"system": "cpr-vanilla", "target_pls": 0.05}
+
+
+class TestAsync(PolicyConformance):
+    policy: ClassVar = {"system": "async", "snapshot": "20 s", "in_flight": 2}
+
+
+# Snapshots come faster than saves land.
+class TestAsyncCopyOnWrite(PolicyConformance):
+    policy: ClassVar = {"system": "async", "interval": "8 min", "in_flight": 1}
+
+
+class TestReplication(PolicyConformance):
+    policy: ClassVar = {"system": "replication"}
+
+
+class TestReplicationWithCheckpoints(PolicyConformance):
+    policy: ClassVar = {"system": "replication", "copies": 3, "interval": "3 h", "slowdown": 0.1}
+
+
+# --- A policy of a user --------------------------------------------------------------------------
+
+
+class Impatient(Policy):
+    """Full recovery that saves the more often the more failures there have been."""
+
+    system: Literal["test-impatient"]
 
     def plan(self, context: Context) -> Plan:
-        interval_s = math.sqrt(2 * context.save_s * self.guess_h * 3600)
-        return AdaptivePlan(
-            **vars_of(full_plan(interval_s)), save_s=context.save_s, guess_s=self.guess_h * 3600
-        )
+        interval_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)
+        return ImpatientPlan("full", interval_s, Save(), everything_returns)
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptivePlan(Plan):
-    save_s: float = 0.0
-    guess_s: float = 0.0
-
+class ImpatientPlan(Plan):
     def start(self) -> Controller:
-        return AdaptiveController(self)
+        return ImpatientController(self.interval_s)
 
 
-class AdaptiveController:
-    def __init__(self, plan: AdaptivePlan) -> None:
-        self._plan, self._failures, self._failed, self._from_s = plan, 0, False, 0.0
+class ImpatientController:
+    def __init__(self, interval_s: float) -> None:
+        self.interval_s, self.failures, self.failed, self.due_s = interval_s, 0, False, interval_s
 
     def tell(self, event: Event) -> None:
-        self._failed = isinstance(event, Failed)
-        self._failures += self._failed
-        self._from_s = event.now.progress_s
+        self.failed = isinstance(event, Failed)
+        self.failures += self.failed
+        if isinstance(event, Saved | Resumed):
+            self.due_s = event.now.progress_s + self.interval_s / (1 + self.failures) ** 0.5
 
-    def ask(self, now: Clock) -> Train | Save | Recover:
-        if self._failed:
+    def ask(self, now: Clock) -> Action:
+        if self.failed:
             return Recover("all")
-        mtbf_s = (self._plan.guess_s + now.wall_s) / (1 + self._failures)
-        due_s = self._from_s + math.sqrt(2 * self._plan.save_s * mtbf_s)
-        return Train(due_s) if now.progress_s < due_s else Save()
+        return Train(self.due_s) if now.progress_s < self.due_s else Save()
 
 
-def vars_of(plan: Plan) -> dict[str, object]:
-    return {name: getattr(plan, name) for name in Plan.__dataclass_fields__}
+class TestImpatient(PolicyConformance):
+    policy: ClassVar = {"system": "test-impatient"}
+
+    @pytest.fixture(autouse=True)
+    def _registered(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        # Other tests list the known systems: they should not find this one.
+        monkeypatch.setattr(registry, "_CLASSES", dict(registry._CLASSES))
+        register(Impatient)
+
+
+# --- The suite finds what is wrong ---------------------------------------------------------------
+
+
+class Broken(Policy):
+    """Does one thing that a policy must not; `how` says which."""
+
+    system: Literal["test-broken"]
+    how: str
+
+    def plan(self, context: Context) -> Plan:
+        plan = BrokenPlan("full", 3600.0, Save(), everything_returns, how=self.how)
+        if self.how == "impure":
+            PLANS.append(plan)
+            return full_plan(3600.0 + len(PLANS))
+        if self.how == "closure":
+            return Plan("full", 3600.0, Save(), lambda loss: Recover("all"))
+        if self.how == "negative":
+            return Plan("full", 3600.0, Save(), everything_returns, slowdown=-0.1)
+        if self.how == "picky":
+            return Plan("full", 3600.0, Save(), picky)
+        return plan
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenPlan(Plan):
+    how: str = ""
+
+    def start(self) -> Controller:
+        return BrokenController(self.how)
+
+
+class BrokenController(ImpatientController):
+    def __init__(self, how: str) -> None:
+        super().__init__(3600.0)
+        self.how = how
+
+    def ask(self, now: Clock) -> Action:
+        if self.how == "clock":
+            self.due_s += time.perf_counter() * 0
+        if self.how == "memory" and not self.failed:
+            RUNS.append(now)
+            self.interval_s = 3600.0 + len(RUNS)
+        if self.how == "greedy" and now.progress_s >= 3600.0 and not self.failed:
+            return Save()
+        return super().ask(now)
+
+
+def picky(loss: Loss) -> Recover:
+    return Recover("lost") if len(loss.servers) < 8 else Recover("some")  # type: ignore[arg-type]
+
+
+PLANS: list[Plan] = []
+RUNS: list[Clock] = []
+
+
+@pytest.fixture
+def _broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(registry, "_CLASSES", dict(registry._CLASSES))
+    register(Broken)
+    yield
+    PLANS.clear()
+    RUNS.clear()
+
+
+@pytest.mark.usefixtures("_broken")
+@pytest.mark.parametrize(
+    ("how", "test", "text"),
+    [
+        ("impure", "plan_is_pure", "interval_s of the plan is"),
+        ("closure", "plan_pickles", "lambda"),
+        ("negative", "plan_has_numbers_in_range", "slowdown of .* must be finite and >= 0"),
+        ("picky", "plan_answers_every_loss", "rollback of .*some.* is not one of"),
+        ("clock", "controller_takes_time_from_its_caller_alone", "looked at a clock"),
+        ("memory", "controller_takes_time_from_its_caller_alone", "answers otherwise"),
+        ("memory", "same_seed_gives_the_same_numbers", "then"),
+        ("greedy", "time_adds_up", "save after save at progress 3600.0 s and never trains"),
+    ],
+)
+def test_the_suite_names_what_is_broken(how: str, test: str, text: str) -> None:
+    class Suite(PolicyConformance):
+        policy: ClassVar = {"system": "test-broken", "how": how}
+
+    with pytest.raises(Exception, match=text):
+        getattr(Suite(), f"test_{test}")()

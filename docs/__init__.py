@@ -1,0 +1,1 @@
+"""The pages of the project, and the programs that write some of them."""

@@ -1,0 +1,343 @@
+"""Oracles: the summary table that is drawn, and the boxes that the renderer gives each text."""
+
+import itertools
+import math
+import subprocess
+import sys
+from functools import cache
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from cprsim.errors import UsageError
+from cprsim.figures import FORMATS, draw, save_bytes
+from cprsim.figures.layout import percent, text_width_in, wrap
+from cprsim.figures.style import CAUSE_COLOURS, CAUSE_LABELS, SMALL_PT, ink_on
+from cprsim.ledger import OVERHEAD_CAUSES
+
+
+def policy(
+    half: float = 0.001,
+    pls: float = 0.0,
+    pls_half: float = 0.0,
+    interval_s: float = 8245.0,
+    recovery: str = "full",
+    **causes: float,
+) -> dict[str, Any]:
+    causes = dict.fromkeys(OVERHEAD_CAUSES, 0.0) | causes
+    overhead = sum(causes.values())
+    return {
+        "recovery": recovery,
+        "interval_s": interval_s,
+        **causes,
+        "overhead": overhead,
+        "overhead_low": overhead - half,
+        "overhead_high": overhead + half,
+        "pls": pls,
+        "pls_low": pls - pls_half,
+        "pls_high": pls + pls_half,
+    }
+
+
+def table(policies: dict[str, dict[str, Any]]) -> pd.DataFrame:
+    return pd.DataFrame.from_dict(policies, orient="index")
+
+
+# Much as the shipped scenario comes out.
+PARTIAL = {"load": 0.0012, "reschedule": 0.002, "recovery": "partial", "half": 4e-7}
+THREE = table(
+    {
+        "full": policy(0.0024, save=0.0402, load=0.0012, lost=0.0424, reschedule=0.002),
+        "partial": policy(pls=0.005, pls_half=0.0003, save=0.0401, **PARTIAL),
+        "cpr": policy(pls=0.085, pls_half=0.0057, interval_s=161280.0, save=0.0017, **PARTIAL),
+    }
+)
+SEVEN = {cause: 0.01 + 0.002 * i for i, cause in enumerate(OVERHEAD_CAUSES)}
+NAMES = (
+    "cpr-priority-of-the-most-frequently-used-rows-with-a-very-long-name",
+    "a policy whose name is made of many words, some of them rather long",
+    "W" * 40,
+    "$x_1$ and $y$",
+    "p",
+)
+CASES = {
+    "three": (THREE, "CPR emulation, Criteo Kaggle (calibrated)"),
+    "one": (THREE.iloc[:1], "One policy"),
+    "one replication": (table({"full": policy(math.nan, pls=0.1, pls_half=math.nan, **SEVEN)}), ""),
+    "twelve": (
+        table(
+            {
+                f"{NAMES[i % 5]} {i}": policy(
+                    10.0 ** -(2 + i % 3),
+                    (0.0, 0.01, 0.0003)[i % 3],
+                    0.0002,
+                    (math.inf, 3594.0, 259200.0, 123.0)[i % 4],
+                    ("full", "partial", "replica")[i % 3],
+                    **{cause: share * (1 + i % 4) / 3 for cause, share in SEVEN.items()},
+                )
+                for i in range(12)
+            }
+        ),
+        "A title that takes more than one line, " * 5,
+    ),
+    "zero": (table({"full": policy(0.0, interval_s=math.inf), "cpr": policy(0.0)}), "Nothing"),
+    "huge": (
+        table(
+            {
+                "full": policy(0.12, save=1.2, lost=7.6, load=0.2),
+                "cpr": policy(pls=0.6, pls_half=0.02, save=0.005),
+            }
+        ),
+        "Huge",
+    ),
+    "all causes": (
+        table({"full": policy(**SEVEN), "b": policy(pls=1e-4, pls_half=2e-5, lost=1e-4)}),
+        "Seven",
+    ),
+    "tiny": (table({"a": policy(1e-7, save=2e-6)}), "Tiny"),
+    "wide interval": (
+        table({"a": policy(0.032, 0.13, 0.2, save=0.04, load=0.002, lost=0.05)}),
+        "Two replications",
+    ),
+    "very wide interval": (table({"b": policy(0.2, 0.05, 0.3, save=0.05)}), "Two replications"),
+}
+
+
+@cache
+def drawn(case: str, dpi: int = 100) -> Figure:
+    figure = draw("breakdown", *CASES[case])
+    figure.set_dpi(dpi)
+    FigureCanvasAgg(figure).draw()
+    return figure
+
+
+def texts_of(figure: Figure) -> list[Text]:
+    found = figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
+    hidden = {id(t) for axes in figure.axes for t in axes.get_yticklabels()}
+    return [text for text in found if id(text) not in hidden]
+
+
+def words(figure: Figure) -> list[str]:
+    return [text.get_text() for text in texts_of(figure)]
+
+
+def end_labels(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.texts if text.get_horizontalalignment() == "left"]
+
+
+def bars(axes: Axes) -> list[BarContainer]:
+    return [container for container in axes.containers if isinstance(container, BarContainer)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bars_have_the_summarys_values_and_the_causes_colours(case: str) -> None:
+    summary, _ = CASES[case]
+    time_lost, learning = drawn(case).axes
+    causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
+    stacks = bars(time_lost)
+    for cause, stack in zip(causes, stacks, strict=True):
+        widths = [bar.get_width() for bar in stack]
+        assert widths == pytest.approx(summary[cause].tolist(), rel=1e-12)
+        assert {to_hex(bar.get_facecolor()).upper() for bar in stack} == {CAUSE_COLOURS[cause]}
+    for i, overhead in enumerate(summary["overhead"]):
+        assert sum(stack[i].get_width() for stack in stacks) == pytest.approx(overhead, rel=1e-12)
+        edges = [(stack[i].get_x(), stack[i].get_x() + stack[i].get_width()) for stack in stacks]
+        assert all(a[1] == pytest.approx(b[0]) for a, b in itertools.pairwise(edges))
+    (lost,) = bars(learning)
+    assert [bar.get_width() for bar in lost] == summary["pls"].tolist()
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("dpi", [100, 200])
+def test_no_text_is_cut_or_covers_another(case: str, dpi: int) -> None:
+    figure = drawn(case, dpi)
+    boxes = {text: text.get_window_extent() for text in texts_of(figure)}
+    for text, box in boxes.items():
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.x1, text
+        assert 0 <= box.y0 < box.y1 <= figure.bbox.y1, text
+        assert text.get_fontsize() >= SMALL_PT, text
+    for (one, a), (other, b) in itertools.combinations(boxes.items(), 2):
+        assert Bbox.intersection(a, b) is None, (one, other)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bars_and_whiskers_cover_no_label_and_labels_end_within_their_panel(case: str) -> None:
+    figure = drawn(case)
+    for axes in figure.axes:
+        patches = [bar.get_window_extent() for stack in bars(axes) for bar in stack]
+        for label in (text for text in axes.texts if text.get_horizontalalignment() == "left"):
+            box = label.get_window_extent()
+            assert box.x1 <= axes.bbox.x1, label
+            assert not any(box.overlaps(patch) for patch in patches), label
+        for label in (text for text in axes.texts if text.get_horizontalalignment() == "center"):
+            box = label.get_window_extent()
+            assert any(p.x0 <= box.x0 and box.x1 <= p.x1 for p in patches), label
+        labels = [text.get_window_extent() for text in axes.texts]
+        whiskers = [axes.transData.transform(w) for c in axes.collections for w in c.get_segments()]
+        for (x0, y), (x1, _) in whiskers:
+            assert not any(b.y0 < y < b.y1 and x0 < b.x1 and b.x0 < x1 for b in labels)
+    for legend in figure.legends:
+        box = legend.get_window_extent()
+        assert not any(box.overlaps(axes.get_tightbbox()) for axes in figure.axes)
+
+
+def test_words_of_three_policies() -> None:
+    figure = drawn("three")
+    time_lost, learning = figure.axes
+    assert end_labels(time_lost) == ["8.58 % ± 0.24", "4.33 % ± <0.01", "0.49 % ± <0.01"]
+    assert end_labels(learning) == ["none", "0.50 % ± 0.03", "8.50 % ± 0.57"]
+    inside = [
+        text.get_text() for text in time_lost.texts if text.get_horizontalalignment() == "center"
+    ]
+    assert inside == ["4.02 %", "4.01 %", "4.24 %"]
+    for expected in (
+        CASES["three"][1],
+        "Time lost",
+        "overhead, % of useful training time, by cause",
+        "Learning lost",
+        "share of samples lost (PLS)",
+        "full",
+        "full recovery, saves every 2.29 h",
+        "partial recovery, saves every 44.8 h",
+        "±: 95 % confidence interval of the mean",
+    ):
+        assert expected in words(figure)
+
+
+def test_a_whisker_takes_the_place_of_the_values_it_would_cover() -> None:
+    time_lost, _ = drawn("wide interval").axes
+    assert [text.get_text() for text in time_lost.texts] == ["9.20 % ± 3.20", "4.00 %"]
+
+
+def test_policies_stand_in_order_from_the_top() -> None:
+    figure = drawn("three")
+    heights = {t.get_text(): t.get_window_extent().y0 for t in texts_of(figure)}
+    assert heights["full"] > heights["partial"] > heights["cpr"]
+
+
+def test_legend_names_only_the_causes_that_occur_in_stack_order() -> None:
+    (legend,) = drawn("three").legends
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == ["saving", "loading", "lost computation", "rescheduling"]
+    (legend,) = drawn("all causes").legends
+    assert [text.get_text() for text in legend.get_texts()] == list(CAUSE_LABELS.values())
+    assert drawn("zero").legends == []
+
+
+def test_every_cause_of_overhead_has_a_word_and_a_colour_of_its_own() -> None:
+    assert set(CAUSE_LABELS) == set(CAUSE_COLOURS) == set(OVERHEAD_CAUSES)
+    assert len(set(CAUSE_COLOURS.values())) == len(OVERHEAD_CAUSES)
+
+
+def test_nothing_lost_is_said_in_words() -> None:
+    figure = drawn("zero")
+    time_lost, learning = figure.axes
+    assert end_labels(time_lost) == ["0 %", "0 %"]
+    assert end_labels(learning) == ["none", "none"]
+    assert "full recovery, never saves" in words(figure)
+    assert not any("±" in text for text in words(figure))
+
+
+def test_rounding_of_the_clock_is_no_overhead() -> None:
+    noise = policy(1e-17) | {"overhead": 2e-16, "overhead_high": 2.1e-16}
+    time_lost, _ = draw("breakdown", table({"full": noise})).axes
+    assert end_labels(time_lost) == ["0 %"]
+
+
+def test_one_replication_has_no_interval() -> None:
+    figure = drawn("one replication")
+    assert end_labels(figure.axes[0]) == ["11.2 %"]  # 7 x 1 % and 0.2 % x (1 + ... + 6)
+    assert not any("±" in text for text in words(figure))
+
+
+def test_height_grows_with_policies_and_long_names() -> None:
+    one, three = (draw("breakdown", THREE.iloc[:n]).get_figheight() for n in (1, 3))
+    long = draw("breakdown", THREE.iloc[:1].rename({"full": "long " * 20})).get_figheight()
+    assert one < three
+    assert one < long
+
+
+@pytest.mark.parametrize(
+    ("share", "half", "text"),
+    [
+        (0.0838, 0.001, "8.38 % ± 0.10"),
+        (0.0838, math.nan, "8.38 %"),
+        (0.0838, 0.0, "8.38 % ± 0.00"),
+        (0.00488, 1e-7, "0.49 % ± <0.01"),
+        (0.123, 0.0314, "12.3 % ± 3.1"),
+        (9.0, 0.12, "900 % ± 12"),
+        (123.45, 0.001, "12345 % ± <1"),
+        (0.000313, 0.00002, "0.031 % ± 0.002"),
+        (1e-8, math.nan, "<0.0001 %"),
+    ],
+)
+def test_percent(share: float, half: float, text: str) -> None:
+    assert percent(share, half) == text
+
+
+@pytest.mark.parametrize("text", [*NAMES, "", "a  b\nc", "one-two_three.four/five,six " * 5])
+def test_wrap_keeps_every_letter_and_the_width(text: str) -> None:
+    lines = wrap(text, 0.8, SMALL_PT)
+    assert all(text_width_in(line, SMALL_PT) <= 0.8 for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_wrap_breaks_between_words() -> None:
+    assert wrap("lost computation", 0.8, SMALL_PT) == ["lost", "computation"]
+
+
+def test_ink_stands_out() -> None:
+    assert [ink_on(colour) for colour in ("#000000", "#0072B2", "#F0E442")] == [
+        "white",
+        "white",
+        "black",
+    ]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_same_summary_same_bytes(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Matplotlib takes this for the time, so a date in a file would show.
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    first = save_bytes(draw("breakdown", *CASES["three"]), format)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
+    assert save_bytes(draw("breakdown", *CASES["three"]), format) == first
+    assert first.startswith({"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[format])
+
+
+def test_the_users_matplotlibrc_changes_nothing() -> None:
+    expected = save_bytes(draw("breakdown", *CASES["three"]), "png")
+    mine = {"font.size": 30, "axes.grid": True, "figure.dpi": 37, "savefig.bbox": "tight"}
+    with mpl.rc_context(mine):
+        before = dict(mpl.rcParams)
+        assert save_bytes(draw("breakdown", *CASES["three"]), "png") == expected
+        assert dict(mpl.rcParams) == before
+
+
+def test_pyplot_stays_out() -> None:
+    code = "import sys, cprsim.figures; print('matplotlib.pyplot' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("brakedown", "did you mean 'breakdown'?"), ("pie", "known: breakdown")]
+)
+def test_unknown_figure(name: str, hint: str) -> None:
+    with pytest.raises(UsageError) as error:
+        draw(name, THREE)
+    assert str(error.value) == f"figure {name!r}: there is none of that name; {hint}"
+
+
+def test_unknown_format() -> None:
+    with pytest.raises(UsageError) as error:
+        save_bytes(drawn("three"), "jpg")
+    assert str(error.value) == "format 'jpg' is not one of png, svg, pdf"

@@ -1,0 +1,397 @@
+"""What holds in every scenario, whatever its numbers."""
+
+import importlib.util
+import math
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+import cprsim
+from cprsim import units
+from cprsim.costs import Costs
+from cprsim.distributions import Distribution, Name
+from cprsim.failures.model import FailureModel
+from cprsim.failures.spec import Failures, Hits, Weights
+from cprsim.failures.timeline import Absolute, Timeline
+from cprsim.ledger import CAUSES, Ledger
+from cprsim.platform import Cluster, Storage
+from cprsim.policies import policy_class
+from cprsim.scenario import Scenario
+from cprsim.sim.engine import COLUMNS, play, simulate
+from cprsim.testing import (
+    SYSTEMS,
+    Recording,
+    assert_time_adds_up,
+    change_future,
+    durations,
+    scenarios,
+)
+from cprsim.workload import Job, Model, Table
+
+seeds = st.integers(0, 2**32)
+
+
+def everything(scenario: Scenario, seed: int, replications: int = 2) -> np.ndarray[Any, Any]:
+    """All columns of all policies."""
+    return simulate(scenario, list(scenario.policies), range(replications), seed)
+
+
+# --- The ledger ----------------------------------------------------------------------------------
+
+
+@given(scenarios(), seeds)
+def test_seconds_by_cause_add_up_to_the_wall_clock(tables: dict[str, Any], seed: int) -> None:
+    scenario = Scenario(**tables)
+    for replication in everything(scenario, seed):
+        for row in replication:
+            ledger = Ledger(**dict(zip(COLUMNS, row, strict=True)))
+            assert_time_adds_up(ledger)
+            assert ledger.train == scenario.job.useful_time_s
+            assert 0 <= ledger.updates_lost <= ledger.pls * (1 + 1e-12)
+            assert ledger.updates_lost <= 1 + 1e-12
+
+
+@given(scenarios(), seeds)
+def test_spans_tile_the_run_and_add_up_to_the_ledger(tables: dict[str, Any], seed: int) -> None:
+    scenario = Scenario(**tables)
+    for name in scenario.policies:
+        ledger = play(scenario, name, seed, 0, seen := Recording())
+        ends = [0.0, *(span.end_s for span in seen.spans)]
+        assert ends[:-1] == [span.start_s for span in seen.spans]
+        assert ends == sorted(ends)
+        assert ends[-1] == ledger.wall
+        assert len(seen.failures) == ledger.failures
+        spent = dict.fromkeys(CAUSES, 0.0)
+        for span in seen.spans:
+            spent[span.cause] += span.end_s - span.start_s
+        # Training is seen as it is done, before it is known how much of it will count.
+        in_ledger = {cause: getattr(ledger, cause) for cause in CAUSES}
+        in_ledger["train"] += in_ledger.pop("lost") + in_ledger.pop("slowdown")
+        for cause, seconds in in_ledger.items():
+            assert spent[cause] == pytest.approx(seconds, rel=1e-9, abs=1e-9 * ledger.wall)
+
+
+@given(scenarios())
+def test_without_failures_saves_are_all_that_comes_on_top(tables: dict[str, Any]) -> None:
+    # Beside training, background saves take a share of its links: that is the fabric's to test.
+    tables["job"].pop("network", None)
+    tables["failures"] = {"exactly": 0}
+    scenario = Scenario(**tables)
+    job, costs = scenario.job, scenario.cost_model
+    for name in scenario.policies:
+        plan = scenario.plan(name)
+        ledger = play(scenario, name, 0, 0, seen := Recording())
+        training_s = job.useful_time_s * (1 + plan.slowdown)
+        saves = sum(span.cause in ("save", "stall") for span in seen.spans)
+        if plan.save.blocking:
+            stops_s = ledger.saves * costs.seconds(costs.save)
+            assert saves == ledger.saves == saves_of(plan.interval_s, scenario)
+        else:
+            stalls = [span for span in seen.spans if span.cause == "stall"]
+            # With nothing to wait for but the last save, to land.
+            stops_s = len(stalls) * plan.save.stall_s + ledger.save
+            assert job.final_save or ledger.save == 0
+        assert ledger.wall == pytest.approx(training_s + stops_s, rel=1e-12)
+
+
+def saves_of(interval_s: float, scenario: Scenario) -> int:
+    """How often an interval fits before the end of the job, and the final save."""
+    intervals = scenario.job.useful_time_s / interval_s
+    assume(math.isinf(interval_s) or abs(intervals - round(intervals)) > 1e-9)
+    return math.floor(intervals) + scenario.job.final_save
+
+
+# --- Streams -------------------------------------------------------------------------------------
+
+
+@given(scenarios(), seeds)
+def test_the_same_seed_gives_the_same_bytes(tables: dict[str, Any], seed: int) -> None:
+    once, again = everything(Scenario(**tables), seed), everything(Scenario(**tables), seed)
+    assert once.tobytes() == again.tobytes()
+
+
+@given(scenarios(), seeds, st.randoms(use_true_random=False))
+def test_other_policies_and_their_order_change_nothing(
+    tables: dict[str, Any], seed: int, random: Any
+) -> None:
+    scenario = Scenario(**tables)
+    together = everything(scenario, seed)
+    names = list(scenario.policies)
+    shuffled = random.sample(names, len(names))
+    other_order = simulate(scenario, shuffled, range(2), seed)
+    for i, name in enumerate(names):
+        # Alone even in the scenario.
+        lone = Scenario(**{**tables, "policies": {name: tables["policies"][name]}})
+        one = np.ascontiguousarray(together[:, i]).tobytes()
+        assert simulate(lone, [name], range(2), seed).tobytes() == one
+        assert np.ascontiguousarray(other_order[:, shuffled.index(name)]).tobytes() == one
+
+
+@given(scenarios(), seeds, st.integers(0, 3))
+def test_a_replication_is_the_same_whatever_others_are_played(
+    tables: dict[str, Any], seed: int, number: int
+) -> None:
+    scenario = Scenario(**tables)
+    names = list(scenario.policies)
+    of_many = everything(scenario, seed, replications=5)[number : number + 1]
+    assert simulate(scenario, names, [number], seed).tobytes() == of_many.tobytes()
+    again = simulate(scenario, names, [4, number, 0], seed)[1:2]
+    assert again.tobytes() == of_many.tobytes()
+
+
+@given(scenarios(), seeds, st.floats(0.0, 1.0), st.sampled_from([0.0, 0.5, 3.0]))
+def test_no_policy_sees_the_future(
+    tables: dict[str, Any], seed: int, share: float, pace: float
+) -> None:
+    scenario = Scenario(**tables)
+    for name in scenario.policies:
+        ledger = play(scenario, name, seed, 0, seen := Recording())
+        after_s = share * ledger.wall
+        other = change_future(scenario, after_s, pace)
+        play(other, name, seed, 0, then := Recording())
+        assert then.until(after_s) == seen.until(after_s)
+
+
+# --- Scenarios -----------------------------------------------------------------------------------
+
+
+@given(scenarios())
+def test_a_scenario_survives_its_file(tables: dict[str, Any]) -> None:
+    scenario = Scenario(**tables)
+    text = scenario.to_toml()
+    again = Scenario(**tomllib.loads(text))
+    assert again == scenario
+    assert again.to_toml() == text
+
+
+@given(scenarios(), seeds)
+def test_a_scenario_from_its_file_gives_the_same_bytes(tables: dict[str, Any], seed: int) -> None:
+    scenario = Scenario(**tables)
+    again = Scenario(**tomllib.loads(scenario.to_toml()))
+    assert everything(again, seed).tobytes() == everything(scenario, seed).tobytes()
+
+
+@given(durations(2.0, 1e5))
+def test_durations_are_within_their_bounds(text: str) -> None:
+    assert 2.0 * (1 - 1e-12) <= units.parse_duration(text) <= 1e5 * (1 + 1e-12)
+
+
+# --- More and less -------------------------------------------------------------------------------
+
+
+@st.composite
+def derived(draw: st.DrawFn, systems: tuple[str, ...]) -> dict[str, Any]:
+    """A job of 1,000 s whose saves and loads of seconds to a minute are derived."""
+    size = 6e11
+    write, read, nic = (size / draw(st.floats(0.5, 60.0)) for _ in range(3))
+    delay = st.just({"distribution": "exponential", "mean": "20 s"}) | durations(0.0, 40.0)
+    return {
+        "job": {"useful_time": "1000 s", "final_save": draw(st.booleans())},
+        "model": {"embedding": f"{size:g} B", "dense": "1 GB"},
+        "cluster": {
+            "parameter_servers": draw(st.integers(2, 6)),
+            "trainers": draw(st.integers(0, 2)),
+            "spares": draw(st.integers(0, 2)),
+        }
+        | draw(st.sampled_from([{}, {"nic": f"{nic!r} B/s"}])),
+        "storage": {"write": f"{write!r} B/s", "read": f"{read!r} B/s"},
+        "costs": {"reschedule": draw(delay), "detect": draw(durations(0.0, 10.0))},
+        "failures": {"exactly": draw(st.integers(1, 6))},
+        "policies": {
+            "it": {
+                "system": draw(st.sampled_from(systems)),
+                "interval": draw(durations(5.0, 400.0)),
+            }
+        },
+    }
+
+
+@given(derived(("full", "partial")), seeds)
+def test_a_faster_store_never_makes_a_job_longer(tables: dict[str, Any], seed: int) -> None:
+    # Think of the job as a track: train to the next save, save, train. A faster store moves the
+    # job on faster or as fast at each point, and what a failure does keeps the order of two jobs
+    # on it: both return to their last checkpoint (or neither does), both are down as long, and the
+    # one ahead loads no longer. That both are hit by the same failures takes `during_recovery`: a
+    # long load that absorbs failures can be a blessing.
+    slow = Scenario(**tables)
+    rates = {key: units.parse_rate(value) * 2 for key, value in tables["storage"].items()}
+    fast = Scenario(**tables | {"storage": {key: f"{rate!r} B/s" for key, rate in rates.items()}})
+    before, after = play(slow, "it", seed, 0), play(fast, "it", seed, 0)
+    assert after.wall <= before.wall * (1 + 1e-12)
+
+
+@given(derived(("full",)), seeds, st.integers(0, 5))
+def test_one_failure_less_never_makes_a_job_longer(
+    tables: dict[str, Any], seed: int, which: int
+) -> None:
+    # The same track. It takes downtimes that absorb nothing (a failure that one absorbs would have
+    # struck without it) and are all alike, so no spares and no random delays.
+    tables["cluster"]["spares"] = 0
+    tables["costs"]["reschedule"] = "7 s"
+    scenario = Scenario(**tables)
+    timeline = scenario.failure_model.timeline(seed, 0)
+    assert isinstance(timeline, Absolute)
+    count = len(timeline.times_s)
+    left = [i for i in range(count) if i != which % count]
+    more = play(scenario, "it", seed, 0)
+    assume(more.absorbed == 0)
+    times_s, hits = [timeline.at_s(i) for i in left], [timeline.hit(i) for i in left]
+    less = play(replay(scenario, Absolute(times_s, hits)), "it", seed, 0)
+    assert less.wall <= more.wall * (1 + 1e-12)
+
+
+@dataclass(frozen=True)
+class Fixed(FailureModel):
+    """Always the same failures."""
+
+    failures: Timeline
+
+    def timeline(self, seed: int, replication: int) -> Timeline:
+        return self.failures
+
+
+def replay(scenario: Scenario, timeline: Timeline) -> Scenario:
+    """The same scenario, the same plans, but these failures."""
+    changed = change_future(scenario, math.inf)
+    model = scenario.failure_model
+    vars(changed)["failure_model"] = Fixed(model.spec, model.cluster, model.job, timeline)
+    return changed
+
+
+@given(derived(("full", "partial", "cpr-vanilla")), seeds, st.booleans())
+def test_measured_costs_equal_to_the_derived_ones_change_nothing(
+    tables: dict[str, Any], seed: int, during_recovery: bool
+) -> None:
+    # What a partial load takes depends on how many servers are down: only ever one here, unless
+    # failures while loading add up, which full recovery alone doesn't mind.
+    system = tables["policies"]["it"]["system"]
+    tables["failures"]["during_recovery"] = during_recovery and system == "full"
+    scenario = Scenario(**tables)
+    costs = scenario.cost_model
+    seconds = {
+        "save": costs.seconds(costs.save),
+        "load_full": costs.seconds(costs.load_full),
+        "load_partial": costs.seconds(costs.load_partial(1)),
+    }
+    told = {key: units.format_exact(value, units.SECONDS) for key, value in seconds.items()}
+    sections = {key: value for key, value in tables.items() if key not in ("model", "storage")}
+    measured = Scenario(**sections | {"costs": tables["costs"] | told})
+    one, two = everything(scenario, seed), everything(measured, seed)
+    np.testing.assert_allclose(two, one, rtol=1e-9, atol=1e-9 * 1000)
+
+
+# --- The helpers themselves ----------------------------------------------------------------------
+
+
+def test_scenarios_come_with_every_key_but_those_of_traces() -> None:
+    seen: set[str] = set()
+
+    @settings(max_examples=150)
+    @given(scenarios())
+    def draw(tables: dict[str, Any]) -> None:
+        seen.update(paths(tables | {"policies": {}}))
+        for policy in tables["policies"].values():
+            seen.update(f"{policy['system']}.{key}" for key in policy)
+        seen.add(tables["failures"].get("distribution", ""))
+
+    draw()
+    sections: dict[str, type[BaseModel]] = {
+        "job": Job,
+        "model": Model,
+        "model.tables": Table,
+        "cluster": Cluster,
+        "storage": Storage,
+        "costs": Costs,
+        "costs.reschedule": Distribution,
+        "failures": Failures,
+        "failures.hits": Hits,
+        "failures.hits.weights": Weights,
+    } | {system: policy_class(system) for system in SYSTEMS}
+    expected = {f"{path}.{key}" for path, section in sections.items() for key in keys(section)}
+    expected -= {f"failures.{key}" for key in ("trace", "reader", "system", "window")}
+    assert expected | set(get_args(Name)) | {"title"} <= seen
+
+
+def keys(section: type[BaseModel]) -> set[str]:
+    return {field.alias or name for name, field in section.model_fields.items()}
+
+
+def paths(tables: object, prefix: str = "") -> Iterator[str]:
+    """Dotted paths of all keys; those in a list count as in a table."""
+    for part in tables if isinstance(tables, list) else [tables]:
+        if isinstance(part, dict):
+            for key, value in part.items():
+                yield f"{prefix}{key}"
+                yield from paths(value, f"{prefix}{key}.")
+
+
+def test_seconds_that_do_not_add_up_are_named() -> None:
+    ledger = Ledger(train=100.0, save=3.0, wall=103.0)
+    assert_time_adds_up(ledger)
+    assert_time_adds_up(replace(ledger, wall=103.0 * (1 + 5e-10)))
+    with pytest.raises(
+        AssertionError, match=r"add up to 103.0 s, but the wall .* 104.0 s: .*save 3"
+    ):
+        assert_time_adds_up(replace(ledger, wall=104.0))
+
+
+@pytest.mark.parametrize("value", [-1e-300, math.nan, math.inf])
+def test_a_cause_that_took_no_possible_time_is_named(value: float) -> None:
+    with pytest.raises(AssertionError, match=rf"the run: load took {value} s; it must be >= 0"):
+        assert_time_adds_up(Ledger(train=100.0, load=value, wall=100.0))
+
+
+def test_a_result_is_checked_row_by_row() -> None:
+    scenario = Scenario(
+        job={"useful_time": "10 h"},
+        cluster={"parameter_servers": 2},
+        costs={"save": "1 min", "load": "1 min"},
+        failures={"distribution": "exponential", "mean": "5 h"},
+        policies={"a": {"system": "full"}, "b": {"system": "partial"}},
+    )
+    result = cprsim.run(scenario, replications=3)
+    assert_time_adds_up(result)
+    result.replications.loc[4, "save_s"] += 1.0
+    with pytest.raises(AssertionError, match="policy 'b', replication 1: the causes add up to"):
+        assert_time_adds_up(result)
+
+
+def test_a_changed_future_is_another_one() -> None:
+    scenario = Scenario(
+        job={"useful_time": "100 s"},
+        cluster={"parameter_servers": 2},
+        costs={"save": "1 s", "load": "1 s"},
+        failures={"distribution": "deterministic", "mean": "20 s"},
+        policies={"it": {"system": "partial", "interval": "1000 s"}},
+    )
+    # Failures at 20, 40 (loading starts at 20, and the clock with it), 60, 80 and 100; the job
+    # ends at 100 + 5 loads. Twice as fast after 30: at 40 - 5 = 35 and every 10 s from there.
+    for after_s, pace, at_s in (
+        (1000.0, 2.0, [20, 40, 60, 80, 100]),
+        (30.0, 0.0, [20]),
+        (20.0, 0.0, [20]),
+        (30.0, 2.0, [20, 35, 45, 55, 65, 75, 85, 95, 105]),
+    ):
+        play(change_future(scenario, after_s, pace), "it", 0, 0, seen := Recording())
+        assert [strike for strike, _ in seen.failures] == at_s
+    play(scenario, "it", 0, 0, seen := Recording())
+    assert [strike for strike, _ in seen.failures] == [20, 40, 60, 80, 100]
+
+
+def test_without_hypothesis_the_helpers_say_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    spec = importlib.util.find_spec("cprsim.testing")
+    assert spec is not None
+    assert spec.loader is not None
+    with pytest.raises(ImportError, match="needs pytest and Hypothesis: pip install pytest hypo"):
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
