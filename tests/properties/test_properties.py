@@ -112,12 +112,6 @@ def saves_of(interval_s: float, scenario: Scenario) -> int:
 # --- Streams -------------------------------------------------------------------------------------
 
 
-@given(scenarios(), seeds)
-def test_the_same_seed_gives_the_same_bytes(tables: dict[str, Any], seed: int) -> None:
-    once, again = everything(Scenario(**tables), seed), everything(Scenario(**tables), seed)
-    assert once.tobytes() == again.tobytes()
-
-
 @given(scenarios(), seeds, st.randoms(use_true_random=False))
 def test_other_policies_and_their_order_change_nothing(
     tables: dict[str, Any], seed: int, random: Any
@@ -136,15 +130,17 @@ def test_other_policies_and_their_order_change_nothing(
 
 
 @given(scenarios(), seeds, st.integers(0, 3))
-def test_a_replication_is_the_same_whatever_others_are_played(
+def test_the_same_seed_gives_the_same_bytes_whatever_else_is_played(
     tables: dict[str, Any], seed: int, number: int
 ) -> None:
     scenario = Scenario(**tables)
     names = list(scenario.policies)
     of_many = everything(scenario, seed, replications=5)[number : number + 1]
-    assert simulate(scenario, names, [number], seed).tobytes() == of_many.tobytes()
-    again = simulate(scenario, names, [4, number, 0], seed)[1:2]
-    assert again.tobytes() == of_many.tobytes()
+    for block in ([number], [number, 4], [4, 0, number]):
+        # From scratch, so that nothing is left of earlier runs.
+        again = simulate(Scenario(**tables), names, block, seed)
+        place = block.index(number)
+        assert again[place : place + 1].tobytes() == of_many.tobytes()
 
 
 @given(scenarios(), seeds, st.floats(0.0, 1.0), st.sampled_from([0.0, 0.5, 3.0]))
@@ -163,19 +159,13 @@ def test_no_policy_sees_the_future(
 # --- Scenarios -----------------------------------------------------------------------------------
 
 
-@given(scenarios())
-def test_a_scenario_survives_its_file(tables: dict[str, Any]) -> None:
+@given(scenarios(), seeds)
+def test_a_scenario_survives_its_file(tables: dict[str, Any], seed: int) -> None:
     scenario = Scenario(**tables)
     text = scenario.to_toml()
     again = Scenario(**tomllib.loads(text))
     assert again == scenario
     assert again.to_toml() == text
-
-
-@given(scenarios(), seeds)
-def test_a_scenario_from_its_file_gives_the_same_bytes(tables: dict[str, Any], seed: int) -> None:
-    scenario = Scenario(**tables)
-    again = Scenario(**tomllib.loads(scenario.to_toml()))
     assert everything(again, seed).tobytes() == everything(scenario, seed).tobytes()
 
 
@@ -294,7 +284,7 @@ def test_measured_costs_equal_to_the_derived_ones_change_nothing(
 def test_scenarios_come_with_every_key_but_those_of_traces() -> None:
     seen: set[str] = set()
 
-    @settings(max_examples=150)
+    @settings(max_examples=200)
     @given(scenarios())
     def draw(tables: dict[str, Any]) -> None:
         seen.update(paths(tables | {"policies": {}}))
@@ -317,6 +307,8 @@ def test_scenarios_come_with_every_key_but_those_of_traces() -> None:
     } | {system: policy_class(system) for system in SYSTEMS}
     expected = {f"{path}.{key}" for path, section in sections.items() for key in keys(section)}
     expected -= {f"failures.{key}" for key in ("trace", "reader", "system", "window")}
+    # Laws of delays are drawn as those of failures are, but seldom.
+    expected -= {f"costs.reschedule.{key}" for key in ("shape", "cv", "durations")}
     assert expected | set(get_args(Name)) | {"title"} <= seen
 
 

@@ -220,14 +220,14 @@ def _blocking(
 
 BLOCKING = [
     _blocking((1000, 50, 5, 100, 10, 3), 20_000, 1, printed="1669.3620"),
-    _blocking((1000, 50, 5, 100, 10, 3), 3000, 2, during_recovery=False, printed="1657.1518"),
-    _blocking((1000, 20, 1, 500, 7, 2), 3000, 3, printed="1091.8305"),
-    _blocking((1000, 50, 5, 100, 10, 0), 3000, 4, printed="1620.7398"),
+    _blocking((1000, 50, 5, 100, 10, 3), 2500, 2, during_recovery=False, printed="1657.1518"),
+    _blocking((1000, 20, 1, 500, 7, 2), 2500, 3, printed="1091.8305"),
+    _blocking((1000, 50, 5, 100, 10, 0), 2500, 4, printed="1620.7398"),
     _blocking((30_000, 117, 5, 1440, 10, 0), 500, 5, printed="32874.7"),
-    _blocking((30_000, 9.1, 5, 15, 10, 0), 12, 6, printed="150253"),
-    _blocking((1000, 50, 5, 100, 10, 3), 2500, 7, final_save=False),
-    _blocking((1030, 50, 5, 100, 10, 3), 2500, 8, final_save=False),
-    _blocking((1030, 50, 5, 100, 10, 3), 2500, 9, during_recovery=False),
+    _blocking((30_000, 9.1, 5, 15, 10, 0), 10, 6, printed="150253"),
+    _blocking((1000, 50, 5, 100, 10, 3), 1500, 7, final_save=False),
+    _blocking((1030, 50, 5, 100, 10, 3), 1500, 8, final_save=False),
+    _blocking((1030, 50, 5, 100, 10, 3), 1500, 9, during_recovery=False),
 ]
 
 
@@ -404,7 +404,7 @@ def _count(
             final_save=False,
         ),
         policy="partial",
-        replications=2000,
+        replications=1500,
         seed=seed,
         quantity=column("failures"),
         exact=nodes * renewal_count(times, horizon_s),
@@ -474,7 +474,7 @@ SHIPPED = [
     case
     for number, name in enumerate(("criteo-kaggle", "criteo-terabyte", "production"))
     for policy in ("full", "partial", "cpr")
-    for case in _shipped(name, policy, 2000, 51 + number)
+    for case in _shipped(name, policy, 1500, 51 + number)
 ]
 
 CASES: Sequence[Case] = [*BLOCKING, *PARTIAL, *ASYNC, *GOODPUT, *COUNTS, *SHIPPED]
@@ -578,7 +578,7 @@ class Sweep:
 
 SWEEP = Sweep(
     parameters=(1000.0, 2.0, 200.0, 5.0, 2.0),
-    intervals_s=tuple(round(1000 / parts, 3) for parts in (100, 70, 50, 37, 27, 19, 13)),
+    intervals_s=tuple(round(1000 / parts, 3) for parts in (70, 50, 37, 27, 19)),
     replications=1000,
     seed=61,
 )

@@ -1,0 +1,29 @@
+"""Documents name what there is."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SEMANTICS = (ROOT / "docs/semantics.md").read_text(encoding="utf-8")
+TESTS = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("name", re.findall(r"`(test_\w+)`", SEMANTICS))
+def test_a_test_named_by_the_semantics_exists(name: str) -> None:
+    assert re.search(rf"def {name}\(", TESTS)
+
+
+def test_every_rule_of_the_semantics_has_a_test() -> None:
+    rules = set(re.findall(r"^(\d+)\. ", SEMANTICS, re.MULTILINE))
+    held = set(re.findall(r"^\| (\d+) \|", SEMANTICS, re.MULTILINE))
+
+    assert held == rules
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
