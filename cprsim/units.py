@@ -103,7 +103,7 @@ def format_exact(value: float, table: dict[str, float]) -> str:
         if short and abs(value) >= factor and float(number) * factor == value:
             return f"{number} {unit}"
     number = f"{value:.12g}"
-    return f"{number if float(number) == value else value!r} {base}"
+    return f"{number} {base}" if float(number) == value else f"{value!r} {base}"
 
 
 def format_duration(seconds: float) -> str:

@@ -42,9 +42,9 @@ Table = Mapping[str, Any]
 class Case:
     """One quantity of one simulated job, and its exact mean.
 
-    `exact` comes from `cprsim.closed_form` or from exact.py, `source` says by whom
-    the form is. `printed` is the figure of the reference that `exact` has to agree with, digit by
-    digit. `quantity` makes one value of each replication's ledger columns.
+    `exact` comes from `cprsim.closed_form` or from exact.py, `source` says by whom the form is.
+    `printed` is the figure of the reference that `exact` has to agree with, digit by digit.
+    `quantity` makes one value of each replication's ledger columns.
     """
 
     group: str
