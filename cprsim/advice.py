@@ -79,7 +79,10 @@ def advise(scenario: Scenario, target_pls: float | None = None) -> Advice:
     if not 0 < target < float("inf"):
         raise UsageError(f"target PLS {target:g} is out of range: it must be > 0, e.g. 0.1")
     context = scenario.context
-    optimum_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)
+    try:
+        optimum_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)
+    except ValueError as error:
+        raise UsageError(f"no advice: {error}") from None
     cpr = CprVanilla(system="cpr-vanilla", target_pls=target)
     full = _option(full_plan(optimum_s), context)
     partial = _option(partial_plan(cpr.interval_s(context)), context)

@@ -1,5 +1,6 @@
 """The command `cprsim`: parse, call, print. Everything slow is imported inside the commands."""
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,23 +54,21 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Simulate a scenario: where the time goes."""
-    from cprsim import files, runner
+    from cprsim import files, outputs, runner
 
     loaded = _load(scenario, overrides)
     if out is not None:
-        files.check_writable(out)
+        files.check_writable(out, outputs.NAMES)
     with _Progress(silent=as_json) as progress:
         result = runner.run(loaded, policy, replications, seed, engine, workers, progress.update)
     if out is not None:
-        from cprsim import outputs
-
         files.write_all(out, outputs.contents(result))
     if as_json:
         _print_json(result.document())
     else:
-        from cprsim.tables import run_table
+        from cprsim.tables import RunTable
 
-        _print_table(run_table(result))
+        _print_table(RunTable(result))
 
 
 @app.command()
@@ -111,8 +110,8 @@ def _print_table(table: Any) -> None:
     from rich.console import Console
 
     # A pipe has no width of its own: give the table the room that it needs.
-    console = Console() if sys.stdout.isatty() else Console(width=140)
-    console.print(table)
+    width = None if sys.stdout.isatty() else 140
+    Console(width=width, markup=False, highlight=False).print(table)
 
 
 class _Progress:
@@ -151,6 +150,10 @@ class _Progress:
             self._bar.update(self._task, completed=done, total=total)
 
 
+#: What typer makes of Ctrl-C.
+_INTERRUPTED = 130
+
+
 def main() -> None:
     """Entry point: exit 0 when done, 1 when the run failed, 2 when the input is wrong."""
     sys.exit(_main(sys.argv[1:]))
@@ -160,17 +163,25 @@ def _main(arguments: list[str]) -> int:
     from cprsim.errors import CprsimError, RunError
 
     try:
-        return app(arguments, prog_name="cprsim", standalone_mode=False) or 0
+        code = app(arguments or ["--help"], prog_name="cprsim", standalone_mode=False) or 0
+        sys.stdout.flush()
     except typer.Exit as stop:
-        return stop.exit_code
+        code = stop.exit_code
     except _CommandError as error:
         return _complain(error.format_message(), 2)
     except (KeyboardInterrupt, typer.Abort):
-        return _complain("interrupted; nothing was written", 1)
+        code = _INTERRUPTED
     except RunError as error:
         return _complain(str(error), 1)
     except CprsimError as error:
         return _complain(str(error), 2)
+    except OSError as error:
+        # What is left in stdout's buffer can't be written either: let it go where it does no harm.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return (
+            1 if isinstance(error, BrokenPipeError) else _complain(error.strerror or str(error), 1)
+        )
+    return _complain("interrupted; nothing was written", 1) if code == _INTERRUPTED else code
 
 
 def _complain(text: str, code: int) -> int:

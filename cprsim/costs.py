@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError
+from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag
 
 from cprsim import units
 from cprsim.distributions import Distribution
@@ -26,7 +26,7 @@ from cprsim.platform import (
     Storage,
     capacities,
 )
-from cprsim.schema import Seconds, Section, faults
+from cprsim.schema import VARIANTS, Seconds, Section
 from cprsim.transfer import Transfer, uncontended_s
 from cprsim.workload import Job, Model
 
@@ -36,30 +36,27 @@ Rollback = Literal["all", "lost", "none"]
 NOTHING = Transfer(0.0)
 
 
-def _parse_delay(value: object) -> float | Distribution:
-    if isinstance(value, Distribution):
-        return value
-    if isinstance(value, dict):
-        try:
-            return Distribution.model_validate(value)
-        except ValidationError as error:
-            raise ValueError("; ".join(faults(error, Distribution, ""))) from None
+def _parse_duration(value: object) -> float:
     delay_s = units.parse_duration(value)
     if delay_s < 0:
         raise ValueError(f"{value!r} is out of range: it must be >= 0")
     return delay_s
 
 
-def _delay_as_written(delay: float | Distribution) -> object:
-    if isinstance(delay, Distribution):
-        return delay.mapping()
-    return units.format_exact(delay, units.SECONDS)
+def _variant(value: object) -> str:
+    return VARIANTS[isinstance(value, dict | Distribution)]
 
 
+#: A delay: the same each time, s, or a distribution of it.
 Delay = Annotated[
-    float | Distribution,
-    BeforeValidator(_parse_delay),
-    PlainSerializer(_delay_as_written),
+    Annotated[
+        float,
+        BeforeValidator(_parse_duration),
+        PlainSerializer(lambda v: units.format_exact(v, units.SECONDS)),
+        Tag(VARIANTS[0]),
+    ]
+    | Annotated[Distribution, PlainSerializer(Distribution.mapping), Tag(VARIANTS[1])],
+    Discriminator(_variant),
 ]
 
 

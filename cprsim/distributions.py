@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from cprsim.schema import PositiveSeconds, Section
 
@@ -30,6 +30,17 @@ SPREAD: dict[str, str | None] = {
 Positive = Annotated[float, Field(gt=0)]
 
 
+def _listed(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"{value!r} is not a list")
+    if not value:
+        raise ValueError(f"is empty; write {_EXAMPLES['durations']}")
+    return tuple(value)
+
+
+Durations = Annotated[tuple[PositiveSeconds, ...], BeforeValidator(_listed)]
+
+
 class Distribution(Section):
     """A law of durations.
 
@@ -42,7 +53,7 @@ class Distribution(Section):
     mean_s: PositiveSeconds | None = Field(None, alias="mean")
     shape: Positive | None = None
     cv: Positive | None = None
-    durations_s: tuple[PositiveSeconds, ...] | None = Field(None, alias="durations", min_length=1)
+    durations_s: Durations | None = Field(None, alias="durations")
 
     @model_validator(mode="after")
     def _has_its_own_keys(self) -> Self:
@@ -82,6 +93,12 @@ def check_keys(law: Distribution) -> None:
     for key, given in has.items():
         if given and key not in needs:
             raise ValueError(f"distribution {name!r} takes no {key!r}; leave it out")
+    try:
+        if name in _PARAMETERS:
+            _PARAMETERS[name](law)
+    except OverflowError:
+        value = getattr(law, str(spread))
+        raise ValueError(f"{spread} = {value:g} is more than floats can hold for {name}") from None
 
 
 _EXAMPLES = {
@@ -102,6 +119,12 @@ def _lognormal_parameters(law: Distribution) -> tuple[float, float]:
     sigma2 = math.log1p(law.cv**2)
     return math.log(law.expected_s) - sigma2 / 2, math.sqrt(sigma2)
 
+
+#: Laws whose parameters can overflow though their mean and spread do not.
+_PARAMETERS: dict[str, Callable[[Distribution], object]] = {
+    "weibull": _weibull_scale,
+    "lognormal": _lognormal_parameters,
+}
 
 _Sampler = Callable[[Distribution, np.random.Generator, int], NDArray[np.float64]]
 _SAMPLE: dict[str, _Sampler] = {

@@ -13,17 +13,21 @@ from cprsim.results import Result
 _LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
 
 
+NAMES = ("results.csv", "scenario.toml", "manifest.json", "breakdown.png")
+
+
 def contents(result: Result) -> dict[str, bytes]:
     """Name and bytes of each file; the same result gives the same bytes."""
     from cprsim.figures import save_bytes  # noqa: PLC0415  (matplotlib is slow to import)
 
     scenario = result.scenario.to_toml()
-    return {
-        "results.csv": result.replications.to_csv(index=False, lineterminator="\n").encode(),
-        "scenario.toml": scenario.encode(),
-        "manifest.json": (json.dumps(manifest(result, scenario), indent=2) + "\n").encode(),
-        "breakdown.png": save_bytes(result.figure("breakdown"), "png"),
-    }
+    files = (
+        result.replications.to_csv(index=False, lineterminator="\n").encode(),
+        scenario.encode(),
+        (json.dumps(manifest(result, scenario), indent=2) + "\n").encode(),
+        save_bytes(result.figure("breakdown"), "png"),
+    )
+    return dict(zip(NAMES, files, strict=True))
 
 
 def manifest(result: Result, scenario: str) -> dict[str, Any]:

@@ -15,10 +15,10 @@ class Cluster(Section):
     are any. A spare that was used is made good when its own rescheduling delay is over.
     """
 
-    trainers: Annotated[int, Field(ge=0)] = 0
-    parameter_servers: Annotated[int, Field(ge=1)]
+    trainers: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    parameter_servers: Annotated[int, Field(ge=1, le=1_000_000)]
     nic: Rate | None = None
-    spares: Annotated[int, Field(ge=0)] = 0
+    spares: Annotated[int, Field(ge=0, le=1_000_000)] = 0
 
 
 class Storage(Section):

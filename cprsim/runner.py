@@ -1,10 +1,12 @@
 """Run a scenario: replications in blocks, in this process or in several."""
 
-from collections.abc import Callable, Generator, Sequence
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from contextlib import closing, contextmanager
 from multiprocessing import get_context
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +91,10 @@ def _blocks(
     # spawn: workers start clean whatever threads or handles this process has.
     pool = ProcessPoolExecutor(min(workers, len(blocks)), mp_context=get_context("spawn"))
     try:
-        futures = {pool.submit(simulate, scenario, names, block, seed): block for block in blocks}
+        with _interrupts_for_this_process_alone():
+            futures = {
+                pool.submit(simulate, scenario, names, block, seed): block for block in blocks
+            }
         for future in as_completed(futures):
             yield futures[future].start, future.result()
     except BrokenProcessPool:
@@ -100,6 +105,23 @@ def _blocks(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+@contextmanager
+def _interrupts_for_this_process_alone() -> Iterator[None]:
+    """Processes that are started in here inherit that SIGINT is blocked.
+
+    A terminal sends Ctrl-C to them all; it is for this process to tell, and to end them.
+    """
+    mask = getattr(signal, "pthread_sigmask", None)
+    if mask is None:  # Windows
+        yield
+        return
+    before = mask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        mask(signal.SIG_SETMASK, before)
+
+
 def _check(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise UsageError(f"{name} {value!r} is not a whole number >= {least}")

@@ -4,6 +4,7 @@ All faults of a file are found and reported at once, each as `dotted.path: what 
 out`.
 """
 
+import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -12,8 +13,10 @@ from typing import Any
 
 from pydantic import BaseModel, InstanceOf, ValidationError
 
+from cprsim import units
 from cprsim.contract import Context, Plan, Policy
 from cprsim.costs import CostModel, Costs
+from cprsim.distributions import SPREAD
 from cprsim.errors import ScenarioError
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import SOURCES, Failures
@@ -83,7 +86,9 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         """The policies of these names, all by default; raise `ScenarioError` for unknown ones."""
         if names is None:
             return list(self.policies)
-        chosen = list(dict.fromkeys(names))
+        chosen = list(dict.fromkeys([names] if isinstance(names, str) else names))
+        if not chosen:
+            raise ScenarioError(f"no policy is chosen; the scenario has {', '.join(self.policies)}")
         unknown = [
             f"policy {name!r}: the scenario has none of that name; {nearest(name, self.policies)}"
             for name in chosen
@@ -117,7 +122,7 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
     """
     path = Path(path)
     try:
-        mapping = tomllib.loads(path.read_text(encoding="utf-8"))
+        mapping = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ScenarioError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -137,27 +142,42 @@ def apply_override(mapping: dict[str, Any], override: str) -> None:
     if not equals or not all(parts):
         raise ScenarioError(f'--set {override!r}: write KEY=VALUE, e.g. failures.mean="14 h"')
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        parsed = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
-        value = text.strip()
+        parsed = {"value": text.strip()}
+    value = parsed.pop("value")
+    if parsed:
+        raise ScenarioError(f'--set {override!r}: write KEY=VALUE, e.g. failures.mean="14 h"')
     table = mapping
     for part in parts[:-1]:
         inner = table.setdefault(part, {})
         if not isinstance(inner, dict):
             raise ScenarioError(f"--set {override!r}: {part!r} is a value, not a table")
         table = inner
-    if parts[:-1] == ["failures"] and parts[-1] in SOURCES:
-        # One source takes the place of another: failures.exactly=2 where there was a distribution.
-        for other in SOURCES.keys() - {parts[-1]}:
-            for key in (other, *SOURCES[other]):
-                table.pop(key, None)
     table[parts[-1]] = value
+    if parts[:-1] == ["failures"]:
+        _drop_replaced(table, parts[-1], value)
+
+
+def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:
+    """One source of failures takes the place of another, one law that of another with its spread.
+
+    So `failures.exactly=2` works where the file gives a distribution.
+    """
+    stale: set[str | None] = set()
+    if key in SOURCES:
+        for other in SOURCES.keys() - {key}:
+            stale |= {other, *SOURCES[other]}
+    if key == "distribution" and value in SPREAD:
+        stale |= set(SPREAD.values()) - {SPREAD[str(value)]}
+    for each in stale - {None}:
+        failures.pop(str(each), None)
 
 
 def _resolve_trace(mapping: Mapping[str, Any], folder: Path) -> None:
     failures = mapping.get("failures")
     if isinstance(failures, dict) and isinstance(failures.get("trace"), str):
-        failures["trace"] = str(folder / failures["trace"])
+        failures["trace"] = os.path.normpath(folder.absolute() / failures["trace"])
 
 
 def _reason(error: Exception) -> str:
@@ -211,8 +231,12 @@ def _policies(tables: object) -> tuple[dict[str, Policy], list[str]]:
         if isinstance(table, Policy):
             policies[name] = table
             continue
-        if not isinstance(table, dict) or not isinstance(table.get("system"), str):
-            found.append(f'{path}.system: is missing; write e.g. system = "full"')
+        if not isinstance(table, dict):
+            found.append(f"{path}: {table!r} is not a table; write [{path}]")
+            continue
+        if not isinstance(table.get("system"), str):
+            given = f"{table['system']!r} is not a string" if "system" in table else "is missing"
+            found.append(f'{path}.system: {given}; write e.g. system = "full"')
             continue
         policy = policy_class(table["system"])
         if policy is None:
@@ -254,10 +278,14 @@ def _network_faults(job: Job, cluster: Cluster) -> list[str]:
     ):
         if nodes and job.network / nodes > cluster.nic * (1 + 1e-9):
             found.append(
-                f"job.network: {job.network:g} B/s over {nodes} {kind} is more than cluster.nic = "
-                f"{cluster.nic:g} B/s each; useful_time is at full speed, so the demand must fit"
+                f"job.network: {_rate(job.network)} over {nodes} {kind} is more than cluster.nic = "
+                f"{_rate(cluster.nic)} each; useful_time is at full speed, so the demand must fit"
             )
     return found
+
+
+def _rate(bytes_per_s: float) -> str:
+    return units.format_exact(bytes_per_s, units.BYTES_PER_SECOND)
 
 
 def _plan_faults(parts: Mapping[str, Any]) -> list[str]:

@@ -5,8 +5,8 @@ A field holds SI units and says so in its name (`useful_time_s`); its alias is t
 """
 
 import difflib
-from collections.abc import Iterable
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
@@ -31,12 +31,16 @@ class Section(BaseModel):
     """A table of the scenario file: frozen, and unknown keys are errors."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", populate_by_name=False, allow_inf_nan=False
+        frozen=True, extra="forbid", strict=True, populate_by_name=False, allow_inf_nan=False
     )
 
     def mapping(self) -> dict[str, Any]:
         """The keys and values that a scenario file would have; the inverse of validation."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+#: Names of the variants of a field that takes a duration or a table; no part of a path.
+VARIANTS = ("a duration", "a table")
 
 
 def faults(error: ValidationError, model: type[BaseModel], prefix: str) -> list[str]:
@@ -54,7 +58,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _fault(details: Any, model: type[BaseModel], prefix: str) -> str:
-    location = [str(part) for part in details["loc"]]
+    location = [str(part) for part in details["loc"] if part not in VARIANTS]
     if details["type"] == "extra_forbidden":
         problem = f"unknown key; {nearest(location[-1], _keys(model, location[:-1]))}"
     else:
@@ -106,11 +110,14 @@ def _keys(model: type[BaseModel], location: list[str]) -> list[str]:
     """The keys of `model`, or of the section that `location` leads to inside it."""
     for part in location:
         for name, field in model.model_fields.items():
-            inner = field.annotation
-            if (
-                (field.alias or name) == part
-                and isinstance(inner, type)
-                and issubclass(inner, BaseModel)
-            ):
-                model = inner
+            if (field.alias or name) == part:
+                model = next(_models(field.annotation), model)
     return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Sections named in an annotation such as `tuple[Table, ...] | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models(inner)

@@ -1,9 +1,12 @@
 """Tables for a terminal."""
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.console import Console, ConsoleOptions
+from rich.measure import Measurement
 from rich.table import Table
 
 from cprsim.ledger import OVERHEAD_CAUSES
@@ -14,42 +17,59 @@ if TYPE_CHECKING:
     from cprsim.results import Result
 
 
-def run_table(result: "Result") -> Table:
-    """A row a policy: overhead with its 95 % interval, by cause, what was lost, ETTR, interval."""
-    count = result.replications["replication"].nunique()
-    table = _table(
-        f"{result.scenario.title or 'cprsim run'}\n"
-        f"{count} replications, seed {result.seed}; time in % of the useful "
-        f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
-    )
-    table.add_column("policy")
-    for heading in ("overhead", *OVERHEAD_CAUSES_IN_TABLE, "PLS %", "updates\nlost %", "ETTR %"):
-        table.add_column(heading, justify="right")
-    table.add_column("saves\nevery", justify="right")
-    for name, row in result.summary.iterrows():
-        table.add_row(
-            str(name),
-            _with_interval(row["overhead"], row["overhead_high"]),
-            *(_percent(row[cause]) for cause in OVERHEAD_CAUSES_IN_TABLE),
-            _percent(row["pls"]),
-            _percent(row["updates_lost"]),
-            _percent(row["ettr"]),
-            format_duration(row["interval_s"]),
+class RunTable:
+    """Overhead with its 95 % interval, by cause, what was lost, ETTR and interval, of each policy.
+
+    A row a policy where the terminal is wide enough for it, else a column a policy.
+    """
+
+    def __init__(self, result: "Result") -> None:
+        count = result.replications["replication"].nunique()
+        self._title = (
+            f"{result.scenario.title or 'cprsim run'}\n"
+            f"{count} replications, seed {result.seed}; time in % of the useful "
+            f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
         )
-    return table
+        self._rows = [
+            [
+                str(name),
+                _with_interval(row["overhead"], row["overhead_high"]),
+                *(_percent(row[cause]) for cause in _CAUSES),
+                *(_percent(row[measure]) for measure in ("pls", "updates_lost", "ettr")),
+                format_duration(row["interval_s"]),
+            ]
+            for name, row in result.summary.iterrows()
+        ]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        """Choose the form that fits."""
+        wide = self._wide()
+        fits = Measurement.get(console, options.update(max_width=10_000), wide).maximum
+        yield wide if fits <= options.max_width else self._narrow()
+
+    def _wide(self) -> Table:
+        table = _table(self._title)
+        table.add_column("policy")
+        for heading in _HEADINGS:
+            table.add_column(heading, justify="right")
+        for row in self._rows:
+            table.add_row(*row)
+        return table
+
+    def _narrow(self) -> Table:
+        table = _table(self._title)
+        table.add_column("policy")
+        for name, *_ in self._rows:
+            table.add_column(name, justify="right", overflow="fold")
+        for heading, *cells in zip(_HEADINGS, *(row[1:] for row in self._rows), strict=True):
+            table.add_row(heading.replace("\n", " "), *cells)
+        return table
 
 
-#: The order in which people read them: what checkpoints cost, then what failures cost.
-OVERHEAD_CAUSES_IN_TABLE = (
-    "save",
-    "load",
-    "lost",
-    "reschedule",
-    "detect",
-    "slowdown",
-    "stall",
-)
-assert sorted(OVERHEAD_CAUSES_IN_TABLE) == sorted(OVERHEAD_CAUSES)
+#: The causes in the order in which people read them: what checkpoints cost, then what failures do.
+_CAUSES = ("save", "load", "lost", "reschedule", "detect", "slowdown", "stall")
+assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
+_HEADINGS = ("overhead", *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
 
 
 def advice_table(advice: "Advice", title: str) -> Table:

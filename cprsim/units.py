@@ -31,7 +31,9 @@ BYTES_PER_SECOND: dict[str, float] = {
     "Tbit/s": 1e12 / 8,
 }
 
-_QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*")
+_QUANTITY = re.compile(
+    r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*", re.ASCII
+)
 
 
 def parse_duration(text: object) -> float:
@@ -67,8 +69,9 @@ def _parse(text: object, table: dict[str, float], kind: str, example: str) -> fl
     if not isinstance(text, str):
         if not math.isfinite(text):
             raise UnitError(f'{text} is not a {kind}: write a finite one, e.g. "{example}"')
-        unit = example.split()[1]
-        raise UnitError(f'{text} has no unit: write a string with one, e.g. "{text:g} {unit}"')
+        if 0 < abs(text) < 1000:  # a number that people would write
+            example = f"{text:g} {example.split()[1]}"
+        raise UnitError(f'{text} has no unit: write a string with one, e.g. "{example}"')
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise UnitError(f'{text!r} is not a {kind}: write a number and a unit, e.g. "{example}"')
@@ -86,7 +89,7 @@ def _unknown_unit(
 ) -> str:
     if not unit:
         return f'{text!r} has no unit: write one, e.g. "{number} {example.split()[1]}"'
-    if unit == "m":
+    if unit == "m" and table is SECONDS:
         return f'{text!r}: a lone "m" is ambiguous; write "{number} min" for minutes'
     return f"{text!r} has an unknown unit {unit!r} for a {kind}: use one of {' '.join(table)}"
 

@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from cprsim.schema import Bytes, PositiveSeconds, Rate, Section
 
@@ -47,6 +47,14 @@ class Table(Section):
         return self.embedding_bytes * self.optimizer_slots
 
 
+def _listed(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"{value!r} is not a list; write each table as [[model.tables]]")
+    if not value:
+        raise ValueError("is empty; give each table, e.g. [[model.tables]] with rows and dim")
+    return tuple(value)
+
+
 class Model(Section):
     """The state that a checkpoint holds: by preset, by table, or by total sizes.
 
@@ -55,7 +63,7 @@ class Model(Section):
     """
 
     preset: Literal["criteo-kaggle", "criteo-terabyte"] | None = None
-    tables: tuple[Table, ...] | None = None
+    tables: Annotated[tuple[Table, ...], BeforeValidator(_listed)] | None = None
     embedding: Bytes | None = None
     optimizer: Bytes | None = None
     dense: Bytes | None = None

@@ -42,14 +42,9 @@ def case(
     *errors: str,
     args: Sequence[str] = (),
     log: str | None = None,
-    bug: str = "",
 ):
-    """`edits` turn the good scenario bad; `errors` are stderr's lines; `log` is put in log.csv.
-
-    `bug`: what happens instead, and must not.
-    """
-    marks = [pytest.mark.xfail(reason=bug)] if bug else []
-    return pytest.param(edits, errors, args, log, id=name, marks=marks)
+    """`edits` turn the good scenario bad; `errors` are stderr's lines; `log` is put in log.csv."""
+    return pytest.param(edits, errors, args, log, id=name)
 
 
 QUANTITIES = [
@@ -151,13 +146,11 @@ KEYS = [
         "unknown-key-in-a-list-of-tables",
         {COSTS: COSTS + "[[model.tables]]\nrows = 5\ndim = 2\ndtyp = 'int8'\n"},
         "model.tables.0.dtyp: unknown key; did you mean 'dtype'?",
-        bug="proposes the keys of [model]",
     ),
     case(
         "unknown-key-in-weights",
         {LAW: LAW + "hits = { weights = { weight = 2 } }\n"},
         "failures.hits.weights.weight: unknown key; known: parameter_servers, trainers",
-        bug="proposes the keys of hits: did you mean 'weights'?",
     ),
     case(
         "misspelt-section",
@@ -191,13 +184,11 @@ KEYS = [
         "more-servers-than-integers",
         {"parameter_servers = 4": "parameter_servers = 100_000_000_000_000_000_000"},
         "cluster.parameter_servers: 100000000000000000000 is out of range: it must be <= 1e+06",
-        bug="ValueError: high is out of bounds for int64, with its traceback",
     ),
     case(
         "a-number-in-a-string",
         {"parameter_servers = 4": 'parameter_servers = "4"'},
         "cluster.parameter_servers: '4' is not a whole number",
-        bug="taken for 4",
     ),
     case(
         "neither-true-nor-false",
@@ -208,7 +199,6 @@ KEYS = [
         "a-word-for-true",
         {JOB: JOB + 'final_save = "yes"\n'},
         "job.final_save: 'yes' is not true or false",
-        bug="taken for true",
     ),
 ]
 
@@ -227,13 +217,11 @@ POLICIES = [
         "system-that-is-a-number",
         {POLICY: "system = 3\n"},
         """policies.full.system: 3 is not a string; write e.g. system = "full\"""",
-        bug="says that it is missing",
     ),
     case(
         "policy-that-is-a-value",
         {f"[policies.full]\n{POLICY}": '[policies]\nfull = "full"\n'},
         "policies.full: 'full' is not a table; write [policies.full]",
-        bug="says that policies.full.system is missing",
     ),
     case(
         "no-policies",
@@ -283,7 +271,6 @@ POLICIES = [
         "copies-that-are-true",
         {POLICY: 'system = "replication"\ncopies = true\n'},
         "policies.full.copies: True is not a whole number",
-        bug="taken for 1",
     ),
     case(
         "target-of-nothing",
@@ -306,21 +293,18 @@ POLICIES = [
         {'save = "1 min"': 'save = "0 s"'},
         "policies.full: the save takes no time, so no interval is optimal; "
         'give one, e.g. interval = "10 min"',
-        bug="saves for ever at the first instant",
     ),
     case(
         "saves-of-nothing",
         {COSTS: '[model]\nembedding = "0 B"\n[storage]\nwrite = "1 GB/s"\nread = "1 GB/s"\n'},
         "policies.full: the save takes no time, so no interval is optimal; "
         'give one, e.g. interval = "10 min"',
-        bug="saves for ever at the first instant",
     ),
     case(
         "free-saves-under-cpr",
         {POLICY: 'system = "cpr-vanilla"\n', 'save = "1 min"': 'save = "0 s"'},
         "policies.full: the save takes no time, so no interval is optimal; "
         'give one, e.g. interval = "10 min"',
-        bug="says: interval_s must be > 0, got 0.0",
     ),
 ]
 
@@ -384,13 +368,11 @@ FAILURES = [
         "no-durations",
         {LAW: 'distribution = "empirical"\ndurations = []\n'},
         'failures.durations: is empty; write e.g. durations = ["3 h", "17 h"]',
-        bug="says: tuple should have at least 1 item after validation, not 0",
     ),
     case(
         "durations-that-are-one",
         {LAW: 'distribution = "empirical"\ndurations = "3 h"\n'},
         "failures.durations: '3 h' is not a list",
-        bug="says: input should be a valid tuple",
     ),
     case(
         "more-servers-hit-than-there-are",
@@ -418,7 +400,7 @@ FAILURES = [
     case(
         "weights-of-nothing",
         {LAW: LAW + "hits = { weights = { trainers = 0 } }\n"},
-        "failures.hits.weights: weights: at least one must be > 0",
+        "failures.hits.weights: at least one must be > 0",
     ),
     case(
         "failures-per-rack",
@@ -439,7 +421,6 @@ FAILURES = [
         "reader-without-a-log",
         {LAW: LAW + 'reader = "lanl"\n'},
         "failures: 'reader' goes with trace; leave it out",
-        bug="passes",
     ),
 ]
 
@@ -492,7 +473,6 @@ LOGS = [
         "failures.trace: {folder}/log.csv: its failures all strike at second 0; "
         "a mean time between failures needs a later one",
         log="time_s,node\n0,1\n",
-        bug="says: policies.full: mtbf_s must be > 0, got 0.0",
     ),
     case(
         "lanl-without-its-system",
@@ -563,14 +543,12 @@ MODEL_AND_COSTS = [
         "delay-with-a-wrong-key",
         {DELAY: 'reschedule = { distribution = "lognormal", mean = "1 min", cvv = 1.5 }'},
         "costs.reschedule.cvv: unknown key; did you mean 'cv'?",
-        bug="its path is costs.reschedule: cvv",
     ),
     case(
         "delay-with-two-faults",
         {DELAY: 'reschedule = { distribution = "gamma", mean = "1 m", shape = 0 }'},
         """costs.reschedule.mean: '1 m': a lone "m" is ambiguous; write "1 min" for minutes""",
         "costs.reschedule.shape: 0 is out of range: it must be > 0",
-        bug="both on one line, without their paths",
     ),
     case(
         "delay-without-its-spread",
@@ -587,7 +565,6 @@ MODEL_AND_COSTS = [
         "model-of-no-tables",
         {COSTS: COSTS + "[model]\ntables = []\n"},
         "model.tables: is empty; give each table, e.g. [[model.tables]] with rows and dim",
-        bug="passes",
     ),
     case(
         "model-without-a-size",
@@ -602,9 +579,9 @@ MODEL_AND_COSTS = [
     case(
         "traffic-beyond-the-cards",
         {JOB: JOB + 'network = "5 GB/s"\n', CLUSTER: CLUSTER + 'nic = "1.2 GB/s"\n'},
-        "job.network: 5e+09 B/s over 4 parameter_servers is more than cluster.nic = 1.2e+09 B/s "
+        "job.network: 5 GB/s over 4 parameter_servers is more than cluster.nic = 1.2 GB/s "
         "each; useful_time is at full speed, so the demand must fit",
-        "job.network: 5e+09 B/s over 4 trainers is more than cluster.nic = 1.2e+09 B/s "
+        "job.network: 5 GB/s over 4 trainers is more than cluster.nic = 1.2 GB/s "
         "each; useful_time is at full speed, so the demand must fit",
     ),
     case(
@@ -653,7 +630,6 @@ COMMANDS = [
         {},
         """--set 'failures.mean="14 h"\\nx=1': write KEY=VALUE, e.g. failures.mean="14 h\"""",
         args=["--set", 'failures.mean="14 h"\nx=1'],
-        bug="takes the first line and drops the second",
     ),
     case(
         "no-replications",
@@ -686,7 +662,6 @@ COMMANDS = [
         {},
         f"--out {'x' * 300}: File name too long",
         args=["--out", "x" * 300],
-        bug="OSError with its traceback",
     ),
 ]
 
@@ -765,11 +740,7 @@ def test_bad_input_is_told_in_a_line_a_fault(
 
 @pytest.mark.parametrize(
     ("edits", "errors", "args", "log"),
-    [
-        param
-        for param in ALL
-        if param.id in ("several-faults", "log-out-of-order", "no-workers", "unknown-policy")
-    ],
+    [param for param in ALL if param.id in ("several-faults", "log-out-of-order", "no-workers")],
 )
 def test_a_process_of_its_own_tells_the_same(folder, edits, errors, args, log):
     file = write(edits, log)
@@ -827,7 +798,6 @@ def test_a_file_that_can_not_be_read_is_told_by_its_name(folder, capsys, name, p
     assert capsys.readouterr() == ("", f"cprsim: {error}\n")
 
 
-@pytest.mark.xfail(reason="is not TOML: Invalid statement (at line 1, column 1)")
 def test_a_byte_order_mark_does_no_harm(folder, capsys):
     Path("job.toml").write_text(GOOD, encoding="utf-8-sig")
 

@@ -144,13 +144,12 @@ def test_a_share_is_a_percentage(text, share):
         ("1,5 h", """'1,5 h' is not a duration: write a number and a unit, e.g. "28 h\""""),
         ("1_000 s", """'1_000 s' is not a duration: write a number and a unit, e.g. "28 h\""""),
         (
-            "1 h 30 min",
+            "1 h 5 min",
             """'1 h 5 min' is not a duration: write a number and a unit, e.g. "28 h\"""",
         ),
-        pytest.param(
+        (
             "٣ h",
             """'٣ h' is not a duration: write a number and a unit, e.g. "28 h\"""",
-            marks=pytest.mark.xfail(reason="digits of other scripts are taken: this is 3 h"),
         ),
     ],
 )
@@ -162,11 +161,10 @@ def test_what_is_no_duration_is_an_error_with_the_right_form(value, error):
     ("parse", "value", "error"),
     [
         (parse_bytes, "2.16", """'2.16' has no unit: write one, e.g. "2.16 GB\""""),
-        pytest.param(
+        (
             parse_bytes,
             2_160_000_000,
             """2160000000 has no unit: write a string with one, e.g. "2.16 GB\"""",
-            marks=pytest.mark.xfail(reason="proposes 2.16e+09 GB, a billion times too much"),
         ),
         (
             parse_bytes,
@@ -174,11 +172,10 @@ def test_what_is_no_duration_is_an_error_with_the_right_form(value, error):
             "'2.16 gb' has an unknown unit 'gb' for a size: "
             "use one of B kB MB GB TB PB KiB MiB GiB TiB",
         ),
-        pytest.param(
+        (
             parse_bytes,
             "5 m",
             "'5 m' has an unknown unit 'm' for a size: use one of B kB MB GB TB PB KiB MiB GiB TiB",
-            marks=pytest.mark.xfail(reason="proposes minutes for a size"),
         ),
         (
             parse_bytes,

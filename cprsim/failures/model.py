@@ -35,13 +35,13 @@ class FailureModel:
     def log(self) -> FailureLog:
         """The log to replay, its window cut out; read once."""
         assert self.spec.trace is not None
-        log = read_log(self.spec.trace, self.spec.reader, self.spec.system)
+        log = read_log(self.spec.trace, self.spec.reader or "csv", self.spec.system)
         return log.window(*self.spec.window) if self.spec.window is not None else log
 
     @property
     def resampled(self) -> bool:
         """Whether a replication is a draw of nodes and start; otherwise the log as it stands."""
-        return self.spec.reader != "csv"
+        return self.spec.reader not in (None, "csv")
 
     def check(self) -> None:
         """Raise `ScenarioError` where the failures don't fit the cluster or the log is no good."""
@@ -65,10 +65,15 @@ class FailureModel:
     def _check_log(self) -> None:
         try:
             log = self.log
-            if not self.resampled:
-                self._replayed  # noqa: B018  (building it checks every node of the log)
+            last_s = log.span_s if self.resampled else self._replayed.times_s[-1]
         except LogError as error:
             raise ScenarioError(f"failures.trace: {error}") from None
+        if last_s == 0:
+            at = "one instant" if self.resampled else "second 0"
+            raise ScenarioError(
+                f"failures.trace: {self.spec.trace}: its failures all strike at {at}; "
+                "a mean time between failures needs a later one"
+            )
         if not self.resampled:
             return
         if log.population is not None and self.nodes > log.population:
@@ -76,8 +81,6 @@ class FailureModel:
                 f"failures.system: system {self.spec.system} has {log.population} nodes, the job "
                 f"needs {self.nodes}; choose a larger system or a smaller cluster"
             )
-        if log.span_s == 0:
-            raise ScenarioError("failures.trace: its failures all strike at one instant")
 
     def timeline(self, seed: int, replication: int) -> Timeline:
         """The failures of one replication."""

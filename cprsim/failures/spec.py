@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from cprsim import units
-from cprsim.distributions import Distribution, Name, Positive, check_keys
+from cprsim.distributions import Distribution, Durations, Name, Positive, check_keys
 from cprsim.platform import Cluster
 from cprsim.schema import PositiveSeconds, Section
 
@@ -35,7 +35,7 @@ class Weights(Section):
     @model_validator(mode="after")
     def _some_weight(self) -> Self:
         if self.parameter_servers + self.trainers == 0:
-            raise ValueError("weights: at least one must be > 0")
+            raise ValueError("at least one must be > 0")
         return self
 
 
@@ -111,13 +111,13 @@ class Failures(Section):
     mean_s: PositiveSeconds | None = Field(None, alias="mean")
     shape: Positive | None = None
     cv: Positive | None = None
-    durations_s: tuple[PositiveSeconds, ...] | None = Field(None, alias="durations", min_length=1)
+    durations_s: Durations | None = Field(None, alias="durations")
     per: Literal["job", "node"] = "job"
     hits: Hits = Hits()
     during_recovery: bool = True
-    exactly: Annotated[int, Field(ge=0)] | None = None
+    exactly: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     trace: str | None = None
-    reader: Literal["csv", "lanl"] = "csv"
+    reader: Literal["csv", "lanl"] | None = None
     system: int | None = None
     window: Window | None = None
 
@@ -146,7 +146,7 @@ class Failures(Section):
 
     def _check_trace_keys(self) -> None:
         if self.trace is None:
-            for key in ("system", "window"):
+            for key in ("reader", "system", "window"):
                 if getattr(self, key) is not None:
                     raise ValueError(f"{key!r} goes with trace; leave it out")
         elif self.reader == "lanl" and self.system is None:

@@ -188,10 +188,15 @@ class _NodeCursor:
         self.next_s = self._ends[0][0]
 
     def strike(self) -> Hit:
-        _, node = heapq.heappop(self._ends)
+        at_s, ends, servers = self.next_s, self._ends, self._lives.servers
         self._running, self.next_s = False, math.inf
-        servers = self._lives.servers
-        return Hit((node,), ()) if node < servers else Hit((), (node - servers,))
+        nodes = [heapq.heappop(ends)[1]]
+        while ends and ends[0][0] == at_s:  # lives that end together are one failure
+            nodes.append(heapq.heappop(ends)[1])
+        return Hit(
+            tuple([node for node in nodes if node < servers]),
+            tuple([node - servers for node in nodes if node >= servers]),
+        )
 
     def replace(self, hit: Hit, now_s: float) -> None:
         for server in hit.servers:

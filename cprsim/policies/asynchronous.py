@@ -1,5 +1,6 @@
 """Asynchronous checkpoints: a short stall for a snapshot, then a save in the background."""
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -27,18 +28,24 @@ class Async(Policy):
 
     def plan(self, context: Context) -> Plan:
         """Save at the interval, or as often as saves land where that is rarer."""
-        interval_s = checkpoint_interval_s(self.interval, self.snapshot_s, context.mtbf_s)
-        if isinstance(self.interval, str):
-            interval_s = max(interval_s, context.save_s / self.in_flight)
-        if interval_s == 0:
-            raise ValueError(
-                "neither the snapshot nor the save takes any time, so no interval is optimal; "
-                'give one, e.g. interval = "10 min"'
-            )
         return Plan(
             recovery="full",
-            interval_s=interval_s,
+            interval_s=self._interval_s(context),
             save=Save(blocking=False, stall_s=self.snapshot_s),
             recover=everything_returns,
             max_pending=self.in_flight,
         )
+
+    def _interval_s(self, context: Context) -> float:
+        if not isinstance(self.interval, str):
+            return self.interval
+        landing_s = context.save_s / self.in_flight
+        if self.snapshot_s == landing_s == 0:
+            raise ValueError(
+                "neither the snapshot nor the save takes any time, so no interval is optimal; "
+                'give one, e.g. interval = "10 min"'
+            )
+        if self.snapshot_s == 0:
+            return landing_s if context.mtbf_s < math.inf else math.inf
+        optimum_s = checkpoint_interval_s(self.interval, self.snapshot_s, context.mtbf_s)
+        return max(optimum_s, landing_s)

@@ -1,5 +1,6 @@
 """Full recovery: after a failure the whole job returns to its last checkpoint."""
 
+import math
 from typing import Literal
 
 from cprsim.closed_form.intervals import exact_interval_s, young_interval_s
@@ -15,8 +16,12 @@ def checkpoint_interval_s(rule: str | float, charge_s: float, mtbf_s: float) -> 
     """Seconds of an `interval` setting; `charge_s` is what one save holds training up for.
 
     `"optimal"` is (E3), sqrt(2 O_save T_fail) (Young 1974); `"exact"` minimises the exact expected
-    makespan under exponential failures.
+    makespan under exponential failures. Raises `ValueError` for a charge of 0: it has no optimum.
     """
+    if isinstance(rule, str) and charge_s == 0 and mtbf_s < math.inf:
+        raise ValueError(
+            'the save takes no time, so no interval is optimal; give one, e.g. interval = "10 min"'
+        )
     if rule == "optimal":
         return young_interval_s(charge_s, mtbf_s)
     if rule == "exact":

@@ -24,6 +24,8 @@ _WAIT = Transfer(0.0, cap=1.0)
 _ROUNDING = 1e-12
 #: A job that has taken this many times its useful time will not end in any time worth waiting for.
 _HOPELESS = 100.0
+#: Nor will one that failed so often, even if its failures take no time.
+_MOST_FAILURES = 1_000_000
 _NOBODY = Loss(frozenset(), frozenset())
 
 
@@ -70,9 +72,10 @@ class JobRun:
                     return
                 if cursor.next_s > work.now:
                     yield from self._save_the_end()
+                    continue
             if cursor.next_s <= work.now:
                 yield from self._recover()
-            elif state.progress_s < useful_time_s:
+            else:
                 action = ask(Clock(work.now, state.progress_s))
                 if type(action) is Train:
                     yield from self._train(action.until_s)
@@ -134,6 +137,7 @@ class JobRun:
         else:
             self._pending[work.start(setting.save, self._land)] = taken
         self._controller.tell(Saved(self._clock(), action.blocking))
+        work.settle()
 
     def _land(self, flow: Flow) -> None:
         """The last byte of a background save is stored."""
@@ -142,11 +146,12 @@ class JobRun:
 
     def _save_the_end(self) -> Process:
         """`final_save`: the job isn't over until a checkpoint of all of it is usable."""
-        progress_s = self._state.progress_s
-        if any(checkpoint.progress_s >= progress_s for checkpoint in self._pending.values()):
+        progress_s, plan = self._state.progress_s, self._set.plan
+        taken = any(checkpoint.progress_s >= progress_s for checkpoint in self._pending.values())
+        if taken or len(self._pending) >= plan.max_pending:
             yield from self._work.await_background("save")
         else:
-            yield from self._save(self._set.plan.save)
+            yield from self._save(plan.save)
 
     # --- Failures --------------------------------------------------------------------------------
 
@@ -191,11 +196,12 @@ class JobRun:
 
     def _strike(self) -> Hit:
         now, useful_time_s = self._work.now, self._set.useful_time_s
-        if now > _HOPELESS * useful_time_s:
+        if now > _HOPELESS * useful_time_s or self._failures > _MOST_FAILURES:
             raise RunError(
-                f"policy {self._set.policy!r}: the job gets nowhere: {now / useful_time_s:.0f} "
-                f"times its useful time is over and {self._state.progress_s / useful_time_s:.1%} "
-                "of it done; save more often, or make failures rarer or saves cheaper"
+                f"policy {self._set.policy!r}: the job gets nowhere: {now / useful_time_s:.3g} "
+                f"times its useful time is over, with {self._failures} failures, and "
+                f"{self._state.progress_s / useful_time_s:.1%} of it done; "
+                "save more often, or make failures rarer or saves cheaper"
             )
         hit = self._cursor.strike()
         self._failures += 1
@@ -259,6 +265,7 @@ class JobRun:
             self._cursor.replace(hit, self._work.now)
 
         self._rebuilding[self._work.start(_WAIT, replaced, delay_s)] = hit
+        self._work.settle()
 
     def _take_over_rebuilding(self, waiting: Loss, hit: Hit) -> tuple[Loss, Hit]:
         """A restart of the whole job waits for the nodes that were being rebuilt as well."""

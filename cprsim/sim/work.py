@@ -94,6 +94,11 @@ class Work:
         self.background[flow] = on_end
         return flow
 
+    def settle(self) -> None:
+        """End background transfers that take no time before anything else happens now."""
+        if self.background:
+            self._end()
+
     def abandon(self, flow: Flow) -> None:
         """Give a background transfer up."""
         assert self._fabric is not None
@@ -119,8 +124,16 @@ class Work:
         start, end, strike = self.now, self._fabric.next_end_s, self._cursor.next_s
         self.now = min(end, strike)
         yield self._timeout(self.now - start)
-        for flow in self._fabric.advance(self.now):
-            if flow is not foreground:
-                self.news = True
-                self.background.pop(flow)(flow)
+        self._end(foreground)
         return strike < end
+
+    def _end(self, foreground: Flow | None = None) -> None:
+        """Move all transfers on to now, and see those off that end by then."""
+        assert self._fabric is not None
+        ended = self._fabric.advance(self.now)
+        while ended:  # what one of them starts may take no time either
+            for flow in ended:
+                if flow is not foreground:
+                    self.news = True
+                    self.background.pop(flow)(flow)
+            ended = self._fabric.advance(self.now)

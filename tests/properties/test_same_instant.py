@@ -54,13 +54,6 @@ class Run:
 
 Play = Callable[..., Run]
 
-# What the simulator gets wrong as yet; each marker goes with its bug.
-falls_through = pytest.mark.xfail(
-    strict=True,
-    reason="JobRun.process goes on from _save_the_end to the failure of the same instant, instead "
-    "of asking first whether the job is over",
-)
-
 
 @pytest.fixture
 def job(tmp_path: Path) -> Play:
@@ -226,7 +219,6 @@ def test_with_a_final_save_the_job_has_not_ended_before_it(job: Play) -> None:
     assert run.counts() == (1, 0, 4)
 
 
-@falls_through
 def test_a_final_save_that_ends_when_a_failure_strikes_ends_the_job(job: Play) -> None:
     run = job(FULL, [(160.0, 0)], final_save=True)
     assert run.ledger.wall == 160
@@ -336,9 +328,6 @@ def test_a_replaced_node_is_new_and_the_others_keep_their_age(job: Play) -> None
     assert run.ledger.wall == 142
 
 
-@pytest.mark.xfail(
-    strict=True, reason="_NodeCursor.strike takes one node of those whose lives end at an instant"
-)
 def test_nodes_whose_lives_end_at_the_same_instant_are_one_failure(job: Play) -> None:
     law = {"distribution": "deterministic", "mean": "100 s", "per": "node"}
     run = job(UNSAVED, failures={"exactly": None} | law)
@@ -414,9 +403,6 @@ def test_a_shard_lost_twice_with_a_rollback_between_has_lost_its_last_part(job: 
     assert run.ledger.updates_lost == 5 / 512
 
 
-@pytest.mark.xfail(
-    strict=True, reason="State.roll_back leaves updates_lost and what lose() remembers as they are"
-)
 def test_what_is_trained_again_after_a_rollback_is_not_lost_for_good(job: Play) -> None:
     run = job(TwoRules(), [(10.0, 0), (37.0, 1), (37.0, 2)])
     # As above, but server 0 does not fail again: after the rollback to the start every update
@@ -525,7 +511,6 @@ def test_a_final_save_in_the_background_is_waited_for(job: Play) -> None:
     assert run.counts() == (0, 0, 4)
 
 
-@falls_through
 def test_a_failure_when_the_final_save_lands_comes_too_late(job: Play) -> None:
     assert job(ASYNC, [(140.0, 0)], final_save=True).counts() == (0, 0, 4)
     run = job(ASYNC, [(139.5, 0)], final_save=True)
@@ -534,15 +519,19 @@ def test_a_failure_when_the_final_save_lands_comes_too_late(job: Play) -> None:
     assert run.ledger.wall == 139.5 + 7 + 32 + 1 + 8
 
 
-@pytest.mark.xfail(
-    strict=True, reason="JobRun._save_the_end does not ask how many saves are under way"
-)
 def test_the_final_save_too_waits_for_the_save_in_flight(job: Play) -> None:
     policy = {"system": "async", "interval": "4 s", "snapshot": "1 s", "in_flight": 1}
     run = job(policy, final_save=True)
     # As above training is over at 144, 4 s after the last snapshot, whose save lands at 148; then
     # a snapshot of 1 s and a save of 8 s.
     assert run.seconds() == {"save": 4 + 8, "stall": 17, "wall": 157}
+
+
+def test_a_background_save_that_takes_no_time_lands_before_a_failure(job: Play) -> None:
+    run = job(ASYNC, [(33.0, 0)], save="0 s")
+    # Snapshot 32-33, landed at 33: nothing is lost, 33 + 7 + 96 and two more stalls.
+    assert run.ledger.lost == 0
+    assert run.ledger.wall == 138
 
 
 # --- Replication ---------------------------------------------------------------------------------
@@ -571,6 +560,11 @@ def test_servers_that_share_no_shard_may_both_be_down(job: Play) -> None:
 
 def test_a_server_that_is_filled_when_its_neighbour_fails_serves(job: Play) -> None:
     run = job(REPLICATION, [(10.0, 0), (17.0, 1)])
+    assert run.seconds() == {"detect": 2, "wall": 130}
+
+
+def test_a_server_that_is_rebuilt_in_no_time_serves_before_its_neighbour_fails(job: Play) -> None:
+    run = job(REPLICATION, [(10.0, 0), (11.0, 1)], reschedule="0 s", load="0 s")
     assert run.seconds() == {"detect": 2, "wall": 130}
 
 

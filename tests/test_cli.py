@@ -1,0 +1,664 @@
+"""The command as a user meets it: what it prints, what it writes, what it leaves when it stops."""
+
+import csv
+import hashlib
+import io
+import json
+import math
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from rich.console import Console
+
+import cprsim
+from cprsim import cli, files
+from cprsim.scenario import load_scenario
+from cprsim.tables import RunTable
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+KAGGLE = str(SCENARIOS / "criteo-kaggle.toml")
+QUICKSTART = str(SCENARIOS / "quickstart.toml")
+CAUSES = ["save", "load", "lost", "reschedule", "detect", "slowdown", "stall"]
+MEASURES = ["overhead", "pls", "updates_lost", "wall_s", "failures", "ettr"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """An empty folder to work in, and no repository."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def process(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    """`cprsim` in a process of its own, its output piped."""
+    return python("-m", "cprsim.cli", *arguments)
+
+
+def python(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=200,
+        start_new_session=True,  # a test that interrupts it must not interrupt pytest
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+    )
+
+
+def no_such_number(text: str) -> float:
+    raise AssertionError(f"{text} is no JSON")
+
+
+def json_of(capsys, *arguments: str) -> dict:
+    assert cli._main([*arguments, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    # Just one document, and a strict one.
+    return json.loads(out, parse_constant=no_such_number)
+
+
+# The table of `run`
+
+
+def test_run_prints_a_row_a_policy_and_every_column(folder, capsys):
+    assert cli._main(["run", QUICKSTART, "--replications", "3", "--seed", "7"]) == 0
+    out, err = capsys.readouterr()
+    result = cprsim.run(load_scenario(QUICKSTART), replications=3, seed=7)
+
+    assert err == ""
+    assert "Quickstart: a four-day job on 10 parameter servers" in out
+    assert "3 replications, seed 7" in out
+    headings = [*CAUSES, "policy", "overhead", "PLS %", "updates", "lost %", "ETTR %", "every"]
+    assert [heading for heading in headings if heading not in out] == []
+    rows = {line.split()[0]: line.split() for line in out.splitlines() if line.strip()}
+    for name, row in result.summary.iterrows():
+        assert rows[name][1] == f"{100 * row['overhead']:.2f}"
+        half_width = 100 * (row["overhead_high"] - row["overhead"])
+        assert rows[name][2] == f"±{half_width:.2f}"
+    assert rows["full"][-2:] == ["1.83", "h"]
+    assert rows["replication"][-1] == "never"
+
+
+def test_one_replication_has_no_interval_of_its_mean(folder, capsys):
+    assert cli._main(["run", KAGGLE, "--replications", "1"]) == 0
+    assert "±" not in capsys.readouterr().out.replace("± 95 %", "")
+
+    document = json_of(capsys, "run", KAGGLE, "--replications", "1")
+    assert document["policies"]["full"]["overhead"]["ci95"] == [None, None]
+
+
+def test_the_table_can_be_read_on_a_terminal_of_80_columns():
+    result = cprsim.run(load_scenario(QUICKSTART), replications=2)
+    screen = io.StringIO()
+    Console(file=screen, width=80).print(RunTable(result))
+
+    assert "…" not in screen.getvalue()
+
+
+def test_brackets_in_names_are_printed_as_they_are(folder, capsys):
+    names = ["--set", "title=costs [red] [/x]", "--set", 'policies={"a [/b]" = {system = "full"}}']
+
+    assert cli._main(["run", KAGGLE, "--replications", "2", *names]) == 0
+    out = capsys.readouterr().out
+    assert "costs [red] [/x]" in out
+    assert "a [/b]" in out
+
+
+# JSON of `run`
+
+
+def test_json_has_the_keys_of_the_contract(folder, capsys):
+    arguments = ["run", QUICKSTART, "--replications", "4", "--seed", "3"]
+    document = json_of(capsys, *arguments)
+
+    assert list(document) == ["scenario", "seed", "replications", "engine", "policies"]
+    assert document["scenario"] == "Quickstart: a four-day job on 10 parameter servers"
+    assert (document["seed"], document["replications"], document["engine"]) == (3, 4, "sim")
+    assert list(document["policies"]) == ["full", "async", "cpr", "replication"]
+    for entry in document["policies"].values():
+        assert set(entry) == {
+            "system",
+            "recovery",
+            "interval_s",
+            "breakdown",
+            "memory_overhead",
+            *MEASURES,
+        }
+        assert sorted(entry["breakdown"]) == sorted(CAUSES)
+        for measure in MEASURES:
+            assert set(entry[measure]) == {"mean", "ci95", "p50", "p95"}
+            low, high = entry[measure]["ci95"]
+            assert low <= entry[measure]["mean"] <= high
+            assert entry[measure]["p50"] <= entry[measure]["p95"]
+
+
+def test_json_says_what_the_plan_is(folder, capsys):
+    policies = json_of(capsys, "run", QUICKSTART, "--replications", "1")["policies"]
+
+    assert [entry["system"] for entry in policies.values()] == [
+        "full",
+        "async",
+        "cpr-vanilla",
+        "replication",
+    ]
+    assert [entry["recovery"] for entry in policies.values()] == [
+        "full",
+        "full",
+        "partial",
+        "replica",
+    ]
+    # sqrt(2 x 300.0025 s x 72000 s): a save is 2.40002 TB at 8 GB/s.
+    assert policies["full"]["interval_s"] == pytest.approx(math.sqrt(2 * 300.0025 * 72_000))
+    assert policies["replication"]["interval_s"] is None  # never
+    assert [entry["memory_overhead"] for entry in policies.values()] == [0, 0, 0, 1]
+
+
+def test_json_breaks_the_overhead_down_without_a_rest(folder, capsys):
+    for file in (KAGGLE, QUICKSTART):
+        document = json_of(capsys, "run", file, "--replications", "5")
+        for entry in document["policies"].values():
+            overhead = math.fsum(entry["breakdown"].values())
+            assert overhead == pytest.approx(entry["overhead"]["mean"], rel=0, abs=1e-12)
+
+
+def test_json_has_the_numbers_that_python_gets(folder, capsys):
+    arguments = ["run", KAGGLE, "--replications", "6", "--seed", "2", "--policy", "cpr"]
+    result = cprsim.run(load_scenario(KAGGLE), policies=["cpr"], replications=6, seed=2)
+    document = json_of(capsys, *arguments)
+
+    assert document == result.document()
+    rows = result.of("cpr")
+    entry = document["policies"]["cpr"]
+    assert entry["overhead"]["mean"] == pytest.approx(rows["wall_s"].mean() / 201_600 - 1)
+    assert entry["wall_s"]["p50"] == rows["wall_s"].median()
+    assert entry["ettr"]["mean"] == pytest.approx((201_600 / rows["wall_s"]).mean())
+    assert entry["failures"]["mean"] == rows["failures"].mean()
+
+
+def test_json_is_unicode_and_says_a_title_as_it_is_written(folder, capsys):
+    document = json_of(
+        capsys, "run", KAGGLE, "--replications", "1", "--set", 'title=Größe "5" [/x]'
+    )
+
+    assert document["scenario"] == 'Größe "5" [/x]'
+
+
+def test_policies_come_in_the_order_in_which_they_are_asked_for(folder, capsys):
+    arguments = ["run", KAGGLE, "--replications", "2"]
+    everything = json_of(capsys, *arguments)["policies"]
+    chosen = json_of(capsys, *arguments, "--policy", "cpr", "--policy", "full")["policies"]
+
+    assert list(everything) == ["full", "partial", "cpr"]
+    assert list(chosen) == ["cpr", "full"]
+    assert chosen == {name: everything[name] for name in ("cpr", "full")}
+
+
+def test_overrides_reach_the_run(folder, capsys):
+    arguments = ["--set", "failures.exactly=0", "--set", "policies.full.interval=99 h"]
+    document = json_of(capsys, "run", KAGGLE, "--replications", "2", *arguments)
+
+    assert document["policies"]["full"]["overhead"]["mean"] == 0.0
+    assert document["policies"]["full"]["interval_s"] == 99 * 3600
+
+
+def test_piped_it_prints_its_document_alone_and_workers_change_no_digit_of_it(folder, capsys):
+    # 120 replications are three blocks, so that three processes have work.
+    arguments = ["run", KAGGLE, "--replications", "120", "--json"]
+    assert cli._main(arguments) == 0
+    alone = capsys.readouterr().out
+
+    for workers in ("2", "3"):
+        done = process(*arguments, "--workers", workers)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == alone
+
+
+# Files of `run --out`
+
+
+def written(out: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(out.iterdir())}
+
+
+@pytest.fixture(scope="module")
+def run_twice(tmp_path_factory) -> list[dict[str, bytes]]:
+    """The files of the same run, written twice, outside any repository."""
+    folder = tmp_path_factory.mktemp("run")
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        for name in ("first", "a/b/second"):
+            arguments = ["--replications", "5", "--seed", "4", "--out", name]
+            assert cli._main(["run", KAGGLE, *arguments]) == 0
+    finally:
+        os.chdir(before)
+    return [written(folder / "first"), written(folder / "a/b/second")]
+
+
+def test_out_writes_four_files_and_the_same_bytes_every_time(run_twice):
+    first, second = run_twice
+
+    assert list(first) == ["breakdown.png", "manifest.json", "results.csv", "scenario.toml"]
+    assert first == second
+
+
+def test_results_have_a_row_a_policy_and_replication(run_twice):
+    rows = list(csv.DictReader(io.StringIO(run_twice[0]["results.csv"].decode())))
+    result = cprsim.run(load_scenario(KAGGLE), replications=5, seed=4)
+
+    assert [(row["policy"], row["replication"]) for row in rows] == [
+        (policy, str(i)) for policy in ("full", "partial", "cpr") for i in range(5)
+    ]
+    assert set(rows[0]) == {
+        "policy",
+        "replication",
+        "train_s",
+        *(f"{cause}_s" for cause in CAUSES),
+        "wall_s",
+        "overhead",
+        "ettr",
+        "pls",
+        "updates_lost",
+        "failures",
+        "absorbed",
+        "saves",
+    }
+    for column in set(rows[0]) - {"policy"}:
+        assert [float(row[column]) for row in rows] == result.replications[column].tolist()
+    for row in rows:
+        seconds = [float(row[f"{cause}_s"]) for cause in ("train", *CAUSES)]
+        assert math.fsum(seconds) == pytest.approx(float(row["wall_s"]), rel=1e-9)
+
+
+def test_the_scenario_that_is_written_gives_the_same_run(run_twice, folder):
+    Path("scenario.toml").write_bytes(run_twice[0]["scenario.toml"])
+    loaded = load_scenario("scenario.toml")
+
+    assert loaded == load_scenario(KAGGLE)
+    assert loaded.to_toml().encode() == run_twice[0]["scenario.toml"]
+
+
+def test_the_manifest_says_what_it_takes_to_run_again(run_twice):
+    manifest = json.loads(run_twice[0]["manifest.json"])
+
+    assert manifest == {
+        "cprsim": cprsim.__version__,
+        "python": platform.python_version(),
+        "libraries": {
+            name: version(name)
+            for name in ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
+        },
+        "git": None,
+        "scenario_sha256": hashlib.sha256(run_twice[0]["scenario.toml"]).hexdigest(),
+        "policies": ["full", "partial", "cpr"],
+        "replications": 5,
+        "seed": 4,
+        "engine": "sim",
+    }
+
+
+def test_the_picture_is_a_sound_png(run_twice):
+    picture = run_twice[0]["breakdown.png"]
+    with Image.open(io.BytesIO(picture)) as image:
+        image.load()
+
+        assert image.format == "PNG"
+        assert image.width == 1400  # 7 inches at 200 to the inch
+        assert len(image.convert("RGB").getcolors(2**24) or ()) > 10
+
+
+def test_out_replaces_its_own_files_and_leaves_the_others(run_twice, folder):
+    Path("out").mkdir()
+    Path("out/results.csv").write_text("old")
+    Path("out/notes.txt").write_text("mine")
+    arguments = ["--replications", "5", "--seed", "4", "--out", "out"]
+
+    assert cli._main(["run", KAGGLE, *arguments]) == 0
+    assert written(Path("out")) == run_twice[0] | {"notes.txt": b"mine"}
+
+
+# Stopped on the way
+
+INTERRUPTED = """
+import os, signal, sys
+from cprsim import cli
+
+# Ctrl-C: the terminal signals every process of the command. After the first block of replications.
+cli._Progress.update = lambda *_: os.killpg(0, signal.SIGINT)
+sys.argv = ["cprsim", *sys.argv[1:]]
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    "workers",
+    [
+        "1",
+        "2",
+    ],
+)
+def test_an_interrupted_run_says_so_in_one_line_and_writes_nothing(folder, workers):
+    Path("old").mkdir()
+    Path("old/results.csv").write_text("old")
+    out = {"1": "old", "2": "a/new"}[workers]
+    arguments = ["--replications", "100000", "--workers", workers, "--out", out]
+    done = python("-c", INTERRUPTED, "run", KAGGLE, *arguments)
+
+    assert [path.name for path in folder.iterdir()] == ["old"]
+    assert written(Path("old")) == {"results.csv": b"old"}
+    assert done.stderr == "cprsim: interrupted; nothing was written\n"
+    assert done.stdout == ""
+    assert done.returncode == 1
+
+
+FILES = {"a.csv": b"new a", "b.toml": b"new b", "c.png": b"new c"}
+
+
+class Stop(BaseException):
+    """Like KeyboardInterrupt, no Exception; but pytest doesn't stop for it."""
+
+
+def stop_at(monkeypatch, place: object, name: str, call: int) -> None:
+    """Let the call of that number (from 1) raise `Stop` instead of doing anything."""
+    real, calls = getattr(place, name), []
+
+    def stopping(*args):
+        calls.append(args)
+        if len(calls) == call:
+            raise Stop
+        return real(*args)
+
+    monkeypatch.setattr(place, name, stopping)
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "call"),
+    [
+        (os, "fsync", 1),
+        (os, "fsync", 2),
+        (os, "fsync", 3),
+        (Path, "chmod", 1),
+        (Path, "replace", 1),
+    ],
+)
+def test_files_are_written_all_or_none(folder, monkeypatch, place, name, call):
+    Path("old").mkdir()
+    Path("old/a.csv").write_bytes(b"old a")
+    stop_at(monkeypatch, place, name, call)
+    with pytest.raises(Stop):
+        files.write_all(Path("old"), FILES)
+
+    assert written(Path("old")) == {"a.csv": b"old a"}
+
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    stop_at(monkeypatch, place, name, call)
+    with pytest.raises(Stop):
+        files.write_all(Path("new"), FILES)
+
+    assert not Path("new").exists()
+
+
+@pytest.mark.parametrize("call", [2, 3])
+def test_a_new_folder_goes_again_if_it_can_not_get_all_its_files(folder, monkeypatch, call):
+    stop_at(monkeypatch, Path, "replace", call)
+    with pytest.raises(Stop):
+        files.write_all(Path("new"), FILES)
+
+    assert list(folder.iterdir()) == []
+
+
+def test_new_folders_go_again_with_all_that_was_made(folder, monkeypatch):
+    stop_at(monkeypatch, os, "fsync", 1)
+    with pytest.raises(Stop):
+        files.write_all(Path("a/b/new"), FILES)
+
+    assert list(folder.iterdir()) == []
+
+
+def test_files_are_readable_by_all_and_written_through(folder):
+    files.write_all(Path("a/new"), FILES)
+
+    assert written(Path("a/new")) == FILES
+    assert {path.stat().st_mode & 0o777 for path in Path("a/new").iterdir()} == {0o644}
+
+
+def test_a_folder_in_the_place_of_a_file_is_told(folder, capsys):
+    Path("out/results.csv").mkdir(parents=True)
+
+    assert cli._main(["run", KAGGLE, "--replications", "1", "--out", "out"]) == 2
+    assert capsys.readouterr() == ("", "cprsim: --out out: out/results.csv is a folder\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_told_in_one_line(folder):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "cprsim.cli", "run", KAGGLE, "--replications", "1"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=200,
+        )
+
+    assert done.stderr == "cprsim: No space left on device\n"
+    assert done.returncode == 1
+
+
+# An hour to come back from failures a second apart: a thousand of them are a hundred useful times.
+HOPELESS = """
+[job]
+useful_time = "10 h"
+[cluster]
+parameter_servers = 1
+[costs]
+save = "1 h"
+load = "0 s"
+reschedule = "1 h"
+[failures]
+distribution = "deterministic"
+mean = "1 s"
+[policies.full]
+system = "full"
+"""
+
+
+def test_a_hopeless_run_fails_in_one_line_and_writes_nothing(folder, capsys):
+    Path("job.toml").write_text(HOPELESS)
+
+    assert cli._main(["run", "job.toml", "--replications", "2", "--out", "out"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "cprsim: policy 'full': the job gets nowhere: 100 times its useful time is over, with "
+        "1000 failures, and 0.0% of it done; save more often, or make failures rarer or saves "
+        "cheaper\n",
+    )
+    assert [path.name for path in folder.iterdir()] == ["job.toml"]
+
+
+def test_a_hopeless_run_in_workers_fails_in_one_line_too(folder):
+    Path("job.toml").write_text(HOPELESS)
+    done = process("run", "job.toml", "--replications", "60", "--workers", "2", "--out", "out")
+
+    assert re.fullmatch("cprsim: policy 'full': the job gets nowhere: .*\n", done.stderr)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert [path.name for path in folder.iterdir()] == ["job.toml"]
+
+
+# `advise`
+
+
+def test_advise_has_the_keys_of_the_contract(folder, capsys):
+    document = json_of(capsys, "advise", KAGGLE)
+
+    wanted = {"full", "partial", "naive_partial", "recommendation", "benefit"}
+    assert wanted <= set(document)
+    for option in ("full", "partial", "naive_partial"):
+        assert {"interval_s", "overhead", "expected_pls"} <= set(document[option])
+
+
+@pytest.mark.parametrize(
+    ("name", "full", "partial"),
+    [
+        # What the scenarios are calibrated for: the paper's abstract, and the poster as remembered.
+        ("criteo-kaggle", 0.0850, 0.0053),
+        ("criteo-terabyte", 0.0820, 0.0068),
+        ("production", 0.1250, None),
+    ],
+)
+def test_advise_gives_the_overheads_of_the_paper(folder, capsys, name, full, partial):
+    document = json_of(capsys, "advise", str(SCENARIOS / f"{name}.toml"))
+
+    assert document["full"]["overhead"] == pytest.approx(full, abs=1e-4)
+    if partial is not None:
+        assert document["partial"]["overhead"] == pytest.approx(partial, abs=1e-4)
+        assert document["partial"]["expected_pls"] == pytest.approx(0.1)
+    assert document["recommendation"] == "partial"
+
+
+def test_advise_for_kaggle_is_the_hand_computation(folder, capsys):
+    # O_save = 337.2 s, O_load + O_res = 323.4 s, T_fail = 28 h = 100800 s, 8 servers.
+    document = json_of(capsys, "advise", KAGGLE)
+    young_s = math.sqrt(2 * 337.2 * 100_800)  # (E3)
+
+    assert document["full"]["interval_s"] == pytest.approx(young_s, rel=1e-12)
+    assert young_s == pytest.approx(8245, abs=0.5)
+    assert document["naive_partial"]["interval_s"] == document["full"]["interval_s"]
+    # (E6): 2 x 0.1 x 8 x 28 h
+    assert document["partial"]["interval_s"] == pytest.approx(161_280, rel=1e-12)
+    # (E1), (E2), (E5)
+    recovery = 323.4 / 100_800
+    assert document["full"]["overhead"] == pytest.approx(
+        337.2 / young_s + recovery + young_s / 2 / 100_800, rel=1e-12
+    )
+    assert document["naive_partial"]["overhead"] == pytest.approx(0.0441, abs=1e-4)
+    assert document["naive_partial"]["overhead"] == pytest.approx(337.2 / young_s + recovery)
+    assert document["naive_partial"]["expected_pls"] == pytest.approx(young_s / 2 / 100_800 / 8)
+    assert document["partial"]["overhead"] == pytest.approx(337.2 / 161_280 + recovery, rel=1e-12)
+    assert document["full"]["expected_pls"] == 0
+    assert document["benefit"] == pytest.approx(
+        1 - document["partial"]["overhead"] / document["full"]["overhead"], rel=1e-12
+    )
+
+
+def test_advise_recommends_full_recovery_where_partial_is_dearer(folder, capsys):
+    # (E6) for 0.001: a save every 27 min, 337.2 / 1612.8 = 21 % for saves alone.
+    document = json_of(capsys, "advise", KAGGLE, "--target-pls", "0.001")
+
+    assert document["partial"]["interval_s"] == pytest.approx(1612.8, rel=1e-12)
+    assert document["partial"]["overhead"] == pytest.approx(337.2 / 1612.8 + 323.4 / 100_800)
+    assert document["recommendation"] == "full"
+    assert document["benefit"] == 0
+
+    assert cli._main(["advise", KAGGLE, "--target-pls", "0.001"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "Recommended: full recovery, a save every 2.29 h; partial recovery at PLS 0.001 would cost "
+        "21.23%, no less than 8.50%."
+    )
+
+
+def test_advise_prints_its_options_and_a_sentence(folder, capsys):
+    assert cli._main(["advise", KAGGLE]) == 0
+    out, err = capsys.readouterr()
+
+    assert err == ""
+    assert "MTBF 28 h" in out
+    for option, interval, overhead in (
+        ("full recovery, optimal interval", "2.29 h", "8.50"),
+        ("partial recovery, same interval", "2.29 h", "4.41"),
+        ("partial recovery, PLS 0.1", "44.8 h", "0.53"),
+    ):
+        (row,) = (line for line in out.splitlines() if option in line)
+        assert row.replace(option, "").split()[:3] == [*interval.split(), overhead]
+    assert out.splitlines()[-1] == (
+        "Recommended: partial recovery, a save every 44.8 h; it takes away 93.8% of full "
+        "recovery's overhead and is expected to lose 10.00% of the samples."
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "target"),
+    [
+        ([], 0.1),  # that of the scenario's CPR policy
+        (["--set", "policies.cpr.target_pls=0.05"], 0.05),
+        (["--set", "policies.cpr.target_pls=0.05", "--target-pls", "0.02"], 0.02),
+        (["--set", "policies.cpr.system=partial"], 0.1),  # CPR's own default
+    ],
+)
+def test_advise_takes_its_target_from_the_command_the_scenario_or_the_paper(
+    folder, capsys, arguments, target
+):
+    if "policies.cpr.system=partial" in arguments:  # takes no target: start from one without
+        arguments = [*arguments, "--set", "policies={only = {system = 'full'}}"]
+    document = json_of(capsys, "advise", KAGGLE, *arguments)
+
+    assert document["partial"]["interval_s"] == pytest.approx(2 * target * 8 * 100_800, rel=1e-12)
+
+
+def test_advise_for_a_job_that_never_fails_saves_never(folder, capsys):
+    document = json_of(capsys, "advise", KAGGLE, "--set", "failures.exactly=0")
+
+    assert document["full"]["interval_s"] is None
+    assert document["full"]["overhead"] == 0
+    assert document["benefit"] == 0
+    assert cli._main(["advise", KAGGLE, "--set", "failures.exactly=0"]) == 0
+
+
+# Quick to start
+
+
+SLOW = ("numpy", "pandas", "scipy", "simpy", "matplotlib", "pydantic")
+
+
+def imported_by(code: str) -> list[str]:
+    """Which of the slow libraries a new interpreter has imported once it has run `code`."""
+    done = python("-c", f"{code}\nimport sys; print(*[m for m in {SLOW} if m in sys.modules])")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1].split()
+
+
+def test_help_imports_nothing_slow():
+    assert imported_by('import cprsim.cli; assert cprsim.cli._main(["--help"]) == 0') == []
+
+
+def test_importing_cprsim_imports_nothing_slow():
+    assert imported_by("import cprsim; dir(cprsim); cprsim.__version__") == []
+
+
+def test_importing_cprsim_still_gives_all_its_names():
+    for name in cprsim.__all__:
+        assert name in dir(cprsim)
+        assert callable(getattr(cprsim, name))
+    with pytest.raises(AttributeError, match="module 'cprsim' has no attribute 'sumulate'"):
+        _ = cprsim.sumulate
+
+
+def test_loading_a_scenario_does_not_import_what_only_results_need():
+    found = imported_by(f"import cprsim; cprsim.load_scenario({QUICKSTART!r})")
+
+    assert set(found) <= {"numpy", "pydantic"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["run", "--help"], ["advise", "--help"]],
+    ids="-".join,
+)
+def test_help_is_on_stdout_and_names_what_there_is(capsys, arguments: Sequence[str]):
+    assert cli._main(list(arguments)) == 0
+    out, err = capsys.readouterr()
+
+    assert err == ""
+    for word in {"--help": ["run", "advise"], "run": ["--policy", "--out"]}.get(arguments[0], []):
+        assert word in out
