@@ -58,6 +58,7 @@ class JobRun:
         self._state = State(setting.useful_time_s, setting.servers)
         self._work = Work(env, cursor, setting.costs.capacities, observer)
         self._failures = 0
+        self._last_clock = Clock(0.0, 0.0)  # asking and telling at one instant share it
         self._pending: dict[Flow, Checkpoint] = {}  # background saves, and what they will hold
         self._rebuilding: dict[Flow, Hit] = {}  # nodes that are replaced while the job trains on
         self._spares_ready = [0.0] * setting.spares
@@ -76,7 +77,7 @@ class JobRun:
             if cursor.next_s <= work.now:
                 yield from self._recover()
             else:
-                action = ask(Clock(work.now, state.progress_s))
+                action = ask(self._clock())
                 if type(action) is Train:
                     yield from self._train(action.until_s)
                 elif type(action) is Save:
@@ -106,12 +107,15 @@ class JobRun:
         setting, state, work = self._set, self._state, self._work
         if setting.useful_time_s - until_s <= _ROUNDING * setting.useful_time_s:
             until_s = setting.useful_time_s
-        start, volume, shared = work.now, until_s - state.progress_s, bool(work.background)
+        start, volume, rate = work.now, until_s - state.progress_s, setting.training_rate
         if volume <= 0:
             raise RunError(f"the controller asked to train until {until_s} s, which is not ahead")
-        done = yield from work.do("train", setting.training, volume, setting.training_rate)
-        state.progress_s = until_s if done == volume else state.progress_s + done
-        if shared or setting.training_rate != 1.0:
+        if rate == 1.0 and not work.background:  # nothing can slow it: the common case, and quick
+            yield work.alone("train", volume)
+            state.progress_s = state.progress_s + work.now - start if work.cut else until_s
+        else:
+            done = yield from work.do("train", setting.training, volume, rate)
+            state.progress_s = until_s if done == volume else state.progress_s + done
             slower_s = work.now - start - done
             if slower_s > _ROUNDING * work.now:
                 state.slowdown_s += slower_s
@@ -122,7 +126,12 @@ class JobRun:
             cause, hold, left, rate = "save", setting.save, setting.save.volume, setting.save_rate
         else:
             cause, hold, left, rate = "stall", _WAIT, action.stall_s, 1.0
-        left -= yield from work.do(cause, hold, left, rate)
+        if left and not work.background:  # the common case, and quick
+            start = work.now
+            yield work.alone(cause, left / rate)
+            left = left - (work.now - start) * rate if work.cut else 0.0
+        else:
+            left -= yield from work.do(cause, hold, left, rate)
         while left > 0:
             answer = yield from self._recover()
             # A rollback of the whole job voids what was being saved. Otherwise the healthy nodes
@@ -137,7 +146,8 @@ class JobRun:
         else:
             self._pending[work.start(setting.save, self._land)] = taken
         self._controller.tell(Saved(self._clock(), action.blocking))
-        work.settle()
+        if work.background:
+            work.settle()
 
     def _land(self, flow: Flow) -> None:
         """The last byte of a background save is stored."""
@@ -277,4 +287,7 @@ class JobRun:
         return down, Hit(servers, tuple(trainer for each in hits for trainer in each.trainers))
 
     def _clock(self) -> Clock:
-        return Clock(self._work.now, self._state.progress_s)
+        last, wall_s, progress_s = self._last_clock, self._work.now, self._state.progress_s
+        if last.wall_s != wall_s or last.progress_s != progress_s:
+            last = self._last_clock = Clock(wall_s, progress_s)
+        return last

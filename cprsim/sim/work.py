@@ -35,7 +35,8 @@ class Work:
 
     `now`: wall-clock seconds since the start, absolute (SimPy's own clock is the same but for the
     rounding of its timeouts). `spent`: foreground seconds by cause. `news`: set when a background
-    transfer ends; whoever waits for that clears it.
+    transfer ends; whoever waits for that clears it. `cut`: whether a failure ended the last work
+    that was done alone.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Work:
         self.now = 0.0
         self.spent = dict.fromkeys(CAUSES, 0.0)
         self.news = False
+        self.cut = False
         self.background: dict[Flow, OnEnd] = {}
         self._timeout = env.timeout
         self._cursor = cursor
@@ -64,19 +66,31 @@ class Work:
         if not volume:
             return 0.0
         start = self.now
-        if self.background:
-            done = yield from self._share(cause, transfer, volume)
-        else:
-            end, strike = start + volume / rate, self._cursor.next_s
-            if end <= strike:  # at the same instant the end comes first
-                self.now, done = end, volume
-            else:
-                self.now, done = strike, (strike - start) * rate
-            yield self._timeout(self.now - start)
+        if not self.background:
+            yield self.alone(cause, volume / rate)
+            return (self.now - start) * rate if self.cut else volume
+        done = yield from self._share(cause, transfer, volume)
         self.spent[cause] += self.now - start
         if self._observer is not None:
             self._observer.span(cause, start, self.now)
         return done
+
+    def alone(self, cause: str, seconds: float) -> simpy.Event:
+        """The end of `seconds` of work with no transfer in the background, or a failure before it.
+
+        Nothing else can come in between, so `now` and the account are moved on at once, before the
+        event that is returned is waited for. `cut` says whether it is a failure.
+        """
+        start, strike = self.now, self._cursor.next_s
+        end = start + seconds
+        self.cut = end > strike  # at the same instant the end comes first
+        if self.cut:
+            end = strike
+        self.now = end
+        self.spent[cause] += end - start
+        if self._observer is not None:
+            self._observer.span(cause, start, end)
+        return self._timeout(end - start)
 
     def await_background(self, cause: str) -> Process:
         """Wait for the next background transfer to end, or for a failure."""
@@ -95,9 +109,8 @@ class Work:
         return flow
 
     def settle(self) -> None:
-        """End background transfers that take no time before anything else happens now."""
-        if self.background:
-            self._end()
+        """End what takes no time of the background transfers before anything else happens."""
+        self._end()
 
     def abandon(self, flow: Flow) -> None:
         """Give a background transfer up."""

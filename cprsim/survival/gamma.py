@@ -19,17 +19,15 @@ def gamma_maximum(data: Scaled) -> tuple[Floats, float, Floats]:
     """Log mean and log shape, the log-likelihood, and its curvatures in them."""
     failures = len(data.failed)
     total, logs = float(data.failed.sum()), float(np.log(data.failed).sum())
-    # Whoever stopped watching at one time for all shares one term.
-    cut, counts = np.unique(data.censored, return_counts=True)
 
     def curve(parameters: Floats) -> tuple[float, Floats, Floats]:
         failed = _failed(parameters, failures, total, logs)
-        if not len(cut):
+        if not len(data.censored):
             return failed
-        outlived = _outlived(parameters, cut, counts.astype(np.float64))
+        outlived = _outlived(parameters, data.censored, data.counts)
         return failed[0] + outlived[0], failed[1] + outlived[1], failed[2] + outlived[2]
 
-    return maximum(curve, _start(failures, total, logs, float(data.censored.sum())))
+    return maximum(curve, _start(failures, total, logs, data.exposure - total))
 
 
 def _start(failures: int, total: float, logs: float, censored: float) -> Floats:
@@ -69,9 +67,9 @@ def _outlived(parameters: Floats, cut: Floats, counts: Floats) -> tuple[float, F
         k = math.exp(log_shape + steps * _STEP)
         z = cut * (k * math.exp(-log_mean))
         log_survival, hazard = _tail(k, z)
-        values[at], slopes[at] = counts @ log_survival, counts @ hazard
+        values[at], slopes[at] = np.sum(counts * log_survival), np.sum(counts * hazard)
         if steps == 0:
-            bend = -float(counts @ (hazard * (k - z + hazard)))
+            bend = -float(np.sum(counts * hazard * (k - z + hazard)))
     mixed = float(_FIRST @ slopes)
     return (
         float(values[2]),

@@ -50,7 +50,7 @@ class KaplanMeier:
         ordered = np.sort(sample.durations_s)
         times, failures = np.unique(sample.durations_s[sample.observed], return_counts=True)
         at_risk = sample.n - np.searchsorted(ordered, times)
-        survival = np.cumprod((at_risk - failures) / at_risk)
+        survival = np.cumprod((at_risk - failures) / at_risk, dtype=np.float64)
         return cls(times, failures, at_risk, survival, float(ordered[-1]))
 
     @property
@@ -97,7 +97,7 @@ class KaplanMeier:
         """
         shares = np.asarray(share, dtype=np.float64)
         if not np.all((shares >= 0) & (shares <= 1)):
-            raise UsageError(f"share is {share}; shares are from 0 to 1")
+            raise UsageError(f"share is {share!r}; shares are from 0 to 1")
         reached = np.searchsorted(1 - self.survival, shares - _ROUNDING)
         return np.where(shares > 0, np.append(self.times_s, np.nan)[reached], 0.0)
 

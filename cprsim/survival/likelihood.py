@@ -2,6 +2,7 @@
 
 A censored duration adds the probability of lasting longer. All four likelihoods are maximised in
 parameters in which that is safe; what comes out is the mean and the spread of a `Distribution`.
+Sums are NumPy's, not `@`: BLAS threads cost more than they save, and add up in any order.
 """
 
 import math
@@ -33,7 +34,7 @@ class Estimate:
 def exponential(data: Scaled) -> Estimate:
     """Closed form: the mean is the time watched for each failure."""
     failures = len(data.failed)
-    mean = float(data.failed.sum() + data.censored.sum()) / failures
+    mean = data.exposure / failures
     log_likelihood = -failures * (math.log(mean) + 1)
     return Estimate(mean, mean / math.sqrt(failures), None, None, log_likelihood)
 
@@ -41,22 +42,45 @@ def exponential(data: Scaled) -> Estimate:
 def weibull(data: Scaled) -> Estimate:
     """The one root of the profile likelihood of the shape; the scale follows in closed form.
 
-    With y = log x, `sum(y e^(ky)) / sum(e^(ky)) - 1/k` climbs to the mean of y over the failures
-    (Kalbfleisch and Prentice 2002, section 3.4).
+    J. D. Kalbfleisch and R. L. Prentice, "The statistical analysis of failure time data" (2002),
+    section 3.4.
     """
-    from scipy.optimize import brentq  # noqa: PLC0415  (scipy is slow to import)
-    from scipy.special import digamma, gammaln  # noqa: PLC0415
+    from scipy.special import digamma, gammaln  # noqa: PLC0415  (scipy is slow to import)
 
     failures = len(data.failed)
     logs = np.log(np.concatenate((data.failed, data.censored)))
-    top = float(logs.max())
-    below = logs - top  # powers of the longest duration can't overflow
-    failed_below = float(below[:failures].mean())
+    top = float(logs.max())  # powers of the longest duration can't overflow
+    counts = np.concatenate((np.ones(failures), data.counts))
+    shape = _weibull_shape(logs - top, counts, failures)
+    powers = counts * np.exp(shape * (logs - top))
+    log_scale = top + math.log(powers.sum() / failures) / shape
+    log_mean = log_scale + float(gammaln(1 + 1 / shape))
+
+    # With u = shape (y - log scale), e^u is the cumulative hazard; it sums to the failures.
+    u = shape * (logs - log_scale)
+    hazard = counts * np.exp(u)
+    log_likelihood = failures * (math.log(shape) - 1) + float(np.sum((u - logs)[:failures]))
+    # In (log shape, log scale).
+    mixed = shape * float(np.sum(hazard * u))
+    curvatures = np.array(
+        [[-failures - float(np.sum(hazard * u**2)), mixed], [mixed, -failures * shape**2]]
+    )
+    jacobian = np.array([[-float(digamma(1 + 1 / shape)) / shape, 1.0], [1.0, 0.0]])
+    return _estimate(log_mean, math.log(shape), jacobian, curvatures, log_likelihood)
+
+
+def _weibull_shape(logs: Floats, counts: Floats, failures: int) -> float:
+    """The shape k that fits logarithms y <= 0, those of the failures first.
+
+    `sum(y e^(ky)) / sum(e^(ky)) - 1/k` climbs, from below, through the mean of y over the failures.
+    """
+    from scipy.optimize import brentq  # noqa: PLC0415  (scipy is slow to import)
+
+    mean = float(logs[:failures].mean())
 
     def excess(log_shape: float) -> float:
-        shape = math.exp(log_shape)
-        powers = np.exp(shape * below)
-        return float(powers @ below / powers.sum()) - 1 / shape - failed_below
+        powers = counts * np.exp(math.exp(log_shape) * logs)
+        return float(np.sum(powers * logs) / powers.sum()) - math.exp(-log_shape) - mean
 
     high = 1.0
     while excess(high) < 0:
@@ -64,21 +88,7 @@ def weibull(data: Scaled) -> Estimate:
     low = high - 1.0
     while excess(low) > 0:
         low -= 1.0
-    shape = math.exp(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))
-    powers = np.exp(shape * below)
-    log_scale = top + math.log(powers.sum() / failures) / shape
-
-    # In (log shape, log scale), u = shape (y - log scale): the sum of e^u is the failures.
-    u = shape * (logs - log_scale)
-    hazard = np.exp(u)
-    mixed = shape * float(hazard @ u)
-    curvatures = np.array(
-        [[-failures - float(hazard @ u**2), mixed], [mixed, -failures * shape**2]]
-    )
-    jacobian = np.array([[-float(digamma(1 + 1 / shape)) / shape, 1.0], [1.0, 0.0]])
-    log_likelihood = failures * (math.log(shape) - 1) + float(np.sum((u - logs)[:failures]))
-    log_mean = log_scale + float(gammaln(1 + 1 / shape))
-    return _estimate(log_mean, math.log(shape), jacobian, curvatures, log_likelihood)
+    return math.exp(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))
 
 
 def gamma(data: Scaled) -> Estimate:
@@ -95,13 +105,13 @@ def lognormal(data: Scaled) -> Estimate:
     """
     logs, censored = np.log(data.failed), np.log(data.censored)
     failures, centre = len(logs), float(logs.mean())
-    # Of logarithms with mean 0 and standard deviation 1, which the start then fits.
-    width = float(logs.std()) or float(np.abs(censored - centre).max())
+    # Of logarithms with mean 0 and standard deviation 1, which the start fits but for censoring.
+    width = float(np.concatenate((logs, censored)).std())
     y, cut = (logs - centre) / width, (censored - centre) / width
-    sums = float(y.sum()), float(y @ y)
+    sums = float(y.sum()), float(np.sum(y**2))
 
     def curve(parameters: Floats) -> tuple[float, Floats, Floats]:
-        return _tobit(parameters, failures, sums, cut)
+        return _tobit(parameters, failures, sums, cut, data.counts)
 
     (offset, slope), value, bends = maximum(curve, np.array([0.0, 1.0]))
     sigma, mu = width / slope, centre + width * offset / slope
@@ -120,7 +130,11 @@ def _log_cv(variance: float) -> float:
 
 
 def _tobit(
-    parameters: Floats, failures: int, sums: tuple[float, float], cut: Floats
+    parameters: Floats,
+    failures: int,
+    sums: tuple[float, float],
+    cut: Floats,
+    counts: Floats,
 ) -> tuple[float, Floats, Floats]:
     """Log-likelihood of normal values in offset = mu / sigma and slope = 1 / sigma."""
     from scipy.special import log_ndtr  # noqa: PLC0415
@@ -132,20 +146,22 @@ def _tobit(
     beyond = slope * cut - offset
     outlived = log_ndtr(-beyond)
     mills = np.exp(-(beyond**2) / 2 - outlived) / math.sqrt(2 * math.pi)
-    bend = mills * (mills - beyond)
+    tilt = counts * mills
+    bend = tilt * (mills - beyond)
     squares = slope**2 * second - 2 * slope * offset * first + failures * offset**2
-    value = failures * (math.log(slope) - math.log(2 * math.pi) / 2) - squares / 2 + outlived.sum()
+    value = failures * (math.log(slope) - math.log(2 * math.pi) / 2) - squares / 2
+    value += float(np.sum(counts * outlived))
     slopes = np.array(
         [
-            slope * first - failures * offset + mills.sum(),
-            failures / slope - slope * second + offset * first - mills @ cut,
+            slope * first - failures * offset + tilt.sum(),
+            failures / slope - slope * second + offset * first - np.sum(tilt * cut),
         ]
     )
-    mixed = first + float(bend @ cut)
+    mixed = first + float(np.sum(bend * cut))
     curvatures = np.array(
         [
             [-failures - bend.sum(), mixed],
-            [mixed, -failures / slope**2 - second - bend @ cut**2],
+            [mixed, -failures / slope**2 - second - np.sum(bend * cut**2)],
         ]
     )
     return float(value), slopes, curvatures

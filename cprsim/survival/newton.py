@@ -23,7 +23,7 @@ def maximum(curve: Curve, start: Floats) -> tuple[Floats, float, Floats]:
     Newton's method with two safeguards: a direction in which the curve isn't concave is climbed as
     if it were as concave as it is convex, and a step that doesn't climb is halved.
     """
-    x, (value, slopes, curvatures) = start, curve(start)
+    x, (value, slopes, curvatures), small = start, curve(start), False
     for _ in range(_STEPS):
         bends, axes = np.linalg.eigh(curvatures)
         bends = np.maximum(np.abs(bends), 1e-12 * np.abs(bends).max())
@@ -38,5 +38,7 @@ def maximum(curve: Curve, start: Floats) -> tuple[Floats, float, Floats]:
             step = step / 2
         x, (value, slopes, curvatures) = x + step, there
         if small:
-            return x, value, curvatures
+            break
+    if small and np.all(np.linalg.eigvalsh(curvatures) < 0):
+        return x, value, curvatures
     raise LogError("the likelihood of a law has no maximum that could be found")

@@ -13,11 +13,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scaled:
-    """Durations of a sample divided by their mean, so that fitting never meets a unit."""
+    """Durations of a sample divided by their mean, so that fitting never meets a unit.
+
+    `censored` are distinct, each with its count: a watch often ends for many at one time.
+    """
 
     failed: Floats
     censored: Floats
+    counts: Floats
     unit_s: float
+
+    @property
+    def exposure(self) -> float:
+        """All durations together."""
+        return float(self.failed.sum() + np.sum(self.counts * self.censored))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +108,10 @@ class Sample:
     def scaled(self) -> Scaled:
         """Durations in units of their own mean (censored ones included), and that mean."""
         unit_s = _mean(self.durations_s)
-        shares = self.durations_s / unit_s
-        return Scaled(shares[self.observed], shares[~self.observed], unit_s)
+        # Durations too short for a float beside their mean are as short as one can be.
+        shares = np.maximum(self.durations_s / unit_s, np.finfo(np.float64).tiny)
+        censored, counts = np.unique(shares[~self.observed], return_counts=True)
+        return Scaled(shares[self.observed], censored, counts.astype(np.float64), unit_s)
 
 
 def _mean(values: Floats) -> float:

@@ -19,6 +19,7 @@ import cprsim
 from cprsim import units
 from cprsim.costs import Costs
 from cprsim.distributions import Distribution, Name
+from cprsim.errors import RunError
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures, Hits, Weights
 from cprsim.failures.timeline import Absolute, Timeline
@@ -153,8 +154,10 @@ def test_no_policy_sees_the_future(
     for name in scenario.policies:
         ledger = play(scenario, name, seed, 0, seen := Recording())
         after_s = share * ledger.wall
-        other = change_future(scenario, after_s, pace)
-        play(other, name, seed, 0, then := Recording())
+        then = Recording()
+        # Failures that come faster may leave the job no chance, but that is not before they come.
+        with contextlib.suppress(RunError):
+            play(change_future(scenario, after_s, pace), name, seed, 0, then)
         assert then.until(after_s) == seen.until(after_s)
 
 
