@@ -150,18 +150,11 @@ class CostModel:
         if self.job.network is None:
             return Transfer(1.0, cap=cap)
         per_server = self.job.network / self.cluster.parameter_servers
-        per_trainer = self.job.network / max(self.cluster.trainers, 1)
-        return Transfer(
-            1.0,
-            cap=cap,
-            uses=(
-                (SERVER_OUT, per_server),
-                (SERVER_IN, per_server * push_factor),
-                (TRAINER_IN, per_trainer),
-                (TRAINER_OUT, per_trainer * push_factor),
-            ),
-            unit=per_server * push_factor,
-        )
+        uses = [(SERVER_OUT, per_server), (SERVER_IN, per_server * push_factor)]
+        if self.cluster.trainers:  # else the trainers are none of this cluster's nodes
+            per_trainer = self.job.network / self.cluster.trainers
+            uses += [(TRAINER_IN, per_trainer), (TRAINER_OUT, per_trainer * push_factor)]
+        return Transfer(1.0, cap=cap, uses=tuple(uses), unit=per_server * push_factor)
 
     def seconds(self, transfer: Transfer) -> float:
         """Seconds that `transfer` takes with the links to itself."""

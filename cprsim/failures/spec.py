@@ -19,10 +19,18 @@ def _parse_share_or_count(value: object) -> int | float:
     return value
 
 
+def _percentage(share: float) -> str:
+    """A percentage that parses back to the very same share."""
+    percent = share * 100
+    near = (round(percent, 9), percent, math.nextafter(percent, 0), math.nextafter(percent, 200))
+    texts = [f"{each:.17g}%" if each != round(each, 9) else f"{each:.12g}%" for each in near]
+    return next((text for text in texts if units.parse_share(text) == share), texts[1])
+
+
 ShareOrCount = Annotated[
     int | float,
     BeforeValidator(_parse_share_or_count),
-    PlainSerializer(lambda v: v if isinstance(v, int) else f"{v * 100:.12g}%"),
+    PlainSerializer(lambda v: v if isinstance(v, int) else _percentage(v)),
 ]
 
 
@@ -53,7 +61,10 @@ class Hits(Section):
 
     def counts(self, cluster: Cluster) -> tuple[int, int]:
         """Numbers of parameter servers and of trainers that fail together."""
-        default = (1, 1) if self.weights is not None else (1 if self.trainers is None else 0, 0)
+        if self.weights is not None:
+            default = (int(self.weights.parameter_servers > 0), int(self.weights.trainers > 0))
+        else:
+            default = (1 if self.trainers is None else 0, 0)
         return (
             _count(self.parameter_servers, cluster.parameter_servers, default[0]),
             _count(self.trainers, cluster.trainers, default[1]),
@@ -88,7 +99,7 @@ def _parse_window(value: object) -> tuple[float, float]:
 Window = Annotated[
     tuple[float, float],
     BeforeValidator(_parse_window),
-    PlainSerializer(lambda window: f"{window[0]:.12g}:{window[1]:.12g}"),
+    PlainSerializer(lambda window: f"{window[0]!r}:{window[1]!r}"),
 ]
 
 

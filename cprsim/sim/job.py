@@ -3,7 +3,7 @@
 docs/semantics.md states the rules that are carried out here.
 """
 
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import simpy
 
@@ -26,6 +26,8 @@ _ROUNDING = 1e-12
 _HOPELESS = 100.0
 #: Nor will one that failed so often, even if its failures take no time.
 _MOST_FAILURES = 1_000_000
+#: Nor will one whose policy saves so often without training in between.
+_MOST_IDLE_SAVES = 1000
 _NOBODY = Loss(frozenset(), frozenset())
 
 
@@ -58,6 +60,7 @@ class JobRun:
         self._state = State(setting.useful_time_s, setting.servers)
         self._work = Work(env, cursor, setting.costs.capacities, observer)
         self._failures = 0
+        self._idle_saves = 0  # saves since it last trained
         self._last_clock = Clock(0.0, 0.0)  # asking and telling at one instant share it
         self._pending: dict[Flow, Checkpoint] = {}  # background saves, and what they will hold
         self._rebuilding: dict[Flow, Hit] = {}  # nodes that are replaced while the job trains on
@@ -108,6 +111,7 @@ class JobRun:
         if setting.useful_time_s - until_s <= _ROUNDING * setting.useful_time_s:
             until_s = setting.useful_time_s
         start, volume, rate = work.now, until_s - state.progress_s, setting.training_rate
+        self._idle_saves = 0
         if volume <= 0:
             raise RunError(f"the controller asked to train until {until_s} s, which is not ahead")
         if rate == 1.0 and not work.background:  # nothing can slow it: the common case, and quick
@@ -122,6 +126,10 @@ class JobRun:
 
     def _save(self, action: Save) -> Process:
         setting, state, work = self._set, self._state, self._work
+        self._check_time("save less often")
+        self._idle_saves += 1
+        if self._idle_saves > _MOST_IDLE_SAVES:
+            self._give_up("it only saves; give a longer interval")
         if action.blocking:
             cause, hold, left, rate = "save", setting.save, setting.save.volume, setting.save_rate
         else:
@@ -184,9 +192,10 @@ class JobRun:
             self._set_back(answer, new)
             if setting.detect_s:
                 yield from work.do("detect", _WAIT, setting.detect_s, 1.0)
-            delay_s = self._replacement_delay_s(len(hit.servers) + len(hit.trainers))
+            delay_s = self._replacement_delay_s(len(new) + len(hit.trainers))
             if answer.keep_training:
-                self._rebuild(Hit(tuple(waiting.servers), tuple(waiting.trainers)), delay_s)
+                if waiting.servers or waiting.trainers:
+                    self._rebuild(Hit(tuple(waiting.servers), tuple(waiting.trainers)), delay_s)
                 cursor.resume(work.now)
                 break
             yield from work.do("reschedule", _WAIT, delay_s, 1.0)
@@ -205,19 +214,27 @@ class JobRun:
         return answer
 
     def _strike(self) -> Hit:
-        now, useful_time_s = self._work.now, self._set.useful_time_s
-        if now > _HOPELESS * useful_time_s or self._failures > _MOST_FAILURES:
-            raise RunError(
-                f"policy {self._set.policy!r}: the job gets nowhere: {now / useful_time_s:.3g} "
-                f"times its useful time is over, with {self._failures} failures, and "
-                f"{self._state.progress_s / useful_time_s:.1%} of it done; "
-                "save more often, or make failures rarer or saves cheaper"
-            )
+        if self._failures >= _MOST_FAILURES:
+            self._give_up("make failures rarer or saves cheaper")
+        self._check_time("save more often, or make failures rarer or saves cheaper")
         hit = self._cursor.strike()
         self._failures += 1
         if self._observer is not None:
-            self._observer.failure(now, hit)
+            self._observer.failure(self._work.now, hit)
         return hit
+
+    def _check_time(self, way_out: str) -> None:
+        if self._work.now > _HOPELESS * self._set.useful_time_s:
+            self._give_up(way_out)
+
+    def _give_up(self, way_out: str) -> NoReturn:
+        useful_time_s = self._set.useful_time_s
+        raise RunError(
+            f"policy {self._set.policy!r}: the job gets nowhere: "
+            f"{self._work.now / useful_time_s:.3g} times its useful time is over, with "
+            f"{self._failures} failures, and {self._state.progress_s / useful_time_s:.1%} of it "
+            f"done; {way_out}"
+        )
 
     def _answer(self, loss: Loss) -> Recover:
         now = self._clock()

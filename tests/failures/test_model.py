@@ -154,3 +154,17 @@ def test_the_shipped_replay_runs() -> None:
     result = cprsim.run(cprsim.load_scenario(path), policies=["full", "cpr"], replications=5)
 
     assert result.summary["failures"].min() > 0
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"hits": {"parameter_servers": "33.333333333333336%"}},
+        {"hits": {"parameter_servers": "12.1%"}},
+        {"hits": {"weights": {"parameter_servers": 1}}},
+    ],
+)
+def test_shares_and_weights_come_back_from_a_file(keys: dict) -> None:
+    first = scenario({"distribution": "exponential", "mean": "5 h", **keys}, trainers=0)
+
+    assert cprsim.Scenario(**first.mapping()) == first

@@ -174,7 +174,8 @@ def test_weights_choose_the_kind() -> None:
         ({"parameter_servers": "0%"}, (0, 0)),
         ({"trainers": 2}, (0, 2)),
         ({"parameter_servers": 1, "trainers": "50%"}, (1, 2)),
-        ({"weights": {"trainers": 1}}, (1, 1)),
+        ({"weights": {"trainers": 1}}, (0, 1)),
+        ({"weights": {"trainers": 1, "parameter_servers": 1}}, (1, 1)),
     ],
 )
 def test_numbers_and_shares_of_nodes_hit(hits: dict, counts: tuple[int, int]) -> None:

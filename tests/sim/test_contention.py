@@ -87,3 +87,17 @@ def test_a_job_that_gets_nowhere_is_given_up() -> None:
             failures=hopeless,
             costs={"save": "10 s", "load": "1 s"},
         )
+
+
+def test_without_trainers_only_the_servers_cards_count() -> None:
+    run = ledger(
+        {"system": "full", "interval": "1000 s"},
+        cluster={"parameter_servers": 2, "nic": "4 GB/s"},
+    )
+
+    assert run.wall == 100.0
+
+
+def test_a_job_whose_saves_take_all_its_time_is_given_up() -> None:
+    with pytest.raises(RunError, match=r"the job gets nowhere: 100 times .* save less often$"):
+        ledger({"system": "full", "interval": "1e-20 s"}, costs={"save": "1 s", "load": "1 s"})

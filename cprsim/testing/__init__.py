@@ -1,0 +1,35 @@
+"""For tests of scenarios and policies, in this project and in yours; needs pytest and Hypothesis.
+
+`durations` and `scenarios` are Hypothesis strategies. `assert_time_adds_up` checks a run's ledger,
+`Recording` observes a run, and `change_future` changes its failures from some second on.
+`PolicyConformance` is a suite of tests that every policy passes, shipped or your own:
+
+    # test_mine.py
+    from cprsim.testing import PolicyConformance
+    import mine  # registers its policy as system = "mine"
+
+    class TestMine(PolicyConformance):
+        policy = {"system": "mine", "patience": "10 min"}
+"""
+
+try:
+    import hypothesis  # noqa: F401  (asked for here, to say what is missing)
+except ImportError as error:
+    raise ImportError(
+        "cprsim.testing needs pytest and Hypothesis: pip install pytest hypothesis", name=error.name
+    ) from error
+
+from cprsim.testing.accounts import Recording, assert_time_adds_up
+from cprsim.testing.conformance import PolicyConformance
+from cprsim.testing.futures import change_future
+from cprsim.testing.strategies import SYSTEMS, durations, scenarios
+
+__all__ = [
+    "SYSTEMS",
+    "PolicyConformance",
+    "Recording",
+    "assert_time_adds_up",
+    "change_future",
+    "durations",
+    "scenarios",
+]

@@ -1,0 +1,467 @@
+"""The suite of tests that every policy passes."""
+
+import math
+import pickle
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, get_args
+from unittest import mock
+
+from pydantic import InstanceOf, PrivateAttr
+
+from cprsim.contract import (
+    Action,
+    Context,
+    Controller,
+    Event,
+    Failed,
+    Loss,
+    Plan,
+    Policy,
+    Recover,
+    Save,
+    Train,
+)
+from cprsim.contract import Clock as Now
+from cprsim.costs import Rollback
+from cprsim.ledger import Ledger
+from cprsim.scenario import Scenario
+from cprsim.sim.engine import play, simulate
+from cprsim.testing.accounts import Recording, assert_time_adds_up, require
+from cprsim.testing.futures import change_future
+
+
+class Told(NamedTuple):
+    """What a controller was told."""
+
+    event: Event
+
+    @property
+    def wall_s(self) -> float:
+        """When, s."""
+        return self.event.now.wall_s
+
+
+class Asked(NamedTuple):
+    """What a controller was asked, and its answer."""
+
+    now: Now
+    action: Action | Recover
+
+    @property
+    def wall_s(self) -> float:
+        """When, s."""
+        return self.now.wall_s
+
+
+Transcript = list[Told | Asked]
+#: Saves in a row, without training between them, after which a controller is taken to be stuck.
+_STUCK = 100
+
+
+class _WatchedController:
+    def __init__(self, controller: Controller, transcript: Transcript) -> None:
+        self._controller, self._transcript = controller, transcript
+        self._saves = 0
+
+    def tell(self, event: Event) -> None:
+        self._transcript.append(Told(event))
+        self._controller.tell(event)
+
+    def ask(self, now: Now) -> Action:
+        action = self._controller.ask(now)
+        self._transcript.append(Asked(now, action))
+        self._saves = self._saves + 1 if isinstance(action, Save) else 0
+        require(
+            self._saves < _STUCK,
+            f"the controller asks for save after save at progress {now.progress_s} s and never "
+            "trains; after Saved it must answer Train",
+        )
+        return action
+
+
+@dataclass(frozen=True, slots=True)
+class _WatchedPlan(Plan):
+    watched: Plan | None = None
+    transcript: Transcript = field(default_factory=list)
+
+    def start(self) -> Controller:
+        assert self.watched is not None
+        self.transcript.clear()
+        return _WatchedController(self.watched.start(), self.transcript)
+
+
+class _Watched(Policy):
+    """A policy that does what another one does, and writes down every word of it."""
+
+    system: str = "watched"
+    policy: InstanceOf[Policy]
+    _transcript: Transcript = PrivateAttr(default_factory=list)
+
+    def plan(self, context: Context) -> Plan:
+        plan = self.policy.plan(context)
+        numbers = {each.name: getattr(plan, each.name) for each in fields(Plan)}
+        return _WatchedPlan(**numbers, watched=plan, transcript=self._transcript)
+
+
+class _Watch(NamedTuple):
+    """One watched replication."""
+
+    ledger: Ledger
+    seen: Recording
+    transcript: Transcript
+
+
+_MEASURED: dict[str, Any] = {
+    "job": {"useful_time": "40 h"},
+    "cluster": {"parameter_servers": 8, "trainers": 4},
+    "costs": {
+        "save": "5 min",
+        "load_full": "4 min",
+        "load_partial": "90 s",
+        "reschedule": "3 min",
+        "detect": "20 s",
+    },
+}
+_DERIVED: dict[str, Any] = {
+    "job": {"useful_time": "40 h", "network": "9 GB/s"},
+    "model": {"embedding": "400 GB", "optimizer": "400 GB", "dense": "100 MB"},
+    "cluster": {"parameter_servers": 8, "trainers": 8, "nic": "10 Gbit/s"},
+    "storage": {"write": "2 GB/s", "read": "3 GB/s"},
+    "costs": {"reschedule": {"distribution": "lognormal", "mean": "5 min", "cv": 1.5}},
+}
+
+
+class PolicyConformance:
+    """Tests that every policy passes; inherit from it and say which policy.
+
+    Attributes
+    ----------
+    policy
+        The table of a scenario, such as `{"system": "full", "interval": "30 min"}`.
+    quiet
+        Scenarios without failures, by name.
+    conditions
+        Scenarios with failures, by name, in which the policy is run; tables as in a file, without
+        `policies`. Override either if the policy needs something that they don't have.
+
+    Notes
+    -----
+    The job of the shipped conditions takes 40 h, on 8 parameter servers and some trainers, and is
+    hit every few hours, so an `interval` of the policy should be between minutes and hours. Each
+    test says in its name what it demands; a controller is watched under the simulator, and what it
+    was told and asked is played to a fresh one again.
+
+    Examples
+    --------
+    All the tests of a policy that your module `mine` registers:
+
+        from cprsim.testing import PolicyConformance
+        import mine
+
+        class TestMine(PolicyConformance):
+            policy = {"system": "mine", "patience": "10 min"}
+    """
+
+    policy: ClassVar[Mapping[str, Any]]
+    quiet: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "measured costs": _MEASURED | {"failures": {"exactly": 0}},
+        "shared links": _DERIVED | {"failures": {"exactly": 0}},
+    }
+    conditions: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "exponential": _MEASURED | {"failures": {"distribution": "exponential", "mean": "12 h"}},
+        "none while loading": _MEASURED
+        | {
+            "job": {"useful_time": "40 h", "final_save": True},
+            "failures": {
+                "distribution": "gamma",
+                "mean": "15 h",
+                "shape": 0.675,
+                "during_recovery": False,
+            },
+        },
+        "slow recovery": _MEASURED
+        | {
+            "costs": {"save": "5 min", "load": "2 h", "reschedule": "2 h"},
+            "failures": {"distribution": "uniform", "mean": "20 h"},
+        },
+        # Failures on the hour, where saves may end and recoveries be over.
+        "on the hour": _MEASURED
+        | {
+            "costs": {"save": "15 min", "load": "30 min", "reschedule": "30 min"},
+            "failures": {"distribution": "empirical", "durations": ["1 h", "7 h", "60 h"]},
+        },
+        "many at once": _MEASURED
+        | {
+            "cluster": {"parameter_servers": 8, "trainers": 4, "spares": 2},
+            "failures": {"exactly": 5, "hits": {"parameter_servers": "50%", "trainers": 1}},
+        },
+        "trainers": _MEASURED
+        | {
+            "failures": {
+                "distribution": "exponential",
+                "mean": "10 h",
+                "hits": {"weights": {"parameter_servers": 1, "trainers": 2}},
+            }
+        },
+        "shared links": _DERIVED | {"failures": {"distribution": "exponential", "mean": "15 h"}},
+        "nodes": _DERIVED
+        | {
+            "job": {"useful_time": "40 h", "network": "5 GB/s", "final_save": True},
+            "failures": {
+                "distribution": "weibull",
+                "shape": 0.7,
+                "mean": "320 h",
+                "per": "node",
+            },
+        },
+    }
+
+    # --- The plan ---
+
+    def test_plan_is_pure(self) -> None:
+        """The same context gives the same plan."""
+        for where, tables in self._all():
+            first, again = (self._scenario(tables) for _ in range(2))
+            plan = first.plan("it")
+            for other in (first.plan("it"), again.plan("it")):
+                self._check_same_plan(where, plan, other, first.context)
+
+    def test_plan_pickles(self) -> None:
+        """A plan can be sent to another process."""
+        for where, tables in self._all():
+            scenario = self._scenario(tables)
+            plan = scenario.plan("it")
+            self._check_same_plan(where, plan, pickle.loads(pickle.dumps(plan)), scenario.context)
+
+    def test_plan_has_numbers_in_range(self) -> None:
+        """No number of a plan is negative, infinite where it may not be, or none."""
+        for where, tables in self._all():
+            plan = self._scenario(tables).plan("it")
+            for name, holds, demand in (
+                ("recovery", plan.recovery in ("full", "partial", "replica"), "a known name"),
+                ("interval_s", plan.interval_s > 0, "> 0"),
+                ("save", isinstance(plan.save, Save), "a Save"),
+                ("save.stall_s", 0 <= plan.save.stall_s < math.inf, "finite and >= 0"),
+                ("max_pending", plan.max_pending >= 1, ">= 1"),
+                ("slowdown", 0 <= plan.slowdown < math.inf, "finite and >= 0"),
+                ("push_factor", 0 < plan.push_factor < math.inf, "finite and > 0"),
+                ("memory_overhead", 0 <= plan.memory_overhead < math.inf, "finite and >= 0"),
+            ):
+                require(holds, f"{where}: {name} of {plan} must be {demand}")
+
+    def test_plan_answers_every_loss(self) -> None:
+        """There is a `Recover` for whatever may be lost, nodes and neighbours and all."""
+        for where, tables in self._all():
+            scenario = self._scenario(tables)
+            for loss in _losses(scenario.context):
+                self._check_recover(f"{where}, {loss}", scenario.plan("it").recover(loss))
+
+    def test_table_survives_a_file(self) -> None:
+        """What a run writes down as its scenario gives the same policy back."""
+        for where, tables in self._all():
+            scenario = self._scenario(tables)
+            text = scenario.to_toml()
+            again = Scenario(**tomllib.loads(text))
+            require(again == scenario, f"{where}: not what was written:\n{text}")
+
+    # --- The controller ---
+
+    def test_controller_answers_failures_with_recover_and_trains_ahead(self) -> None:
+        """`Recover` after `Failed`, else `Save`, or `Train` until a progress that is ahead."""
+        for where, _, watch in self._watched():
+            for before, step in pairwise([None, *watch.transcript]):
+                if not isinstance(step, Asked):
+                    continue
+                if isinstance(before, Told) and isinstance(before.event, Failed):
+                    self._check_recover(where, step.action)
+                    continue
+                require(
+                    isinstance(step.action, Train | Save),
+                    f"{where}: nothing has failed, but the controller answered {step}",
+                )
+                require(
+                    not isinstance(step.action, Train) or step.action.until_s > step.now.progress_s,
+                    f"{where}: {step} is not ahead",
+                )
+
+    def test_controller_takes_time_from_its_caller_alone(self) -> None:
+        """Told and asked the same again, without any clock, a controller answers the same."""
+        for where, scenario, watch in self._watched():
+            controller = scenario.policies["it"].plan(scenario.context).start()
+            with _no_clock():
+                answers = [_replay(controller, step) for step in watch.transcript]
+            require(
+                answers == watch.transcript,
+                f"{where}: told and asked the same again, a fresh controller answers otherwise: "
+                + _first_difference(watch.transcript, answers),
+            )
+
+    def test_controller_never_sees_the_future(self) -> None:
+        """Up to any second, failures after it change nothing."""
+        for where, scenario, watch in self._watched(replications=1):
+            for share in (0.2, 0.5, 0.9):
+                after_s = share * watch.ledger.wall
+                now = [step for step in watch.transcript if step.wall_s <= after_s]
+                for pace in (0.0, 0.5):
+                    other = self._watch(change_future(scenario, after_s, pace), 0)
+                    then = [step for step in other.transcript if step.wall_s <= after_s]
+                    require(
+                        now == then and watch.seen.until(after_s) == other.seen.until(after_s),
+                        f"{where}: failures after {after_s} s change what is done before: "
+                        + _first_difference(now, then),
+                    )
+
+    # --- Runs ---
+
+    def test_time_adds_up(self) -> None:
+        """Seconds by cause add up to the wall clock, and none is negative."""
+        for _, _, watch in self._watched():
+            assert_time_adds_up(watch.ledger)
+
+    def test_without_failures_it_takes_what_was_planned(self) -> None:
+        """Training, slowed as planned, and the saves: nothing else takes time."""
+        for where, tables in self.quiet.items():
+            scenario = self._scenario(tables)
+            costs, plan = scenario.cost_model, scenario.plan("it")
+            watch = self._watch(scenario, 0)
+            saves = [s.action for s in watch.transcript if isinstance(s, Asked)]
+            stops = [action for action in saves if isinstance(action, Save)]
+            if "network" in tables["job"] and not all(save.blocking for save in stops):
+                continue  # training and saves share links: how long that takes is the fabric's
+            second = costs.seconds(costs.training(plan.push_factor, plan.slowdown))
+            planned_s = second * scenario.job.useful_time_s + math.fsum(
+                costs.seconds(costs.save) if save.blocking else save.stall_s for save in stops
+            )
+            require(
+                math.isclose(watch.ledger.wall, planned_s, rel_tol=1e-12),
+                f"{where}: took {watch.ledger.wall} s, but training and {len(stops)} saves were "
+                f"planned to take {planned_s} s",
+            )
+
+    def test_same_seed_gives_the_same_numbers(self) -> None:
+        """Bit for bit, whatever was run before with the same plan."""
+        for where, tables in self.conditions.items():
+            once, again = (self._scenario(tables) for _ in range(2))
+            one = simulate(once, ["it"], [0, 1], 7)
+            # In another order: a run must leave nothing behind in the plan for the next.
+            two = simulate(again, ["it"], [1, 0], 7)[::-1]
+            require(one.tobytes() == two.tobytes(), f"{where}: {one.tolist()}, then {two.tolist()}")
+
+    def test_leaves_other_policies_alone(self) -> None:
+        """Bit for bit: other policies' numbers don't depend on its running too."""
+        for where, tables in self.conditions.items():
+            beside = self._scenario(tables)
+            names = [name for name in beside.policies if name != "it"]
+            alone = simulate(beside, names, [0, 1], 3)
+            between = simulate(beside, [names[0], "it", *names[1:]], [0, 1], 3)
+            require(
+                between[:, [0, *range(2, len(names) + 1)]].tobytes() == alone.tobytes(),
+                f"{where}: the numbers of {names} change where the policy runs beside them",
+            )
+
+    # --- Helpers ---
+
+    def _all(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        yield from self.quiet.items()
+        yield from self.conditions.items()
+
+    def _scenario(self, tables: Mapping[str, Any]) -> Scenario:
+        """`tables` with the policy as `it`, and two others."""
+        others = {
+            "full": {"system": "full", "interval": "2 h"},
+            "async": {"system": "async", "snapshot": "10 s", "interval": "1 h"},
+        }
+        return Scenario(**tables, policies={"it": dict(self.policy), **others})
+
+    def _watched(self, replications: int = 3) -> Iterator[tuple[str, Scenario, _Watch]]:
+        for where, tables in self.conditions.items():
+            scenario = self._scenario(tables)
+            for replication in range(replications):
+                watch = self._watch(scenario, replication)
+                yield f"{where}, replication {replication}", scenario, watch
+
+    @staticmethod
+    def _watch(scenario: Scenario, replication: int) -> _Watch:
+        watched = _Watched(policy=scenario.policies["it"])
+        parts = {name: getattr(scenario, name) for name in Scenario.model_fields}
+        watching = Scenario(**parts | {"policies": {"it": watched}})
+        vars(watching)["failure_model"] = scenario.failure_model
+        seen = Recording()
+        ledger = play(watching, "it", 0, replication, seen)
+        return _Watch(ledger, seen, watched._transcript)
+
+    @staticmethod
+    def _check_same_plan(where: str, plan: Plan, other: Plan, context: Context) -> None:
+        for name in (each.name for each in fields(Plan) if each.name != "recover"):
+            one, two = getattr(plan, name), getattr(other, name)
+            require(one == two, f"{where}: {name} of the plan is {one}, and then {two}")
+        for loss in _losses(context):
+            one, two = plan.recover(loss), other.recover(loss)
+            require(one == two, f"{where}: the answer to {loss} is {one}, and then {two}")
+
+    @staticmethod
+    def _check_recover(where: str, answer: object) -> None:
+        require(isinstance(answer, Recover), f"{where}: a failure was answered with {answer}")
+        assert isinstance(answer, Recover)
+        known = get_args(Rollback)
+        require(answer.rollback in known, f"{where}: rollback of {answer} is not one of {known}")
+        require(
+            not (answer.keep_training and answer.rollback == "all"),
+            f"{where}: {answer} lets a job train on that has lost all it had",
+        )
+
+
+def _losses(context: Context) -> Iterator[Loss]:
+    """One of each kind: single nodes, neighbours, all of them."""
+    servers, trainers = range(context.servers), range(context.trainers)
+    nobody: frozenset[int] = frozenset()
+    for server in servers:
+        yield Loss(frozenset({server}), nobody)
+        yield Loss(frozenset({server, (server + 1) % context.servers}), nobody)
+    yield Loss(frozenset(servers), nobody)
+    if trainers:
+        yield Loss(nobody, frozenset({0}))
+        yield Loss(frozenset({0}), frozenset({0}))
+        yield Loss(frozenset(servers), frozenset(trainers))
+
+
+@contextmanager
+def _no_clock() -> Iterator[None]:
+    """Whoever in this thread looks at a clock of Python's is told so."""
+    here = threading.get_ident()
+
+    def guarded(clock: Callable[[], Any]) -> Callable[[], Any]:
+        def look() -> Any:
+            require(
+                threading.get_ident() != here,
+                "the controller looked at a clock; it must take the time from its caller",
+            )
+            return clock()
+
+        return look
+
+    clocks = ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns")
+    with ExitStack() as stack:
+        for name in clocks:
+            stack.enter_context(mock.patch.object(time, name, guarded(getattr(time, name))))
+        yield
+
+
+def _replay(controller: Controller, step: Told | Asked) -> Told | Asked:
+    if isinstance(step, Told):
+        controller.tell(step.event)
+        return step
+    return Asked(step.now, controller.ask(step.now))
+
+
+def _first_difference(first: Sequence[object], second: Sequence[object]) -> str:
+    for one, two in zip(first, second, strict=False):
+        if one != two:
+            return f"{one}, and then {two}"
+    return f"{len(first)} steps, and then {len(second)}"

@@ -1,0 +1,315 @@
+"""Hypothesis strategies of scenario files."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from hypothesis import strategies as st
+
+from cprsim import units
+from cprsim.costs import CostModel, Costs
+from cprsim.platform import Cluster, Storage
+from cprsim.workload import Job, Model
+
+#: The systems that `scenarios` draws policies of.
+SYSTEMS: Final = ("full", "partial", "cpr-vanilla", "async", "replication")
+
+
+def durations(min_s: float = 1e-3, max_s: float = 30 * 86400.0) -> st.SearchStrategy[str]:
+    """Durations as scenario files write them, in any unit of time.
+
+    Parameters
+    ----------
+    min_s, max_s
+        Bounds in seconds; the text may be off by the rounding of its conversion.
+
+    Returns
+    -------
+    SearchStrategy
+        Of texts such as `"2.5 h"`.
+    """
+    return st.builds(_in_unit, st.floats(min_s, max_s), _UNITS)
+
+
+@st.composite
+def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, Any]:
+    """Tables of a scenario, for `cprsim.Scenario(**tables)`: every key but those of traces.
+
+    They can be run: failures are rare beside saves and loads, checkpoints frequent enough beside
+    failures, and a job is some dozens of intervals at most, so that a replication takes
+    milliseconds. To run a policy of your own in them, replace `tables["policies"]`.
+
+    Parameters
+    ----------
+    systems
+        Which systems its policies are of; one to three policies are drawn.
+
+    Returns
+    -------
+    SearchStrategy
+        Of mappings that may be changed; no two share a table.
+    """
+    tables: dict[str, Any] = draw(_PLATFORMS)
+    costs, mtbf_s = _costs(draw, tables)
+    if draw(_YES) or costs:
+        tables["costs"] = costs
+    exactly = draw(_EXACTLY)
+    if exactly is None:
+        useful_s = mtbf_s * draw(_LENGTHS)
+        tables["failures"] = _law_of_failures(draw, mtbf_s, tables["cluster"])
+    else:
+        # As many failures, whenever they come, are no danger to any policy's progress.
+        useful_s = mtbf_s * max(exactly, 1)
+        tables["failures"] = {"exactly": exactly} | _hits(draw, tables["cluster"])
+    tables["failures"] |= draw(_DURING_RECOVERY)
+    tables["job"] = {"useful_time": _time(useful_s)} | draw(_JOBS)
+    tables["job"] |= _network(draw, tables["cluster"])
+    servers = tables["cluster"]["parameter_servers"]
+    job = _JobSize(useful_s, servers, mtbf_s, sure_to_end=exactly is not None)
+    tables["policies"] = {
+        f"{system} {number}{draw(_NAMES)}": _policy(draw, system, job)
+        for number in range(draw(_POLICY_COUNTS))
+        for system in [draw(st.sampled_from(systems))]
+    }
+    return tables | draw(_TITLES)
+
+
+# Strategies that don't depend on what was drawn before are built once: most of the time it takes to
+# draw a scenario would go into building them.
+_YES: Final = st.booleans()
+_SHARES: Final = st.floats(0.0, 1.0)
+_UNITS: Final = st.sampled_from(list(units.SECONDS))
+_NAMES: Final = st.text(max_size=4)
+_POLICY_COUNTS: Final = st.integers(1, 3)
+_TITLES: Final = st.fixed_dictionaries({}, optional={"title": st.text(max_size=20)})
+_EXACTLY: Final = st.sampled_from([*range(9), *[None] * 12])  # None: by a law
+_LENGTHS: Final = st.floats(0.2, 8.0)  # of jobs, in mean times between failures
+_DURING_RECOVERY: Final = st.fixed_dictionaries({}, optional={"during_recovery": _YES})
+_JOBS: Final = st.fixed_dictionaries(
+    {}, optional={"samples": st.integers(1, 10**12), "final_save": _YES}
+)
+
+
+def _rates(middle: float) -> st.SearchStrategy[float]:
+    return st.floats(middle / 30, middle * 30)
+
+
+def _storage(write: float, read_per_write: float) -> dict[str, str]:
+    return {"write": f"{write!r} B/s", "read": f"{write * read_per_write!r} B/s"}
+
+
+def _sizes(least: float, most: float) -> st.SearchStrategy[str]:
+    return st.floats(least, most).map(lambda size: f"{size!r} B")
+
+
+_TABLES: Final = st.fixed_dictionaries(
+    {"rows": st.integers(10**4, 10**9), "dim": st.integers(1, 256)},
+    optional={
+        "name": st.text(max_size=8),
+        "dtype": st.sampled_from(["float64", "float32", "float16", "bfloat16", "int8"]),
+        "optimizer_slots": st.integers(0, 2),
+    },
+)
+_DENSE: Final[dict[str, Any]] = {"dense": _sizes(0.0, 1e9)}
+_OPTIMIZER: Final[dict[str, Any]] = {"optimizer": _sizes(0.0, 1e12)}
+_MODELS: Final = st.one_of(
+    st.fixed_dictionaries({"embedding": _sizes(1e6, 1e12)}, optional=_DENSE | _OPTIMIZER),
+    st.fixed_dictionaries({"tables": st.lists(_TABLES, min_size=1, max_size=3)}, optional=_DENSE),
+    st.fixed_dictionaries(
+        {"preset": st.sampled_from(["criteo-kaggle", "criteo-terabyte"])},
+        optional=_DENSE | _OPTIMIZER,
+    ),
+)
+_PLATFORMS: Final = st.fixed_dictionaries(
+    {
+        "cluster": st.fixed_dictionaries(
+            {"parameter_servers": st.integers(1, 8), "trainers": st.integers(0, 6)},
+            optional={
+                "nic": _rates(3.125e9).map(lambda rate: f"{rate!r} B/s"),  # 25 Gbit/s
+                "spares": st.integers(0, 3),
+            },
+        )
+    },
+    optional={
+        "storage": st.builds(_storage, _rates(2e9), st.floats(0.4, 2.5)),
+        "model": _MODELS,
+    },
+)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds!r} s"
+
+
+def _in_unit(seconds: float, unit: str) -> str:
+    return f"{seconds / units.SECONDS[unit]!r} {unit}"
+
+
+def _duration(draw: st.DrawFn, least_s: float, most_s: float) -> str:
+    return _in_unit(least_s + (most_s - least_s) * draw(_SHARES), draw(_UNITS))
+
+
+_SPREADS: Final[dict[str, dict[str, st.SearchStrategy[Any]]]] = {
+    "exponential": {},
+    "gamma": {"shape": st.floats(0.5, 4.0)},
+    "weibull": {"shape": st.floats(0.6, 4.0)},
+    "lognormal": {"cv": st.floats(0.1, 2.0)},
+    "deterministic": {},
+    "uniform": {},
+    "empirical": {"durations": st.lists(st.floats(0.1, 1.9), min_size=1, max_size=5)},
+}
+_LAWS: Final = st.one_of(
+    *(
+        st.fixed_dictionaries({"distribution": st.just(name)} | spread)
+        for name, spread in _SPREADS.items()
+    )
+)
+
+
+def _law(draw: st.DrawFn, mean_s: float) -> dict[str, Any]:
+    """The keys of a law of durations with this mean."""
+    law: dict[str, Any] = draw(_LAWS)
+    if "durations" not in law:
+        return law | {"mean": _time(mean_s)}
+    mean = sum(law["durations"]) / len(law["durations"])
+    return law | {"durations": [_time(mean_s * value / mean) for value in law["durations"]]}
+
+
+_MEASURED_KEYS: Final = st.sets(st.sampled_from(["save", "load", "load_full", "load_partial"]))
+_BASES: Final = st.floats(60.0, 30 * 86400.0)
+_RARITIES: Final = st.floats(30.0, 150.0)
+_DELAYS: Final = st.sampled_from(["none", "at once", "fixed", "law"])
+
+
+def _costs(draw: st.DrawFn, tables: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+    """`[costs]`, and a time between failures that is long beside what things cost, s."""
+    measured = draw(_MEASURED_KEYS)
+    if not ("model" in tables and "storage" in tables):
+        measured.add("save")
+        if not measured >= {"load_full", "load_partial"}:
+            measured.add("load")
+    loads = "load" in measured or measured >= {"load_full", "load_partial"}
+    if "save" in measured and loads:
+        mtbf_s = draw(_BASES)
+    else:
+        mtbf_s = _longest_derived_s(tables) * draw(_RARITIES)
+    costs: dict[str, Any] = {}
+    for key in sorted(measured):
+        # A save that takes no time has no optimal interval.
+        at_once = key != "save" and draw(_SHARES) < 0.1
+        costs[key] = "0 s" if at_once else _duration(draw, mtbf_s / 300, mtbf_s / 30)
+    for key in ("reschedule", "detect"):
+        kind = draw(_DELAYS)
+        if kind == "law" and key == "reschedule":
+            costs[key] = _law(draw, mtbf_s / 20)
+        elif kind != "none":
+            costs[key] = "0 s" if kind == "at once" else _duration(draw, 0.0, mtbf_s / 20)
+    return costs, mtbf_s
+
+
+def _longest_derived_s(tables: Mapping[str, Any]) -> float:
+    model = CostModel(
+        Costs(),
+        Job.model_validate({"useful_time": "1 h"}),
+        Model.model_validate(tables["model"]),
+        cluster := Cluster.model_validate(tables["cluster"]),
+        Storage.model_validate(tables["storage"]),
+    )
+    partial = model.load_partial(cluster.parameter_servers)
+    return max(model.seconds(each) for each in (model.save, model.load_full, partial))
+
+
+def _law_of_failures(draw: st.DrawFn, mtbf_s: float, cluster: Mapping[str, Any]) -> dict[str, Any]:
+    per = draw(_PERS)
+    if per == {"per": "node"}:
+        return per | _law(draw, mtbf_s * (cluster["parameter_servers"] + cluster["trainers"]))
+    return per | _law(draw, mtbf_s) | _hits(draw, cluster)
+
+
+_PERS: Final = st.sampled_from(["job", "node", None]).map(lambda per: {"per": per} if per else {})
+_HITS: Final = st.sampled_from(["", "", "s", "t", "st", "w", "ws", "wt", "wst"])
+_WEIGHTS: Final = st.fixed_dictionaries(
+    {"parameter_servers": st.floats(0.0, 9.0), "trainers": st.floats(0.5, 9.0)}
+)
+_PERCENT: Final = st.integers(1, 100)
+
+
+def _hits(draw: st.DrawFn, cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """`hits` of `[failures]`, if any: counts or shares of servers, of trainers, and weights."""
+    form = draw(_HITS)
+    if not cluster["trainers"]:
+        form = "s" if "s" in form else ""
+    hits: dict[str, Any] = {}
+    for kind, letter in (("parameter_servers", "s"), ("trainers", "t")):
+        if letter in form:
+            count = st.integers(1, cluster[kind])
+            hits[kind] = draw(count) if draw(_YES) else f"{draw(_PERCENT)}%"
+    if "w" in form:
+        hits["weights"] = draw(_WEIGHTS)
+    return {"hits": hits} if hits else {}
+
+
+def _network(draw: st.DrawFn, cluster: Mapping[str, Any]) -> dict[str, str]:
+    """`network` of `[job]`, if any: what the cards of servers and trainers can take."""
+    if not cluster["trainers"] or "nic" not in cluster or draw(_YES):
+        return {}
+    cards = units.parse_rate(cluster["nic"]) * min(
+        cluster["parameter_servers"], cluster["trainers"]
+    )
+    return {"network": f"{cards * (0.05 + 0.95 * draw(_SHARES))!r} B/s"}
+
+
+class _JobSize(NamedTuple):
+    """What the keys of a policy have to fit."""
+
+    useful_s: float
+    servers: int
+    mtbf_s: float
+    sure_to_end: bool
+
+    def interval(self, draw: st.DrawFn, stretch: float = 1.0) -> str:
+        """Some dozens of them in the job, and few failures in one, training being stretched."""
+        longest_s = 0.4 * self.mtbf_s / stretch
+        shortest_s = min(max(self.useful_s / 40, 0.03 * self.mtbf_s), longest_s / 2)
+        return _duration(draw, shortest_s, longest_s)
+
+
+_INTERVALS: Final = st.sampled_from(["optimal", "exact", "given", "default"])
+_TARGETS: Final = st.fixed_dictionaries({}, optional={"target_pls": st.floats(0.02, 1.0)})
+_IN_FLIGHT: Final = st.fixed_dictionaries({}, optional={"in_flight": st.integers(1, 3)})
+_COPIES: Final = st.fixed_dictionaries(
+    {}, optional={"copies": st.integers(1, 3), "slowdown": st.floats(0.0, 0.5)}
+)
+
+
+_NO_SNAPSHOT: Final = st.sampled_from([None, "0 s", "0 ms"]).map(
+    lambda text: {"snapshot": text} if text else {}
+)
+
+
+def _policy(draw: st.DrawFn, system: str, job: _JobSize) -> dict[str, Any]:
+    table: dict[str, Any] = {"system": system}
+    rule = draw(_INTERVALS)
+    stretch = 1.0
+    if system == "cpr-vanilla":
+        table |= draw(_TARGETS)
+        rule = "given" if rule == "exact" else "default"
+    elif system == "async":
+        table |= draw(_IN_FLIGHT)
+        if rule == "given" and draw(_YES):  # copy-on-write, which has no optimal interval
+            table |= draw(_NO_SNAPSHOT)
+        else:
+            table["snapshot"] = _duration(draw, job.mtbf_s / 2000, job.mtbf_s / 300)
+    elif system == "replication":
+        table |= draw(_COPIES)
+        table["copies"] = min(table.get("copies", 2), job.servers)
+        # With its links full, training takes that many times as long.
+        stretch = table["copies"] * (1 + table.get("slowdown", 0.0))
+        if table["copies"] == 2 and draw(_YES):
+            del table["copies"]
+        # Without checkpoints the job starts over whenever all copies of a shard are gone.
+        ends = job.sure_to_end or job.useful_s * stretch < job.mtbf_s / 2
+        if (rule == "default" and not ends) or (rule != "default" and stretch > 2):
+            rule = "given"
+    if rule != "default":
+        table["interval"] = job.interval(draw, stretch) if rule == "given" else rule
+    return table
