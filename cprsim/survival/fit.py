@@ -1,0 +1,149 @@
+"""Laws fitted to durations, with their errors and their distance from the data."""
+
+import math
+from dataclasses import dataclass
+
+from cprsim.distributions import SPREAD, Distribution
+from cprsim.errors import LogError, UsageError
+from cprsim.survival.distance import kolmogorov_smirnov, root_mean_square
+from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.likelihood import ESTIMATE
+from cprsim.survival.sample import Sample
+
+#: Below this many failures not even the shape's sign (wear-out or early failures) is known.
+FEWEST_FAILURES = 10
+_LEAST_SPREAD = 1e-4  # as a share of the longest duration; the likelihoods hardly resolve less
+
+
+class _InfiniteMeanError(LogError):
+    """The law that fits has a mean, or a cv, beyond what a float holds."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One law fitted by maximum likelihood under right-censoring.
+
+    Parameters
+    ----------
+    law
+        The law, as a scenario takes it.
+    mean_se_s
+        Standard error of its mean, seconds, from the observed information by the delta method.
+    shape_se
+        Standard error of its shape (gamma, Weibull) or its cv (lognormal); None (exponential).
+    log_likelihood
+        Of durations in seconds, censored ones by their probability of lasting longer.
+    aic
+        Akaike's criterion, 2 parameters - 2 log-likelihood; the smallest fits best.
+    ks
+        Largest distance between the Kaplan-Meier curve and the law's survival, 0 to 1.
+    rmse
+        Root mean square of that distance over time, 0 to 1: the CPR paper's figure.
+    """
+
+    law: Distribution
+    mean_se_s: float
+    shape_se: float | None
+    log_likelihood: float
+    aic: float
+    ks: float
+    rmse: float
+
+
+def fit(sample: Sample, name: str) -> Fit:
+    """The law `name` (exponential, gamma, weibull or lognormal) that fits `sample` best.
+
+    Raises
+    ------
+    UsageError
+        If the law isn't one of these.
+    LogError
+        If fewer than 10 durations ended in a failure, the durations are all alike (only the
+        exponential takes them), or no law with a finite mean fits.
+    """
+    if name not in ESTIMATE:
+        raise UsageError(f"no fit of {name!r}; laws that can be fitted: {', '.join(ESTIMATE)}")
+    check_failures(sample)
+    return _fit(sample, name, KaplanMeier.of(sample))
+
+
+def fit_all(sample: Sample) -> list[Fit]:
+    """Every law fitted to `sample`, the best by AIC first.
+
+    A law that fits only with an infinite mean is left out: no scenario could hold it. The
+    exponential always has one.
+
+    Raises
+    ------
+    LogError
+        If fewer than 10 durations ended in a failure, or the durations are all alike.
+    """
+    check_failures(sample)
+    check_spread(sample)
+    curve, fits = KaplanMeier.of(sample), []
+    for name in ESTIMATE:
+        try:
+            fits.append(_fit(sample, name, curve))
+        except _InfiniteMeanError:
+            continue
+    return sorted(fits, key=lambda fitted: fitted.aic)
+
+
+def best(fits: list[Fit]) -> Fit:
+    """The fit with the smallest AIC; whether it is any good is for `judge` to say."""
+    if not fits:
+        raise UsageError("there is no fit to choose from")
+    return min(fits, key=lambda fitted: fitted.aic)
+
+
+def law_of(name: str, mean_s: float, spread: float | None) -> Distribution:
+    """The law of that name, mean (seconds) and shape or cv; `OverflowError` beyond all floats."""
+    key = SPREAD[name]
+    keys = {"distribution": name, "mean": f"{mean_s!r} s", **({key: spread} if key else {})}
+    try:
+        return Distribution.model_validate(keys)
+    except ValueError as error:  # of positive numbers, only their size can be wrong
+        raise OverflowError(str(error)) from None
+
+
+def check_failures(sample: Sample) -> None:
+    """Raise `LogError` where too few durations ended in a failure."""
+    failures = sample.failures
+    if failures < FEWEST_FAILURES:
+        raise LogError(
+            f"{failures} {'failure is' if failures == 1 else 'failures are'} too few to fit a law; "
+            f"{FEWEST_FAILURES} are needed"
+        )
+
+
+def check_spread(sample: Sample) -> None:
+    """Raise `LogError` where the likelihood grows for ever as a law shrinks to one value."""
+    shortest = float(sample.durations_s[sample.observed].min())
+    longest = float(sample.durations_s.max())
+    if longest - shortest <= _LEAST_SPREAD * longest:
+        raise LogError(
+            f"all {sample.failures} failures came after {shortest:.6g} s, to 0.01 %: "
+            "there is no spread to fit a law to; use distribution = 'deterministic'"
+        )
+
+
+def _fit(sample: Sample, name: str, curve: KaplanMeier) -> Fit:
+    data = sample.scaled()
+    if name != "exponential":
+        check_spread(sample)
+    try:
+        estimate = ESTIMATE[name](data)
+        law = law_of(name, estimate.mean * data.unit_s, estimate.spread)
+        ks, rmse = kolmogorov_smirnov(curve, law), root_mean_square(curve, law)
+    except OverflowError:
+        raise _InfiniteMeanError(f"the {name} law fits only with an infinite mean") from None
+    log_likelihood = estimate.log_likelihood - sample.failures * math.log(data.unit_s)
+    return Fit(
+        law=law,
+        mean_se_s=estimate.mean_se * data.unit_s,
+        shape_se=estimate.spread_se,
+        log_likelihood=log_likelihood,
+        aic=2 * (1 if estimate.spread is None else 2) - 2 * log_likelihood,
+        ks=ks,
+        rmse=rmse,
+    )

@@ -1,0 +1,97 @@
+"""Failure rate by age, with no law assumed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.errors import LogError, UsageError
+from cprsim.survival.sample import Floats, Sample
+
+_PER_BIN = 25  # failures: the band is then about 40 % either way
+_MOST_BINS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Hazard:
+    """Failure rate, taken as constant within each of b bins of age.
+
+    Parameters
+    ----------
+    edges_s
+        Ages at which the bins start and end, seconds, from 0 to the longest duration, shape
+        (b + 1,). A failure at an edge belongs to the bin that ends there.
+    failures
+        Failures in each bin, shape (b,).
+    exposure_s
+        Time spent at such ages by all durations together, seconds.
+    rate
+        Failures / exposure, 1/s.
+    lower, upper
+        The exact Poisson band of each rate, 1/s; pointwise.
+    """
+
+    edges_s: Floats
+    failures: NDArray[np.int64]
+    exposure_s: Floats
+    rate: Floats
+    lower: Floats
+    upper: Floats
+
+
+def hazard(sample: Sample, bins: int | None = None, level: float = 0.95) -> Hazard:
+    """Failure rate in bins that hold about as many failures each.
+
+    Parameters
+    ----------
+    sample
+        Durations, censored ones included: they add exposure until they were cut.
+    bins
+        How many; if not given, one for 25 failures, but 1 to 20. Ties can leave fewer.
+    level
+        Share of bins whose band holds the true rate, 0 to 1.
+
+    Raises
+    ------
+    UsageError
+        If `bins` is under 1 or above the number of failures, or `level` isn't between 0 and 1.
+    LogError
+        If nothing failed.
+
+    Notes
+    -----
+    The band is Garwood's, from the chi-squared law (F. Garwood, Biometrika 28, 1936), as if the
+    edges had been chosen before the failures were seen; being quantiles of them, they make the
+    band a little too wide.
+    """
+    from scipy.special import gammaincinv  # noqa: PLC0415  (scipy is slow to import)
+
+    failed = sample.durations_s[sample.observed]
+    if not len(failed):
+        raise LogError("nothing failed: there is no failure rate to estimate")
+    if bins is None:
+        bins = min(max(len(failed) // _PER_BIN, 1), _MOST_BINS)
+    if not 1 <= bins <= len(failed):
+        raise UsageError(f"bins is {bins}; it is from 1 to the {len(failed)} failures")
+    if not 0 < level < 1:
+        raise UsageError(f"level is {level:g}; it is a share between 0 and 1, e.g. 0.95")
+    edges = _edges(failed, bins, float(sample.durations_s.max()))
+    bin_of = np.searchsorted(edges, failed) - 1
+    failures = np.bincount(bin_of, minlength=len(edges) - 1)
+    exposure = np.diff([float(np.minimum(sample.durations_s, edge).sum()) for edge in edges])
+    miss = (1 - level) / 2
+    return Hazard(
+        edges_s=edges,
+        failures=failures,
+        exposure_s=exposure,
+        rate=failures / exposure,
+        lower=gammaincinv(failures, miss) / exposure,
+        upper=gammaincinv(failures + 1, 1 - miss) / exposure,
+    )
+
+
+def _edges(failed: Floats, bins: int, last_s: float) -> Floats:
+    """0, quantiles of the failures that happened, and the longest duration."""
+    shares = np.arange(1, bins) / bins
+    inner = np.quantile(failed, shares, method="inverted_cdf")
+    return np.unique(np.concatenate(([0.0], inner[inner < last_s], [last_s])))

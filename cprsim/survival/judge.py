@@ -1,0 +1,90 @@
+"""Whether a fitted law is good enough to plan with."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cprsim.errors import LogError
+from cprsim.survival.bootstrap import Simulated, distance_by_chance
+from cprsim.survival.fit import Fit
+from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.sample import Sample
+
+#: Most that a law may be off the survival, as a share of the failures the data show.
+MOST_RMSE = 0.05
+MOST_KS = 0.10
+# A fit farther off than all but one of these is rejected at 2 / (39 + 1) = 5 %.
+_REPLICATIONS = 39
+_FARTHER = 2
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a fit is adequate, and why, in words fit for a user."""
+
+    adequate: bool
+    reason: str
+
+
+def judge(sample: Sample, fitted: Fit) -> Verdict:
+    """Whether the law of `fitted` describes `sample` well enough to plan with.
+
+    A law is adequate if it is near the data, or no farther from them than chance explains:
+
+    * near: the root mean square distance between its survival and the Kaplan-Meier curve is at
+      most 5 % and the largest distance at most 10 %, both as shares of the failures the data show
+      (1 less the curve's end, which is all of them without censoring);
+    * chance: of 39 samples drawn from the law itself, censored like the data and fitted anew, at
+      least 2 have a largest distance as great as the data's (a parametric bootstrap of the
+      Kolmogorov-Smirnov statistic, at 5 %; its seed is fixed, so the verdict is too).
+
+    Notes
+    -----
+    Significance alone would reject every law once there are thousands of gaps: no log is exactly
+    gamma, and 3,917 gaps of LANL system 18 show it at a distance of 0.02, which moves no plan.
+    Distance alone would reject the true law where there are a dozen gaps. The RMSE limit is of the
+    order that the CPR paper calls a fit (4.4 %). That figure weighs times alike, so it is blind to
+    bursts of very short gaps among long ones (Grid'5000: RMSE 2 %, largest distance 0.33), which
+    the second limit is for. Critical values in print (1.36 / sqrt(n), Lilliefors, Stephens 1974)
+    aren't used: they hold for no estimated shape of a gamma law and no censored data.
+
+    Only the law of single durations is judged, not whether one depends on the one before, nor
+    what a censored sample doesn't show: where 1 % failed, the mean is an extrapolation.
+    """
+    curve, name = KaplanMeier.of(sample), fitted.law.distribution
+    seen = 1 - float(curve.at(curve.last_s))
+    ks, rmse = fitted.ks / seen, fitted.rmse / seen
+    off = f"{_percent(ks)} at most, {_percent(rmse)} in root mean square"
+    if seen < 1:
+        off += f", of the {_percent(seen)} that fail while watched"
+    if ks <= MOST_KS and rmse <= MOST_RMSE:
+        return Verdict(True, f"{name} is off the survival by {off}")
+    limits = f"more than {_percent(MOST_KS)} or {_percent(MOST_RMSE)}"
+    if _by_chance(sample, fitted):
+        return Verdict(
+            True,
+            f"{name} is off the survival by {off}: {limits}, but no more than chance would have "
+            f"it with {sample.failures} failures",
+        )
+    return Verdict(False, f"{name} is off the survival by {off}: {limits}, and more than by chance")
+
+
+def _by_chance(sample: Sample, fitted: Fit) -> bool:
+    """Whether samples of the law itself are often enough as far from their fit."""
+    draws, rng = Simulated(sample, fitted.law), np.random.default_rng(_SEED)
+    farther = 0
+    for _ in range(_REPLICATIONS):
+        try:
+            farther += distance_by_chance(draws, rng) >= fitted.ks
+        except (LogError, OverflowError):
+            farther += 1  # too few failures to fit: chance could do anything
+        if farther >= _FARTHER:
+            return True
+    return False
+
+
+def _percent(share: float) -> str:
+    """`share` in per cent with two digits, whole from 10 on."""
+    percent = 100 * share
+    return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"

@@ -1,0 +1,150 @@
+"""The survival curve that the data draw by themselves, with no law assumed."""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cprsim.errors import LogError, UsageError
+from cprsim.survival.sample import Floats, Sample
+
+_ROUNDING = 1e-12  # the product of n factors is this near to what it should be
+
+
+@dataclass(frozen=True, eq=False)
+class KaplanMeier:
+    """Kaplan-Meier (product-limit) estimate of the survival: a step down at each failure time.
+
+    Parameters
+    ----------
+    times_s
+        Distinct durations that ended in a failure, seconds, ascending, shape (k,).
+    failures
+        How many failed at each of them.
+    at_risk
+        How many lasted at least that long; one censored at the same duration counts.
+    survival
+        Share that lasts longer, at each of them: 1 before the first, constant in between.
+    last_s
+        Longest duration, failed or censored: beyond it the data say nothing.
+
+    References
+    ----------
+    E. L. Kaplan and P. Meier, "Nonparametric estimation from incomplete observations", JASA 53
+    (1958); J. D. Kalbfleisch and R. L. Prentice, "The statistical analysis of failure time data"
+    (2002), section 1.4, for the variance and the log(-log) band.
+    """
+
+    times_s: Floats
+    failures: NDArray[np.int64]
+    at_risk: NDArray[np.int64]
+    survival: Floats
+    last_s: float
+
+    @classmethod
+    def of(cls, sample: Sample) -> Self:
+        """The curve of a sample; flat at 1 where nothing failed."""
+        ordered = np.sort(sample.durations_s)
+        times, failures = np.unique(sample.durations_s[sample.observed], return_counts=True)
+        at_risk = sample.n - np.searchsorted(ordered, times)
+        survival = np.cumprod((at_risk - failures) / at_risk, dtype=np.float64)
+        return cls(times, failures, at_risk, survival, float(ordered[-1]))
+
+    @property
+    def variance(self) -> Floats:
+        """Greenwood's variance of `survival`, at each time; 0 where the curve has reached 0."""
+        return np.where(self.survival > 0, self.survival, 0.0) ** 2 * self._greenwood
+
+    @property
+    def _greenwood(self) -> Floats:
+        """Variance of the logarithm of `survival`; 0 where that is 0, for want of an estimate."""
+        left = self.at_risk - self.failures
+        terms = self.failures / (self.at_risk * np.maximum(left, 1).astype(np.float64))
+        return np.where(left > 0, np.cumsum(terms), 0.0)
+
+    def band(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Pointwise band of `survival`, by the normal approximation of log(-log S).
+
+        Parameters
+        ----------
+        level
+            Share of samples whose band holds the true survival at a given time, 0 to 1.
+
+        Returns
+        -------
+        tuple of arrays
+            Lower and upper end at each of `times_s`, from 0 to 1; nan where the curve is 0.
+        """
+        if not 0 < level < 1:
+            raise UsageError(f"level is {level:g}; it is a share between 0 and 1, e.g. 0.95")
+        z = NormalDist().inv_cdf((1 + level) / 2)
+        log = np.log(np.where(self.survival > 0, self.survival, np.nan))
+        spread = np.exp(z * np.sqrt(self._greenwood) / np.abs(log))
+        return np.exp(log * spread), np.exp(log / spread)
+
+    def at(self, t_s: ArrayLike) -> Floats:
+        """Share that lasts longer than `t_s` (seconds); its last value beyond `last_s`."""
+        steps = np.searchsorted(self.times_s, np.asarray(t_s, dtype=np.float64), side="right")
+        return np.concatenate(([1.0], self.survival))[steps]
+
+    def quantile(self, share: ArrayLike) -> Floats:
+        """First time by which `share` (0 to 1) have failed, seconds; nan where that many never do.
+
+        Of an even number of complete durations, `quantile(0.5)` is the smaller of the middle two.
+        """
+        shares = np.asarray(share, dtype=np.float64)
+        if not np.all((shares >= 0) & (shares <= 1)):
+            raise UsageError(f"share is {share!r}; shares are from 0 to 1")
+        reached = np.searchsorted(1 - self.survival, shares - _ROUNDING)
+        return np.where(shares > 0, np.append(self.times_s, np.nan)[reached], 0.0)
+
+    def restricted_mean_s(self, until_s: float | None = None) -> float:
+        """Mean of min(duration, `until_s`), seconds: the area under the curve up to there.
+
+        `until_s` is `last_s` if not given; beyond that the curve is known only if it is 0.
+        """
+        until_s = self.last_s if until_s is None else until_s
+        left = float(self.at(self.last_s))
+        if not 0 <= until_s <= (self.last_s if left > 0 else math.inf):
+            raise UsageError(
+                f"until_s is {until_s:g}; the survival is known from 0 to {self.last_s:g} s"
+            )
+        edges = np.concatenate(([0.0], np.minimum(self.times_s, until_s), [until_s]))
+        return float(np.sum(np.diff(edges) * np.concatenate(([1.0], self.survival))))
+
+    @property
+    def mean_s(self) -> float:
+        """Mean of what `sample` draws, seconds: the area under the curve and under its tail."""
+        left = float(self.at(self.last_s))
+        tail_s = self.last_s * left / -math.log(left) if 0 < left < 1 else 0.0
+        return self.restricted_mean_s() + tail_s if left < 1 else math.inf
+
+    def sample(self, rng: np.random.Generator, size: int) -> Floats:
+        """Draw `size` durations from the curve, seconds.
+
+        Raises
+        ------
+        LogError
+            If nothing failed.
+
+        Notes
+        -----
+        The curve gives each observed failure time its drop of survival as probability. Where the
+        longest duration is censored, a share S(last) > 0 outlives the data; it gets the tail
+        `S(t) = S(last) ** (t / last)` of Brown, Hollander and Korwar (1974), i.e. the failure rate
+        that, held from 0 on, would have led to S(last). Failing all of them at `last_s` (Efron)
+        would draw a burst that no data show, and leaving them out a law that fails too soon.
+        """
+        left = float(self.at(self.last_s))
+        if left == 1:
+            raise LogError("nothing failed: there is no duration to draw")
+        failed = rng.random(size)  # from [0, 1)
+        steps = np.searchsorted(1 - self.survival, failed, side="right")
+        drawn = np.append(self.times_s, self.last_s)[steps]
+        beyond = steps == len(self.times_s)
+        if beyond.any():
+            drawn[beyond] *= np.log1p(-failed[beyond]) / math.log(left)
+        return drawn

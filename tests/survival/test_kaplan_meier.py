@@ -1,0 +1,151 @@
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from cprsim.errors import LogError, UsageError
+from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.sample import Sample
+from tests.survival.cases import BEARINGS, CONTROLS, MIXED, REMISSIONS
+
+
+def test_remissions_as_lifelines_has_them():
+    """Made once with lifelines 0.30.3, durations T and failures E as lists::
+
+    km = KaplanMeierFitter().fit(T, E)
+    km.survival_function_at_times([6, 7, 10, 13, 16, 22, 23])
+    km.confidence_interval_.loc[[6, 7, 10, 13, 16, 22, 23]]
+    km.median_survival_time_
+    restricted_mean_survival_time(km, t=35), restricted_mean_survival_time(km, t=20)
+    """
+    curve = KaplanMeier.of(REMISSIONS)
+    lower, upper = curve.band()
+
+    assert curve.times_s.tolist() == [6, 7, 10, 13, 16, 22, 23]
+    assert curve.at_risk.tolist() == [21, 17, 15, 12, 11, 7, 6]
+    assert curve.failures.tolist() == [3, 1, 1, 1, 1, 1, 1]
+    assert curve.survival == pytest.approx(
+        [
+            0.857142857142857,
+            0.8067226890756299,
+            0.7529411764705878,
+            0.6901960784313722,
+            0.6274509803921566,
+            0.5378151260504199,
+            0.44817927170868327,
+        ],
+        rel=1e-12,
+    )
+    assert lower[[0, 3, 6]] == pytest.approx(
+        [0.6197179552659838, 0.4316102224861839, 0.18805200595923233], rel=1e-9
+    )
+    assert upper[[0, 3, 6]] == pytest.approx(
+        [0.9515517476469969, 0.8490659633494505, 0.6801426284952412], rel=1e-9
+    )
+    assert curve.quantile(0.5) == 23
+    assert curve.restricted_mean_s() == pytest.approx(23.287394957983185, rel=1e-12)
+    assert curve.restricted_mean_s(20) == pytest.approx(16.116526610644254, rel=1e-12)
+
+
+def random_sample() -> Sample:
+    rng = np.random.default_rng(11)
+    lasted, watched = rng.integers(1, 40, 300), rng.integers(1, 60, 300)
+    return Sample(np.minimum(lasted, watched), lasted <= watched)
+
+
+@pytest.mark.parametrize("sample", [BEARINGS, CONTROLS, MIXED, REMISSIONS, random_sample()])
+def test_curve_and_band_are_those_of_scipy(sample):
+    from scipy.stats import CensoredData, ecdf
+
+    oracle = ecdf(CensoredData.right_censored(sample.durations_s, ~sample.observed)).sf
+    with warnings.catch_warnings(action="ignore"):  # it warns where the curve is 0 or 1
+        band = oracle.confidence_interval(0.9, method="log-log")
+    curve = KaplanMeier.of(sample)
+    lower, upper = curve.band(0.9)
+
+    t = oracle.quantiles
+    assert curve.at(t) == pytest.approx(oracle.probabilities, abs=1e-12)
+    steps = np.isin(t, curve.times_s)
+    inside = curve.survival > 0  # where the curve is 0 SciPy gives nan or 0, by release
+    assert lower[inside] == pytest.approx(band.low.probabilities[steps][inside], abs=1e-9)
+    assert upper[inside] == pytest.approx(band.high.probabilities[steps][inside], abs=1e-9)
+    assert np.isnan(lower[~inside]).all()
+    assert np.isnan(upper[~inside]).all()
+
+
+def test_of_complete_durations_it_is_the_empirical_survival():
+    curve = KaplanMeier.of(BEARINGS)
+    x = np.sort(BEARINGS.durations_s)
+    t = np.concatenate(([0.0], x, x - 1e-9, [1e9]))
+
+    assert curve.at(t) == pytest.approx([np.mean(x > at) for at in t], abs=1e-12)
+    assert curve.variance == pytest.approx(curve.survival * (1 - curve.survival) / 23, abs=1e-12)
+    assert curve.restricted_mean_s() == pytest.approx(x.mean(), rel=1e-12)
+    assert curve.restricted_mean_s(1e6) == pytest.approx(x.mean(), rel=1e-12)
+    assert curve.mean_s == pytest.approx(x.mean(), rel=1e-12)
+
+
+def test_quantiles_are_the_first_times_by_which_that_many_failed():
+    curve = KaplanMeier.of(Sample.complete([4.0, 1.0, 3.0, 2.0]))
+
+    assert curve.quantile([0, 0.25, 0.2500001, 0.5, 0.75, 1]).tolist() == [0, 1, 2, 2, 3, 4]
+    assert np.isnan(KaplanMeier.of(REMISSIONS).quantile(0.6))
+
+
+def test_nothing_failed_is_a_flat_curve():
+    curve = KaplanMeier.of(Sample(np.array([2.0, 5.0]), np.array([False, False])))
+
+    assert curve.at([0, 2, 9]).tolist() == [1, 1, 1]
+    assert np.isnan(curve.quantile(0.01))
+    assert curve.restricted_mean_s() == 5
+    assert curve.mean_s == math.inf
+    with pytest.raises(LogError, match=r"^nothing failed: there is no duration to draw$"):
+        curve.sample(np.random.default_rng(0), 3)
+
+
+def test_draws_of_complete_durations_are_those_durations():
+    drawn = KaplanMeier.of(BEARINGS).sample(np.random.default_rng(1), 100_000)
+
+    values, counts = np.unique(drawn, return_counts=True)
+    assert values.tolist() == np.unique(BEARINGS.durations_s).tolist()
+    share = counts / drawn.size
+    expected = np.where(values == 68.64, 2, 1) / 23
+    assert np.abs(share - expected).max() < 5 * math.sqrt(1 / 23 / 100_000)
+
+
+@pytest.mark.parametrize("sample", [CONTROLS, MIXED, REMISSIONS])
+def test_draws_follow_the_curve_and_then_its_exponential_tail(sample):
+    n = 100_000
+    curve = KaplanMeier.of(sample)
+    drawn = curve.sample(np.random.default_rng(2), n)
+    left = float(curve.at(curve.last_s))
+
+    for t in (*curve.times_s, curve.last_s):
+        assert np.mean(drawn > t) == pytest.approx(float(curve.at(t)), abs=2.5 / math.sqrt(n))
+    if left:
+        for factor in (1.5, 2.0, 3.0):
+            assert np.mean(drawn > factor * curve.last_s) == pytest.approx(
+                left**factor, abs=2.5 / math.sqrt(n)
+            )
+    assert drawn.mean() == pytest.approx(curve.mean_s, rel=5 * drawn.std() / drawn.mean() / n**0.5)
+
+
+def test_successive_draws_continue_one_sequence():
+    curve = KaplanMeier.of(MIXED)
+    rng, again = np.random.default_rng(3), np.random.default_rng(3)
+
+    parts = np.concatenate((curve.sample(rng, 4), curve.sample(rng, 6)))
+
+    assert parts.tolist() == curve.sample(again, 10).tolist()
+
+
+def test_faults():
+    curve = KaplanMeier.of(REMISSIONS)
+
+    with pytest.raises(UsageError, match=r"^until_s is 36; the survival is known from 0 to 35 s$"):
+        curve.restricted_mean_s(36)
+    with pytest.raises(UsageError, match=r"^share is 1.5; shares are from 0 to 1$"):
+        curve.quantile(1.5)
+    with pytest.raises(UsageError, match=r"^level is 95; it is a share between 0 and 1, e.g. 0.95"):
+        curve.band(95)

@@ -1,0 +1,123 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from cprsim.errors import LogError
+from cprsim.survival.fit import fit_all
+from cprsim.survival.gamma import _fraction, _outlived, _tail
+from cprsim.survival.likelihood import _tobit
+from cprsim.survival.newton import maximum
+from cprsim.survival.sample import Sample
+
+durations = st.lists(
+    st.tuples(
+        st.floats(-9, 9).map(lambda power: 10.0**power), st.sampled_from([True, True, False])
+    ),
+    min_size=10,
+    max_size=60,
+)
+
+
+@given(durations)
+def test_any_sample_is_fitted_or_refused(pairs):
+    """Gamma and Weibull hold the exponential, so their likelihood is at least as high."""
+    values, observed = map(np.array, zip(*pairs, strict=True))
+    assume(np.count_nonzero(observed) >= 10)
+    sample = Sample(values, observed)
+    if values.max() - values[observed].min() <= 1e-4 * values.max():
+        with pytest.raises(LogError, match="there is no spread"):
+            fit_all(sample)
+        return
+    fits = {found.law.distribution: found for found in fit_all(sample)}
+
+    assert {"exponential", "gamma", "weibull"} <= set(fits)
+    for name, found in fits.items():
+        assert found.mean_se_s > 0
+        assert (found.shape_se is None) == (name == "exponential")
+        assert 0 <= found.rmse <= 1
+        assert 0 <= found.ks <= 1
+        if name != "lognormal":
+            least = fits["exponential"].log_likelihood
+            assert found.log_likelihood >= least - 1e-9 * (1 + abs(least))
+
+
+@pytest.mark.parametrize("k", [0.05, 0.6, 1.0, 1.7, 20.0, 400.0])
+def test_the_tail_of_a_gamma_law_far_out_joins_that_nearer(k):
+    from scipy.special import gammaincc
+
+    z = k + np.array([8, 12, 20, 30]) * max(math.sqrt(k), 1.0)
+    log_survival, hazard = _tail(k, z)
+
+    assert np.exp(log_survival) == pytest.approx(gammaincc(k, z), rel=1e-12)
+    assert _fraction(k, z) * hazard == pytest.approx(np.ones(4), rel=1e-9)
+
+
+def test_the_tail_goes_on_where_probabilities_no_longer_do():
+    """For k = 2 the survival is (1 + z) e^-z."""
+    z = np.array([500.0, 660.0, 700.0, 1e4, 1e7])
+    log_survival, hazard = _tail(2.0, z)
+
+    assert log_survival == pytest.approx(np.log1p(z) - z, rel=1e-13)
+    assert hazard == pytest.approx(z**2 / (1 + z), rel=1e-9)
+
+
+def differences(curve, at, step=1e-4):
+    """Slopes of the value and of the slopes, by central differences."""
+    ends = [(curve(at + step * axis), curve(at - step * axis)) for axis in np.eye(2)]
+    slopes = [(up[0] - down[0]) / (2 * step) for up, down in ends]
+    bends = [(up[1] - down[1]) / (2 * step) for up, down in ends]
+    return np.array(slopes), np.array(bends)
+
+
+@pytest.mark.parametrize("at", [(0.3, 0.5), (2.0, -1.0), (-0.5, 2.5)])
+def test_slopes_and_curvatures_are_those_of_the_values(at):
+    cut, counts = np.array([0.2, 1.0, 3.5]), np.array([1.0, 4.0, 2.0])
+    curves = (
+        lambda p: _outlived(p, cut, counts),
+        lambda p: _tobit(np.exp(p), 7, (0.4, 6.0), np.log(cut), counts),
+    )
+    gamma, tobit = (curve(np.array(at)) for curve in curves)
+    slopes, bends = differences(curves[0], np.array(at))
+    assert gamma[1] == pytest.approx(slopes, rel=1e-6, abs=1e-7)
+    assert gamma[2] == pytest.approx(bends, rel=1e-6, abs=1e-7)
+
+    powers = np.exp(np.array(at))
+    slopes, bends = differences(curves[1], np.array(at))
+    assert tobit[1] * powers == pytest.approx(slopes, rel=1e-6, abs=1e-6)
+    assert tobit[2] * powers == pytest.approx(bends.T, rel=1e-6, abs=1e-6)
+
+
+def test_newton_climbs_out_of_a_hollow():
+    """-(x^2 - 1)^2 - y^2 is convex along x near 0."""
+
+    def curve(p):
+        x, y = p
+        value = -((x**2 - 1) ** 2) - y**2
+        return value, np.array([-4 * x * (x**2 - 1), -2 * y]), np.diag([4 - 12 * x**2, -2.0])
+
+    top, value, bends = maximum(curve, np.array([0.1, 3.0]))
+
+    assert top == pytest.approx([1, 0], abs=1e-9)
+    assert value == pytest.approx(0, abs=1e-15)
+    assert np.diag(bends) == pytest.approx([-8, -2])
+
+
+def test_newton_says_where_there_is_no_top():
+    def slope(p):
+        return float(p.sum()), np.ones(2), -1e-300 * np.eye(2)
+
+    with pytest.raises(LogError, match=r"^the likelihood of a law has no maximum that could be"):
+        maximum(slope, np.zeros(2))
+
+
+def test_a_lognormal_fit_steep_beside_its_censored_durations():
+    """They were cut so early that they tell nothing: the closed form of the failures holds."""
+    rng = np.random.default_rng(0)
+    failed, early = rng.lognormal(9, 0.001, 40), rng.lognormal(-3, 0.001, 30)
+    fits = fit_all(Sample(np.concatenate((failed, early)), np.arange(70) < 40))
+    law = next(found.law for found in fits if found.law.distribution == "lognormal")
+
+    assert law.cv == pytest.approx(math.sqrt(math.expm1(np.log(failed).var())), rel=1e-9)

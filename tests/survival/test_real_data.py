@@ -1,0 +1,112 @@
+"""The real logs, against figures worked out before this code was written (issue 3)."""
+
+import math
+
+import numpy as np
+import pytest
+
+from cprsim.survival.fit import best, fit, fit_all
+from cprsim.survival.sample import Sample
+from tests.survival.cases import (
+    HOUR,
+    lanl_gaps,
+    lanl_uptimes,
+    needs_lanl,
+    needs_titan,
+    titan_lives,
+)
+
+
+@needs_lanl
+def test_lanl_20_in_the_second_half_of_its_life():
+    sample = lanl_gaps(20, 0.5, 1.0)
+    fits = {found.law.distribution: found for found in fit_all(sample)}
+    gamma, weibull = fits["gamma"].law, fits["weibull"].law
+
+    assert (sample.n, sample.censored) == (669, 0)
+    assert sample.mean_s / HOUR == pytest.approx(24.2, abs=0.05)
+    assert sample.median_s / HOUR == pytest.approx(12.9, abs=0.05)
+    assert gamma.shape == pytest.approx(0.614, abs=0.0005)
+    assert gamma.mean_s / gamma.shape / HOUR == pytest.approx(39.5, abs=0.05)
+    assert fits["gamma"].ks == pytest.approx(0.025, abs=0.0005)
+    assert weibull.shape == pytest.approx(0.727, abs=0.0005)
+    assert scale_h(weibull) == pytest.approx(20.0, abs=0.05)
+    rmse = {name: round(100 * found.rmse, 2) for name, found in fits.items()}
+    assert rmse == {"gamma": 0.5, "weibull": 1.05, "exponential": 4.08, "lognormal": 4.87}
+    assert best(list(fits.values())).law.distribution == "gamma"
+
+
+def scale_h(weibull) -> float:
+    return weibull.mean_s / math.gamma(1 + 1 / weibull.shape) / HOUR
+
+
+@needs_lanl
+def test_lanl_18_over_its_whole_life():
+    sample = lanl_gaps(18)
+    weibull = fit(sample, "weibull").law
+
+    assert fit(sample, "gamma").law.shape == pytest.approx(0.754, abs=0.0005)
+    assert weibull.shape == pytest.approx(0.817, abs=0.0005)
+    assert scale_h(weibull) == pytest.approx(6.63, abs=0.005)
+
+
+@needs_lanl
+def test_uptimes_of_the_nodes_of_lanl_18():
+    sample = lanl_uptimes(18)
+    gamma = fit(sample, "gamma").law
+
+    assert sample.censored / sample.n == pytest.approx(0.242, abs=0.0005)
+    assert gamma.shape == pytest.approx(0.512, abs=0.0005)
+    assert gamma.mean_s / HOUR == pytest.approx(7701, abs=0.5)
+    for careless in careless_samples(sample):
+        wrong = fit(careless, "gamma").law
+        assert abs(wrong.shape / 0.512 - 1) > 0.005
+        assert wrong.mean_s / HOUR < 0.8 * 7701
+
+
+def careless_samples(sample: Sample) -> list[Sample]:
+    """A sample without its censored durations, and with them taken for failures."""
+    return [
+        Sample.complete(sample.durations_s[sample.observed]),
+        Sample.complete(sample.durations_s),
+    ]
+
+
+@needs_titan
+def test_old_titan_gpus_wear_out():
+    sample = titan_lives("old")
+    gamma = fit(sample, "gamma").law
+
+    assert (sample.n, sample.failures) == (18_837, 5027)
+    assert sample.censored / sample.n == pytest.approx(0.733, abs=0.0005)
+    assert gamma.shape == pytest.approx(4.21, abs=0.005)
+    for careless in careless_samples(sample):
+        wrong = fit(careless, "gamma").law
+        assert abs(wrong.shape / 4.21 - 1) > 0.05
+        assert wrong.mean_s < 0.7 * gamma.mean_s
+
+
+@needs_titan
+def test_new_titan_gpus_hardly_fail():
+    sample = titan_lives("new")
+    fits = fit_all(sample)
+
+    assert (sample.n, sample.failures) == (11_370, 62)
+    assert sample.censored / sample.n == pytest.approx(0.995, abs=0.0005)
+    assert fits[0].law.distribution == "exponential"
+    assert fits[0].law.mean_s / HOUR == pytest.approx(3.55e6, abs=5e3)
+    assert all(np.isfinite([found.mean_se_s, found.aic]).all() for found in fits)
+    for careless in careless_samples(sample):
+        assert fit(careless, "exponential").law.mean_s / HOUR < 0.01 * 3.55e6
+
+
+@needs_titan
+def test_heavily_censored_fits_hang_on_no_unit():
+    sample = titan_lives("new")
+    years = Sample(sample.durations_s / (8766 * HOUR), sample.observed)
+
+    for ours, other in zip(fit_all(sample), fit_all(years), strict=True):
+        assert other.law.shape == (ours.law.shape and pytest.approx(ours.law.shape, rel=1e-7))
+        assert other.law.cv == (ours.law.cv and pytest.approx(ours.law.cv, rel=1e-7))
+        assert other.law.mean_s * 8766 * HOUR == pytest.approx(ours.law.mean_s, rel=1e-7)
+        assert other.mean_se_s * 8766 * HOUR == pytest.approx(ours.mean_se_s, rel=1e-6)

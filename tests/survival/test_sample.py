@@ -1,0 +1,85 @@
+import math
+
+import numpy as np
+import pytest
+
+from cprsim.errors import LogError
+from cprsim.survival.sample import Sample
+from tests.survival.cases import MIXED, REMISSIONS
+
+
+def test_counts_and_means():
+    assert (MIXED.n, MIXED.failures, MIXED.censored) == (30, 19, 11)
+    assert MIXED.mean_s == pytest.approx(154.3 / 19, rel=1e-12)
+    assert MIXED.mtbf_s == pytest.approx(310.4 / 19, rel=1e-12)
+
+
+def test_median_is_that_of_kaplan_and_meier():
+    assert Sample.complete([5.0, 1.0, 9.0]).median_s == 5
+    assert REMISSIONS.median_s == 23
+    assert math.isnan(Sample(np.array([1.0, 2.0, 3.0]), np.array([True, False, False])).median_s)
+
+
+def test_without_failures_there_are_no_means():
+    sample = Sample(np.array([3.0, 4.0]), np.array([False, False]))
+
+    assert math.isnan(sample.mean_s)
+    assert math.isnan(sample.median_s)
+    assert sample.mtbf_s == math.inf
+
+
+def test_scaled_durations_have_mean_1_and_distinct_censoring_times():
+    data = MIXED.scaled()
+
+    assert data.unit_s == pytest.approx(310.4 / 30, rel=1e-12)
+    assert data.exposure / MIXED.n == pytest.approx(1, rel=1e-12)
+    assert len(data.failed) == 19
+    assert len(data.censored) == 10  # 9.2+ twice
+    assert data.counts.sum() == 11
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_means_do_not_overflow(scale):
+    sample = Sample.complete(np.full(10**5, 1e7) * scale)
+
+    assert sample.mean_s == pytest.approx(1e7 * scale, rel=1e-9)
+    assert sample.mtbf_s == pytest.approx(1e7 * scale, rel=1e-9)
+
+
+def test_a_sample_keeps_its_own_copies():
+    durations = np.array([1.0, 2.0])
+    sample = Sample.complete(durations)
+    durations[0] = 7.0
+
+    assert sample.durations_s.tolist() == [1, 2]
+    with pytest.raises(ValueError, match="read-only"):
+        sample.durations_s[0] = 3.0
+    with pytest.raises(ValueError, match="read-only"):
+        sample.observed[0] = False
+
+
+NOT_POSITIVE = (
+    "; durations are finite and longer than 0 s "
+    "(drop the gaps between simultaneous failures, or merge those failures)"
+)
+SHAPES = "; they must be two lists of the same length"
+
+
+@pytest.mark.parametrize(
+    ("durations", "observed", "text"),
+    [
+        ([1.0, 0.0], [True, True], "durations_s[1] is 0" + NOT_POSITIVE),
+        ([1.0, 2.0, -3.5], [True, True, False], "durations_s[2] is -3.5" + NOT_POSITIVE),
+        ([math.nan], [True], "durations_s[0] is nan" + NOT_POSITIVE),
+        ([math.inf], [False], "durations_s[0] is inf" + NOT_POSITIVE),
+        ([1.0, 2.0], [True], "durations_s has shape (2,), observed (1,)" + SHAPES),
+        ([[1.0]], [[True]], "durations_s has shape (1, 1), observed (1, 1)" + SHAPES),
+        ([1.0, 2.0], [1, 0], "observed holds int64; it takes True and False"),
+        ([], np.array([], dtype=bool), "there is no duration to fit a law to"),
+    ],
+)
+def test_faults(durations, observed, text):
+    with pytest.raises(LogError) as caught:
+        Sample(durations, observed)
+
+    assert str(caught.value) == text
