@@ -73,11 +73,13 @@ def advise(scenario: Scenario, target_pls: float | None = None) -> Advice:
     ScenarioError
         If a cost that the estimate needs is neither measured nor derivable.
     UsageError
-        If `target_pls` is not > 0.
+        If `target_pls` is not a share > 0.
     """
     target = _target(scenario) if target_pls is None else target_pls
-    if not 0 < target < float("inf"):
-        raise UsageError(f"target PLS {target:g} is out of range: it must be > 0, e.g. 0.1")
+    if not 0 < target <= 1:
+        raise UsageError(
+            f"target PLS {target:g} is out of range: it is a share, > 0 and <= 1, e.g. 0.1 for 10 %"
+        )
     context = scenario.context
     try:
         optimum_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)

@@ -1,5 +1,6 @@
 """The command `cprsim`: parse, call, print. Everything slow is imported inside the commands."""
 
+import io
 import os
 import sys
 from pathlib import Path
@@ -160,6 +161,9 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Entry point: exit 0 when done, 1 when the run failed, 2 when the input is wrong."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
     sys.exit(_main(sys.argv[1:]))
 
 
@@ -171,21 +175,26 @@ def _main(arguments: list[str]) -> int:
         sys.stdout.flush()
     except typer.Exit as stop:
         code = stop.exit_code
-    except _CommandError as error:
-        return _complain(error.format_message(), 2)
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
-    except RunError as error:
-        return _complain(str(error), 1)
+    except _CommandError as error:
+        return _complain(error.format_message(), 2)
     except CprsimError as error:
-        return _complain(str(error), 2)
-    except OSError as error:
-        # What is left in stdout's buffer can't be written either: let it go where it does no harm.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return (
-            1 if isinstance(error, BrokenPipeError) else _complain(error.strerror or str(error), 1)
-        )
+        return _complain(str(error), 1 if isinstance(error, RunError) else 2)
+    except (OSError, MemoryError) as error:
+        return _complain_of_the_system(error)
     return _complain("interrupted; nothing was written", 1) if code == _INTERRUPTED else code
+
+
+def _complain_of_the_system(error: OSError | MemoryError) -> int:
+    # What is left in stdout's buffer can't be written either: let it go where it does no harm.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, MemoryError):
+        return _complain("out of memory; ask for fewer replications", 1)
+    if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
+        return 1
+    where = f"{error.filename}: " if error.filename else ""
+    return _complain(f"{where}{error.strerror or error}", 1)
 
 
 def _complain(text: str, code: int) -> int:

@@ -9,7 +9,7 @@ Actions and events are plain data: the simulator charges them, a trainer carries
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, NamedTuple, Protocol
+from typing import Annotated, Literal, NamedTuple, Protocol
 
 from pydantic import BeforeValidator, PlainSerializer
 
@@ -187,8 +187,8 @@ class Context:
     """What a policy may know when it plans: the job and the cluster, never the timeline.
 
     `mtbf_s`: mean time between failures of the job, s (infinite for none). `servers_hit`: mean
-    number of parameter servers that one failure takes down. `server_failure_share`: share of the
-    failures that take down at least one.
+    number of parameter servers that one failure takes down, `trainers_hit` of trainers.
+    `server_failure_share`: share of the failures that take down at least one parameter server.
     """
 
     useful_time_s: float
@@ -198,6 +198,7 @@ class Context:
     mtbf_s: float
     servers_hit: float
     server_failure_share: float
+    trainers_hit: float = 0.0
 
     @property
     def save_s(self) -> float:
@@ -213,8 +214,6 @@ class Policy(Section):
     """
 
     system: str
-    #: Whether the policy saves checkpoints, and so takes `interval`.
-    checkpoints: ClassVar[bool] = True
 
     def plan(self, context: Context) -> Plan:
         """Resolve every number for one scenario."""

@@ -123,9 +123,10 @@ class CostModel:
     def copy(self, servers: int) -> Transfer:
         """Copy the shards of `servers` lost servers from servers that hold a replica.
 
-        Each replacement reads from another peer. Without a model it takes a measured partial load.
+        Each replacement reads from another peer. A measured partial load wins over that.
         """
-        if self.model is None:
+        measured_s = _first(self.costs.load_partial_s, self.costs.load_s)
+        if measured_s is not None or self.model is None:
             return self.load_partial(servers)
         bytes_each = self.model.shard_bytes / self.cluster.parameter_servers
         return Transfer(bytes_each, uses=((SERVER_OUT, 1.0), (SERVER_IN, 1.0)))
@@ -154,7 +155,8 @@ class CostModel:
         if self.cluster.trainers:  # else the trainers are none of this cluster's nodes
             per_trainer = self.job.network / self.cluster.trainers
             uses += [(TRAINER_IN, per_trainer), (TRAINER_OUT, per_trainer * push_factor)]
-        return Transfer(1.0, cap=cap, uses=tuple(uses), unit=per_server * push_factor)
+        unit = max(bytes_per_s for _, bytes_per_s in uses)
+        return Transfer(1.0, cap=cap, uses=tuple(uses), unit=unit)
 
     def seconds(self, transfer: Transfer) -> float:
         """Seconds that `transfer` takes with the links to itself."""
@@ -166,21 +168,20 @@ class CostModel:
         delay = self.costs.reschedule
         return delay.expected_s if isinstance(delay, Distribution) else delay
 
-    def check(self) -> None:
-        """Raise `ScenarioError` with every cost that is neither measured nor derivable."""
-        missing: dict[str, None] = {}
-        needed: tuple[Callable[[], Transfer], ...] = (
+    def missing(self) -> list[str]:
+        """Faults: the costs that are neither measured nor derivable."""
+        found: dict[str, None] = {}
+        costs: tuple[Callable[[], Transfer], ...] = (
             lambda: self.save,
             lambda: self.load_full,
             lambda: self.load_partial(1),
         )
-        for cost in needed:
+        for cost in costs:
             try:
                 cost()
             except ScenarioError as error:
-                missing |= dict.fromkeys(error.args)
-        if missing:
-            raise ScenarioError(*missing)
+                found |= dict.fromkeys(error.args)
+        return list(found)
 
     def _from_store(self, bytes_each: float, servers: int) -> Transfer:
         return Transfer(

@@ -5,6 +5,7 @@ import json
 import platform
 import subprocess
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import cprsim
@@ -38,6 +39,7 @@ def manifest(result: Result, scenario: str) -> dict[str, Any]:
         "libraries": {name: version(name) for name in _LIBRARIES},
         "git": _git_state(),
         "scenario_sha256": hashlib.sha256(scenario.encode()).hexdigest(),
+        "trace_sha256": _sha256(result.scenario.failures.trace),
         "policies": list(result.plans),
         "replications": int(result.replications["replication"].nunique()),
         "seed": result.seed,
@@ -45,17 +47,28 @@ def manifest(result: Result, scenario: str) -> dict[str, Any]:
     }
 
 
+def _sha256(path: str | None) -> str | None:
+    if path is None:
+        return None
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _git_state() -> dict[str, Any] | None:
-    """Commit of the current folder's repository and whether it has changes; None outside one."""
+    """Commit of the repository that this code lies in and whether it has changes, or None."""
     try:
         commit = _git("rev-parse", "HEAD")
-        return {"commit": commit, "dirty": bool(_git("status", "--porcelain"))}
+        return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "-uno"))}
     except (OSError, subprocess.SubprocessError):
         return None
 
 
 def _git(*arguments: str) -> str:
     done = subprocess.run(
-        ["git", *arguments], capture_output=True, text=True, check=True, timeout=10
+        ["git", "-C", str(Path(cprsim.__file__).parent), *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=10,
     )
     return done.stdout.strip()

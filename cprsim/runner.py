@@ -1,11 +1,14 @@
 """Run a scenario: replications in blocks, in this process or in several."""
 
+import os
 import signal
+import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from numbers import Integral
 
 import numpy as np
@@ -89,7 +92,9 @@ def _blocks(
             yield block.start, simulate(scenario, names, block, seed)
         return
     # spawn: workers start clean whatever threads or handles this process has.
-    pool = ProcessPoolExecutor(min(workers, len(blocks)), mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(
+        min(workers, len(blocks)), mp_context=get_context("spawn"), initializer=_end_with_parent
+    )
     try:
         with _interrupts_for_this_process_alone():
             futures = {
@@ -103,6 +108,18 @@ def _blocks(
         ) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """In a worker: end when the process that started it does, however that was ended."""
+    parent = parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            wait([parent.sentinel])
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, InstanceOf, ValidationError
 
 from cprsim import units
+from cprsim.analytic.expected import expected
 from cprsim.contract import Context, Plan, Policy
 from cprsim.costs import CostModel, Costs
 from cprsim.distributions import SPREAD
@@ -76,6 +77,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
             mtbf_s=failures.mtbf_s,
             servers_hit=failures.servers_hit,
             server_failure_share=failures.server_failure_share,
+            trainers_hit=failures.trainers_hit,
         )
 
     def plan(self, policy: str) -> Plan:
@@ -129,9 +131,10 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
         raise ScenarioError(f"{path}: can't be read: {_reason(error)}") from None
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"{path}: is not TOML: {error}") from None
+    _resolve_trace(mapping, path.parent)
     for override in overrides:
         apply_override(mapping, override)
-    _resolve_trace(mapping, path.parent)
+    _resolve_trace(mapping, Path.cwd())  # what the command line gives is relative to where it is
     return Scenario(**mapping)
 
 
@@ -170,6 +173,10 @@ def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:
             stale |= {other, *SOURCES[other]}
     if key == "distribution" and value in SPREAD:
         stale |= set(SPREAD.values()) - {SPREAD[str(value)]}
+    if value == "empirical":
+        stale.add("mean")
+    if key == "trace" or value == "node":
+        stale.add("hits")
     for each in stale - {None}:
         failures.pop(str(each), None)
 
@@ -289,15 +296,15 @@ def _rate(bytes_per_s: float) -> str:
 
 
 def _plan_faults(parts: Mapping[str, Any]) -> list[str]:
+    """Faults of plans, and costs that they need and that are neither measured nor derivable."""
     scenario = Scenario.model_construct(**parts)
-    try:
-        scenario.cost_model.check()
-    except ScenarioError as error:
-        return list(error.args)
-    found = []
+    found: dict[str, None] = {}
     for name, policy in scenario.policies.items():
         try:
-            policy.plan(scenario.context)
+            plan = policy.plan(scenario.context)
+            expected(plan, scenario.context)
+        except ScenarioError:  # some policy needs a cost that there isn't: tell all of them
+            found |= dict.fromkeys(scenario.cost_model.missing())
         except ValueError as error:
-            found.append(f"policies.{name}: {error}")
-    return found
+            found[f"policies.{name}: {error}"] = None
+    return list(found)

@@ -83,9 +83,9 @@ def advice_table(advice: "Advice", title: str) -> Table:
     for heading in ("overhead", "save", "load", "lost", "reschedule", "detect", "PLS %"):
         table.add_column(heading, justify="right")
     options = {
-        "full recovery, optimal interval": advice.full,
-        "partial recovery, same interval": advice.naive_partial,
-        f"partial recovery, PLS {advice.target_pls:g}": advice.partial,
+        "full": advice.full,
+        "partial": advice.naive_partial,
+        f"partial, PLS {advice.target_pls:g}": advice.partial,
     }
     for name, option in options.items():
         part = option.expected
@@ -101,10 +101,15 @@ def advice_table(advice: "Advice", title: str) -> Table:
 
 def advice_line(advice: "Advice") -> str:
     """The recommendation in one sentence."""
+    if math.isinf(advice.mtbf_s):
+        return "Nothing fails: no checkpoint is needed, and no policy costs anything."
     if advice.recommendation == "partial":
+        interval_s = advice.partial.interval_s
+        saves = (
+            "no save" if math.isinf(interval_s) else f"a save every {format_duration(interval_s)}"
+        )
         return (
-            f"Recommended: partial recovery, a save every "
-            f"{format_duration(advice.partial.interval_s)}; it takes away {advice.benefit:.1%} of "
+            f"Recommended: partial recovery, {saves}; it takes away {advice.benefit:.1%} of "
             f"full recovery's overhead and is expected to lose {advice.partial.expected.pls:.2%} "
             "of the samples."
         )
@@ -124,7 +129,8 @@ def _table(title: str) -> Table:
 def _with_interval(mean: float, high: float) -> str:
     if math.isnan(high):
         return _percent(mean)
-    return f"{_percent(mean)} ±{_percent(high - mean)}"
+    half = high - mean
+    return f"{_percent(mean)} ±{_percent(half if half > 1e-9 else 0.0)}"  # less is rounding
 
 
 def _percent(share: float) -> str:

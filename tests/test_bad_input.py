@@ -410,7 +410,8 @@ FAILURES = [
     case(
         "hits-per-node",
         {LAW: LAW + 'per = "node"\nhits = { parameter_servers = 2 }\n'},
-        "failures: 'hits' does not go with per = 'node', which says itself which nodes fail",
+        "failures: 'hits' does not go with per = 'node', which says itself which nodes fail; "
+        "leave it out",
     ),
     case(
         "window-without-a-log",
@@ -514,7 +515,8 @@ LOGS = [
     case(
         "hits-beside-a-log",
         {LAW: TRACE + "hits = { parameter_servers = 2 }\n"},
-        "failures: 'hits' does not go with a trace, which says itself which nodes fail",
+        "failures: 'hits' does not go with a trace, which says itself which nodes fail; "
+        "leave it out",
         log="time_s,node\n5,0\n",
     ),
 ]
@@ -833,5 +835,6 @@ def test_advice_for_a_target_that_is_none_is_an_error(folder, capsys, target):
     assert cli._main(["advise", write({}, None), "--target-pls", target]) == 2
     assert capsys.readouterr() == (
         "",
-        f"cprsim: target PLS {target} is out of range: it must be > 0, e.g. 0.1\n",
+        f"cprsim: target PLS {target} is out of range: "
+        "it is a share, > 0 and <= 1, e.g. 0.1 for 10 %\n",
     )

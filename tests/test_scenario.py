@@ -275,8 +275,8 @@ def test_a_relative_log_is_looked_for_beside_the_scenario(folder):
     write_scenario("logs/job.toml", "failures.csv")
 
     assert load_scenario("logs/job.toml").failure_model.log.times_s.tolist() == [3600, 7200]
-    # MTBF of a replayed log: its last failure's time over the number of failures.
-    assert load_scenario("logs/job.toml").context.mtbf_s == 3600
+    # MTBF of a replayed log: the useful time, which outlasts it, over the number of failures.
+    assert load_scenario("logs/job.toml").context.mtbf_s == 18000
 
 
 def test_an_absolute_log_is_where_it_says(folder):

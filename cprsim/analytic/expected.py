@@ -42,6 +42,7 @@ class Expected:
 def expected(plan: Plan, context: Context) -> Expected:
     """What `plan` should cost in `context`, to first order.
 
+    Neglects what is rare: failures in recoveries, and rollbacks that take several losses at once.
     Assumes failures at a constant rate 1/MTBF of useful time, at instants uniform over the save
     cycle, no failure during a save or recovery, and useful time / interval saves (not rounded).
     Lost computation is half an interval (E1), plus the time that a background save takes to land.
@@ -49,9 +50,11 @@ def expected(plan: Plan, context: Context) -> Expected:
     save_s = context.save_s
     charge_s = save_s if plan.save.blocking else plan.save.stall_s
     late_s = 0.0 if plan.save.blocking else save_s
-    # A job shorter than the interval can lose no more than all of itself.
+    # A job shorter than the interval can lose no more than all of itself,
     exposed_s = min(plan.interval_s, context.useful_time_s)
-    cycle = partial_overhead(plan.interval_s, charge_s, 0.0, context.mtbf_s)
+    # and it never comes to a save.
+    interval_s = plan.interval_s if plan.interval_s < context.useful_time_s else math.inf
+    cycle = partial_overhead(interval_s, charge_s, 0.0, context.mtbf_s)
     load = lost = reschedule = pls = 0.0
     for kind in _kinds(context):
         answer = plan.recover(kind.loss)
@@ -61,7 +64,9 @@ def expected(plan: Plan, context: Context) -> Expected:
         elif answer.rollback == "lost" and kind.loss.servers:
             pls += expected_pls(exposed_s, context.mtbf_s, context.servers, context.servers_hit)
         if not answer.keep_training:
-            reschedule += context.costs.reschedule_mean_s / mtbf_s
+            nodes = len(kind.loss.servers) + len(kind.loss.trainers)
+            if nodes > context.costs.cluster.spares:  # else spares take over at once
+                reschedule += context.costs.reschedule_mean_s / mtbf_s
             transfer = context.costs.load(answer.rollback, len(kind.loss.servers))
             load += context.costs.seconds(transfer) / mtbf_s
     return Expected(
@@ -93,7 +98,11 @@ def _kinds(context: Context) -> Iterator[_Kind]:
         return
     share = context.server_failure_share
     if share > 0:
+        # Servers that fail together lie apart from each other, as random ones mostly do.
         hit = max(1, round(context.servers_hit / share))
-        yield _Kind(share, Loss(frozenset(range(hit)), frozenset()))
+        servers = frozenset(i * context.servers // hit for i in range(hit))
+        together = round(context.trainers_hit) if share == 1 else 0
+        yield _Kind(share, Loss(servers, frozenset(range(together))))
     if share < 1:
-        yield _Kind(1 - share, Loss(frozenset(), frozenset({0})))
+        hit = max(1, round(context.trainers_hit / (1 - share)))
+        yield _Kind(1 - share, Loss(frozenset(), frozenset(range(hit))))

@@ -55,6 +55,14 @@ class FailureModel:
                     f"failures.hits.{kind}: {count} is more than cluster.{kind} = {has}; "
                     f"a failure can hit {has} at most"
                 )
+        weights = self.spec.hits.weights
+        if weights is not None:
+            for kind, count in zip(kinds, counts, strict=True):
+                if getattr(weights, kind) > 0 and count == 0:
+                    faults.append(
+                        f"failures.hits.{kind}: 0 nodes of a kind with weight > 0 are no failure; "
+                        "give it no weight, or hit at least one"
+                    )
         if counts == (0, 0):
             faults.append("failures.hits: a failure that hits no node is none; hit at least one")
         if faults:
@@ -158,7 +166,9 @@ class FailureModel:
         if spec.trace is None:
             return spec.law.expected_s / (self.nodes if spec.per == "node" else 1)
         if not self.resampled:
-            return self._replayed.times_s[-1] / len(self._replayed.times_s)
+            # A log that ends before the job does has watched it to its end.
+            watched_s = max(self._replayed.times_s[-1], self.job.useful_time_s)
+            return watched_s / len(self._replayed.times_s)
         return self.log.span_s * (self.log.population or 0) / (len(self.log) * self.nodes)
 
     @cached_property
@@ -170,6 +180,17 @@ class FailureModel:
         if spec.trace is not None or spec.per == "node":
             return self.cluster.parameter_servers / self.nodes
         return spec.hits.counts(self.cluster)[0] * spec.hits.server_share()
+
+    @cached_property
+    def trainers_hit(self) -> float:
+        """Mean number of trainers that one failure takes down."""
+        spec = self.spec
+        if spec.trace is not None and not self.resampled:
+            return self._mean_over_replay(lambda hit: len(hit.trainers))
+        if spec.trace is not None or spec.per == "node":
+            return self.cluster.trainers / self.nodes
+        share = 1.0 if spec.hits.weights is None else 1 - spec.hits.server_share()
+        return spec.hits.counts(self.cluster)[1] * share
 
     @cached_property
     def server_failure_share(self) -> float:

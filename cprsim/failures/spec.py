@@ -166,9 +166,12 @@ class Failures(Section):
             raise ValueError("'system' goes with reader = 'lanl'; leave it out")
         if self.per == "node" and self.distribution is None:
             raise ValueError("per = 'node' goes with distribution; leave it out")
-        if (self.per == "node" or self.trace is not None) and self.hits != Hits():
+        default = self.hits in (Hits(), Hits(parameter_servers=1))
+        if (self.per == "node" or self.trace is not None) and not default:
             given = "a trace" if self.trace is not None else "per = 'node'"
-            raise ValueError(f"'hits' does not go with {given}, which says itself which nodes fail")
+            raise ValueError(
+                f"'hits' does not go with {given}, which says itself which nodes fail; leave it out"
+            )
 
     @property
     def law(self) -> Distribution:

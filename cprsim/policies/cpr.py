@@ -17,15 +17,18 @@ class CprVanilla(Policy):
 
     (E6): T_save = 2 PLS N_emb T_fail, divided by the mean number of servers that one failure takes
     down, since each of them loses its own share. (E7): where (E2) at that interval costs no less
-    than (E1) at full recovery's optimum, the plan is full recovery. `interval` overrides (E6).
+    than (E1) at full recovery's optimum, the plan is full recovery. A given `interval` leaves
+    nothing to resolve or decide: it is partial recovery at that interval.
     """
 
     system: Literal["cpr-vanilla"]
-    target_pls: Annotated[float, Field(gt=0)] = 0.1
+    target_pls: Annotated[float, Field(gt=0, le=1)] = 0.1
     interval: Interval | None = None
 
     def plan(self, context: Context) -> Plan:
-        """Resolve (E6), decide by (E7)."""
+        """Resolve (E6) and decide by (E7), or take the interval that is given."""
+        if self.interval is not None:
+            return partial_plan(self.interval_s(context))
         full = full_plan(checkpoint_interval_s("optimal", context.save_s, context.mtbf_s))
         partial = partial_plan(self.interval_s(context))
         if expected(partial, context).overhead < expected(full, context).overhead:

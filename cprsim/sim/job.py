@@ -8,6 +8,7 @@ from typing import NoReturn, Protocol
 import simpy
 
 from cprsim.contract import Clock, Failed, Loss, Recover, Resumed, Save, Saved, Stored, Train
+from cprsim.costs import Rollback
 from cprsim.errors import RunError
 from cprsim.failures.timeline import Cursor
 from cprsim.failures.victims import Hit
@@ -22,12 +23,16 @@ from cprsim.transfer import Transfer
 _WAIT = Transfer(0.0, cap=1.0)
 #: Shares of a time below which lies only the rounding of what was added up to it.
 _ROUNDING = 1e-12
-#: A job that has taken this many times its useful time will not end in any time worth waiting for.
+#: A job that has taken this many times its useful time, and failed and saved so often in it, will
+#: not end in any time worth waiting for.
 _HOPELESS = 100.0
+_OFTEN = 1000
 #: Nor will one that failed so often, even if its failures take no time.
 _MOST_FAILURES = 1_000_000
 #: Nor will one whose policy saves so often without training in between.
 _MOST_IDLE_SAVES = 1000
+#: How far an answer sets the job back.
+_DEPTH: dict[Rollback, int] = {"none": 0, "lost": 1, "all": 2}
 _NOBODY = Loss(frozenset(), frozenset())
 
 
@@ -141,11 +146,11 @@ class JobRun:
         else:
             left -= yield from work.do(cause, hold, left, rate)
         while left > 0:
-            answer = yield from self._recover()
+            rollback = yield from self._recover()
             # A rollback of the whole job voids what was being saved. Otherwise the healthy nodes
             # have kept what they had, and a lost shard's last checkpoint is what it has again: the
             # rest of the save goes on.
-            if answer.rollback == "all":
+            if rollback == "all":
                 return
             left -= yield from work.do(cause, hold, left, rate)
         taken = state.checkpoint()
@@ -174,9 +179,14 @@ class JobRun:
     # --- Failures --------------------------------------------------------------------------------
 
     def _recover(self) -> Process:
-        """From a failure at this instant until training can go on; returns the last answer."""
+        """From a failure at this instant until training can go on; returns who was set back.
+
+        Failures while loading are part of it: what the deepest rollback among their answers needs
+        is what has to be loaded.
+        """
         setting, work, cursor = self._set, self._work, self._cursor
         waiting = _NOBODY  # nodes that are waited for: this failure's, and those while loading
+        rollback: Rollback = "none"
         while True:
             hit = self._strike()
             new = frozenset(hit.servers)
@@ -187,22 +197,25 @@ class JobRun:
                 waiting = Loss(waiting.servers | new, waiting.trainers.union(hit.trainers))
                 down = self._down(waiting)
             answer = self._answer(down)
-            if answer.rollback == "all" and self._rebuilding:
-                waiting, hit = self._take_over_rebuilding(waiting, hit)
             self._set_back(answer, new)
+            delay_s = self._replacement_delay_s(hit)
+            if answer.rollback == "all" and self._rebuilding:
+                waiting, hit, longest_s = self._take_over_rebuilding(waiting, hit)
+                delay_s = max(delay_s, longest_s)
+            if _DEPTH[answer.rollback] > _DEPTH[rollback]:
+                rollback = answer.rollback
             if setting.detect_s:
                 yield from work.do("detect", _WAIT, setting.detect_s, 1.0)
-            delay_s = self._replacement_delay_s(len(new) + len(hit.trainers))
-            if answer.keep_training:
+            if answer.keep_training and rollback != "all":
                 if waiting.servers or waiting.trainers:
-                    self._rebuild(Hit(tuple(waiting.servers), tuple(waiting.trainers)), delay_s)
+                    self._rebuild(waiting, rollback, delay_s)
                 cursor.resume(work.now)
                 break
             yield from work.do("reschedule", _WAIT, delay_s, 1.0)
             cursor.replace(hit, work.now)
             if setting.during_recovery:
                 cursor.resume(work.now)
-            load, rate = setting.load(answer.rollback, len(waiting.servers))
+            load, rate = setting.load(rollback, len(waiting.servers))
             left = load.volume
             if left:
                 left -= yield from work.do("load", load, left, rate)
@@ -211,7 +224,7 @@ class JobRun:
                     cursor.resume(work.now)
                 break
         self._controller.tell(Resumed(self._clock(), len(self._pending)))
-        return answer
+        return rollback
 
     def _strike(self) -> Hit:
         if self._failures >= _MOST_FAILURES:
@@ -224,7 +237,9 @@ class JobRun:
         return hit
 
     def _check_time(self, way_out: str) -> None:
-        if self._work.now > _HOPELESS * self._set.useful_time_s:
+        # One long wait for machines takes its time as well, but it is over some day.
+        often = self._failures + self._state.saves >= _OFTEN
+        if often and self._work.now > _HOPELESS * self._set.useful_time_s:
             self._give_up(way_out)
 
     def _give_up(self, way_out: str) -> NoReturn:
@@ -256,11 +271,14 @@ class JobRun:
                 self._work.abandon(flow)
             self._pending.clear()
 
-    def _replacement_delay_s(self, nodes: int) -> float:
+    def _replacement_delay_s(self, hit: Hit) -> float:
         """Nothing if spares take over, else this failure's rescheduling delay."""
         delay_s, now = self._delays[self._failures - 1], self._work.now
         if not self._spares_ready:
             return delay_s
+        rebuilding = self._down(_NOBODY)  # what is being replaced already needs no more
+        nodes = len(set(hit.servers) - rebuilding.servers)
+        nodes += len(set(hit.trainers) - rebuilding.trainers)
         ready = [i for i, at_s in enumerate(self._spares_ready) if at_s <= now]
         if len(ready) < nodes:
             return delay_s
@@ -278,13 +296,14 @@ class JobRun:
             waiting.trainers.union(*(hit.trainers for hit in rebuilding)),
         )
 
-    def _rebuild(self, hit: Hit, delay_s: float) -> None:
-        """Replace and fill the nodes of `hit` while the job trains on."""
-        copy, _ = self._set.load("none", len(hit.servers))
+    def _rebuild(self, lost: Loss, rollback: Rollback, delay_s: float) -> None:
+        """Replace and fill the lost nodes while the job trains on."""
+        hit = Hit(tuple(lost.servers), tuple(lost.trainers))
+        fill, _ = self._set.load(rollback, len(hit.servers))
 
         def replaced(flow: Flow) -> None:
             del self._rebuilding[flow]
-            self._rebuilding[self._work.start(copy, filled)] = hit
+            self._rebuilding[self._work.start(fill, filled)] = hit
 
         def filled(flow: Flow) -> None:
             del self._rebuilding[flow]
@@ -294,14 +313,20 @@ class JobRun:
         self._rebuilding[self._work.start(_WAIT, replaced, delay_s)] = hit
         self._work.settle()
 
-    def _take_over_rebuilding(self, waiting: Loss, hit: Hit) -> tuple[Loss, Hit]:
-        """A restart of the whole job waits for the nodes that were being rebuilt as well."""
+    def _take_over_rebuilding(self, waiting: Loss, hit: Hit) -> tuple[Loss, Hit, float]:
+        """A restart of the whole job waits for the nodes that were being rebuilt as well.
+
+        Returns who is waited for, whom to replace, and how long those still have to be waited for.
+        """
         down, hits = self._down(waiting), [hit, *self._rebuilding.values()]
+        waits = [flow.ends_at for flow in self._rebuilding if flow.transfer is _WAIT]
+        longest_s = max([at_s - self._work.now for at_s in waits], default=0.0)
         for flow in self._rebuilding:
             self._work.abandon(flow)
         self._rebuilding.clear()
         servers = tuple(server for each in hits for server in each.servers)
-        return down, Hit(servers, tuple(trainer for each in hits for trainer in each.trainers))
+        trainers = tuple(trainer for each in hits for trainer in each.trainers)
+        return down, Hit(servers, trainers), longest_s
 
     def _clock(self) -> Clock:
         last, wall_s, progress_s = self._last_clock, self._work.now, self._state.progress_s

@@ -43,8 +43,10 @@ class State:
 
     def usable(self, checkpoint: Checkpoint) -> None:
         """The last byte of `checkpoint` is stored."""
-        self.saved = checkpoint
         self.saves += 1
+        if checkpoint.progress_s < self.saved.progress_s:
+            return  # a newer one was usable before it
+        self.saved = checkpoint
         self._lost_for_good, self._lost_since = self.updates_lost, 0.0
 
     def roll_back(self) -> None:

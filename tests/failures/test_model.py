@@ -46,7 +46,7 @@ def test_a_csv_log_is_replayed_as_it_stands(tmp_path: Path) -> None:
     assert timeline.times_s == [10.0, 20.0, 30.5]
     # Failures at the same time are one; node 9 is trainer 1, the servers being nodes 0 to 7.
     assert timeline.hits == [Hit((3,), ()), Hit((0,), (1,)), Hit((3,), ())]
-    assert model.mtbf_s == 30.5 / 3
+    assert model.mtbf_s == 100 * 3600 / 3  # the log is watched for as long as the job lasts
     assert model.servers_hit == 1.0
     assert model.server_failure_share == 1.0
 
