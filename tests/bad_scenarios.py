@@ -1,0 +1,420 @@
+"""Scenarios that are wrong, each as an edit of a good one, with what a user is told."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+JOB = 'useful_time = "10 h"\n'
+CLUSTER = "trainers = 4\nparameter_servers = 4\n"
+COSTS = '[costs]\nsave = "1 min"\nload = "1 min"\nreschedule = "1 min"\n'
+DELAY = 'reschedule = "1 min"'
+LAW = 'distribution = "exponential"\nmean = "5 h"\n'
+POLICY = 'system = "full"\n'
+GOOD = f"""\
+[job]
+{JOB}
+[cluster]
+{CLUSTER}
+{COSTS}
+[failures]
+{LAW}
+[policies.full]
+{POLICY}"""
+TRACE = 'trace = "log.csv"\n'
+DURATION_UNITS = "use one of ms s min h d"
+RATE_UNITS = (
+    "use one of B/s kB/s MB/s GB/s TB/s PB/s KiB/s MiB/s GiB/s TiB/s "
+    "bit/s kbit/s Mbit/s Gbit/s Tbit/s"
+)
+LAWS = "'exponential', 'gamma', 'weibull', 'lognormal', 'deterministic', 'uniform' or 'empirical'"
+FIRST_TIME = 'e.g. "28 h"'
+
+
+def case(
+    name: str,
+    edits: Mapping[str, str],
+    *errors: str,
+    args: Sequence[str] = (),
+    log: str | None = None,
+):
+    """`edits` turn the good scenario bad; `errors` are stderr's lines; `log` is put in log.csv."""
+    return pytest.param(edits, errors, args, log, id=name)
+
+
+QUANTITIES = [
+    case(
+        "unknown-unit",
+        {'"10 h"': '"10 hours"'},
+        f"job.useful_time: '10 hours' has an unknown unit 'hours' for a duration: {DURATION_UNITS}",
+    ),
+    case(
+        "bytes-for-a-time",
+        {'"5 h"': '"5 GB"'},
+        f"failures.mean: '5 GB' has an unknown unit 'GB' for a duration: {DURATION_UNITS}",
+    ),
+    case(
+        "bits-for-a-rate",
+        {CLUSTER: CLUSTER + 'nic = "25 Gbit"\n'},
+        f"cluster.nic: '25 Gbit' has an unknown unit 'Gbit' for a rate: {RATE_UNITS}",
+    ),
+    case(
+        "lone-m",
+        {'save = "1 min"': 'save = "1 m"'},
+        """costs.save: '1 m': a lone "m" is ambiguous; write "1 min" for minutes""",
+    ),
+    case(
+        "bare-number",
+        {'"10 h"': "10"},
+        'job.useful_time: 10 has no unit: write a string with one, e.g. "10 h"',
+    ),
+    case(
+        "bare-number-in-a-string",
+        {'"10 h"': '"10"'},
+        """job.useful_time: '10' has no unit: write one, e.g. "10 h\"""",
+    ),
+    case(
+        "words",
+        {'"10 h"': '"a while"'},
+        f"job.useful_time: 'a while' is not a duration: write a number and a unit, {FIRST_TIME}",
+    ),
+    case(
+        "decimal-comma",
+        {'"10 h"': '"1,5 h"'},
+        f"job.useful_time: '1,5 h' is not a duration: write a number and a unit, {FIRST_TIME}",
+    ),
+    case(
+        "empty-string",
+        {'"10 h"': '""'},
+        f"job.useful_time: '' is not a duration: write a number and a unit, {FIRST_TIME}",
+    ),
+    case(
+        "list",
+        {'"5 h"': '["5 h"]'},
+        f"failures.mean: ['5 h'] is not a duration: write a string with a unit, {FIRST_TIME}",
+    ),
+    case(
+        "nan",
+        {'"5 h"': "nan"},
+        f"failures.mean: nan is not a duration: write a finite one, {FIRST_TIME}",
+    ),
+    case(
+        "inf",
+        {'"5 h"': "inf"},
+        f"failures.mean: inf is not a duration: write a finite one, {FIRST_TIME}",
+    ),
+    case(
+        "too-large-for-a-float",
+        {'"5 h"': '"1e400 s"'},
+        f"failures.mean: '1e400 s' is not a duration: write a finite one, {FIRST_TIME}",
+    ),
+    case(
+        "negative-cost",
+        {'save = "1 min"': 'save = "-1 min"'},
+        "costs.save: '-1 min' is out of range: it must be >= 0",
+    ),
+    case(
+        "no-time-at-all",
+        {'"10 h"': '"0 h"'},
+        "job.useful_time: '0 h' is out of range: it must be > 0",
+    ),
+]
+
+KEYS = [
+    case(
+        "unknown-key",
+        {DELAY: 'rescheduling = "1 min"'},
+        "costs.rescheduling: unknown key; did you mean 'reschedule'?",
+    ),
+    case(
+        "misspelt-needed-key",
+        {"useful_time": "usefull_time"},
+        "job.useful_time: is missing",
+        "job.usefull_time: unknown key; did you mean 'useful_time'?",
+    ),
+    case(
+        "unknown-key-unlike-any",
+        {CLUSTER: CLUSTER + "gpus = 8\n"},
+        "cluster.gpus: unknown key; known: nic, parameter_servers, spares, trainers",
+    ),
+    case(
+        "unknown-key-in-a-list-of-tables",
+        {COSTS: COSTS + "[[model.tables]]\nrows = 5\ndim = 2\ndtyp = 'int8'\n"},
+        "model.tables.0.dtyp: unknown key; did you mean 'dtype'?",
+    ),
+    case(
+        "unknown-key-in-weights",
+        {LAW: LAW + "hits = { weights = { weight = 2 } }\n"},
+        "failures.hits.weights.weight: unknown key; known: parameter_servers, trainers",
+    ),
+    case(
+        "misspelt-section",
+        {"[cluster]": "[clusters]"},
+        "clusters: unknown key; did you mean 'cluster'?",
+        "cluster: the table [cluster] is missing",
+    ),
+    case(
+        "missing-section",
+        {f"[failures]\n{LAW}": ""},
+        "failures: the table [failures] is missing",
+    ),
+    case("empty-section", {JOB: ""}, "job.useful_time: is missing"),
+    case(
+        "section-that-is-a-value",
+        {f"[cluster]\n{CLUSTER}": "", "[job]": "cluster = 4\n[job]"},
+        "cluster: 4 is not a table; write [cluster]",
+    ),
+    case("title-that-is-a-number", {"[job]": "title = 3\n[job]"}, "title: 3 is not a string"),
+    case(
+        "half-a-server",
+        {"parameter_servers = 4": "parameter_servers = 4.5"},
+        "cluster.parameter_servers: 4.5 is not a whole number",
+    ),
+    case(
+        "no-server",
+        {"parameter_servers = 4": "parameter_servers = 0"},
+        "cluster.parameter_servers: 0 is out of range: it must be >= 1",
+    ),
+    case(
+        "more-servers-than-integers",
+        {"parameter_servers = 4": "parameter_servers = 100_000_000_000_000_000_000"},
+        "cluster.parameter_servers: 100000000000000000000 is out of range: it must be <= 1e+06",
+    ),
+    case(
+        "a-number-in-a-string",
+        {"parameter_servers = 4": 'parameter_servers = "4"'},
+        "cluster.parameter_servers: '4' is not a whole number",
+    ),
+    case(
+        "neither-true-nor-false",
+        {JOB: JOB + 'final_save = "maybe"\n'},
+        "job.final_save: 'maybe' is not true or false",
+    ),
+    case(
+        "a-word-for-true",
+        {JOB: JOB + 'final_save = "yes"\n'},
+        "job.final_save: 'yes' is not true or false",
+    ),
+]
+
+POLICIES = [
+    case(
+        "misspelt-system",
+        {'"full"': '"ful"'},
+        "policies.full.system: unknown system 'ful'; did you mean 'full'?",
+    ),
+    case(
+        "no-system",
+        {POLICY: 'interval = "1 h"\n'},
+        'policies.full.system: is missing; write e.g. system = "full"',
+    ),
+    case(
+        "system-that-is-a-number",
+        {POLICY: "system = 3\n"},
+        """policies.full.system: 3 is not a string; write e.g. system = "full\"""",
+    ),
+    case(
+        "policy-that-is-a-value",
+        {f"[policies.full]\n{POLICY}": '[policies]\nfull = "full"\n'},
+        "policies.full: 'full' is not a table; write [policies.full]",
+    ),
+    case(
+        "no-policies",
+        {f"[policies.full]\n{POLICY}": ""},
+        'policies: there are none; write e.g. [policies.full] with system = "full"',
+    ),
+    case(
+        "misspelt-policies",
+        {"[policies.full]": "[policy.full]"},
+        "policy: unknown key; did you mean 'policies'?",
+        'policies: there are none; write e.g. [policies.full] with system = "full"',
+    ),
+    case(
+        "key-of-another-system",
+        {POLICY: POLICY + "target_pls = 0.1\n"},
+        "policies.full.target_pls: unknown key; known: interval, system",
+    ),
+    case(
+        "negative-interval",
+        {POLICY: POLICY + 'interval = "-5 min"\n'},
+        "policies.full.interval: '-5 min' is out of range: an interval must be > 0",
+    ),
+    case(
+        "zero-interval",
+        {POLICY: POLICY + 'interval = "0 s"\n'},
+        "policies.full.interval: '0 s' is out of range: an interval must be > 0",
+    ),
+    case(
+        "interval-without-a-unit",
+        {POLICY: POLICY + "interval = 45\n"},
+        'policies.full.interval: 45 has no unit: write a string with one, e.g. "45 h"; '
+        "or 'optimal' or 'exact'",
+    ),
+    case(
+        "misspelt-rule-for-an-interval",
+        {POLICY: POLICY + 'interval = "optimum"\n'},
+        "policies.full.interval: 'optimum' is not a duration: write a number and a unit, "
+        f"{FIRST_TIME}; or 'optimal' or 'exact'",
+    ),
+    case(
+        "more-copies-than-servers",
+        {POLICY: 'system = "replication"\ncopies = 5\n'},
+        "policies.full: copies = 5 is more than the 4 parameter servers; "
+        "each copy of a shard needs a server of its own",
+    ),
+    case(
+        "copies-that-are-true",
+        {POLICY: 'system = "replication"\ncopies = true\n'},
+        "policies.full.copies: True is not a whole number",
+    ),
+    case(
+        "target-of-nothing",
+        {POLICY: 'system = "cpr-vanilla"\ntarget_pls = 0\n'},
+        "policies.full.target_pls: 0 is out of range: it must be > 0",
+    ),
+    case(
+        "target-in-percent",
+        {POLICY: 'system = "cpr-vanilla"\ntarget_pls = "10%"\n'},
+        "policies.full.target_pls: '10%' is not a number",
+    ),
+    case(
+        "free-snapshots-of-free-saves",
+        {POLICY: 'system = "async"\n', 'save = "1 min"': 'save = "0 s"'},
+        "policies.full: neither the snapshot nor the save takes any time, so no interval is "
+        'optimal; give one, e.g. interval = "10 min"',
+    ),
+    case(
+        "free-saves",
+        {'save = "1 min"': 'save = "0 s"'},
+        "policies.full: the save takes no time, so no interval is optimal; "
+        'give one, e.g. interval = "10 min"',
+    ),
+    case(
+        "saves-of-nothing",
+        {COSTS: '[model]\nembedding = "0 B"\n[storage]\nwrite = "1 GB/s"\nread = "1 GB/s"\n'},
+        "policies.full: the save takes no time, so no interval is optimal; "
+        'give one, e.g. interval = "10 min"',
+    ),
+    case(
+        "free-saves-under-cpr",
+        {POLICY: 'system = "cpr-vanilla"\n', 'save = "1 min"': 'save = "0 s"'},
+        "policies.full: the save takes no time, so no interval is optimal; "
+        'give one, e.g. interval = "10 min"',
+    ),
+]
+
+FAILURES = [
+    case(
+        "no-source",
+        {LAW: ""},
+        "failures: give one of distribution, exactly, trace; found none",
+    ),
+    case(
+        "two-sources",
+        {LAW: LAW + "exactly = 2\n"},
+        "failures: give one of distribution, exactly, trace; found distribution and exactly",
+    ),
+    case(
+        "zero-mtbf",
+        {'"5 h"': '"0 h"'},
+        "failures.mean: '0 h' is out of range: it must be > 0",
+    ),
+    case(
+        "unknown-distribution",
+        {"exponential": "weibul"},
+        f"failures.distribution: 'weibul' is not one of {LAWS}",
+    ),
+    case(
+        "no-shape",
+        {"exponential": "gamma"},
+        "failures: distribution 'gamma' needs 'shape': e.g. shape = 0.675",
+    ),
+    case(
+        "shape-0",
+        {"exponential": "gamma", LAW.split("\n")[1]: 'mean = "5 h"\nshape = 0'},
+        "failures.shape: 0 is out of range: it must be > 0",
+    ),
+    case(
+        "shape-nan",
+        {"exponential": "weibull", LAW.split("\n")[1]: 'mean = "5 h"\nshape = nan'},
+        "failures.shape: nan is not a finite number",
+    ),
+    case(
+        "shape-inf",
+        {"exponential": "weibull", LAW.split("\n")[1]: 'mean = "5 h"\nshape = inf'},
+        "failures.shape: inf is not a finite number",
+    ),
+    case(
+        "shape-of-a-law-without",
+        {LAW: LAW + "shape = 1\n"},
+        "failures: distribution 'exponential' takes no 'shape'; leave it out",
+    ),
+    case(
+        "mean-beside-a-number",
+        {LAW: 'exactly = 2\nmean = "5 h"\n'},
+        "failures: 'mean' goes with distribution, not with exactly; leave it out",
+    ),
+    case(
+        "fewer-failures-than-none",
+        {LAW: "exactly = -1\n"},
+        "failures.exactly: -1 is out of range: it must be >= 0",
+    ),
+    case(
+        "no-durations",
+        {LAW: 'distribution = "empirical"\ndurations = []\n'},
+        'failures.durations: is empty; write e.g. durations = ["3 h", "17 h"]',
+    ),
+    case(
+        "durations-that-are-one",
+        {LAW: 'distribution = "empirical"\ndurations = "3 h"\n'},
+        "failures.durations: '3 h' is not a list",
+    ),
+    case(
+        "more-servers-hit-than-there-are",
+        {LAW: LAW + "hits = { parameter_servers = 5 }\n"},
+        "failures.hits.parameter_servers: 5 is more than cluster.parameter_servers = 4; "
+        "a failure can hit 4 at most",
+    ),
+    case(
+        "nobody-hit",
+        {LAW: LAW + "hits = { parameter_servers = 0 }\n"},
+        "failures.hits: a failure that hits no node is none; hit at least one",
+    ),
+    case(
+        "more-than-all-hit",
+        {LAW: LAW + 'hits = { parameter_servers = "120%" }\n'},
+        "failures.hits.parameter_servers: '120%' is not a share: "
+        'write a percentage from 0% to 100%, e.g. "25%"',
+    ),
+    case(
+        "a-server-and-a-half-hit",
+        {LAW: LAW + "hits = { parameter_servers = 1.5 }\n"},
+        "failures.hits.parameter_servers: 1.5 is neither a number of nodes (>= 0) "
+        'nor a share such as "25%"',
+    ),
+    case(
+        "weights-of-nothing",
+        {LAW: LAW + "hits = { weights = { trainers = 0 } }\n"},
+        "failures.hits.weights: at least one must be > 0",
+    ),
+    case(
+        "failures-per-rack",
+        {LAW: LAW + 'per = "rack"\n'},
+        "failures.per: 'rack' is not one of 'job' or 'node'",
+    ),
+    case(
+        "hits-per-node",
+        {LAW: LAW + 'per = "node"\nhits = { parameter_servers = 2 }\n'},
+        "failures: 'hits' does not go with per = 'node', which says itself which nodes fail; "
+        "leave it out",
+    ),
+    case(
+        "window-without-a-log",
+        {LAW: LAW + 'window = "0.5:1"\n'},
+        "failures: 'window' goes with trace; leave it out",
+    ),
+    case(
+        "reader-without-a-log",
+        {LAW: LAW + 'reader = "lanl"\n'},
+        "failures: 'reader' goes with trace; leave it out",
+    ),
+]
