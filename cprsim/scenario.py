@@ -119,7 +119,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
 def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
     """Read a scenario file; `overrides` are `dotted.key=value` as in `--set`.
 
-    A relative trace path is taken from the scenario's folder. Raises `ScenarioError` for a file
+    A relative trace path in the file is taken from its folder, one in an override from the current
+    folder. Raises `ScenarioError` for a file
     that is missing or is no TOML, and for every fault in it.
     """
     path = Path(path)

@@ -174,34 +174,35 @@ class FailureModel:
     @cached_property
     def servers_hit(self) -> float:
         """Mean number of parameter servers that one failure takes down."""
-        spec = self.spec
-        if spec.trace is not None and not self.resampled:
-            return self._mean_over_replay(lambda hit: len(hit.servers))
-        if spec.trace is not None or spec.per == "node":
-            return self.cluster.parameter_servers / self.nodes
-        return spec.hits.counts(self.cluster)[0] * spec.hits.server_share()
+        drawn = self.spec.hits.counts(self.cluster)[0] * self.spec.hits.server_share()
+        servers = self.cluster.parameter_servers
+        return self._mean_of_failures(lambda hit: len(hit.servers), servers, drawn)
 
     @cached_property
     def trainers_hit(self) -> float:
         """Mean number of trainers that one failure takes down."""
-        spec = self.spec
-        if spec.trace is not None and not self.resampled:
-            return self._mean_over_replay(lambda hit: len(hit.trainers))
-        if spec.trace is not None or spec.per == "node":
-            return self.cluster.trainers / self.nodes
-        share = 1.0 if spec.hits.weights is None else 1 - spec.hits.server_share()
-        return spec.hits.counts(self.cluster)[1] * share
+        hits = self.spec.hits
+        share = 1.0 if hits.weights is None else 1 - hits.server_share()
+        drawn = hits.counts(self.cluster)[1] * share
+        return self._mean_of_failures(lambda hit: len(hit.trainers), self.cluster.trainers, drawn)
 
     @cached_property
     def server_failure_share(self) -> float:
         """Share of failures that take down at least one parameter server."""
-        spec = self.spec
-        if spec.trace is not None and not self.resampled:
-            return self._mean_over_replay(lambda hit: bool(hit.servers))
-        if spec.trace is not None or spec.per == "node":
-            return self.cluster.parameter_servers / self.nodes
-        return spec.hits.server_share() if spec.hits.counts(self.cluster)[0] else 0.0
+        hits = self.spec.hits
+        drawn = hits.server_share() if hits.counts(self.cluster)[0] else 0.0
+        servers = self.cluster.parameter_servers
+        return self._mean_of_failures(lambda hit: bool(hit.servers), servers, drawn)
 
-    def _mean_over_replay(self, value: Callable[[Hit], float]) -> float:
-        count = len(self._replayed.times_s)
-        return sum(value(self._replayed.hit(i)) for i in range(count)) / count
+    def _mean_of_failures(self, of: Callable[[Hit], float], alike: int, drawn: float) -> float:
+        """Mean of `of` over the failures of a log that is replayed as it stands.
+
+        Where each failure hits one node, any of them alike, it is the share of nodes for which it
+        is 1, `alike` in number; where victims are drawn, it is `drawn`.
+        """
+        if self.spec.trace is not None and not self.resampled:
+            count = len(self._replayed.times_s)
+            return sum(of(self._replayed.hit(i)) for i in range(count)) / count
+        if self.spec.trace is not None or self.spec.per == "node":
+            return alike / self.nodes
+        return drawn

@@ -70,9 +70,7 @@ class Work:
             yield self.alone(cause, volume / rate)
             return (self.now - start) * rate if self.cut else volume
         done = yield from self._share(cause, transfer, volume)
-        self.spent[cause] += self.now - start
-        if self._observer is not None:
-            self._observer.span(cause, start, self.now)
+        self._charge(cause, start)
         return done
 
     def alone(self, cause: str, seconds: float) -> simpy.Event:
@@ -87,7 +85,7 @@ class Work:
         if self.cut:
             end = strike
         self.now = end
-        self.spent[cause] += end - start
+        self.spent[cause] += end - start  # as `_charge` does; a call would show in every phase
         if self._observer is not None:
             self._observer.span(cause, start, end)
         return self._timeout(end - start)
@@ -96,9 +94,7 @@ class Work:
         """Wait for the next background transfer to end, or for a failure."""
         start = self.now
         yield from self._step()
-        self.spent[cause] += self.now - start
-        if self._observer is not None:
-            self._observer.span(cause, start, self.now)
+        self._charge(cause, start)
 
     def start(self, transfer: Transfer, on_end: OnEnd, volume: float | None = None) -> Flow:
         """Start `transfer`, or only `volume` of it, in the background."""
@@ -108,9 +104,19 @@ class Work:
         self.background[flow] = on_end
         return flow
 
-    def settle(self) -> None:
-        """End what takes no time of the background transfers before anything else happens."""
-        self._end()
+    def settle(self, foreground: Flow | None = None) -> None:
+        """Move all transfers on to now, and see off those in the background that end by then.
+
+        Called after a start, it ends what takes no time before anything else happens.
+        """
+        assert self._fabric is not None
+        ended = self._fabric.advance(self.now)
+        while ended:  # what one of them starts may take no time either
+            for flow in ended:
+                if flow is not foreground:
+                    self.news = True
+                    self.background.pop(flow)(flow)
+            ended = self._fabric.advance(self.now)
 
     def abandon(self, flow: Flow) -> None:
         """Give a background transfer up."""
@@ -137,16 +143,11 @@ class Work:
         start, end, strike = self.now, self._fabric.next_end_s, self._cursor.next_s
         self.now = min(end, strike)
         yield self._timeout(self.now - start)
-        self._end(foreground)
+        self.settle(foreground)
         return strike < end
 
-    def _end(self, foreground: Flow | None = None) -> None:
-        """Move all transfers on to now, and see those off that end by then."""
-        assert self._fabric is not None
-        ended = self._fabric.advance(self.now)
-        while ended:  # what one of them starts may take no time either
-            for flow in ended:
-                if flow is not foreground:
-                    self.news = True
-                    self.background.pop(flow)(flow)
-            ended = self._fabric.advance(self.now)
+    def _charge(self, cause: str, start_s: float) -> None:
+        """The time from `start_s` to now went to `cause`."""
+        self.spent[cause] += self.now - start_s
+        if self._observer is not None:
+            self._observer.span(cause, start_s, self.now)
