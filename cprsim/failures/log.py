@@ -1,12 +1,13 @@
 """A failure log: which node failed when, over which time it was watched."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.errors import LogError
+from cprsim.errors import LogError, UsageError
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,15 @@ class FailureLog:
         How long the observation lasts, seconds.
     kinds
         `"parameter_server"` or `"trainer"` for each failure, or None where the log has no kinds.
+    repaired_s
+        When the outage that each failure began was over, on the clock of `times_s`; nan where the
+        log doesn't say, None where it never does. Shape (n,).
+    racks
+        Rack of each failed node, any numbers, shape (n,); None where the log has no racks.
+    until_s
+        When one stopped watching the nodes, on the clock of `times_s`: where an uptime that is
+        still going on is cut. The end of the observation if not given; later where other parts of
+        the log go on after the last failure.
     population
         How many nodes the system has, failed ones or not; None where the log doesn't tell.
     dropped
@@ -42,19 +52,31 @@ class FailureLog:
     kinds: tuple[str, ...] | None = None
     population: int | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
+    repaired_s: NDArray[np.float64] | None = None
+    racks: NDArray[np.int64] | None = None
+    until_s: float | None = None
 
     def __post_init__(self) -> None:
-        # Copies, so that freezing them doesn't freeze the caller's arrays.
-        times = np.array(self.times_s, dtype=np.float64)
-        nodes = np.array(self.nodes, dtype=np.int64)
-        for name, array in (("times_s", times), ("nodes", nodes)):
+        arrays = {
+            "times_s": np.float64,
+            "nodes": np.int64,
+            "repaired_s": np.float64,
+            "racks": np.int64,
+        }
+        lengths = set()
+        for name, kind in arrays.items():
+            if getattr(self, name) is None:
+                continue
+            array = np.array(getattr(self, name), dtype=kind)  # a copy: the caller's stays writable
             array.flags.writeable = False
             object.__setattr__(self, name, array)
-        lengths = {len(times), len(nodes), len(times if self.kinds is None else self.kinds)}
-        if len(lengths) > 1:
-            raise LogError("times_s, nodes and kinds of a failure log must have the same length")
-        if np.any(np.diff(times) < 0):
+            lengths.add(len(array))
+        if len(lengths | ({len(self.kinds)} if self.kinds is not None else set())) > 1:
+            raise LogError("the columns of a failure log must have the same length")
+        if np.any(np.diff(self.times_s) < 0):
             raise LogError("times_s of a failure log must be in order")
+        if self.until_s is None:
+            object.__setattr__(self, "until_s", self.start_s + self.span_s)
 
     def __len__(self) -> int:
         return len(self.times_s)
@@ -96,7 +118,29 @@ class FailureLog:
             start_s=0.0,
             span_s=end - start,
             kinds=None if self.kinds is None else tuple(self.kinds[row] for row in chosen),
+            repaired_s=None if self.repaired_s is None else self.repaired_s[chosen] - start,
+            racks=None if self.racks is None else self.racks[chosen],
+            until_s=end - start,
         )
+
+    def coalesced(self, within_s: float) -> "FailureLog":
+        """The log with failures close in time made simultaneous: each burst at its first failure.
+
+        Parameters
+        ----------
+        within_s
+            A failure at most this long after the one before it (seconds, of any node) belongs to
+            the same burst, so a burst as a whole may last longer.
+
+        Raises
+        ------
+        UsageError
+            If `within_s` isn't positive and finite.
+        """
+        if not 0 < within_s < math.inf:
+            raise UsageError(f"coalesce is {within_s:g} s; it is a positive time, e.g. 5 min")
+        first = np.diff(self.times_s, prepend=-np.inf) > within_s
+        return replace(self, times_s=self.times_s[first][np.cumsum(first) - 1])
 
     def _at(self, share: float) -> float:
         """Time at a share of the way from the first failure to the last, seconds."""

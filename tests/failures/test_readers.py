@@ -442,5 +442,5 @@ def test_a_log_that_is_out_of_order_or_ragged_is_refused():
         "times_s of a failure log must be in order"
     )
     assert error_of(FailureLog, np.array([2.0, 1.0]), np.array([0]), 0.0, 2.0) == (
-        "times_s, nodes and kinds of a failure log must have the same length"
+        "the columns of a failure log must have the same length"
     )
