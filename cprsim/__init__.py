@@ -4,6 +4,7 @@ scenario = cprsim.load_scenario("scenarios/criteo-kaggle.toml")
 result = cprsim.run(scenario, replications=1000)
 result.summary              # a row a policy
 cprsim.advise(scenario)     # full recovery or partial, and how often to save
+cprsim.fit("failures.csv")  # a log made into a failure model
 """
 
 from importlib import import_module
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cprsim.advice import Advice, advise
     from cprsim.contract import Policy
+    from cprsim.fitting.fit import fit
+    from cprsim.fitting.mtbf import mtbf_by_nodes
     from cprsim.policies import register
     from cprsim.results import Result
     from cprsim.runner import run
@@ -27,11 +30,24 @@ _HOMES = {
     "Result": "cprsim.results",
     "Scenario": "cprsim.scenario",
     "advise": "cprsim.advice",
+    "fit": "cprsim.fitting.fit",
     "load_scenario": "cprsim.scenario",
+    "mtbf_by_nodes": "cprsim.fitting.mtbf",
     "register": "cprsim.policies",
     "run": "cprsim.runner",
 }
-__all__ = ["Advice", "Policy", "Result", "Scenario", "advise", "load_scenario", "register", "run"]
+__all__ = [
+    "Advice",
+    "Policy",
+    "Result",
+    "Scenario",
+    "advise",
+    "fit",
+    "load_scenario",
+    "mtbf_by_nodes",
+    "register",
+    "run",
+]
 
 
 def __getattr__(name: str) -> Any:

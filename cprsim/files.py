@@ -8,21 +8,31 @@ from pathlib import Path
 
 from cprsim.errors import UsageError
 
+#: Formats of pictures, by the suffixes of their files.
+PICTURES = ("png", "svg", "pdf")
 
-def check_writable(folder: Path, names: Iterable[str] = ()) -> None:
-    """Raise `UsageError` where files of these names can't be written into `folder`."""
+
+def check_picture(path: Path) -> None:
+    """Raise `UsageError` where no picture can be written to `path`."""
+    if path.suffix.lower().removeprefix(".") not in PICTURES:
+        raise UsageError(f"--plot {path}: a picture's name ends in .{', .'.join(PICTURES)}")
+    check_writable(path.parent, [path.name], "--plot")
+
+
+def check_writable(folder: Path, names: Iterable[str] = (), option: str = "--out") -> None:
+    """Raise `UsageError`, about `option`, where files of these names can't go into `folder`."""
     try:
         missing = _missing(folder)
         there = missing[0].parent if missing else folder
         if not there.is_dir():
-            raise UsageError(f"--out {folder}: {there} is a file, not a folder")
+            raise UsageError(f"{option} {folder}: {there} is a file, not a folder")
         if not os.access(there, os.W_OK | os.X_OK):
-            raise UsageError(f"--out {folder}: {there} is not writable")
+            raise UsageError(f"{option} {folder}: {there} is not writable")
         for name in names:
             if (folder / name).is_dir():
-                raise UsageError(f"--out {folder}: {folder / name} is a folder")
+                raise UsageError(f"{option} {folder}: {folder / name} is a folder")
     except OSError as error:
-        raise UsageError(f"--out {folder}: {error.strerror}") from None
+        raise UsageError(f"{option} {folder}: {error.strerror}") from None
 
 
 def write_all(folder: Path, contents: Mapping[str, bytes]) -> None:

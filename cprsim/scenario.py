@@ -53,7 +53,10 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
     policies: dict[str, InstanceOf[Policy]]
 
     def __init__(self, **mapping: Any) -> None:
-        super().__init__(**_build(mapping))
+        parts = _build(mapping)
+        failure_model = parts.pop("failure_model")
+        super().__init__(**parts)
+        vars(self)["failure_model"] = failure_model  # a log was read for it
 
     @cached_property
     def cost_model(self) -> CostModel:
@@ -176,6 +179,8 @@ def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:
         stale |= set(SPREAD.values()) - {SPREAD[str(value)]}
     if value == "empirical":
         stale.add("mean")
+    if key == "per" and value == "job":
+        stale.add("bursts")
     if key == "trace" or value == "node":
         stale.add("hits")
     for each in stale - {None}:
@@ -207,7 +212,11 @@ def _build(mapping: dict[str, Any]) -> dict[str, Any]:
         parts[name], new = _section(name, section, required, mapping.get(name))
         found += new
     parts["policies"], new = _policies(mapping.get("policies", {}))
-    found += new + _cross_check(parts, complete=not found)
+    found += new + _network_faults(parts["job"], parts["cluster"])
+    parts["failure_model"], new = _failure_model(parts)
+    found += new
+    if not found:
+        found += _plan_faults(parts)
     if found:
         raise ScenarioError(*found)
     return parts
@@ -260,24 +269,20 @@ def _policies(tables: object) -> tuple[dict[str, Policy], list[str]]:
     return policies, found
 
 
-def _cross_check(parts: Mapping[str, Any], complete: bool) -> list[str]:
-    """Faults that no section has by itself, as far as the sections that are sound let see."""
-    found: list[str] = []
-    job, cluster, failures = parts["job"], parts["cluster"], parts["failures"]
-    if job and cluster:
-        found += _network_faults(job, cluster)
-    if job and cluster and failures:
-        try:
-            FailureModel(failures, cluster, job).check()
-        except ScenarioError as error:
-            found += error.args
-    if complete and not found and parts["costs"]:
-        found += _plan_faults(parts)
-    return found
+def _failure_model(parts: Mapping[str, Any]) -> tuple[FailureModel | None, list[str]]:
+    """The failure model, checked, where all that it needs is sound."""
+    if not (parts["failures"] and parts["cluster"] and parts["job"]):
+        return None, []
+    model = FailureModel(parts["failures"], parts["cluster"], parts["job"])
+    try:
+        model.check()
+    except ScenarioError as error:
+        return None, list(error.args)
+    return model, []
 
 
-def _network_faults(job: Job, cluster: Cluster) -> list[str]:
-    if job.network is None or cluster.nic is None:
+def _network_faults(job: Job | None, cluster: Cluster | None) -> list[str]:
+    if job is None or cluster is None or job.network is None or cluster.nic is None:
         return []
     found = []
     for kind, nodes in (

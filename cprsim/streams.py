@@ -13,6 +13,8 @@ class Cause(IntEnum):
     RESCHEDULE = 2
     NODE_LIFE = 3
     REPLAY = 4
+    BURST_TIME = 5
+    BURST_VICTIM = 6
 
 
 def stream(seed: int, replication: int, cause: Cause, entity: int = 0) -> np.random.Generator:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.console import Console, ConsoleOptions
+from rich.console import Console, ConsoleOptions, Group
 from rich.measure import Measurement
 from rich.table import Table
 
@@ -14,6 +14,8 @@ from cprsim.units import format_duration
 
 if TYPE_CHECKING:
     from cprsim.advice import Advice
+    from cprsim.fitting.fit import LogFit
+    from cprsim.fitting.mtbf import MtbfByNodes
     from cprsim.results import Result
 
 
@@ -120,7 +122,57 @@ def advice_line(advice: "Advice") -> str:
     )
 
 
-def _table(title: str) -> Table:
+def fit_table(fitted: "LogFit") -> Group:
+    """A row a law, the best first: mean and shape with 95 % intervals, distances, AIC."""
+    sample = fitted.view.sample
+    of = {
+        "gaps": "gaps between failures of the whole system",
+        "job": f"gaps between failures of a job on {fitted.view.nodes} nodes",
+        "uptime": "uptimes of nodes",
+    }[fitted.look]
+    censored = f" ({sample.censored / sample.n:.1%} censored)" if sample.censored else ""
+    median_s = sample.median_s
+    median = "unknown" if math.isnan(median_s) else format_duration(median_s)
+    head = (
+        f"{fitted.source}\n{sample.n:,} {of}{censored}; "
+        f"mean {format_duration(sample.mtbf_s)}, median {median}; intervals are 95 %"
+    )
+    table = _table()
+    table.add_column("law")
+    for heading in ("mean", "", "shape or cv", "", "KS %", "RMSE %", "AIC -\nbest"):
+        table.add_column(heading, justify="left" if heading == "" else "right")
+    for fit in fitted.fits:
+        table.add_row(
+            fit.law.distribution,
+            format_duration(fit.law.expected_s),
+            "{} to {}".format(*map(format_duration, fit.mean_interval_s)),
+            "" if fit.spread is None else f"{fit.spread:.3g}",
+            "" if fit.spread_interval is None else "{:.3g} to {:.3g}".format(*fit.spread_interval),
+            _percent(fit.ks),
+            _percent(fit.rmse),
+            f"{fit.aic - fitted.best.aic:.1f}",
+        )
+    return Group(head, table)
+
+
+def mtbf_table(found: "MtbfByNodes") -> Group:
+    """A row a number of nodes: MTBF as measured with its 95 % interval, and by two models."""
+    table = _table()
+    for heading in ("nodes", "measured", "", "linear", "independent\nnodes"):
+        table.add_column(heading, justify="left" if heading == "" else "right")
+    for row in found.rows.to_dict("records"):
+        table.add_row(
+            f"{row['nodes']:,}",
+            format_duration(row["measured_s"]),
+            f"{format_duration(row['low_s'])} to {format_duration(row['high_s'])}",
+            format_duration(row["linear_s"]),
+            format_duration(row["independent_s"]),
+        )
+    head = f"{found.source}\nMTBF of a job on so many random nodes; intervals are 95 %"
+    return Group(head, table)
+
+
+def _table(title: str | None = None) -> Table:
     return Table(
         title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False
     )

@@ -306,12 +306,12 @@ FAILURES = [
     case(
         "no-source",
         {LAW: ""},
-        "failures: give one of distribution, exactly, trace; found none",
+        "failures: give one of distribution, exactly, trace, preset; found none",
     ),
     case(
         "two-sources",
         {LAW: LAW + "exactly = 2\n"},
-        "failures: give one of distribution, exactly, trace; found distribution and exactly",
+        "failures: give one of distribution, exactly, trace, preset; found distribution and exactly",
     ),
     case(
         "zero-mtbf",

@@ -89,20 +89,20 @@ LOGS = [
     case(
         "lanl-system-that-is-too-small",
         {LAW: TRACE + 'reader = "lanl"\nsystem = 7\n'},
-        "failures.system: system 7 has 5 nodes, the job needs 8; "
+        "failures.trace: {folder}/log.csv: its system has 5 nodes, the job needs 8; "
         "choose a larger system or a smaller cluster",
         log="System,nodes,nodenumz,Prob Started\n7,5,0,9/26/2003 16:40\n7,5,0,9/27/2003 16:40\n",
     ),
     case(
         "system-of-a-plain-log",
         {LAW: TRACE + "system = 20\n"},
-        "failures: 'system' goes with reader = 'lanl'; leave it out",
+        "failures: 'system' goes with reader = 'lanl' or 'fta'; leave it out",
         log="time_s,node\n5,0\n",
     ),
     case(
         "unknown-reader",
-        {LAW: TRACE + 'reader = "fta"\n'},
-        "failures.reader: 'fta' is not one of 'csv' or 'lanl'",
+        {LAW: TRACE + 'reader = "intervals"\n'},
+        "failures.reader: 'intervals' is not one of 'csv', 'lanl', 'fta' or 'spot'",
         log="",
     ),
     case(
@@ -110,6 +110,29 @@ LOGS = [
         {LAW: TRACE + 'window = "1:0.5"\n'},
         "failures.window: '1:0.5' is not a window: write two shares of the log, e.g. \"0.5:1\"",
         log="time_s,node\n5,0\n",
+    ),
+    case(
+        "coalescing-without-a-log",
+        {LAW: LAW + 'coalesce = "5 min"\n'},
+        "failures: 'coalesce' goes with trace; leave it out",
+    ),
+    case(
+        "unknown-preset",
+        {LAW: 'preset = "lanl-2"\n'},
+        "failures.preset: 'lanl-2' is not one of 'cpr-production', 'lanl-20', 'lanl-18', 'rsc-1', "
+        "'rsc-2' or 'titan-old'",
+    ),
+    case(
+        "preset-and-another-law",
+        {LAW: LAW + 'preset = "lanl-20"\n'},
+        "failures: preset 'lanl-20' says itself when failures come; leave 'distribution' out, or "
+        "leave preset out",
+    ),
+    case(
+        "preset-and-a-number",
+        {LAW: 'preset = "rsc-1"\nexactly = 2\n'},
+        "failures: preset 'rsc-1' says itself when failures come; leave 'exactly' out, or leave "
+        "preset out",
     ),
     case(
         "hits-beside-a-log",

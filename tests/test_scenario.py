@@ -274,7 +274,7 @@ def test_a_relative_log_is_looked_for_beside_the_scenario(folder):
     write_log("logs/failures.csv")
     write_scenario("logs/job.toml", "failures.csv")
 
-    assert load_scenario("logs/job.toml").failure_model.log.times_s.tolist() == [3600, 7200]
+    assert load_scenario("logs/job.toml").failure_model.timeline(0, 0).times_s == [3600, 7200]
     # MTBF of a replayed log: the useful time, which outlasts it, over the number of failures.
     assert load_scenario("logs/job.toml").context.mtbf_s == 18000
 
@@ -283,13 +283,16 @@ def test_an_absolute_log_is_where_it_says(folder):
     write_log("logs/failures.csv")
     write_scenario("elsewhere/job.toml", str(folder / "logs/failures.csv"))
 
-    assert len(load_scenario("elsewhere/job.toml").failure_model.log) == 2
+    assert len(load_scenario("elsewhere/job.toml").failure_model.timeline(0, 0).times_s) == 2
 
 
 def test_from_python_a_relative_log_is_looked_for_in_the_working_folder(folder):
     write_log("logs/failures.csv")
 
-    assert len(scenario(failures={"trace": "logs/failures.csv"}).failure_model.log) == 2
+    assert (
+        len(scenario(failures={"trace": "logs/failures.csv"}).failure_model.timeline(0, 0).times_s)
+        == 2
+    )
 
 
 def test_a_scenario_with_a_log_comes_back_from_any_folder(folder):
@@ -299,7 +302,7 @@ def test_a_scenario_with_a_log_comes_back_from_any_folder(folder):
     Path("out").mkdir()
     Path("out/scenario.toml").write_text(loaded.to_toml(), encoding="utf-8")
 
-    assert len(load_scenario("out/scenario.toml").failure_model.log) == 2
+    assert len(load_scenario("out/scenario.toml").failure_model.timeline(0, 0).times_s) == 2
 
 
 # --set

@@ -81,6 +81,18 @@ class FailureLog:
     def __len__(self) -> int:
         return len(self.times_s)
 
+    @property
+    def machines(self) -> NDArray[np.int64]:
+        """Which machine failed, a number from 0, shape (n,): trainers come after the servers.
+
+        The same as `nodes` where the log has no kinds: there, a node's number says it all.
+        """
+        if self.kinds is None:
+            return self.nodes
+        trainer = np.array([kind == "trainer" for kind in self.kinds])
+        servers = int(np.max(self.nodes[~trainer], initial=-1)) + 1
+        return np.where(trainer, self.nodes + servers, self.nodes)
+
     def window(self, first_share: float, last_share: float) -> "FailureLog":
         """Part of the log, on a clock that starts at 0 where the window does.
 
@@ -149,3 +161,14 @@ class FailureLog:
         first, last = float(self.times_s[0]), float(self.times_s[-1])
         # first + 1 x (last - first) can round to less than last, which would cut the last failure.
         return last if share == 1 else first + share * (last - first)
+
+
+def parse_window(text: object) -> tuple[float, float]:
+    """The two shares in e.g. `"0.5:1"`; raise `UsageError` on anything else."""
+    try:
+        first, last = (float(share) for share in str(text).split(":"))
+    except ValueError:
+        first = last = math.nan
+    if not 0 <= first < last <= 1:
+        raise UsageError(f'{text!r} is not a window: write two shares of the log, e.g. "0.5:1"')
+    return first, last

@@ -1,41 +1,27 @@
-"""Readers of failure logs; a new one is a function over `_table` and a line in `READERS`.
+"""Readers of failure logs; a new one is a function from a path to a log, and a line in `READERS`.
 
-Files are read line by line: one time and one node a failure is all that stays in memory. Every
-fault is a `LogError` of one line, `path:line: what is wrong`.
+Files are read line by line: a few numbers a failure are all that stays in memory.
 """
 
-import codecs
-import csv
-import gzip
-import lzma
 import math
 import re
-import zlib
 from array import array
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import datetime
-from io import BufferedReader
-from itertools import islice
-from os import PathLike
-from pathlib import Path
-from reprlib import Repr
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cprsim.errors import LogError
+from cprsim.failures.fta import read_fta
 from cprsim.failures.log import FailureLog
-
-LogPath = str | PathLike[str]
+from cprsim.failures.spot import read_spot
+from cprsim.failures.table import LogPath, Row, shown, table
 
 _KINDS = {"parameter_server": "parameter_server", "ps": "parameter_server", "trainer": "trainer"}
-_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
-_LONGEST_LINE = 2**20  # bytes; a file without line ends must not fill the memory
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")  # 18 digits fit in an int64
-_START = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}) +([0-9]{1,2}):([0-9]{2})")
+_LANL_TIME = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}) +([0-9]{1,2}):([0-9]{2})")
 _EPOCH = datetime(1990, 1, 1)  # before any LANL failure; only differences from it are used
+_STARTED, _FIXED, _DECOMMISSIONED = "Prob Started", "Prob Fixed", "node decom"
 
 
 def read_log(path: LogPath, reader: str, system: int | None = None) -> FailureLog:
@@ -48,51 +34,70 @@ def read_log(path: LogPath, reader: str, system: int | None = None) -> FailureLo
     reader
         Name of the format, a key of `READERS`.
     system
-        Number of the system to read, for the formats that hold more than one (lanl).
+        Number of the system to read, for the formats that hold more than one: lanl, which needs
+        it, and fta, which reads all of them without it.
 
     Raises
     ------
     LogError
         If the reader is unknown, lacks its system, or can't read the log.
     """
+    if reader == "intervals":
+        raise LogError(
+            "reader 'intervals' holds durations, not failures of nodes; "
+            "fit them with `cprsim fit --reader intervals`"
+        )
     if reader not in READERS:
-        raise LogError(f"unknown reader {_shown(reader)}; known readers: {', '.join(READERS)}")
-    if reader not in _SYSTEMS:
+        raise LogError(f"unknown reader {shown(reader)}; known readers: {', '.join(READERS)}")
+    if reader not in _WITH_SYSTEMS:
         if system is not None:
             raise LogError(f"reader '{reader}' knows no systems; leave out system = {system}")
         return READERS[reader](path)
-    if system is None:
-        raise LogError(f"reader '{reader}' needs system = N ({_SYSTEMS[reader]})")
+    if system is None and reader == "lanl":
+        raise LogError("reader 'lanl' needs system = N (the LANL system number)")
     return READERS[reader](path, system)
 
 
 def read_csv(path: LogPath) -> FailureLog:
-    """Failures of cprsim's own format: columns time_s, node and, if the log has it, kind.
+    """Failures of cprsim's own format: columns time_s, node and, if there are such, three more.
 
-    `time_s` is in seconds, 0 or later, in order (ties allowed); `node` an index from 0; `kind`
-    parameter_server (or ps) or trainer. Other columns are ignored. The observation lasts from the
-    first failure to the last.
+    `time_s` is in seconds, 0 or later, in order (ties allowed); `node` an index from 0. Optional
+    are `kind`, parameter_server (or ps) or trainer; `end_s`, when the outage was over, in seconds,
+    empty or NULL where that isn't known; and `rack`, a number from 0. Other columns are ignored.
+
+    The observation lasts from the first failure to the last, the watch of the nodes until the last
+    outage is over. An outage that ends before it starts has no known end and is counted.
 
     Raises
     ------
     LogError
         If the file can't be read, a value is none of these, or there is no failure.
     """
-    times, nodes, kinds = array("d"), array("q"), list[str]()
-    for row in _table(path, ("time_s", "node"), optional=("kind",)):
+    times, nodes, ends, racks = array("d"), array("q"), array("d"), array("q")
+    kinds = list[str]()
+    for row in table(path, ("time_s", "node"), optional=("kind", "end_s", "rack")):
         time = row.seconds("time_s")
         if times and time < times[-1]:
             raise row.fault(f"time_s {time} comes after {times[-1]}; sort the log by time_s")
         times.append(time)
         nodes.append(row.index("node"))
         if "kind" in row.columns:
-            kinds.append(row.kind("kind"))
+            kinds.append(_kind(row))
+        if "end_s" in row.columns:
+            ends.append(row.seconds_if_known("end_s"))
+        if "rack" in row.columns:
+            racks.append(row.index("rack"))
+    when, repaired = np.asarray(times), np.asarray(ends) if ends else None
     return FailureLog(
-        times_s=np.array(times),
-        nodes=np.array(nodes),
+        times_s=when,
+        nodes=np.asarray(nodes),
         start_s=times[0],
         span_s=times[-1] - times[0],
         kinds=tuple(kinds) or None,
+        dropped={} if repaired is None else _forget_early(repaired, when),
+        repaired_s=repaired,
+        racks=np.asarray(racks) if racks else None,
+        until_s=float(np.fmax.reduce(ends, initial=times[-1])),
     )
 
 
@@ -101,7 +106,11 @@ def read_lanl(path: LogPath, system: int) -> FailureLog:
 
     Times count from the system's first failure. Its local times carry no zone, so two gaps a year
     are an hour off. A title line before the header is skipped. Rows without a start time, or of
-    nodes that the system doesn't have, are dropped and counted.
+    nodes that the system doesn't have, are dropped and counted. An outage that ends before it
+    starts has no known end and is counted, too.
+
+    A system whose nodes are all current was watched until the last record of any system in the
+    file; one with nodes that were taken out of service, until its own last record.
 
     Raises
     ------
@@ -113,191 +122,114 @@ def read_lanl(path: LogPath, system: int) -> FailureLog:
     B. Schroeder and G. A. Gibson, "A large-scale study of failures in high-performance computing
     systems", DSN 2006.
     """
-    times, nodes, undated, population, systems = array("d"), array("q"), 0, 0, set[int]()
-    for row in _table(path, ("System", "nodes", "nodenumz", "Prob Started"), title_lines=5):
+    mine, systems, end_s = _LanlSystem(), set[int](), -math.inf
+    needed = ("System", "nodes", "nodenumz", _STARTED)
+    for row in table(path, needed, optional=(_FIXED, _DECOMMISSIONED), title_lines=5):
         systems.add(number := row.integer("System"))
-        if number != system:
-            continue
-        population = max(population, row.index("nodes"))
-        if not row["Prob Started"]:
-            undated += 1
-            continue
-        times.append(row.started("Prob Started"))
-        nodes.append(row.integer("nodenumz"))
+        started, fixed = _lanl_time(row, _STARTED), _lanl_time(row, _FIXED)
+        end_s = _latest(end_s, started, fixed)
+        if number == system:
+            mine.add(row, started, fixed)
     if system not in systems:
         known = ", ".join(map(str, sorted(systems)))
         raise LogError(f"{path}: has no failures of system {system}; it has {known}")
-
-    where = np.array(nodes)
-    inside = (where >= 0) & (where < population)
-    counts = {
-        "without a start time": undated,
-        "outside the nodes of the system": len(where) - int(inside.sum()),
-    }
-    dropped = {reason: count for reason, count in counts.items() if count}
-    if not inside.any():
-        why = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
-        raise LogError(f"{path}: has no usable failure of system {system}: {why}")
-    when, where = np.array(times)[inside], where[inside]
-    # The raw rows go node by node; by node within a minute, the order doesn't hang on the file's.
-    order = np.lexsort((where, when))
-    when = when[order] - when.min()
-    return FailureLog(when, where[order], 0.0, float(when[-1]), None, population, dropped)
+    return mine.log(f"{path}: has no usable failure of system {system}", end_s)
 
 
-READERS: dict[str, Callable[..., FailureLog]] = {"csv": read_csv, "lanl": read_lanl}
-_SYSTEMS = {"lanl": "the LANL system number"}  # what `system` means to the readers that need one
+READERS: dict[str, Callable[..., FailureLog]] = {
+    "csv": read_csv,
+    "lanl": read_lanl,
+    "fta": read_fta,
+    "spot": read_spot,
+}
+_WITH_SYSTEMS = ("lanl", "fta")
 
 
-@dataclass(slots=True)
-class _Row:
-    """One row, and where it stands, for its faults."""
+class _LanlSystem:
+    """The rows of one system; times are seconds from `_EPOCH`, nan where there is none."""
 
-    path: LogPath
-    line: int
-    columns: dict[str, int]
-    cells: list[str]
+    def __init__(self) -> None:
+        self.times, self.ends, self.nodes = array("d"), array("d"), array("q")
+        self.undated = self.population = 0
+        self.end_s, self.current, self.has_ends = -math.inf, True, False
 
-    def __getitem__(self, column: str) -> str:
-        return self.cells[self.columns[column]].strip()
+    def add(self, row: Row, started: float, fixed: float) -> None:
+        for column, time in ((_STARTED, started), (_FIXED, fixed)):
+            if math.isnan(time) and column in row.columns and row[column]:
+                raise row.bad(column, ", not a time like 9/26/2003 16:40 (m/d/Y H:M)")
+        self.population = max(self.population, row.index("nodes"))
+        self.end_s = _latest(self.end_s, started, fixed)
+        self.has_ends = _FIXED in row.columns
+        if _DECOMMISSIONED in row.columns and row[_DECOMMISSIONED] != "current":
+            self.current = False
+        if math.isnan(started):
+            self.undated += 1
+            return
+        self.times.append(started)
+        self.ends.append(fixed)
+        self.nodes.append(row.integer("nodenumz"))
 
-    def fault(self, text: str) -> LogError:
-        return LogError(f"{self.path}:{self.line}: {text}")
-
-    def bad(self, column: str, text: str) -> LogError:
-        return self.fault(f"{column} is {_shown(self[column])}{text}")
-
-    def seconds(self, column: str) -> float:
-        text = self[column]
-        try:
-            # float() alone would take 1_000 and digits of other scripts.
-            value = float(text if text.isascii() and "_" not in text else "")
-        except ValueError:
-            raise self.bad(column, ", not a number of seconds") from None
-        if not 0 <= value < math.inf:
-            raise self.bad(column, "; times are finite and 0 s or later")
-        return value
-
-    def integer(self, column: str) -> int:
-        text = self[column]
-        # int() alone would take 1_000 and digits of other scripts.
-        if not _INTEGER.fullmatch(text):
-            raise self.bad(column, ", not an integer")
-        return int(text)
-
-    def index(self, column: str) -> int:
-        value = self.integer(column)
-        if value < 0:
-            raise self.bad(column, "; it can't be negative")
-        return value
-
-    def kind(self, column: str) -> str:
-        kind = _KINDS.get(self[column])
-        if kind is None:
-            raise self.bad(column, "; known kinds: parameter_server (or ps), trainer")
-        return kind
-
-    def started(self, column: str) -> float:
-        """Seconds from `_EPOCH` to a local time like 9/26/2003 16:40."""
-        match = _START.fullmatch(self[column])
-        try:
-            # By hand: strptime takes ten times as long.
-            month, day, year, hour, minute = map(int, match.groups() if match else ())
-            return (datetime(year, month, day, hour, minute) - _EPOCH).total_seconds()
-        except ValueError:
-            raise self.bad(column, ", not a time like 9/26/2003 16:40 (m/d/Y H:M)") from None
+    def log(self, unusable: str, file_end_s: float) -> FailureLog:
+        """The log, or a `LogError` that begins with `unusable`."""
+        nodes = np.asarray(self.nodes)
+        inside = (nodes >= 0) & (nodes < self.population)
+        counts = {
+            "without a start time": self.undated,
+            "outside the nodes of the system": len(nodes) - int(inside.sum()),
+        }
+        dropped = {reason: count for reason, count in counts.items() if count}
+        if not inside.any():
+            why = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
+            raise LogError(f"{unusable}: {why}")
+        times, repaired, nodes = (
+            np.asarray(self.times)[inside],
+            np.asarray(self.ends)[inside],
+            nodes[inside],
+        )
+        # The raw rows go node by node; by node within a minute, the order doesn't hang on theirs.
+        order = np.lexsort((nodes, times))
+        first_s = float(times.min())
+        times, repaired = times[order] - first_s, repaired[order] - first_s
+        return FailureLog(
+            times_s=times,
+            nodes=nodes[order],
+            start_s=0.0,
+            span_s=float(times[-1]),
+            population=self.population,
+            dropped=dropped | _forget_early(repaired, times),
+            repaired_s=repaired if self.has_ends else None,
+            until_s=(file_end_s if self.current else self.end_s) - first_s,
+        )
 
 
-def _table(
-    path: LogPath, needed: Sequence[str], optional: Sequence[str] = (), title_lines: int = 0
-) -> Iterator[_Row]:
-    """Rows of a CSV file with a header; a row of nothing but empty cells counts as a blank line."""
-    with closing(_lines(path)) as lines:
-        rows = _rows(path, lines)
-        names = _header(path, rows, needed, optional, title_lines)
-        columns = {name: names.index(name) for name in (*needed, *optional) if name in names}
-        empty, least, width = True, 1 + max(columns.values()), len(names)
-        for line, cells in rows:
-            if len(cells) < least or (len(cells) > width and any(cells[width:])):
-                raise LogError(
-                    f"{path}:{line}: the row has {len(cells)} cells, the header has {width}"
-                )
-            empty = False
-            yield _Row(path, line, columns, cells)
-    if empty:
-        raise LogError(f"{path}: holds no failure")
-
-
-def _header(
-    path: LogPath,
-    rows: Iterator[tuple[int, list[str]]],
-    needed: Sequence[str],
-    optional: Sequence[str],
-    title_lines: int,
-) -> list[str]:
-    """Names of the columns, from the first row that has the first column needed."""
-    tops = []
-    for line, cells in islice(rows, 1 + title_lines):
-        names = [cell.strip() for cell in cells]
-        tops.append((line, names))
-        if needed[0] in names:
-            break
-    if not tops:
-        raise LogError(f"{path}: holds no failure")
-    # Where no row looks like a header, the first one is the one to show.
-    line, names = tops[-1] if needed[0] in tops[-1][1] else tops[0]
-    for name in (*needed, *optional):
-        if name in needed and name not in names:
-            what = f"has no column {name}"
-        elif names.count(name) > 1:
-            what = f"has column {name} twice"
-        else:
-            continue
-        raise LogError(f"{path}:{line}: {what}; the header is {_shown(','.join(names))}")
-    return names
-
-
-def _rows(path: LogPath, lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-    """Rows that aren't blank, each with the number of its first line."""
-    reader = csv.reader(lines, strict=True)  # strict: a quote left open is a fault, not a cell
-    line = 1
+def _lanl_time(row: Row, column: str) -> float:
+    """Seconds from `_EPOCH` to a local time like 9/26/2003 16:40; nan where there is none."""
+    match = _LANL_TIME.fullmatch(row[column]) if column in row.columns else None
+    if match is None:
+        return math.nan
+    # By hand: strptime takes ten times as long.
+    month, day, year, hour, minute = map(int, match.groups())
     try:
-        for row in reader:
-            if any(map(str.strip, row)):
-                yield line, row
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise LogError(f"{path}:{line}: is not CSV: {error}") from None
+        return (datetime(year, month, day, hour, minute) - _EPOCH).total_seconds()
+    except ValueError:  # 2/30
+        return math.nan
 
 
-def _lines(path: LogPath) -> Generator[str, None, None]:
-    """Lines of a UTF-8 file, unpacked by its suffix; whatever goes wrong is a `LogError`."""
-    suffix, number = Path(path).suffix.lower(), 0
-    try:
-        # The buffer's readline is C; gzip's and lzma's own are Python, several times as slow.
-        with BufferedReader(_OPENERS.get(suffix, open)(path, "rb")) as file:
-            while raw := file.readline(_LONGEST_LINE + 1):
-                number += 1
-                if len(raw) > _LONGEST_LINE:
-                    raise LogError(f"{path}:{number}: is longer than {_LONGEST_LINE} bytes")
-                yield (raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw).decode()
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        raise LogError(f"{path}:{number}: is not UTF-8: byte 0x{byte:02x}") from None
-    except FileNotFoundError:
-        raise LogError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise LogError(f"{path}: is a directory, not a log") from None
-    except EOFError:
-        raise LogError(f"{path}: is cut short after line {number}; copy it again") from None
-    except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
-        raise LogError(f"{path}: is not a sound {suffix} file: {error}") from None
-    except OSError as error:
-        raise LogError(f"{path}: can't be read: {error.strerror}") from None
+def _kind(row: Row) -> str:
+    kind = _KINDS.get(row["kind"])
+    if kind is None:
+        raise row.bad("kind", "; known kinds: parameter_server (or ps), trainer")
+    return kind
 
 
-def _shown(text: str) -> str:
-    """Text in quotes on one line; the middle of a stray field of a megabyte is left out."""
-    short = Repr()
-    short.maxstring = 80
-    return short.repr(text)
+def _latest(time: float, *others: float) -> float:
+    """The latest time; only the others may be nan, which is later than nothing."""
+    return max(time, *others)
+
+
+def _forget_early(repaired_s: NDArray[np.float64], times_s: NDArray[np.float64]) -> dict[str, int]:
+    """Make repairs before their own failure nan, in place; how many there were, if any."""
+    early = repaired_s < times_s
+    repaired_s[early] = np.nan
+    count = int(early.sum())
+    return {"repairs that end before they start": count} if count else {}

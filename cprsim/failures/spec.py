@@ -1,12 +1,15 @@
 """The scenario's `[failures]` section: when nodes fail, and which."""
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from cprsim import units
 from cprsim.distributions import Distribution, Durations, Name, Positive, check_keys
+from cprsim.failures.bursts import Bursts
+from cprsim.failures.log import parse_window
+from cprsim.failures.presets import PRESETS
 from cprsim.platform import Cluster
 from cprsim.schema import PositiveSeconds, Section
 
@@ -86,36 +89,33 @@ def _count(value: int | float | None, nodes: int, default: int) -> int:
     return max(1, math.floor(value * nodes + 0.5)) if value > 0 else 0
 
 
-def _parse_window(value: object) -> tuple[float, float]:
-    try:
-        first, last = (float(share) for share in str(value).split(":"))
-    except ValueError:
-        first = last = math.nan
-    if not 0 <= first < last <= 1:
-        raise ValueError(f'{value!r} is not a window: write two shares of the log, e.g. "0.5:1"')
-    return first, last
-
-
 Window = Annotated[
     tuple[float, float],
-    BeforeValidator(_parse_window),
+    BeforeValidator(parse_window),
     PlainSerializer(lambda window: f"{window[0]!r}:{window[1]!r}"),
 ]
 
 
+PresetName = Literal["cpr-production", "lanl-20", "lanl-18", "rsc-1", "rsc-2", "titan-old"]
+assert set(get_args(PresetName)) == set(PRESETS)
+
 #: The keys that say when failures come, each with the keys that go with it alone.
 SOURCES: dict[str, tuple[str, ...]] = {
-    "distribution": ("mean", "shape", "cv", "durations", "per"),
+    "distribution": ("mean", "shape", "cv", "durations", "per", "bursts"),
     "exactly": (),
-    "trace": ("reader", "system", "window"),
+    "trace": ("reader", "system", "window", "coalesce"),
+    "preset": (),
 }
 
 
 class Failures(Section):
     """When failures come: a law (`distribution`), a number (`exactly`), or a log (`trace`).
 
+    A `preset` stands for the keys of a known law.
+
     `per = "job"`: the law is of the time between failures of the job; `per = "node"`: of each
-    node's life. `during_recovery`: whether one can strike while loading. See docs/semantics.md.
+    node's life, beside which `bursts` take down several nodes of a rack at once.
+    `during_recovery`: whether one can strike while loading. See docs/semantics.md.
     """
 
     distribution: Name | None = None
@@ -124,17 +124,37 @@ class Failures(Section):
     cv: Positive | None = None
     durations_s: Durations | None = Field(None, alias="durations")
     per: Literal["job", "node"] = "job"
+    bursts: Bursts | None = None
     hits: Hits = Hits()
     during_recovery: bool = True
     exactly: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     trace: str | None = None
-    reader: Literal["csv", "lanl"] | None = None
+    reader: Literal["csv", "lanl", "fta", "spot"] | None = None
     system: int | None = None
     window: Window | None = None
+    coalesce_s: PositiveSeconds | None = Field(None, alias="coalesce")
+    preset: PresetName | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_preset(cls, keys: object) -> object:
+        """Fill in what a preset says; keys that stand beside it win."""
+        name = keys.get("preset") if isinstance(keys, dict) else None
+        if not isinstance(keys, dict) or not isinstance(name, str) or name not in PRESETS:
+            return keys
+        preset = PRESETS[name].keys
+        for source in SOURCES.keys() - {"preset"}:
+            if source in keys and keys[source] != preset.get(source):
+                raise ValueError(
+                    f"preset {name!r} says itself when failures come; leave {source!r} out, or "
+                    "leave preset out"
+                )
+        return {**preset, **keys}
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        given = [key for key in SOURCES if getattr(self, key) is not None]
+        sources = [key for key in SOURCES if key != "preset"]
+        given = [key for key in sources if getattr(self, key) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none"
             raise ValueError(f"give one of {', '.join(SOURCES)}; found {found}")
@@ -145,6 +165,7 @@ class Failures(Section):
             extra = next(key for key, value in law.items() if value)
             raise ValueError(f"{extra!r} goes with distribution, not with {given[0]}; leave it out")
         self._check_trace_keys()
+        self._check_nodes_keys()
         return self
 
     def _law_fields(self) -> dict[str, Any]:
@@ -157,15 +178,20 @@ class Failures(Section):
 
     def _check_trace_keys(self) -> None:
         if self.trace is None:
-            for key in ("reader", "system", "window"):
-                if getattr(self, key) is not None:
+            for key in SOURCES["trace"]:
+                if getattr(self, "coalesce_s" if key == "coalesce" else key) is not None:
                     raise ValueError(f"{key!r} goes with trace; leave it out")
         elif self.reader == "lanl" and self.system is None:
             raise ValueError("reader 'lanl' needs 'system': the LANL system number, e.g. 20")
-        elif self.reader != "lanl" and self.system is not None:
-            raise ValueError("'system' goes with reader = 'lanl'; leave it out")
+        elif self.reader not in ("lanl", "fta") and self.system is not None:
+            raise ValueError("'system' goes with reader = 'lanl' or 'fta'; leave it out")
+
+    def _check_nodes_keys(self) -> None:
         if self.per == "node" and self.distribution is None:
             raise ValueError("per = 'node' goes with distribution; leave it out")
+        if self.bursts is not None and self.per != "node":
+            way_out = "leave it out" if self.distribution is None else "set that, or leave it out"
+            raise ValueError(f"'bursts' goes with distribution and per = 'node'; {way_out}")
         default = self.hits in (Hits(), Hits(parameter_servers=1))
         if (self.per == "node" or self.trace is not None) and not default:
             given = "a trace" if self.trace is not None else "per = 'node'"

@@ -5,13 +5,13 @@ depend on when the job runs: a renewed clock starts when the policy's recovery l
 life starts when the policy's replacement is placed. The draws are the same for all of them.
 """
 
-import heapq
 import math
 from collections.abc import Sequence
 from typing import Protocol
 
 from cprsim.distributions import Distribution
-from cprsim.failures.victims import Hit, Victims
+from cprsim.failures.hit import Hit
+from cprsim.failures.victims import Victims
 from cprsim.streams import Cause, stream
 
 
@@ -144,77 +144,3 @@ class _AbsoluteCursor:
             self._index += 1
             self.absorbed += 1
         self.next_s = self._timeline.at_s(self._index)
-
-
-class NodeLives:
-    """A life for every node and every replacement of it, indexed by (generation, node).
-
-    Node i is parameter server i below `servers`, else trainer i - servers. Lives of one
-    generation are one vector from a stream of their own, so a node's nth life does not depend on
-    how many failures other nodes had before it.
-    """
-
-    def __init__(
-        self, law: Distribution, servers: int, trainers: int, seed: int, replication: int
-    ) -> None:
-        self.servers = servers
-        self.nodes = servers + trainers
-        self._law = law
-        self._key = (seed, replication)
-        self._generations: list[list[float]] = []
-
-    def life_s(self, generation: int, node: int) -> float:
-        """Life of the `generation`-th node in place `node`, s."""
-        while generation >= len(self._generations):
-            rng = stream(*self._key, Cause.NODE_LIFE, len(self._generations))
-            self._generations.append(self._law.sample(rng, self.nodes).tolist())
-        return self._generations[generation][node]
-
-    def cursor(self) -> Cursor:
-        """Start over at time 0 with all nodes new."""
-        return _NodeCursor(self)
-
-
-class _NodeCursor:
-    """Ages are wall time since a node was placed: only a replaced node starts new."""
-
-    def __init__(self, lives: NodeLives) -> None:
-        self._lives = lives
-        self._generation = [0] * lives.nodes
-        self._ends = [(lives.life_s(0, node), node) for node in range(lives.nodes)]
-        heapq.heapify(self._ends)
-        self._running = True
-        self.absorbed = 0
-        self.next_s = self._ends[0][0]
-
-    def strike(self) -> Hit:
-        at_s, ends, servers = self.next_s, self._ends, self._lives.servers
-        self._running, self.next_s = False, math.inf
-        nodes = [heapq.heappop(ends)[1]]
-        while ends and ends[0][0] == at_s:  # lives that end together are one failure
-            nodes.append(heapq.heappop(ends)[1])
-        return Hit(
-            tuple([node for node in nodes if node < servers]),
-            tuple([node - servers for node in nodes if node >= servers]),
-        )
-
-    def replace(self, hit: Hit, now_s: float) -> None:
-        for server in hit.servers:
-            self._place(server, now_s)
-        for trainer in hit.trainers:
-            self._place(self._lives.servers + trainer, now_s)
-        if self._running:
-            self.next_s = self._ends[0][0]
-
-    def resume(self, now_s: float) -> None:
-        while self._ends and self._ends[0][0] < now_s:
-            # It failed in the downtime and is replaced with the others, before the job goes on.
-            _, node = heapq.heappop(self._ends)
-            self.absorbed += 1
-            self._place(node, now_s)
-        self._running, self.next_s = True, self._ends[0][0] if self._ends else math.inf
-
-    def _place(self, node: int, now_s: float) -> None:
-        generation = self._generation[node] + 1
-        self._generation[node] = generation
-        heapq.heappush(self._ends, (now_s + self._lives.life_s(generation, node), node))

@@ -1,19 +1,11 @@
 """Which nodes a failure of the job takes down."""
 
-from typing import NamedTuple
-
 import numpy as np
 
+from cprsim.failures.hit import Hit
 from cprsim.failures.spec import Hits
 from cprsim.platform import Cluster
 from cprsim.streams import Cause, stream
-
-
-class Hit(NamedTuple):
-    """Nodes that one failure takes down, by index."""
-
-    servers: tuple[int, ...]
-    trainers: tuple[int, ...]
 
 
 class Victims:

@@ -28,6 +28,19 @@ CAUSE_COLOURS: Final = {
     "slowdown": "#009E73",  # bluish green
     "stall": "#CC79A7",  # reddish purple
 }
+#: Laws of durations, from the same palette, and dashes that tell them apart in grey too.
+LAW_COLOURS: Final = {
+    "exponential": "#E69F00",  # orange
+    "gamma": "#0072B2",  # blue
+    "weibull": "#D55E00",  # vermillion
+    "lognormal": "#009E73",  # bluish green
+}
+LAW_DASHES: Final[dict[str, tuple[float, ...]]] = {  # on, off, in line widths
+    "exponential": (1.5, 1.5),
+    "gamma": (8.0, 2.0, 1.5, 2.0),
+    "weibull": (5.0, 2.0),
+    "lognormal": (9.0, 2.0),
+}
 #: Lost learning is no time: a grey beside the colours of the causes.
 LEARNING_COLOUR: Final = "#8C8C8C"
 INK: Final = "#1A1A1A"
@@ -54,6 +67,12 @@ _STYLE: Final[dict[Any, Any]] = {
     "xtick.color": FAINT_INK,
     "xtick.major.size": 2.5,
     "xtick.major.width": 0.6,
+    "ytick.labelsize": SMALL_PT,
+    "ytick.color": FAINT_INK,
+    "ytick.major.size": 2.5,
+    "ytick.major.width": 0.6,
+    "axes.labelsize": SMALL_PT,
+    "axes.labelcolor": FAINT_INK,
     "grid.color": RULE,
     "grid.linewidth": 0.6,
     "legend.fontsize": SMALL_PT,

@@ -10,8 +10,8 @@ import simpy
 from cprsim.contract import Clock, Failed, Loss, Recover, Resumed, Save, Saved, Stored, Train
 from cprsim.costs import Rollback
 from cprsim.errors import RunError
+from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
-from cprsim.failures.victims import Hit
 from cprsim.ledger import Ledger
 from cprsim.sim.fabric import Flow
 from cprsim.sim.setting import Setting

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import simpy
 
+from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
-from cprsim.failures.victims import Hit
 from cprsim.ledger import CAUSES
 from cprsim.sim.fabric import Fabric, Flow
 from cprsim.transfer import Transfer

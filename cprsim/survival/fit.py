@@ -12,6 +12,8 @@ from cprsim.survival.sample import Sample
 
 #: Below this many failures not even the shape's sign (wear-out or early failures) is known.
 FEWEST_FAILURES = 10
+_NORMAL_95 = 1.959964  # 97.5 % quantile of the normal law
+_LARGEST_LOG = 300.0  # beyond it the interval says nothing, and a float overflows
 _LEAST_SPREAD = 1e-4  # as a share of the longest duration; the likelihoods hardly resolve less
 
 
@@ -48,6 +50,28 @@ class Fit:
     aic: float
     ks: float
     rmse: float
+
+    @property
+    def spread(self) -> float | None:
+        """Its shape (gamma, Weibull) or cv (lognormal); None (exponential)."""
+        return self.law.shape if self.law.shape is not None else self.law.cv
+
+    @property
+    def mean_interval_s(self) -> tuple[float, float]:
+        """95 % interval of the mean, seconds, from its standard error on a log scale."""
+        return _log_interval(self.law.expected_s, self.mean_se_s)
+
+    @property
+    def spread_interval(self) -> tuple[float, float] | None:
+        """95 % interval of `spread`, in the same way."""
+        if self.spread is None or self.shape_se is None:
+            return None
+        return _log_interval(self.spread, self.shape_se)
+
+
+def _log_interval(value: float, se: float) -> tuple[float, float]:
+    factor = math.exp(min(_NORMAL_95 * se / value, _LARGEST_LOG))
+    return value / factor, value * factor
 
 
 def fit(sample: Sample, name: str) -> Fit:

@@ -13,6 +13,8 @@ from cprsim.survival.sample import Sample
 #: Most that a law may be off the survival, as a share of the failures the data show.
 MOST_RMSE = 0.05
 MOST_KS = 0.10
+#: Most that its mean may be off that of the data, as a share of it: overhead follows the mean.
+MOST_MEAN = 0.10
 # A fit farther off than all but one of these is rejected at 2 / (39 + 1) = 5 %.
 _REPLICATIONS = 39
 _FARTHER = 2
@@ -30,8 +32,12 @@ class Verdict:
 def judge(sample: Sample, fitted: Fit) -> Verdict:
     """Whether the law of `fitted` describes `sample` well enough to plan with.
 
-    A law is adequate if it is near the data, or no farther from them than chance explains:
+    A law is adequate if it has their mean, and is near the data or no farther from them than chance
+    explains:
 
+    * mean: where nothing is censored, the law's mean is within 10 % of the data's, chance or not.
+      A log of n failures has lasted n means, and what failures cost goes with their number; the
+      gamma and the exponential law always have the data's mean, a heavy-tailed one need not;
     * near: the root mean square distance between its survival and the Kaplan-Meier curve is at
       most 5 % and the largest distance at most 10 %, both as shares of the failures the data show
       (1 less the curve's end, which is all of them without censoring);
@@ -58,6 +64,12 @@ def judge(sample: Sample, fitted: Fit) -> Verdict:
     off = f"{_percent(ks)} at most, {_percent(rmse)} in root mean square"
     if seen < 1:
         off += f", of the {_percent(seen)} that fail while watched"
+    ratio = fitted.law.expected_s / sample.mtbf_s
+    if not sample.censored and abs(ratio - 1) > MOST_MEAN:
+        side = "above" if ratio > 1 else "below"
+        return Verdict(
+            False, f"{name} has a mean {_percent(abs(ratio - 1))} {side} that of the durations"
+        )
     if ks <= MOST_KS and rmse <= MOST_RMSE:
         return Verdict(True, f"{name} is off the survival by {off}")
     limits = f"more than {_percent(MOST_KS)} or {_percent(MOST_RMSE)}"

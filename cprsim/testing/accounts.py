@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from cprsim.failures.victims import Hit
+from cprsim.failures.hit import Hit
 from cprsim.ledger import CAUSES, Ledger
 from cprsim.results import Result
 

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
+from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
 from cprsim.failures.timeline import Cursor, Timeline
-from cprsim.failures.victims import Hit
 from cprsim.scenario import Scenario
 
 

@@ -221,9 +221,24 @@ def _longest_derived_s(tables: Mapping[str, Any]) -> float:
 def _law_of_failures(draw: st.DrawFn, mtbf_s: float, cluster: Mapping[str, Any]) -> dict[str, Any]:
     per = draw(_PERS)
     if per == {"per": "node"}:
-        return per | _law(draw, mtbf_s * (cluster["parameter_servers"] + cluster["trainers"]))
+        nodes = cluster["parameter_servers"] + cluster["trainers"]
+        return per | _law(draw, mtbf_s * nodes) | _bursts(draw, mtbf_s, nodes)
     return per | _law(draw, mtbf_s) | _hits(draw, cluster)
 
+
+def _bursts(draw: st.DrawFn, mtbf_s: float, nodes: int) -> dict[str, Any]:
+    """`bursts` of `[failures]`, if any: half as many as failures of single nodes, at most."""
+    if draw(_YES):
+        return {}
+    rack = draw(_RACKS)
+    mean_s = mtbf_s * draw(_BURST_RARITIES) * -(-nodes // rack)
+    sizes = {str(1 + int(share * (rack - 1))): weight for share, weight in draw(_BURST_SIZES)}
+    return {"bursts": {"mean": _time(mean_s), "rack": rack, "sizes": sizes}}
+
+
+_RACKS: Final = st.integers(1, 16)  # up to more than all nodes
+_BURST_RARITIES: Final = st.floats(2.0, 20.0)  # in mean times between failures of single nodes
+_BURST_SIZES: Final = st.lists(st.tuples(_SHARES, st.floats(0.01, 9.0)), min_size=1, max_size=3)
 
 _PERS: Final = st.sampled_from(["job", "node", None]).map(lambda per: {"per": per} if per else {})
 _HITS: Final = st.sampled_from(["", "", "s", "t", "st", "w", "ws", "wt", "wst"])

@@ -8,8 +8,9 @@ import pytest
 
 import cprsim
 from cprsim.errors import ScenarioError
+from cprsim.failures.hit import Hit
+from cprsim.failures.readers import read_lanl
 from cprsim.failures.timeline import Absolute
-from cprsim.failures.victims import Hit
 
 LANL = Path(__file__).parents[3] / "shared/data/lanl_failures"
 LANL_CSV = LANL / "lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
@@ -102,14 +103,15 @@ def test_a_lanl_replication_is_a_draw_of_nodes_and_start() -> None:
     assert a.times_s == again.times_s
     assert a.hits == again.hits
     assert a.times_s != b.times_s
-    assert 0 <= a.times_s[0] < a.times_s[-1] < a.period_s == model.log.span_s
+    assert 0 <= a.times_s[0] < a.times_s[-1] < a.period_s
+    assert a.period_s == read_lanl(LANL_CSV, 20).window(0.5, 1).span_s
 
 
 @needs_lanl
 def test_lanl_draws_give_as_many_failures_as_the_log_has() -> None:
     """Mean failures of k random nodes over the whole circle: rows x k / population."""
     model = lanl(servers=200, trainers=56, window="0.5:1").failure_model
-    log = model.log
+    log = read_lanl(LANL_CSV, 20).window(0.5, 1)
     # Sampling without replacement: the variance of the mean is that of per-node counts.
     per_node = np.bincount(log.nodes, minlength=log.population)
     k, n = 256, log.population
@@ -121,8 +123,16 @@ def test_lanl_draws_give_as_many_failures_as_the_log_has() -> None:
 
     # Rows of one node at one minute are one failure: five such pairs at the most in this log.
     assert np.mean(draws) == pytest.approx(expected, abs=3 * deviation / math.sqrt(200) + 5)
-    assert model.mtbf_s == pytest.approx(log.span_s / expected)
-    assert model.servers_hit == 200 / 256
+    # Nodes that fail at one minute are one failure of the job, if it has any of them.
+    sizes = [len(set(log.nodes[log.times_s == at])) for at in np.unique(log.times_s)]
+    hit, with_server = (
+        sum(1 - math.comb(n - size, nodes) / math.comb(n, nodes) for size in sizes)
+        for nodes in (k, 200)
+    )
+    assert model.mtbf_s == pytest.approx(log.span_s / hit)
+    assert model.servers_hit == pytest.approx(sum(sizes) * 200 / n / hit)
+    assert model.trainers_hit == pytest.approx(sum(sizes) * 56 / n / hit)
+    assert model.server_failure_share == pytest.approx(with_server / hit)
 
 
 @needs_lanl
@@ -130,7 +140,7 @@ def test_lanl_starts_are_uniform_over_the_window() -> None:
     """On a circle with uniform starts the failures of a fixed day count as anywhere else."""
     model = lanl(servers=512, trainers=0, window="0.5:1").failure_model
     firsts = np.sort([model.timeline(1, i).times_s[0] for i in range(300)])
-    gaps = np.diff(np.unique(model.log.times_s))
+    gaps = np.diff(np.unique(read_lanl(LANL_CSV, 20).window(0.5, 1).times_s))
     # Residual time to the next failure from a uniform instant: E = sum gap^2 / (2 sum gap).
     mean = (gaps**2).sum() / (2 * gaps.sum())
     second = (gaps**3).sum() / (3 * gaps.sum())
@@ -141,7 +151,7 @@ def test_lanl_starts_are_uniform_over_the_window() -> None:
 @needs_lanl
 def test_a_job_larger_than_the_system_is_refused() -> None:
     expected = (
-        r"^failures\.system: system 20 has 512 nodes, the job needs 520; "
+        r"^failures\.trace: .*: its system has 512 nodes, the job needs 520; "
         r"choose a larger system or a smaller cluster$"
     )
     with pytest.raises(ScenarioError, match=expected):

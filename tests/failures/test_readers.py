@@ -80,6 +80,38 @@ def test_csv_ignores_other_columns_and_does_without_kinds():
     assert log.kinds is None
 
 
+def test_csv_reads_ends_of_outages_and_racks():
+    text = "time_s,node,end_s,rack\n10,3,15.5,2\n20,0,,0\n20,9,NULL,7\n30,3,29,2\n40,1,40,0\n"
+    log = read_csv(write(text + "50,2,,1\n"))
+
+    assert log.repaired_s.tolist() == pytest.approx(
+        [15.5, np.nan, np.nan, np.nan, 40.0, np.nan], abs=0, nan_ok=True
+    )
+    assert log.racks.tolist() == [2, 0, 7, 2, 0, 1]
+    assert log.dropped == {"repairs that end before they start": 1}
+    assert (log.start_s, log.span_s, log.until_s) == (10.0, 40.0, 50.0)
+
+
+def test_a_csv_log_is_watched_until_its_last_outage_is_over():
+    log = read_csv(write("time_s,node,end_s\n10,3,900\n20,0,25\n"))
+
+    assert (log.span_s, log.until_s) == (10.0, 900.0)
+    assert log.racks is None
+
+
+def test_csv_does_without_ends_and_racks():
+    log = read_csv(write(GOOD))
+
+    assert (log.repaired_s, log.racks, log.until_s) == (None, None, 2.0)
+
+
+def test_csv_ends_may_all_be_unknown():
+    log = read_csv(write("time_s,node,end_s\n10,3,\n20,0,\n"))
+
+    assert np.isnan(log.repaired_s).all()
+    assert log.until_s == 20.0
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
@@ -222,9 +254,10 @@ def test_read_log_picks_the_reader():
 @pytest.mark.parametrize(
     ("args", "error"),
     [
-        (("lanll",), "unknown reader 'lanll'; known readers: csv, lanl"),
+        (("lanll",), "unknown reader 'lanll'; known readers: csv, lanl, fta, spot"),
         (("lanl",), "reader 'lanl' needs system = N (the LANL system number)"),
         (("csv", 20), "reader 'csv' knows no systems; leave out system = 20"),
+        (("spot", 0), "reader 'spot' knows no systems; leave out system = 0"),
         (("csv",), "failures.csv: no such file"),
     ],
 )
@@ -276,6 +309,62 @@ def test_lanl_skips_a_title_line():
     text = "LA-UR-05-7318: failures 1996-2005,,,\n" + LANL_HEADER + "2,c,9,4,6/21/2005 10:54\n"
 
     assert read_lanl(write(text), 2).nodes.tolist() == [4]
+
+
+REPAIRED = "System,nodes,nodenumz,Prob Started,Prob Fixed,node decom\n"
+
+
+def repaired(*rows: str, system: int = 8) -> FailureLog:
+    text = REPAIRED + "".join(f"{row}\n" for row in rows)
+    return read_lanl(write(text, "lanl.csv"), system)
+
+
+def test_lanl_repairs_are_on_the_clock_of_the_failures():
+    log = repaired(
+        "8,5,4,1/1/2004 0:10,1/1/2004 0:09,current",
+        "8,5,3,1/1/2004 0:05,1/1/2004 1:00,current",
+        "8,5,2,1/1/2004 0:01,,current",
+        "8,5,1,1/1/2004 0:00,1/1/2004 0:00,current",
+        "8,5,1,,1/1/2004 3:00,current",
+    )
+
+    assert log.times_s.tolist() == [0.0, 60.0, 300.0, 600.0]
+    assert log.repaired_s.tolist() == pytest.approx(
+        [0.0, np.nan, 3600.0, np.nan], abs=0, nan_ok=True
+    )
+    assert log.dropped == {"without a start time": 1, "repairs that end before they start": 1}
+    assert (log.span_s, log.until_s) == (600.0, 3 * 3600.0)
+
+
+@pytest.mark.parametrize(
+    ("decommissioned", "others", "until_s"),
+    [
+        ("current", "9,5,0,1/1/2004 0:30,1/1/2004 2:00,5-Dec", 7200.0),
+        ("current", "9,5,0,1/1/2004 3:00,,current", 10800.0),
+        ("current", "9,5,0,1/1/2004 3:00,once upon a time,current", 10800.0),
+        ("current", "9,5,0,,,current", 600.0),
+        ("5-Dec", "9,5,0,1/1/2004 3:00,1/1/2004 3:00,current", 600.0),
+    ],
+    ids=["repair", "start", "bad-date-of-another", "no-dates", "taken-out-of-service"],
+)
+def test_lanl_nodes_are_watched_as_long_as_they_are_in_service(decommissioned, others, until_s):
+    log = repaired(
+        f"8,5,1,1/1/2004 0:00,1/1/2004 0:10,{decommissioned}",
+        "8,5,1,1/1/2004 0:02,1/1/2004 0:05,current",
+        others,
+    )
+
+    assert (log.span_s, log.until_s) == (120.0, until_s)
+
+
+def test_a_lanl_log_without_repairs_says_so():
+    log = read_lanl(
+        lanl("8,cluster,5,4,1/1/2004 0:00", "9,smp,1,0,1/1/2004 0:01"),
+        8,
+    )
+
+    assert log.repaired_s is None
+    assert log.until_s == 60.0
 
 
 @pytest.mark.parametrize(
@@ -343,6 +432,17 @@ def test_the_real_lanl_systems(system, failures, population, first, last):
     assert np.all(np.diff(log.times_s) >= 0)
     assert 0 <= log.nodes.min() <= log.nodes.max() < population
     assert log.dropped == {}
+
+
+@needs_lanl
+def test_the_repairs_of_system_18():
+    """Two rows from the raw file, by eye: its first failure, and the last repair in the file."""
+    log = read_lanl(LANL, 18)
+    first = datetime.fromisoformat("2002-05-06 08:45")
+
+    assert not np.isnan(log.repaired_s).any()
+    assert (log.repaired_s >= log.times_s).all()
+    assert log.until_s == (datetime.fromisoformat("2005-09-09 13:47") - first).total_seconds()
 
 
 @needs_lanl

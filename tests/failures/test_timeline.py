@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from cprsim.distributions import Distribution
+from cprsim.failures.hit import Hit
+from cprsim.failures.nodes import NodeLives
 from cprsim.failures.spec import Hits
-from cprsim.failures.timeline import Absolute, Draws, NodeLives, Renewal
-from cprsim.failures.victims import Hit, Victims
+from cprsim.failures.timeline import Absolute, Draws, Renewal
+from cprsim.failures.victims import Victims
 from cprsim.platform import Cluster
 from cprsim.streams import Cause
 

@@ -20,10 +20,10 @@ from cprsim import units
 from cprsim.costs import Costs
 from cprsim.distributions import Distribution, Name
 from cprsim.errors import RunError
+from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures, Hits, Weights
 from cprsim.failures.timeline import Absolute, Timeline
-from cprsim.failures.victims import Hit
 from cprsim.ledger import CAUSES, Ledger
 from cprsim.platform import Cluster, Storage
 from cprsim.policies import policy_class

@@ -1,0 +1,170 @@
+"""Failures of single nodes, each of which has a life, and of several nodes of a rack at once."""
+
+import heapq
+import math
+from collections.abc import Iterable
+
+from cprsim.distributions import Distribution
+from cprsim.failures.bursts import Shocks
+from cprsim.failures.hit import Hit
+from cprsim.failures.timeline import Cursor
+from cprsim.streams import Cause, stream
+
+
+class NodeLives:
+    """A life for every node and every replacement of it, indexed by (generation, node).
+
+    Node i is parameter server i below `servers`, else trainer i - servers. Lives of one
+    generation are one vector from a stream of their own, so a node's nth life does not depend on
+    how many failures other nodes had before it. `shocks` end lives before their time.
+    """
+
+    def __init__(
+        self,
+        law: Distribution,
+        servers: int,
+        trainers: int,
+        seed: int,
+        replication: int,
+        shocks: Shocks | None = None,
+    ) -> None:
+        self.servers = servers
+        self.nodes = servers + trainers
+        self.shocks = shocks
+        self._law = law
+        self._key = (seed, replication)
+        self._generations: list[list[float]] = []
+
+    def life_s(self, generation: int, node: int) -> float:
+        """Life of the `generation`-th node in place `node`, s."""
+        while generation >= len(self._generations):
+            rng = stream(*self._key, Cause.NODE_LIFE, len(self._generations))
+            self._generations.append(self._law.sample(rng, self.nodes).tolist())
+        return self._generations[generation][node]
+
+    def cursor(self) -> Cursor:
+        """Start over at time 0 with all nodes new."""
+        return _NodeCursor(self) if self.shocks is None else _BurstCursor(self, self.shocks)
+
+
+class _NodeCursor:
+    """Ages are wall time since a node was placed: only a replaced node starts new."""
+
+    def __init__(self, lives: NodeLives) -> None:
+        self._lives = lives
+        self._generation = [0] * lives.nodes
+        self._ends = [(lives.life_s(0, node), node) for node in range(lives.nodes)]
+        heapq.heapify(self._ends)
+        self._running = True
+        self.absorbed = 0
+        self.next_s = self._ends[0][0]
+
+    def strike(self) -> Hit:
+        at_s, ends = self.next_s, self._ends
+        self._running, self.next_s = False, math.inf
+        nodes = [heapq.heappop(ends)[1]]
+        while ends and ends[0][0] == at_s:  # lives that end together are one failure
+            nodes.append(heapq.heappop(ends)[1])
+        return _hit(nodes, self._lives.servers)
+
+    def replace(self, hit: Hit, now_s: float) -> None:
+        for server in hit.servers:
+            self._place(server, now_s)
+        for trainer in hit.trainers:
+            self._place(self._lives.servers + trainer, now_s)
+        if self._running:
+            self.next_s = self._ends[0][0]
+
+    def resume(self, now_s: float) -> None:
+        while self._ends and self._ends[0][0] < now_s:
+            # It failed in the downtime and is replaced with the others, before the job goes on.
+            _, node = heapq.heappop(self._ends)
+            self.absorbed += 1
+            self._place(node, now_s)
+        self._running, self.next_s = True, self._ends[0][0] if self._ends else math.inf
+
+    def _place(self, node: int, now_s: float) -> float:
+        """Place a new node, and return when its life ends."""
+        generation = self._generation[node] + 1
+        self._generation[node] = generation
+        end_s = now_s + self._lives.life_s(generation, node)
+        heapq.heappush(self._ends, (end_s, node))
+        return end_s
+
+
+class _BurstCursor(_NodeCursor):
+    """The same with bursts: the end of a life that a burst cut short stays in the heap, unread."""
+
+    def __init__(self, lives: NodeLives, shocks: Shocks) -> None:
+        super().__init__(lives)
+        self._shocks = shocks
+        self._bursts = 0  # so many are over
+        # Both are infinite while a node is down.
+        self._placed_s = [0.0] * lives.nodes
+        self._end_s = [lives.life_s(0, node) for node in range(lives.nodes)]
+        self.next_s = self._earliest_s()
+
+    def strike(self) -> Hit:
+        at_s = self.next_s
+        self._running, self.next_s = False, math.inf
+        burst, lives = self._burst_at(at_s), self._lives_ending_at(at_s)
+        # A burst takes down who is up; where all were down before, they are hit once more.
+        nodes = self._up(burst | lives, at_s) or burst
+        for node in nodes:
+            self._placed_s[node] = self._end_s[node] = math.inf
+        return _hit(sorted(nodes), self._lives.servers)
+
+    def replace(self, hit: Hit, now_s: float) -> None:
+        super().replace(hit, now_s)
+        if self._running:
+            self.next_s = self._earliest_s()
+
+    def resume(self, now_s: float) -> None:
+        while (at_s := self._earliest_s()) < now_s:
+            burst, lives = self._burst_at(at_s), self._lives_ending_at(at_s)
+            self.absorbed += 1 if burst else len(lives)
+            for node in self._up(burst | lives, at_s):
+                self._place(node, now_s)
+        self._running, self.next_s = True, at_s
+
+    def _earliest_s(self) -> float:
+        """When the next life ends or the next burst comes."""
+        ends = self._ends
+        while ends and ends[0][0] != self._end_s[ends[0][1]]:
+            heapq.heappop(ends)
+        burst_s = self._shocks.at_s(self._bursts)
+        return min(burst_s, ends[0][0]) if ends else burst_s
+
+    def _burst_at(self, at_s: float) -> frozenset[int]:
+        """Nodes of the bursts at this instant, which are over then."""
+        nodes: frozenset[int] = frozenset()
+        while self._shocks.at_s(self._bursts) == at_s:
+            nodes |= self._shocks.nodes(self._bursts)
+            self._bursts += 1
+        return nodes
+
+    def _lives_ending_at(self, at_s: float) -> frozenset[int]:
+        """Nodes whose lives end at this instant; their ends leave the heap."""
+        nodes = set()
+        while self._ends and self._ends[0][0] == at_s:
+            _, node = heapq.heappop(self._ends)
+            if self._end_s[node] == at_s:
+                nodes.add(node)
+        return frozenset(nodes)
+
+    def _up(self, nodes: Iterable[int], at_s: float) -> set[int]:
+        """Those that were there at this instant: neither down nor placed after it."""
+        return {node for node in nodes if self._placed_s[node] <= at_s}
+
+    def _place(self, node: int, now_s: float) -> float:
+        end_s = super()._place(node, now_s)
+        self._placed_s[node], self._end_s[node] = now_s, end_s
+        return end_s
+
+
+def _hit(nodes: Iterable[int], servers: int) -> Hit:
+    """A failure of these nodes, of which those below `servers` are servers."""
+    return Hit(
+        tuple([node for node in nodes if node < servers]),
+        tuple([node - servers for node in nodes if node >= servers]),
+    )

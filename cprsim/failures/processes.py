@@ -1,0 +1,131 @@
+"""Failures by a law or by number: their timelines, and the means that policies plan with."""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from cprsim.failures.bursts import Shocks
+from cprsim.failures.hit import MeanHit
+from cprsim.failures.nodes import NodeLives
+from cprsim.failures.spec import Failures
+from cprsim.failures.timeline import Absolute, Draws, Renewal, Timeline
+from cprsim.failures.victims import Victims
+from cprsim.platform import Cluster
+from cprsim.streams import Cause, stream
+
+
+class Process(Protocol):
+    """Where the failures of a scenario come from."""
+
+    def timeline(self, seed: int, replication: int) -> Timeline:
+        """The failures of one replication."""
+
+    @property
+    def mtbf_s(self) -> float:
+        """Mean time between failures of the job, s; infinite where there are none."""
+
+    @property
+    def mean_hit(self) -> MeanHit:
+        """What one failure takes down on average."""
+
+
+@dataclass(frozen=True)
+class OfTheJob:
+    """Failures of the job as a whole, which renew at each one; victims are drawn."""
+
+    spec: Failures
+    cluster: Cluster
+
+    def timeline(self, seed: int, replication: int) -> Timeline:
+        """Gaps and victims from streams of their own."""
+        gaps = Draws(self.spec.law, seed, replication, Cause.FAILURE_TIME)
+        return Renewal(gaps, Victims(self.spec.hits, self.cluster, seed, replication))
+
+    @property
+    def mtbf_s(self) -> float:
+        """The mean of the law, s."""
+        return self.spec.law.expected_s
+
+    @property
+    def mean_hit(self) -> MeanHit:
+        """By the weights of the kinds; exact."""
+        hits = self.spec.hits
+        servers, trainers = hits.counts(self.cluster)
+        share = hits.server_share()
+        trainer_share = 1.0 if hits.weights is None else 1 - share
+        return MeanHit(servers * share, trainers * trainer_share, share if servers else 0.0)
+
+
+@dataclass(frozen=True)
+class ExactlySoMany(OfTheJob):
+    """A number of failures, uniform over the useful time, on the wall clock; victims are drawn."""
+
+    useful_time_s: float
+
+    def timeline(self, seed: int, replication: int) -> Timeline:
+        """Instants and victims from streams of their own."""
+        count = self.spec.exactly
+        rng = stream(seed, replication, Cause.FAILURE_TIME)
+        times = np.sort(rng.uniform(0.0, self.useful_time_s, count)).tolist()
+        return Absolute(times, Victims(self.spec.hits, self.cluster, seed, replication))
+
+    @property
+    def mtbf_s(self) -> float:
+        """Useful time for each failure, s."""
+        return self.useful_time_s / self.spec.exactly if self.spec.exactly else math.inf
+
+
+@dataclass(frozen=True)
+class OfNodes:
+    """A life for each node and each of its replacements, and bursts of racks beside them.
+
+    With bursts the means are exact for exponential lives, and first order for others: they leave
+    out that a burst cuts lives short.
+    """
+
+    spec: Failures
+    cluster: Cluster
+
+    @property
+    def _nodes(self) -> int:
+        return self.cluster.parameter_servers + self.cluster.trainers
+
+    def timeline(self, seed: int, replication: int) -> Timeline:
+        """Lives, instants of bursts and their victims from streams of their own."""
+        bursts, cluster = self.spec.bursts, self.cluster
+        shocks = None if bursts is None else Shocks(bursts, self._nodes, seed, replication)
+        return NodeLives(
+            self.spec.law,
+            cluster.parameter_servers,
+            cluster.trainers,
+            seed,
+            replication,
+            shocks,
+        )
+
+    @property
+    def mtbf_s(self) -> float:
+        """One over the rate of lives that end and of bursts together, s."""
+        return self.spec.law.expected_s / self._nodes * self._lone_share
+
+    @property
+    def _lone_share(self) -> float:
+        """Share of failures that are of one node by itself: all without bursts."""
+        if self.spec.bursts is None:
+            return 1.0
+        life_s = self.spec.law.expected_s / self._nodes
+        burst_s = self.spec.bursts.gap_s(self._nodes)
+        return burst_s / (burst_s + life_s)
+
+    @property
+    def mean_hit(self) -> MeanHit:
+        """Of lives, which end alike for all nodes, and of bursts, weighted by their rates."""
+        servers = self.cluster.parameter_servers / self._nodes
+        alone = MeanHit(servers, 1 - servers, servers)
+        bursts, share = self.spec.bursts, self._lone_share
+        if bursts is None:
+            return alone
+        together = bursts.mean_hit(self.cluster)
+        return MeanHit(*(share * a + (1 - share) * b for a, b in zip(alone, together, strict=True)))

@@ -1,0 +1,150 @@
+"""Bursts within a rack, found in a log: how often, how large, and how many are mere chance."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.errors import LogError, UsageError
+from cprsim.failures.bursts import Bursts
+from cprsim.failures.log import FailureLog
+from cprsim.failures.views import nodes_of
+
+
+@dataclass(frozen=True, eq=False)
+class RackBursts:
+    """What a log shows of failures that take down several nodes of one rack.
+
+    Parameters
+    ----------
+    law
+        The burst process, as a scenario takes it. Its rate is per rack.
+    count
+        How many bursts there are.
+    by_chance
+        How many of them one expects if all nodes fail by themselves: where this isn't small, the
+        failures are too many, or the time within which they count as one too long.
+    racks
+        How many racks were watched.
+    mean_interval_s
+        95 % interval of the mean time between bursts of one rack, seconds (exact, Poisson).
+    members
+        Whether each failure of the log is part of a burst, shape (n,).
+    """
+
+    law: Bursts
+    count: int
+    by_chance: float
+    racks: int
+    mean_interval_s: tuple[float, float]
+    members: NDArray[np.bool_]
+
+
+def rack_bursts(log: FailureLog, within_s: float) -> RackBursts | None:
+    """Bursts of a log with racks: failures of two nodes or more of a rack, one soon after another.
+
+    Parameters
+    ----------
+    log
+        Its `racks` say where each failed node stands.
+    within_s
+        A failure at most this long after the one before it in its rack (seconds) belongs to the
+        same burst.
+
+    Returns
+    -------
+    RackBursts or None
+        None where there is no burst.
+
+    Raises
+    ------
+    LogError
+        If the log has no racks, or its failures all strike at one instant.
+    UsageError
+        If `within_s` isn't positive and finite.
+
+    Notes
+    -----
+    A rack has as many nodes as the log shows of the one with most, or as share the nodes of the
+    system evenly where their number is known: both can be too few. Racks without a failure are
+    counted only in the second case, so without it bursts seem more frequent than they are.
+    """
+    if log.racks is None:
+        raise LogError("the log has no racks; bursts of a rack need a column rack")
+    if not 0 < within_s < np.inf:
+        raise UsageError(f"coalesce is {within_s:g} s; it is a positive time, e.g. 5 min")
+    if log.span_s <= 0:
+        raise LogError("the failures all strike at one instant: there is no rate to estimate")
+    burst_of = _burst_of(log, within_s)
+    sizes = _distinct_nodes(burst_of, log.machines)
+    members = sizes[burst_of] > 1
+    large = sizes[sizes > 1].tolist()
+    if not large:
+        return None
+    rack, racks = _layout(log)
+    rate = len(large) / (racks * log.span_s)
+    law = Bursts.model_validate(
+        {
+            "mean": f"{1 / rate!r} s",
+            "rack": max(rack, *large),
+            "sizes": {str(size): count for size, count in sorted(Counter(large).items())},
+        }
+    )
+    return RackBursts(
+        law=law,
+        count=len(large),
+        by_chance=_by_chance(log, ~members, within_s),
+        racks=racks,
+        mean_interval_s=_poisson_interval(len(large), racks * log.span_s),
+        members=members,
+    )
+
+
+def _burst_of(log: FailureLog, within_s: float) -> NDArray[np.int64]:
+    """The number of the burst, of one failure or more, that each failure belongs to."""
+    assert log.racks is not None
+    order = np.lexsort((log.times_s, log.racks))
+    racks, times = log.racks[order], log.times_s[order]
+    first = np.ones(len(log), np.bool_)
+    first[1:] = (np.diff(racks) != 0) | (np.diff(times) > within_s)
+    numbers = np.empty(len(log), np.int64)
+    numbers[order] = np.cumsum(first) - 1
+    return numbers
+
+
+def _distinct_nodes(groups: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many different nodes each group has."""
+    pairs = np.unique(np.stack([groups, nodes]), axis=1)
+    return np.bincount(pairs[0])
+
+
+def _layout(log: FailureLog) -> tuple[int, int]:
+    """Nodes of a rack, and racks of the system."""
+    assert log.racks is not None
+    _, seen = np.unique(log.racks, return_inverse=True)
+    rack, racks = int(_distinct_nodes(seen, log.machines).max()), int(seen.max()) + 1
+    if log.population is None:
+        return rack, racks
+    rack = max(rack, -(-nodes_of(log) // racks))
+    return rack, max(racks, -(-nodes_of(log) // rack))
+
+
+def _by_chance(log: FailureLog, alone: NDArray[np.bool_], within_s: float) -> float:
+    """Expected pairs of different nodes of a rack that fail so close by chance."""
+    assert log.racks is not None
+    share = min(within_s / log.span_s, 1.0)
+    near = share * (2 - share)  # of two instants, uniform over the time of the log
+    racks, nodes = log.racks[alone], log.machines[alone]
+    _, in_rack = np.unique(racks, return_counts=True)
+    _, of_node = np.unique(np.stack([racks, nodes]), axis=1, return_counts=True)
+    pairs = (np.sum(in_rack.astype(np.float64) ** 2) - np.sum(of_node.astype(np.float64) ** 2)) / 2
+    return float(pairs * near)
+
+
+def _poisson_interval(count: int, exposure_s: float) -> tuple[float, float]:
+    """95 % interval of the time for each of `count` events (Garwood 1936), seconds."""
+    from scipy.special import gammaincinv  # noqa: PLC0415  (scipy is slow to import)
+
+    low, high = gammaincinv(count, 0.025), gammaincinv(count + 1, 0.975)
+    return float(exposure_s / high), float(exposure_s / low)

@@ -1,0 +1,154 @@
+"""A failure log played to a job: as it stands, or from a random start on random nodes."""
+
+import math
+from collections import Counter
+from functools import cached_property
+
+import numpy as np
+
+from cprsim.errors import LogError
+from cprsim.failures.hit import Hit, MeanHit, none_of
+from cprsim.failures.log import FailureLog
+from cprsim.failures.timeline import Absolute
+from cprsim.platform import Cluster
+from cprsim.streams import Cause, stream
+
+
+class AsItStands:
+    """A log of the very nodes of the cluster: time 0 of the log is time 0 of the job.
+
+    `path` is for errors. A log that ends before `useful_time_s` has watched the job for as long.
+
+    Raises
+    ------
+    LogError
+        If the log names a node that the cluster doesn't have.
+    """
+
+    def __init__(self, log: FailureLog, cluster: Cluster, path: str, useful_time_s: float) -> None:
+        self._log, self._cluster, self._path = log, cluster, path
+        self._timeline = Absolute(*_together(log.times_s.tolist(), self._nodes(), cluster))
+        self._watched_s = max(self._timeline.times_s[-1], useful_time_s)
+
+    def _nodes(self) -> list[int]:
+        """Numbers of the failed nodes; trainers come after the servers."""
+        log, servers = self._log, self._cluster.parameter_servers
+        trainers, struck = self._cluster.trainers, []
+        for row, node in enumerate(log.nodes.tolist()):
+            kind = log.kinds[row] if log.kinds is not None else None
+            limit = {None: servers + trainers, "trainer": trainers}.get(kind, servers)
+            if node >= limit:
+                what = "node" if kind is None else kind.replace("_", " ")
+                raise LogError(
+                    f"{self._path}: names {what} {node}, but the cluster has {limit} "
+                    f"(0 to {limit - 1})"
+                )
+            struck.append(servers + node if kind == "trainer" else node)
+        return struck
+
+    def timeline(self, seed: int, replication: int) -> Absolute:  # noqa: ARG002
+        """The same failures in each replication."""
+        return self._timeline
+
+    @property
+    def mtbf_s(self) -> float:
+        """Time for each failure, s."""
+        return self._watched_s / len(self._timeline.times_s)
+
+    @property
+    def mean_hit(self) -> MeanHit:
+        """What the failures of the log take down on average."""
+        hits = [self._timeline.hit(index) for index in range(len(self._timeline.times_s))]
+        return MeanHit(
+            servers=sum(len(hit.servers) for hit in hits) / len(hits),
+            trainers=sum(len(hit.trainers) for hit in hits) / len(hits),
+            server_share=sum(bool(hit.servers) for hit in hits) / len(hits),
+        )
+
+
+class Resampled:
+    """A log of a whole system: each replication is a job on random nodes from a random start.
+
+    The log is a circle: what comes after its end is its beginning again, so that every start is as
+    likely as any other and a long job never runs out of log (the circular bootstrap of Politis and
+    Romano 1992).
+
+    Raises
+    ------
+    LogError
+        If the system has fewer nodes than the cluster.
+    """
+
+    def __init__(self, log: FailureLog, cluster: Cluster, path: str) -> None:
+        self._log, self._cluster = log, cluster
+        self._servers = cluster.parameter_servers
+        self._nodes = cluster.parameter_servers + cluster.trainers
+        self._system = log.population or 0
+        if self._nodes > self._system:
+            raise LogError(
+                f"{path}: its system has {self._system} nodes, the job needs {self._nodes}; choose "
+                "a larger system or a smaller cluster"
+            )
+
+    def timeline(self, seed: int, replication: int) -> Absolute:
+        """The failures that one such job sees."""
+        log, rng = self._log, stream(seed, replication, Cause.REPLAY)
+        chosen = rng.choice(self._system, self._nodes, replace=False)
+        place = np.full(self._system, -1)
+        place[chosen] = np.arange(self._nodes)
+        mine = place[log.nodes] >= 0
+        start_s = log.start_s + rng.uniform(0.0, log.span_s)
+        times = (log.times_s[mine] - start_s) % log.span_s
+        order = np.argsort(times, kind="stable")
+        nodes = place[log.nodes[mine]][order].tolist()
+        return Absolute(*_together(times[order].tolist(), nodes, self._cluster), log.span_s)
+
+    @property
+    def mtbf_s(self) -> float:
+        """Time for each failure of such a job, s, on average over all choices of nodes."""
+        return self._log.span_s / self._expected(self._nodes)
+
+    @property
+    def mean_hit(self) -> MeanHit:
+        """What a failure of such a job takes down, on average over all choices of nodes."""
+        failed = sum(size * count for size, count in self._sizes.items())
+        expected = self._expected(self._nodes)
+        per_node = failed / self._system / expected
+        return MeanHit(
+            servers=per_node * self._servers,
+            trainers=per_node * (self._nodes - self._servers),
+            server_share=self._expected(self._servers) / expected,
+        )
+
+    def _expected(self, nodes: int) -> float:
+        """Expected number of failures in the log that hit at least one of `nodes` random nodes."""
+        return math.fsum(
+            count * (1 - none_of(nodes, self._system, failed))
+            for failed, count in self._sizes.items()
+        )
+
+    @cached_property
+    def _sizes(self) -> Counter[int]:
+        """How many nodes fail at one instant, and how often."""
+        log = self._log
+        pairs = np.unique(np.stack([log.times_s, log.nodes]), axis=1)
+        _, sizes = np.unique(pairs[0], return_counts=True)
+        return Counter(sizes.tolist())
+
+
+def _together(
+    times: list[float], nodes: list[int], cluster: Cluster
+) -> tuple[list[float], list[Hit]]:
+    """Failures of single nodes, in order, those of the same instant together as one."""
+    servers = cluster.parameter_servers
+    struck: dict[float, set[int]] = {}
+    for at_s, node in zip(times, nodes, strict=True):
+        struck.setdefault(at_s, set()).add(node)
+    hits = [
+        Hit(
+            tuple(sorted(node for node in together if node < servers)),
+            tuple(sorted(node - servers for node in together if node >= servers)),
+        )
+        for together in struck.values()
+    ]
+    return list(struck), hits

@@ -1,0 +1,226 @@
+"""Lines, rows and cells of a log, read one at a time; what is wrong with one is a `LogError`.
+
+Every fault is one line, `path:line: what is wrong`.
+"""
+
+import codecs
+import csv
+import gzip
+import lzma
+import math
+import re
+import zlib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from reprlib import Repr
+from typing import Any
+
+from cprsim.errors import LogError
+
+LogPath = str | PathLike[str]
+#: A row's cells, and the number of its first line.
+Cells = tuple[int, list[str]]
+
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+_ARCHIVE = re.compile(r"\.(tar(\.\w+)?|tgz|txz|zip)", re.IGNORECASE)
+_LONGEST_LINE = 2**20  # bytes; a file without line ends must not fill the memory
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")  # 18 digits fit in an int64
+_UNKNOWN = ("", "NULL")
+
+
+@contextmanager
+def opened(path: LogPath) -> Iterator[BufferedReader]:
+    """The bytes of a log, unpacked by its suffix (`.gz`, `.xz`).
+
+    Raises
+    ------
+    LogError
+        Whatever goes wrong, but for a packed file that is cut short: that is an `EOFError`, as
+        only the caller knows how far it came.
+    """
+    suffix = Path(path).suffix.lower()
+    try:
+        # The buffer's readline is C; gzip's and lzma's own are Python, several times as slow.
+        with BufferedReader(_OPENERS.get(suffix, open)(path, "rb")) as file:
+            if _ARCHIVE.search(Path(path).name):
+                raise LogError(f"{path}: is an archive; unpack it and name one of its files")
+            yield file
+    except FileNotFoundError:
+        raise LogError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise LogError(f"{path}: is a directory, not a log") from None
+    except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
+        raise LogError(f"{path}: is not a sound {suffix} file: {error}") from None
+    except OSError as error:
+        raise LogError(f"{path}: can't be read: {error.strerror}") from None
+
+
+def lines(path: LogPath) -> Generator[str, None, None]:
+    """Lines of a UTF-8 file, plain or packed; whatever goes wrong is a `LogError`."""
+    number = 0
+    with opened(path) as file:
+        try:
+            while raw := file.readline(_LONGEST_LINE + 1):
+                number += 1
+                if len(raw) > _LONGEST_LINE:
+                    raise LogError(f"{path}:{number}: is longer than {_LONGEST_LINE} bytes")
+                yield (raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw).decode()
+        except UnicodeDecodeError as error:
+            byte = error.object[error.start]
+            raise LogError(f"{path}:{number}: is not UTF-8: byte 0x{byte:02x}") from None
+        except EOFError:
+            raise LogError(f"{path}: is cut short after line {number}; copy it again") from None
+
+
+@dataclass(slots=True)
+class Row:
+    """One row, and where it stands, for its faults."""
+
+    path: LogPath
+    line: int
+    columns: dict[str, int]
+    cells: list[str]
+
+    def __getitem__(self, column: str) -> str:
+        return self.cells[self.columns[column]].strip()
+
+    def fault(self, text: str) -> LogError:
+        """What is wrong with the row, for the caller to raise."""
+        return LogError(f"{self.path}:{self.line}: {text}")
+
+    def bad(self, column: str, text: str) -> LogError:
+        """What is wrong with one cell, which is shown, for the caller to raise."""
+        return self.fault(f"{column} is {shown(self[column])}{text}")
+
+    def seconds(self, column: str) -> float:
+        """A finite time, 0 s or later."""
+        text = self[column]
+        value = number(text)
+        if value is None:
+            raise self.bad(column, ", not a number of seconds")
+        if not 0 <= value < math.inf:
+            raise self.bad(column, "; times are finite and 0 s or later")
+        return value
+
+    def seconds_if_known(self, column: str) -> float:
+        """A finite time, 0 s or later; nan where the cell is empty or NULL."""
+        return math.nan if self[column] in _UNKNOWN else self.seconds(column)
+
+    def integer(self, column: str) -> int:
+        """A whole number, positive or negative."""
+        text = self[column]
+        # int() alone would take 1_000 and digits of other scripts.
+        if not _INTEGER.fullmatch(text):
+            raise self.bad(column, ", not an integer")
+        return int(text)
+
+    def index(self, column: str) -> int:
+        """A whole number from 0."""
+        value = self.integer(column)
+        if value < 0:
+            raise self.bad(column, "; it can't be negative")
+        return value
+
+
+def number(text: str) -> float | None:
+    """A number as Python writes it, inf and nan included; None where the text is none."""
+    try:
+        # float() alone would take 1_000 and digits of other scripts.
+        return float(text if text.isascii() and "_" not in text else "")
+    except ValueError:
+        return None
+
+
+def csv_cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
+    """Rows of CSV lines; one of nothing but empty cells counts as a blank line."""
+    reader = csv.reader(text, strict=True)  # strict: a quote left open is a fault, not a cell
+    line = 1
+    try:
+        for cells in reader:
+            if any(map(str.strip, cells)):
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise LogError(f"{path}:{line}: is not CSV: {error}") from None
+
+
+def table(
+    path: LogPath,
+    needed: Sequence[str],
+    optional: Sequence[str] = (),
+    title_lines: int = 0,
+    split: Callable[[LogPath, Iterator[str]], Iterator[Cells]] = csv_cells,
+) -> Iterator[Row]:
+    """Rows of a file whose first one names the columns.
+
+    Parameters
+    ----------
+    path
+        The file; plain, or compressed with a name that ends in `.gz` or `.xz`.
+    needed, optional
+        Columns to read; the others are ignored.
+    title_lines
+        How many lines may stand before the names of the columns.
+    split
+        Rows of the file's lines, that with the names included.
+
+    Raises
+    ------
+    LogError
+        If the file can't be read, lacks a column, or holds no row.
+    """
+    with closing(lines(path)) as text:
+        rows = split(path, text)
+        names = _header(path, rows, needed, optional, title_lines)
+        columns = {name: names.index(name) for name in (*needed, *optional) if name in names}
+        empty, least, width = True, 1 + max(columns.values()), len(names)
+        for line, cells in rows:
+            if len(cells) < least or (len(cells) > width and any(cells[width:])):
+                raise LogError(
+                    f"{path}:{line}: the row has {len(cells)} cells, the header has {width}"
+                )
+            empty = False
+            yield Row(path, line, columns, cells)
+    if empty:
+        raise LogError(f"{path}: holds no failure")
+
+
+def _header(
+    path: LogPath,
+    rows: Iterator[Cells],
+    needed: Sequence[str],
+    optional: Sequence[str],
+    title_lines: int,
+) -> list[str]:
+    """Names of the columns, from the first row that has the first column needed."""
+    tops = []
+    for line, cells in islice(rows, 1 + title_lines):
+        names = [cell.strip() for cell in cells]
+        tops.append((line, names))
+        if needed[0] in names:
+            break
+    if not tops:
+        raise LogError(f"{path}: holds no failure")
+    # Where no row looks like a header, the first one is the one to show.
+    line, names = tops[-1] if needed[0] in tops[-1][1] else tops[0]
+    for name in (*needed, *optional):
+        if name in needed and name not in names:
+            what = f"has no column {name}"
+        elif names.count(name) > 1:
+            what = f"has column {name} twice"
+        else:
+            continue
+        raise LogError(f"{path}:{line}: {what}; the header is {shown(','.join(names))}")
+    return names
+
+
+def shown(text: str) -> str:
+    """Text in quotes on one line; the middle of a stray field of a megabyte is left out."""
+    short = Repr()
+    short.maxstring = 80
+    return short.repr(text)

@@ -1,0 +1,165 @@
+"""How the mean time between failures (MTBF) of a job falls with its number of nodes."""
+
+import math
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from cprsim.figures import layout, style, ticks
+from cprsim.figures.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+
+# All in inches.
+_MARGIN: Final = 0.1
+_PANEL: Final = (0.62, 3.55)  # left edge and width
+_HEIGHT: Final = 2.6
+_KEY_IN: Final = 4.45
+_SWATCH_IN: Final = 0.34
+_HEADINGS: Final = 0.38
+_AXIS: Final = 0.5  # tick labels and what the axis is
+_GAP: Final = 0.08
+
+_LEAST_NODES: Final = 0.85  # there is no job of less than one
+_LEAST_SPAN: Final = 6.0  # of an axis: less holds perhaps one tick
+_ROOM: Final = 1.25  # beyond the outermost values, on the log axes
+_BEYOND: Final = 30.0  # no interval moves the limits farther than this from what was measured
+
+#: How each line looks, its words, and what it assumes.
+_LOOKS: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
+    "measured_s": (
+        {
+            "color": style.INK,
+            "linestyle": "none",
+            "marker": "o",
+            "markersize": 4.0,
+            "markeredgewidth": 0,
+        },
+        "measured, 95 % interval",
+        "time in the log for each failure of jobs of n nodes; simultaneous ones are one failure",
+    ),
+    "independent_s": (
+        {"color": style.LAW_COLOURS["gamma"], "linewidth": 1.8},
+        "independent: step / (1−(1−p)ⁿ)",
+        "n nodes, each of which fails in a step with chance p, whatever the others do; those that "
+        "fail in the same step are one failure",
+    ),
+    "linear_s": (
+        {
+            "color": style.LAW_COLOURS["weibull"],
+            "linewidth": 1.2,
+            "linestyle": (0, style.LAW_DASHES["weibull"]),
+        },
+        "linear: MTBF of one node / n",
+        "each node adds its failures, and none coincide",
+    ),
+}
+
+
+def mtbf_by_nodes(table: pd.DataFrame, title: str = "") -> Figure:
+    """MTBF against the number of nodes: measured, and by two models.
+
+    Parameters
+    ----------
+    table
+        A row a number of nodes: `nodes`; `measured_s` with its 95 % interval `low_s` to `high_s`,
+        not a number where nothing was measured, `high_s` infinite where nothing bounds it;
+        `linear_s`, the MTBF of one node / nodes; `independent_s`, step / (1 - (1 - p)^nodes).
+        All but `nodes` in seconds.
+    title
+        Stands above, wrapped; none if empty.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        7 inches wide. Its axes are log, nodes over seconds.
+    """
+    with style.styled():
+        rows = table.sort_values("nodes")
+        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
+        top_in = _MARGIN + layout.height_in(titles, TITLE_PT) + (_MARGIN if titles else 0)
+        whole_in = top_in + _HEADINGS + _HEIGHT + _AXIS
+        figure = Figure(figsize=(WIDTH_IN, whole_in))
+        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        left_in, width_in = _PANEL
+        below_in = layout.write(figure, (left_in, top_in), ["MTBF"], TEXT_PT, weight="bold")
+        measure = ["mean time between failures of a job, by its size"]
+        layout.write(figure, (left_in, below_in), measure, SMALL_PT, color=style.FAINT_INK)
+        box = (left_in / WIDTH_IN, _AXIS / whole_in, width_in / WIDTH_IN, _HEIGHT / whole_in)
+        axes = figure.add_axes(box)
+        columns = {name: rows[name].to_numpy(dtype=np.float64) for name in rows.columns}
+        _scales(axes, columns)
+        for name in ("independent_s", "linear_s"):  # the thin one on top
+            look = _LOOKS[name][0]
+            # A line of one point can't be seen.
+            marker = "_" if len(rows) == 1 else ""
+            axes.plot(columns["nodes"], columns[name], marker=marker, markersize=12, **look)
+        _measured(axes, columns)
+        _key(figure, top_in + _HEADINGS)
+    return figure
+
+
+def _scales(axes: Axes, columns: dict[str, NDArray[np.float64]]) -> None:
+    """Log axes that hold every value, though not all of an interval that nothing bounds."""
+    nodes = columns["nodes"]
+    values = np.concatenate([columns[name] for name in _LOOKS])
+    values = values[np.isfinite(values) & (values > 0)]
+    least, most = float(values.min()), float(values.max())
+    ends = np.concatenate((columns["low_s"], columns["high_s"]))
+    ends = np.clip(ends[~np.isnan(ends)], least / _BEYOND, most * _BEYOND)
+    values = np.concatenate((values, ends))
+    axes.set(xscale="log", yscale="log", ylim=_limits(values))
+    low, high = _limits(nodes)
+    axes.set_xlim(max(low, _LEAST_NODES), high)
+    ticks.log_ticks(axes, "x", _PANEL[1])
+    ticks.duration_ticks(axes, "y", _HEIGHT)
+    axes.set_xlabel("nodes")
+    axes.grid()
+
+
+def _limits(values: NDArray[np.float64]) -> tuple[float, float]:
+    """A little beyond the values, and far enough apart for two ticks."""
+    low, high = float(values.min()), float(values.max())
+    room = max(_ROOM, math.sqrt(_LEAST_SPAN * low / high))
+    return low / room, high * room
+
+
+def _measured(axes: Axes, columns: dict[str, NDArray[np.float64]]) -> None:
+    there = np.isfinite(columns["measured_s"]) & (columns["measured_s"] > 0)
+    nodes, measured_s, low_s, high_s = (
+        columns[name][there] for name in ("nodes", "measured_s", "low_s", "high_s")
+    )
+    # Where the interval is open the whisker leaves the picture.
+    bottom, top = axes.get_ylim()
+    low_s = np.where(np.isnan(low_s), measured_s, np.maximum(low_s, bottom / _ROOM))
+    high_s = np.where(np.isnan(high_s), measured_s, np.minimum(high_s, top * _ROOM))
+    axes.errorbar(
+        nodes,
+        measured_s,
+        yerr=[measured_s - low_s, high_s - measured_s],
+        fmt="none",
+        ecolor=style.INK,
+        elinewidth=0.9,
+        capsize=2.5,
+    )
+    axes.plot(nodes, measured_s, zorder=4, **_LOOKS["measured_s"][0])
+
+
+def _key(figure: Figure, top_in: float) -> None:
+    """What each line is, beside the panel."""
+    text_in = _KEY_IN + _SWATCH_IN + 0.08
+    room_in = WIDTH_IN - _MARGIN - text_in
+    for look, words, assumed in _LOOKS.values():
+        middle = 1 - (top_in + layout.height_in([""], SMALL_PT) / 2) / figure.get_figheight()
+        ends = np.array([_KEY_IN, _KEY_IN + _SWATCH_IN]) / WIDTH_IN
+        x = ends if "marker" not in look else ends.mean(keepdims=True)
+        line = Line2D(x, np.full(len(x), middle), transform=figure.transFigure, **look)
+        figure.add_artist(line)
+        lines = layout.wrap(words, room_in, SMALL_PT, "bold")
+        top_in = layout.write(figure, (text_in, top_in), lines, SMALL_PT, weight="bold")
+        lines = layout.wrap(assumed, room_in, SMALL_PT)
+        top_in = layout.write(figure, (text_in, top_in), lines, SMALL_PT, color=style.FAINT_INK)
+        top_in += _GAP

@@ -1,0 +1,392 @@
+"""What a sample of durations shows, and how well each fitted law describes it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from cprsim.distributions import Distribution
+from cprsim.figures import layout, style, ticks
+from cprsim.figures.laws import hazard_of, line_style, quantile_of
+from cprsim.figures.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.survival.distance import survival as survival_of
+from cprsim.survival.fit import Fit
+from cprsim.survival.hazard import Hazard, hazard
+from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.sample import Floats, Sample
+
+Indices = NDArray[np.intp]
+
+# All in inches; only the title's lines move what is below.
+_MARGIN: Final = 0.1
+_LEFT: Final = (0.62, 3.35)  # left edge and width
+_RIGHT: Final = (4.85, 1.95)
+_KEY_IN: Final = 4.3
+_SWATCH_IN: Final = 0.34
+_HEADINGS: Final = 0.38
+_PANEL: Final = 1.95
+_AXIS: Final = 0.48  # tick labels and what the axis is
+_FOOT: Final = 0.24
+_GAP: Final = 0.05
+
+_POINTS: Final = 400  # of a law's curve
+_MOST_STEPS: Final = 1000  # of the data's: more can't be seen
+_MOST_QUANTILES: Final = 150
+_MOST_MARKS: Final = 60  # of censored durations
+_SHORT: Final = 0.02  # half of what fails within this part of an axis is unseen unless it is log
+_SPAN: Final = 30.0  # a decade and a half: beyond that an axis of durations is log
+_STEEP: Final = 3.0  # so is one of rates beyond this
+_BEYOND: Final = 10.0  # how far the best law's rate may reach beyond that of the data
+_LOWEST: Final = 0.5  # a survival that stays above it is drawn from where it ends, else from 0
+_PAST: Final = 1.02  # so far beyond the longest duration, that the curve's last step shows
+_ROOM: Final = 1.15
+_DIAGONAL: Final = ((0.0, 0.0), (1.0, 1.0))
+_SEEN: Final[dict[str, Any]] = {"color": style.INK, "linewidth": 0.9}
+_MARK: Final[dict[str, Any]] = {
+    "linestyle": "none",
+    "marker": "|",
+    "markersize": 4.0,
+    "markeredgewidth": 0.5,
+    "markeredgecolor": style.INK,
+}
+_BAND: Final[dict[str, Any]] = {"facecolor": style.RULE, "edgecolor": "none", "linewidth": 0}
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """A sample as all panels need it."""
+
+    sample: Sample
+    fits: Sequence[Fit]
+
+    @cached_property
+    def curve(self) -> KaplanMeier:
+        return KaplanMeier.of(self.sample)
+
+    @cached_property
+    def failed_s(self) -> Floats:
+        return np.sort(self.sample.durations_s[self.sample.observed])
+
+    @cached_property
+    def unit(self) -> tuple[str, float]:
+        """Unit of linear axes and of rates, and its seconds."""
+        return ticks.unit_of(float(np.median(self.sample.durations_s)))
+
+    @cached_property
+    def first_s(self) -> float:
+        """Where log axes begin: at the shortest failure, but not far below the shortest 5 %."""
+        few_s = float(np.quantile(self.failed_s, 0.05, method="inverted_cdf"))
+        return max(float(self.failed_s[0]), few_s / 10) / _ROOM
+
+    @cached_property
+    def wide(self) -> bool:
+        """Whether ages span so much that only a log axis shows them."""
+        return self.curve.last_s > _SPAN * _ROOM * self.first_s
+
+    @cached_property
+    def mostly_short(self) -> bool:
+        """Whether a linear axis would leave no room for the shorter half of the failures."""
+        failed = self.failed_s
+        return len(failed) > 0 and float(np.median(failed)) < _SHORT * self.curve.last_s
+
+    @property
+    def laws(self) -> list[tuple[Distribution, dict[str, Any]]]:
+        """Each law and how its line looks; the best one last, so that it covers the others."""
+        return [
+            (found.law, line_style(found.law, best=i == 0))
+            for i, found in reversed(list(enumerate(self.fits)))
+        ]
+
+
+def survival(sample: Sample, fits: Sequence[Fit], title: str = "") -> Figure:
+    """A sample of durations beside the laws fitted to it: survival, failure rate, quantiles.
+
+    Parameters
+    ----------
+    sample
+        What was seen, seconds.
+    fits
+        The laws fitted to it, the best first, as `cprsim.survival.fit.fit_all` gives them; none
+        where there are too few failures.
+    title
+        Stands above, wrapped; none if empty.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        7 inches wide. Its three axes are the survival (a share, 0 to 1), the failure rate (1/s)
+        and the quantiles of the data over those of the laws; durations and ages are in seconds.
+    """
+    with style.styled():
+        data = _Data(sample, fits)
+        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
+        facts = layout.wrap(_facts(sample), WIDTH_IN - 2 * _MARGIN, SMALL_PT)
+        facts_in = _MARGIN + layout.height_in(titles, TITLE_PT)
+        first_in = facts_in + layout.height_in(facts, SMALL_PT) + _MARGIN
+        row_in = _HEADINGS + _PANEL + _AXIS
+        figure = Figure(figsize=(WIDTH_IN, first_in + 2 * row_in + _FOOT))
+        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        layout.write(figure, (_MARGIN, facts_in), facts, SMALL_PT, color=style.FAINT_INK)
+        unit = data.unit[0]
+        heading = ("Survival", "share that lasts longer")
+        _survival(_panel(figure, _LEFT, first_in, heading), data)
+        heading = ("Failure rate", f"failures per {_singular(unit)}, by age")
+        _rate(_panel(figure, _LEFT, first_in + row_in, heading), data)
+        heading = ("Quantiles", "of the data, against those of each law")
+        _quantiles(_panel(figure, _RIGHT, first_in + row_in, heading), data)
+        _key(figure, (_KEY_IN, first_in), data)
+        _foot(figure, data)
+    return figure
+
+
+def _facts(sample: Sample) -> str:
+    counts = f"{sample.n:,} duration{'s' * (sample.n != 1)}"
+    if not sample.censored:
+        return f"{counts}, none censored; mean {ticks.duration(sample.mean_s)}"
+    counts += f", {sample.censored:,} censored ({layout.percent(sample.censored / sample.n)})"
+    if not sample.failures:
+        return f"{counts}; nothing failed"
+    return f"{counts}; mean (time watched for each failure) {ticks.duration(sample.mtbf_s)}"
+
+
+def _singular(unit: str) -> str:
+    return "year" if unit == "years" else unit
+
+
+def _panel(
+    figure: Figure, at_in: tuple[float, float], top_in: float, heading: tuple[str, str]
+) -> Axes:
+    left_in, width_in = at_in
+    below_in = layout.write(figure, (left_in, top_in), heading[:1], TEXT_PT, weight="bold")
+    layout.write(figure, (left_in, below_in), heading[1:], SMALL_PT, color=style.FAINT_INK)
+    whole_in = figure.get_figheight()
+    bottom = 1 - (top_in + _HEADINGS + _PANEL) / whole_in
+    axes = figure.add_axes((left_in / WIDTH_IN, bottom, width_in / WIDTH_IN, _PANEL / whole_in))
+    axes.grid()
+    return axes
+
+
+def _survival(axes: Axes, data: _Data) -> None:
+    curve, log = data.curve, data.mostly_short
+    steps = _thinned(len(curve.times_s), _MOST_STEPS)
+    times = np.concatenate(([0.0], curve.times_s[steps], [curve.last_s]))
+    low, high = (_held(end[steps]) for end in curve.band())
+    _ages(axes, data, log, "duration")
+    at = np.maximum(times, axes.get_xlim()[0])
+    axes.fill_between(at, low, high, step="post", **_BAND)
+    axes.step(at, curve.at(times), where="post", zorder=5, **_SEEN)
+    _censored(axes, data)
+    grid = _grid(axes, log)
+    lowest = min(low[-1], float(curve.at(curve.last_s)))
+    for law, look in data.laws:
+        left = survival_of(law, grid)
+        lowest = min(lowest, float(left[-1]))
+        axes.plot(grid, left, **look)
+    bottom = 1 - _ROOM * (1 - lowest) if _LOWEST < lowest < 1 else 0.0
+    axes.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
+    ticks.linear_ticks(axes, "y", _PANEL, 0.01, " %")
+
+
+def _censored(axes: Axes, data: _Data) -> None:
+    """A mark on the curve where durations were cut short; where they crowd, for many at once."""
+    cut_s = np.unique(data.sample.durations_s[np.logical_not(data.sample.observed)])
+    places = np.round(ticks.share_of(axes.xaxis, cut_s) * _MOST_MARKS)
+    _, first = np.unique(places, return_index=True)
+    if len(first):
+        marked_s = cut_s[first]
+        axes.plot(marked_s, data.curve.at(marked_s), zorder=5, **_MARK)
+
+
+def _rate(axes: Axes, data: _Data) -> None:
+    """The failure rate with no law assumed, and that of each law."""
+    if not data.sample.failures:
+        _instead(axes, "nothing failed")
+        return
+    found = hazard(data.sample)
+    log = data.wide and (len(found.rate) > 1 or len(data.fits) > 0)
+    _ages(axes, data, log, "age")
+    edges = np.maximum(found.edges_s, axes.get_xlim()[0])
+    grid = _grid(axes, log)
+    rates = [(hazard_of(law, grid), look) for law, look in data.laws]
+    _rates_axis(axes, data, found, rates[-1][0] if rates else found.rate)
+    low = np.maximum(found.lower, axes.get_ylim()[0])
+    axes.stairs(found.upper, edges, baseline=low, fill=True, **_BAND)
+    axes.stairs(found.rate, edges, baseline=None, zorder=5, **_SEEN)
+    for rate, look in rates:
+        axes.plot(grid, rate, **look)
+
+
+def _rates_axis(axes: Axes, data: _Data, found: Hazard, best: Floats) -> None:
+    """The y axis of failure rates: all of the data's band, and what is near it of the best law."""
+    least, most = float(found.lower[found.failures > 0].min()), float(found.upper.max())
+    best = np.clip(best[best > 0], least / _BEYOND, most * _BEYOND)
+    rates = np.concatenate((best, found.rate[found.failures > 0]))
+    if rates.max() > _STEEP * rates.min():
+        axes.set_yscale("log")
+        axes.set_ylim(min(least, best.min()) / _ROOM, max(most, best.max()) * _ROOM)
+        ticks.log_ticks(axes, "y", _PANEL, 1 / data.unit[1])
+    else:
+        axes.set_ylim(0, _ROOM * most)
+        ticks.linear_ticks(axes, "y", _PANEL, 1 / data.unit[1])
+
+
+def _quantiles(axes: Axes, data: _Data) -> None:
+    """Failure times over the times at which each law expects as many to have failed."""
+    if not data.fits:
+        _instead(axes, "no law fitted")
+        return
+    curve = data.curve
+    # Of the two ends of a step the middle; at its lower end the last quantile would be infinite.
+    left = (np.concatenate(([1.0], curve.survival[:-1])) + curve.survival) / 2
+    some = _spread_out(left)
+    seen_s, left = curve.times_s[some], left[some]
+    expected = [(quantile_of(law, left), look) for law, look in data.laws]
+    log = bool(seen_s[-1] > _SPAN * seen_s[0])
+    _same_scales(axes, data, log, np.concatenate((seen_s, expected[-1][0])))
+    axes.axline(*_DIAGONAL, transform=axes.transAxes, color=style.FAINT_INK, linewidth=0.6)
+    for quantiles, look in expected[:-1]:
+        axes.plot(np.where(quantiles > 0, quantiles, np.nan), seen_s, **look)
+    quantiles, look = expected[-1]
+    axes.plot(
+        np.where(quantiles > 0, quantiles, np.nan),
+        seen_s,
+        linestyle="none",
+        marker="o",
+        markersize=3.0,
+        markeredgewidth=0,
+        color=look["color"],
+        zorder=4,
+    )
+
+
+def _same_scales(axes: Axes, data: _Data, log: bool, durations_s: Floats) -> None:
+    """Both axes over the same durations: the diagonal is where data and law agree."""
+    if log:
+        positive = durations_s[durations_s > 0]
+        limits = float(positive.min()) / _ROOM, float(positive.max()) * _ROOM
+        axes.set(xscale="log", yscale="log", xlim=limits, ylim=limits)
+        ticks.duration_ticks(axes, "x", _RIGHT[1])
+        ticks.duration_ticks(axes, "y", _PANEL)
+    else:
+        limits = 0.0, float(durations_s.max()) * 1.05
+        axes.set(xlim=limits, ylim=limits)
+        ticks.linear_ticks(axes, "x", _RIGHT[1], data.unit[1])
+        ticks.linear_ticks(axes, "y", _PANEL, data.unit[1])
+    axes.set_xlabel("quantile of the law" if log else f"quantile of the law, {data.unit[0]}")
+
+
+def _ages(axes: Axes, data: _Data, log: bool, what: str) -> None:
+    """The x axis of durations, up to the longest, failed or not."""
+    last_s = data.curve.last_s
+    if log:
+        axes.set_xscale("log")
+        axes.set_xlim(data.first_s, last_s * _PAST)
+        ticks.duration_ticks(axes, "x", _LEFT[1])
+    else:
+        axes.set_xlim(0, last_s * _PAST)
+        ticks.linear_ticks(axes, "x", _LEFT[1], data.unit[1])
+    axes.set_xlabel(what if log else f"{what}, {data.unit[0]}")
+
+
+def _grid(axes: Axes, log: bool) -> Floats:
+    """Durations evenly across the axis, none of them 0."""
+    low, high = axes.get_xlim()
+    if log:
+        return np.geomspace(low, high, _POINTS)
+    return np.linspace(low, high, _POINTS + 1)[1:]
+
+
+def _instead(axes: Axes, why: str) -> None:
+    axes.set(xticks=[], yticks=[])
+    axes.text(
+        0.5, 0.5, why, size=SMALL_PT, color=style.FAINT_INK, ha="center", transform=axes.transAxes
+    )
+
+
+def _thinned(count: int, most: int) -> Indices:
+    """Up to `most` of the places 0 to `count` - 1, evenly, the first and the last among them."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
+
+
+def _spread_out(left: Floats) -> Indices:
+    """Places among falling chances, evenly in their log odds: few in the middle, many at ends."""
+    odds = np.log((1 - left) / left)
+    wanted = np.linspace(odds[0], odds[-1], _MOST_QUANTILES)
+    return np.unique(np.minimum(np.searchsorted(odds, wanted), len(left) - 1))
+
+
+def _held(ends: Floats) -> Floats:
+    """One end of the band from 0 to the longest duration; it keeps its value where S is 0."""
+    ends = np.concatenate(([1.0], ends, [np.nan]))
+    known = np.maximum.accumulate(np.where(np.isnan(ends), 0, np.arange(len(ends))))
+    return ends[known]
+
+
+def _key(figure: Figure, at_in: tuple[float, float], data: _Data) -> None:
+    """What each line is, and how far each law is from the data."""
+    top_in = at_in[1] + layout.height_in([""], TEXT_PT)
+    band = Line2D([], [], color=style.RULE, linewidth=7, solid_capstyle="butt")
+    words = "Kaplan-Meier curve, binned failure rate"
+    top_in = _entry(
+        figure, (at_in[0], top_in), [band, Line2D([], [], **_SEEN)], words, "with 95 % bands"
+    )
+    if data.sample.censored:
+        mark = [Line2D([], [], **_SEEN), Line2D([], [], **_MARK)]
+        top_in = _entry(
+            figure, (at_in[0], top_in), mark, "censored", "a mark can stand for several"
+        )
+    for i, found in enumerate(data.fits):
+        line = Line2D([], [], **line_style(found.law, best=i == 0))
+        distances = f"KS {layout.percent(found.ks)}, RMSE {layout.percent(found.rmse)}"
+        top_in = _entry(figure, (at_in[0], top_in), [line], _words(found.law), distances, i == 0)
+
+
+def _words(law: Distribution) -> str:
+    words = f"{law.distribution}, mean {ticks.duration(law.expected_s)}"
+    if law.shape is not None:
+        words += f", shape {ticks.number(law.shape)}"
+    return words if law.cv is None else f"{words}, cv {ticks.number(law.cv)}"
+
+
+def _entry(
+    figure: Figure,
+    at_in: tuple[float, float],
+    samples: list[Line2D],
+    words: str,
+    facts: str,
+    bold: bool = False,
+) -> float:
+    """One entry of the key, lines as in the panels beside words; returns where it ends, inches."""
+    left_in, top_in = at_in
+    middle = 1 - (top_in + layout.height_in([""], SMALL_PT) / 2) / figure.get_figheight()
+    for line in samples:
+        ends = np.array([left_in, left_in + _SWATCH_IN]) / WIDTH_IN
+        x = ends if line.get_marker() == "None" else [float(ends.mean())]
+        line.set(xdata=x, ydata=[middle] * len(x), transform=figure.transFigure)
+        figure.add_artist(line)
+    weight = "bold" if bold else "normal"
+    text_in = left_in + _SWATCH_IN + 0.08
+    room_in = WIDTH_IN - _MARGIN - text_in
+    fits_in = layout.text_width_in(words, SMALL_PT, weight) <= room_in
+    lines = [words] if fits_in else words.replace(", ", ",\n", 1).splitlines()
+    top_in = layout.write(figure, (text_in, top_in), lines, SMALL_PT, weight=weight)
+    lines = layout.wrap(facts, room_in, SMALL_PT)
+    top_in = layout.write(figure, (text_in, top_in), lines, SMALL_PT, color=style.FAINT_INK)
+    return top_in + _GAP
+
+
+def _foot(figure: Figure, data: _Data) -> None:
+    if not data.fits:
+        return
+    note = [
+        "KS: largest distance between a law's survival and the Kaplan-Meier curve; RMSE: root mean "
+        "square of it over time"
+    ]
+    at_in = (_MARGIN, figure.get_figheight() - _MARGIN - layout.height_in(note, SMALL_PT))
+    layout.write(figure, at_in, note, SMALL_PT, color=style.FAINT_INK)

@@ -1,0 +1,97 @@
+"""The MTBF of jobs of every size on the nodes of one log."""
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from cprsim import units
+from cprsim.errors import UsageError
+from cprsim.failures import scaling
+from cprsim.failures.log import FailureLog, parse_window
+from cprsim.failures.source import Source
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class MtbfByNodes:
+    """How the MTBF falls with the nodes of a job: measured, and by the two models of the CPR paper.
+
+    `rows` has a row a number of nodes; its columns are those of `cprsim.failures.scaling.JobMtbf`.
+    """
+
+    source: Source
+    rows: pd.DataFrame
+
+    @property
+    def notes(self) -> list[str]:
+        """What the columns are, a sentence each."""
+        return [
+            "Linear: MTBF of one node / nodes. Independent: 1 h / (1 - (1 - p)^nodes), with p the "
+            "share of node-hours with a failure."
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """What `cprsim fit --view job --json` prints without `--nodes`; times in seconds."""
+        rows = self.rows.to_dict("records")
+        return {
+            "log": self.source.path,
+            "reader": self.source.reader,
+            "system": self.source.system,
+            "view": "job",
+            "window": self.source.window,
+            "coalesce_s": self.source.coalesce_s,
+            "mtbf_by_nodes": [
+                {key: value if math.isfinite(value) else None for key, value in row.items()}
+                for row in rows
+            ],
+        }
+
+    def toml(self) -> str:
+        """There is none: raise `UsageError`, which says how to get one."""
+        raise UsageError("--toml needs --nodes: a [failures] block is for jobs of one size")
+
+    def figure(self) -> "Figure":
+        """MTBF against nodes, both logarithmic."""
+        from cprsim.figures.mtbf import mtbf_by_nodes  # noqa: PLC0415  (matplotlib is slow)
+
+        return mtbf_by_nodes(self.rows, str(self.source))
+
+
+def mtbf_by_nodes(
+    log: str | os.PathLike[str] | FailureLog,
+    reader: str = "csv",
+    system: int | None = None,
+    window: str | None = None,
+    coalesce: str | None = None,
+    population: int | None = None,
+    nodes: Sequence[int] | None = None,
+) -> MtbfByNodes:
+    """Measure the MTBF of jobs on 1, 2, 4, ... nodes and on all, or on each number in `nodes`.
+
+    The other parameters are those of `cprsim.fit`.
+
+    Raises
+    ------
+    LogError
+        If the log can't be read, or its failures all strike at one instant.
+    UsageError
+        If the arguments make no sense.
+    """
+    source = Source(
+        log=log,
+        reader=reader,
+        system=system,
+        window=None if window is None else parse_window(window),
+        coalesce_s=None if coalesce is None else units.parse_duration(coalesce),
+        population=population,
+    )
+    failures = source.failures()
+    if source.coalesce_s is not None:
+        failures = failures.coalesced(source.coalesce_s)
+    return MtbfByNodes(source, pd.DataFrame(scaling.mtbf_by_nodes(failures, nodes)))

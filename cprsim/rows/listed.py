@@ -1,0 +1,99 @@
+"""SSU in the mean field: a list of rows that some batches accessed, which evicts at random."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """A list of `places` rows, empty after each save, and what it leaves of the updates.
+
+    `rows` of each class and `accesses` of one row between two saves, shape (classes,). One batch
+    of `period` is looked at. A row off the list gets on it by its next such access; once the list
+    is full, each that comes evicts a random one. A save takes all that are on it.
+
+    Between saves every row has a probability of being on the list, and its accesses are more than
+    usual if it is on it, fewer if not. Both follow a linear differential equation, given the rate
+    of evictions; that rate is what keeps the list full.
+    """
+
+    rows: Array
+    accesses: Array
+    places: int
+    period: int
+
+    def after(self, saves: int) -> Array:
+        """Expected updates not saved just after each of `saves` saves, shape (saves,)."""
+        on, added = self._at_a_save
+        number = np.arange(1, saves + 1)[:, np.newaxis]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sums = np.where(on > 0, -np.expm1(number * np.log1p(-on)) / on, number)
+        return np.asarray((sums * added) @ self.rows)
+
+    def limit(self) -> float:
+        """The same after many saves."""
+        on, added = self._at_a_save
+        touched = on > 0
+        return float((added[touched] / on[touched]) @ self.rows[touched])
+
+    @cached_property
+    def _at_a_save(self) -> tuple[Array, Array]:
+        """Probability of being on the list, and updates since the last save that it misses."""
+        seen = self.accesses / self.period
+        on, missed = _lists(self.rows, seen, self.places)
+        # What the list doesn't look at goes with whoever is off it.
+        return on, missed + (self.accesses - seen) * (1 - on)
+
+
+def _lists(rows: Array, seen: Array, places: int) -> tuple[Array, Array]:
+    """Probability of being on the list at the save, and expected accesses seen if off it, else 0.
+
+    Time runs from 0 to 1 between two saves; `seen` accesses of a row come in it.
+    """
+
+    def surplus(time: float) -> float:
+        return float(rows @ -np.expm1(-seen * time)) - places
+
+    if surplus(1.0) <= 0:
+        return -np.expm1(-seen), np.zeros_like(seen)
+    time = brentq(surplus, 0.0, 1.0, xtol=1e-300, rtol=1e-13)
+    on = -np.expm1(-seen * time)
+    missed = np.zeros_like(seen)
+    rate = float(rows @ (seen * (1 - on))) / places
+    step = 0.05 / rate
+    while time < 1:
+        step = min(step, 1 - time)
+        last, rate = rate, _eviction_rate(rows, seen, on, places, step, rate)
+        fade = np.exp(-(seen + rate) * step)
+        # a' = rate (seen t - a) - seen a has this solution, and what differs from it fades.
+        steady = rate * seen / (seen + rate)
+        missed -= steady * (time - 1 / (seen + rate))
+        time = 1.0 if step == 1 - time else time + step
+        missed = missed * fade + steady * (time - 1 / (seen + rate))
+        on = seen / (seen + rate) * (1 - fade) + on * fade
+        if abs(rate / last - 1) < 0.05:
+            step *= 1.5
+    return on, np.maximum(missed, 0.0)
+
+
+def _eviction_rate(
+    rows: Array, seen: Array, on: Array, places: int, step: float, last: float
+) -> float:
+    """The rate at which each row on the list is evicted that keeps it full over a step."""
+
+    def surplus(rate: float) -> float:
+        fade = np.exp(-(seen + rate) * step)
+        return float(rows @ (seen / (seen + rate) * (1 - fade) + on * fade)) - places
+
+    low, high = last / 2, last
+    while surplus(high) > 0:
+        high *= 2
+    while surplus(low) < 0:
+        low /= 2
+    return float(brentq(surplus, low, high, rtol=1e-9))

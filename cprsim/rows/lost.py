@@ -1,0 +1,80 @@
+"""How many updates a failure would lose, as training goes on between saves."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.errors import UsageError
+
+
+@dataclass(frozen=True, eq=False)
+class LostShare:
+    """Updates that a failure at a time would lose, in units of those made in one interval.
+
+    Time counts training, in intervals; everything is saved at time 0. Save j, from 1, comes at
+    j x `spacing`. `before` and `after` hold what a failure just before and after each save loses,
+    shape (saves,). In between the loss grows by 1 an interval: every update is not yet saved.
+    """
+
+    spacing: float
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+
+    @classmethod
+    def expected(cls, spacing: float, after: NDArray[np.float64]) -> Self:
+        """From what is expected to be left after each save alone."""
+        return cls(spacing, np.concatenate([[0.0], after[:-1]]) + spacing, after)
+
+    @classmethod
+    def together(cls, parts: Sequence[Self], updates: Sequence[float]) -> Self:
+        """Several tables as one; `updates` of each in an interval, in any unit."""
+        if len({(part.spacing, len(part.after)) for part in parts}) != 1:
+            raise UsageError("the tables are not saved at the same times; give all one fraction")
+        weights = np.asarray(updates, float) / math.fsum(updates)
+        return cls(
+            parts[0].spacing,
+            weights @ np.array([part.before for part in parts]),
+            weights @ np.array([part.after for part in parts]),
+        )
+
+    def at(self, intervals: float) -> float:
+        """Lost share at a time; after the save where it is the time of one."""
+        done = self._saves_until(intervals)
+        left = self.after[done - 1] if done else 0.0
+        return float(left + max(0.0, intervals - done * self.spacing))
+
+    def average(self, intervals: float) -> float:
+        """Mean lost share of a failure at a uniform time from 0 to `intervals`."""
+        done = self._saves_until(intervals)
+        rest = max(0.0, intervals - done * self.spacing)
+        left = self.after[done - 1] if done else 0.0
+        whole = self._integral[done]
+        return float((whole + rest * (left + rest / 2)) / intervals)
+
+    def relative(self, intervals: float) -> float:
+        """The same, relative to saving everything once an interval (CPR-vanilla)."""
+        return self.average(intervals) / vanilla(intervals)
+
+    @cached_property
+    def _integral(self) -> NDArray[np.float64]:
+        """Of the lost share, from 0 to each save; 0 first."""
+        starts = np.concatenate([[0.0], self.after[:-1]])
+        return np.concatenate([[0.0], np.cumsum(self.spacing * (starts + self.before) / 2)])
+
+    def _saves_until(self, intervals: float) -> int:
+        done = math.floor(intervals / self.spacing * (1 + 1e-12))  # 0.3 is 3 x 0.1, too
+        if not 0 < intervals or done > len(self.after):
+            last = (len(self.after) + 1) * self.spacing
+            raise UsageError(f"intervals is {intervals:g}; {len(self.after)} saves reach {last:g}")
+        return done
+
+
+def vanilla(intervals: float) -> float:
+    """Mean lost share up to a time if all is saved once an interval: 1/2 over whole intervals."""
+    whole = math.floor(intervals)
+    return (whole + (intervals - whole) ** 2) / 2 / intervals

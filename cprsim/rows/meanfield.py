@@ -1,0 +1,124 @@
+"""What saving by priority loses on average, from classes of rows: the same cost for any table.
+
+Every `fraction` of an interval the `fraction` of a table's rows that a tracker selects is saved.
+A row's accesses are a Poisson process, and the table is large: what the tracker selects is a
+matter of each row alone, given a threshold or a rate that all rows share. Row numbers say nothing
+about popularity. `cprsim.rows.exact` plays the same row by row.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.errors import UsageError
+from cprsim.rows.counters import counted, counted_in_the_long_run
+from cprsim.rows.listed import Listed
+from cprsim.rows.lost import LostShare
+from cprsim.rows.popularity import Popularity
+
+TrackerName = Literal["mfu", "ssu", "scar", "round-robin", "random"]
+TRACKERS: tuple[TrackerName, ...] = get_args(TrackerName)
+
+
+@dataclass(frozen=True)
+class MeanField:
+    """A table that is saved by priority.
+
+    `popularity` of its rows; `updates`: accesses to it in one interval, each an update of one row;
+    `fraction` of the rows that a save takes, and of the interval between saves; `subsample`: of so
+    many batches SSU looks at one.
+    """
+
+    popularity: Popularity
+    updates: float
+    fraction: float
+    subsample: int = 2
+
+    def __post_init__(self) -> None:
+        if not 0 < self.fraction <= 1:
+            raise UsageError(f"fraction is {self.fraction:g}; it must be > 0 and <= 1")
+        if not self.updates > 0:
+            raise UsageError(f"updates is {self.updates:g}; it must be > 0")
+        if self.subsample < 1:
+            raise UsageError(f"subsample is {self.subsample}; it must be 1 or more")
+        rows_per_save(self.popularity.size, self.fraction)
+
+    def lost(self, tracker: TrackerName, intervals: float) -> LostShare:
+        """Expected lost share from time 0, when everything is saved, to a number of intervals."""
+        saves = int(intervals / self.fraction * (1 + 1e-12))
+        return LostShare.expected(self.fraction, self._after(tracker, saves))
+
+    def long_run(self, tracker: TrackerName) -> float:
+        """Mean lost share relative to saving everything once an interval, in the long run.
+
+        Rows that are hardly ever touched take long to get there: up to 1 / (their accesses an
+        interval) intervals. `LostShare.relative` says where a job of known length stands.
+        """
+        return 2 * self._limit(tracker) + self.fraction
+
+    def _after(self, tracker: TrackerName, saves: int) -> NDArray[np.float64]:
+        size, k = self.popularity.size, self._k
+        if k == size:
+            return np.zeros(saves)
+        if tracker in ("mfu", "scar"):
+            return counted(self._classes, k, saves) / self.updates
+        if tracker == "ssu":
+            return self._listed.after(saves) / self.updates
+        ages = random_age if tracker == "random" else round_robin_age
+        return self.fraction * ages(k / size, np.arange(1, saves + 1))
+
+    def _limit(self, tracker: TrackerName) -> float:
+        size, k = self.popularity.size, self._k
+        if k == size:
+            return 0.0
+        if tracker in ("mfu", "scar"):
+            return counted_in_the_long_run(self._classes, k) / self.updates
+        if tracker == "ssu":
+            return self._listed.limit() / self.updates
+        ages = random_age if tracker == "random" else round_robin_age
+        return self.fraction * float(ages(k / size, np.array([2**53]))[0])
+
+    @property
+    def _k(self) -> int:
+        return rows_per_save(self.popularity.size, self.fraction)
+
+    @property
+    def _classes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Rows of each class, and accesses of one of them between two saves."""
+        return self.popularity.rows, self.popularity.share * (self.updates * self.fraction)
+
+    @property
+    def _listed(self) -> Listed:
+        return Listed(*self._classes, self._k, self.subsample)
+
+
+def rows_per_save(rows: int, fraction: float) -> int:
+    """How many rows one save takes."""
+    k = round(fraction * rows)
+    if k == 0:
+        raise UsageError(
+            f"fraction {fraction:g} of {rows} rows is less than half a row; save the table whole"
+        )
+    return k
+
+
+def random_age(share: float, saves: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Mean age of a row just after each save if each takes a random `share` of the rows.
+
+    In units of the time between saves. A row's age is i or more with probability (1 - share)^i.
+    """
+    kept = 1 - share
+    return np.asarray(kept * (1 - kept**saves) / share)
+
+
+def round_robin_age(share: float, saves: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Mean age of a row just after each save if they take the rows in turn, `share` at a time.
+
+    In units of the time between saves. Age i belongs to `share` of the rows, or to what the
+    younger ones left; a row that was never saved is as old as the job.
+    """
+    turns = np.minimum(saves, int(1 / share))  # ages below it belong to `share` of the rows
+    young = share * turns * (turns - 1) / 2
+    return np.asarray(young + np.maximum(0.0, 1 - share * turns) * turns)

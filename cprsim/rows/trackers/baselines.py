@@ -1,0 +1,92 @@
+"""Trackers that look at nothing, to compare the others with."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.rows.trackers.contract import Rows, at_most, row_ids, table_rows
+
+
+class RoundRobin:
+    """Saves the rows in order of their ids, and after the last one the first again.
+
+    Parameters
+    ----------
+    rows
+        How many the table has.
+
+    Notes
+    -----
+    `select` returns `k` rows, or the whole table where it has fewer, accessed or not. What comes
+    next moves on by as many rows as have been saved.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self._rows = table_rows(rows)
+        self._next = 0
+
+    def observe(
+        self,
+        rows: NDArray[np.integer[Any]],
+        values: NDArray[Any] | None = None,  # noqa: ARG002  (for trackers that judge by values)
+    ) -> None:
+        """Check the ids."""
+        row_ids(rows, self._rows)
+
+    def select(self, k: int) -> Rows:
+        """The next `k` rows."""
+        return (self._next + np.arange(min(at_most(k), self._rows))) % self._rows
+
+    def saved(self, rows: NDArray[np.integer[Any]]) -> None:
+        """Move on by as many rows."""
+        self._next = (self._next + row_ids(rows, self._rows).size) % self._rows
+
+    @property
+    def memory_bytes(self) -> int:
+        """Nothing for a row."""
+        return 0
+
+
+class Random:
+    """Saves rows drawn uniformly, without replacement within one save.
+
+    Parameters
+    ----------
+    rows
+        How many the table has.
+    seed
+        Of its draws, or a generator to take one from.
+
+    Notes
+    -----
+    `select` returns `k` rows, or the whole table where it has fewer, accessed or not. Each save has
+    a draw of its own, so that asking twice changes nothing.
+    """
+
+    def __init__(self, rows: int, seed: int | np.random.Generator) -> None:
+        self._rows = table_rows(rows)
+        self._key = int(np.random.default_rng(seed).integers(1 << 63))
+        self._saves = 0
+
+    def observe(
+        self,
+        rows: NDArray[np.integer[Any]],
+        values: NDArray[Any] | None = None,  # noqa: ARG002  (for trackers that judge by values)
+    ) -> None:
+        """Check the ids."""
+        row_ids(rows, self._rows)
+
+    def select(self, k: int) -> Rows:
+        """The `k` rows drawn for the next save."""
+        rng = np.random.default_rng((self._key, self._saves))
+        return rng.choice(self._rows, min(at_most(k), self._rows), replace=False, shuffle=False)
+
+    def saved(self, rows: NDArray[np.integer[Any]]) -> None:
+        """Draw others next time."""
+        self._saves += row_ids(rows, self._rows).size > 0
+
+    @property
+    def memory_bytes(self) -> int:
+        """Nothing for a row."""
+        return 0

@@ -1,0 +1,263 @@
+"""Logs that are wrong, one of each kind, with what a user is told."""
+
+import gzip
+import lzma
+from pathlib import Path
+from typing import NamedTuple
+
+FOLDER = object()  # stands for a log that is a folder
+FTA = "# event_id component_id node_id platform_id node_name event_type event_start_time"
+FTA += " event_stop_time event_end_reason\n"
+LANL = "System,nodes,nodenumz,Prob Started,Prob Fixed\n"
+SPOT_END = "ends too early for the JSON of a spot trace; copy it again"
+NO_SPOT = "is not the JSON of a spot trace: has"
+COUNT = "it needs a number of nodes, 0 to 999999"
+DATE = "not a time like 9/26/2003 16:40 (m/d/Y H:M)"
+
+
+class Case(NamedTuple):
+    """A wrong log: what is in it (bytes, text, FOLDER, or None for no file), and the error."""
+
+    id: str
+    reader: str
+    name: str
+    content: object
+    error: str
+    system: int | None = None
+
+    def place(self, folder: Path) -> None:
+        """Write the log; errors name it by `name` alone where that is how it was asked for."""
+        if self.content is FOLDER:
+            (folder / self.name).mkdir()
+        elif self.content is not None:
+            raw = self.content.encode() if isinstance(self.content, str) else self.content
+            (folder / self.name).write_bytes(raw)
+
+
+def _csv(name: str, content: object, error: str, file: str = "log.csv") -> Case:
+    return Case(name, "csv", file, content, f"{file}:{error}")
+
+
+def _lanl(name: str, rows: str, error: str, system: int = 8) -> Case:
+    return Case(name, "lanl", "lanl.csv", LANL + rows, f"lanl.csv:{error}", system)
+
+
+def _fta(name: str, content: str, error: str, system: int | None = None) -> Case:
+    return Case(name, "fta", "event_trace.tab", content, f"event_trace.tab:{error}", system)
+
+
+def _spot(name: str, content: object, error: str, file: str = "spot.json") -> Case:
+    return Case(name, "spot", file, content, f"{file}:{error}")
+
+
+def _intervals(name: str, content: str, error: str) -> Case:
+    return Case(name, "intervals", "times.txt", content, f"times.txt:{error}")
+
+
+CASES = [
+    # the file
+    *(
+        Case(f"not-there-{reader}", reader, "log", None, "log: no such file", system)
+        for reader, system in (("csv", None), ("lanl", 8), ("fta", None), ("spot", None))
+    ),
+    Case("not-there-intervals", "intervals", "log", None, "log: no such file"),
+    Case("folder", "csv", "log", FOLDER, "log: is a directory, not a log"),
+    Case("folder-spot", "spot", "log", FOLDER, "log: is a directory, not a log"),
+    _csv("empty", "", " holds no failure"),
+    _csv("header-only", "time_s,node\n", " holds no failure"),
+    _csv("not-utf-8", b"time_s,node\n1,0\n2,\xe9\n", "3: is not UTF-8: byte 0xe9"),
+    _csv("utf-16", "time_s,node\n1,0\n".encode("utf-16"), "1: is not UTF-8: byte 0xff"),
+    _csv(
+        "nul",
+        b"time_s,node\n1,0\n\0\0\0,1\n",
+        r"3: time_s is '\x00\x00\x00', not a number of seconds",
+    ),
+    _csv(
+        "line-of-a-megabyte", f"time_s,node\n1,{'0' * 2**20}\n", "2: is longer than 1048576 bytes"
+    ),
+    _csv(
+        "cut-short-gz",
+        gzip.compress(b"time_s,node\n1,0\n")[:-4],
+        " is cut short after line 0; copy it again",
+        "log.csv.gz",
+    ),
+    _csv(
+        "not-gz",
+        "time_s,node\n1,0\n",
+        " is not a sound .gz file: Not a gzipped file (b'ti')",
+        "log.csv.gz",
+    ),
+    _csv(
+        "bad-xz",
+        "time_s,node\n1,0\n",
+        " is not a sound .xz file: Input format not supported by decoder",
+        "log.csv.xz",
+    ),
+    _csv("archive-csv", "", " is an archive; unpack it and name one of its files", "log.tar.gz"),
+    # csv
+    _csv("no-time", "when,node\n1,0\n", "1: has no column time_s; the header is 'when,node'"),
+    _csv("no-node", "time_s,host\n1,0\n", "1: has no column node; the header is 'time_s,host'"),
+    _csv(
+        "column-twice",
+        "time_s,node,rack,rack\n1,0,1,1\n",
+        "1: has column rack twice; the header is 'time_s,node,rack,rack'",
+    ),
+    _csv(
+        "text-for-a-time",
+        "time_s,node\n1,0\nsoon,1\n",
+        "3: time_s is 'soon', not a number of seconds",
+    ),
+    _csv("text-for-a-node", "time_s,node\n1,n1\n", "2: node is 'n1', not an integer"),
+    _csv(
+        "negative-time",
+        "time_s,node\n-1,0\n",
+        "2: time_s is '-1'; times are finite and 0 s or later",
+    ),
+    _csv("negative-node", "time_s,node\n1,-1\n", "2: node is '-1'; it can't be negative"),
+    _csv("nan", "time_s,node\nnan,0\n", "2: time_s is 'nan'; times are finite and 0 s or later"),
+    _csv("inf", "time_s,node\ninf,0\n", "2: time_s is 'inf'; times are finite and 0 s or later"),
+    _csv(
+        "out-of-order",
+        "time_s,node\n5,0\n4,0\n",
+        "3: time_s 4.0 comes after 5.0; sort the log by time_s",
+    ),
+    _csv("too-few-cells", "time_s,node\n1,0\n2\n", "3: the row has 1 cells, the header has 2"),
+    _csv("too-many-cells", "time_s,node\n1,000,4\n", "2: the row has 3 cells, the header has 2"),
+    _csv("open-quote", 'time_s,node\n1,"0\n', "2: is not CSV: unexpected end of data"),
+    _csv(
+        "bad-kind",
+        "time_s,node,kind\n1,0,gpu\n",
+        "2: kind is 'gpu'; known kinds: parameter_server (or ps), trainer",
+    ),
+    _csv(
+        "text-for-an-end",
+        "time_s,node,end_s\n1,0,now\n",
+        "2: end_s is 'now', not a number of seconds",
+    ),
+    _csv(
+        "infinite-end",
+        "time_s,node,end_s\n1,0,inf\n",
+        "2: end_s is 'inf'; times are finite and 0 s or later",
+    ),
+    _csv("no-rack", "time_s,node,rack\n1,0,\n", "2: rack is '', not an integer"),
+    _csv("negative-rack", "time_s,node,rack\n1,0,-2\n", "2: rack is '-2'; it can't be negative"),
+    # lanl
+    _lanl("bad-date", "8,5,0,2/30/2004 0:00,\n", f"2: Prob Started is '2/30/2004 0:00', {DATE}"),
+    _lanl("bad-repair", "8,5,0,2/3/2004 0:00,later\n", f"2: Prob Fixed is 'later', {DATE}"),
+    _lanl("unknown-system", "8,5,0,2/3/2004 0:00,\n", " has no failures of system 9; it has 8", 9),
+    _lanl(
+        "nothing-usable",
+        "8,5,0,,2/3/2004 0:00\n8,5,5,2/3/2004 0:00,\n",
+        " has no usable failure of system 8: "
+        "1 without a start time, 1 outside the nodes of the system",
+    ),
+    # fta
+    _fta("fta-empty", "", " holds no failure"),
+    _fta("fta-header-only", FTA, " holds no failure"),
+    _fta(
+        "fta-no-column",
+        "# event_id node_id platform_id\n0 1 2\n",
+        "1: has no column event_type; the header is 'event_id,node_id,platform_id'",
+    ),
+    _fta(
+        "fta-event-type",
+        FTA + "0 0 1 5 n1 2 10 20 NULL\n",
+        "2: event_type is '2'; known types: 1 (up), 0 (down)",
+    ),
+    _fta(
+        "fta-bad-time",
+        FTA + "0 0 1 5 n1 1 10 20 NULL\n1 0 1 5 n1 0 20 noon NULL\n",
+        "3: event_stop_time is 'noon', not a number of seconds",
+    ),
+    _fta("fta-too-few-cells", FTA + "0 0 1 5 n1 1\n", "2: the row has 6 cells, the header has 9"),
+    _fta(
+        "fta-too-many-cells",
+        FTA + "0 0 1 5 n 1 1 10 20 NULL\n",
+        "2: the row has 10 cells, the header has 9",
+    ),
+    _fta("fta-unknown-system", "0 0 1 5 n 1 10 20\n", " has no nodes of system 3; it has 5", 3),
+    _fta("fta-no-failure", "0 0 1 5 n 1 10 20\n", " holds no failure: no node is seen to go down"),
+    # spot
+    _spot("spot-empty", "", f"1: {SPOT_END}"),
+    _spot("spot-archive", "", " is an archive; unpack it and name one of its files", "spot.tar.xz"),
+    _spot(
+        "spot-without-gap",
+        '{"metadata": {"gap": 300}, "data": [1, 0]}',
+        " has no metadata.gap_seconds, the seconds from one tick to the next",
+    ),
+    _spot(
+        "spot-without-data",
+        '{"metadata": {"gap_seconds": 300}}',
+        " has no data, the numbers of nodes available at each tick",
+    ),
+    _spot(
+        "spot-gap-zero",
+        '{"metadata":\n {"gap_seconds": 0}, "data": [1, 0]}',
+        "2: metadata.gap_seconds is '0'; it needs a positive number of seconds",
+    ),
+    _spot(
+        "spot-gap-text",
+        '{"metadata": {"gap_seconds": "5 min"}, "data": [1, 0]}',
+        "1: metadata.gap_seconds is '\"5 min\"'; it needs a positive number of seconds",
+    ),
+    _spot("spot-negative", '{"data": [\n4,\n4,\n-1,\n3]}', f"4: tick 2 of data is '-1'; {COUNT}"),
+    _spot("spot-fraction", '{"data": [4, 0.5]}', f"1: tick 1 of data is '0.5'; {COUNT}"),
+    _spot("spot-missing-tick", '{"data": [4, , 3]}', f"1: tick 1 of data is ''; {COUNT}"),
+    _spot(
+        "spot-far-too-many", '{"data": [4, 1000000]}', f"1: tick 1 of data is '1000000'; {COUNT}"
+    ),
+    _spot("spot-no-ticks", '{"data": [ ]}', "1: data holds no tick"),
+    _spot("spot-data-twice", '{"data": [1],\n"data": [1]}', "2: has data twice"),
+    _spot("spot-no-list", '{"data": 5}', f"1: {NO_SPOT} '5' instead of '['"),
+    _spot("spot-not-json", "time_s,node\n1,0\n", f"1: {NO_SPOT} 'time_s' instead of '{{'"),
+    _spot("spot-list", "[1, 0]", f"1: {NO_SPOT} '[' instead of '{{'"),
+    _spot("spot-bare-key", "{data: [1, 0]}", f"1: {NO_SPOT} 'data' instead of a key in quotes"),
+    _spot("spot-no-comma", '{"a": 1 "b": 2}', f"1: {NO_SPOT} '\"b\"' instead of ',' or '}}'"),
+    _spot("spot-more", '{"data": [1]}\n{}', f"2: {NO_SPOT} '{{' instead of the end of the file"),
+    _spot(
+        "spot-cut-short", '{"metadata": {"gap_seconds": 300},\n"data": [1, 0, ', f"2: {SPOT_END}"
+    ),
+    _spot("spot-cut-in-a-key", '{"metadata": {"gap_sec', f"1: {SPOT_END}"),
+    _spot("spot-endless-text", '{"' + "x" * 2**21, "1: has something longer than 1048576 bytes"),
+    _spot(
+        "spot-cut-short-xz",
+        lzma.compress(b'{"metadata": {"gap_seconds": 300}, "data": [1, 0]}')[:-20],
+        " is cut short after line 1; copy it again",
+        "spot.json.xz",
+    ),
+    _spot(
+        "spot-never-falls",
+        '{"metadata": {"gap_seconds": 300}, "data": [0, 1, 1, 4]}',
+        " holds no failure: the number of nodes in data never falls",
+    ),
+    # intervals
+    _intervals("intervals-empty", "duration_s,censored\n# none\n", " holds no duration"),
+    _intervals(
+        "intervals-bad-flag",
+        "5 h\n7 h, perhaps\n",
+        "2: censored is 'perhaps'; known flags: 1, true, yes, censored, 0, false, no, failed",
+    ),
+    _intervals(
+        "intervals-negative",
+        "5\n-5\n",
+        "2: duration is '-5'; durations are finite and 0 s or longer",
+    ),
+    _intervals(
+        "intervals-nan", "nan,1\n", "1: duration is 'nan'; durations are finite and 0 s or longer"
+    ),
+    _intervals(
+        "intervals-text",
+        "duration_s\nlong\n",
+        "2: 'long' is not a duration: write a number and a unit, e.g. \"28 h\"",
+    ),
+    _intervals(
+        "intervals-unit",
+        "5 weeks\n",
+        "1: '5 weeks' has an unknown unit 'weeks' for a duration: use one of ms s min h d",
+    ),
+    _intervals(
+        "intervals-long-text",
+        "x" * 1000,
+        f"1: duration is '{'x' * 37}...{'x' * 38}', not a duration",
+    ),
+]

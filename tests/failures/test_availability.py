@@ -1,0 +1,316 @@
+"""Logs that say when nodes were up or down: event traces of the FTA, and spot traces."""
+
+import gzip
+import json
+import lzma
+import random
+import tarfile
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cprsim.failures import json_scanner
+from cprsim.failures.log import FailureLog
+from cprsim.failures.readers import read_log
+
+SHARED = Path(__file__).parents[2] / "../shared/data"
+GRID5000 = SHARED / "grid5000_fta"
+SPOT = SHARED / "spot_preemption/skypilot_spot_traces.tar.xz"
+needs_grid5000 = pytest.mark.skipif(not GRID5000.exists(), reason=f"needs {GRID5000}")
+needs_spot = pytest.mark.skipif(not SPOT.exists(), reason=f"needs {SPOT}")
+HEADER = "# event_id component_id node_id platform_id node_name event_type "
+HEADER += "event_start_time event_stop_time event_end_reason\n"
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def outages_of(log: FailureLog) -> list[tuple[float, int, float | None]]:
+    """Time, node and repair of each failure; None where the repair isn't known."""
+    assert log.repaired_s is not None
+    repaired = [None if np.isnan(end) else end for end in log.repaired_s.tolist()]
+    return list(zip(log.times_s.tolist(), log.nodes.tolist(), repaired, strict=True))
+
+
+def fta(*rows: str, header: str = HEADER, system: int | None = None) -> FailureLog:
+    """`rows` are platform, node, event type, start and stop."""
+    text = header
+    for number, row in enumerate(rows):
+        platform, node, event, start, stop = row.split()
+        text += f"{number}\t0\t {node}\t{platform}\ta node\t{event}\t{start}\t{stop}\tNULL\n"
+    Path("trace.tab").write_text(text.replace("EMPTY", " "))
+    return read_log("trace.tab", "fta", system)
+
+
+# Failure Trace Archive
+
+
+def test_a_down_interval_is_a_failure_with_a_repair():
+    log = fta("5 7 1 1000 1010", "5 7 0 1010 1012.5", "5 7 1 1012.5 1100", "5 3 1 1001 1099")
+
+    assert outages_of(log) == [(10.0, 1, 12.5)]
+    assert (log.start_s, log.span_s, log.until_s, log.population) == (0.0, 100.0, 100.0, 2)
+    assert log.dropped == {}
+    assert (log.kinds, log.racks) == (None, None)
+
+
+def test_outages_of_a_node_that_touch_or_overlap_are_one():
+    log = fta(
+        "5 1 0 20 30",  # touches
+        "5 1 1 0 10",
+        "5 1 0 10 20",
+        "5 1 0 12 15",  # inside
+        "5 1 0 29 40",  # overlaps
+        "5 1 0 41 50",  # begins after the end
+        "5 2 0 40 41",  # another node
+        "5 2 1 0 40",
+        "5 1 1 50 60",
+        "5 2 1 41 60",
+    )
+
+    assert outages_of(log) == [(10.0, 0, 40.0), (40.0, 1, 41.0), (41.0, 0, 50.0)]
+
+
+def test_what_nobody_saw_begin_is_no_failure_and_what_nobody_saw_end_has_no_repair():
+    log = fta("5 1 0 0 5", "5 1 0 4 8", "5 1 1 8 20", "5 1 0 20 30", "5 2 1 0 31")
+
+    assert outages_of(log) == [(20.0, 0, None)]
+    assert log.dropped == {"outages under way when the record of their node begins": 1}
+    assert log.until_s == 31.0
+
+
+def test_an_outage_later_than_the_first_instant_of_the_file_can_be_the_first_of_its_node():
+    log = fta("5 1 1 0 50", "5 2 0 10 20", "5 2 1 20 30", "5 2 0 30 40", "5 2 1 40 50")
+
+    assert outages_of(log) == [(30.0, 1, 40.0)]
+
+
+def test_clocks_set_back_and_missing_starts_are_dropped_and_counted():
+    log = fta(
+        "5 1 1 0 10",
+        "5 1 0 10 12",
+        "5 1 1 12 20",
+        "5 2 0 15 14",
+        "5 2 1 NULL 19",
+        "5 3 0 EMPTY 19",
+    )
+
+    assert outages_of(log) == [(10.0, 0, 12.0)]
+    assert log.dropped == {"that stop before they start": 1, "without a start": 2}
+    assert log.population == 3  # a node with no good row is a node all the same
+    assert log.until_s == 20.0
+
+
+def test_an_unfinished_outage_is_a_failure_without_a_repair():
+    log = fta("5 1 1 0 10", "5 1 0 10 NULL", "5 2 1 0 7", "5 2 0 7 9", "5 2 1 9 EMPTY")
+
+    assert outages_of(log) == [(7.0, 1, 9.0), (10.0, 0, None)]
+    assert log.until_s == 10.0
+
+
+def test_an_unfinished_outage_before_others_of_its_node_hides_none():
+    log = fta("5 1 1 0 10", "5 1 0 10 NULL", "5 1 1 12 20", "5 1 0 20 25", "5 1 1 25 40")
+
+    assert outages_of(log) == [(10.0, 0, None), (20.0, 0, 25.0)]
+
+
+def test_nodes_are_numbered_by_platform_then_node():
+    log = fta(
+        *(f"{p} {n} {event}" for p, n in ((6, 1), (5, 10), (5, 9)) for event in ("1 0 1", "0 1 2")),
+        *("6 2 1 0 2", "5 100 1 0 3"),
+    )
+
+    assert log.nodes.tolist() == [0, 1, 3]  # 5: 9, 10, 100; 6: 1, 2
+    assert log.population == 5
+
+
+def test_one_platform_of_several():
+    rows = ("5 1 1 0 10", "6 1 1 100 150", "6 1 0 150 160", "6 2 1 90 200", "6 1 1 160 170")
+    log = fta(*rows, system=6)
+
+    assert outages_of(log) == [(60.0, 0, 70.0)]
+    assert (log.population, log.until_s) == (2, 110.0)
+    assert outages_of(fta(*rows)) == [(150.0, 1, 160.0)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 0 1 5 n 1 0 10\n1 0 1 5 n 0 10 12 NULL extra 3\n2 0 1 5 n 1 12 20 NULL\n",
+        "# a comment\n"
+        + HEADER
+        + "# 2\n\n0 0 1 5 n 1 0 10\n1 0 1 5 n 0 10 12 x\n2 0 1 5 n 1 12 20\n",
+        "node_id platform_id event_type event_start_time event_stop_time zone\n"
+        "1 5 1 0 10 a\n1 5 0 10 12 a\n1 5 1 12 20 a\n",
+        "#event_type\tevent_start_time\tevent_stop_time\tnode_id\tplatform_id\tnote\n"
+        "1\t0\t10\t1\t5\ttwo words\n0\t10\t12\t1\t5\t\n1\t12\t20\t1\t5\t#3\n",
+    ],
+    ids=["no-header", "comments", "header-without-a-mark", "tabs"],
+)
+def test_an_event_trace_is_read_whatever_its_columns(text):
+    Path("trace.tab.gz").write_bytes(gzip.compress(text.encode()))
+
+    assert outages_of(read_log("trace.tab.gz", "fta")) == [(10.0, 0, 12.0)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 29), st.integers(1, 6))), st.randoms())
+def test_outages_are_those_of_a_grid_of_instants(downs, rng: random.Random):
+    """On whole seconds: a node is down in second t if a down interval covers it."""
+    rows = [f"1 {node} 1 0 0" for node in range(3)]
+    rows += [f"1 {node} 0 {1 + start} {1 + start + length}" for node, start, length in downs]
+    rows += [f"1 {node} 1 50 60" for node in range(3)]
+    rng.shuffle(rows)
+    covered = defaultdict(set)
+    for node, start, length in downs:
+        covered[node] |= set(range(1 + start, 1 + start + length))
+    expected = []
+    for node, seconds in covered.items():
+        for start in sorted(second for second in seconds if second - 1 not in seconds):
+            end = next(second for second in range(start, 50) if second not in seconds)
+            expected.append((float(start), node, float(end)))
+
+    if expected:
+        assert outages_of(fta(*rows)) == sorted(expected)
+
+
+@needs_grid5000
+@pytest.mark.parametrize(("cluster", "nodes"), [("site3_c1", 57), ("site6_c1", 103)])
+def test_the_real_grid5000_clusters(cluster, nodes):
+    """The intervals of a node tile its record here, up and down in turn."""
+    path = GRID5000 / f"g5k_dev_{cluster}.tab.gz"
+    records = defaultdict(list)
+    with gzip.open(path, "rt") as file:
+        for line in file:
+            if not line.startswith("#"):
+                cells = [cell.strip() for cell in line.split("\t")]
+                records[int(cells[2])].append((int(cells[6]), int(cells[7]), cells[5] == "0"))
+    zero = min(start for rows in records.values() for start, _, _ in rows)
+    last = max(stop for rows in records.values() for _, stop, _ in rows)
+    expected = []
+    for node, number in zip(sorted(records), range(nodes), strict=True):
+        rows = sorted(records[node])
+        for at, (start, stop, down) in enumerate(rows):
+            if down and at > 0:
+                end = stop - zero if at < len(rows) - 1 else None
+                expected.append((start - zero, number, end))
+
+    log = read_log(path, "fta")
+
+    assert log.population == nodes
+    assert sorted(outages_of(log), key=lambda row: row[:2]) == sorted(
+        expected, key=lambda row: row[:2]
+    )
+    assert (log.span_s, log.until_s) == (last - zero, last - zero)
+    unseen = sum(min(rows)[2] for rows in records.values())
+    assert sum(log.dropped.values()) == unseen > 0
+
+
+# spot traces
+
+
+def spot(counts: list[int], gap: float = 10, **keys: object) -> FailureLog:
+    Path("spot.json").write_text(json.dumps({"metadata": {"gap_seconds": gap}, "data": counts}))
+    return read_log("spot.json", "spot")
+
+
+def test_the_highest_numbers_go_first_and_the_lowest_come_back_first():
+    log = spot([2, 4, 4, 1, 3, 0, 5])
+
+    # At tick 3 nodes 1, 2, 3 go; at 4 nodes 1, 2 come back; at 5 all three go; at 6 all return.
+    assert outages_of(log) == [
+        (30.0, 1, 40.0),
+        (30.0, 2, 40.0),
+        (30.0, 3, 60.0),
+        (50.0, 0, 60.0),
+        (50.0, 1, 60.0),
+        (50.0, 2, 60.0),
+    ]
+    assert log.population == 5  # node 4 was not there before: it never failed
+    assert (log.start_s, log.span_s, log.until_s) == (0.0, 70.0, 70.0)
+    assert (log.dropped, log.kinds, log.racks) == ({}, None, None)
+
+
+def test_what_never_comes_back_has_no_repair():
+    assert outages_of(spot([1, 1, 0], gap=0.5)) == [(1.0, 0, None)]
+
+
+def brute_force(counts: list[int], gap: float) -> list[tuple[float, int, float | None]]:
+    """Tick by tick, on sets of nodes."""
+    nodes = set(range(max(counts)))
+    there, rows, open_rows = set(range(counts[0])), [], {}
+    for tick, count in enumerate(counts):
+        while len(there) > count:
+            node = max(there)
+            there.remove(node)
+            open_rows[node] = len(rows)
+            rows.append([tick * gap, node, None])
+        while len(there) < count:
+            node = min(nodes - there)
+            there.add(node)
+            if node in open_rows:
+                rows[open_rows.pop(node)][2] = tick * gap
+    return sorted((tuple(row) for row in rows), key=lambda row: row[:2])
+
+
+@given(
+    st.lists(st.integers(0, 12), min_size=1).filter(lambda counts: sorted(counts) != counts),
+    st.integers(1, 40),
+)
+def test_a_spot_trace_is_read_whatever_its_blocks(counts, block):
+    """A block of a few bytes cuts every token somewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_scanner, "_BLOCK", block)
+        assert outages_of(spot(counts)) == brute_force(counts, 10)
+
+
+@pytest.mark.parametrize("block", [3, 7, 2**16])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("spot.json", '{"metadata": {"gap_seconds": 2}, "data": [3, 1]}'),
+        ("spot.json", '\ufeff{"data":[3,1],"metadata":{"gap_seconds":2}}'),
+        ("spot.json", '\n{\n"data" : [ 3 ,\r\n 1\n] , "metadata" : {"gap_seconds" : 2e0 } }\n\n'),
+        (
+            "spot.json",
+            '{"prices": [0.9, NaN, {"a]": "}\\"]"}, []], "none": null, "e": {}, "s": "\\\\", '
+            '"metadata": {"zone": ["us", {"gap_seconds": 9}], "gap_seconds": 2, "é": -1}, '
+            '"data": [3, 1], "prices2": [[[1]]]}',
+        ),
+        ("SPOT.JSON.GZ", '{"metadata": {"gap_seconds": 2}, "data": [3, 1]}'),
+        ("spot.json.xz", '{"metadata": {"gap_seconds": 2}, "data": [3, 1]}'),
+    ],
+    ids=["plain", "bom-and-metadata-last", "spaces", "other-keys", "gz", "xz"],
+)
+def test_a_spot_trace_is_read_whatever_wraps_it(name, text, block, monkeypatch):
+    monkeypatch.setattr(json_scanner, "_BLOCK", block)
+    pack = {"GZ": gzip.compress, "xz": lzma.compress}.get(name[-2:], bytes)
+    Path(name).write_bytes(pack(text.encode()))
+
+    log = read_log(name, "spot")
+
+    assert outages_of(log) == [(2.0, 1, None), (2.0, 2, None)]
+    assert (log.population, log.until_s) == (3, 4.0)
+
+
+@needs_spot
+def test_the_real_spot_traces(tmp_path):
+    with tarfile.open(SPOT) as archive:
+        archive.extractall(tmp_path, filter="data")
+    seen = 0
+    for path in sorted(tmp_path.rglob("*.json")):
+        trace = json.loads(path.read_text())
+        counts, gap = trace["data"], trace["metadata"]["gap_seconds"]
+        expected = brute_force(counts, gap)
+        if not expected:
+            continue
+        log = read_log(path, "spot")
+        assert outages_of(log) == expected
+        assert (log.population, log.until_s) == (max(counts), len(counts) * gap)
+        seen += log.population == 16
+    assert seen == 3  # traces of 16 nodes

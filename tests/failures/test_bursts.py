@@ -1,0 +1,556 @@
+"""Bursts: what they take down and when, beside the lives of nodes."""
+
+import collections
+import itertools
+import math
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cprsim
+from cprsim.distributions import Distribution
+from cprsim.errors import ScenarioError
+from cprsim.failures.bursts import Bursts, Shocks
+from cprsim.failures.hit import Hit
+from cprsim.failures.model import FailureModel
+from cprsim.failures.nodes import NodeLives
+from cprsim.failures.timeline import Absolute, Cursor, Timeline
+from cprsim.ledger import Ledger
+from cprsim.sim.engine import COLUMNS, play, simulate
+from cprsim.testing import assert_time_adds_up
+
+HOUR = 3600.0
+LIVES = {"distribution": "exponential", "mean": "1200 h", "per": "node"}
+BURSTS = {"mean": "400 h", "rack": 4, "sizes": {"2": 0.8, "3": 0.15, "4": 0.05}}
+POLICIES = {
+    "full": {"system": "full", "interval": "2 h"},
+    "partial": {"system": "partial", "interval": "2 h"},
+    "async": {"system": "async", "interval": "1 h", "snapshot": "1 min"},
+    "replication": {"system": "replication", "interval": "2 h"},
+}
+
+
+def scenario(
+    bursts: dict | None = None, servers: int = 8, trainers: int = 4, **failures: object
+) -> cprsim.Scenario:
+    return cprsim.Scenario(
+        job={"useful_time": "1000 h"},
+        cluster={"parameter_servers": servers, "trainers": trainers, "spares": 1},
+        costs={"save": "3 min", "load": "9 min", "reschedule": "40 min", "detect": "1 min"},
+        failures=LIVES | ({} if bursts is None else {"bursts": bursts}) | failures,
+        policies=POLICIES,
+    )
+
+
+def shocks(nodes: int = 12, seed: int = 0, **keys: object) -> Shocks:
+    return Shocks(Bursts.model_validate(BURSTS | keys), nodes, seed, 0)
+
+
+# --- Worked by hand ------------------------------------------------------------------------------
+
+
+@dataclass
+class Told:
+    """Bursts at given times."""
+
+    bursts: Sequence[tuple[float, set[int]]]
+
+    def at_s(self, index: int) -> float:
+        return self.bursts[index][0] if index < len(self.bursts) else math.inf
+
+    def nodes(self, index: int) -> frozenset[int]:
+        return frozenset(self.bursts[index][1])
+
+
+def lives(life_s: float, bursts: Sequence[tuple[float, set[int]]], nodes: int = 4) -> Cursor:
+    """All lives are of that length; nodes 0 and 1 are servers, the others trainers."""
+    law = Distribution.model_validate({"distribution": "deterministic", "mean": f"{life_s} s"})
+    return NodeLives(law, 2, nodes - 2, 0, 0, Told(bursts)).cursor()
+
+
+def recover(cursor: Cursor, downtime_s: float) -> tuple[float, Hit]:
+    """Strike, and have the nodes replaced after the downtime."""
+    at_s = cursor.next_s
+    hit = cursor.strike()
+    cursor.replace(hit, at_s + downtime_s)
+    cursor.resume(at_s + downtime_s)
+    return at_s, hit
+
+
+def test_lives_and_bursts_worked_by_hand() -> None:
+    cursor = lives(100.0, [(30.0, {0, 1}), (100.0, {2}), (180.0, {0, 3})])
+
+    assert [recover(cursor, 5.0) for _ in range(6)] == [
+        (30.0, Hit((0, 1), ())),
+        # The servers' first lives would have ended now: forgotten. The burst takes one of the two
+        # trainers whose lives end at the same instant: one failure.
+        (100.0, Hit((), (0, 1))),
+        (135.0, Hit((0, 1), ())),
+        (180.0, Hit((0,), (1,))),
+        (205.0, Hit((), (0,))),  # 100 s after it was placed at 105 s
+        (240.0, Hit((1,), ())),
+    ]
+    assert cursor.next_s == 285.0  # server 0 and trainer 1, placed at 185 s
+    assert cursor.absorbed == 0
+
+
+def test_bursts_are_one_failure_each_in_the_downtime() -> None:
+    bursts = [(10.0, {0}), (20.0, {1, 2}), (30.0, {2}), (40.0, {0, 3}), (50.0, {4})]
+    cursor = lives(45.0, bursts, nodes=5)
+    recover(cursor, 40.0)
+
+    # Those at 20, 30 and 40 s, and the life of node 4: all other lives had been cut short. The one
+    # at 50 s comes when the recovery ends, and strikes.
+    assert cursor.absorbed == 4
+    assert recover(cursor, 0.0) == (50.0, Hit((), (2,)))
+    assert cursor.next_s == 95.0  # all were replaced at 50 s
+
+
+def test_a_burst_and_lives_of_one_instant_are_absorbed_as_one() -> None:
+    cursor = lives(50.0, [(10.0, {0}), (50.0, {1})])
+    recover(cursor, 60.0)
+
+    assert cursor.absorbed == 1
+    assert cursor.next_s == 120.0
+
+
+@pytest.mark.parametrize(("burst_s", "ends_s"), [(20.0, 93.0), (48.0, 95.0), (49.0, 95.0)])
+def test_a_burst_takes_a_replacement_only_once_it_is_placed(burst_s: float, ends_s: float) -> None:
+    """Without failures while loading, nodes are placed some time before the job can be hit."""
+    cursor = lives(45.0, [(10.0, {0}), (burst_s, {0})])
+    hit = cursor.strike()
+    cursor.replace(hit, 48.0)
+    cursor.resume(50.0)
+
+    assert cursor.next_s == ends_s
+    assert cursor.absorbed == 1 + 3  # the burst, and the lives of the others at 45 s
+
+
+def test_a_node_that_is_down_is_not_hit_again() -> None:
+    cursor = lives(1000.0, [(10.0, {0}), (20.0, {0, 1}), (30.0, {0}), (60.0, {0, 3})])
+    hits = []
+    for _ in range(3):  # the job trains on, and nobody is replaced yet
+        at_s = cursor.next_s
+        hits.append((at_s, cursor.strike()))
+        cursor.resume(at_s + 1.0)
+
+    # Down, but hit once more: nobody else was chosen.
+    assert hits == [(10.0, Hit((0,), ())), (20.0, Hit((1,), ())), (30.0, Hit((0,), ()))]
+    cursor.replace(Hit((0,), ()), 40.0)
+    assert recover(cursor, 0.0) == (60.0, Hit((0,), (1,)))
+    assert recover(cursor, 0.0) == (1000.0, Hit((), (0,)))
+    cursor.replace(Hit((1,), ()), 1001.0)
+    assert recover(cursor, 0.0) == (1060.0, Hit((0,), (1,)))
+    assert cursor.absorbed == 0
+
+
+def test_a_replacement_in_the_background_leaves_the_next_burst_where_it_is() -> None:
+    cursor = lives(100.0, [(10.0, {0}), (20.0, {1})])
+    hit = cursor.strike()
+    cursor.resume(11.0)
+    cursor.replace(hit, 12.0)
+
+    assert cursor.next_s == 20.0
+
+
+def test_a_node_that_is_placed_twice_has_the_later_life() -> None:
+    cursor = lives(100.0, [(10.0, {0, 1, 2, 3})])
+    hit = cursor.strike()
+    cursor.replace(hit, 20.0)
+    cursor.replace(Hit((0,), ()), 30.0)
+    cursor.resume(30.0)
+
+    assert recover(cursor, 0.0) == (120.0, Hit((1,), (0, 1)))
+    assert recover(cursor, 0.0) == (130.0, Hit((0,), ()))
+
+
+# --- Draws ---------------------------------------------------------------------------------------
+
+
+def chi_squared(seen: Iterable[object], expected: dict[object, float]) -> float:
+    """Pearson's statistic of counts against shares."""
+    counts = collections.Counter(seen)
+    assert set(counts) <= set(expected)
+    n = counts.total()
+    return sum((counts[key] - n * share) ** 2 / (n * share) for key, share in expected.items())
+
+
+def test_gaps_between_bursts_are_exponential() -> None:
+    # Three racks, each with a burst every 400 h.
+    drawn = shocks()
+    n = 4000
+    gaps_s = np.sort(np.diff([0.0, *(drawn.at_s(i) for i in range(n))]))
+    below = 1 - np.exp(-gaps_s / (400 * HOUR / 3))
+
+    # Kolmogorov-Smirnov: 1.95 / sqrt(n) is the 0.1 % critical value; 0.5 / n for the steps.
+    assert np.abs(below - (np.arange(n) + 0.5) / n).max() < 1.95 / math.sqrt(n)
+
+
+def test_sizes_come_by_their_weights() -> None:
+    drawn = shocks(nodes=32, rack=16, sizes={"2": 8, "3": 0, "8": 4, "16": 4, "1": 0})
+    seen = [len(drawn.nodes(i)) for i in range(8000)]
+
+    # Two degrees of freedom: 13.8 is the 99.9th percentile.
+    assert chi_squared(seen, {2: 0.5, 8: 0.25, 16: 0.25}) < 13.8
+
+
+def test_racks_are_alike_and_the_last_gives_what_it_has() -> None:
+    drawn = shocks(nodes=10, sizes={"1": 0.5, "3": 0.5})
+    bursts = [drawn.nodes(i) for i in range(9000)]
+    seen = [(min(nodes) // 4, len(nodes)) for nodes in bursts]
+    one_rack = {0: {1: 0.5, 3: 0.5}, 1: {1: 0.5, 3: 0.5}, 2: {1: 0.5, 2: 0.5}}
+    expected = {
+        (rack, size): share / 3 for rack, sizes in one_rack.items() for size, share in sizes.items()
+    }
+
+    assert all(min(nodes) // 4 == max(nodes) // 4 and max(nodes) < 10 for nodes in bursts)
+    # Five degrees of freedom: 20.5 is the 99.9th percentile.
+    assert chi_squared(seen, expected) < 20.5
+
+
+@pytest.mark.parametrize(("size", "critical"), [(1, 16.3), (2, 20.5), (3, 16.3)])
+def test_any_nodes_of_a_rack_are_as_likely(size: int, critical: float) -> None:
+    drawn = shocks(nodes=4, sizes={str(size): 1})
+    subsets = [frozenset(each) for each in itertools.combinations(range(4), size)]
+
+    # 99.9th percentiles for 4 - 1, 6 - 1 and 4 - 1 degrees of freedom.
+    seen = [drawn.nodes(i) for i in range(6000)]
+    assert chi_squared(seen, dict.fromkeys(subsets, 1 / len(subsets))) < critical
+
+
+def test_a_rack_of_one_loses_its_node() -> None:
+    drawn = shocks(nodes=5, rack=1, sizes={"1": 3})
+    seen = [drawn.nodes(i) for i in range(5000)]
+
+    # Four degrees of freedom: 18.5 is the 99.9th percentile.
+    assert chi_squared(seen, {frozenset([node]): 0.2 for node in range(5)}) < 18.5
+
+
+def test_a_rack_larger_than_the_cluster_is_the_cluster() -> None:
+    model = scenario(BURSTS | {"rack": 10**30, "sizes": {str(10**20): 1}}).failure_model
+    timeline = model.timeline(0, 0)
+    assert isinstance(timeline, NodeLives)
+
+    assert timeline.shocks is not None
+    assert timeline.shocks.nodes(0) == frozenset(range(12))
+    assert model.mtbf_s == pytest.approx(1 / (1 / (100 * HOUR) + 1 / (400 * HOUR)))
+
+
+def test_bursts_do_not_depend_on_the_order_in_which_they_are_asked_for() -> None:
+    forward, backward = shocks(), shocks()
+    last = backward.at_s(40), backward.nodes(40)
+    all_forward = [(forward.at_s(i), forward.nodes(i)) for i in range(41)]
+
+    assert last == all_forward[40]
+    assert [(backward.at_s(i), backward.nodes(i)) for i in range(41)] == all_forward
+
+
+def test_bursts_move_no_life_and_sizes_no_burst() -> None:
+    alone, beside = (scenario(each).failure_model.timeline(7, 3) for each in (None, BURSTS))
+    assert isinstance(alone, NodeLives)
+    assert isinstance(beside, NodeLives)
+    others = shocks(sizes={"1": 1})
+
+    assert [alone.life_s(g, node) for g in range(3) for node in range(12)] == [
+        beside.life_s(g, node) for g in range(3) for node in range(12)
+    ]
+    assert [others.at_s(i) for i in range(20)] == [shocks().at_s(i) for i in range(20)]
+
+
+def test_bursts_have_streams_of_their_own() -> None:
+    """In units of their means, lives and gaps of one stream would be the same numbers."""
+    timeline = scenario(BURSTS).failure_model.timeline(0, 0)
+    assert isinstance(timeline, NodeLives)
+    gaps = np.diff([0.0, *(shocks().at_s(i) for i in range(12))]) / (400 * HOUR / 3)
+    lives = [timeline.life_s(g, node) / (1200 * HOUR) for g in range(3) for node in range(12)]
+
+    assert np.abs(np.subtract.outer(gaps, lives)).min() > 1e-9
+
+
+# --- Rates ---------------------------------------------------------------------------------------
+
+
+def failures_until(cursor: Cursor, until_s: float) -> list[Hit]:
+    """All that strike if every node is replaced at once."""
+    hits = []
+    while cursor.next_s <= until_s:
+        hits.append(recover(cursor, 0.0)[1])
+    return hits
+
+
+def test_failures_of_exponential_lives_and_bursts_are_a_poisson_process() -> None:
+    model = scenario(BURSTS | {"sizes": {"4": 1, "2": 1}}).failure_model
+    runs = [failures_until(model.timeline(0, i).cursor(), 6000 * HOUR) for i in range(300)]
+    counts = np.array([len(run) for run in runs])
+    # 12 nodes, a life of 1200 h each; three racks, a burst every 400 h in each.
+    mean = 6000 * (12 / 1200 + 3 / 400)
+
+    assert model.mtbf_s == pytest.approx(6000 * HOUR / mean, rel=1e-14)
+    assert counts.mean() == pytest.approx(mean, abs=3 * math.sqrt(mean / 300))
+    # Fourth central moment of a Poisson law: mean + 3 mean^2.
+    deviation = math.sqrt((mean + 2 * mean**2) / 300)
+    assert counts.var(ddof=1) == pytest.approx(mean, abs=3 * deviation)
+    # Failures are marked independently: so their means are those of independent values.
+    servers = np.array([len(hit.servers) for run in runs for hit in run])
+    trainers = np.array([len(hit.trainers) for run in runs for hit in run])
+    for seen, told in [
+        (servers, model.servers_hit),
+        (trainers, model.trainers_hit),
+        (servers > 0, model.server_failure_share),
+    ]:
+        assert seen.mean() == pytest.approx(told, abs=3 * seen.std() / math.sqrt(seen.size))
+
+
+def test_bursts_of_one_node_are_shorter_lives() -> None:
+    """A node has a burst every 400 h x 4 nodes of its rack: 1 / (1/1200 + 1/1600) h = 685.7 h."""
+    burst = scenario(BURSTS | {"sizes": {"1": 1}}).failure_model
+    short = scenario(mean=f"{1 / (1 / 1200 + 1 / 1600)!r} h").failure_model
+    firsts = np.sort([burst.timeline(0, i).cursor().next_s for i in range(2000)])
+    below = 1 - np.exp(-firsts / short.mtbf_s)
+    counts = [
+        len(failures_until(model.timeline(seed, 0).cursor(), 2e5 * HOUR))
+        for seed, model in enumerate([burst, short])
+    ]
+    mean = 2e5 * HOUR / short.mtbf_s
+
+    for each in ("mtbf_s", "servers_hit", "trainers_hit", "server_failure_share"):
+        assert getattr(burst, each) == pytest.approx(getattr(short, each), rel=1e-12)
+    # Kolmogorov-Smirnov, as above; the difference of two Poisson counts.
+    assert np.abs(below - (np.arange(2000) + 0.5) / 2000).max() < 1.95 / math.sqrt(2000)
+    assert counts[0] == pytest.approx(counts[1], abs=3 * math.sqrt(2 * mean))
+
+
+# --- What policies plan with ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("servers", "trainers", "rack"), [(3, 5, 4), (4, 4, 4), (3, 6, 4), (5, 0, 4), (2, 8, 7)]
+)
+def test_means_are_those_of_all_nodes_that_can_be_chosen(
+    servers: int, trainers: int, rack: int
+) -> None:
+    """Every subset of every rack, with exact fractions. (3, 5, 4): only rack 0 has servers."""
+    weights = {1: Fraction(1, 4), 2: Fraction(1, 2), 4: Fraction(1, 4)}
+    nodes = range(servers + trainers)
+    racks = [nodes[first : first + rack] for first in range(0, len(nodes), rack)]
+    # Rates per hour: of each node to end its life, of each subset to be chosen.
+    rates: dict[tuple[int, ...], Fraction] = collections.defaultdict(Fraction)
+    for node in nodes:
+        rates[(node,)] += Fraction(1, 1200)
+    for members in racks:
+        for size, weight in weights.items():
+            chosen = list(itertools.combinations(members, min(size, len(members))))
+            for each in chosen:
+                rates[each] += weight * Fraction(1, 400) / len(chosen)
+    total = sum(rates.values())
+    of_servers = {each: sum(node < servers for node in each) for each in rates}
+    bursts = BURSTS | {"rack": rack, "sizes": {str(k): 8 * float(w) for k, w in weights.items()}}
+    model = scenario(bursts, servers, trainers).failure_model
+
+    def mean(of: dict[tuple[int, ...], int]) -> float:
+        return float(sum(rate * of[each] for each, rate in rates.items()) / total)
+
+    assert model.mtbf_s == pytest.approx(HOUR / float(total), rel=1e-12)
+    assert model.servers_hit == pytest.approx(mean(of_servers), rel=1e-12)
+    assert model.trainers_hit == pytest.approx(
+        mean({each: len(each) - hit for each, hit in of_servers.items()}), rel=1e-12, abs=1e-15
+    )
+    assert model.server_failure_share == pytest.approx(
+        mean({each: hit > 0 for each, hit in of_servers.items()}), rel=1e-12
+    )
+
+
+def test_weights_as_large_as_floats_are_weights() -> None:
+    shares = Bursts.model_validate(BURSTS | {"sizes": {"1": 1e308, "2": 1e308, "3": 0}}).shares()
+
+    assert shares == {1: 0.5, 2: 0.5, 3: 0.0}
+
+
+# --- Whole jobs ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fixed(FailureModel):
+    """Always the same failures."""
+
+    failures: Timeline
+
+    def timeline(self, seed: int, replication: int) -> Timeline:
+        return self.failures
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("during_recovery", [True, False])
+def test_jobs_of_immortal_nodes_go_as_if_the_bursts_were_replayed(
+    policy: str, during_recovery: bool
+) -> None:
+    """A log with the bursts in it is the same to a job, down to those that hit nodes in repair."""
+    keys = {"mean": "1e300 s", "during_recovery": during_recovery}
+    bursts = scenario(BURSTS | {"mean": "10 h"}, **keys)
+    model = bursts.failure_model
+    drawn = model.timeline(5, 0)
+    assert isinstance(drawn, NodeLives)
+    assert drawn.shocks is not None
+    many = range(3000)
+    hits = [
+        Hit(
+            tuple(sorted(node for node in drawn.shocks.nodes(i) if node < 8)),
+            tuple(sorted(node - 8 for node in drawn.shocks.nodes(i) if node >= 8)),
+        )
+        for i in many
+    ]
+    log = Absolute([drawn.shocks.at_s(i) for i in many], hits)
+    replay = scenario(BURSTS | {"mean": "10 h"}, **keys)
+    vars(replay)["failure_model"] = Fixed(model.spec, model.cluster, model.job, log)
+    ledger = play(bursts, policy, 5, 0)
+
+    assert ledger == play(replay, policy, 5, 0)
+    assert ledger.failures > 100
+    assert ledger.absorbed > 0
+    assert drawn.shocks.at_s(many[-1]) > ledger.wall
+
+
+@pytest.mark.parametrize("during_recovery", [True, False])
+def test_time_adds_up_with_bursts(during_recovery: bool) -> None:
+    job = scenario(BURSTS, mean="400 h", during_recovery=during_recovery)
+    rows = simulate(job, list(POLICIES), range(5), 0)
+
+    for row in rows.reshape(-1, len(COLUMNS)):
+        ledger = Ledger(**dict(zip(COLUMNS, row, strict=True)))
+        assert_time_adds_up(ledger)
+        assert ledger.failures > 10
+    summary = cprsim.run(job, replications=3).summary
+    assert (summary["failures"] > 10).all()
+
+
+def test_bursts_so_rare_that_none_comes_change_nothing() -> None:
+    law = {"distribution": "weibull", "shape": 0.7, "mean": "400 h"}
+    without, rare = scenario(**law), scenario(BURSTS | {"mean": "1e300 s"}, **law)
+
+    for each in ("mtbf_s", "servers_hit", "trainers_hit", "server_failure_share"):
+        assert getattr(without.failure_model, each) == getattr(rare.failure_model, each)
+    names = list(POLICIES)
+    one, two = (simulate(each, names, range(4), 3) for each in (without, rare))
+    assert one.tobytes() == two.tobytes()
+    assert one[:, :, COLUMNS.index("failures")].min() > 10
+
+
+# --- Scenario files ------------------------------------------------------------------------------
+
+
+def test_bursts_come_back_from_a_file() -> None:
+    first = scenario(BURSTS | {"sizes": {10: 0.1, "2": 1}} | {"rack": 16})
+    again = cprsim.Scenario(**tomllib.loads(first.to_toml()))
+
+    assert first.failures.bursts is not None
+    assert list(first.failures.bursts.sizes.items()) == [(2, 1.0), (10, 0.1)]
+    assert again == first
+    assert again.to_toml() == first.to_toml()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "job.toml"
+    file.write_text(scenario(BURSTS).to_toml(), encoding="utf-8")
+    return file
+
+
+def test_keys_of_bursts_can_be_set(path: Path) -> None:
+    sets = ['failures.bursts.mean="100 d"', "failures.bursts.sizes.2=0.5"]
+    bursts = cprsim.load_scenario(path, sets).failures.bursts
+
+    assert bursts is not None
+    assert bursts.mean_s == 100 * 86400
+    assert bursts.sizes == {2: 0.5, 3: 0.15, 4: 0.05}
+
+
+def test_another_law_keeps_bursts_and_another_source_drops_them(path: Path) -> None:
+    law = ["failures.distribution=weibull", "failures.shape=0.7"]
+    kept = cprsim.load_scenario(path, law).failures
+
+    assert kept.distribution == "weibull"
+    assert kept.bursts == scenario(BURSTS).failures.bursts
+    assert cprsim.load_scenario(path, ["failures.exactly=2"]).failures.bursts is None
+
+
+EXAMPLE = "e.g. sizes = { 2 = 0.8, 3 = 0.2 }"
+KEYS = "is no number of nodes: the keys are whole numbers >= 1, e.g. sizes = { 2 = 0.8, 3 = 0.2 }"
+
+
+@pytest.mark.parametrize(
+    ("changes", "faults"),
+    [
+        ({"bursts": 4}, ["failures.bursts: 4 is not a table"]),
+        (
+            {"bursts": {}},
+            [f"failures.bursts.{key}: is missing" for key in ("mean", "rack", "sizes")],
+        ),
+        (
+            {"bursts": {"mean": "0 h", "rack": 0, "sizes": {"1": -1, "2": "many"}, "size": 1}},
+            [
+                "failures.bursts.mean: '0 h' is out of range: it must be > 0",
+                "failures.bursts.rack: 0 is out of range: it must be >= 1",
+                "failures.bursts.sizes.1: -1 is out of range: it must be >= 0",
+                "failures.bursts.sizes.2: 'many' is not a number",
+                "failures.bursts.size: unknown key; did you mean 'sizes'?",
+            ],
+        ),
+        (
+            {"bursts": BURSTS | {"sizes": [2]}},
+            [f"failures.bursts.sizes: [2] is not a table; write {EXAMPLE}"],
+        ),
+        (
+            {"bursts": BURSTS | {"sizes": {}}},
+            [f"failures.bursts.sizes: is empty; write {EXAMPLE}"],
+        ),
+        (
+            {"bursts": BURSTS | {"sizes": {"1": 0, "2": 0.0}}},
+            ["failures.bursts.sizes: at least one weight must be > 0"],
+        ),
+        *(
+            ({"bursts": BURSTS | {"sizes": {key: 1}}}, [f"failures.bursts.sizes: {key!r} {KEYS}"])
+            for key in ("2.5", "two", "0", "-1", "02", "+2", "²", "", 2.0, True)
+        ),
+        (
+            {"bursts": BURSTS | {"sizes": {"2": 1, "5": 1, "6": 0}}},
+            [
+                "failures.bursts: the size 6 is more than rack = 4; "
+                "a burst takes down 4 nodes of a rack at most"
+            ],
+        ),
+        (
+            {"bursts": BURSTS, "per": "job"},
+            [
+                "failures: 'bursts' goes with distribution and per = 'node'; "
+                "set that, or leave it out"
+            ],
+        ),
+        (
+            {"bursts": BURSTS | {"mean": "10 s"}},
+            [
+                "failures.bursts.mean: 10 s gives more than 1,000,000 bursts in job.useful_time; "
+                "make it longer than 10.8 s"
+            ],
+        ),
+    ],
+)
+def test_wrong_bursts_are_told(changes: dict, faults: list[str]) -> None:
+    with pytest.raises(ScenarioError) as error:
+        scenario(**changes)
+
+    assert list(error.value.args) == faults
+
+
+@pytest.mark.parametrize("source", [{"exactly": 2}, {"trace": "log.csv"}])
+def test_bursts_go_with_lives_alone(source: dict) -> None:
+    with pytest.raises(ScenarioError) as error:
+        cprsim.Scenario(**scenario().mapping() | {"failures": source | {"bursts": BURSTS}})
+
+    assert error.value.args == (
+        "failures: 'bursts' goes with distribution and per = 'node'; leave it out",
+    )

@@ -1,0 +1,33 @@
+"""Every kind of wrong log is told in one line: where it is, what is wrong."""
+
+from collections import Counter
+
+import pytest
+
+from cprsim.errors import LogError
+from cprsim.failures.intervals import read_intervals
+from cprsim.failures.readers import READERS, read_log
+from tests.failures.malformed import CASES, Case
+
+
+def read(case: Case) -> object:
+    if case.reader == "intervals":
+        return read_intervals(case.name)
+    return read_log(case.name, case.reader, case.system)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_a_malformed_log_is_one_line(case: Case, tmp_path, monkeypatch) -> None:
+    case.place(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(LogError) as caught:
+        read(case)
+
+    assert str(caught.value) == case.error
+    assert len(case.error.splitlines()) == 1
+
+
+def test_every_reader_has_its_cases_and_every_case_its_own_name() -> None:
+    assert {case.reader for case in CASES} == {*READERS, "intervals"}
+    assert set(Counter(case.id for case in CASES).values()) == {1}

@@ -1,0 +1,281 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cprsim.errors import LogError, UsageError
+from cprsim.failures import views
+from cprsim.failures.intervals import Intervals
+from cprsim.failures.log import FailureLog, parse_window
+
+
+def log_of(times: list[float], nodes: list[int] | None = None, repaired=None, **more) -> FailureLog:
+    times_s = np.array(times, dtype=float)
+    return FailureLog(
+        times_s=times_s,
+        nodes=np.zeros(len(times), int) if nodes is None else np.array(nodes),
+        start_s=times_s[0],
+        span_s=times_s[-1] - times_s[0],
+        repaired_s=None if repaired is None else np.array(repaired, dtype=float),
+        **more,
+    )
+
+
+def constant_rate_log(nodes: int, failures: int, seed: int = 0) -> FailureLog:
+    """Nodes that fail at a constant rate, one failure a second on average."""
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.exponential(1.0, failures))
+    return log_of(times.tolist(), rng.integers(nodes, size=failures).tolist(), population=nodes)
+
+
+# gaps of the whole system
+
+
+def test_gaps_by_hand_with_ties_dropped_and_counted():
+    view = views.gaps(log_of([1, 4, 4, 4, 6], population=7))
+
+    assert view.sample.durations_s.tolist() == [3, 2]
+    assert (view.sample.censored, view.ties, view.per, view.nodes) == (0, 2, "job", 7)
+    assert view.left_out == {"durations of 0 s": 2}
+    assert [each.tolist() for each in view.sequences] == [[3, 2]]
+
+
+def test_ties_that_are_kept_last_half_the_shortest_gap():
+    view = views.gaps(log_of([1, 4, 4, 4, 6]), ties="keep")
+
+    assert view.sample.durations_s.tolist() == [3, 1, 1, 2]
+    assert (view.ties, view.left_out) == (2, {})
+
+
+@pytest.mark.parametrize("times", [[5.0], [5.0, 5.0, 5.0]])
+def test_failures_at_one_instant_have_no_gap(times):
+    with pytest.raises(LogError) as caught:
+        views.gaps(log_of(times))
+    assert str(caught.value) == (
+        "no two failures lie apart in time: there is no gap to fit a law to"
+    )
+
+
+def test_coalescing_chains_failures_that_are_close_and_makes_them_simultaneous():
+    log = log_of([0, 4, 8, 13, 30], [0, 1, 0, 2, 3], repaired=[1, 5, 9, 14, 31])
+
+    together = log.coalesced(4.0)
+
+    assert together.times_s.tolist() == [0, 0, 0, 13, 30]
+    assert together.nodes.tolist() == [0, 1, 0, 2, 3]
+    assert views.gaps(together).sample.durations_s.tolist() == [13, 17]
+    assert views.gaps(together).ties == 2
+    assert log.coalesced(3.9).times_s.tolist() == log.times_s.tolist()
+
+
+@pytest.mark.parametrize(("within", "shown"), [(0.0, "0"), (math.inf, "inf"), (math.nan, "nan")])
+def test_coalescing_within_no_time_is_refused(within, shown):
+    with pytest.raises(UsageError) as caught:
+        log_of([1, 2]).coalesced(within)
+    assert str(caught.value) == f"coalesce is {shown} s; it is a positive time, e.g. 5 min"
+
+
+@pytest.mark.parametrize("text", ["0.5", "1:0.5", "0:2", "a:b", "0:0.5:1", "nan:1", ""])
+def test_a_window_that_is_none(text):
+    with pytest.raises(UsageError) as caught:
+        parse_window(text)
+    assert str(caught.value) == (
+        f'{text!r} is not a window: write two shares of the log, e.g. "0.5:1"'
+    )
+
+
+# gaps of jobs on some of the nodes
+
+
+def test_a_job_on_all_nodes_sees_the_gaps_of_the_system():
+    log = constant_rate_log(16, 500)
+
+    of_job, of_system = views.job_gaps(log, 16), views.gaps(log)
+
+    expected = sorted(of_system.sample.durations_s.tolist())
+    assert of_job.sample.durations_s.tolist() == pytest.approx(expected)
+    assert of_job.sample.n == 499
+
+
+def test_a_job_on_a_quarter_of_the_nodes_fails_a_quarter_as_often():
+    """Constant rates: its gaps are exponential, 4 s on average; a deal has 4 jobs and so 4 gaps
+    fewer than failures."""
+    log = constant_rate_log(64, 4000)
+
+    view = views.job_gaps(log, 16)
+
+    assert view.sample.n == pytest.approx(4000 - 4, abs=1)
+    pooled = np.concatenate(view.sequences)
+    assert view.sample.mean_s == pytest.approx(pooled.mean(), rel=1e-3)
+    assert len(pooled) > 20 * view.sample.n
+    # All deals are of the same 4,000 failures: their mean is known to 1 / sqrt(4000).
+    assert view.sample.mean_s == pytest.approx(4.0, rel=3 / math.sqrt(4000))
+    steps = np.sort(view.sample.durations_s)
+    far = np.abs(np.exp(-steps / 4.0) - (1 - np.arange(1, view.sample.n + 1) / view.sample.n))
+    assert far.max() < 1.63 / math.sqrt(4000)  # Kolmogorov's 1 % point
+
+
+def test_nodes_that_no_job_gets_take_their_failures_with_them():
+    """Of 10 nodes, jobs of 4 leave 2 over: 8 in 10 failures count, in 2 jobs of 40 % each."""
+    log = constant_rate_log(10, 3000)
+
+    view = views.job_gaps(log, 4)
+
+    assert view.sample.n == pytest.approx(0.8 * 3000 - 2, rel=0.005)
+    assert view.sample.mean_s == pytest.approx(2.5, rel=3 / math.sqrt(3000))
+
+
+def test_without_a_population_the_nodes_that_failed_are_the_system():
+    log = log_of(list(range(1, 101)), [7, 900] * 50)
+
+    assert views.nodes_of(log) == 2
+    assert views.job_gaps(log, 1).sample.durations_s.tolist() == [2.0] * 98
+
+
+def test_simultaneous_failures_of_one_job_are_one_failure():
+    log = log_of([t for t in range(1, 51) for _ in range(2)], [0, 1] * 50, population=2)
+
+    view = views.job_gaps(log, 2)
+
+    assert view.sample.durations_s.tolist() == [1.0] * 49
+    assert view.ties == 50
+
+
+def test_a_job_that_fails_too_seldom_has_no_fair_gaps():
+    with pytest.raises(LogError) as caught:
+        views.job_gaps(constant_rate_log(100, 1000), 1)
+    assert str(caught.value) == (
+        "a job on 1 of 100 nodes fails 10.0 times in this log, too few for its gaps (20 are "
+        "needed); take more nodes, or the view uptime"
+    )
+
+
+@pytest.mark.parametrize("nodes", [0, -1, 101])
+def test_a_job_larger_than_the_system(nodes):
+    with pytest.raises(UsageError) as caught:
+        views.job_gaps(constant_rate_log(100, 1000), nodes)
+    assert str(caught.value) == f"nodes is {nodes}; the system has 100, so take 1 to 100"
+
+
+def test_the_deals_are_the_same_each_time():
+    log = constant_rate_log(64, 1000)
+
+    first, second = views.job_gaps(log, 16).sample, views.job_gaps(log, 16).sample
+
+    assert first.durations_s.tolist() == second.durations_s.tolist()
+
+
+# uptimes
+
+
+def durations_of(view: views.View) -> list[tuple[float, bool]]:
+    sample = view.sample
+    return list(zip(sample.durations_s.tolist(), sample.observed.tolist(), strict=True))
+
+
+def test_uptimes_by_hand():
+    log = log_of(
+        [10, 20, 22, 40, 50, 60],
+        [1, 0, 1, 0, 0, 1],
+        repaired=[12, 25, 30, 55, 52, 70],  # node 0 fails at 50 while it is still down from 40
+        until_s=100.0,
+    )
+    view = views.uptimes(log)
+
+    # node 0: down 20-25, 40-55; node 1: down 10-12, 22-30, 60-70
+    assert durations_of(view) == [(15, True), (45, False), (10, True), (30, True), (30, False)]
+    assert (view.ties, view.per, view.nodes, view.left_out) == (0, "node", None, {})
+
+
+def test_a_node_that_fails_the_instant_it_is_repaired_was_not_up():
+    log = log_of([0, 5, 9], [0, 0, 0], repaired=[5, 6, 10], until_s=12.0)
+
+    view = views.uptimes(log)
+
+    assert durations_of(view) == [(3, True), (2, False)]
+    assert view.ties == 1
+
+
+def test_what_follows_a_failure_without_a_repair_time_is_left_out():
+    log = log_of([0, 5, 9], [0, 0, 0], repaired=[math.nan, 6, math.nan], until_s=12.0)
+
+    view = views.uptimes(log)
+
+    assert durations_of(view) == [(3, True)]
+    assert view.left_out == {"uptimes after a failure without a repair time": 1}
+
+
+def test_without_repairs_a_node_is_up_again_at_once():
+    view = views.uptimes(log_of([0, 5, 9], [0, 0, 1], until_s=10.0))
+
+    assert durations_of(view) == [(5, True), (5, False), (1, False)]
+
+
+def test_a_server_and_a_trainer_of_the_same_index_are_two_nodes():
+    log = log_of(
+        [0, 5, 9], [0, 0, 0], kinds=("trainer", "parameter_server", "trainer"), until_s=10.0
+    )
+
+    assert durations_of(views.uptimes(log)) == [(5, False), (9, True), (1, False)]
+    assert views.nodes_of(log) == 2
+
+
+def test_a_failure_of_another_cause_cuts_an_uptime_short():
+    log = log_of([0, 5, 9], [0, 0, 0], until_s=10.0)
+
+    view = views.uptimes(log, np.array([False, True, False]))
+
+    assert durations_of(view) == [(5, False), (4, True), (1, False)]
+
+
+def test_a_log_without_an_uptime():
+    with pytest.raises(LogError) as caught:
+        views.uptimes(log_of([5.0, 9.0], [0, 1], repaired=[math.nan, 9.0]))
+    assert str(caught.value) == (
+        "the log shows no uptime: no node fails again, or is watched, after a repair"
+    )
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 30), st.integers(0, 2), st.integers(0, 12)),
+        min_size=1,
+        max_size=25,
+    )
+)
+def test_uptimes_fill_what_outages_leave_of_each_nodes_time(failures):
+    """Counted second by second."""
+    failures = sorted(failures)
+    until = 50
+    log = log_of(
+        [time for time, _, _ in failures],
+        [node for _, node, _ in failures],
+        repaired=[time + lasts for time, _, lasts in failures],
+        until_s=float(until),
+    )
+    seconds = ends = 0
+    for node in {node for _, node, _ in failures}:
+        mine = [(time, time + lasts) for time, other, lasts in failures if other == node]
+        up = [not any(start <= s < stop for start, stop in mine) for s in range(until)]
+        first = min(mine)[0]
+        seconds += sum(up[first:])
+        ends += sum(up[start - 1] for start in {start for start, _ in mine} - {first})
+    view = views.uptimes(log)
+
+    assert sum(view.sample.durations_s) == seconds
+    assert view.sample.failures == ends
+
+
+# durations that somebody else has measured
+
+
+def test_measured_durations_keep_their_censoring():
+    given_ = Intervals(np.array([3.0, 0.0, 5.0]), np.array([True, True, False]), {})
+
+    view = views.durations(given_)
+
+    assert durations_of(view) == [(3, True), (5, False)]
+    assert view.ties == 1
+    assert view.sequences == ()

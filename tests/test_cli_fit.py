@@ -1,0 +1,146 @@
+"""`cprsim fit` as a user meets it."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cprsim import cli
+from tests.failures.malformed import CASES
+from tests.survival.cases import LANL, needs_lanl
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def gamma_csv(failures: int = 300) -> str:
+    rng = np.random.default_rng(0)
+    times, nodes = np.cumsum(rng.gamma(0.7, 1000.0, failures)), rng.integers(8, size=failures)
+    rows = zip(times, nodes, strict=True)
+    Path("log.csv").write_text("time_s,node\n" + "".join(f"{at},{node}\n" for at, node in rows))
+    return "log.csv"
+
+
+def ran(capsys, *arguments: str) -> tuple[int, str, str]:
+    code = cli._main(["fit", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_the_table_names_the_log_and_each_law(capsys):
+    code, out, err = ran(capsys, gamma_csv())
+
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].rstrip() == "log.csv"
+    assert lines[1].startswith("299 gaps between failures of the whole system; mean ")
+    laws = [line.split()[0] for line in lines if line[1:4] in ("exp", "gam", "wei", "log")]
+    assert sorted(laws) == ["exponential", "gamma", "lognormal", "weibull"]
+    assert any(line.endswith("% in root mean square.") for line in lines)
+
+
+def test_json_is_one_document_and_nothing_else(capsys):
+    code, out, err = ran(capsys, gamma_csv(), "--json")
+
+    assert (code, err) == (0, "")
+    assert json.loads(out)["n"] == 299
+
+
+def test_toml_is_a_block_to_paste(capsys):
+    code, out, err = ran(capsys, gamma_csv(), "--toml")
+
+    assert (code, err) == (0, "")
+    assert tomllib.loads(out)["failures"]["per"] == "job"
+
+
+def test_a_job_without_a_number_of_nodes_gets_the_mtbf_of_all_sizes(capsys):
+    code, out, _ = ran(capsys, gamma_csv(), "--view", "job", "--population", "8")
+    table = ran(capsys, "log.csv", "--view", "job", "--population", "8", "--json")[1]
+
+    assert code == 0
+    rows = json.loads(table)["mtbf_by_nodes"]
+    assert [row["nodes"] for row in rows] == [1, 2, 4, 8]
+    assert rows[0].keys() == {
+        "nodes",
+        "measured_s",
+        "low_s",
+        "high_s",
+        "linear_s",
+        "independent_s",
+    }
+    assert [line.split()[0] for line in out.splitlines()[6:10]] == ["1", "2", "4", "8"]
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "PNG"])
+@pytest.mark.parametrize("view", [[], ["--view", "job"]])
+def test_a_picture_is_drawn(capsys, suffix, view):
+    code, _, err = ran(capsys, gamma_csv(), *view, "--plot", f"new/picture.{suffix}")
+
+    assert (code, err) == (0, "")
+    magic = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix.lower()]
+    assert Path(f"new/picture.{suffix}").read_bytes().startswith(magic)
+    assert [path.name for path in Path("new").iterdir()] == [f"picture.{suffix}"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--toml", "--json"], "--toml and --json print one document each; choose one"),
+        (
+            ["--plot", "picture.gif"],
+            "--plot picture.gif: a picture's name ends in .png, .svg, .pdf",
+        ),
+        (["--plot", "picture"], "--plot picture: a picture's name ends in .png, .svg, .pdf"),
+        (["--plot", "log.csv/a.png"], "--plot log.csv: log.csv is a file, not a folder"),
+        (["--reader", "lanl"], "reader 'lanl' needs system = N (the LANL system number)"),
+        (
+            ["--view", "job", "--toml"],
+            "--toml needs --nodes: a [failures] block is for jobs of one size",
+        ),
+        (
+            ["--view", "job", "--nodes", "9", "--population", "8"],
+            "nodes is 9; the system has 8, so take 1 to 8",
+        ),
+        (
+            ["--population", "3"],
+            "population is 3, but node 7 fails in the log; it is 8 or more",
+        ),
+        (["--coalesce", "5 m"], '\'5 m\': a lone "m" is ambiguous; write "5 min" for minutes'),
+    ],
+)
+def test_mistakes_get_one_line_and_exit_code_2(capsys, arguments, text):
+    code, out, err = ran(capsys, gamma_csv(), *arguments)
+
+    assert (code, out, err) == (2, "", f"cprsim: {text}\n")
+    assert [path.name for path in Path.cwd().iterdir()] == ["log.csv"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_malformed_logs_get_one_line_and_exit_code_2(capsys, case):
+    case.place(Path.cwd())
+    system = [] if case.system is None else ["--system", str(case.system)]
+
+    code, out, err = ran(capsys, case.name, "--reader", case.reader, *system)
+
+    assert (code, out, err) == (2, "", f"cprsim: {case.error}\n")
+
+
+@needs_lanl
+def test_a_real_log(capsys):
+    arguments = [str(LANL), "--reader", "lanl", "--system", "20", "--window", "0.5:1"]
+
+    code, out, _ = ran(capsys, *arguments, "--toml")
+
+    assert code == 0
+    assert tomllib.loads(out) == {
+        "failures": {
+            "distribution": "gamma",
+            "mean": "24.2374 h",
+            "shape": 0.614068,
+            "per": "job",
+        }
+    }
