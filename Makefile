@@ -12,7 +12,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test check bench validation clean help
+.PHONY: demo test check bench validation pages clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
 	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
@@ -33,6 +33,9 @@ bench: $(INSTALLED) ## measure speed, as ratios between two things timed in the 
 
 validation: $(INSTALLED) ## recompute docs/validation.md
 	@$(VENV)/bin/python -m docs.validation
+
+pages: $(INSTALLED) ## refresh the output of commands that README and docs show
+	@$(VENV)/bin/python -m docs.shown
 
 clean: ## remove .venv, the caches, build leftovers and demo/
 	@rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \

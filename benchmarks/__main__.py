@@ -3,14 +3,21 @@
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import scipy.stats
 import simpy
+from numpy.typing import NDArray
 
 import cprsim
 from benchmarks.minimal_simpy import replicate
+from cprsim.failures.log import FailureLog
 from cprsim.sim.engine import COLUMNS, simulate
 
 _ROUNDS = 9
@@ -101,6 +108,35 @@ def _per_second(what: str, play: Callable[[], int], target: str) -> str:
     )
 
 
+def fit_of_gaps() -> str:
+    """Four laws with intervals, their distances and a verdict, against SciPy's bare fits."""
+    gaps = np.random.default_rng(0).gamma(0.7, 1000.0, 5000)
+    log = _log_of(gaps)
+    ours, theirs = _alternate(lambda: cprsim.fit(log), lambda: _scipy_fits(gaps / gaps.mean()))
+    return _row("fit of 5,000 gaps (scipy.stats fits of three laws)", ours, theirs, 1, "<= 5 s")
+
+
+def fit_of_a_long_log() -> str:
+    """As many failures as all LANL systems had, from the file on."""
+    gaps = np.random.default_rng(0).gamma(0.7, 1000.0, 23_739)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "failures.csv"
+        rows = (f"{at!r},{number % 4750}\n" for number, at in enumerate(np.cumsum(gaps).tolist()))
+        path.write_text("time_s,node\n" + "".join(rows))
+        ours, theirs = _alternate(lambda: cprsim.fit(path), lambda: pd.read_csv(path))
+    return _row("fit of a log of 23,739 failures (pandas.read_csv)", ours, theirs, 1, "<= 10 s")
+
+
+def _log_of(gaps: NDArray[np.float64]) -> FailureLog:
+    times = np.cumsum(gaps)
+    return FailureLog(times, np.arange(len(times)) % 512, 0.0, float(times[-1]), population=512)
+
+
+def _scipy_fits(gaps: NDArray[np.float64]) -> None:
+    for law in (scipy.stats.gamma, scipy.stats.weibull_min, scipy.stats.lognorm):
+        law.fit(gaps, floc=0)
+
+
 def help_page() -> str:
     """`cprsim --help` as a process, against an interpreter that does nothing."""
     ours, theirs = _alternate(
@@ -170,6 +206,8 @@ _ROWS = (
     save_of_many_servers,
     node_failures,
     simulated_node_failures,
+    fit_of_gaps,
+    fit_of_a_long_log,
     help_page,
     memory,
 )

@@ -311,7 +311,8 @@ FAILURES = [
     case(
         "two-sources",
         {LAW: LAW + "exactly = 2\n"},
-        "failures: give one of distribution, exactly, trace, preset; found distribution and exactly",
+        "failures: give one of distribution, exactly, trace, preset; "
+        "found distribution and exactly",
     ),
     case(
         "zero-mtbf",

@@ -1,34 +1,30 @@
-"""The README's commands print what it shows, and its Python runs."""
+"""Commands print what the pages show, and the README's Python runs."""
 
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-CONSOLE = re.findall(r"```console\n\$ cprsim (.*?)\n(.*?)```", README, re.DOTALL)
+from docs.shown import COMMAND, PAGES, ROOT, presets, printed
+
+README = PAGES[0].read_text(encoding="utf-8")
+SHOWN = [
+    (page.name, command, shown)
+    for page in PAGES
+    for command, shown in COMMAND.findall(page.read_text(encoding="utf-8"))
+]
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
-def _lines(text: str) -> list[str]:
-    return [line.rstrip() for line in text.rstrip().splitlines()]
+@pytest.mark.parametrize(
+    ("page", "command", "shown"), SHOWN, ids=[f"{p}: {c}" for p, c, _ in SHOWN]
+)
+def test_a_command_prints_what_the_page_shows(page: str, command: str, shown: str) -> None:
+    assert printed(command) == shown, f"{page} is out of date; run `make pages`"
 
 
-@pytest.mark.parametrize(("command", "shown"), CONSOLE, ids=[c for c, _ in CONSOLE])
-def test_a_command_prints_what_the_readme_shows(command: str, shown: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "cprsim.cli", *shlex.split(command)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
-
-    assert _lines(done.stdout or done.stderr) == _lines(shown)
+def test_the_table_of_presets_is_that_of_the_code() -> None:
+    assert presets() in PAGES[1].read_text(encoding="utf-8"), "run `make pages`"
 
 
 def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,4 +39,4 @@ def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_readme_shows_both_commands() -> None:
     assert "make demo" in README
     assert "make test" in README
-    assert len(CONSOLE) == 3
+    assert sum(page == "README.md" for page, _, _ in SHOWN) == 4

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from cprsim.figures import layout, style, ticks
+from cprsim.figures import key, layout, style, ticks
 from cprsim.figures.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
 
 # All in inches.
@@ -18,10 +18,8 @@ _MARGIN: Final = 0.1
 _PANEL: Final = (0.62, 3.55)  # left edge and width
 _HEIGHT: Final = 2.6
 _KEY_IN: Final = 4.45
-_SWATCH_IN: Final = 0.34
 _HEADINGS: Final = 0.38
 _AXIS: Final = 0.5  # tick labels and what the axis is
-_GAP: Final = 0.08
 
 _LEAST_NODES: Final = 0.85  # there is no job of less than one
 _LEAST_SPAN: Final = 6.0  # of an axis: less holds perhaps one tick
@@ -150,16 +148,6 @@ def _measured(axes: Axes, columns: dict[str, NDArray[np.float64]]) -> None:
 
 def _key(figure: Figure, top_in: float) -> None:
     """What each line is, beside the panel."""
-    text_in = _KEY_IN + _SWATCH_IN + 0.08
-    room_in = WIDTH_IN - _MARGIN - text_in
     for look, words, assumed in _LOOKS.values():
-        middle = 1 - (top_in + layout.height_in([""], SMALL_PT) / 2) / figure.get_figheight()
-        ends = np.array([_KEY_IN, _KEY_IN + _SWATCH_IN]) / WIDTH_IN
-        x = ends if "marker" not in look else ends.mean(keepdims=True)
-        line = Line2D(x, np.full(len(x), middle), transform=figure.transFigure, **look)
-        figure.add_artist(line)
-        lines = layout.wrap(words, room_in, SMALL_PT, "bold")
-        top_in = layout.write(figure, (text_in, top_in), lines, SMALL_PT, weight="bold")
-        lines = layout.wrap(assumed, room_in, SMALL_PT)
-        top_in = layout.write(figure, (text_in, top_in), lines, SMALL_PT, color=style.FAINT_INK)
-        top_in += _GAP
+        line = Line2D([], [], **look)
+        top_in = key.entry(figure, (_KEY_IN, top_in), [line], words, assumed, bold=True)

@@ -9,31 +9,27 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
 from cprsim.distributions import Distribution
-from cprsim.figures import layout, style, ticks
+from cprsim.figures import key, layout, style, ticks
 from cprsim.figures.laws import hazard_of, line_style, quantile_of
 from cprsim.figures.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.thinning import by_log_odds, evenly
 from cprsim.survival.distance import survival as survival_of
 from cprsim.survival.fit import Fit
 from cprsim.survival.hazard import Hazard, hazard
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Floats, Sample
 
-Indices = NDArray[np.intp]
-
 # All in inches; only the title's lines move what is below.
 _MARGIN: Final = 0.1
 _LEFT: Final = (0.62, 3.35)  # left edge and width
 _RIGHT: Final = (4.85, 1.95)
 _KEY_IN: Final = 4.3
-_SWATCH_IN: Final = 0.34
 _HEADINGS: Final = 0.38
 _PANEL: Final = 1.95
 _AXIS: Final = 0.48  # tick labels and what the axis is
 _FOOT: Final = 0.24
-_GAP: Final = 0.05
 
 _POINTS: Final = 400  # of a law's curve
 _MOST_STEPS: Final = 1000  # of the data's: more can't be seen
@@ -174,13 +170,15 @@ def _panel(
 
 def _survival(axes: Axes, data: _Data) -> None:
     curve, log = data.curve, data.mostly_short
-    steps = _thinned(len(curve.times_s), _MOST_STEPS)
+    steps = evenly(len(curve.times_s), _MOST_STEPS)
     times = np.concatenate(([0.0], curve.times_s[steps], [curve.last_s]))
     low, high = (_held(end[steps]) for end in curve.band())
     _ages(axes, data, log, "duration")
-    at = np.maximum(times, axes.get_xlim()[0])
-    axes.fill_between(at, low, high, step="post", **_BAND)
-    axes.step(at, curve.at(times), where="post", zorder=5, **_SEEN)
+    shares = curve.at(times)
+    if log:  # 0 has no place on it
+        times[0] = min(axes.get_xlim()[0], times[1])
+    axes.fill_between(times, low, high, step="post", **_BAND)
+    axes.step(times, shares, where="post", zorder=5, **_SEEN)
     _censored(axes, data)
     grid = _grid(axes, log)
     lowest = min(low[-1], float(curve.at(curve.last_s)))
@@ -229,7 +227,7 @@ def _rates_axis(axes: Axes, data: _Data, found: Hazard, best: Floats) -> None:
     rates = np.concatenate((best, found.rate[found.failures > 0]))
     if rates.max() > _STEEP * rates.min():
         axes.set_yscale("log")
-        axes.set_ylim(min(least, best.min()) / _ROOM, max(most, best.max()) * _ROOM)
+        axes.set_ylim(min(least, rates.min()) / _ROOM, max(most, rates.max()) * _ROOM)
         ticks.log_ticks(axes, "y", _PANEL, 1 / data.unit[1])
     else:
         axes.set_ylim(0, _ROOM * most)
@@ -244,7 +242,7 @@ def _quantiles(axes: Axes, data: _Data) -> None:
     curve = data.curve
     # Of the two ends of a step the middle; at its lower end the last quantile would be infinite.
     left = (np.concatenate(([1.0], curve.survival[:-1])) + curve.survival) / 2
-    some = _spread_out(left)
+    some = by_log_odds(left, _MOST_QUANTILES)
     seen_s, left = curve.times_s[some], left[some]
     expected = [(quantile_of(law, left), look) for law, look in data.laws]
     log = bool(seen_s[-1] > _SPAN * seen_s[0])
@@ -309,18 +307,6 @@ def _instead(axes: Axes, why: str) -> None:
     )
 
 
-def _thinned(count: int, most: int) -> Indices:
-    """Up to `most` of the places 0 to `count` - 1, evenly, the first and the last among them."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
-
-
-def _spread_out(left: Floats) -> Indices:
-    """Places among falling chances, evenly in their log odds: few in the middle, many at ends."""
-    odds = np.log((1 - left) / left)
-    wanted = np.linspace(odds[0], odds[-1], _MOST_QUANTILES)
-    return np.unique(np.minimum(np.searchsorted(odds, wanted), len(left) - 1))
-
-
 def _held(ends: Floats) -> Floats:
     """One end of the band from 0 to the longest duration; it keeps its value where S is 0."""
     ends = np.concatenate(([1.0], ends, [np.nan]))
@@ -333,18 +319,18 @@ def _key(figure: Figure, at_in: tuple[float, float], data: _Data) -> None:
     top_in = at_in[1] + layout.height_in([""], TEXT_PT)
     band = Line2D([], [], color=style.RULE, linewidth=7, solid_capstyle="butt")
     words = "Kaplan-Meier curve, binned failure rate"
-    top_in = _entry(
+    top_in = key.entry(
         figure, (at_in[0], top_in), [band, Line2D([], [], **_SEEN)], words, "with 95 % bands"
     )
     if data.sample.censored:
         mark = [Line2D([], [], **_SEEN), Line2D([], [], **_MARK)]
-        top_in = _entry(
+        top_in = key.entry(
             figure, (at_in[0], top_in), mark, "censored", "a mark can stand for several"
         )
     for i, found in enumerate(data.fits):
         line = Line2D([], [], **line_style(found.law, best=i == 0))
         distances = f"KS {layout.percent(found.ks)}, RMSE {layout.percent(found.rmse)}"
-        top_in = _entry(figure, (at_in[0], top_in), [line], _words(found.law), distances, i == 0)
+        top_in = key.entry(figure, (at_in[0], top_in), [line], _words(found.law), distances, i == 0)
 
 
 def _words(law: Distribution) -> str:
@@ -352,33 +338,6 @@ def _words(law: Distribution) -> str:
     if law.shape is not None:
         words += f", shape {ticks.number(law.shape)}"
     return words if law.cv is None else f"{words}, cv {ticks.number(law.cv)}"
-
-
-def _entry(
-    figure: Figure,
-    at_in: tuple[float, float],
-    samples: list[Line2D],
-    words: str,
-    facts: str,
-    bold: bool = False,
-) -> float:
-    """One entry of the key, lines as in the panels beside words; returns where it ends, inches."""
-    left_in, top_in = at_in
-    middle = 1 - (top_in + layout.height_in([""], SMALL_PT) / 2) / figure.get_figheight()
-    for line in samples:
-        ends = np.array([left_in, left_in + _SWATCH_IN]) / WIDTH_IN
-        x = ends if line.get_marker() == "None" else [float(ends.mean())]
-        line.set(xdata=x, ydata=[middle] * len(x), transform=figure.transFigure)
-        figure.add_artist(line)
-    weight = "bold" if bold else "normal"
-    text_in = left_in + _SWATCH_IN + 0.08
-    room_in = WIDTH_IN - _MARGIN - text_in
-    fits_in = layout.text_width_in(words, SMALL_PT, weight) <= room_in
-    lines = [words] if fits_in else words.replace(", ", ",\n", 1).splitlines()
-    top_in = layout.write(figure, (text_in, top_in), lines, SMALL_PT, weight=weight)
-    lines = layout.wrap(facts, room_in, SMALL_PT)
-    top_in = layout.write(figure, (text_in, top_in), lines, SMALL_PT, color=style.FAINT_INK)
-    return top_in + _GAP
 
 
 def _foot(figure: Figure, data: _Data) -> None:

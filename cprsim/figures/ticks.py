@@ -68,10 +68,9 @@ def duration(seconds: float) -> str:
 
 
 def number(value: float) -> str:
-    """Three significant digits; with a power of ten where it is very small or very large."""
+    """Three significant digits, all of them from 1,000 to a million; powers of ten beyond."""
     if value == 0 or 1e-4 <= abs(value) < 1e6:
-        digits = f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-        return f"{int(digits):,}" if abs(value) >= 1000 else digits
+        return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
     mantissa, _, exponent = f"{value:.2e}".partition("e")
     mantissa = mantissa.rstrip("0").rstrip(".")
     power = "10" + str(int(exponent)).translate(_SUPERSCRIPTS)

@@ -1,0 +1,51 @@
+"""Refresh what the pages show: output of commands, and the table of presets.
+
+Run `python -m docs.shown`, or `make pages`. Tests compare the pages with it.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from cprsim.failures.presets import PRESETS
+
+ROOT = Path(__file__).parents[1]
+PAGES = (ROOT / "README.md", ROOT / "docs/failures.md")
+COMMAND = re.compile(r"```console\n\$ cprsim (.*?)\n(.*?)```", re.DOTALL)
+PRESET_TABLE = re.compile(r"(?<=\| preset \| keys \| from \|\n\|---\|---\|---\|\n)(\|.*\n)*")
+
+
+def printed(command: str) -> str:
+    """What `cprsim` with these arguments prints, without blanks at the ends of lines."""
+    done = subprocess.run(
+        [sys.executable, "-m", "cprsim.cli", *shlex.split(command)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=ROOT,
+        check=False,
+    )
+    text = done.stdout or done.stderr
+    return "".join(f"{line.rstrip()}\n" for line in text.rstrip().splitlines())
+
+
+def presets() -> str:
+    """A row a preset."""
+    rows = []
+    for name, preset in PRESETS.items():
+        keys = ", ".join(f"{key} = {value}" for key, value in preset.keys.items())
+        rows.append(f"| `{name}` | {keys} | {preset.source} |\n")
+    return "".join(rows)
+
+
+def refreshed(text: str) -> str:
+    """A page with all that it shows made anew."""
+    text = COMMAND.sub(lambda it: f"```console\n$ cprsim {it[1]}\n{printed(it[1])}```", text)
+    return PRESET_TABLE.sub(lambda _: presets(), text)
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(refreshed(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,387 @@
+"""Oracles: Kaplan-Meier, the laws of `distributions` and SciPy, and the boxes of the renderer."""
+
+import itertools
+import math
+from functools import cache
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+from scipy import stats
+
+from cprsim.distributions import Distribution
+from cprsim.figures import FORMATS, save_bytes
+from cprsim.figures.laws import hazard_of, quantile_of
+from cprsim.figures.style import INK, LAW_COLOURS, LAW_DASHES, SMALL_PT
+from cprsim.figures.survival import survival
+from cprsim.figures.ticks import duration, number
+from cprsim.survival.fit import Fit, fit_all
+from cprsim.survival.hazard import hazard
+from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.likelihood import ESTIMATE
+from cprsim.survival.sample import Sample
+from tests.survival.cases import BEARINGS, CONTROLS, HOUR, MIXED
+
+YEAR = 8766 * HOUR
+
+
+def drawn_from(shape: float, count: int) -> Sample:
+    return Sample.complete(np.random.default_rng(1).gamma(shape, 24 * HOUR / shape, count))
+
+
+def watched_briefly() -> Sample:
+    """Lives of 300 years in the mean, watched for up to 5: 99 % are censored."""
+    rng = np.random.default_rng(1)
+    lasted, watched = rng.exponential(300 * YEAR, 10_000), rng.uniform(0.1, 5, 10_000) * YEAR
+    return Sample(np.minimum(lasted, watched), lasted <= watched)
+
+
+def censored(count: int) -> Sample:
+    return Sample(HOUR * np.arange(1.0, count + 1), np.zeros(count, dtype=np.bool_))
+
+
+SAMPLES = {
+    "gaps": drawn_from(0.6, 669),
+    "early": drawn_from(0.1, 400),
+    "wear-out": drawn_from(20, 400),
+    "many": drawn_from(0.6, 23_739),
+    "ten": drawn_from(1, 10),
+    "nine": drawn_from(1, 9),
+    "one": drawn_from(1, 1),
+    "none failed": censored(9),
+    "one censored": censored(1),
+    "briefly": watched_briefly(),
+    "controls": Sample(CONTROLS.durations_s * HOUR, CONTROLS.observed),
+    "mixed": Sample(MIXED.durations_s, MIXED.observed),
+    "ties": Sample.complete(HOUR * np.repeat([1.0, 2.0, 5.0], [3, 20, 40])),
+}
+TITLES = {"gaps": "lanl_$x$.csv.gz, system 20, window 0.5:1", "ten": "A long title, " * 12}
+FITTED = [case for case, sample in SAMPLES.items() if sample.failures >= 10]
+
+
+@cache
+def fits(case: str) -> list[Fit]:
+    return fit_all(SAMPLES[case]) if case in FITTED else []
+
+
+@cache
+def drawn(case: str) -> Figure:
+    figure = survival(SAMPLES[case], fits(case), TITLES.get(case, ""))
+    FigureCanvasAgg(figure).draw()
+    return figure
+
+
+def law_lines(axes: Axes) -> dict[str, Line2D]:
+    """The line of each law, by its colour."""
+    names = {colour: name for name, colour in LAW_COLOURS.items()}
+    found = {to_hex(line.get_color()).upper(): line for line in axes.lines}
+    return {names[colour]: line for colour, line in found.items() if colour in names}
+
+
+def data_line(axes: Axes) -> Line2D:
+    (line,) = (line for line in axes.lines if to_hex(line.get_color()).upper() == INK)
+    return line
+
+
+def words(figure: Figure) -> list[str]:
+    return [text.get_text() for text in texts_of(figure)]
+
+
+def texts_of(figure: Figure) -> list[Text]:
+    return figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
+
+
+@pytest.mark.parametrize("case", SAMPLES)
+def test_steps_are_the_kaplan_meier_curve(case: str) -> None:
+    axes = drawn(case).axes[0]
+    curve, line = KaplanMeier.of(SAMPLES[case]), data_line(axes)
+    times, shares = line.get_xdata(), line.get_ydata()
+    assert line.get_drawstyle() == "steps-post"
+    assert shares[0] == 1
+    assert shares[1:].tolist() == curve.at(times[1:]).tolist()
+    assert times[-1] == curve.last_s
+    if len(curve.times_s) <= 1000:
+        assert times[1:-1].tolist() == curve.times_s.tolist()
+    else:  # fewer steps, none of them higher than can be seen
+        assert np.abs(np.diff(shares)).max() < 0.002
+        assert set(times[1:]) <= set(curve.times_s)
+
+
+def test_the_band_is_that_of_the_curve() -> None:
+    axes = drawn("mixed").axes[0]
+    curve = KaplanMeier.of(SAMPLES["mixed"])
+    low, high = curve.band()
+    (band,) = axes.collections
+    corners = band.get_paths()[0].vertices
+    assert np.isnan(low).tolist() == [False] * (len(low) - 1) + [True]  # the curve ends at 0
+    for time, below, above in list(zip(curve.times_s, low, high, strict=True))[:-1]:
+        ends = corners[np.isclose(corners[:, 0], time, rtol=1e-12)][:, 1]
+        assert np.isclose(ends, below, rtol=1e-9).any()
+        assert np.isclose(ends, above, rtol=1e-9).any()
+
+
+@pytest.mark.parametrize("case", FITTED)
+def test_each_law_has_its_own_survival_and_the_best_is_emphasised(case: str) -> None:
+    axes = drawn(case).axes[0]
+    lines = law_lines(axes)
+    assert set(lines) == {found.law.distribution for found in fits(case)}
+    for found in fits(case):
+        line = lines[found.law.distribution]
+        expected = found.law.survival(line.get_xdata())
+        assert line.get_ydata() == pytest.approx(expected, rel=1e-12, abs=1e-300)
+    best = lines.pop(fits(case)[0].law.distribution)
+    assert best.get_linestyle() == "-"
+    assert all(line.get_linestyle() == "--" for line in lines.values())  # any dashes
+    assert all(line.get_linewidth() < best.get_linewidth() for line in lines.values())
+
+
+def test_marks_of_censored_durations_stand_on_the_curve() -> None:
+    sample = SAMPLES["mixed"]
+    (marks,) = (line for line in drawn("mixed").axes[0].lines if line.get_marker() == "|")
+    assert set(marks.get_xdata()) <= set(sample.durations_s[~sample.observed])
+    assert marks.get_ydata().tolist() == KaplanMeier.of(sample).at(marks.get_xdata()).tolist()
+    assert len(marks.get_xdata()) >= 8
+    for case, some in (("briefly", True), ("gaps", False)):
+        marks = [line for line in drawn(case).axes[0].lines if line.get_marker() == "|"]
+        assert bool(marks) == some
+        assert all(len(line.get_xdata()) <= 61 for line in marks)
+
+
+@pytest.mark.parametrize("case", FITTED)
+def test_bins_are_those_of_the_hazard_estimate(case: str) -> None:
+    axes = drawn(case).axes[1]
+    found = hazard(SAMPLES[case])
+    band, rate = (stairs.get_data() for stairs in axes.patches)
+    assert rate.values.tolist() == found.rate.tolist()
+    assert rate.edges[1:].tolist() == found.edges_s[1:].tolist()
+    assert rate.edges[0] == max(axes.get_xlim()[0], 0)
+    assert band.values.tolist() == found.upper.tolist()
+    assert band.baseline == pytest.approx(np.maximum(found.lower, axes.get_ylim()[0]), rel=1e-12)
+    assert axes.get_ylim()[1] > found.upper.max()
+
+
+@pytest.mark.parametrize("case", FITTED)
+def test_failure_rates_of_laws_add_up_to_their_survival(case: str) -> None:
+    """Between two ages the survival falls by exp(-integral of the rate)."""
+    for found in fits(case):
+        line = law_lines(drawn(case).axes[1])[found.law.distribution]
+        ages = line.get_xdata()
+        left = found.law.survival(ages)
+        inside = (left > 1e-12) & (left < 0.999)
+        assert inside.sum() > 50
+        ages = np.geomspace(ages[inside][0], ages[inside][-1], 20_001)
+        rates = hazard_of(found.law, ages)
+        fallen = np.trapezoid(rates * ages, np.log(ages))
+        first, last = found.law.survival(ages[[0, -1]])
+        assert fallen == pytest.approx(math.log(first / last), rel=1e-4)
+
+
+LAWS = [
+    (Distribution(distribution="exponential", mean="5 s"), stats.expon(scale=5)),
+    *(
+        (Distribution(distribution="gamma", mean="5 s", shape=k), stats.gamma(k, scale=5 / k))
+        for k in (0.1, 0.6, 20.0)
+    ),
+    *(
+        (
+            Distribution(distribution="weibull", mean="5 s", shape=k),
+            stats.weibull_min(k, scale=5 / math.gamma(1 + 1 / k)),
+        )
+        for k in (0.1, 0.6, 20.0)
+    ),
+    *(
+        (
+            Distribution(distribution="lognormal", mean="5 s", cv=cv),
+            stats.lognorm(math.sqrt(math.log1p(cv**2)), scale=5 * math.exp(-math.log1p(cv**2) / 2)),
+        )
+        for cv in (0.05, 1.5, 100.0)
+    ),
+]
+
+
+@pytest.mark.parametrize(("law", "same"), LAWS)
+def test_rates_and_quantiles_are_scipys(law: Distribution, same) -> None:
+    left = np.array([1 - 1e-9, 0.999, 0.7, 0.5, 0.1, 1e-6])
+    ages = same.isf(left)
+    assert quantile_of(law, left) == pytest.approx(ages, rel=1e-6)
+    expected = np.exp(same.logpdf(ages[1:]) - same.logsf(ages[1:]))
+    assert hazard_of(law, ages[1:]) == pytest.approx(expected, rel=1e-8)
+
+
+def test_a_rate_that_no_float_holds_is_no_number() -> None:
+    (law, _) = LAWS[2]
+    assert np.isnan(hazard_of(law, np.array([1e5]))).all()
+
+
+def test_quantiles_of_a_small_sample_by_hand() -> None:
+    """Ten gaps: the i-th stands at a share (i - 1/2) / 10, the middle of its step."""
+    best = fits("ten")[0].law
+    assert best.distribution == "exponential"
+    line = law_lines(drawn("ten").axes[2])["exponential"]
+    expected = [-best.mean_s * math.log(1 - (i - 0.5) / 10) for i in range(1, 11)]
+    assert line.get_xdata().tolist() == pytest.approx(expected, rel=1e-9)
+    assert line.get_ydata().tolist() == sorted(SAMPLES["ten"].durations_s)
+
+
+@pytest.mark.parametrize("case", FITTED)
+def test_quantiles_have_the_same_share_in_the_data_and_the_law(case: str) -> None:
+    axes, curve = drawn(case).axes[2], KaplanMeier.of(SAMPLES[case])
+    assert axes.get_xlim() == axes.get_ylim()
+    before = np.concatenate(([1.0], curve.survival[:-1]))
+    for found in fits(case):
+        line = law_lines(axes)[found.law.distribution]
+        steps = np.searchsorted(curve.times_s, line.get_ydata())
+        assert curve.times_s[steps].tolist() == line.get_ydata().tolist()
+        assert {0, len(curve.times_s) - 1} <= set(steps)
+        known = np.isfinite(line.get_xdata())
+        left = found.law.survival(line.get_xdata()[known])
+        middle = ((before + curve.survival) / 2)[steps][known]
+        assert left == pytest.approx(middle, rel=1e-7)
+        assert known.mean() > 0.5
+    points = law_lines(axes)[fits(case)[0].law.distribution]
+    assert points.get_marker() == "o"
+    assert (points.get_ydata() <= axes.get_ylim()[1]).all()
+    assert (points.get_ydata() >= axes.get_ylim()[0]).all()
+
+
+def test_axes_are_log_where_durations_span_decades() -> None:
+    scales = {
+        case: [axes.get_xscale() for axes in drawn(case).axes]
+        for case in ("gaps", "early", "wear-out")
+    }
+    assert scales == {
+        "gaps": ["linear", "log", "log"],
+        "early": ["log", "log", "log"],
+        "wear-out": ["linear", "linear", "linear"],
+    }
+
+
+@pytest.mark.parametrize("case", SAMPLES)
+def test_no_text_is_cut_or_covers_another_or_a_panel(case: str) -> None:
+    figure = drawn(case)
+    boxes = {text: text.get_window_extent() for text in texts_of(figure)}
+    for text, box in boxes.items():
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.x1, text
+        assert 0 <= box.y0 < box.y1 <= figure.bbox.y1, text
+        assert text.get_fontsize() >= SMALL_PT, text
+    for (one, a), (other, b) in itertools.combinations(boxes.items(), 2):
+        assert Bbox.intersection(a, b) is None, (one, other)
+    for text, box in boxes.items():
+        if text.get_text() not in ("nothing failed", "no law fitted"):
+            assert not any(box.overlaps(axes.bbox) for axes in figure.axes), text
+
+
+@pytest.mark.parametrize("case", SAMPLES)
+def test_every_panel_that_shows_something_has_ticks(case: str) -> None:
+    for axes in drawn(case).axes:
+        if not axes.texts:
+            assert len(axes.get_xticks()) >= 2, axes
+            assert len(axes.get_yticks()) >= 2, axes
+
+
+def test_ticks_say_where_they_stand() -> None:
+    for case, unit in (("gaps", HOUR), ("briefly", YEAR), ("mixed", 1.0)):
+        axes = drawn(case).axes[0]
+        ticks = [float(text.get_text()) * unit for text in axes.get_xticklabels()]
+        assert axes.get_xticks().tolist() == pytest.approx(ticks)
+        shares = [float(text.get_text().rstrip(" %")) / 100 for text in axes.get_yticklabels()]
+        assert axes.get_yticks().tolist() == pytest.approx(shares)
+    seconds = {"min": 60.0, "h": HOUR, "d": 24 * HOUR, "s": 1.0, "ms": 1e-3}
+    for axes in drawn("gaps").axes[1:]:
+        for tick, text in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
+            value, name = text.get_text().split()
+            assert tick == pytest.approx(float(value) * seconds[name])
+    rates = drawn("gaps").axes[1]
+    per_hour = [float(text.get_text()) / HOUR for text in rates.get_yticklabels()]
+    assert rates.get_yticks().tolist() == pytest.approx(per_hour)
+
+
+def test_words_of_a_complete_sample() -> None:
+    sample = Sample.complete(BEARINGS.durations_s * HOUR)
+    figure = survival(sample, fit_all(sample), "Bearings")
+    for expected in (
+        "Bearings",
+        "23 durations, none censored; mean 72.2 h",  # Lieblein and Zelen (1956): 72.22
+        "duration, h",
+        "failures per h, by age",
+        "weibull, mean 72.5 h, shape 2.1",  # shape 2.102, scale 81.9 (Lawless 2003, ex. 5.2.2)
+        "exponential, mean 72.2 h",
+    ):
+        assert expected in words(figure)
+    assert sum(text.startswith("KS ") for text in words(figure)) == 4
+
+
+def test_words_of_a_censored_sample() -> None:
+    """37 of 96 failed; Nelson (1982) counts the time of all of them."""
+    watched_h = CONTROLS.durations_s.sum() / 37 / 24
+    said = words(drawn("controls"))
+    assert (
+        "96 durations, 59 censored (61.5 %); mean (time watched for each failure) "
+        f"{watched_h:.3g} d" in said
+    )
+    assert "censored" in said
+    assert "censored" not in words(drawn("gaps"))
+
+
+def test_without_failures_or_fits_what_there_is_is_drawn() -> None:
+    said = words(drawn("none failed"))
+    assert "9 durations, 9 censored (100 %); nothing failed" in said
+    assert {"nothing failed", "no law fitted"} <= set(said)
+    assert "nothing failed" not in words(drawn("nine"))
+    assert "no law fitted" in words(drawn("nine"))
+    assert not any(text.startswith("KS") for text in words(drawn("nine")))
+
+
+def test_distances_in_the_key_are_those_of_the_fits() -> None:
+    said = words(drawn("gaps"))
+    for found in fits("gaps"):
+        at = next(i for i, text in enumerate(said) if text.startswith(found.law.distribution))
+        ks, rmse = (float(part.split()[1]) for part in said[at + 1].split(", "))
+        assert ks == pytest.approx(100 * found.ks, rel=0.01)
+        assert rmse == pytest.approx(100 * found.rmse, rel=0.02)
+
+
+def test_every_law_has_a_colour_and_dashes_of_its_own() -> None:
+    assert set(LAW_COLOURS) == set(LAW_DASHES) == set(ESTIMATE)
+    assert len(set(LAW_COLOURS.values())) == len(set(LAW_DASHES.values())) == len(ESTIMATE)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (1e-5, "10⁻⁵ s"),
+        (0.25, "0.25 s"),
+        (90.0, "1.5 min"),
+        (87_120.0, "24.2 h"),
+        (10 * 86_400.0, "10 d"),
+        (405 * YEAR, "405 years"),
+        (285_782 * YEAR, "285,782 years"),
+        (1.35e13 * YEAR, "1.35×10¹³ years"),
+    ],
+)
+def test_durations_for_people(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.0001, "0.0001"), (3e-5, "3×10⁻⁵"), (999.6, "1,000"), (1e6, "10⁶")],
+)
+def test_number(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_same_sample_same_bytes(format: str) -> None:
+    first = save_bytes(survival(SAMPLES["mixed"], fits("mixed"), "T"), format)
+    with mpl.rc_context({"font.size": 30, "axes.grid": False, "lines.linewidth": 9}):
+        before = dict(mpl.rcParams)
+        assert save_bytes(survival(SAMPLES["mixed"], fits("mixed"), "T"), format) == first
+        assert dict(mpl.rcParams) == before
