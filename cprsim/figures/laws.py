@@ -1,4 +1,4 @@
-"""Laws of durations as lines: failure rates, quantiles, and what each law's line looks like."""
+"""Laws of durations in pictures: their rates and quantiles, how they look, what they are called."""
 
 import math
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.distributions import Distribution
-from cprsim.figures import style
+from cprsim.figures import style, ticks
 
 Floats = NDArray[np.float64]
 _TINY: Final = 1e-290  # nearer to 0 a survival loses digits
@@ -22,6 +22,14 @@ def line_style(law: Distribution, best: bool) -> dict[str, Any]:
         "linewidth": 1.8 if best else 1.0,
         "linestyle": "-" if best else (0, style.LAW_DASHES[name]),
     }
+
+
+def described(law: Distribution) -> str:
+    """Its name, mean and shape or cv, for people."""
+    words = f"{law.distribution}, mean {ticks.duration(law.expected_s)}"
+    if law.shape is not None:
+        words += f", shape {ticks.number(law.shape)}"
+    return words if law.cv is None else f"{words}, cv {ticks.number(law.cv)}"
 
 
 def hazard_of(law: Distribution, age_s: Floats) -> Floats:

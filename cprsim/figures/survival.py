@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from cprsim.distributions import Distribution
 from cprsim.figures import key, layout, style, ticks
-from cprsim.figures.laws import hazard_of, line_style, quantile_of
+from cprsim.figures.laws import described, hazard_of, line_style, quantile_of
 from cprsim.figures.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
 from cprsim.figures.thinning import by_log_odds, evenly
 from cprsim.survival.distance import survival as survival_of
@@ -330,14 +330,9 @@ def _key(figure: Figure, at_in: tuple[float, float], data: _Data) -> None:
     for i, found in enumerate(data.fits):
         line = Line2D([], [], **line_style(found.law, best=i == 0))
         distances = f"KS {layout.percent(found.ks)}, RMSE {layout.percent(found.rmse)}"
-        top_in = key.entry(figure, (at_in[0], top_in), [line], _words(found.law), distances, i == 0)
-
-
-def _words(law: Distribution) -> str:
-    words = f"{law.distribution}, mean {ticks.duration(law.expected_s)}"
-    if law.shape is not None:
-        words += f", shape {ticks.number(law.shape)}"
-    return words if law.cv is None else f"{words}, cv {ticks.number(law.cv)}"
+        top_in = key.entry(
+            figure, (at_in[0], top_in), [line], described(found.law), distances, i == 0
+        )
 
 
 def _foot(figure: Figure, data: _Data) -> None:

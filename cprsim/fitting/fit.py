@@ -14,7 +14,7 @@ from cprsim.failures.log import FailureLog, parse_window
 from cprsim.failures.rack_bursts import RackBursts, rack_bursts
 from cprsim.failures.source import Source
 from cprsim.survival.dependence import Dependence, dependence
-from cprsim.survival.fit import Fit, best, fit_all
+from cprsim.survival.fit import Fit, fit_all
 from cprsim.survival.judge import Verdict, judge
 
 if TYPE_CHECKING:
@@ -36,9 +36,11 @@ class LogFit:
     view
         The durations that were fitted.
     fits
-        Every law, the best by AIC first.
-    verdict
-        Whether the best is good enough to plan with, and why.
+        Every law: first the best, the others by AIC. The best is the adequate one with the
+        smallest AIC, or the one with the smallest AIC where none is adequate.
+    verdicts
+        Whether each of the first of them is good enough to plan with, and why: by AIC, up to the
+        first that is.
     dependence
         Whether durations depend on the one before; None where they have no order.
     bursts
@@ -52,15 +54,20 @@ class LogFit:
     look: Look
     view: views.View
     fits: list[Fit]
-    verdict: Verdict
+    verdicts: dict[str, Verdict]
     dependence: Dependence | None
     bursts: RackBursts | None
     dropped: Mapping[str, int]
 
     @property
     def best(self) -> Fit:
-        """The law with the smallest AIC."""
-        return best(self.fits)
+        """The adequate law with the smallest AIC, or that with the smallest where none is."""
+        return self.fits[0]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the best law is good enough to plan with, and why."""
+        return self.verdicts[self.best.law.distribution]
 
     @property
     def notes(self) -> list[str]:
@@ -70,6 +77,9 @@ class LogFit:
         if not self.verdict.adequate:
             why = reason.removeprefix(best)
             said = [f"No law is adequate; even the best, {best},{why}. --toml prints what is."]
+        else:
+            passed_over = [v for name, v in self.verdicts.items() if name != best]
+            said += [f"Passed over, with a smaller AIC: {v.reason}." for v in passed_over]
         if self.dependence is not None and self.dependence.clustered:
             said.append(
                 "Failures come in clusters: short gaps follow short ones (rank correlation "
@@ -226,13 +236,19 @@ def _judged(
     bursts: RackBursts | None,
     dropped: Mapping[str, int],
 ) -> LogFit:
-    fits = fit_all(view.sample)
+    fits, verdicts = fit_all(view.sample), dict[str, Verdict]()
+    for each in fits:
+        verdict = verdicts[each.law.distribution] = judge(view.sample, each)
+        if verdict.adequate:
+            fits.remove(each)
+            fits.insert(0, each)
+            break
     return LogFit(
         source=source,
         look=look,
         view=view,
         fits=fits,
-        verdict=judge(view.sample, best(fits)),
+        verdicts=verdicts,
         dependence=dependence(view.sequences, view.sample.n),
         bursts=bursts,
         dropped=dropped,

@@ -113,13 +113,6 @@ def fit_all(sample: Sample) -> list[Fit]:
     return sorted(fits, key=lambda fitted: fitted.aic)
 
 
-def best(fits: list[Fit]) -> Fit:
-    """The fit with the smallest AIC; whether it is any good is for `judge` to say."""
-    if not fits:
-        raise UsageError("there is no fit to choose from")
-    return min(fits, key=lambda fitted: fitted.aic)
-
-
 def law_of(name: str, mean_s: float, spread: float | None) -> Distribution:
     """The law of that name, mean (seconds) and shape or cv; `OverflowError` beyond all floats."""
     key = SPREAD[name]

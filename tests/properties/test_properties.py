@@ -20,9 +20,10 @@ from cprsim import units
 from cprsim.costs import Costs
 from cprsim.distributions import Distribution, Name
 from cprsim.errors import RunError
+from cprsim.failures.bursts import Bursts
 from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
-from cprsim.failures.spec import Failures, Hits, Weights
+from cprsim.failures.spec import SOURCES, Failures, Hits, Weights
 from cprsim.failures.timeline import Absolute, Timeline
 from cprsim.ledger import CAUSES, Ledger
 from cprsim.platform import Cluster, Storage
@@ -484,11 +485,12 @@ def test_scenarios_come_with_every_key_but_those_of_traces() -> None:
         "costs": Costs,
         "costs.reschedule": Distribution,
         "failures": Failures,
+        "failures.bursts": Bursts,
         "failures.hits": Hits,
         "failures.hits.weights": Weights,
     } | {system: policy_class(system) for system in SYSTEMS}
     missing = {f"{path}.{key}" for path, part in sections.items() for key in keys(part)}
-    missing -= {f"failures.{key}" for key in ("trace", "reader", "system", "window")}
+    missing -= {f"failures.{key}" for key in ("trace", *SOURCES["trace"], "preset")}
     missing |= {"title", *get_args(Name)}
 
     class AllSeenError(Exception):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cprsim.errors import UsageError
-from cprsim.survival.fit import best, fit, fit_all, law_of
+from cprsim.survival.fit import fit, fit_all, law_of
 from cprsim.survival.sample import Sample
 from tests.survival.cases import BEARINGS, CONTROLS, MIXED, spread_of
 
@@ -114,7 +114,7 @@ def test_fits_are_in_the_order_of_their_aic():
         "weibull",
     ]
     assert [found.aic for found in fits] == sorted(found.aic for found in fits)
-    assert best(fits) == best(fits[::-1]) == fits[0] == fit(CONTROLS, "lognormal")
+    assert fits[0] == fit(CONTROLS, "lognormal")
 
 
 def test_unknown_law():
@@ -124,8 +124,6 @@ def test_unknown_law():
     assert str(caught.value) == (
         "no fit of 'pareto'; laws that can be fitted: exponential, gamma, weibull, lognormal"
     )
-    with pytest.raises(UsageError, match=r"^there is no fit to choose from$"):
-        best([])
 
 
 def test_ks_counts_both_sides_of_each_step():
