@@ -78,18 +78,17 @@ def advise(
     target_pls: Annotated[
         float | None, typer.Option(help="Portion of lost samples to accept, e.g. 0.1.")
     ] = None,
-    quality: Annotated[str, typer.Option(help="What the target bounds: pls.")] = "pls",
+    quality: Annotated[
+        str, typer.Option(help="What the target bounds: pls, or updates lost by priority saving.")
+    ] = "pls",
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
     """Full recovery or partial? CPR's decision."""
     from cprsim import advice
-    from cprsim.errors import UsageError
 
     loaded = _load(scenario, overrides)
-    if quality != "pls":
-        raise UsageError(f"quality {quality!r} is not known; known: pls")
-    advised = advice.advise(loaded, target_pls)
+    advised = advice.advise(loaded, target_pls, quality)  # type: ignore[arg-type]
     if as_json:
         _print_json(advised.document())
     else:

@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from cprsim import units
 from cprsim.costs import CostModel, Rollback
+from cprsim.rows.model import RowModel
 from cprsim.schema import Section
 
 # --- Actions: what a controller asks for ---------------------------------------------------------
@@ -27,14 +28,16 @@ class Train(NamedTuple):
 
 
 class Save(NamedTuple):
-    """Save the whole state to the remote store.
+    """Save to the remote store.
 
     `blocking`: training waits until the last byte is stored. Otherwise it waits `stall_s` seconds
-    for a snapshot, and the save goes on in the background.
+    for a snapshot, and the save goes on in the background. `portion`: the share of the rows that
+    is saved, those that a tracker selects; below 1 it goes with `Plan.left`.
     """
 
     blocking: bool = True
     stall_s: float = 0.0
+    portion: float = 1.0
 
 
 class Recover(NamedTuple):
@@ -115,9 +118,12 @@ class Controller(Protocol):
 class Plan:
     """What a policy comes to in one scenario.
 
-    `interval_s`: useful seconds from the end of one save to the start of the next; infinite for
-    none. `max_pending`: background saves that may be under way at once. `recover`: the answer to
-    each loss. `slowdown`: share of time added to every useful second; `push_factor`: how often each
+    `interval_s`: useful seconds in which as much is saved as one full checkpoint holds; infinite
+    for none. `save` is due every `interval_s * save.portion`, counted from the end of the one
+    before. `left`: updates that a shard would lose just after the 1st, 2nd, ... save since it was
+    last whole, in units of those of one interval; the last holds for all later saves.
+    `max_pending`: background saves that may be under way at once. `recover`: the answer to each
+    loss. `slowdown`: share of time added to every useful second; `push_factor`: how often each
     update is pushed; `memory_overhead`: memory that the policy takes, as a share of the model's.
     """
 
@@ -129,6 +135,12 @@ class Plan:
     slowdown: float = 0.0
     push_factor: float = 1.0
     memory_overhead: float = 0.0
+    left: tuple[float, ...] = (0.0,)
+
+    @property
+    def period_s(self) -> float:
+        """Useful seconds from the end of one save to the start of the next."""
+        return self.interval_s * self.save.portion
 
     def start(self) -> Controller:
         """A controller that saves at the plan's interval."""
@@ -138,10 +150,11 @@ class Plan:
 class ScheduledController:
     """Saves at a fixed interval, answers losses by the plan's rule: all a static policy needs."""
 
-    __slots__ = ("_due_s", "_loss", "_pending", "_plan", "_train")
+    __slots__ = ("_due_s", "_loss", "_pending", "_period_s", "_plan", "_train")
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._period_s = plan.period_s
         self._schedule(0.0)
         self._pending = 0
         self._loss: Loss | None = None
@@ -155,8 +168,8 @@ class ScheduledController:
             self._pending -= 1
         elif isinstance(event, Failed):
             self._loss = event.loss
-        elif self._due_s - event.now.progress_s > self._plan.interval_s:
-            # Progress went back: the next save is one interval of training away from there.
+        elif self._due_s - event.now.progress_s > self._period_s:
+            # Progress went back: the next save is one period of training away from there.
             self._schedule(event.now.progress_s)
             self._pending = event.pending
         else:
@@ -174,8 +187,8 @@ class ScheduledController:
         return Train(math.inf)
 
     def _schedule(self, progress_s: float) -> None:
-        """The next save is due one interval of training after `progress_s`."""
-        self._due_s = progress_s + self._plan.interval_s
+        """The next save is due one period of training after `progress_s`."""
+        self._due_s = progress_s + self._period_s
         self._train = Train(self._due_s)
 
 
@@ -189,6 +202,7 @@ class Context:
     `mtbf_s`: mean time between failures of the job, s (infinite for none). `servers_hit`: mean
     number of parameter servers that one failure takes down, `trainers_hit` of trainers.
     `server_failure_share`: share of the failures that take down at least one parameter server.
+    `samples`: of the whole job, `rows`: those of its model; None where the scenario doesn't tell.
     """
 
     useful_time_s: float
@@ -199,6 +213,12 @@ class Context:
     servers_hit: float
     server_failure_share: float
     trainers_hit: float = 0.0
+    samples: int | None = None
+    rows: RowModel | None = None
+
+    def portion_save_s(self, portion: float) -> float:
+        """One save of `portion` of the rows with the links to itself, s."""
+        return self.costs.seconds(self.costs.save_portion(portion))
 
     @property
     def save_s(self) -> float:

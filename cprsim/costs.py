@@ -5,8 +5,9 @@ and `[storage]`. Either way a cost is a `Transfer`: measured ones draw on no lin
 time, derived ones move bytes and share links with whatever moves at the same time.
 """
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -27,11 +28,12 @@ from cprsim.platform import (
     capacities,
 )
 from cprsim.schema import VARIANTS, Seconds, Section
-from cprsim.transfer import Transfer, uncontended_s
+from cprsim.transfer import Transfer, uncontended_rate, uncontended_s
 from cprsim.workload import Job, Model
 
 #: Who returns to the last checkpoint after a failure: all nodes, the lost shards alone, or none.
 Rollback = Literal["all", "lost", "none"]
+_GATHERED = 1e6  # rows that `gather` is about
 #: A transfer that is over at once.
 NOTHING = Transfer(0.0)
 
@@ -67,6 +69,9 @@ class Costs(Section):
     (`load_full`, `load_partial` where they differ). `reschedule`: from the detection of a failure
     until all replacements are there, a duration or a distribution of it. `detect`: from a failure
     until it is noticed.
+
+    What a save of chosen rows takes beyond its share of the bytes: `select` to choose them,
+    `gather` for each million of them that one server collects, `save_fixed` however few they are.
     """
 
     save_s: Seconds | None = Field(None, alias="save")
@@ -75,6 +80,9 @@ class Costs(Section):
     load_partial_s: Seconds | None = Field(None, alias="load_partial")
     reschedule: Delay = 0.0
     detect_s: Seconds = Field(0.0, alias="detect")
+    select_s: Seconds = Field(0.0, alias="select")
+    gather_s: Seconds = Field(0.0, alias="gather")
+    save_fixed_s: Seconds = Field(0.0, alias="save_fixed")
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,26 @@ class CostModel:
             model.checkpoint_bytes / n,
             uses=((SERVER_OUT, 1.0), (STORE_WRITE, float(n))),
         )
+
+    def save_portion(self, portion: float) -> Transfer:
+        """One save of `portion` of the rows that a tracker chooses among.
+
+        What isn't tracked is saved whole. What choosing and collecting rows takes is charged as so
+        many more bytes, at the pace of a save with the links to itself.
+        """
+        if portion == 1.0:
+            return self.save
+        share, chosen = portion, 0.0
+        if self.model is not None:
+            share = self.model.saved_share(portion)
+        if self.model is not None and self.model.rows is not None:
+            chosen = portion * self.model.rows.tracked_rows / self.cluster.parameter_servers
+        extra_s = self.costs.select_s + self.costs.save_fixed_s
+        extra_s += self.costs.gather_s * chosen / _GATHERED
+        pace = uncontended_rate(self.save, self.capacities)
+        if pace == math.inf:  # what costs nothing by itself takes but this
+            return Transfer(extra_s, cap=1.0)
+        return replace(self.save, volume=self.save.volume * share + extra_s * pace)
 
     @cached_property
     def load_full(self) -> Transfer:

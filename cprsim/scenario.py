@@ -18,7 +18,7 @@ from cprsim.analytic.expected import expected
 from cprsim.contract import Context, Plan, Policy
 from cprsim.costs import CostModel, Costs
 from cprsim.distributions import SPREAD
-from cprsim.errors import ScenarioError
+from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import SOURCES, Failures
 from cprsim.platform import Cluster, Storage
@@ -81,6 +81,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
             servers_hit=failures.servers_hit,
             server_failure_share=failures.server_failure_share,
             trainers_hit=failures.trainers_hit,
+            samples=self.job.samples,
+            rows=None if self.model is None else self.model.rows,
         )
 
     def plan(self, policy: str) -> Plan:
@@ -309,6 +311,8 @@ def _plan_faults(parts: Mapping[str, Any]) -> list[str]:
         try:
             plan = policy.plan(scenario.context)
             expected(plan, scenario.context)
+        except LogError as error:  # a curve of popularity
+            found[f"model: {error}"] = None
         except ScenarioError:  # some policy needs a cost that there isn't: tell all of them
             found |= dict.fromkeys(scenario.cost_model.missing())
         except ValueError as error:

@@ -82,12 +82,13 @@ def advice_table(advice: "Advice", title: str) -> Table:
     )
     table.add_column("option")
     table.add_column("saves\nevery", justify="right")
-    for heading in ("overhead", "save", "load", "lost", "reschedule", "detect", "PLS %"):
+    causes = ("overhead", "save", "load", "lost", "reschedule", "detect")
+    for heading in (*causes, "PLS %", "updates\nlost %"):
         table.add_column(heading, justify="right")
     options = {
         "full": advice.full,
         "partial": advice.naive_partial,
-        f"partial, PLS {advice.target_pls:g}": advice.partial,
+        f"partial, {_QUALITIES[advice.quality]} {advice.target_pls:g}": advice.partial,
     }
     for name, option in options.items():
         part = option.expected
@@ -97,8 +98,13 @@ def advice_table(advice: "Advice", title: str) -> Table:
             _percent(part.overhead),
             *(_percent(v) for v in (part.save, part.load, part.lost, part.reschedule, part.detect)),
             _percent(part.pls),
+            _percent(part.updates_lost),
         )
     return table
+
+
+#: What the target of an advice bounds, in words.
+_QUALITIES = {"pls": "PLS", "updates": "updates"}
 
 
 def advice_line(advice: "Advice") -> str:
@@ -112,14 +118,20 @@ def advice_line(advice: "Advice") -> str:
         )
         return (
             f"Recommended: partial recovery, {saves}; it takes away {advice.benefit:.1%} of "
-            f"full recovery's overhead and is expected to lose {advice.partial.expected.pls:.2%} "
-            "of the samples."
+            f"full recovery's overhead and is expected to lose {_learning_lost(advice)}."
         )
     return (
         f"Recommended: full recovery, a save every {format_duration(advice.full.interval_s)}; "
-        f"partial recovery at PLS {advice.target_pls:g} would cost "
+        f"partial recovery at {_QUALITIES[advice.quality]} {advice.target_pls:g} would cost "
         f"{advice.partial.expected.overhead:.2%}, no less than {advice.full.expected.overhead:.2%}."
     )
+
+
+def _learning_lost(advice: "Advice") -> str:
+    lost = advice.partial.expected
+    if advice.quality == "updates":
+        return f"{lost.updates_lost:.2%} of the updates"
+    return f"{lost.pls:.2%} of the samples"
 
 
 def fit_table(fitted: "LogFit") -> Group:

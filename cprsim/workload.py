@@ -1,10 +1,13 @@
 """The job: how long it trains, and how much state its model holds."""
 
-from itertools import pairwise
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from cprsim.model_presets import DENSE_PARAMETERS, PRESETS, PresetName
+from cprsim.rows.model import RowModel, TableRows
+from cprsim.rows.skew import Skew
 from cprsim.schema import Bytes, PositiveSeconds, Rate, Section
 
 
@@ -28,13 +31,18 @@ DTYPE_BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int8": 
 
 
 class Table(Section):
-    """One embedding table; each element has `optimizer_slots` values of optimizer state."""
+    """One embedding table; each element has `optimizer_slots` values of optimizer state.
+
+    `skew`: how unequally its rows are accessed, `pooling`: rows of it that one sample looks up.
+    """
 
     name: str = ""
     rows: Annotated[int, Field(gt=0)]
     dim: Annotated[int, Field(gt=0)]
     dtype: Literal["float64", "float32", "float16", "bfloat16", "int8"] = "float32"
     optimizer_slots: Annotated[int, Field(ge=0)] = 0
+    skew: Skew = Skew(name="uniform")
+    pooling: Annotated[float, Field(gt=0)] = 1.0
 
     @property
     def embedding_bytes(self) -> float:
@@ -59,14 +67,18 @@ class Model(Section):
     """The state that a checkpoint holds: by preset, by table, or by total sizes.
 
     `embedding` and `optimizer` (of the embedding rows) are sharded over the parameter servers;
-    `dense` is the part that every trainer holds a copy of.
+    `dense` is the part that every trainer holds a copy of. `skew`: of a preset's tables, in place
+    of its own. `tracked_tables`: how many of the largest are saved by priority; those that hold
+    99 % of the rows if not given.
     """
 
-    preset: Literal["criteo-kaggle", "criteo-terabyte"] | None = None
+    preset: PresetName | None = None
     tables: Annotated[tuple[Table, ...], BeforeValidator(_listed)] | None = None
     embedding: Bytes | None = None
     optimizer: Bytes | None = None
     dense: Bytes | None = None
+    skew: Skew | None = None
+    tracked_tables: Annotated[int, Field(gt=0)] | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -76,108 +88,82 @@ class Model(Section):
             raise ValueError(f"give one of preset, tables, embedding; found {found}")
         if self.tables and self.optimizer is not None:
             raise ValueError("give the tables their optimizer_slots instead of optimizer")
+        if self.skew is not None and self.preset is None:
+            raise ValueError("'skew' goes with preset; give each of the tables its own")
+        if self.tracked_tables is not None and self._tables is None:
+            raise ValueError("'tracked_tables' goes with preset or tables; leave it out")
         return self
+
+    @cached_property
+    def rows(self) -> RowModel | None:
+        """Its rows, table by table; None where only total sizes are given."""
+        tables = self._tables
+        if tables is None:
+            return None
+        return RowModel(
+            tuple(
+                TableRows(
+                    rows=table.rows,
+                    skew=table.skew,
+                    lookups=table.pooling,
+                    row_bytes=table.embedding_bytes / table.rows,
+                    saved_bytes=table.embedding_bytes + table.optimizer_bytes,
+                )
+                for table in tables
+            ),
+            self._tracked_tables,
+        )
+
+    @property
+    def _tracked_tables(self) -> int | None:
+        if self.tracked_tables is None and self.preset is not None:
+            return PRESETS[self.preset].tracked_tables
+        return self.tracked_tables
+
+    @property
+    def _tables(self) -> tuple[Table, ...] | None:
+        if self.preset is None:
+            return self.tables
+        preset = PRESETS[self.preset]
+        skew = self.skew if self.skew is not None else Skew(name=preset.skew)
+        return tuple(
+            Table(
+                rows=rows,
+                dim=preset.dim,
+                optimizer_slots=preset.optimizer_slots,
+                skew=skew,
+                pooling=preset.pooling,
+            )
+            for rows in preset.rows
+        )
 
     @property
     def shard_bytes(self) -> float:
         """Embedding rows and their optimizer state, all parameter servers together, B."""
-        if self.tables is not None:
-            return sum(table.embedding_bytes + table.optimizer_bytes for table in self.tables)
-        if self.preset is not None:
-            rows, dim = PRESET_ROWS[self.preset]
-            return 4.0 * sum(rows) * dim + (self.optimizer or 0.0)
-        return (self.embedding or 0.0) + (self.optimizer or 0.0)
+        tables = self._tables
+        if tables is None:
+            return (self.embedding or 0.0) + (self.optimizer or 0.0)
+        of_tables = sum(table.embedding_bytes + table.optimizer_bytes for table in tables)
+        return of_tables + (self.optimizer or 0.0)
 
     @property
     def dense_bytes(self) -> float:
         """The dense part, B."""
         if self.dense is not None:
             return self.dense
-        return 4.0 * PRESET_DENSE_PARAMETERS[self.preset] if self.preset else 0.0
+        return 4.0 * DENSE_PARAMETERS.get(self.preset, 0) if self.preset else 0.0
 
     @property
     def checkpoint_bytes(self) -> float:
         """Everything that one full checkpoint writes, B."""
         return self.shard_bytes + self.dense_bytes
 
+    def saved_share(self, portion: float) -> float:
+        """Bytes of a save of `portion` of the rows, as a share of a full checkpoint.
 
-# Rows per table and embedding dimension of the two DLRM benchmarks: facebookresearch/dlrm,
-# tools/visualize.py and bench/dlrm_s_criteo_{kaggle,terabyte}.sh (Terabyte: data sub-sampled by
-# 0.875, max-ind-range 1e7). float32, SGD (no optimizer state).
-PRESET_ROWS: dict[str, tuple[tuple[int, ...], int]] = {
-    "criteo-kaggle": (
-        (
-            1460,
-            583,
-            10131227,
-            2202608,
-            305,
-            24,
-            12517,
-            633,
-            3,
-            93145,
-            5683,
-            8351593,
-            3194,
-            27,
-            14992,
-            5461306,
-            10,
-            5652,
-            2173,
-            4,
-            7046547,
-            18,
-            15,
-            286181,
-            105,
-            142572,
-        ),
-        16,
-    ),
-    "criteo-terabyte": (
-        (
-            9980333,
-            36084,
-            17217,
-            7378,
-            20134,
-            3,
-            7112,
-            1442,
-            61,
-            9758201,
-            1333352,
-            313829,
-            10,
-            2208,
-            11156,
-            122,
-            4,
-            970,
-            14,
-            9994222,
-            7267859,
-            9946608,
-            415421,
-            12420,
-            101,
-            36,
-        ),
-        64,
-    ),
-}
-
-
-def _mlp_parameters(*widths: int) -> int:
-    """Weights and biases of a fully connected network with these layer widths."""
-    return sum(a * b + b for a, b in pairwise(widths))
-
-
-# Layer widths from the same scripts. The top network reads the bottom's output beside the dot
-# products of all pairs of 27 vectors (26 tables and the bottom's output): 351 of them.
-PRESET_DENSE_PARAMETERS: dict[str, int] = {
-    "criteo-kaggle": _mlp_parameters(13, 512, 256, 64, 16) + _mlp_parameters(367, 512, 256, 1),
-    "criteo-terabyte": _mlp_parameters(13, 512, 256, 64) + _mlp_parameters(415, 512, 512, 256, 1),
-}
+        Tables that are too small to be tracked and the dense part are saved whole.
+        """
+        if self.rows is None:
+            return portion
+        tracked = self.rows.tracked_bytes / self.checkpoint_bytes
+        return 1 - (1 - portion) * tracked

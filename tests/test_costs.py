@@ -6,10 +6,11 @@ import pytest
 
 from cprsim.costs import CostModel, Costs
 from cprsim.distributions import Distribution
+from cprsim.model_presets import PRESETS
 from cprsim.platform import Cluster, Storage
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from cprsim.workload import PRESET_ROWS, Job, Model
+from cprsim.workload import Job, Model
 
 
 def costs(**tables) -> CostModel:
@@ -181,9 +182,9 @@ def test_what_is_neither_measured_nor_derivable_is_named(given, lacks):
 def test_presets_have_the_rows_and_sizes_of_the_benchmarks(preset, rows, dim, shown):
     model = Model(preset=preset)
 
-    assert len(PRESET_ROWS[preset][0]) == 26
-    assert PRESET_ROWS[preset][1] == dim
-    assert sum(PRESET_ROWS[preset][0]) == rows
+    assert len(PRESETS[preset].rows) == 26
+    assert PRESETS[preset].dim == dim
+    assert sum(PRESETS[preset].rows) == rows
     assert model.shard_bytes == rows * dim * 4
     assert f"{model.shard_bytes / 1e9:.2f} GB" == shown
 

@@ -11,10 +11,15 @@ from typing import NamedTuple
 from cprsim.closed_form.cpr import expected_pls, full_overhead, partial_overhead
 from cprsim.contract import Context, Loss, Plan
 
+_ROUNDING = 1e-12  # of the number of saves: 0.3 is three times 0.1, too
+
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Mean seconds by cause over useful seconds, and the expected portion of lost samples."""
+    """Mean seconds by cause over useful seconds, and the expected shares of learning lost.
+
+    `updates_lost` leaves out that a shard which fails again has less to lose.
+    """
 
     save: float
     load: float
@@ -24,6 +29,7 @@ class Expected:
     slowdown: float
     stall: float
     pls: float
+    updates_lost: float
 
     @property
     def overhead(self) -> float:
@@ -47,15 +53,15 @@ def expected(plan: Plan, context: Context) -> Expected:
     cycle, no failure during a save or recovery, and useful time / interval saves (not rounded).
     Lost computation is half an interval (E1), plus the time that a background save takes to land.
     """
-    save_s = context.save_s
+    save_s = context.portion_save_s(plan.save.portion)
     charge_s = save_s if plan.save.blocking else plan.save.stall_s
     late_s = 0.0 if plan.save.blocking else save_s
     # A job shorter than the interval can lose no more than all of itself,
     exposed_s = min(plan.interval_s, context.useful_time_s)
     # and it never comes to a save.
-    interval_s = plan.interval_s if plan.interval_s < context.useful_time_s else math.inf
-    cycle = partial_overhead(interval_s, charge_s, 0.0, context.mtbf_s)
-    load = lost = reschedule = pls = 0.0
+    period_s = plan.period_s if plan.period_s < context.useful_time_s else math.inf
+    cycle = partial_overhead(period_s, charge_s, 0.0, context.mtbf_s)
+    load = lost = reschedule = pls = updates = 0.0
     for kind in _kinds(context):
         answer = plan.recover(kind.loss)
         mtbf_s = context.mtbf_s / kind.share
@@ -63,6 +69,11 @@ def expected(plan: Plan, context: Context) -> Expected:
             lost += full_overhead(exposed_s, 0.0, 0.0, mtbf_s).lost + late_s / mtbf_s
         elif answer.rollback == "lost" and kind.loss.servers:
             pls += expected_pls(exposed_s, context.mtbf_s, context.servers, context.servers_hit)
+            unsaved_s = mean_unsaved_s(plan, context.useful_time_s)
+            # (E5) is about half an interval on average.
+            updates += expected_pls(
+                2 * unsaved_s, context.mtbf_s, context.servers, context.servers_hit
+            )
         if not answer.keep_training:
             nodes = len(kind.loss.servers) + len(kind.loss.trainers)
             if nodes > context.costs.cluster.spares:  # else spares take over at once
@@ -78,7 +89,26 @@ def expected(plan: Plan, context: Context) -> Expected:
         slowdown=training_slowdown(plan, context),
         stall=0.0 if plan.save.blocking else cycle.save,
         pls=pls,
+        updates_lost=updates,
     )
+
+
+def mean_unsaved_s(plan: Plan, useful_time_s: float) -> float:
+    """Updates of a shard that no save holds, in useful seconds, on average over the job.
+
+    Of a shard that is whole at first and never set back. After each save `plan.left` is left, and
+    it grows by as much as is trained.
+    """
+    period_s = plan.period_s
+    if period_s >= useful_time_s:
+        return useful_time_s / 2
+    saves = math.floor(useful_time_s / period_s * (1 + _ROUNDING))
+    rest_s = max(useful_time_s - saves * period_s, 0.0)
+    known = plan.left[: saves - 1]
+    after = math.fsum(known) + (saves - 1 - len(known)) * plan.left[-1]
+    last = plan.left[min(saves, len(plan.left)) - 1]
+    left_s = after * plan.interval_s * period_s + last * plan.interval_s * rest_s if last else 0.0
+    return (saves * period_s**2 / 2 + rest_s**2 / 2 + left_s) / useful_time_s
 
 
 def training_slowdown(plan: Plan, context: Context) -> float:

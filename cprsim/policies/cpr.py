@@ -12,7 +12,7 @@ from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
 
 
-class CprVanilla(Policy):
+class Cpr(Policy):
     """Partial recovery with checkpoints as rare as `target_pls` allows (CPR, MLSys 2021).
 
     (E6): T_save = 2 PLS N_emb T_fail, divided by the mean number of servers that one failure takes
@@ -21,7 +21,6 @@ class CprVanilla(Policy):
     nothing to resolve or decide: it is partial recovery at that interval.
     """
 
-    system: Literal["cpr-vanilla"]
     target_pls: Annotated[float, Field(gt=0, le=1)] = 0.1
     interval: Interval | None = None
 
@@ -42,3 +41,9 @@ class CprVanilla(Policy):
         if context.servers_hit == 0:  # only trainers fail: no shard is ever lost
             return math.inf
         return pls_interval_s(self.target_pls, context.mtbf_s, context.servers, context.servers_hit)
+
+
+class CprVanilla(Cpr):
+    """CPR without priorities: each save is of everything."""
+
+    system: Literal["cpr-vanilla"]

@@ -7,6 +7,7 @@ from cprsim.policies.asynchronous import Async
 from cprsim.policies.cpr import CprVanilla
 from cprsim.policies.full import Full
 from cprsim.policies.partial import Partial
+from cprsim.policies.priority import CprMfu, CprScar, CprSsu
 from cprsim.policies.replication import Replication
 
 _CLASSES: dict[str, type[Policy]] = {}
@@ -31,5 +32,5 @@ def systems() -> tuple[str, ...]:
     return tuple(_CLASSES)
 
 
-for _policy in (Full, Partial, CprVanilla, Async, Replication):
+for _policy in (Full, Partial, CprVanilla, CprScar, CprMfu, CprSsu, Async, Replication):
     register(_policy)

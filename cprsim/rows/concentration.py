@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +84,7 @@ def _complete(points: Sequence[tuple[float, float]]) -> tuple[Array, Array]:
                 f"the point {rows:g}, {accesses:g} is out of range: shares go from 0 to 1"
             )
     ends = np.array([(0.0, 0.0), *inner, (1.0, 1.0)])
-    for before, after in zip(ends[:-1], ends[1:], strict=True):
+    for before, after in pairwise(ends):
         if after[0] <= before[0] or after[1] < before[1]:
             raise UsageError(
                 f"the point {after[0]:g}, {after[1]:g} comes after {before[0]:g}, {before[1]:g}: "

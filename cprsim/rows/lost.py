@@ -28,7 +28,7 @@ class LostShare:
     @classmethod
     def expected(cls, spacing: float, after: NDArray[np.float64]) -> Self:
         """From what is expected to be left after each save alone."""
-        return cls(spacing, np.concatenate([[0.0], after[:-1]]) + spacing, after)
+        return cls(spacing, np.concatenate([[0.0], after])[:-1] + spacing, after)
 
     @classmethod
     def together(cls, parts: Sequence[Self], updates: Sequence[float]) -> Self:
@@ -63,12 +63,12 @@ class LostShare:
     @cached_property
     def _integral(self) -> NDArray[np.float64]:
         """Of the lost share, from 0 to each save; 0 first."""
-        starts = np.concatenate([[0.0], self.after[:-1]])
+        starts = np.concatenate([[0.0], self.after])[:-1]
         return np.concatenate([[0.0], np.cumsum(self.spacing * (starts + self.before) / 2)])
 
     def _saves_until(self, intervals: float) -> int:
         done = math.floor(intervals / self.spacing * (1 + 1e-12))  # 0.3 is 3 x 0.1, too
-        if not 0 < intervals or done > len(self.after):
+        if not intervals > 0 or done > len(self.after):
             last = (len(self.after) + 1) * self.spacing
             raise UsageError(f"intervals is {intervals:g}; {len(self.after)} saves reach {last:g}")
         return done

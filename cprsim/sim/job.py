@@ -3,7 +3,7 @@
 docs/semantics.md states the rules that are carried out here.
 """
 
-from typing import NoReturn, Protocol
+from typing import NamedTuple, NoReturn, Protocol
 
 import simpy
 
@@ -43,6 +43,13 @@ class Delays(Protocol):
         """The delay after failure `index`, from 0."""
 
 
+class _Pending(NamedTuple):
+    """What a background save will hold, and of which portion of the rows."""
+
+    checkpoint: Checkpoint
+    portion: float
+
+
 class JobRun:
     """One run of the job under one plan on one failure timeline.
 
@@ -62,12 +69,14 @@ class JobRun:
         self._delays = delays
         self._observer = observer
         self._controller = setting.plan.start()
-        self._state = State(setting.useful_time_s, setting.servers)
+        plan = setting.plan
+        left_s = [each * plan.interval_s if each else 0.0 for each in plan.left]
+        self._state = State(setting.useful_time_s, setting.servers, left_s, plan.period_s)
         self._work = Work(env, cursor, setting.costs.capacities, observer)
         self._failures = 0
         self._idle_saves = 0  # saves since it last trained
         self._last_clock = Clock(0.0, 0.0)  # asking and telling at one instant share it
-        self._pending: dict[Flow, Checkpoint] = {}  # background saves, and what they will hold
+        self._pending: dict[Flow, _Pending] = {}  # background saves
         self._rebuilding: dict[Flow, Hit] = {}  # nodes that are replaced while the job trains on
         self._spares_ready = [0.0] * setting.spares
 
@@ -135,8 +144,9 @@ class JobRun:
         self._idle_saves += 1
         if self._idle_saves > _MOST_IDLE_SAVES:
             self._give_up("it only saves; give a longer interval")
+        save, rate = setting.save(action.portion)
         if action.blocking:
-            cause, hold, left, rate = "save", setting.save, setting.save.volume, setting.save_rate
+            cause, hold, left = "save", save, save.volume
         else:
             cause, hold, left, rate = "stall", _WAIT, action.stall_s, 1.0
         if left and not work.background:  # the common case, and quick
@@ -155,26 +165,29 @@ class JobRun:
             left -= yield from work.do(cause, hold, left, rate)
         taken = state.checkpoint()
         if action.blocking:
-            state.usable(taken)
+            state.usable(taken, action.portion)
         else:
-            self._pending[work.start(setting.save, self._land)] = taken
+            self._pending[work.start(save, self._land)] = _Pending(taken, action.portion)
         self._controller.tell(Saved(self._clock(), action.blocking))
         if work.background:
             work.settle()
 
     def _land(self, flow: Flow) -> None:
         """The last byte of a background save is stored."""
-        self._state.usable(self._pending.pop(flow))
+        self._state.usable(*self._pending.pop(flow))
         self._controller.tell(Stored(self._clock()))
 
     def _save_the_end(self) -> Process:
         """`final_save`: the job isn't over until a checkpoint of all of it is usable."""
         progress_s, plan = self._state.progress_s, self._set.plan
-        taken = any(checkpoint.progress_s >= progress_s for checkpoint in self._pending.values())
+        taken = any(
+            each.checkpoint.progress_s >= progress_s and each.portion == 1.0
+            for each in self._pending.values()
+        )
         if taken or len(self._pending) >= plan.max_pending:
             yield from self._work.await_background("save")
         else:
-            yield from self._save(plan.save)
+            yield from self._save(plan.save._replace(portion=1.0))
 
     # --- Failures --------------------------------------------------------------------------------
 

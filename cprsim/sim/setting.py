@@ -23,8 +23,7 @@ class Setting:
     spares: int
     training: Transfer
     training_rate: float
-    save: Transfer
-    save_rate: float
+    _saves: dict[float, tuple[Transfer, float]] = field(default_factory=dict)
     _loads: dict[tuple[Rollback, int], tuple[Transfer, float]] = field(default_factory=dict)
 
     @classmethod
@@ -44,9 +43,16 @@ class Setting:
             spares=scenario.cluster.spares,
             training=training,
             training_rate=uncontended_rate(training, costs.capacities),
-            save=costs.save,
-            save_rate=uncontended_rate(costs.save, costs.capacities),
         )
+
+    def save(self, portion: float) -> tuple[Transfer, float]:
+        """What a save of `portion` of the rows writes, and its rate alone."""
+        known = self._saves.get(portion)
+        if known is None:
+            transfer = self.costs.save_portion(portion)
+            known = (transfer, uncontended_rate(transfer, self.costs.capacities))
+            self._saves[portion] = known
+        return known
 
     def load(self, rollback: Rollback, servers: int) -> tuple[Transfer, float]:
         """What is loaded after a failure that took down `servers` servers, and its rate alone."""

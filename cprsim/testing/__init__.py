@@ -23,11 +23,13 @@ from cprsim.testing.accounts import Recording, assert_time_adds_up
 from cprsim.testing.conformance import PolicyConformance
 from cprsim.testing.futures import change_future
 from cprsim.testing.strategies import SYSTEMS, durations, scenarios
+from cprsim.testing.tracker_conformance import TrackerConformance
 
 __all__ = [
     "SYSTEMS",
     "PolicyConformance",
     "Recording",
+    "TrackerConformance",
     "assert_time_adds_up",
     "change_future",
     "durations",

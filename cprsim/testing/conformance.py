@@ -117,8 +117,15 @@ class _Watch(NamedTuple):
     transcript: Transcript
 
 
+_MODEL: dict[str, Any] = {  # 800 GB, half of it optimizer state
+    "tables": [
+        {"rows": 781_250_000, "dim": 128, "optimizer_slots": 1, "skew": {"zipf": 1.0}},
+    ],
+    "dense": "100 MB",
+}
 _MEASURED: dict[str, Any] = {
-    "job": {"useful_time": "40 h"},
+    "job": {"useful_time": "40 h", "samples": 10**10},
+    "model": _MODEL,
     "cluster": {"parameter_servers": 8, "trainers": 4},
     "costs": {
         "save": "5 min",
@@ -129,8 +136,8 @@ _MEASURED: dict[str, Any] = {
     },
 }
 _DERIVED: dict[str, Any] = {
-    "job": {"useful_time": "40 h", "network": "9 GB/s"},
-    "model": {"embedding": "400 GB", "optimizer": "400 GB", "dense": "100 MB"},
+    "job": {"useful_time": "40 h", "network": "9 GB/s", "samples": 10**10},
+    "model": _MODEL,
     "cluster": {"parameter_servers": 8, "trainers": 8, "nic": "10 Gbit/s"},
     "storage": {"write": "2 GB/s", "read": "3 GB/s"},
     "costs": {"reschedule": {"distribution": "lognormal", "mean": "5 min", "cv": 1.5}},
@@ -177,7 +184,7 @@ class PolicyConformance:
         "exponential": _MEASURED | {"failures": {"distribution": "exponential", "mean": "12 h"}},
         "none while loading": _MEASURED
         | {
-            "job": {"useful_time": "40 h", "final_save": True},
+            "job": {"useful_time": "40 h", "final_save": True, "samples": 10**10},
             "failures": {
                 "distribution": "gamma",
                 "mean": "15 h",
@@ -212,7 +219,12 @@ class PolicyConformance:
         "shared links": _DERIVED | {"failures": {"distribution": "exponential", "mean": "15 h"}},
         "nodes": _DERIVED
         | {
-            "job": {"useful_time": "40 h", "network": "5 GB/s", "final_save": True},
+            "job": {
+                "useful_time": "40 h",
+                "network": "5 GB/s",
+                "final_save": True,
+                "samples": 10**10,
+            },
             "failures": {
                 "distribution": "weibull",
                 "shape": 0.7,
@@ -336,7 +348,8 @@ class PolicyConformance:
                 continue  # training and saves share links: how long that takes is the fabric's
             second = costs.seconds(costs.training(plan.push_factor, plan.slowdown))
             planned_s = second * scenario.job.useful_time_s + math.fsum(
-                costs.seconds(costs.save) if save.blocking else save.stall_s for save in stops
+                costs.seconds(costs.save_portion(save.portion)) if save.blocking else save.stall_s
+                for save in stops
             )
             require(
                 math.isclose(watch.ledger.wall, planned_s, rel_tol=1e-12),

@@ -7,11 +7,22 @@ from hypothesis import strategies as st
 
 from cprsim import units
 from cprsim.costs import CostModel, Costs
+from cprsim.model_presets import PRESETS
 from cprsim.platform import Cluster, Storage
 from cprsim.workload import Job, Model
 
 #: The systems that `scenarios` draws policies of.
-SYSTEMS: Final = ("full", "partial", "cpr-vanilla", "async", "replication")
+SYSTEMS: Final = (
+    "full",
+    "partial",
+    "cpr-vanilla",
+    "cpr-scar",
+    "cpr-mfu",
+    "cpr-ssu",
+    "async",
+    "replication",
+)
+_PRIORITY: Final = ("cpr-scar", "cpr-mfu", "cpr-ssu")  # they have to know the rows
 
 
 def durations(min_s: float = 1e-3, max_s: float = 30 * 86400.0) -> st.SearchStrategy[str]:
@@ -41,7 +52,9 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
     Parameters
     ----------
     systems
-        Which systems its policies are of; one to three policies are drawn.
+        Which systems its policies are of; one to three policies are drawn. Those that save rows by
+        priority come only where the scenario tells how rows are accessed, `cpr-vanilla` in their
+        stead where no other is left.
 
     Returns
     -------
@@ -68,9 +81,16 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
     tables["policies"] = {
         f"{system} {number}{draw(_NAMES)}": _policy(draw, system, job)
         for number in range(draw(_POLICY_COUNTS))
-        for system in [draw(st.sampled_from(systems))]
+        for system in [draw(st.sampled_from(_possible(systems, tables)))]
     }
     return tables | draw(_TITLES)
+
+
+def _possible(systems: Sequence[str], tables: Mapping[str, Any]) -> Sequence[str]:
+    """Those of `systems` that the scenario tells enough for."""
+    if "samples" in tables["job"] and {"preset", "tables"} & tables.get("model", {}).keys():
+        return systems
+    return [each for each in systems if each not in _PRIORITY] or ["cpr-vanilla"]
 
 
 # Strategies that don't depend on what was drawn before are built once: most of the time it takes to
@@ -101,22 +121,31 @@ def _sizes(least: float, most: float) -> st.SearchStrategy[str]:
     return st.floats(least, most).map(lambda size: f"{size!r} B")
 
 
+_SKEWS: Final = st.one_of(
+    st.sampled_from(["uniform", "dlrm-production"]),
+    st.fixed_dictionaries({"zipf": st.floats(0.0, 1.5)}),
+)
+_TRACKED: Final[dict[str, Any]] = {"tracked_tables": st.integers(1, 3)}
 _TABLES: Final = st.fixed_dictionaries(
     {"rows": st.integers(10**4, 10**9), "dim": st.integers(1, 256)},
     optional={
         "name": st.text(max_size=8),
         "dtype": st.sampled_from(["float64", "float32", "float16", "bfloat16", "int8"]),
         "optimizer_slots": st.integers(0, 2),
+        "skew": _SKEWS,
+        "pooling": st.floats(0.1, 50.0),
     },
 )
 _DENSE: Final[dict[str, Any]] = {"dense": _sizes(0.0, 1e9)}
 _OPTIMIZER: Final[dict[str, Any]] = {"optimizer": _sizes(0.0, 1e12)}
 _MODELS: Final = st.one_of(
     st.fixed_dictionaries({"embedding": _sizes(1e6, 1e12)}, optional=_DENSE | _OPTIMIZER),
-    st.fixed_dictionaries({"tables": st.lists(_TABLES, min_size=1, max_size=3)}, optional=_DENSE),
     st.fixed_dictionaries(
-        {"preset": st.sampled_from(["criteo-kaggle", "criteo-terabyte"])},
-        optional=_DENSE | _OPTIMIZER,
+        {"tables": st.lists(_TABLES, min_size=1, max_size=3)}, optional=_DENSE | _TRACKED
+    ),
+    st.fixed_dictionaries(
+        {"preset": st.sampled_from(sorted(PRESETS))},
+        optional=_DENSE | _OPTIMIZER | _TRACKED | {"skew": _SKEWS},
     ),
 )
 _PLATFORMS: Final = st.fixed_dictionaries(
@@ -197,6 +226,9 @@ def _costs(draw: st.DrawFn, tables: Mapping[str, Any]) -> tuple[dict[str, Any], 
         # A save that takes no time has no optimal interval.
         at_once = key != "save" and draw(_SHARES) < 0.1
         costs[key] = "0 s" if at_once else _duration(draw, mtbf_s / 300, mtbf_s / 30)
+    for key in ("select", "gather", "save_fixed"):
+        if draw(_SHARES) < 0.1:
+            costs[key] = _duration(draw, 0.0, mtbf_s / 1000)
     for key in ("reschedule", "detect"):
         kind = draw(_DELAYS)
         if kind == "law" and key == "reschedule":
@@ -290,6 +322,10 @@ class _JobSize(NamedTuple):
 
 _INTERVALS: Final = st.sampled_from(["optimal", "exact", "given", "default"])
 _TARGETS: Final = st.fixed_dictionaries({}, optional={"target_pls": st.floats(0.02, 1.0)})
+_PORTIONS: Final = st.fixed_dictionaries(
+    {}, optional={"fraction": st.floats(0.1, 1.0), "slowdown": st.floats(0.0, 0.2)}
+)
+_SUBSAMPLES: Final = st.fixed_dictionaries({}, optional={"subsample": st.integers(1, 4)})
 _IN_FLIGHT: Final = st.fixed_dictionaries({}, optional={"in_flight": st.integers(1, 3)})
 _COPIES: Final = st.fixed_dictionaries(
     {}, optional={"copies": st.integers(1, 3), "slowdown": st.floats(0.0, 0.5)}
@@ -305,8 +341,12 @@ def _policy(draw: st.DrawFn, system: str, job: _JobSize) -> dict[str, Any]:
     table: dict[str, Any] = {"system": system}
     rule = draw(_INTERVALS)
     stretch = 1.0
-    if system == "cpr-vanilla":
+    if system in ("cpr-vanilla", *_PRIORITY):
         table |= draw(_TARGETS)
+        if system != "cpr-vanilla":
+            table |= draw(_PORTIONS)
+        if system == "cpr-ssu":
+            table |= draw(_SUBSAMPLES)
         rule = "given" if rule == "exact" else "default"
     elif system == "async":
         table |= draw(_IN_FLIGHT)

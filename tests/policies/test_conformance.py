@@ -56,6 +56,23 @@ class TestCprVanilla(PolicyConformance):
     policy: ClassVar = {"system": "cpr-vanilla", "target_pls": 0.05}
 
 
+class TestCprMfu(PolicyConformance):
+    policy: ClassVar = {"system": "cpr-mfu", "target_pls": 0.05, "slowdown": 0.01}
+
+
+# Saves of a third are due on the half hour; three of them and a bit make a round.
+class TestCprMfuOnTheHour(PolicyConformance):
+    policy: ClassVar = {"system": "cpr-mfu", "interval": "90 min", "fraction": 0.3333333333333333}
+
+
+class TestCprScar(PolicyConformance):
+    policy: ClassVar = {"system": "cpr-scar", "interval": "2 h", "fraction": 0.25}
+
+
+class TestCprSsu(PolicyConformance):
+    policy: ClassVar = {"system": "cpr-ssu", "interval": "4 h", "subsample": 3}
+
+
 class TestAsync(PolicyConformance):
     policy: ClassVar = {"system": "async", "snapshot": "20 s", "in_flight": 2}
 

@@ -10,7 +10,7 @@ from cprsim.rows.trackers.contract import Rows, at_most, row_ids
 from cprsim.rows.trackers.ranking import largest, rotating_start
 
 #: Numbers compared together, so that temporaries stay small beside the table.
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
 
 
 class SCAR:
@@ -57,11 +57,12 @@ class SCAR:
 
     def select(self, k: int) -> Rows:
         """Up to `k` rows of the largest change, none of which is 0."""
+        wanted = at_most(k)
         touched = np.flatnonzero(self._touched)
         start = rotating_start(self._saves, self._touched.size)
         # Floats that are not negative have the order of their bits.
         scores = self._changes(touched).view(np.int32)
-        return touched[largest(scores, at_most(k), int(np.searchsorted(touched, start)))]
+        return touched[largest(scores, wanted, int(np.searchsorted(touched, start)))]
 
     def saved(self, rows: NDArray[np.integer[Any]]) -> None:
         """Copy these rows anew."""
@@ -85,10 +86,12 @@ class SCAR:
         """How far rows are from their copies, L2."""
         changes = np.empty(rows.size, dtype=np.float32)
         at = 0
-        for chunk in self._chunks(rows):
-            apart = np.subtract(self._table[chunk], self._copy[chunk], dtype=np.float64)
-            changes[at : at + chunk.size] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-            at += chunk.size
+        with np.errstate(over="ignore", invalid="ignore"):  # a model may diverge
+            for chunk in self._chunks(rows):
+                apart = np.take(self._table, chunk, axis=0).astype(np.float64)
+                apart -= np.take(self._copy, chunk, axis=0)
+                changes[at : at + chunk.size] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+                at += chunk.size
         return np.abs(changes)  # of NaN too, whose sign bit would make it the smallest
 
     def _chunks(self, rows: Rows) -> list[Rows]:

@@ -118,7 +118,8 @@ class _Bits:
         self._bytes = np.zeros(-(-rows // 8), dtype=np.uint8)
 
     def has(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-        return (self._bytes[ids >> 3] & _bit(ids)).astype(bool)
+        there: NDArray[np.bool_] = self._bytes[ids >> 3] & _bit(ids) != 0
+        return there
 
     def add(self, ids: NDArray[np.integer[Any]]) -> None:
         """Add distinct rows that are not in the set."""
@@ -137,4 +138,4 @@ _BIT = np.left_shift(1, np.arange(8)).astype(np.uint8)
 
 
 def _bit(ids: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
-    return _BIT[ids & 7]
+    return np.take(_BIT, ids & 7)

@@ -1,0 +1,98 @@
+"""CPR's priority saving: the rows that matter most, more often."""
+
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from cprsim.contract import Context, Plan, Save
+from cprsim.policies.cpr import Cpr
+from cprsim.rows.meanfield import TrackerName
+from cprsim.rows.model import MOST_SAVES
+
+
+class PrioritySaving(Cpr):
+    """CPR-vanilla's interval and bandwidth, spent on the rows that a tracker chooses.
+
+    Every `fraction` of the interval, the `fraction` of the rows that deserve it most is saved; all
+    tables but the largest are saved whole each time. That is CPR-vanilla's time, but for the small
+    tables, and far less learning is lost: `updates_lost`. `pls` doesn't know of rows; it counts
+    from the last time that as much was saved as a full checkpoint holds. Where (E7) prefers full
+    recovery, the plan is full recovery.
+
+    What is lost comes from the mean field of `cprsim.rows.meanfield`, for a shard that was whole at
+    the start or when it was last set back, as long before its first save as any other.
+
+    `slowdown`: share of time that tracking adds to every useful second.
+    """
+
+    tracker: ClassVar[TrackerName]
+    fraction: Annotated[float, Field(gt=0, le=1)] = 0.125
+    slowdown: Annotated[float, Field(ge=0)] = 0.0
+
+    @property
+    def looks_at_one_in(self) -> int:
+        """Of so many batches the tracker looks at one."""
+        return 1
+
+    def plan(self, context: Context) -> Plan:
+        """CPR-vanilla's plan, its saves cut into portions."""
+        plan = super().plan(context)
+        if plan.recovery == "full" or self.fraction == 1:
+            return plan
+        rows = context.rows
+        if rows is None or context.samples is None:
+            lacks = "job.samples" if rows is not None else "[model] with a preset or tables"
+            raise ValueError(f"system {self.system!r} has to know which rows are hot: give {lacks}")
+        return replace(
+            plan,
+            save=Save(portion=self.fraction),
+            left=self._left(context, plan.interval_s),
+            slowdown=self.slowdown,
+            memory_overhead=rows.memory_overhead(self.tracker, self.fraction),
+        )
+
+    def _left(self, context: Context, interval_s: float) -> tuple[float, ...]:
+        assert context.rows is not None
+        assert context.samples is not None
+        intervals = min(context.useful_time_s / interval_s, MOST_SAVES * self.fraction)
+        if intervals < self.fraction:
+            return (0.0,)
+        lost = context.rows.lost(
+            self.tracker,
+            self.fraction,
+            context.samples * interval_s / context.useful_time_s,
+            intervals,
+            self.looks_at_one_in,
+        )
+        return tuple(lost.after.tolist())
+
+
+class CprMfu(PrioritySaving):
+    """The most frequently used rows since they were last saved: a counter for each row."""
+
+    system: Literal["cpr-mfu"]
+    tracker = "mfu"
+
+
+class CprScar(PrioritySaving):
+    """The rows that changed most since they were last saved (SCAR): a second copy of the tables.
+
+    Every update is taken to change its row alike, so it chooses the rows that MFU does.
+    """
+
+    system: Literal["cpr-scar"]
+    tracker = "scar"
+
+
+class CprSsu(PrioritySaving):
+    """Rows seen in every `subsample`-th batch: a list of `fraction` of the rows, random eviction."""
+
+    system: Literal["cpr-ssu"]
+    tracker = "ssu"
+    subsample: Annotated[int, Field(ge=1)] = 2
+
+    @property
+    def looks_at_one_in(self) -> int:
+        """`subsample`."""
+        return self.subsample

@@ -1,0 +1,139 @@
+"""The rows of a whole model: which tables are tracked, and what saving by priority loses of them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cprsim.rows.lost import LostShare
+from cprsim.rows.meanfield import MeanField, TrackerName
+from cprsim.rows.popularity import Popularity
+from cprsim.rows.skew import Skew
+
+#: The largest tables that together hold this share of all rows are tracked, unless their number is
+#: given; the others are saved whole each time.
+TRACKED_SHARE = 0.99
+#: Saves that are looked ahead; what the last leaves is taken for what all later ones leave.
+MOST_SAVES = 1000
+_COUNTER_BYTES = 4  # of a row in MFU's counters and in SSU's list (CPR, table of overheads)
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """One table: how many rows, how they are accessed, and what they take.
+
+    `lookups`: rows of it that one sample looks up. `row_bytes`: of one row without optimizer state;
+    `saved_bytes`: of all rows with it.
+    """
+
+    rows: int
+    skew: Skew
+    lookups: float
+    row_bytes: float
+    saved_bytes: float
+
+
+@dataclass(frozen=True, eq=False)
+class RowModel:
+    """The tables of a model; the `count` largest are tracked, or those with 99 % of the rows."""
+
+    tables: tuple[TableRows, ...]
+    count: int | None = None
+
+    @cached_property
+    def tracked(self) -> tuple[TableRows, ...]:
+        """The tables whose rows are tracked, in their order among the others."""
+        by_size = sorted(range(len(self.tables)), key=lambda index: -self.tables[index].rows)
+        chosen = sorted(by_size[: self._count([self.tables[index].rows for index in by_size])])
+        return tuple(self.tables[index] for index in chosen)
+
+    def _count(self, rows: Sequence[int]) -> int:
+        """How many of the tables with so many `rows`, the largest first, are tracked."""
+        if self.count is not None:
+            return self.count
+        return 1 + int(np.searchsorted(np.cumsum(rows), TRACKED_SHARE * sum(rows)))
+
+    @property
+    def tracked_rows(self) -> int:
+        """Rows of the tracked tables."""
+        return sum(table.rows for table in self.tracked)
+
+    @property
+    def tracked_bytes(self) -> float:
+        """Rows of the tracked tables and their optimizer state, B."""
+        return sum(table.saved_bytes for table in self.tracked)
+
+    @cached_property
+    def _known(self) -> dict[object, Any]:
+        """What was asked for before: a policy is planned several times over."""
+        return {}
+
+    def lost(
+        self,
+        tracker: TrackerName,
+        fraction: float,
+        samples: float,
+        intervals: float,
+        subsample: int = 2,
+    ) -> LostShare:
+        """Expected lost share of all updates from time 0, when everything is saved.
+
+        Parameters
+        ----------
+        tracker
+            Who chooses among the rows of each tracked table; the others are saved whole.
+        fraction
+            Share of the rows that a save takes, and of the interval between saves.
+        samples
+            Samples trained in one interval.
+        intervals
+            How far to look ahead.
+        subsample
+            Of so many batches SSU looks at one.
+        """
+        key = (tracker, fraction, samples, intervals, subsample)
+        if key not in self._known:
+            self._known[key] = self._lost(*key)
+        known: LostShare = self._known[key]
+        return known
+
+    def _lost(
+        self,
+        tracker: TrackerName,
+        fraction: float,
+        samples: float,
+        intervals: float,
+        subsample: int,
+    ) -> LostShare:
+        parts, updates = [], []
+        for table in self.tracked:
+            field = MeanField(
+                self._popularity_of(table), samples * table.lookups, fraction, subsample
+            )
+            parts.append(field.lost(tracker, intervals))
+            updates.append(table.lookups)
+        rest = math.fsum(table.lookups for table in self.tables) - math.fsum(updates)
+        if rest > 0:
+            parts.append(LostShare.expected(fraction, np.zeros(len(parts[0].after))))
+            updates.append(rest)
+        return LostShare.together(parts, updates)
+
+    def memory_overhead(self, tracker: TrackerName, fraction: float) -> float:
+        """Memory of a tracker as a share of that of the rows it tracks, as the CPR paper counts.
+
+        MFU: a counter a row; SSU: a list of `fraction` of the row numbers; SCAR: a second copy.
+        """
+        counters = _COUNTER_BYTES * self.tracked_rows
+        of_rows = math.fsum(table.rows * table.row_bytes for table in self.tracked)
+        kept = {"mfu": counters, "ssu": fraction * counters, "scar": of_rows}
+        return kept.get(tracker, 0.0) / of_rows
+
+    def _popularity_of(self, table: TableRows) -> Popularity:
+        key = (table.rows, table.skew.model_dump_json())
+        if key not in self._known:
+            self._known[key] = table.skew.popularity(table.rows)
+        known: Popularity = self._known[key]
+        return known

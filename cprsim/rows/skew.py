@@ -1,0 +1,77 @@
+"""The value `skew` of a table in a scenario: how unequally its rows are accessed."""
+
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import Field, model_serializer, model_validator
+
+from cprsim.errors import LogError, UsageError
+from cprsim.failures.table import LogPath
+from cprsim.rows.popularity import Popularity, counts, curve, uniform, zipf
+from cprsim.rows.readers import read_accesses, read_curve
+from cprsim.schema import Section, nearest
+
+Name = Literal["uniform", "dlrm-production"]
+NAMES: tuple[Name, ...] = get_args(Name)
+
+#: Share of the rows and of their accesses: mean over the 33 files of Meta's production-like
+#: embedding traces, whose histograms of reuse match those of production ads models
+#: (facebookresearch/dlrm_datasets, embedding_bag/{2021,2022}/locality_stats.txt at 6f46ba7, read
+#: off by linear interpolation). Of rows that were touched: those never touched are not in it.
+DLRM_PRODUCTION = ((0.001, 0.303), (0.01, 0.466), (0.05, 0.618), (0.125, 0.737), (0.2, 0.803))
+
+
+class Skew(Section):
+    """How unequally rows are accessed: by name, by a Zipf exponent, or by a curve in a file.
+
+    `"uniform"`: all alike. `"dlrm-production"`: as in Meta's traces (`DLRM_PRODUCTION`).
+    `{zipf = s}`: proportional to rank^-s. `{curve = "file.csv"}`: columns `rows_share` and
+    `accesses_share`, from 0 to 1 (`cprsim.rows.readers.read_curve`).
+    """
+
+    name: Name | None = None
+    zipf: Annotated[float, Field(ge=0, le=10)] | None = None
+    curve: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_name(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            if value not in NAMES:
+                raise ValueError(f"{value!r} is no known skew; {nearest(value, NAMES)}")
+            return {"name": value}
+        if not isinstance(value, dict | Skew):
+            raise ValueError(f"{value!r} is no skew; {_FORMS}")
+        return value
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        given = [key for key in ("name", "zipf", "curve") if getattr(self, key) is not None]
+        if len(given) != 1:
+            raise ValueError(f"found {' and '.join(given) or 'nothing'}; {_FORMS}")
+        return self
+
+    @model_serializer
+    def _as_written(self) -> str | dict[str, float | str]:
+        if self.name is not None:
+            return self.name
+        return {"zipf": self.zipf} if self.zipf is not None else {"curve": self.curve or ""}
+
+    def popularity(self, rows: int) -> Popularity:
+        """Of a table of so many rows; raise `LogError` where its curve can't be read or is none."""
+        if self.zipf is not None:
+            return zipf(rows, self.zipf)
+        if self.curve is not None:
+            points = read_curve(self.curve)
+            try:
+                return curve(points, rows)
+            except UsageError as error:
+                raise LogError(f"{self.curve}: {error}") from None
+        return uniform(rows) if self.name == "uniform" else curve(DLRM_PRODUCTION, rows)
+
+
+_FORMS = 'write "uniform", "dlrm-production", {zipf = 0.95} or {curve = "file.csv"}'
+
+
+def from_access_log(path: LogPath) -> Popularity:
+    """Popularity as a log of accesses has it; see `cprsim.rows.readers.read_accesses`."""
+    return counts(read_accesses(path))

@@ -1,0 +1,183 @@
+import csv
+import gzip
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from cprsim.errors import LogError
+from cprsim.rows.readers import read_accesses, read_curve
+from cprsim.rows.skew import DLRM_PRODUCTION, Skew, from_access_log
+from cprsim.schema import Section, faults
+
+DATA = Path(__file__).parents[2] / "../shared/data"
+LOCALITY = DATA / "dlrm_locality_stats/locality_summary.csv"
+GOWALLA = DATA / "gowalla_1m"
+
+
+class Table(Section):
+    skew: Skew
+
+
+def skew(value) -> Skew:
+    return Table(skew=value).skew
+
+
+@pytest.mark.parametrize(
+    "value", ["uniform", "dlrm-production", {"zipf": 0.95}, {"curve": "c.csv"}]
+)
+def test_a_skew_is_written_as_it_was_read(value):
+    table = Table(skew=value)
+
+    assert table.mapping() == {"skew": value}
+    assert Table(**table.mapping()) == table
+
+
+def test_what_the_forms_mean(tmp_path):
+    file = tmp_path / "curve.csv"
+    file.write_text("rows_share,accesses_share\n0.1,0.6\n0.5,0.9\n")
+
+    assert skew("uniform").popularity(10).expand() == pytest.approx(0.1)
+    zipf = skew({"zipf": 1}).popularity(3).expand()
+    assert zipf == pytest.approx(np.array([6, 3, 2]) / 11)
+    popularity = skew({"curve": str(file)}).popularity(1000)
+    assert [popularity.top_share(share) for share in (0.1, 0.5)] == pytest.approx([0.6, 0.9])
+    production = skew("dlrm-production").popularity(10**8)
+    assert production.top_share(0.01) == pytest.approx(0.466)
+    assert production.top_share(0.125) == pytest.approx(0.737)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("dlrm-prod", "t.skew: 'dlrm-prod' is no known skew; did you mean 'dlrm-production'?"),
+        ("zzz", "t.skew: 'zzz' is no known skew; known: dlrm-production, uniform"),
+        (
+            0.95,
+            't.skew: 0.95 is no skew; write "uniform", "dlrm-production", {zipf = 0.95} or '
+            '{curve = "file.csv"}',
+        ),
+        (
+            {},
+            't.skew: found nothing; write "uniform", "dlrm-production", {zipf = 0.95} or '
+            '{curve = "file.csv"}',
+        ),
+        (
+            {"zipf": 1.0, "curve": "a"},
+            't.skew: found zipf and curve; write "uniform", "dlrm-production", {zipf = 0.95} or '
+            '{curve = "file.csv"}',
+        ),
+        ({"zpif": 1.0}, "t.skew.zpif: unknown key; did you mean 'zipf'?"),
+        ({"zipf": -1.0}, "t.skew.zipf: -1.0 is out of range: it must be >= 0"),
+        ({"zipf": "1"}, "t.skew.zipf: '1' is not a number"),
+    ],
+)
+def test_faults_of_a_skew(value, text):
+    with pytest.raises(ValidationError) as error:
+        Table(skew=value)
+    assert faults(error.value, Table, "t") == [text]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("", ": holds no point; write rows_share,accesses_share and shares below"),
+        ("rows_share,accesses_share\n", ": holds no point; write rows_share,accesses_share and "
+         "shares below"),
+        ("rows,accesses\n0.1,0.5\n", ":1: the header is 'rows,accesses'; it must be "
+         "rows_share,accesses_share"),
+        ("rows_share,accesses_share\n0.1\n", ":2: the row has 1 cells, the header has 2"),
+        ("rows_share,accesses_share\n0.1,half\n", ":2: accesses_share is 'half', not a number"),
+        ("rows_share,accesses_share\n\n1,46\n", ":3: accesses_share is '46'; shares go from 0 to "
+         "1, so write 0.01 for 1 %"),
+    ],
+)  # fmt: skip
+def test_faults_of_a_curve_file(tmp_path, content, text):
+    file = tmp_path / "curve.csv"
+    file.write_text(content)
+
+    with pytest.raises(LogError) as error:
+        read_curve(file)
+    assert str(error.value) == f"{file}{text}"
+
+
+def test_a_file_that_holds_no_concave_curve(tmp_path):
+    file = tmp_path / "curve.csv"
+    file.write_text("rows_share,accesses_share\n0.5,0.5\n0.4,0.6\n")
+
+    with pytest.raises(LogError) as error:
+        skew({"curve": str(file)}).popularity(10)
+    assert str(error.value) == (
+        f"{file}: the point 0.4, 0.6 comes after 0.5, 0.5: both shares ascend"
+    )
+    with pytest.raises(LogError, match="no such file"):
+        skew({"curve": str(tmp_path / "none.csv")}).popularity(10)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["0 4 2 4\n7\n\n1 0 4 2\n", "4\n2\n4\n\n0\n4\n2\n"],
+    ids=["users with their rows", "a row a line"],
+)
+@pytest.mark.parametrize("suffix", [".txt", ".txt.gz", ".txt.xz"])
+def test_accesses_are_counted(tmp_path, content, suffix):
+    file = tmp_path / f"log{suffix}"
+    opener = {".gz": gzip.open, ".xz": lzma.open}.get(file.suffix, open)
+    with opener(file, "wt") as out:
+        out.write(content)
+
+    assert read_accesses(file).tolist() == [1, 0, 2, 0, 3]
+    assert from_access_log(file).expand() == pytest.approx(np.array([3, 2, 1, 0, 0]) / 6)
+
+
+def test_a_log_longer_than_the_buffer(tmp_path, monkeypatch):
+    monkeypatch.setattr("cprsim.rows.readers._BUFFER", 4)
+    file = tmp_path / "log.txt"
+    file.write_text("".join(f"{i * i % 11}\n" for i in range(100)))
+
+    expected = np.bincount(np.arange(100) ** 2 % 11)
+    assert read_accesses(file).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("\n", ": names no row"),
+        ("1\n2\n3 4\n", ":3: has 2 ids, the first line has one: give either one a line, or a user "
+         "and ids"),
+        ("5\n-1\n", ":2: '-1' is not the number of a row, 0 or more"),
+        ("0 1 x\n", ":1: 'x' is not the number of a row, 0 or more"),
+        ("1000000000\n", ":1: row 1000000000 is beyond 1e9; number the rows from 0 on"),
+        ("3\n" + "9" * 40, f":2: row {'9' * 30} is beyond 1e9; number the rows from 0 on"),
+    ],
+)  # fmt: skip
+def test_faults_of_a_log(tmp_path, content, text):
+    file = tmp_path / "log.txt"
+    file.write_text(content)
+
+    with pytest.raises(LogError) as error:
+        read_accesses(file)
+    assert str(error.value) == f"{file}{text}"
+
+
+@pytest.mark.skipif(not LOCALITY.exists(), reason="needs the locality statistics in shared/data")
+def test_the_production_curve_is_the_mean_of_the_published_ones():
+    with LOCALITY.open() as file:
+        rows = list(csv.DictReader(file))
+    columns = ["top0.1pct", "top1pct", "top5pct", "top12.5pct", "top20pct"]
+
+    assert len(rows) == 33
+    assert [share for share, _ in DLRM_PRODUCTION] == [0.001, 0.01, 0.05, 0.125, 0.2]
+    for (_, accesses), column in zip(DLRM_PRODUCTION, columns, strict=True):
+        assert accesses == pytest.approx(np.mean([float(row[column]) for row in rows]), abs=5e-4)
+
+
+@pytest.mark.skipif(not GOWALLA.exists(), reason="needs the Gowalla check-ins in shared/data")
+def test_gowalla():
+    """719,081 check-ins at 40,981 places, as published with the split (SOURCE.md)."""
+    counted = read_accesses(GOWALLA / "train.txt.xz")
+
+    assert counted.sum() == 719_081
+    assert len(counted) <= 40_981
