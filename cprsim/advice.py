@@ -14,7 +14,6 @@ from cprsim.policies.partial import partial_plan
 from cprsim.policies.priority import CprMfu, PrioritySaving
 from cprsim.scenario import Scenario
 
-
 #: What a target bounds: the portion of lost samples, or the share of updates lost.
 Quality = Literal["pls", "updates"]
 _PRECISION = 1.001  # of the interval, a ratio

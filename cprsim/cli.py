@@ -153,10 +153,7 @@ def fit(
         table = tables.fit_table
     printed = found.toml() if toml else None
     if plot is not None:
-        from cprsim.figures import save_bytes
-
-        picture = save_bytes(found.figure(), plot.suffix.lower().removeprefix("."))
-        files.write_all(plot.parent, {plot.name: picture})
+        _draw(found, plot)
     if as_json:
         _print_json(found.document())
     elif printed is not None:
@@ -165,6 +162,57 @@ def fit(
         _print_table(table(found))
         for note in found.notes:
             typer.echo(note)
+
+
+@app.command()
+def rows(
+    scenario: Annotated[
+        Path | None, typer.Argument(metavar="[SCENARIO]", help="A scenario file (TOML).")
+    ] = None,
+    policy: Policies = None,
+    log: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Instead, a log of accesses to one table."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw into a .png, .svg or .pdf.")
+    ] = None,
+    overrides: Overrides = None,
+    as_json: Json = False,
+) -> None:
+    """What saving the hot rows more often loses, and what it costs in memory."""
+    from cprsim import files, rowloss, tables
+    from cprsim.errors import UsageError
+
+    if (scenario is None) == (log is None):
+        raise UsageError("give a scenario, or --from with a log of accesses")
+    if log is not None and (policy or overrides):
+        raise UsageError("--policy and --set go with a scenario; leave them out")
+    if plot is not None:
+        files.check_picture(plot)
+    found: Any
+    table: Any
+    if log is not None:
+        found, table = rowloss.access_log(log), tables.access_table
+    else:
+        assert scenario is not None
+        found, table = rowloss.row_losses(_load(scenario, overrides), policy), tables.rows_table
+    if plot is not None:
+        _draw(found, plot)
+    if as_json:
+        _print_json(found.document())
+    else:
+        _print_table(table(found))
+        for note in found.notes:
+            typer.echo(note)
+
+
+def _draw(found: Any, plot: Path) -> None:
+    from cprsim import files
+    from cprsim.figures import save_bytes
+
+    picture = save_bytes(found.figure(), plot.suffix.lower().removeprefix("."))
+    files.write_all(plot.parent, {plot.name: picture})
 
 
 def _load(path: Path, overrides: list[str] | None) -> "Scenario":

@@ -1,4 +1,4 @@
-"""Models by name: rows of each table, embedding dimension, dense part, and how rows are accessed."""
+"""Models by name: rows of each table, embedding dimension, dense part, how rows are accessed."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,10 +11,10 @@ PresetName = Literal["criteo-kaggle", "criteo-terabyte", "dlrm-production", "ecr
 
 @dataclass(frozen=True)
 class ModelPreset:
-    """float32 tables, each of `rows` rows; `pooling`: rows of a table that a sample looks up;
-    `tracked_tables`: how many of the largest are saved by priority.
+    """float32 tables, each of `rows` rows of dimension `dim`.
 
-    How the rows of Criteo's tables are accessed isn't published with them: their skew is that of
+    `pooling`: rows of a table that a sample looks up; `tracked_tables`: how many of the largest are
+    saved by priority. How the rows of Criteo's tables are accessed isn't published with them: their skew is that of
     Meta's production traces, an assumption that `[model] skew` replaces.
     """
 
@@ -28,7 +28,7 @@ class ModelPreset:
 
 # Rows per table and embedding dimension of the two DLRM benchmarks: facebookresearch/dlrm,
 # tools/visualize.py and bench/dlrm_s_criteo_{kaggle,terabyte}.sh (Terabyte: data sub-sampled by
-# 0.875, max-ind-range 1e7). SGD (no optimizer state). fmt: off
+# 0.875, max-ind-range 1e7). SGD (no optimizer state).
 PRESETS: dict[str, ModelPreset] = {
     "criteo-kaggle": ModelPreset(
         rows=(
@@ -94,7 +94,6 @@ PRESETS: dict[str, ModelPreset] = {
         dim=64,
         tracked_tables=7,  # 99.12 %
     ),
-    # fmt: on
     # facebookresearch/dlrm_datasets, embedding_bag/2021, fbgemm_t856_bs65536: 856 tables, here as
     # one, 887,017,990 lookups of 128,435,723 different rows by 65,536 samples. Rows that those
     # samples didn't touch aren't known, nor is the dimension: 128 is an assumption.

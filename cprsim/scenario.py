@@ -124,8 +124,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
 def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
     """Read a scenario file; `overrides` are `dotted.key=value` as in `--set`.
 
-    A relative trace path in the file is taken from its folder, one in an override from the current
-    folder. Raises `ScenarioError` for a file
+    A relative path in the file, of a trace or a curve, is taken from its folder, one in an override
+    from the current folder. Raises `ScenarioError` for a file
     that is missing or is no TOML, and for every fault in it.
     """
     path = Path(path)
@@ -137,10 +137,10 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
         raise ScenarioError(f"{path}: can't be read: {_reason(error)}") from None
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"{path}: is not TOML: {error}") from None
-    _resolve_trace(mapping, path.parent)
+    _resolve_files(mapping, path.parent)
     for override in overrides:
         apply_override(mapping, override)
-    _resolve_trace(mapping, Path.cwd())  # what the command line gives is relative to where it is
+    _resolve_files(mapping, Path.cwd())  # what the command line gives is relative to where it is
     return Scenario(**mapping)
 
 
@@ -189,10 +189,20 @@ def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:
         failures.pop(str(each), None)
 
 
-def _resolve_trace(mapping: Mapping[str, Any], folder: Path) -> None:
-    failures = mapping.get("failures")
-    if isinstance(failures, dict) and isinstance(failures.get("trace"), str):
-        failures["trace"] = os.path.normpath(folder.absolute() / failures["trace"])
+def _resolve_files(mapping: Mapping[str, Any], folder: Path) -> None:
+    """Take the paths of logs and curves that are relative from `folder`."""
+    failures, model = mapping.get("failures"), mapping.get("model")
+    _resolve(failures, "trace", folder)
+    if isinstance(model, dict):
+        tables = model.get("tables")
+        for part in (model, *(tables if isinstance(tables, list) else ())):
+            if isinstance(part, dict):
+                _resolve(part.get("skew"), "curve", folder)
+
+
+def _resolve(table: object, key: str, folder: Path) -> None:
+    if isinstance(table, dict) and isinstance(table.get(key), str):
+        table[key] = os.path.normpath(folder.absolute() / table[key])
 
 
 def _reason(error: Exception) -> str:

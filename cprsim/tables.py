@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cprsim.fitting.fit import LogFit
     from cprsim.fitting.mtbf import MtbfByNodes
     from cprsim.results import Result
+    from cprsim.rowloss import AccessLog, RowLosses
 
 
 class RunTable:
@@ -182,6 +183,45 @@ def mtbf_table(found: "MtbfByNodes") -> Group:
         )
     head = f"{found.source}\nMTBF of a job on so many random nodes; intervals are 95 %"
     return Group(head, table)
+
+
+def rows_table(found: "RowLosses") -> Group:
+    """A row a policy: updates lost relative to CPR-vanilla, memory, rows per save, intervals."""
+    table = _table()
+    table.add_column("policy")
+    for heading in (
+        "updates lost,\n% of vanilla's",
+        "memory,\n% of rows",
+        "rows\nper save",
+        "a save\nevery",
+        "everything\nevery",
+    ):
+        table.add_column(heading, justify="right")
+    for name, each in found.policies.items():
+        table.add_row(
+            name,
+            f"{100 * each.updates_lost_relative:.1f}",
+            _percent(each.memory_overhead),
+            f"{each.rows_per_save:,}",
+            format_duration(each.period_s),
+            format_duration(each.interval_s),
+        )
+    return Group(found.scenario.title or "cprsim rows", table)
+
+
+def access_table(found: "AccessLog") -> Group:
+    """How concentrated the accesses of a log are, and what each tracker loses of its updates."""
+    shares = _table()
+    shares.add_column("most popular rows, %", justify="right")
+    shares.add_column("their accesses, %", justify="right")
+    for share, accesses in found.concentration.items():
+        shares.add_row(f"{100 * share:g}", f"{100 * accesses:.1f}")
+    losses = _table()
+    losses.add_column("tracker")
+    losses.add_column("updates lost,\n% of vanilla's", justify="right")
+    for tracker, relative in found.relative.items():
+        losses.add_row(tracker, f"{100 * relative:.1f}")
+    return Group(f"{found.path}: {found.popularity.size:,} rows", shares, losses)
 
 
 def _table(title: str | None = None) -> Table:

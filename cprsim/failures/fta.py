@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cprsim.errors import LogError
 from cprsim.failures.log import FailureLog
-from cprsim.failures.table import Cells, LogPath, Row, table
+from cprsim.tabular import Cells, LogPath, Row, table
 
 #: In this order where the file doesn't name them.
 COLUMNS = (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError, UnitError
-from cprsim.failures.table import LogPath, lines, number, shown
+from cprsim.tabular import LogPath, lines, number, shown
 from cprsim.units import parse_duration
 
 _FLAGS = {

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError
-from cprsim.failures.table import LogPath, shown
+from cprsim.tabular import LogPath, shown
 
 MOST_NODES = 999_999  # the six digits of _COUNTS; a typing error must not fill the memory
 

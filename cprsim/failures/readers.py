@@ -16,7 +16,7 @@ from cprsim.errors import LogError
 from cprsim.failures.fta import read_fta
 from cprsim.failures.log import FailureLog
 from cprsim.failures.spot import read_spot
-from cprsim.failures.table import LogPath, Row, shown, table
+from cprsim.tabular import LogPath, Row, shown, table
 
 _KINDS = {"parameter_server": "parameter_server", "ps": "parameter_server", "trainer": "trainer"}
 _LANL_TIME = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}) +([0-9]{1,2}):([0-9]{2})")

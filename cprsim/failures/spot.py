@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from cprsim.errors import LogError
 from cprsim.failures.json_scanner import JsonScanner
 from cprsim.failures.log import FailureLog
-from cprsim.failures.table import LogPath, number, opened, shown
+from cprsim.tabular import LogPath, number, opened, shown
 
 _GAP = "metadata.gap_seconds"
 

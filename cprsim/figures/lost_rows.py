@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.markers import CARETDOWNBASE
 
 from cprsim.errors import UsageError
 from cprsim.figures import key, layout, style, ticks
@@ -33,6 +34,7 @@ _EQUAL: Final = 1e-9  # relative: lines closer than that are one
 _CHOSEN: Final = 3
 
 #: How the line of each tracker looks, its words, and which rows it takes. Later ones lie on top.
+#: Colours of the same palette as those in `style`.
 _LOOKS: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
     "random": (
         {"color": "#CC79A7", "linewidth": 1.2, "linestyle": (0, LAW_DASHES["exponential"])},
@@ -64,7 +66,7 @@ _EVERYTHING: Final[dict[str, Any]] = {"color": style.INK, "linewidth": 0.7}
 _MARK: Final[dict[str, Any]] = {
     "color": style.FAINT_INK,
     "linestyle": "none",
-    "marker": 7,  # a triangle below its tip
+    "marker": CARETDOWNBASE,
     "markersize": 4.0,
     "markeredgewidth": 0,
 }
@@ -227,7 +229,7 @@ def _fraction_ticks(axes: Axes, width_in: float) -> None:
     texts = {power: f"1/{2**power}" if power else "1" for power in powers}
     widest_in = max(layout.text_width_in(text, SMALL_PT) for text in texts.values())
     stride = math.ceil((widest_in + layout.PAD_PT / 72) * (high - low) / width_in)
-    shown = [power for power in powers if (power - _CHOSEN) % stride == 0]
+    shown = [power for power in reversed(powers) if (power - _CHOSEN) % stride == 0]
     axes.set_xticks([0.5**power for power in shown], [texts[power] for power in shown])
     axes.minorticks_off()
 

@@ -86,7 +86,7 @@ class CprScar(PrioritySaving):
 
 
 class CprSsu(PrioritySaving):
-    """Rows seen in every `subsample`-th batch: a list of `fraction` of the rows, random eviction."""
+    """Rows seen in every `subsample`-th batch: a bounded list of them, with random eviction."""
 
     system: Literal["cpr-ssu"]
     tracker = "ssu"

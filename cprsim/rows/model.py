@@ -1,4 +1,4 @@
-"""The rows of a whole model: which tables are tracked, and what saving by priority loses of them."""
+"""The rows of a whole model: which tables are tracked, what saving by priority loses of them."""
 
 import math
 from collections.abc import Sequence

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError
-from cprsim.failures.table import LogPath, csv_cells, lines, number, shown
+from cprsim.tabular import LogPath, csv_cells, lines, number, shown
 
 #: Columns of a concentration curve.
 CURVE_HEADER = ["rows_share", "accesses_share"]

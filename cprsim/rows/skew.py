@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import Field, model_serializer, model_validator
 
 from cprsim.errors import LogError, UsageError
-from cprsim.failures.table import LogPath
 from cprsim.rows.popularity import Popularity, counts, curve, uniform, zipf
 from cprsim.rows.readers import read_accesses, read_curve
 from cprsim.schema import Section, nearest
+from cprsim.tabular import LogPath
 
 Name = Literal["uniform", "dlrm-production"]
 NAMES: tuple[Name, ...] = get_args(Name)

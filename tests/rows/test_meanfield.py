@@ -94,7 +94,7 @@ def test_the_mean_field_is_within_2_percent_of_row_by_row(name, tracker, fractio
         assert played.average(intervals) == pytest.approx(expected.average(intervals), rel=0.02)
 
 
-def mean_of_many(make, popularity, fraction, intervals, runs=60):
+def mean_of_many(make, popularity, fraction, intervals, runs=40):
     """Mean over runs, and its standard error: few hot rows decide these two trackers' luck."""
     found = [
         simulate(
@@ -112,7 +112,7 @@ def mean_of_many(make, popularity, fraction, intervals, runs=60):
 
 @pytest.mark.parametrize("fraction", [1 / 8, 1 / 3], ids=["eighth", "third"])
 @pytest.mark.parametrize("tracker", ["round-robin", "random"])
-@pytest.mark.parametrize("exponent", [0.0, 0.5, 0.8, 1.0, 1.2])
+@pytest.mark.parametrize("exponent", [0.0, 0.8, 1.2])
 def test_trackers_that_look_at_nothing(tracker, fraction, exponent):
     def make(rows, seed):
         return Random(rows, seed) if tracker == "random" else RoundRobin(rows)
@@ -132,7 +132,7 @@ def test_seven_tables_of_criteo_kaggle_at_a_hundredth(tracker):
     tables = [zipf(rows // 100, 1.0) for rows in KAGGLE]
     played, expected = [], []
     for table in tables:
-        # Batches of 32: the smallest table's list has 178 places.
+        # Batches of 64: the smallest table's list has 178 places.
         run = simulate(
             table,
             tracked(tracker, table.size, 1 / 8),
@@ -140,7 +140,7 @@ def test_seven_tables_of_criteo_kaggle_at_a_hundredth(tracker):
             fraction=1 / 8,
             saves=8,
             seed=2,
-            batch=None if tracker == "mfu" else (512 if table.size > 10_000 else 32),
+            batch=None if tracker == "mfu" else (512 if table.size > 10_000 else 64),
         )
         played.append(run)
         expected.append(MeanField(table, updates, 1 / 8).lost(tracker, 1))
@@ -279,8 +279,29 @@ def test_stronger_skew_never_hurts_mfu(per_row, fraction):
 
     # Classes make the result jitter by less than a thousandth.
     assert (np.diff(long_run) <= 1e-3 * np.array(long_run[:-1])).all()
-    assert (np.diff(short) <= 1e-3 * np.array(short[:-1])).all()
+    assert (np.diff(short[3:]) <= 1e-3 * np.array(short[3:-1])).all()
+    # Soon after the start next to no skew is in fact a little worse than none.
+    assert max(short) <= 1.01 * short[0]
     assert long_run[0] > 1.1 * long_run[-1]
+
+
+def test_next_to_no_skew_hurts_mfu_a_little_at_first():
+    """Row by row too: MFU is greedy, which is best for rows alike, but not for others."""
+    rows = 20_000
+    weight = np.arange(1, rows + 1) ** -0.2
+    skewed = Popularity(np.ones(rows), weight / weight.sum())
+    played = [
+        simulate(each, MFU(rows), updates=100.0 * rows, fraction=1 / 16, saves=20, seed=4)
+        for each in (uniform(rows), skewed)
+    ]
+    none, some = (run.relative(1.25) for run in played)
+    expected = [
+        MeanField(zipf(rows, s), 100.0 * rows, 1 / 16).lost("mfu", 1.25).relative(1.25)
+        for s in (0.0, 0.2)
+    ]
+
+    assert [none, some] == pytest.approx(expected, rel=2e-3)
+    assert 1.001 * none < some < 1.01 * none
 
 
 def test_ssu_approaches_mfu_as_its_list_grows():
@@ -339,7 +360,7 @@ def test_few_levels_do_for_many_counts(exponent, monkeypatch):
     assert (table.lost("mfu", 2).average(2), table.long_run("mfu")) == pytest.approx(few, rel=2e-3)
 
 
-@pytest.mark.parametrize("first", [1, 1000])
+@pytest.mark.parametrize("first", [1, 96])
 def test_it_does_not_matter_how_many_levels_come_first(first, monkeypatch):
     table = MeanField(zipf(10**6, 0.8), 10e6, 1 / 8)
     usual = table.lost("mfu", 2).after

@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def test_zipf_is_rank_by_rank_what_it_says(exponent):
 
     check(popularity, 30_000)
     assert popularity.share[:8] == pytest.approx(exact[:8], rel=1e-12)
-    sums = [exact[a:b].sum() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    sums = [exact[a:b].sum() for a, b in pairwise(ends)]
     assert popularity.rows * popularity.share == pytest.approx(sums, rel=1e-10)
     spread = exact[ends[:-1]] / exact[ends[1:] - 1]
     assert spread.max() <= 1.15**exponent * (1 + 1e-12)

@@ -103,6 +103,7 @@ def test_a_diverged_row_has_changed_most() -> None:
     tracker.observe(np.arange(6))
     assert [set(tracker.select(k)) for k in (1, 2, 3, 4)] == [{1}, {1, 3}, {1, 3, 4}, {1, 2, 3, 4}]
     tracker.saved(np.array([3]))
+    assert sorted(tracker.select(6)) == [0, 1, 2, 4]
     tracker.observe(np.array([3]))
     assert tracker.select(1) == [3]  # inf - inf is NaN: nobody knows how far it has moved
 

@@ -124,6 +124,16 @@ def test_ssu_gives_those_first_that_have_waited_longest() -> None:
     assert tracker.select(9).tolist() == [7, 9, 4]
 
 
+def test_ssu_favours_no_row_of_a_batch() -> None:
+    # 2 of 8 that came together: each is among them with probability 1/4.
+    runs, taken = 2000, np.zeros(8)
+    for seed in range(runs):
+        tracker = SSU(8, 8, 1, seed)
+        tracker.observe(np.arange(8))
+        taken[tracker.select(2)] += 1
+    assert np.abs(taken / runs - 1 / 4).max() < 4 * (1 / 4 * 3 / 4 / runs) ** 0.5
+
+
 def test_a_generator_given_to_ssu_is_the_one_that_evicts() -> None:
     def lists(generator: np.random.Generator) -> list[int]:
         tracker = SSU(100, 5, 1, generator)

@@ -92,8 +92,7 @@ class SSU:
     def _put(self, new: Rows) -> None:
         """Put rows on the list that are not on it."""
         free = self._list.size - self._length
-        if new.size > free:
-            self._rng.shuffle(new)
+        self._rng.shuffle(new)
         self._append(new[:free])
         self._replace(new[free:])
 

@@ -1,0 +1,228 @@
+"""What saving rows by priority loses and costs: what `cprsim rows` prints and draws."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from cprsim.analytic.expected import mean_unsaved_s
+from cprsim.contract import Context
+from cprsim.errors import UsageError
+from cprsim.policies.cpr import Cpr
+from cprsim.policies.partial import partial_plan
+from cprsim.policies.priority import CprMfu, CprScar, CprSsu, PrioritySaving
+from cprsim.rows.meanfield import MeanField, TrackerName
+from cprsim.rows.model import RowModel
+from cprsim.rows.popularity import Popularity, counts, zipf
+from cprsim.rows.readers import read_accesses
+from cprsim.rows.skew import Skew
+from cprsim.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Fractions of the rows that the picture shows.
+FRACTIONS = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
+#: CPR's choice of the fraction (MLSys 2021).
+CPR_FRACTION = 1 / 8
+_TRACKERS: tuple[TrackerName, ...] = ("mfu", "scar", "ssu", "round-robin", "random")
+
+
+@dataclass(frozen=True)
+class RowLoss:
+    """What one policy loses of its rows.
+
+    `updates_lost_relative`: updates that a failure at a uniform time of the job loses on average,
+    relative to saving everything at the same interval. `memory_overhead`: what its tracker keeps,
+    as a share of the rows it tracks. `rows_per_save`: of all tables. `interval_s`: useful seconds
+    in which as many rows are saved as there are; `period_s`: between two saves.
+    """
+
+    system: str
+    updates_lost_relative: float
+    memory_overhead: float
+    rows_per_save: int
+    interval_s: float
+    period_s: float
+
+
+@dataclass(frozen=True, eq=False)
+class RowLosses:
+    """The CPR policies of a scenario, by name.
+
+    `tracked`: how many of its `tables` are saved by priority, and `share`: of the rows they hold.
+    """
+
+    scenario: Scenario
+    policies: Mapping[str, RowLoss]
+
+    @property
+    def _rows(self) -> RowModel:
+        return _rows_of(self.scenario.context)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is tracked, in a sentence."""
+        rows = self._rows
+        everything = sum(table.rows for table in rows.tables)
+        return [
+            f"Tracked: {len(rows.tracked)} of {len(rows.tables)} tables, with "
+            f"{rows.tracked_rows / everything:.2%} of {everything:,} rows; the others are saved "
+            "whole each time."
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """What `cprsim rows --json` prints."""
+        policies = {name: vars(each).copy() for name, each in self.policies.items()}
+        for each in policies.values():
+            each |= {k: None for k in ("interval_s", "period_s") if each[k] == float("inf")}
+        return {"scenario": self.scenario.title, "policies": policies}
+
+    def figure(self) -> "Figure":
+        """Lost share against the fraction of a save, for the largest table under several skews."""
+        from cprsim.figures.lost_rows import lost_rows  # noqa: PLC0415  (matplotlib is slow)
+
+        context, rows = self.scenario.context, self._rows
+        table = max(rows.tracked, key=lambda each: each.rows)
+        interval_s = min(each.interval_s for each in self.policies.values())
+        intervals = max(context.useful_time_s / min(interval_s, context.useful_time_s), 1.0)
+        updates = (context.samples or table.rows) * table.lookups / intervals
+        skews = {
+            "uniform": Skew(name="uniform").popularity(table.rows),
+            **{f"Zipf {exponent}": zipf(table.rows, exponent) for exponent in (0.8, 1.0, 1.2)},
+            "dlrm-production": Skew(name="dlrm-production").popularity(table.rows),
+        }
+        title = f"{self.scenario.title or 'cprsim rows'}: table of {table.rows:,} rows"
+        return lost_rows(_curves(skews, updates, intervals), title)
+
+
+def row_losses(scenario: Scenario, policies: Iterable[str] | None = None) -> RowLosses:
+    """What each CPR policy of a scenario loses, by the mean field over classes of rows.
+
+    Where no policy is chosen and the scenario has none that saves rows by priority, those of CPR
+    stand in for them, as they are by default.
+
+    Raises
+    ------
+    ScenarioError
+        If a chosen policy isn't there.
+    UsageError
+        If no chosen policy is CPR's, or the scenario doesn't tell how rows are accessed.
+    """
+    context = scenario.context
+    chosen = {name: scenario.policies[name] for name in scenario.select(policies)}
+    cpr = {name: each for name, each in chosen.items() if isinstance(each, Cpr)}
+    if policies is None and not any(isinstance(each, PrioritySaving) for each in cpr.values()):
+        cpr |= {
+            "cpr-mfu": CprMfu(system="cpr-mfu"),
+            "cpr-ssu": CprSsu(system="cpr-ssu"),
+            "cpr-scar": CprScar(system="cpr-scar"),
+        }
+    if not cpr:
+        raise UsageError('no chosen policy saves rows; choose one of CPR\'s, e.g. "cpr-mfu"')
+    if context.samples is None:
+        raise UsageError("the scenario has no job.samples: how often rows are accessed is unknown")
+    return RowLosses(scenario, {name: _loss(each, context) for name, each in cpr.items()})
+
+
+def _rows_of(context: Context) -> RowModel:
+    if context.rows is None:
+        raise UsageError("the scenario has no rows: give [model] a preset or tables")
+    return context.rows
+
+
+def _loss(policy: Cpr, context: Context) -> RowLoss:
+    rows, interval_s = _rows_of(context), policy.interval_s(context)
+    plan = policy.model_copy(update={"interval": interval_s}).plan(context)
+    whole = mean_unsaved_s(partial_plan(interval_s), context.useful_time_s)
+    rest = sum(table.rows for table in rows.tables) - rows.tracked_rows
+    return RowLoss(
+        system=policy.system,
+        updates_lost_relative=mean_unsaved_s(plan, context.useful_time_s) / whole,
+        memory_overhead=plan.memory_overhead,
+        rows_per_save=round(plan.save.portion * rows.tracked_rows) + rest,
+        interval_s=interval_s,
+        period_s=plan.period_s,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class AccessLog:
+    """How popular the rows of one table are, counted from a log of accesses.
+
+    `popularity`: of its rows; `accesses`: how many the log has, taken for those of one interval.
+    """
+
+    path: str
+    popularity: Popularity
+    accesses: int
+
+    @property
+    def concentration(self) -> dict[float, float]:
+        """Share of the accesses that the most popular share of the rows gets."""
+        return {each: self.popularity.top_share(each) for each in (0.001, 0.01, 0.05, 0.125, 0.2)}
+
+    @property
+    def relative(self) -> dict[str, float]:
+        """Long-run loss of each tracker at CPR's fraction, relative to CPR-vanilla."""
+        field = MeanField(self.popularity, self.accesses, CPR_FRACTION)
+        return {tracker: field.long_run(tracker) for tracker in _TRACKERS}
+
+    @property
+    def notes(self) -> list[str]:
+        """How the losses were worked out."""
+        return [
+            f"The {self.accesses:,} accesses are taken for those of one interval; an eighth of the "
+            "rows is saved every eighth of it."
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """What `cprsim rows --from --json` prints."""
+        return {
+            "log": self.path,
+            "rows": self.popularity.size,
+            "accesses": self.accesses,
+            "concentration": {f"{key:g}": value for key, value in self.concentration.items()},
+            "fraction": CPR_FRACTION,
+            "policies": {
+                name: {"updates_lost_relative": value} for name, value in self.relative.items()
+            },
+        }
+
+    def figure(self) -> "Figure":
+        """Lost share against the fraction of a save, for this log and two skews beside it."""
+        from cprsim.figures.lost_rows import lost_rows  # noqa: PLC0415
+
+        size = self.popularity.size
+        skews = {
+            os.path.basename(self.path): self.popularity,  # noqa: PTH119  (a name, not a path)
+            "uniform": Skew(name="uniform").popularity(size),
+            "dlrm-production": Skew(name="dlrm-production").popularity(size),
+        }
+        return lost_rows(_curves(skews, self.accesses, None), f"{self.path}: {size:,} rows")
+
+
+def access_log(path: str | os.PathLike[str]) -> AccessLog:
+    """Count the accesses of a log; raise `LogError` where it can't be read."""
+    found = read_accesses(path)
+    return AccessLog(os.fspath(path), counts(found), int(found.sum()))
+
+
+def _curves(
+    skews: Mapping[str, Popularity], updates: float, intervals: float | None
+) -> pd.DataFrame:
+    """A row a skew, tracker and fraction: over so many intervals, or in the long run."""
+    rows = []
+    for skew, popularity in skews.items():
+        for fraction in FRACTIONS:
+            field = MeanField(popularity, updates, fraction)
+            for tracker in _TRACKERS:
+                relative = (
+                    field.long_run(tracker)
+                    if intervals is None
+                    else field.lost(tracker, intervals).relative(intervals)
+                )
+                rows.append((skew, tracker, fraction, relative))
+    return pd.DataFrame(rows, columns=["skew", "tracker", "fraction", "relative"])
