@@ -16,6 +16,7 @@ import simpy
 from numpy.typing import NDArray
 
 import cprsim
+from benchmarks import rows, trackers
 from benchmarks.minimal_simpy import replicate
 from cprsim.failures.log import FailureLog
 from cprsim.sim.engine import COLUMNS, simulate
@@ -27,6 +28,7 @@ def main() -> None:
     print(f"{'what':<58} {'measured':>12} {'beside':>12} {'ratio':>7}   target")
     for row in _ROWS:
         print(row())
+    rows.main()
 
 
 def job() -> str:
@@ -208,6 +210,8 @@ _ROWS = (
     simulated_node_failures,
     fit_of_gaps,
     fit_of_a_long_log,
+    trackers.per_batch,
+    trackers.per_save,
     help_page,
     memory,
 )

@@ -147,6 +147,8 @@ def fit(
     found: Any
     table: Any
     if view == "job" and nodes is None:
+        if ties != "drop":
+            raise UsageError("--ties goes with gaps that are fitted; leave it out, or give --nodes")
         found, table = mtbf_by_nodes(log, **taken), tables.mtbf_table
     else:
         found = fit_log(log, **taken, view=view, nodes=nodes, ties=ties)  # type: ignore[arg-type]

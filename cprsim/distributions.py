@@ -72,6 +72,14 @@ class Distribution(Section):
         """Draw `size` durations in seconds; successive calls continue one sequence."""
         return _SAMPLE[self.distribution](self, rng, size)
 
+    def sample_left(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        """Draw what is left of `size` durations that are under way at a time chosen at random.
+
+        In seconds. A uniform part of a duration that was chosen in proportion to its length: the
+        first interval of a stationary renewal process (D. R. Cox, "Renewal theory", 1962, ch. 5).
+        """
+        return _SAMPLE_LONG[self.distribution](self, rng, size) * rng.random(size)
+
     def survival(self, t_s: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probability that a duration exceeds `t_s` (seconds, >= 0; any shape)."""
         return _SURVIVAL[self.distribution](self, np.asarray(t_s, dtype=np.float64))
@@ -137,6 +145,35 @@ _SAMPLE: dict[str, _Sampler] = {
     "empirical": lambda law, rng, n: np.asarray(law.durations_s)[
         rng.integers(len(law.durations_s or ()), size=n)
     ],
+}
+
+
+def _long_empirical(law: Distribution, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+    values = np.asarray(law.durations_s)
+    return rng.choice(values, n, p=values / values.sum())
+
+
+def _long_weibull(law: Distribution, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+    shape = law.shape or 1.0
+    return np.asarray(_weibull_scale(law) * rng.gamma(1 + 1 / shape, 1.0, n) ** (1 / shape))
+
+
+def _long_lognormal(law: Distribution, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+    mu, sigma = _lognormal_parameters(law)
+    return rng.lognormal(mu + sigma**2, sigma, n)
+
+
+#: Durations drawn with a probability in proportion to their length.
+_SAMPLE_LONG: dict[str, _Sampler] = {
+    "exponential": lambda law, rng, n: rng.gamma(2.0, law.expected_s, n),
+    "gamma": lambda law, rng, n: rng.gamma(
+        (law.shape or 1) + 1, law.expected_s / (law.shape or 1), n
+    ),
+    "weibull": _long_weibull,
+    "lognormal": _long_lognormal,
+    "deterministic": lambda law, _rng, n: np.full(n, law.expected_s),
+    "uniform": lambda law, rng, n: 2 * law.expected_s * np.sqrt(rng.random(n)),
+    "empirical": _long_empirical,
 }
 
 

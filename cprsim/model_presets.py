@@ -14,8 +14,8 @@ class ModelPreset:
     """float32 tables, each of `rows` rows of dimension `dim`.
 
     `pooling`: rows of a table that a sample looks up; `tracked_tables`: how many of the largest are
-    saved by priority. How the rows of Criteo's tables are accessed isn't published with them: their skew is that of
-    Meta's production traces, an assumption that `[model] skew` replaces.
+    saved by priority. How the rows of Criteo's tables are accessed isn't published with them:
+    their skew is that of Meta's production traces, an assumption that `[model] skew` replaces.
     """
 
     rows: tuple[int, ...]

@@ -14,7 +14,7 @@ from cprsim.units import format_duration
 
 if TYPE_CHECKING:
     from cprsim.advice import Advice
-    from cprsim.fitting.fit import LogFit
+    from cprsim.fitting.logfit import LogFit
     from cprsim.fitting.mtbf import MtbfByNodes
     from cprsim.results import Result
     from cprsim.rowloss import AccessLog, RowLosses
@@ -152,8 +152,9 @@ def fit_table(fitted: "LogFit") -> Group:
     )
     table = _table()
     table.add_column("law")
-    for heading in ("mean", "", "shape or cv", "", "KS %", "RMSE %", "AIC -\nbest"):
+    for heading in ("mean", "", "shape or cv", "", "KS %", "RMSE %", "AIC -\nleast"):
         table.add_column(heading, justify="left" if heading == "" else "right")
+    least = min(fit.aic for fit in fitted.fits)
     for fit in fitted.fits:
         table.add_row(
             fit.law.distribution,
@@ -163,7 +164,7 @@ def fit_table(fitted: "LogFit") -> Group:
             "" if fit.spread_interval is None else "{:.3g} to {:.3g}".format(*fit.spread_interval),
             _percent(fit.ks),
             _percent(fit.rmse),
-            f"{fit.aic - fitted.best.aic:.1f}",
+            f"{fit.aic - least:.1f}",
         )
     return Group(head, table)
 

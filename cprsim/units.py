@@ -119,6 +119,11 @@ def format_duration(seconds: float) -> str:
     return f"{_three_digits(seconds)} s"
 
 
+_IMMENSE = 1e9
+
+
 def _three_digits(value: float) -> str:
-    """Three significant digits without an exponent; whole numbers from 100 on are kept whole."""
+    """Three significant digits; whole numbers from 100 on are kept whole, but for immense ones."""
+    if abs(value) >= _IMMENSE:
+        return f"{value:.2e}"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -10,10 +10,17 @@ import sys
 from pathlib import Path
 
 from cprsim.failures.presets import PRESETS
+from cprsim.rows.meanfield import MeanField, TrackerName
+from cprsim.rows.skew import Skew
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs/failures.md")
+PAGES = (ROOT / "README.md", ROOT / "docs/failures.md", ROOT / "docs/rows.md")
 COMMAND = re.compile(r"```console\n\$ cprsim (.*?)\n(.*?)```", re.DOTALL)
+FRACTION_TABLE = re.compile(
+    r"(?<=SSU, long run \|\n\|---\|---\|---\|---\|---\|---\|---\|\n)(\|.*\n)*"
+)
+_ROWS, _UPDATES = 128_435_723, 6.91  # of the trace fbgemm_t856_bs65536 of dlrm_datasets, 2021
+_TRACKERS: tuple[TrackerName, ...] = ("mfu", "ssu")
 PRESET_TABLE = re.compile(r"(?<=\| preset \| keys \| from \|\n\|---\|---\|---\|\n)(\|.*\n)*")
 
 
@@ -40,9 +47,27 @@ def presets() -> str:
     return "".join(rows)
 
 
+def fractions() -> str:
+    """Updates lost on the production skew relative to CPR-vanilla, a row a fraction."""
+    popularity, rows = Skew(name="dlrm-production").popularity(_ROWS), []
+    for parts in (32, 16, 8, 4, 2):
+        field = MeanField(popularity, _UPDATES * _ROWS, 1 / parts)
+        cells = [
+            f"{100 * each:.0f}"
+            for tracker in _TRACKERS
+            for each in (
+                *(field.lost(tracker, length).relative(length) for length in (1.25, 10)),
+                field.long_run(tracker),
+            )
+        ]
+        rows.append(f"| 1/{parts} | {' | '.join(cells)} |\n")
+    return "".join(rows)
+
+
 def refreshed(text: str) -> str:
     """A page with all that it shows made anew."""
     text = COMMAND.sub(lambda it: f"```console\n$ cprsim {it[1]}\n{printed(it[1])}```", text)
+    text = FRACTION_TABLE.sub(lambda _: fractions(), text)
     return PRESET_TABLE.sub(lambda _: presets(), text)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.shown import COMMAND, PAGES, ROOT, presets, printed
+from docs.shown import COMMAND, PAGES, ROOT, fractions, presets, printed
 
 README = PAGES[0].read_text(encoding="utf-8")
 SHOWN = [
@@ -25,6 +25,10 @@ def test_a_command_prints_what_the_page_shows(page: str, command: str, shown: st
 
 def test_the_table_of_presets_is_that_of_the_code() -> None:
     assert presets() in PAGES[1].read_text(encoding="utf-8"), "run `make pages`"
+
+
+def test_the_table_of_fractions_is_what_the_mean_field_gives() -> None:
+    assert fractions() in PAGES[2].read_text(encoding="utf-8"), "run `make pages`"
 
 
 def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

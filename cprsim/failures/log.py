@@ -82,6 +82,19 @@ class FailureLog:
         return len(self.times_s)
 
     @property
+    def watched_s(self) -> float:
+        """Time watched for all failures together, s: what a rate is counted over.
+
+        A watch that starts and ends with a failure shows n - 1 gaps for n failures, so as much more
+        is added as one gap takes on average.
+        """
+        instants = len(np.unique(self.times_s))
+        bounded = instants > 1 and (
+            self.times_s[0] == self.start_s and self.times_s[-1] == self.start_s + self.span_s
+        )
+        return self.span_s * instants / (instants - 1) if bounded else self.span_s
+
+    @property
     def machines(self) -> NDArray[np.int64]:
         """Which machine failed, a number from 0, shape (n,): trainers come after the servers.
 

@@ -16,7 +16,8 @@ class NodeLives:
 
     Node i is parameter server i below `servers`, else trainer i - servers. Lives of one
     generation are one vector from a stream of their own, so a node's nth life does not depend on
-    how many failures other nodes had before it. `shocks` end lives before their time.
+    how many failures other nodes had before it. `shocks` end lives before their time. The first
+    generation is new at time 0, or of all ages if `stationary`, as in a cluster that has long run.
     """
 
     def __init__(
@@ -27,23 +28,27 @@ class NodeLives:
         seed: int,
         replication: int,
         shocks: Shocks | None = None,
+        stationary: bool = False,
     ) -> None:
         self.servers = servers
         self.nodes = servers + trainers
         self.shocks = shocks
         self._law = law
+        self._stationary = stationary
         self._key = (seed, replication)
         self._generations: list[list[float]] = []
 
     def life_s(self, generation: int, node: int) -> float:
-        """Life of the `generation`-th node in place `node`, s."""
+        """Life of the `generation`-th node in place `node`, s; of an aged one what is left."""
         while generation >= len(self._generations):
             rng = stream(*self._key, Cause.NODE_LIFE, len(self._generations))
-            self._generations.append(self._law.sample(rng, self.nodes).tolist())
+            aged = self._stationary and not self._generations
+            draw = self._law.sample_left if aged else self._law.sample
+            self._generations.append(draw(rng, self.nodes).tolist())
         return self._generations[generation][node]
 
     def cursor(self) -> Cursor:
-        """Start over at time 0 with all nodes new."""
+        """Start over at time 0 with the first generation."""
         return _NodeCursor(self) if self.shocks is None else _BurstCursor(self, self.shocks)
 
 

@@ -103,6 +103,7 @@ class OfNodes:
             seed,
             replication,
             shocks,
+            stationary=self.spec.ages == "stationary",
         )
 
     @property

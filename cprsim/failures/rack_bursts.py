@@ -1,7 +1,8 @@
 """Bursts within a rack, found in a log: how often, how large, and how many are mere chance."""
 
+import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,10 @@ from cprsim.errors import LogError, UsageError
 from cprsim.failures.bursts import Bursts
 from cprsim.failures.log import FailureLog
 from cprsim.failures.views import nodes_of
+
+_SHUFFLES = 20
+_SEED = 0
+_BEYOND = 3.0  # standard errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +28,7 @@ class RackBursts:
     count
         How many bursts there are.
     by_chance
-        How many of them one expects if all nodes fail by themselves: where this isn't small, the
+        How many bursts the same failures make at random instants: where this isn't small, the
         failures are too many, or the time within which they count as one too long.
     racks
         How many racks were watched.
@@ -55,7 +60,7 @@ def rack_bursts(log: FailureLog, within_s: float) -> RackBursts | None:
     Returns
     -------
     RackBursts or None
-        None where there is no burst.
+        None where there is no burst, or no more of them than chance gives.
 
     Raises
     ------
@@ -82,6 +87,9 @@ def rack_bursts(log: FailureLog, within_s: float) -> RackBursts | None:
     large = sizes[sizes > 1].tolist()
     if not large:
         return None
+    by_chance = _by_chance(log, within_s)
+    if len(large) <= by_chance + _BEYOND * math.sqrt(by_chance):
+        return None
     rack, racks = _layout(log)
     rate = len(large) / (racks * log.span_s)
     law = Bursts.model_validate(
@@ -94,7 +102,7 @@ def rack_bursts(log: FailureLog, within_s: float) -> RackBursts | None:
     return RackBursts(
         law=law,
         count=len(large),
-        by_chance=_by_chance(log, ~members, within_s),
+        by_chance=by_chance,
         racks=racks,
         mean_interval_s=_poisson_interval(len(large), racks * log.span_s),
         members=members,
@@ -130,16 +138,19 @@ def _layout(log: FailureLog) -> tuple[int, int]:
     return rack, max(racks, -(-nodes_of(log) // rack))
 
 
-def _by_chance(log: FailureLog, alone: NDArray[np.bool_], within_s: float) -> float:
-    """Expected pairs of different nodes of a rack that fail so close by chance."""
-    assert log.racks is not None
-    share = min(within_s / log.span_s, 1.0)
-    near = share * (2 - share)  # of two instants, uniform over the time of the log
-    racks, nodes = log.racks[alone], log.machines[alone]
-    _, in_rack = np.unique(racks, return_counts=True)
-    _, of_node = np.unique(np.stack([racks, nodes]), axis=1, return_counts=True)
-    pairs = (np.sum(in_rack.astype(np.float64) ** 2) - np.sum(of_node.astype(np.float64) ** 2)) / 2
-    return float(pairs * near)
+def _by_chance(log: FailureLog, within_s: float) -> float:
+    """Bursts that the same failures of the same nodes make at random instants, on average."""
+    rng, found = np.random.default_rng(_SEED), 0
+    for _ in range(_SHUFFLES):
+        times = np.sort(rng.uniform(0.0, log.span_s, len(log)))
+        order = rng.permutation(len(log))
+        racks = None if log.racks is None else log.racks[order]
+        shuffled = replace(
+            log, times_s=times, nodes=log.machines[order], kinds=None, racks=racks, repaired_s=None
+        )
+        nodes = _distinct_nodes(_burst_of(shuffled, within_s), shuffled.nodes)
+        found += int(np.count_nonzero(nodes > 1))
+    return found / _SHUFFLES
 
 
 def _poisson_interval(count: int, exposure_s: float) -> tuple[float, float]:

@@ -48,7 +48,9 @@ def read_log(path: LogPath, reader: str, system: int | None = None) -> FailureLo
             "fit them with `cprsim fit --reader intervals`"
         )
     if reader not in READERS:
-        raise LogError(f"unknown reader {shown(reader)}; known readers: {', '.join(READERS)}")
+        raise LogError(
+            f"unknown reader {shown(reader)}; known readers: {', '.join([*READERS, 'intervals'])}"
+        )
     if reader not in _WITH_SYSTEMS:
         if system is not None:
             raise LogError(f"reader '{reader}' knows no systems; leave out system = {system}")

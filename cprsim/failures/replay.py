@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from cprsim.errors import LogError
+from cprsim.failures.coincidence import sizes
 from cprsim.failures.hit import Hit, MeanHit, none_of
 from cprsim.failures.log import FailureLog
 from cprsim.failures.timeline import Absolute
@@ -71,7 +72,7 @@ class Resampled:
 
     The log is a circle: what comes after its end is its beginning again, so that every start is as
     likely as any other and a long job never runs out of log (the circular bootstrap of Politis and
-    Romano 1992).
+    Romano 1992). Where it starts and ends with a failure, a mean gap lies between the two.
 
     Raises
     ------
@@ -84,6 +85,7 @@ class Resampled:
         self._servers = cluster.parameter_servers
         self._nodes = cluster.parameter_servers + cluster.trainers
         self._system = log.population or 0
+        self._circle_s = log.watched_s
         if self._nodes > self._system:
             raise LogError(
                 f"{path}: its system has {self._system} nodes, the job needs {self._nodes}; choose "
@@ -97,16 +99,16 @@ class Resampled:
         place = np.full(self._system, -1)
         place[chosen] = np.arange(self._nodes)
         mine = place[log.nodes] >= 0
-        start_s = log.start_s + rng.uniform(0.0, log.span_s)
-        times = (log.times_s[mine] - start_s) % log.span_s
+        start_s = log.start_s + rng.uniform(0.0, self._circle_s)
+        times = (log.times_s[mine] - start_s) % self._circle_s
         order = np.argsort(times, kind="stable")
         nodes = place[log.nodes[mine]][order].tolist()
-        return Absolute(*_together(times[order].tolist(), nodes, self._cluster), log.span_s)
+        return Absolute(*_together(times[order].tolist(), nodes, self._cluster), self._circle_s)
 
     @property
     def mtbf_s(self) -> float:
         """Time for each failure of such a job, s, on average over all choices of nodes."""
-        return self._log.span_s / self._expected(self._nodes)
+        return self._circle_s / self._expected(self._nodes)
 
     @property
     def mean_hit(self) -> MeanHit:
@@ -129,11 +131,7 @@ class Resampled:
 
     @cached_property
     def _sizes(self) -> Counter[int]:
-        """How many nodes fail at one instant, and how often."""
-        log = self._log
-        pairs = np.unique(np.stack([log.times_s, log.nodes]), axis=1)
-        _, sizes = np.unique(pairs[0], return_counts=True)
-        return Counter(sizes.tolist())
+        return sizes(self._log)
 
 
 def _together(

@@ -57,12 +57,15 @@ def mtbf_by_nodes(log: FailureLog, nodes: Sequence[int] | None = None) -> list[J
         raise LogError("the failures all strike at one instant: there is no time between them")
     system = nodes_of(log)
     sizes = nodes if nodes is not None else [*_doublings(system), system]
+    if not len(sizes):
+        raise UsageError("nodes is empty; give how many nodes each job runs on")
     for size in sizes:
         if not 1 <= size <= system:
             raise UsageError(f"nodes is {size}; the system has {system}, so take 1 to {system}")
-    node_s = log.span_s * system / len(log)
+    failures = np.unique(np.stack([log.machines, log.times_s]), axis=1).shape[1]
+    node_s = log.watched_s * system / failures
     hours = np.unique(np.stack([log.machines, log.times_s // STEP_S]), axis=1).shape[1]
-    chance = min(hours * STEP_S / (log.span_s * system), 1.0)
+    chance = min(hours * STEP_S / (log.watched_s * system), 1.0)
     return [
         JobMtbf(
             size,
@@ -102,6 +105,6 @@ def _measured(log: FailureLog, size: int) -> tuple[float, float, float]:
         counts += np.bincount(failed, minlength=_STRETCHES) / deals
     total = float(counts.sum())
     half = _STUDENT * math.sqrt(_STRETCHES * float(counts.var(ddof=1)))
-    watched_s = log.span_s * jobs
+    watched_s = log.watched_s * jobs
     high_s = watched_s / (total - half) if total > half else math.inf
     return watched_s / total if total else math.inf, watched_s / (total + half), high_s

@@ -3,13 +3,16 @@
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 from cprsim import units
 from cprsim.errors import UsageError
-from cprsim.failures.log import FailureLog
+from cprsim.failures.log import FailureLog, parse_window
 from cprsim.failures.readers import read_log
+
+_MOST_NODES = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,33 @@ class Source:
     window: tuple[float, float] | None = None
     coalesce_s: float | None = None
     population: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        log: str | os.PathLike[str] | FailureLog,
+        reader: str,
+        system: int | None,
+        window: str | None,
+        coalesce: str | None,
+        population: int | None,
+    ) -> Self:
+        """From what a user writes: `window` as `"0.5:1"`, `coalesce` as a duration.
+
+        Raises
+        ------
+        UsageError
+            If a value makes no sense, or a log in memory is given a reader or a system.
+        """
+        if isinstance(log, FailureLog) and (reader != "csv" or system is not None):
+            raise UsageError("reader and system are for files; leave them out for a log in memory")
+        within_s = None if coalesce is None else units.parse_duration(coalesce)
+        if within_s is not None and within_s <= 0:
+            raise UsageError(f"coalesce is {within_s:g} s; it is a positive time, e.g. 5 min")
+        if population is not None and not 1 <= population <= _MOST_NODES:
+            raise UsageError(f"population is {population}; it is from 1 to {_MOST_NODES:,}")
+        shares = None if window is None else parse_window(window)
+        return cls(log, reader, system, shares, within_s, population)
 
     @property
     def path(self) -> str:

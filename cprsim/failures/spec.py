@@ -101,7 +101,7 @@ assert set(get_args(PresetName)) == set(PRESETS)
 
 #: The keys that say when failures come, each with the keys that go with it alone.
 SOURCES: dict[str, tuple[str, ...]] = {
-    "distribution": ("mean", "shape", "cv", "durations", "per", "bursts"),
+    "distribution": ("mean", "shape", "cv", "durations", "per", "ages", "bursts"),
     "exactly": (),
     "trace": ("reader", "system", "window", "coalesce"),
     "preset": (),
@@ -114,7 +114,8 @@ class Failures(Section):
     A `preset` stands for the keys of a known law.
 
     `per = "job"`: the law is of the time between failures of the job; `per = "node"`: of each
-    node's life, beside which `bursts` take down several nodes of a rack at once.
+    node's life, beside which `bursts` take down several nodes of a rack at once; `ages` says
+    whether the nodes are new when the job starts, or of all ages as in a cluster that has long run.
     `during_recovery`: whether one can strike while loading. See docs/semantics.md.
     """
 
@@ -124,6 +125,7 @@ class Failures(Section):
     cv: Positive | None = None
     durations_s: Durations | None = Field(None, alias="durations")
     per: Literal["job", "node"] = "job"
+    ages: Literal["new", "stationary"] | None = None
     bursts: Bursts | None = None
     hits: Hits = Hits()
     during_recovery: bool = True
@@ -192,6 +194,8 @@ class Failures(Section):
         if self.bursts is not None and self.per != "node":
             way_out = "leave it out" if self.distribution is None else "set that, or leave it out"
             raise ValueError(f"'bursts' goes with distribution and per = 'node'; {way_out}")
+        if self.ages is not None and self.per != "node":
+            raise ValueError("'ages' goes with per = 'node'; leave it out")
         default = self.hits in (Hits(), Hits(parameter_servers=1))
         if (self.per == "node" or self.trace is not None) and not default:
             given = "a trace" if self.trace is not None else "per = 'node'"

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError, UsageError
+from cprsim.failures.coincidence import sizes
+from cprsim.failures.hit import none_of
 from cprsim.failures.intervals import Intervals
 from cprsim.failures.log import FailureLog
 from cprsim.survival.sample import Floats, Sample
@@ -72,9 +74,9 @@ def job_gaps(log: FailureLog, nodes: int, ties: Ties = "drop") -> View:
 
     The system is dealt out at random to as many such jobs as it holds, again and again. The deals
     together give smooth estimates, but all are of the same failures: `sample` therefore has as
-    many gaps as *one* deal has on average, evenly spread over those of all deals (the mean of each
-    run of order statistics, so the overall mean stays), and errors and verdicts count no failure
-    twice. Simultaneous failures of one job are one failure.
+    many gaps as *one* deal has on average, and no more than the system has, evenly spread over
+    those of all deals (the mean of each run of order statistics, so the overall mean stays), and
+    errors and verdicts count no failure twice. Simultaneous failures of one job are one failure.
 
     Raises
     ------
@@ -87,7 +89,10 @@ def job_gaps(log: FailureLog, nodes: int, ties: Ties = "drop") -> View:
     if not 1 <= nodes <= system:
         raise UsageError(f"nodes is {nodes}; the system has {system}, so take 1 to {system}")
     jobs = system // nodes
-    per_job = len(np.unique(log.times_s)) * nodes / system
+    at_once = sizes(log)
+    per_job = math.fsum(
+        count * (1 - none_of(nodes, system, failed)) for failed, count in at_once.items()
+    )
     if per_job < FEWEST_PER_JOB:
         raise LogError(
             f"a job on {nodes} of {system} nodes fails {per_job:.1f} times in this log, too few "
@@ -101,11 +106,20 @@ def job_gaps(log: FailureLog, nodes: int, ties: Ties = "drop") -> View:
             sequences.append(between)
             zeros += count
     pooled = np.sort(np.concatenate(sequences))
-    honest = max(round(len(pooled) / deals), 1)
-    typical = np.array([part.mean() for part in np.array_split(pooled, honest)])
+    # One deal's gaps, but no more than there are between the failures of the system: where nodes of
+    # several jobs fail together, the gaps of these jobs are the same.
+    honest = max(min(round(len(pooled) / deals), at_once.total() - 1), 1)
+    typical = _runs(pooled, honest)
     count = round(zeros / deals)
     left_out = _dropped(count, ties)
     return View(Sample.complete(typical), count, tuple(sequences), "job", nodes, left_out)
+
+
+def _runs(ordered: Floats, count: int) -> Floats:
+    """Means of `count` equal runs of ordered values; one at an edge counts for both, in part."""
+    sums = np.concatenate([[0.0], np.cumsum(ordered)])
+    edges = np.interp(np.linspace(0, len(ordered), count + 1), np.arange(len(sums)), sums)
+    return np.asarray(np.diff(edges) * (count / len(ordered)))
 
 
 def deal(log: FailureLog, nodes: int, deals: int) -> Iterator[NDArray[np.int64]]:

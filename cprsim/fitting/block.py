@@ -1,13 +1,16 @@
 """The `[failures]` block of a scenario that a fit makes: `cprsim fit --toml`."""
 
 import textwrap
+from pathlib import Path
 from typing import Any
 
 from cprsim import units
 from cprsim.distributions import Distribution
-from cprsim.fitting.fit import LogFit
+from cprsim.fitting.logfit import LogFit
+from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.sample import Sample
 
-_MOST_DURATIONS = 5000  # that anybody would paste into a scenario
+_MOST_DURATIONS = 1000  # that anybody would paste into a scenario
 _DIGITS = 6  # far below what any log tells
 _WIDTH = 96
 
@@ -16,7 +19,7 @@ def block(fitted: LogFit) -> str:
     """A `[failures]` table for a scenario file, with comments that say where it comes from.
 
     The best law if it is adequate. Else the log itself, to be replayed; or the durations, where
-    there is no log of nodes to replay; or, where some of these are censored, still the best law.
+    there is no log of nodes to replay, as the Kaplan-Meier curve has them if some are censored.
     """
     import tomli_w  # noqa: PLC0415  (only those who write need it)
 
@@ -24,20 +27,30 @@ def block(fitted: LogFit) -> str:
     if fitted.bursts is not None and table.get("per") == "node":
         law = fitted.bursts.law
         table["bursts"] = law.mapping() | {"mean": _rounded(law.mean_s)}
-    lines = [*_comments(fitted), tomli_w.dumps({"failures": table})]
+    lines = [*_comments(fitted), tomli_w.dumps({"failures": table}).rstrip()]
     return "\n".join(lines)
 
 
 def _keys(fitted: LogFit) -> dict[str, Any]:
-    sample = fitted.view.sample
+    per: dict[str, Any] = {"per": fitted.view.per}
+    if fitted.view.per == "node":
+        per |= {"ages": "stationary"}  # the nodes of a log are of all ages
     if fitted.verdict.adequate:
-        return _law(fitted.best.law) | {"per": fitted.view.per}
-    if fitted.source.reader != "intervals" and fitted.source.path:
+        return _law(fitted.best.law) | per
+    # A CSV log is replayed as it stands, so not to a job on some of the nodes.
+    reader = fitted.source.reader
+    of_nodes = bool(fitted.source.path) and reader != "intervals"
+    if of_nodes and (reader != "csv" or fitted.look != "job"):
         return _replay(fitted)
-    if not sample.censored and sample.n <= _MOST_DURATIONS:
-        durations = [_rounded(each) for each in sample.durations_s.tolist()]
-        return {"distribution": "empirical", "durations": durations, "per": fitted.view.per}
-    return _law(fitted.best.law) | {"per": fitted.view.per}
+    return _empirical(fitted.view.sample) | per
+
+
+def _empirical(sample: Sample) -> dict[str, Any]:
+    """The durations themselves; those of the Kaplan-Meier curve where some are censored or many."""
+    lasted = sample.durations_s
+    if sample.censored or sample.n > _MOST_DURATIONS:
+        lasted = KaplanMeier.of(sample).typical(_MOST_DURATIONS)
+    return {"distribution": "empirical", "durations": [_rounded(each) for each in lasted.tolist()]}
 
 
 def _law(law: Distribution) -> dict[str, Any]:
@@ -51,12 +64,14 @@ def _law(law: Distribution) -> dict[str, Any]:
 
 def _replay(fitted: LogFit) -> dict[str, Any]:
     source = fitted.source
-    window = None if source.window is None else "{!r}:{!r}".format(*source.window)
+    # A CSV log is replayed by its own clock, which may be that of a calendar: start with its first.
+    shares = (0.0, 1.0) if source.window is None and source.reader == "csv" else source.window
+    window = None if shares is None else "{!r}:{!r}".format(*shares)
     coalesce = (
         None if source.coalesce_s is None else units.format_exact(source.coalesce_s, units.SECONDS)
     )
     keys = {
-        "trace": source.path,
+        "trace": str(Path(source.path).resolve()),  # the scenario may lie elsewhere
         "reader": source.reader,
         "system": source.system,
         "window": window,

@@ -1,137 +1,22 @@
-"""From a log to a failure model: what `cprsim fit` prints, draws and writes."""
+"""From a log to a failure model: `cprsim fit`."""
 
-import math
 import os
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from dataclasses import replace
+from typing import get_args
 
-from cprsim import units
 from cprsim.errors import UsageError
 from cprsim.failures import views
+from cprsim.failures.coincidence import coincidence, sizes
 from cprsim.failures.intervals import read_intervals
-from cprsim.failures.log import FailureLog, parse_window
+from cprsim.failures.log import FailureLog
 from cprsim.failures.rack_bursts import RackBursts, rack_bursts
 from cprsim.failures.source import Source
-from cprsim.survival.dependence import Dependence, dependence
-from cprsim.survival.fit import Fit, fit_all
+from cprsim.fitting.logfit import LogFit, Look
+from cprsim.survival.dependence import dependence
+from cprsim.survival.fit import fit_all
 from cprsim.survival.judge import Verdict, judge
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Look = Literal["gaps", "job", "uptime"]
-
-
-@dataclass(frozen=True, eq=False)
-class LogFit:
-    """Laws fitted to the failures of a log, and a verdict on the best.
-
-    Parameters
-    ----------
-    source
-        The log, and what was taken of it.
-    look
-        How it was looked at: gaps, job or uptime.
-    view
-        The durations that were fitted.
-    fits
-        Every law: first the best, the others by AIC. The best is the adequate one with the
-        smallest AIC, or the one with the smallest AIC where none is adequate.
-    verdicts
-        Whether each of the first of them is good enough to plan with, and why: by AIC, up to the
-        first that is.
-    dependence
-        Whether durations depend on the one before; None where they have no order.
-    bursts
-        Failures of several nodes of a rack; None where there are none, where the log has no racks,
-        or where no time was given within which failures are one.
-    dropped
-        What was left out, by reason: rows of the file, and durations whose start nobody saw.
-    """
-
-    source: Source
-    look: Look
-    view: views.View
-    fits: list[Fit]
-    verdicts: dict[str, Verdict]
-    dependence: Dependence | None
-    bursts: RackBursts | None
-    dropped: Mapping[str, int]
-
-    @property
-    def best(self) -> Fit:
-        """The adequate law with the smallest AIC, or that with the smallest where none is."""
-        return self.fits[0]
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether the best law is good enough to plan with, and why."""
-        return self.verdicts[self.best.law.distribution]
-
-    @property
-    def notes(self) -> list[str]:
-        """What one should know before one uses the best law, a sentence each."""
-        best, reason = self.best.law.distribution, self.verdict.reason
-        said = [f"{reason[0].upper()}{reason[1:]}."]
-        if not self.verdict.adequate:
-            why = reason.removeprefix(best)
-            said = [f"No law is adequate; even the best, {best},{why}. --toml prints what is."]
-        else:
-            passed_over = [v for name, v in self.verdicts.items() if name != best]
-            said += [f"Passed over, with a smaller AIC: {v.reason}." for v in passed_over]
-        if self.dependence is not None and self.dependence.clustered:
-            said.append(
-                "Failures come in clusters: short gaps follow short ones (rank correlation "
-                f"{self.dependence.correlation:.2f}, {self.dependence.z:.1f} standard errors). "
-                f"Jobs then differ more from each other than under a {best} law. Replay the log to "
-                "see how much; --coalesce makes one failure of those close in time."
-            )
-        if self.bursts is not None:
-            said.append(
-                f"{self.bursts.count} bursts took down several nodes of a rack; "
-                f"{self.bursts.by_chance:.2g} would by chance."
-            )
-        return [*said, *(f"Left out: {count:,} {why}." for why, count in self.dropped.items())]
-
-    def document(self) -> dict[str, Any]:
-        """What `cprsim fit --json` prints; times in seconds."""
-        sample, median_s = self.view.sample, self.view.sample.median_s
-        return {
-            "log": self.source.path,
-            "reader": self.source.reader,
-            "system": self.source.system,
-            "view": self.look,
-            "nodes": self.view.nodes,
-            "window": self.source.window,
-            "coalesce_s": self.source.coalesce_s,
-            "n": sample.n,
-            "censored": sample.censored,
-            "mean_s": sample.mtbf_s,
-            "median_s": None if math.isnan(median_s) else median_s,
-            "ties": self.view.ties,
-            "dropped": dict(self.dropped),
-            "fits": [_fit_document(each) for each in self.fits],
-            "best": self.best.law.distribution,
-            "adequate": self.verdict.adequate,
-            "reason": self.verdict.reason,
-            "dependence": None
-            if self.dependence is None
-            else _dependence_document(self.dependence),
-            "bursts": None if self.bursts is None else _bursts_document(self.bursts),
-        }
-
-    def toml(self) -> str:
-        """The `[failures]` block of a scenario: the law, or the log where none is adequate."""
-        from cprsim.fitting.block import block  # noqa: PLC0415  (only those who write need it)
-
-        return block(self)
-
-    def figure(self) -> "Figure":
-        """Survival with its band, failure rate and quantiles, of the data and of each law."""
-        from cprsim.figures.survival import survival  # noqa: PLC0415  (matplotlib is slow)
-
-        return survival(self.view.sample, self.fits, str(self.source))
 
 
 def fit(
@@ -181,33 +66,52 @@ def fit(
     for name, value, known in (("view", view, Look), ("ties", ties, views.Ties)):
         if value not in get_args(known):
             raise UsageError(f"{name} {value!r} is not known; known: {', '.join(get_args(known))}")
-    source = Source(
-        log=log,
-        reader=reader,
-        system=system,
-        window=None if window is None else parse_window(window),
-        coalesce_s=None if coalesce is None else units.parse_duration(coalesce),
-        population=population,
-    )
+    source = Source.of(log, reader, system, window, coalesce, population)
     if reader == "intervals":
         return _of_intervals(source, view, nodes, ties)
     if view == "job" and nodes is None:
         raise UsageError("view 'job' needs nodes: how many the job runs on")
     if view != "job" and nodes is not None:
         raise UsageError(f"nodes = {nodes} goes with the view 'job'; leave it out")
-    failures, bursts = source.failures(), None
+    if ties == "keep" and (view == "uptime" or coalesce is not None):
+        other = "the view 'uptime'" if view == "uptime" else "coalesce"
+        raise UsageError(f"ties = 'keep' does not go with {other}; leave it out")
+    failures = source.failures()
+    return (
+        _of_uptimes(source, failures)
+        if view == "uptime"
+        else _of_gaps(source, failures, nodes, ties)
+    )
+
+
+def _of_gaps(source: Source, log: FailureLog, nodes: int | None, ties: views.Ties) -> LogFit:
+    within_s, bursts, dropped = source.coalesce_s, None, dict(log.dropped)
+    together = log
+    if within_s is not None:
+        bursts = rack_bursts(log, within_s) if log.racks is not None else None
+        together = log.coalesced(within_s)
+    seen = views.gaps(together, ties) if nodes is None else views.job_gaps(together, nodes, ties)
+    left_out = dict(seen.left_out)
+    if within_s is not None and left_out:
+        left_out = {"failures coalesced with the one before them": seen.ties}
+    look: Look = "gaps" if nodes is None else "job"
+    return _judged(source, look, seen, bursts, dropped | left_out, sizes(together))
+
+
+def _of_uptimes(source: Source, log: FailureLog) -> LogFit:
+    bursts, alone = None, None
     if source.coalesce_s is not None:
-        if failures.racks is not None:
-            bursts = rack_bursts(failures, source.coalesce_s)
-        if view != "uptime":
-            failures = failures.coalesced(source.coalesce_s)
-    if view == "uptime":
-        seen = views.uptimes(failures, None if bursts is None else bursts.members)
-    else:
-        seen = (
-            views.gaps(failures, ties) if nodes is None else views.job_gaps(failures, nodes, ties)
-        )
-    return _judged(source, view, seen, bursts, {**failures.dropped, **seen.left_out})
+        if log.racks is None:
+            raise UsageError(
+                "coalesce finds bursts of racks in the view 'uptime', and the log has no racks; "
+                "leave it out"
+            )
+        bursts = rack_bursts(log, source.coalesce_s)
+        alone = None if bursts is None else ~bursts.members
+    seen = views.uptimes(log, None if alone is None else ~alone)
+    dropped = {**log.dropped, **seen.left_out}
+    fitted = _judged(source, "uptime", seen, bursts, dropped, sizes(log))
+    return replace(fitted, coincidence=coincidence(log, alone))
 
 
 def _of_intervals(source: Source, view: Look, nodes: int | None, ties: views.Ties) -> LogFit:
@@ -226,7 +130,9 @@ def _of_intervals(source: Source, view: Look, nodes: int | None, ties: views.Tie
                 "are; leave it out"
             )
     intervals = read_intervals(source.path)
-    return _judged(source, view, views.durations(intervals, ties), None, intervals.dropped)
+    seen = views.durations(intervals, ties)
+    dropped = {**intervals.dropped, **seen.left_out}
+    return _judged(source, view, seen, None, dropped, Counter())
 
 
 def _judged(
@@ -235,6 +141,7 @@ def _judged(
     view: views.View,
     bursts: RackBursts | None,
     dropped: Mapping[str, int],
+    at_once: Mapping[int, int],
 ) -> LogFit:
     fits, verdicts = fit_all(view.sample), dict[str, Verdict]()
     for each in fits:
@@ -252,41 +159,5 @@ def _judged(
         dependence=dependence(view.sequences, view.sample.n),
         bursts=bursts,
         dropped=dropped,
+        at_once=at_once,
     )
-
-
-def _fit_document(fitted: Fit) -> dict[str, Any]:
-    law = fitted.law
-    shape = {} if law.shape is None else {"shape": law.shape, "shape_ci95": fitted.spread_interval}
-    cv = {} if law.cv is None else {"cv": law.cv, "cv_ci95": fitted.spread_interval}
-    return {
-        "distribution": law.distribution,
-        **shape,
-        **cv,
-        "mean_s": law.expected_s,
-        "mean_ci95": fitted.mean_interval_s,
-        "ks": fitted.ks,
-        "rmse": fitted.rmse,
-        "aic": fitted.aic,
-        "log_likelihood": fitted.log_likelihood,
-    }
-
-
-def _dependence_document(follow: Dependence) -> dict[str, Any]:
-    return {
-        "rank_correlation": follow.correlation,
-        "z": follow.z,
-        "clustered": follow.clustered,
-    }
-
-
-def _bursts_document(bursts: RackBursts) -> dict[str, Any]:
-    return {
-        "count": bursts.count,
-        "by_chance": bursts.by_chance,
-        "racks": bursts.racks,
-        "mean_s": bursts.law.mean_s,
-        "mean_ci95": bursts.mean_interval_s,
-        "rack": bursts.law.rack,
-        "sizes": {str(size): weight for size, weight in bursts.law.sizes.items()},
-    }

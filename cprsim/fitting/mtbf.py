@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from cprsim import units
 from cprsim.errors import UsageError
 from cprsim.failures import scaling
-from cprsim.failures.log import FailureLog, parse_window
+from cprsim.failures.log import FailureLog
 from cprsim.failures.source import Source
 
 if TYPE_CHECKING:
@@ -83,14 +82,9 @@ def mtbf_by_nodes(
     UsageError
         If the arguments make no sense.
     """
-    source = Source(
-        log=log,
-        reader=reader,
-        system=system,
-        window=None if window is None else parse_window(window),
-        coalesce_s=None if coalesce is None else units.parse_duration(coalesce),
-        population=population,
-    )
+    source = Source.of(log, reader, system, window, coalesce, population)
+    if reader == "intervals":
+        raise UsageError("reader 'intervals' has durations, not failures of nodes")
     failures = source.failures()
     if source.coalesce_s is not None:
         failures = failures.coalesced(source.coalesce_s)

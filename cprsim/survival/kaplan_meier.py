@@ -138,10 +138,23 @@ class KaplanMeier:
         that, held from 0 on, would have led to S(last). Failing all of them at `last_s` (Efron)
         would draw a burst that no data show, and leaving them out a law that fails too soon.
         """
+        return self._by(rng.random(size))
+
+    def typical(self, size: int) -> Floats:
+        """`size` durations that stand for the curve, seconds: one for each equal share of it.
+
+        Raises
+        ------
+        LogError
+            If nothing failed.
+        """
+        return self._by((np.arange(size) + 0.5) / size)
+
+    def _by(self, failed: Floats) -> Floats:
+        """The duration by which each of these shares, from 0 to below 1, have failed, seconds."""
         left = float(self.at(self.last_s))
         if left == 1:
             raise LogError("nothing failed: there is no duration to draw")
-        failed = rng.random(size)  # from [0, 1)
         steps = np.searchsorted(1 - self.survival, failed, side="right")
         drawn = np.append(self.times_s, self.last_s)[steps]
         beyond = steps == len(self.times_s)

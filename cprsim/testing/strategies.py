@@ -254,7 +254,7 @@ def _law_of_failures(draw: st.DrawFn, mtbf_s: float, cluster: Mapping[str, Any])
     per = draw(_PERS)
     if per == {"per": "node"}:
         nodes = cluster["parameter_servers"] + cluster["trainers"]
-        return per | _law(draw, mtbf_s * nodes) | _bursts(draw, mtbf_s, nodes)
+        return per | draw(_AGES) | _law(draw, mtbf_s * nodes) | _bursts(draw, mtbf_s, nodes)
     return per | _law(draw, mtbf_s) | _hits(draw, cluster)
 
 
@@ -268,6 +268,7 @@ def _bursts(draw: st.DrawFn, mtbf_s: float, nodes: int) -> dict[str, Any]:
     return {"bursts": {"mean": _time(mean_s), "rack": rack, "sizes": sizes}}
 
 
+_AGES: Final = st.fixed_dictionaries({}, optional={"ages": st.sampled_from(["new", "stationary"])})
 _RACKS: Final = st.integers(1, 16)  # up to more than all nodes
 _BURST_RARITIES: Final = st.floats(2.0, 20.0)  # in mean times between failures of single nodes
 _BURST_SIZES: Final = st.lists(st.tuples(_SHARES, st.floats(0.01, 9.0)), min_size=1, max_size=3)

@@ -62,7 +62,7 @@ def test_bursts_by_hand():
 
 def test_the_nodes_of_the_system_say_how_large_a_rack_is():
     """Two racks, in each of which two nodes have failed; 12 nodes make them 6 each."""
-    times, nodes, racks = [0, 1, 50, 100], [0, 1, 2, 11], [0, 0, 1, 1]
+    times, nodes, racks = [0, 1, 50_000, 100_000], [0, 1, 2, 11], [0, 0, 1, 1]
 
     unknown = rack_bursts(log_of(times, nodes, racks), 5.0)
     known = rack_bursts(log_of(times, nodes, racks, population=12), 5.0)
@@ -73,19 +73,35 @@ def test_the_nodes_of_the_system_say_how_large_a_rack_is():
     assert (known.law.rack, known.racks) == (6, 2)
 
 
-def test_independent_failures_have_the_bursts_that_chance_gives():
+def independent(failures: int = 2000, racks: int = 20) -> FailureLog:
     rng = np.random.default_rng(0)
-    failures, racks, within = 20_000, 50, 20.0
     nodes = rng.integers(racks * 10, size=failures)
-    log = log_of(rng.uniform(0, 1e6, failures), nodes, nodes // 10)
+    return log_of(rng.uniform(0, 1e6, failures), nodes, nodes // 10)
 
-    found = rack_bursts(log, within)
+
+@pytest.mark.parametrize("within", [20.0, 500.0, 10_000.0, 100_000.0])
+def test_independent_failures_have_no_bursts_however_long_they_are_waited_for(within):
+    """What looks like a burst is chance: with 100 failures a rack, 1,000 s apart on average."""
+    assert rack_bursts(independent(), within) is None
+
+
+def test_chance_is_counted_right():
+    """Pairs of different nodes of a rack: 100 failures each, 9 of 10 pairs, 2 w / T."""
+    log, within = independent(), 20.0
+    bursts = [at for at in range(0, 1_000_000, 2500) for _ in range(2)]
+    together = log_of(
+        np.concatenate([log.times_s, bursts]),
+        np.concatenate([log.nodes, [1000, 1001] * 400]),
+        np.concatenate([log.racks, [100] * 800]),
+    )
+
+    found = rack_bursts(together, within)
 
     assert found is not None
-    # A pair of different nodes of a rack: 400 failures each, 9 of 10 pairs, 2 w / T.
-    pairs = racks * 400**2 / 2 * 0.9 * 2 * within / 1e6
-    assert found.by_chance == pytest.approx(pairs, rel=0.05)
-    assert abs(found.count - pairs) < 4 * np.sqrt(pairs)
+    pairs = 20 * 100**2 / 2 * 0.9 * 2 * within / 1e6
+    own = 800**2 / 2 * 0.5 * 2 * within / 1e6  # of the rack with the bursts, shuffled with the rest
+    assert found.by_chance == pytest.approx(pairs + own, abs=4 * np.sqrt((pairs + own) / 20))
+    assert found.count == pytest.approx(400 + pairs, abs=4 * np.sqrt(pairs))
 
 
 def test_a_burst_process_is_found_again():

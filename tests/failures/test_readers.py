@@ -254,7 +254,7 @@ def test_read_log_picks_the_reader():
 @pytest.mark.parametrize(
     ("args", "error"),
     [
-        (("lanll",), "unknown reader 'lanll'; known readers: csv, lanl, fta, spot"),
+        (("lanll",), "unknown reader 'lanll'; known readers: csv, lanl, fta, spot, intervals"),
         (("lanl",), "reader 'lanl' needs system = N (the LANL system number)"),
         (("csv", 20), "reader 'csv' knows no systems; leave out system = 20"),
         (("spot", 0), "reader 'spot' knows no systems; leave out system = 0"),

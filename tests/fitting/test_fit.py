@@ -9,6 +9,7 @@ import pytest
 import cprsim
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.log import FailureLog
+from cprsim.survival.kaplan_meier import KaplanMeier
 from tests.survival.cases import (
     GRID5000,
     HOUR,
@@ -142,6 +143,7 @@ def test_bursts_of_a_rack_are_fitted_apart_and_end_no_life():
 
     failures = scenario_of(fitted.toml()).failures
     assert failures.per == "node"
+    assert failures.ages == "stationary"
     assert failures.bursts.rack == 6
     assert failures.bursts.mean_s == pytest.approx(fitted.bursts.law.mean_s, rel=1e-5)
 
@@ -189,9 +191,10 @@ def test_a_log_without_an_adequate_law_is_replayed():
 
     assert not fitted.verdict.adequate
     assert fitted.notes[0].startswith(
-        f"No law is adequate; even the best, {fitted.best.law.distribution},"
+        f"No law is adequate; of the best, {fitted.best.law.distribution}: "
     )
-    assert (failures.trace, failures.reader, failures.window) == ("failures.csv", "csv", (0.25, 1))
+    assert failures.trace == str(Path("failures.csv").resolve())
+    assert (failures.reader, failures.window) == ("csv", (0.25, 1))
 
 
 def test_durations_without_an_adequate_law_are_drawn_as_they_are():
@@ -205,6 +208,78 @@ def test_durations_without_an_adequate_law_are_drawn_as_they_are():
     assert list(failures.durations_s) == pytest.approx(lasted, rel=1e-5)
 
 
+def test_a_replayed_log_starts_with_its_first_failure_whatever_its_clock():
+    """Seconds of a calendar: by the log's own clock the job would be over long before."""
+    times = 1.7e9 + np.cumsum(bursty())
+    rows = "".join(f"{at!r},{i % 8}\n" for i, at in enumerate(times.tolist()))
+    Path("failures.csv").write_text("time_s,node\n" + rows)
+
+    scenario = scenario_of(cprsim.fit("failures.csv").toml())
+
+    assert scenario.failure_model.mtbf_s == pytest.approx(np.ptp(times) / 400, rel=0.01)
+    assert cprsim.run(scenario, replications=1).summary.loc["full", "failures"] > 1
+
+
+def test_a_job_on_some_nodes_of_a_csv_log_draws_their_gaps():
+    """Its nodes can't be replayed to another cluster: half of them may not be there."""
+    times = np.cumsum(bursty(2000))
+    rows = "".join(f"{at!r},{i % 8}\n" for i, at in enumerate(times.tolist()))
+    Path("failures.csv").write_text("time_s,node\n" + rows)
+
+    fitted = cprsim.fit("failures.csv", view="job", nodes=4)
+    failures = scenario_of(fitted.toml()).failures
+
+    assert not fitted.verdict.adequate
+    assert failures.distribution == "empirical"
+    assert failures.law.expected_s == pytest.approx(fitted.view.sample.mean_s, rel=0.02)
+
+
+def test_censored_durations_without_an_adequate_law_are_drawn_from_their_curve():
+    lasted = bursty(2000)
+    cut = np.random.default_rng(2).exponential(3e5, 2000)
+    pairs = zip(lasted.tolist(), cut.tolist(), strict=True)
+    lines = [f"{min(a, b)!r},{int(a > b)}" for a, b in pairs]
+
+    fitted = cprsim.fit(write_intervals(lines), "intervals")
+    failures = scenario_of(fitted.toml()).failures
+
+    assert not fitted.verdict.adequate
+    curve = KaplanMeier.of(fitted.view.sample)
+    assert failures.law.expected_s == pytest.approx(curve.mean_s, rel=0.05)
+    assert np.median(failures.durations_s) == pytest.approx(fitted.view.sample.median_s, rel=0.01)
+
+
+def test_nodes_that_fail_together_have_no_adequate_life():
+    """Eight nodes that always fail at once: their lives, one by one, would stop a job eight times
+    as often."""
+    times = np.repeat(np.cumsum(np.random.default_rng(0).exponential(1e5, 300)), 8)
+    log = FailureLog(times, np.tile(np.arange(8), 300), times[0], np.ptp(times), population=8)
+
+    fitted = cprsim.fit(log, view="uptime")
+
+    assert fitted.verdicts[fitted.best.law.distribution].adequate
+    assert not fitted.verdict.adequate
+    assert fitted.verdict.reason == (
+        "nodes fail together: 2,400 failures come in 299 bursts of a minute, independent ones "
+        "would come in 2,390"
+    )
+
+
+def test_nodes_that_fail_by_themselves_may_do_so_close_together():
+    assert cprsim.fit(gamma_log(4000), view="uptime").verdict.adequate
+
+
+def test_sizes_of_what_fails_at_once_are_told():
+    times = np.repeat(np.cumsum(np.random.default_rng(5).exponential(1e5, 60)), 3)
+    log = FailureLog(times + np.tile([0, 5, 9], 60), np.tile([0, 1, 2], 60), 0.0, times[-1] + 9)
+
+    fitted = cprsim.fit(log, coalesce="30 s")
+
+    assert fitted.document()["nodes_at_once"] == {"3": 60}
+    assert "Down at one instant: 3 nodes 60 x." in fitted.notes
+    assert "Left out: 120 failures coalesced with the one before them." in fitted.notes
+
+
 # arguments that make no sense
 
 
@@ -213,6 +288,24 @@ def test_durations_without_an_adequate_law_are_drawn_as_they_are():
     [
         ({"view": "gap"}, "view 'gap' is not known; known: gaps, job, uptime"),
         ({"ties": "no"}, "ties 'no' is not known; known: drop, keep"),
+        (
+            {"ties": "keep", "view": "uptime"},
+            "ties = 'keep' does not go with the view 'uptime'; leave it out",
+        ),
+        (
+            {"ties": "keep", "coalesce": "1 min"},
+            "ties = 'keep' does not go with coalesce; leave it out",
+        ),
+        (
+            {"view": "uptime", "coalesce": "1 min"},
+            "coalesce finds bursts of racks in the view 'uptime', and the log has no racks; leave "
+            "it out",
+        ),
+        ({"population": 10**12}, "population is 1000000000000; it is from 1 to 10,000,000"),
+        (
+            {"system": 5},
+            "reader and system are for files; leave them out for a log in memory",
+        ),
         ({"view": "job"}, "view 'job' needs nodes: how many the job runs on"),
         ({"nodes": 4}, "nodes = 4 goes with the view 'job'; leave it out"),
         ({"coalesce": "5"}, "'5' has no unit: write one, e.g. \"5 h\""),
@@ -278,13 +371,14 @@ def test_lanl_20_in_the_second_half_of_its_life():
 @needs_lanl
 @pytest.mark.parametrize(("nodes", "mtbf_h", "shape"), [(256, 30.6, 0.87), (512, 15.2, 0.81)])
 def test_a_job_on_some_of_the_nodes_of_lanl_18(nodes, mtbf_h, shape):
-    """Shapes of about 1,900 gaps are known to 0.024; means to 2.7 %."""
+    """The issue's figures are of some deal of the nodes; a single one scatters by 0.03 in shape
+    and 3 % in mean about the average over many, which is 0.853 and 0.822, 30.6 and 15.4 h."""
     fitted = cprsim.fit(LANL, "lanl", 18, view="job", nodes=nodes, window="0.5:1")
     gamma = next(each for each in fitted.fits if each.law.distribution == "gamma")
 
     assert fitted.view.sample.mean_s / HOUR == pytest.approx(mtbf_h, rel=0.01)
     assert gamma.spread == pytest.approx(shape, abs=0.024)
-    assert 1900 < fitted.view.sample.n < 1923
+    assert 1890 < fitted.view.sample.n < 1923
 
 
 @needs_lanl
@@ -325,7 +419,7 @@ def test_grid5000_has_bursts_and_no_adequate_law():
 
     assert not fitted.verdict.adequate
     assert fitted.dependence.clustered
-    assert scenario_of(fitted.toml()).failures.trace == str(GRID5000)
+    assert scenario_of(fitted.toml()).failures.trace == str(GRID5000.resolve())
 
 
 def test_nothing_is_nan_in_the_document():

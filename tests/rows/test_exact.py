@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from cprsim.errors import UsageError
 from cprsim.rows.exact import simulate
@@ -74,18 +75,33 @@ def test_a_batch_is_as_large_as_asked_and_no_access_is_left_out(batch):
         assert sizes[:-1] == [batch] * (math.ceil(drawn / batch) - 1)
 
 
-def test_batches_hold_the_same_accesses_in_random_order():
-    ordered, shuffled = Noting(), Noting()
-    play(ordered, saves=1)
-    play(shuffled, saves=1, batch=100)
+def test_accesses_come_in_random_order_whatever_the_batches():
+    whole, batches = Noting(), Noting()
+    play(whole, saves=1)
+    play(batches, saves=1, batch=100)
 
-    rows = np.concatenate(shuffled.batches)
-    assert np.sort(rows).tolist() == np.concatenate(ordered.batches).tolist()
+    rows = np.concatenate(batches.batches)
+    assert rows.tolist() == np.concatenate(whole.batches).tolist()
     # The first half of a random order holds half of the most popular row's accesses.
     hottest = np.bincount(rows).argmax()
     half = (rows[: len(rows) // 2] == hottest).sum()
     total = (rows == hottest).sum()
     assert half == pytest.approx(total / 2, abs=4 * math.sqrt(total) / 2)
+
+
+def test_every_row_is_accessed_by_its_popularity():
+    """A chi-squared test of half a million accesses, rows never touched among them."""
+    popularity = Popularity(np.array([1.0, 9.0, 40.0, 50.0]), np.array([0.3, 0.05, 0.00625, 0.0]))
+    tracker = Noting()
+    play(tracker, popularity, updates=2e6, saves=1)
+
+    counts = np.sort(np.bincount(np.concatenate(tracker.batches), minlength=100))[::-1]
+    share = popularity.expand()
+    assert (counts[50:] == 0).all()
+    expected = counts.sum() * share[:50]
+    chi2 = ((counts[:50] - expected) ** 2 / expected).sum()
+    assert chi2 < stats.chi2.ppf(0.9999, 49)
+    assert np.std(counts[10:50]) > 0.5 * math.sqrt(expected[-1])
 
 
 def test_row_numbers_say_nothing_about_popularity():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import cprsim
 from cprsim.failures.source import Source
 from cprsim.failures.views import nodes_of
-from cprsim.fitting.fit import LogFit
+from cprsim.fitting.logfit import LogFit
 
 SHARED = Path(__file__).parents[2] / "../shared/data"
 REPLICATIONS = 150

@@ -1,0 +1,184 @@
+"""What a fit of a log found, and how it is told."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from cprsim.failures import views
+from cprsim.failures.coincidence import Coincidence
+from cprsim.failures.rack_bursts import RackBursts
+from cprsim.failures.source import Source
+from cprsim.survival.dependence import Dependence
+from cprsim.survival.fit import Fit
+from cprsim.survival.judge import Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Look = Literal["gaps", "job", "uptime"]
+
+
+@dataclass(frozen=True, eq=False)
+class LogFit:
+    """Laws fitted to the failures of a log, and a verdict on the best.
+
+    Parameters
+    ----------
+    source
+        The log, and what was taken of it.
+    look
+        How it was looked at: gaps, job or uptime.
+    view
+        The durations that were fitted.
+    fits
+        Every law: first the best, the others by AIC. The best is the adequate one with the
+        smallest AIC, or the one with the smallest AIC where none is adequate.
+    verdicts
+        Whether each of the first of them is good enough to plan with, and why: by AIC, up to the
+        first that is.
+    dependence
+        Whether durations depend on the one before; None where they have no order.
+    bursts
+        Failures of several nodes of a rack; None where there are none, where the log has no racks,
+        or where no time was given within which failures are one.
+    dropped
+        What was left out, by reason: rows of the file, and durations whose start nobody saw.
+    at_once
+        How many nodes fail at one instant, and how often; empty where there are no nodes.
+    coincidence
+        Whether nodes fail together, for uptimes: their law takes each node by itself.
+    """
+
+    source: Source
+    look: Look
+    view: views.View
+    fits: list[Fit]
+    verdicts: dict[str, Verdict]
+    dependence: Dependence | None
+    bursts: RackBursts | None
+    dropped: Mapping[str, int]
+    at_once: Mapping[int, int]
+    coincidence: Coincidence | None = None
+
+    @property
+    def best(self) -> Fit:
+        """The adequate law with the smallest AIC, or that with the smallest where none is."""
+        return self.fits[0]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the best law is good enough to plan with, and why."""
+        found = self.coincidence
+        if found is not None and found.together:
+            return Verdict(
+                False,
+                f"nodes fail together: {found.failures:,} failures come in {found.events:,} "
+                f"bursts of a minute, independent ones would come in {found.independent:,.0f}",
+            )
+        return self.verdicts[self.best.law.distribution]
+
+    @property
+    def notes(self) -> list[str]:
+        """What one should know before one uses the best law, a sentence each."""
+        best, reason = self.best.law.distribution, self.verdict.reason
+        if self.verdict.adequate:
+            passed_over = [each.reason for name, each in self.verdicts.items() if name != best]
+            said = [f"{reason[0].upper()}{reason[1:]}."]
+            said += [f"Passed over, with a smaller AIC: {each}." for each in passed_over]
+        else:
+            said = [f"No law is adequate; of the best, {best}: {reason}."]
+        if self.dependence is not None and self.dependence.clustered:
+            said.append(
+                "Failures come in clusters: short gaps follow short ones (rank correlation "
+                f"{self.dependence.correlation:.2f}, {self.dependence.z:.1f} standard errors). "
+                f"Jobs then differ more from each other than under a {best} law. Replay the log to "
+                "see how much; --coalesce makes one failure of those close in time."
+            )
+        if self.bursts is not None:
+            said.append(
+                f"{self.bursts.count} bursts took down several nodes of a rack; "
+                f"{self.bursts.by_chance:.2g} would by chance."
+            )
+        many = {size: count for size, count in sorted(self.at_once.items()) if size > 1}
+        if many:
+            often = ", ".join(f"{size} nodes {count:,} x" for size, count in list(many.items())[:6])
+            said.append(f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}.")
+        return [*said, *(f"Left out: {count:,} {why}." for why, count in self.dropped.items())]
+
+    def document(self) -> dict[str, Any]:
+        """What `cprsim fit --json` prints; times in seconds."""
+        sample, median_s = self.view.sample, self.view.sample.median_s
+        return {
+            "log": self.source.path,
+            "reader": self.source.reader,
+            "system": self.source.system,
+            "view": self.look,
+            "nodes": self.view.nodes,
+            "window": self.source.window,
+            "coalesce_s": self.source.coalesce_s,
+            "n": sample.n,
+            "censored": sample.censored,
+            "mean_s": sample.mtbf_s,
+            "median_s": None if math.isnan(median_s) else median_s,
+            "ties": self.view.ties,
+            "dropped": dict(self.dropped),
+            "fits": [_fit_document(each) for each in self.fits],
+            "best": self.best.law.distribution,
+            "adequate": self.verdict.adequate,
+            "reason": self.verdict.reason,
+            "dependence": None
+            if self.dependence is None
+            else _dependence_document(self.dependence),
+            "nodes_at_once": {str(size): count for size, count in sorted(self.at_once.items())},
+            "bursts": None if self.bursts is None else _bursts_document(self.bursts),
+        }
+
+    def toml(self) -> str:
+        """The `[failures]` block of a scenario: the law, or the log where none is adequate."""
+        from cprsim.fitting.block import block  # noqa: PLC0415  (only those who write need it)
+
+        return block(self)
+
+    def figure(self) -> "Figure":
+        """Survival with its band, failure rate and quantiles, of the data and of each law."""
+        from cprsim.figures.survival import survival  # noqa: PLC0415  (matplotlib is slow)
+
+        return survival(self.view.sample, self.fits, str(self.source))
+
+
+def _fit_document(fitted: Fit) -> dict[str, Any]:
+    law = fitted.law
+    shape = {} if law.shape is None else {"shape": law.shape, "shape_ci95": fitted.spread_interval}
+    cv = {} if law.cv is None else {"cv": law.cv, "cv_ci95": fitted.spread_interval}
+    return {
+        "distribution": law.distribution,
+        **shape,
+        **cv,
+        "mean_s": law.expected_s,
+        "mean_ci95": fitted.mean_interval_s,
+        "ks": fitted.ks,
+        "rmse": fitted.rmse,
+        "aic": fitted.aic,
+        "log_likelihood": fitted.log_likelihood,
+    }
+
+
+def _dependence_document(follow: Dependence) -> dict[str, Any]:
+    return {
+        "rank_correlation": follow.correlation,
+        "z": follow.z,
+        "clustered": follow.clustered,
+    }
+
+
+def _bursts_document(bursts: RackBursts) -> dict[str, Any]:
+    return {
+        "count": bursts.count,
+        "by_chance": bursts.by_chance,
+        "racks": bursts.racks,
+        "mean_s": bursts.law.mean_s,
+        "mean_ci95": bursts.mean_interval_s,
+        "rack": bursts.law.rack,
+        "sizes": {str(size): weight for size, weight in bursts.law.sizes.items()},
+    }
