@@ -13,7 +13,7 @@ from cprsim.errors import UsageError
 from cprsim.policies.cpr import Cpr
 from cprsim.policies.partial import partial_plan
 from cprsim.policies.priority import CprMfu, CprScar, CprSsu, PrioritySaving
-from cprsim.rows.meanfield import MeanField, TrackerName
+from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.model import RowModel
 from cprsim.rows.popularity import Popularity, counts, zipf
 from cprsim.rows.readers import read_accesses
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 FRACTIONS = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
 #: CPR's choice of the fraction (MLSys 2021).
 CPR_FRACTION = 1 / 8
-_TRACKERS: tuple[TrackerName, ...] = ("mfu", "scar", "ssu", "round-robin", "random")
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class RowLosses:
         updates = (context.samples or table.rows) * table.lookups / intervals
         skews = {
             "uniform": Skew(name="uniform").popularity(table.rows),
-            **{f"Zipf {exponent}": zipf(table.rows, exponent) for exponent in (0.8, 1.0, 1.2)},
+            **{f"Zipf {exponent}": zipf(table.rows, exponent) for exponent in (0.8, 1.2)},
             "dlrm-production": Skew(name="dlrm-production").popularity(table.rows),
         }
         title = f"{self.scenario.title or 'cprsim rows'}: table of {table.rows:,} rows"
@@ -168,7 +167,7 @@ class AccessLog:
     def relative(self) -> dict[str, float]:
         """Long-run loss of each tracker at CPR's fraction, relative to CPR-vanilla."""
         field = MeanField(self.popularity, self.accesses, CPR_FRACTION)
-        return {tracker: field.long_run(tracker) for tracker in _TRACKERS}
+        return {tracker: field.long_run(tracker) for tracker in TRACKERS}
 
     @property
     def notes(self) -> list[str]:
@@ -218,7 +217,7 @@ def _curves(
     for skew, popularity in skews.items():
         for fraction in FRACTIONS:
             field = MeanField(popularity, updates, fraction)
-            for tracker in _TRACKERS:
+            for tracker in TRACKERS:
                 relative = (
                     field.long_run(tracker)
                     if intervals is None

@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 from cprsim.failures.presets import PRESETS
-from cprsim.rows.meanfield import MeanField, TrackerName
+from cprsim.rows.meanfield import MeanField
 from cprsim.rows.skew import Skew
+from cprsim.rows.trackers.contract import TrackerName
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs/failures.md", ROOT / "docs/rows.md")

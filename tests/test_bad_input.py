@@ -198,7 +198,8 @@ MODEL_AND_COSTS = [
     case(
         "unknown-preset",
         {COSTS: COSTS + '[model]\npreset = "kaggle"\n'},
-        "model.preset: 'kaggle' is not one of 'criteo-kaggle' or 'criteo-terabyte'",
+        "model.preset: 'kaggle' is not one of 'criteo-kaggle', 'criteo-terabyte', "
+        "'dlrm-production' or 'ecrec-criteo'",
     ),
     case(
         "traffic-beyond-the-cards",

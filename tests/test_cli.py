@@ -25,6 +25,7 @@ from cprsim.tables import RunTable
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 KAGGLE = str(SCENARIOS / "criteo-kaggle.toml")
+KAGGLE_POLICIES = ["full", "partial", "cpr", "cpr-mfu", "cpr-ssu", "cpr-scar"]
 QUICKSTART = str(SCENARIOS / "quickstart.toml")
 CAUSES = ["save", "load", "lost", "reschedule", "detect", "slowdown", "stall"]
 MEASURES = ["overhead", "pls", "updates_lost", "wall_s", "failures", "ettr"]
@@ -198,7 +199,7 @@ def test_policies_come_in_the_order_in_which_they_are_asked_for(folder, capsys):
     everything = json_of(capsys, *arguments)["policies"]
     chosen = json_of(capsys, *arguments, "--policy", "cpr", "--policy", "full")["policies"]
 
-    assert list(everything) == ["full", "partial", "cpr"]
+    assert list(everything) == KAGGLE_POLICIES
     assert list(chosen) == ["cpr", "full"]
     assert chosen == {name: everything[name] for name in ("cpr", "full")}
 
@@ -257,7 +258,7 @@ def test_results_have_a_row_a_policy_and_replication(run_twice):
     result = cprsim.run(load_scenario(KAGGLE), replications=5, seed=4)
 
     assert [(row["policy"], row["replication"]) for row in rows] == [
-        (policy, str(i)) for policy in ("full", "partial", "cpr") for i in range(5)
+        (policy, str(i)) for policy in KAGGLE_POLICIES for i in range(5)
     ]
     assert set(rows[0]) == {
         "policy",
@@ -302,7 +303,7 @@ def test_the_manifest_says_what_it_takes_to_run_again(run_twice):
         },
         "scenario_sha256": hashlib.sha256(run_twice[0]["scenario.toml"]).hexdigest(),
         "trace_sha256": None,
-        "policies": ["full", "partial", "cpr"],
+        "policies": KAGGLE_POLICIES,
         "replications": 5,
         "seed": 4,
         "engine": "sim",

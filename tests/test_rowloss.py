@@ -11,6 +11,7 @@ from cprsim import cli
 from cprsim.errors import UsageError
 from cprsim.rowloss import access_log, row_losses
 from cprsim.rows.lost import vanilla
+from cprsim.rows.meanfield import MeanField
 from cprsim.rows.model import RowModel, TableRows
 from cprsim.rows.skew import Skew
 from cprsim.workload import Model
@@ -182,6 +183,14 @@ def test_advice_on_updates_needs_to_know_the_rows():
         "no advice: system 'cpr-mfu' has to know which rows are hot: give [model] with a preset or "
         "tables"
     )
+
+
+def test_a_short_list_can_lose_more_than_vanilla():
+    """A busy table: docs/rows.md says so."""
+    popularity = Skew(name="dlrm-production").popularity(10**6)
+
+    assert MeanField(popularity, 100e6, 1 / 32).long_run("ssu") > 1
+    assert MeanField(popularity, 100e6, 1 / 8).long_run("ssu") < 1
 
 
 # a log of accesses

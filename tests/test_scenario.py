@@ -358,7 +358,15 @@ def test_overrides_change_what_is_loaded_one_after_the_other():
     assert loaded.job.useful_time_s == 20 * 3600
     assert loaded.job.final_save is True
     assert loaded.costs.reschedule.cv == 1.5
-    assert list(loaded.policies) == ["full", "partial", "cpr", "mine"]
+    assert list(loaded.policies) == [
+        "full",
+        "partial",
+        "cpr",
+        "cpr-mfu",
+        "cpr-ssu",
+        "cpr-scar",
+        "mine",
+    ]
     assert loaded.plan("mine").interval_s == 2700
     assert loaded.failure_model.servers_hit == 4
 
@@ -450,7 +458,8 @@ def test_all_faults_are_found_at_once_each_with_its_path():
         'job.useful_time: 10 has no unit: write a string with one, e.g. "10 h"',
         "job.final_save: 'maybe' is not true or false",
         "job.sample: unknown key; did you mean 'samples'?",
-        "model.preset: 'kaggle' is not one of 'criteo-kaggle' or 'criteo-terabyte'",
+        "model.preset: 'kaggle' is not one of 'criteo-kaggle', 'criteo-terabyte', "
+        "'dlrm-production' or 'ecrec-criteo'",
         "cluster.parameter_servers: 0 is out of range: it must be >= 1",
         "cluster.nic: '25 Gbit' has an unknown unit 'Gbit' for a rate: use one of B/s kB/s MB/s "
         "GB/s TB/s PB/s KiB/s MiB/s GiB/s TiB/s bit/s kbit/s Mbit/s Gbit/s Tbit/s",

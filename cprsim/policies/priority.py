@@ -7,8 +7,8 @@ from pydantic import Field
 
 from cprsim.contract import Context, Plan, Save
 from cprsim.policies.cpr import Cpr
-from cprsim.rows.meanfield import TrackerName
 from cprsim.rows.model import MOST_SAVES
+from cprsim.rows.trackers.contract import TrackerName
 
 
 class PrioritySaving(Cpr):

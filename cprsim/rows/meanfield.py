@@ -7,7 +7,7 @@ about popularity. `cprsim.rows.exact` plays the same row by row.
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from cprsim.rows.counters import counted, counted_in_the_long_run
 from cprsim.rows.listed import Listed
 from cprsim.rows.lost import LostShare
 from cprsim.rows.popularity import Popularity
+from cprsim.rows.trackers.contract import TrackerName
 
-TrackerName = Literal["mfu", "ssu", "scar", "round-robin", "random"]
 TRACKERS: tuple[TrackerName, ...] = get_args(TrackerName)
 
 

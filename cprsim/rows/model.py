@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from cprsim.rows.lost import LostShare
-from cprsim.rows.meanfield import MeanField, TrackerName
 from cprsim.rows.popularity import Popularity
 from cprsim.rows.skew import Skew
+from cprsim.rows.trackers.contract import TrackerName
 
 #: The largest tables that together hold this share of all rows are tracked, unless their number is
 #: given; the others are saved whole each time.
@@ -108,6 +108,8 @@ class RowModel:
         intervals: float,
         subsample: int,
     ) -> LostShare:
+        from cprsim.rows.meanfield import MeanField  # noqa: PLC0415  (scipy is slow to import)
+
         parts, updates = [], []
         for table in self.tracked:
             field = MeanField(

@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import exprel
 
 from cprsim.errors import UsageError
 from cprsim.rows.concentration import concentration
@@ -151,6 +150,8 @@ def _power_sum(first: int, last: int, exponent: float) -> float:
     a, b, s = float(first), float(last), exponent
     low, high = a**-s, b**-s
     log = math.log(b / a)
+    from scipy.special import exprel  # noqa: PLC0415  (scipy is slow to import)
+
     integral = a * low * log * float(exprel((1 - s) * log))  # also right at s = 1
     slopes = s * (low / a - high / b) / 12
     bends = s * (s + 1) * (s + 2) * (low / a**3 - high / b**3) / 720

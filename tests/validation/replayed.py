@@ -31,6 +31,7 @@ class Log(NamedTuple):
     coalesce: str | None = None
     nodes: int | None = None  # of the job; the whole system if not given
     in_archive: str | None = None
+    uptimes: bool = False  # the law is of the nodes' lives
 
     @property
     def there(self) -> bool:
@@ -44,12 +45,20 @@ LOGS = (
     Log("LANL 18, second half, 1,024 nodes", "lanl", _LANL, 18, "0.5:1"),
     Log("LANL 18, second half, 256 of them", "lanl", _LANL, 18, "0.5:1", nodes=256),
     Log("LANL 8, whole life, 164 nodes", "lanl", _LANL, 8),
+    Log("LANL 18, whole life, uptimes, 256 nodes", "lanl", _LANL, 18, nodes=256, uptimes=True),
     Log("Grid'5000 site3/c1, 57 nodes", "fta", "grid5000_fta/g5k_dev_site3_c1.tab.gz"),
     Log(
         "the same, coalesced within 5 min",
         "fta",
         "grid5000_fta/g5k_dev_site3_c1.tab.gz",
         coalesce="5 min",
+    ),
+    Log(
+        "Grid'5000 site3/c1, uptimes, 57 nodes",
+        "fta",
+        "grid5000_fta/g5k_dev_site3_c1.tab.gz",
+        nodes=57,
+        uptimes=True,
     ),
     Log(
         "spot, us-west-2a, 16 nodes",
@@ -107,13 +116,17 @@ def compare(log: Log, folder: Path) -> Compared:
     path = _unpacked(log, folder)
     taken = {"window": log.window, "coalesce": log.coalesce}
     view = {} if log.nodes is None else {"view": "job", "nodes": log.nodes}
+    if log.uptimes:
+        view = {"view": "uptime"}
     fit = cprsim.fit(path, log.reader, log.system, **taken, **view)
     nodes = log.nodes or nodes_of(Source(path, log.reader, log.system).failures())
-    useful_s = MEAN_GAPS * fit.view.sample.mean_s
-    law = fit.best.law.mapping() | {"per": "job"}
+    gap_s, law = fit.view.sample.mean_s, fit.best.law.mapping() | {"per": "job"}
+    if log.uptimes:
+        gap_s, law = fit.best.law.expected_s / nodes, law | {"per": "node", "ages": "stationary"}
+    useful_s = MEAN_GAPS * gap_s
     keys = {"trace": str(path), "reader": log.reader, "system": log.system, **taken}
     trace = {key: value for key, value in keys.items() if value is not None}
-    plans = _intervals(nodes, useful_s, fit.view.sample.mean_s)
+    plans = _intervals(gap_s)
     replayed, fitted = (_summary(nodes, useful_s, each, plans) for each in (trace, law))
     return Compared(
         fit,
@@ -140,9 +153,9 @@ def _unpacked(log: Log, folder: Path) -> Path:
     return path
 
 
-def _intervals(nodes: int, useful_s: float, mtbf_s: float) -> dict[str, Any]:
-    """Both play the same plans: those for the mean gap of the log, as `optimal` and a PLS of 0.1
-    over 8 servers would have them."""
+def _intervals(mtbf_s: float) -> dict[str, Any]:
+    """Both play the same plans: those for the mean gap, as `optimal` and a PLS of 0.1 over 8
+    servers would have them."""
     full_s = math.sqrt(2 * 5.62 * 60 * mtbf_s)
     return {
         "full": {"system": "full", "interval": f"{full_s!r} s"},

@@ -1,13 +1,15 @@
 """What a tracker is, and the arguments that all of them check alike."""
 
 import operator
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 
+#: Trackers by the names that the mean field knows.
+TrackerName = Literal["mfu", "ssu", "scar", "round-robin", "random"]
 #: Ids of rows: 0 is the first row of the table.
 Rows: TypeAlias = NDArray[np.int64]
 
