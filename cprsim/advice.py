@@ -81,8 +81,9 @@ def advise(scenario: Scenario, target_pls: float | None = None, quality: Quality
         or CPR's own default, 0.1.
     quality
         What the target bounds. `"pls"`: the portion of lost samples, by (E6). `"updates"`: the
-        expected share of updates lost, at the longest interval that keeps to it, with the
-        scenario's first policy that saves rows by priority, or `cpr-mfu`.
+        expected share of updates lost, at the longest interval that keeps to it (or at the shortest
+        that costs no more than full recovery), with the scenario's first policy that saves rows by
+        priority, or `cpr-mfu`.
 
     Raises
     ------
@@ -141,9 +142,14 @@ def _cpr_plan(scenario: Scenario, target: float, quality: Quality) -> Plan:
     longest_s = context.useful_time_s / saving.fraction  # beyond it there is no save at all
     if kept(math.inf):
         return at(math.inf)
+    optimum_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)
+    full = expected(full_plan(optimum_s), context).overhead
+    least_s = min(context.save_s / full, longest_s)  # below it saving alone costs what full does
     shortest_s = longest_s
     while not kept(shortest_s):
-        shortest_s /= 2
+        if shortest_s <= least_s:
+            return at(least_s)
+        shortest_s = max(shortest_s / 2, least_s)
     while longest_s > shortest_s * _PRECISION:
         middle_s = math.sqrt(shortest_s * longest_s)
         if kept(middle_s):

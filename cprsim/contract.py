@@ -124,7 +124,8 @@ class Plan:
     last whole, in units of those of one interval; the last holds for all later saves.
     `max_pending`: background saves that may be under way at once. `recover`: the answer to each
     loss. `slowdown`: share of time added to every useful second; `push_factor`: how often each
-    update is pushed; `memory_overhead`: memory that the policy takes, as a share of the model's.
+    update is pushed; `memory_overhead`: memory that the policy takes, as a share of that of the
+    rows that it copies or tracks.
     """
 
     recovery: Literal["full", "partial", "replica"]

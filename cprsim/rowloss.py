@@ -9,7 +9,7 @@ import pandas as pd
 
 from cprsim.analytic.expected import mean_unsaved_s
 from cprsim.contract import Context
-from cprsim.errors import UsageError
+from cprsim.errors import LogError, UsageError
 from cprsim.policies.cpr import Cpr
 from cprsim.policies.partial import partial_plan
 from cprsim.policies.priority import CprMfu, CprScar, CprSsu, PrioritySaving
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FRACTIONS = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
 #: CPR's choice of the fraction (MLSys 2021).
 CPR_FRACTION = 1 / 8
+_FEWEST_ROWS = 64  # of which the smallest fraction takes one
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,16 @@ class RowLosses:
         """What is tracked, in a sentence."""
         rows = self._rows
         everything = sum(table.rows for table in rows.tables)
+        full = [
+            name
+            for name in self.policies
+            if name in self.scenario.policies and self.scenario.plan(name).recovery == "full"
+        ]
         return [
+            *(f"{name}: full recovery costs no more here, and `run` plays that." for name in full),
             f"Tracked: {len(rows.tracked)} of {len(rows.tables)} tables, with "
             f"{rows.tracked_rows / everything:.2%} of {everything:,} rows; the others are saved "
-            "whole each time."
+            "whole each time.",
         ]
 
     def document(self) -> dict[str, Any]:
@@ -87,13 +94,16 @@ class RowLosses:
         table = max(rows.tracked, key=lambda each: each.rows)
         interval_s = min(each.interval_s for each in self.policies.values())
         intervals = max(context.useful_time_s / min(interval_s, context.useful_time_s), 1.0)
-        updates = (context.samples or table.rows) * table.lookups / intervals
+        updates = float(context.samples or 0) * table.lookups / intervals
         skews = {
             "uniform": Skew(name="uniform").popularity(table.rows),
             **{f"Zipf {exponent}": zipf(table.rows, exponent) for exponent in (0.8, 1.2)},
             "dlrm-production": Skew(name="dlrm-production").popularity(table.rows),
         }
-        title = f"{self.scenario.title or 'cprsim rows'}: table of {table.rows:,} rows"
+        title = (
+            f"{self.scenario.title or 'cprsim rows'}: a table of {table.rows:,} rows over "
+            f"{intervals:.3g} intervals"
+        )
         return lost_rows(_curves(skews, updates, intervals), title)
 
 
@@ -200,12 +210,16 @@ class AccessLog:
             "uniform": Skew(name="uniform").popularity(size),
             "dlrm-production": Skew(name="dlrm-production").popularity(size),
         }
-        return lost_rows(_curves(skews, self.accesses, None), f"{self.path}: {size:,} rows")
+        return lost_rows(
+            _curves(skews, self.accesses, None), f"{self.path}: {size:,} rows, in the long run"
+        )
 
 
 def access_log(path: str | os.PathLike[str]) -> AccessLog:
     """Count the accesses of a log; raise `LogError` where it can't be read."""
     found = read_accesses(path)
+    if len(found) < _FEWEST_ROWS:
+        raise LogError(f"{os.fspath(path)}: has {len(found)} rows; {_FEWEST_ROWS} are needed")
     return AccessLog(os.fspath(path), counts(found), int(found.sum()))
 
 

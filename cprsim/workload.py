@@ -90,8 +90,15 @@ class Model(Section):
             raise ValueError("give the tables their optimizer_slots instead of optimizer")
         if self.skew is not None and self.preset is None:
             raise ValueError("'skew' goes with preset; give each of the tables its own")
-        if self.tracked_tables is not None and self._tables is None:
-            raise ValueError("'tracked_tables' goes with preset or tables; leave it out")
+        tables = self._tables
+        if self.tracked_tables is not None:
+            if tables is None:
+                raise ValueError("'tracked_tables' goes with preset or tables; leave it out")
+            if self.tracked_tables > len(tables):
+                raise ValueError(
+                    f"tracked_tables = {self.tracked_tables} is more than there are; the model has "
+                    f"{len(tables)} tables"
+                )
         return self
 
     @cached_property
@@ -100,6 +107,9 @@ class Model(Section):
         tables = self._tables
         if tables is None:
             return None
+        # Optimizer state that is given beside a preset lies with the rows.
+        of_tables = sum(table.embedding_bytes + table.optimizer_bytes for table in tables)
+        spread = self.shard_bytes / of_tables
         return RowModel(
             tuple(
                 TableRows(
@@ -107,7 +117,7 @@ class Model(Section):
                     skew=table.skew,
                     lookups=table.pooling,
                     row_bytes=table.embedding_bytes / table.rows,
-                    saved_bytes=table.embedding_bytes + table.optimizer_bytes,
+                    saved_bytes=(table.embedding_bytes + table.optimizer_bytes) * spread,
                 )
                 for table in tables
             ),

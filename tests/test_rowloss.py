@@ -8,6 +8,7 @@ import pytest
 
 import cprsim
 from cprsim import cli
+from cprsim.analytic.expected import expected
 from cprsim.errors import UsageError
 from cprsim.rowloss import access_log, row_losses
 from cprsim.rows.lost import vanilla
@@ -103,30 +104,54 @@ def test_a_fraction_of_one_loses_what_vanilla_does():
     assert row_losses(scenario).policies["cpr-mfu"].updates_lost_relative == 1
 
 
-@pytest.mark.parametrize("exponents", [(0.0, 0.5, 0.8, 1.0, 1.2)])
-def test_the_more_skewed_the_less_is_lost(exponents):
+def test_the_more_skewed_the_less_is_lost():
     lost = []
-    for exponent in exponents:
+    for exponent in (0.0, 0.5, 0.8, 1.0, 1.2):
         scenario = cprsim.load_scenario(KAGGLE, [f"model.skew={{zipf={exponent}}}"])
         lost.append(row_losses(scenario).policies["cpr-mfu"].updates_lost_relative)
 
     assert lost == sorted(lost, reverse=True)
 
 
-@pytest.mark.parametrize(
-    ("overrides", "policies", "text"),
-    [
-        (["model.tracked_tables=7"], ["full"], None),
-        ([], ["full", "partial"], None),
-    ],
-)
-def test_policies_that_save_no_rows_are_none_of_these(overrides, policies, text):
-    scenario = cprsim.load_scenario(KAGGLE, overrides)
+def test_policies_that_save_no_rows_are_none_of_these():
     with pytest.raises(UsageError) as caught:
-        row_losses(scenario, policies)
+        row_losses(cprsim.load_scenario(KAGGLE), ["full", "partial"])
     assert str(caught.value) == (
         'no chosen policy saves rows; choose one of CPR\'s, e.g. "cpr-mfu"'
     )
+
+
+def test_a_policy_that_would_be_full_recovery_is_said_to_be():
+    """Choosing rows takes so long that full recovery is cheaper: (E7) on the policy's own cost."""
+    scenario = cprsim.load_scenario(KAGGLE, ['costs.select="30 min"'])
+
+    assert scenario.plan("cpr-mfu").recovery == "full"
+    assert scenario.plan("cpr").recovery == "partial"
+    notes = row_losses(scenario).notes
+    assert "cpr-mfu: full recovery costs no more here, and `run` plays that." in notes
+    assert row_losses(scenario, ["cpr"]).notes[0].startswith("Tracked: 7 of 26 tables")
+
+
+def test_optimizer_state_beside_a_preset_is_saved_with_the_rows():
+    plain = Model.model_validate({"preset": "criteo-kaggle"})
+    adagrad = Model.model_validate({"preset": "criteo-kaggle", "optimizer": "2160804928 B"})
+
+    assert adagrad.saved_share(0.125) == pytest.approx(plain.saved_share(0.125), rel=5e-3)
+
+
+def test_more_tracked_tables_than_there_are():
+    with pytest.raises(cprsim.errors.ScenarioError) as caught:
+        cprsim.load_scenario(KAGGLE, ["model.tracked_tables=27"])
+    assert str(caught.value) == (
+        "model: tracked_tables = 27 is more than there are; the model has 26 tables"
+    )
+
+
+def test_tables_too_small_for_a_portion_are_saved_whole():
+    """Of all 26 tables some have three rows."""
+    scenario = cprsim.load_scenario(KAGGLE, ["model.tracked_tables=26"])
+
+    assert 0 < row_losses(scenario).policies["cpr-mfu"].updates_lost_relative < 0.5
 
 
 def test_a_scenario_without_rows():
@@ -164,15 +189,30 @@ def test_advice_at_a_target_on_updates():
     saving = scenario.policies["cpr-mfu"]
     longer = saving.model_copy(update={"interval": 1.01 * advice.partial.interval_s})
     again = cprsim.Scenario(**scenario.mapping() | {"policies": {"it": longer}})
-    from cprsim.analytic.expected import expected
-
     assert expected(again.plan("it"), again.context).updates_lost > 0.02
 
 
-def test_advice_of_a_target_that_nothing_reaches_is_never_to_save():
+def test_advice_of_a_target_that_everything_keeps_to_is_never_to_save():
     advice = cprsim.advise(cprsim.load_scenario(KAGGLE), 1.0, quality="updates")
 
     assert advice.partial.interval_s == float("inf")
+
+
+def test_a_target_that_only_costs_more_than_full_recovery_reach_is_answered_with_full():
+    advice = cprsim.advise(cprsim.load_scenario(KAGGLE), 1e-9, quality="updates")
+
+    assert advice.recommendation == "full"
+    assert advice.partial.expected.overhead >= advice.full.expected.overhead
+
+
+def test_better_quality_at_the_same_interval():
+    """The issue's other half: CPR's interval for a PLS of 0.1, with and without priorities."""
+    scenario = cprsim.load_scenario(KAGGLE)
+    vanilla, mfu = (expected(scenario.plan(each), scenario.context) for each in ("cpr", "cpr-mfu"))
+
+    assert mfu.pls == vanilla.pls
+    assert mfu.overhead == pytest.approx(vanilla.overhead, rel=0.02)
+    assert mfu.updates_lost < 0.2 * vanilla.updates_lost
 
 
 def test_advice_on_updates_needs_to_know_the_rows():
@@ -198,13 +238,24 @@ def test_a_short_list_can_lose_more_than_vanilla():
 
 def test_a_log_of_accesses(tmp_path):
     path = tmp_path / "accesses.txt"
-    path.write_text("\n".join(["0"] * 60 + ["1"] * 30 + [str(row) for row in range(2, 12)]))
+    path.write_text("\n".join(["0"] * 60 + ["1"] * 30 + [str(row) for row in range(2, 100)]))
 
     found = access_log(path)
 
-    assert (found.popularity.size, found.accesses) == (12, 100)
-    assert found.popularity.top_share(1 / 12) == pytest.approx(0.6)
-    assert found.popularity.top_share(2 / 12) == pytest.approx(0.9)
+    assert (found.popularity.size, found.accesses) == (100, 188)
+    assert found.popularity.top_share(1 / 100) == pytest.approx(60 / 188)
+    assert found.popularity.top_share(2 / 100) == pytest.approx(90 / 188)
+
+
+def test_a_log_of_too_few_rows(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("few.txt").write_text("0\n1\n1\n")
+
+    assert ran(capsys, "--from", "few.txt") == (
+        2,
+        "",
+        "cprsim: few.txt: has 2 rows; 64 are needed\n",
+    )
 
 
 @needs_gowalla

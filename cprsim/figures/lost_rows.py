@@ -97,7 +97,7 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
         A row a point: `skew`, the name of a popularity; `tracker`, one of
         `cprsim.rows.meanfield.TRACKERS`; `fraction` of the rows that a save takes, > 0 and <= 1;
         `relative`, what a failure loses as a share of what it would if everything were saved once
-        an interval (CPR-vanilla), as `MeanField.long_run` gives it; not a number for none.
+        an interval (CPR-vanilla), over some time or in the long run; not a number for none.
     title
         Stands above, wrapped; none if empty.
 

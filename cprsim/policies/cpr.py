@@ -26,13 +26,17 @@ class Cpr(Policy):
 
     def plan(self, context: Context) -> Plan:
         """Resolve (E6) and decide by (E7), or take the interval that is given."""
+        partial = self.partial(context, self.interval_s(context))
         if self.interval is not None:
-            return partial_plan(self.interval_s(context))
+            return partial
         full = full_plan(checkpoint_interval_s("optimal", context.save_s, context.mtbf_s))
-        partial = partial_plan(self.interval_s(context))
         if expected(partial, context).overhead < expected(full, context).overhead:
             return partial
         return full
+
+    def partial(self, _context: Context, interval_s: float) -> Plan:
+        """Partial recovery at that interval, s."""
+        return partial_plan(interval_s)
 
     def interval_s(self, context: Context) -> float:
         """(E6), or the interval that was set, s."""

@@ -17,13 +17,15 @@ class PrioritySaving(Cpr):
     Every `fraction` of the interval, the `fraction` of the rows that deserve it most is saved; all
     tables but the largest are saved whole each time. That is CPR-vanilla's time, but for the small
     tables, and far less learning is lost: `updates_lost`. `pls` doesn't know of rows; it counts
-    from the last time that as much was saved as a full checkpoint holds. Where (E7) prefers full
-    recovery, the plan is full recovery.
+    from the last time that as much was saved as a full checkpoint holds. Where full recovery costs
+    no more than this plan, the plan is full recovery (E7).
 
-    What is lost comes from the mean field of `cprsim.rows.meanfield`, for a shard that was whole at
-    the start or when it was last set back, as long before its first save as any other.
+    What is lost comes from the mean field of `cprsim.rows.meanfield`. Each server chooses among its
+    own rows, and what its tracker knew is lost with it: so a shard that was set back is as at the
+    start. One that was set back within a period is taken to have had that part of a save.
 
-    `slowdown`: share of time that tracking adds to every useful second.
+    `slowdown`: share of time that tracking adds to every useful second. With a `fraction` of 1
+    nothing is tracked: it is CPR-vanilla.
     """
 
     tracker: ClassVar[TrackerName]
@@ -35,10 +37,10 @@ class PrioritySaving(Cpr):
         """Of so many batches the tracker looks at one."""
         return 1
 
-    def plan(self, context: Context) -> Plan:
+    def partial(self, context: Context, interval_s: float) -> Plan:
         """CPR-vanilla's plan, its saves cut into portions."""
-        plan = super().plan(context)
-        if plan.recovery == "full" or self.fraction == 1:
+        plan = super().partial(context, interval_s)
+        if self.fraction == 1:
             return plan
         rows = context.rows
         if rows is None or context.samples is None:
@@ -47,7 +49,7 @@ class PrioritySaving(Cpr):
         return replace(
             plan,
             save=Save(portion=self.fraction),
-            left=self._left(context, plan.interval_s),
+            left=self._left(context, interval_s),
             slowdown=self.slowdown,
             memory_overhead=rows.memory_overhead(self.tracker, self.fraction),
         )
@@ -55,7 +57,8 @@ class PrioritySaving(Cpr):
     def _left(self, context: Context, interval_s: float) -> tuple[float, ...]:
         assert context.rows is not None
         assert context.samples is not None
-        intervals = min(context.useful_time_s / interval_s, MOST_SAVES * self.fraction)
+        most = MOST_SAVES[self.tracker] * self.fraction
+        intervals = min(context.useful_time_s / interval_s, most)
         if intervals < self.fraction:
             return (0.0,)
         lost = context.rows.lost(

@@ -62,8 +62,12 @@ def counted(classes: tuple[Array, Array], k: int, saves: int) -> Array:
 def counted_in_the_long_run(classes: tuple[Array, Array], k: int) -> float:
     """The same after many saves, where the threshold stands still."""
     bound = _highest(*classes, k)
-    likely = _MARGIN * _steady(Counters.of(classes, k, bound, _COARSE))[0]
-    return _steady(Counters.of(classes, k, min(likely, bound), LEVELS))[1]
+    highest = _MARGIN * _steady(Counters.of(classes, k, bound, _COARSE))[0]
+    while True:  # what the coarse levels found may be too low
+        threshold, left, beyond = _steady(Counters.of(classes, k, min(highest, bound), LEVELS))
+        if not beyond or highest >= bound:
+            return left
+        highest = 2 * max(highest, threshold)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,8 +172,10 @@ def _ties(rows: Array, tied: Array, left: Array, places: float) -> Array:
     return np.asarray(left * keep_old + fresh * max(0.0, keep_new))
 
 
-def _steady(counters: Counters) -> tuple[float, float]:
+def _steady(counters: Counters) -> tuple[float, float, bool]:
     """Threshold, in counts, and updates left after a save, when both have settled.
+
+    The third says whether the threshold lies beyond the last level, so that neither is right.
 
     From one time that it is cleared to the next, a counter is at a level after so many saves: the
     expected numbers of these visits follow level by level, and those below the threshold don't
@@ -188,8 +194,9 @@ def _steady(counters: Counters) -> tuple[float, float]:
     cycles = np.cumsum(visits, axis=1)  # saves from one clearing to the next, by threshold - 1
     cleared = rows @ (1 / cycles)
     if cleared[0] <= k:  # all that is touched
-        return 1.0, 0.0
-    threshold = min(int(np.count_nonzero(cleared > k)), levels - 1)
+        return 1.0, 0.0, False
+    over = int(np.count_nonzero(cleared > k))
+    threshold = min(over, levels - 1)
     arrive = reached[:, threshold]
 
     def tied(stays: float) -> Array:
@@ -201,7 +208,8 @@ def _steady(counters: Counters) -> tuple[float, float]:
 
     at_edge = tied(brentq(surplus, 0.0, 2.0) if surplus(2.0) < 0 else 2.0)
     below = visits[:, :threshold] @ np.arange(threshold) + threshold * at_edge
-    return unit * threshold, float(unit * (rows @ (below / (cycles[:, threshold - 1] + at_edge))))
+    left = float(unit * (rows @ (below / (cycles[:, threshold - 1] + at_edge))))
+    return unit * threshold, left, over == levels
 
 
 def _highest(rows: Array, accesses: Array, k: int) -> float:

@@ -16,8 +16,15 @@ from cprsim.rows.trackers.contract import TrackerName
 #: The largest tables that together hold this share of all rows are tracked, unless their number is
 #: given; the others are saved whole each time.
 TRACKED_SHARE = 0.99
-#: Saves that are looked ahead; what the last leaves is taken for what all later ones leave.
-MOST_SAVES = 1000
+#: Saves that are looked ahead; what the last leaves is taken for what all later ones leave. MFU has
+#: settled by then, or nearly; what SSU leaves can go on growing, and costs little to look at.
+MOST_SAVES: dict[TrackerName, int] = {
+    "mfu": 1000,
+    "scar": 1000,
+    "ssu": 20_000,
+    "round-robin": 20_000,
+    "random": 20_000,
+}
 _COUNTER_BYTES = 4  # of a row in MFU's counters and in SSU's list (CPR, table of overheads)
 
 
@@ -112,6 +119,8 @@ class RowModel:
 
         parts, updates = [], []
         for table in self.tracked:
+            if round(fraction * table.rows) == 0:
+                continue  # too small for a portion: saved whole
             field = MeanField(
                 self._popularity_of(table), samples * table.lookups, fraction, subsample
             )
@@ -119,7 +128,8 @@ class RowModel:
             updates.append(table.lookups)
         rest = math.fsum(table.lookups for table in self.tables) - math.fsum(updates)
         if rest > 0:
-            parts.append(LostShare.expected(fraction, np.zeros(len(parts[0].after))))
+            saves = int(intervals / fraction * (1 + 1e-12))
+            parts.append(LostShare.expected(fraction, np.zeros(saves)))
             updates.append(rest)
         return LostShare.together(parts, updates)
 

@@ -115,21 +115,6 @@ def counts(touched: NDArray[np.integer]) -> Popularity:
     return _merged(rows[::-1].astype(float), values[::-1] / total)
 
 
-def mix(parts: Sequence[tuple[Popularity, float]]) -> Popularity:
-    """Several tables as one: each with its number of accesses a sample, in any unit.
-
-    Tables of one-hot features, as DLRM's, have one access a sample each. Rows whose shares lie
-    within 15 % of each other share a class, whichever table they are of.
-    """
-    total = math.fsum(accesses for _, accesses in parts)
-    if not total > 0 or min(accesses for _, accesses in parts) < 0:
-        raise UsageError("no access in the mix; accesses are 0 or more, and one is positive")
-    rows = np.concatenate([part.rows for part, _ in parts])
-    share = np.concatenate([part.share * (accesses / total) for part, accesses in parts])
-    order = np.argsort(-share, kind="stable")
-    return _merged(rows[order], share[order])
-
-
 def _check_rows(rows: int) -> None:
     if rows < 1:
         raise UsageError(f"rows is {rows}; a table has 1 or more")

@@ -12,7 +12,7 @@ from cprsim.tabular import LogPath, csv_cells, lines, number, shown
 #: Columns of a concentration curve.
 CURVE_HEADER = ["rows_share", "accesses_share"]
 _BUFFER = 1 << 20  # accesses counted together
-_MOST_ROWS = 10**9
+_MOST_ROWS = 10**8
 
 
 def read_curve(path: LogPath) -> list[tuple[float, float]]:

@@ -5,10 +5,9 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import Field, model_serializer, model_validator
 
 from cprsim.errors import LogError, UsageError
-from cprsim.rows.popularity import Popularity, counts, curve, uniform, zipf
-from cprsim.rows.readers import read_accesses, read_curve
+from cprsim.rows.popularity import Popularity, curve, uniform, zipf
+from cprsim.rows.readers import read_curve
 from cprsim.schema import Section, nearest
-from cprsim.tabular import LogPath
 
 Name = Literal["uniform", "dlrm-production"]
 NAMES: tuple[Name, ...] = get_args(Name)
@@ -70,8 +69,3 @@ class Skew(Section):
 
 
 _FORMS = 'write "uniform", "dlrm-production", {zipf = 0.95} or {curve = "file.csv"}'
-
-
-def from_access_log(path: LogPath) -> Popularity:
-    """Popularity as a log of accesses has it; see `cprsim.rows.readers.read_accesses`."""
-    return counts(read_accesses(path))

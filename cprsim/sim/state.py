@@ -68,7 +68,8 @@ class State:
         self._round += portion
         if self._round < _WHOLE:
             return
-        self.saved, self._round = checkpoint, 0.0
+        # What is beyond a round counts for the next, or rounds would be longer than the interval.
+        self.saved, self._round = checkpoint, max(self._round - 1.0, 0.0)
         self._lost_for_good, self._lost_since = self.updates_lost, 0.0
 
     def roll_back(self) -> None:

@@ -397,3 +397,14 @@ def test_faults(given, text):
     with pytest.raises(UsageError) as error:
         MeanField(**({"popularity": uniform(10), "updates": 9.0, "fraction": 0.5} | given))
     assert str(error.value) == text
+
+
+@pytest.mark.parametrize("updates", [2, 7, 50])
+@pytest.mark.parametrize("parts", [16, 64])
+@pytest.mark.parametrize("exponent", [0.5, 0.7, 1.0])
+def test_the_long_run_of_small_fractions_is_where_many_saves_get(exponent, parts, updates):
+    """Coarse levels put the threshold far too low here: 2,000 saves say where it is."""
+    table = MeanField(zipf(10**5, exponent), updates * 1e5, 1 / parts)
+    after = table.lost("mfu", 30).after[-parts:]
+
+    assert table.long_run("mfu") == pytest.approx(2 * after.mean() + 1 / parts, rel=0.02)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cprsim.errors import UsageError
-from cprsim.rows.popularity import Popularity, counts, curve, mix, uniform, zipf
+from cprsim.rows.popularity import Popularity, counts, curve, uniform, zipf
 
 EULER = 0.5772156649015329
 ZETA_HALF = -1.4603545088095868  # zeta(1/2)
@@ -162,15 +162,6 @@ def test_like_counts_share_a_class_and_their_mean():
     assert popularity.share == pytest.approx([400 / 703, 101 / 703])
 
 
-def test_a_mix_weighs_tables_by_their_accesses():
-    """Two rows in one table, eight in the other; the first has twice the accesses."""
-    popularity = mix([(uniform(2), 2.0), (uniform(8), 1.0)])
-
-    check(popularity, 10)
-    assert popularity.expand() == pytest.approx([1 / 3] * 2 + [1 / 24] * 8)
-    assert len(mix([(zipf(10**8, s), 1.0) for s in (0.6, 0.9, 1.1)]).rows) < 300
-
-
 def test_rows_one_by_one():
     popularity = zipf(1000, 1.0)
 
@@ -194,10 +185,6 @@ def test_rows_one_by_one():
         (
             lambda: counts(np.zeros(4, int)),
             "no access is counted; counts are 0 or more, and one is positive",
-        ),
-        (
-            lambda: mix([(uniform(2), 0.0)]),
-            "no access in the mix; accesses are 0 or more, and one is positive",
         ),
     ],
 )

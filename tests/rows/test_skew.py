@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from cprsim.errors import LogError
 from cprsim.rows.readers import read_accesses, read_curve
-from cprsim.rows.skew import DLRM_PRODUCTION, Skew, from_access_log
+from cprsim.rows.skew import DLRM_PRODUCTION, Skew
 from cprsim.schema import Section, faults
 
 DATA = Path(__file__).parents[2] / "../shared/data"
@@ -129,7 +129,6 @@ def test_accesses_are_counted(tmp_path, content, suffix):
         out.write(content)
 
     assert read_accesses(file).tolist() == [1, 0, 2, 0, 3]
-    assert from_access_log(file).expand() == pytest.approx(np.array([3, 2, 1, 0, 0]) / 6)
 
 
 def test_a_log_longer_than_the_buffer(tmp_path, monkeypatch):

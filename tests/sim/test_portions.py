@@ -119,6 +119,29 @@ def test_mean_of_what_is_unsaved_by_adding_up(left, useful_s):
     )
 
 
+@pytest.mark.parametrize("fraction", [0.125, 0.3, 0.7, 0.9])
+def test_lost_samples_count_from_the_last_round_of_saves(fraction):
+    """A round is over with the save at which the portions add up to one more whole. Failures are
+    uniform, since saves take no time; (E5), half an interval each, is what that comes to but for
+    rounds that end late."""
+    costs = {"save": "0 s", "load": "0 s"}
+    one = scenario({"mfu": mfu(fraction=fraction, interval="5 h")}, costs, exactly=6)
+    pls = cprsim.run(one, replications=1000).replications["pls"]
+
+    period = 5 * fraction
+    ends = [
+        j * period
+        for j in range(1, 400)
+        if int(j * fraction + 1e-9) > int((j - 1) * fraction + 1e-9)
+    ]
+    times = (np.arange(1_000_000) + 0.5) / 10_000
+    since = times - np.concatenate([[0.0], ends])[np.searchsorted(ends, times)]
+    exact = 6 * since.mean() / 100 / 4
+
+    assert pls.mean() == pytest.approx(exact, abs=3 * pls.std() / math.sqrt(1000))
+    assert exact == pytest.approx(expected(one.plan("mfu"), one.context).pls, rel=0.2)
+
+
 def test_hot_rows_lose_less_than_all_rows_alike():
     loses = scenario(
         {
