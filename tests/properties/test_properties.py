@@ -97,8 +97,11 @@ def test_without_failures_saves_are_all_that_comes_on_top(tables: dict[str, Any]
         training_s = job.useful_time_s * (1 + plan.slowdown)
         saves = sum(span.cause in ("save", "stall") for span in seen.spans)
         if plan.save.blocking:
-            stops_s = ledger.saves * costs.seconds(costs.save)
-            assert saves == ledger.saves == saves_of(plan.interval_s, scenario)
+            stops_s = ledger.saves * costs.seconds(costs.save_portion(plan.save.portion))
+            if job.final_save:  # which is of everything
+                stops_s += costs.seconds(costs.save)
+                stops_s -= costs.seconds(costs.save_portion(plan.save.portion))
+            assert saves == ledger.saves == saves_of(plan.period_s, scenario)
         else:
             stalls = [span for span in seen.spans if span.cause == "stall"]
             # With nothing to wait for but the last save, to land.

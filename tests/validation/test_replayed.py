@@ -25,27 +25,17 @@ by_log = pytest.mark.parametrize("compared", LOGS, ids=lambda log: log.name, ind
 
 @pytest.mark.slow
 @by_log
-def test_an_adequate_law_costs_what_its_log_costs(compared):
+def test_an_adequate_law_costs_what_its_log_costs_and_a_wrong_one_is_called_so(compared):
+    """LANL's laws are right. Those of the other logs would be wrong by 10 % and more, but for one
+    that is coalesced: the table isn't of logs that all agree."""
     log, found = compared
+    assert found.fit.verdict.adequate == (log.reader == "lanl")
     for policy, each in found.overheads.items():
         if found.fit.verdict.adequate:
             assert abs(each.z) < 3, (log.name, policy)
+        elif log.coalesce is None:
+            assert abs(each.z) > 5, (log.name, policy)
     assert rows(log, found) in PAGE.read_text(encoding="utf-8"), "run `make validation`"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "compared",
-    [log for log in LOGS if log.reader != "lanl" and log.coalesce is None],
-    ids=lambda log: log.name,
-    indirect=True,
-)
-def test_the_logs_whose_laws_are_wrong_are_called_so(compared):
-    """These would be misjudged by 10 % and more: the table isn't of logs that all agree."""
-    _, found = compared
-
-    assert not found.fit.verdict.adequate
-    assert all(abs(each.z) > 5 for each in found.overheads.values())
 
 
 def test_the_section_names_every_log():
