@@ -48,13 +48,14 @@ class _Label:
 
 
 def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
-    """Overhead by cause under each policy, and the portion of lost samples (PLS).
+    """Overhead by cause under each policy, and the share of updates lost for good.
 
     Parameters
     ----------
     summary
         A row a policy, as in `cprsim.results.Result.summary`. `interval_s` is in seconds; the
-        overhead and its causes are shares of the useful training time, `pls` is one of all samples.
+        overhead and its causes are shares of the useful training time, `updates_lost` is one of all
+        updates.
     title
         Stands above, wrapped; none if empty.
 
@@ -62,7 +63,7 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     -------
     matplotlib.figure.Figure
         7 inches wide; its height grows with the number of policies. Its two axes are the overhead
-        and the PLS, with x as a share (1 is 100 %) and y in inches from the top.
+        and the updates lost, with x as a share (1 is 100 %) and y in inches from the top.
     """
     with style.styled():
         labels = [_Label.of(str(name), row) for name, row in summary.iterrows()]
@@ -85,8 +86,10 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         segments = _stack(time, summary, causes, y)
         limits = layout.label_bars(time, _TIME[1], y, *_intervals(summary, "overhead"), zero="0 %")
         _label_segments(time, segments, np.tile(limits, len(causes)))
-        learning.barh(y, summary["pls"], _BAR, color=style.LEARNING_COLOUR)
-        layout.label_bars(learning, _LEARNING[1], y, *_intervals(summary, "pls"), zero="none")
+        learning.barh(y, summary["updates_lost"], _BAR, color=style.LEARNING_COLOUR)
+        layout.label_bars(
+            learning, _LEARNING[1], y, *_intervals(summary, "updates_lost"), zero="none"
+        )
         _explain(figure, headings_in)
     return figure
 
@@ -163,7 +166,7 @@ def _explain(figure: Figure, top_in: float) -> None:
     """What the panels show, and what ± means."""
     for (left_in, _), heading, measure in (
         (_TIME, "Time lost", "overhead, % of useful training time, by cause"),
-        (_LEARNING, "Learning lost", "share of samples lost (PLS)"),
+        (_LEARNING, "Learning lost", "share of updates lost for good"),
     ):
         below_in = layout.write(figure, (left_in, top_in), [heading], TEXT_PT, weight="bold")
         layout.write(figure, (left_in, below_in), [measure], SMALL_PT, color=style.FAINT_INK)

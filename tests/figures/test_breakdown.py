@@ -27,8 +27,8 @@ from cprsim.ledger import OVERHEAD_CAUSES
 
 def policy(
     half: float = 0.001,
-    pls: float = 0.0,
-    pls_half: float = 0.0,
+    learning: float = 0.0,
+    lost_half: float = 0.0,
     interval_s: float = 8245.0,
     recovery: str = "full",
     **causes: float,
@@ -42,9 +42,9 @@ def policy(
         "overhead": overhead,
         "overhead_low": overhead - half,
         "overhead_high": overhead + half,
-        "pls": pls,
-        "pls_low": pls - pls_half,
-        "pls_high": pls + pls_half,
+        "updates_lost": learning,
+        "updates_lost_low": learning - lost_half,
+        "updates_lost_high": learning + lost_half,
     }
 
 
@@ -57,8 +57,10 @@ PARTIAL = {"load": 0.0012, "reschedule": 0.002, "recovery": "partial", "half": 4
 THREE = table(
     {
         "full": policy(0.0024, save=0.0402, load=0.0012, lost=0.0424, reschedule=0.002),
-        "partial": policy(pls=0.005, pls_half=0.0003, save=0.0401, **PARTIAL),
-        "cpr": policy(pls=0.085, pls_half=0.0057, interval_s=161280.0, save=0.0017, **PARTIAL),
+        "partial": policy(learning=0.005, lost_half=0.0003, save=0.0401, **PARTIAL),
+        "cpr": policy(
+            learning=0.085, lost_half=0.0057, interval_s=161280.0, save=0.0017, **PARTIAL
+        ),
     }
 )
 SEVEN = {cause: 0.01 + 0.002 * i for i, cause in enumerate(OVERHEAD_CAUSES)}
@@ -72,7 +74,10 @@ NAMES = (
 CASES = {
     "three": (THREE, "CPR emulation, Criteo Kaggle (calibrated)"),
     "one": (THREE.iloc[:1], "One policy"),
-    "one replication": (table({"full": policy(math.nan, pls=0.1, pls_half=math.nan, **SEVEN)}), ""),
+    "one replication": (
+        table({"full": policy(math.nan, learning=0.1, lost_half=math.nan, **SEVEN)}),
+        "",
+    ),
     "twelve": (
         table(
             {
@@ -94,13 +99,13 @@ CASES = {
         table(
             {
                 "full": policy(0.12, save=1.2, lost=7.6, load=0.2),
-                "cpr": policy(pls=0.6, pls_half=0.02, save=0.005),
+                "cpr": policy(learning=0.6, lost_half=0.02, save=0.005),
             }
         ),
         "Huge",
     ),
     "all causes": (
-        table({"full": policy(**SEVEN), "b": policy(pls=1e-4, pls_half=2e-5, lost=1e-4)}),
+        table({"full": policy(**SEVEN), "b": policy(learning=1e-4, lost_half=2e-5, lost=1e-4)}),
         "Seven",
     ),
     "tiny": (table({"a": policy(1e-7, save=2e-6)}), "Tiny"),
@@ -153,7 +158,7 @@ def test_bars_have_the_summarys_values_and_the_causes_colours(case: str) -> None
         edges = [(stack[i].get_x(), stack[i].get_x() + stack[i].get_width()) for stack in stacks]
         assert all(a[1] == pytest.approx(b[0]) for a, b in itertools.pairwise(edges))
     (lost,) = bars(learning)
-    assert [bar.get_width() for bar in lost] == summary["pls"].tolist()
+    assert [bar.get_width() for bar in lost] == summary["updates_lost"].tolist()
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -204,7 +209,7 @@ def test_words_of_three_policies() -> None:
         "Time lost",
         "overhead, % of useful training time, by cause",
         "Learning lost",
-        "share of samples lost (PLS)",
+        "share of updates lost for good",
         "full",
         "full recovery, saves every 2.29 h",
         "partial recovery, saves every 44.8 h",
