@@ -8,7 +8,7 @@ from cprsim.analytic.expected import Expected, expected
 from cprsim.contract import Context, Plan
 from cprsim.errors import UsageError
 from cprsim.ledger import OVERHEAD_CAUSES
-from cprsim.policies.cpr import Cpr, CprVanilla
+from cprsim.policies.cpr import Cpr, CprVanilla, gains
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.policies.priority import CprMfu, PrioritySaving
@@ -108,14 +108,14 @@ def advise(scenario: Scenario, target_pls: float | None = None, quality: Quality
     except ValueError as error:
         raise UsageError(f"no advice: {error}") from None
     full, partial = _option(full_plan(optimum_s), context), _option(plan, context)
-    gains = partial.expected.overhead < full.expected.overhead
+    better = gains(plan, full_plan(optimum_s), context)
     before = full.expected.overhead
     return Advice(
         full=full,
         partial=partial,
         naive_partial=_option(partial_plan(optimum_s), context),
-        recommendation="partial" if gains else "full",
-        benefit=1 - (partial if gains else full).expected.overhead / before if before else 0.0,
+        recommendation="partial" if better else "full",
+        benefit=1 - (partial if better else full).expected.overhead / before if before else 0.0,
         target_pls=target,
         quality=quality,
         mtbf_s=context.mtbf_s,

@@ -128,15 +128,14 @@ def fit(
     as_json: Json = False,
 ) -> None:
     """Fit failure laws to a log, and say whether they are any good."""
-    from cprsim import files, tables
+    from cprsim import tables
     from cprsim.errors import UsageError
     from cprsim.fitting.fit import fit as fit_log
     from cprsim.fitting.mtbf import mtbf_by_nodes
 
     if toml and as_json:
         raise UsageError("--toml and --json print one document each; choose one")
-    if plot is not None:
-        files.check_picture(plot)
+    _check(plot)
     taken: dict[str, Any] = {
         "reader": reader,
         "system": system,
@@ -153,17 +152,12 @@ def fit(
     else:
         found = fit_log(log, **taken, view=view, nodes=nodes, ties=ties)  # type: ignore[arg-type]
         table = tables.fit_table
-    printed = found.toml() if toml else None
-    if plot is not None:
-        _draw(found, plot)
-    if as_json:
-        _print_json(found.document())
-    elif printed is not None:
-        typer.echo(printed)
+    block = found.toml() if toml else None
+    _draw(found, plot)
+    if block is not None:
+        typer.echo(block)
     else:
-        _print_table(table(found))
-        for note in found.notes:
-            typer.echo(note)
+        _show(found, table, as_json)
 
 
 @app.command()
@@ -183,15 +177,14 @@ def rows(
     as_json: Json = False,
 ) -> None:
     """What saving the hot rows more often loses, and what it costs in memory."""
-    from cprsim import files, rowloss, tables
+    from cprsim import rowloss, tables
     from cprsim.errors import UsageError
 
     if (scenario is None) == (log is None):
         raise UsageError("give a scenario, or --from with a log of accesses")
     if log is not None and (policy or overrides):
         raise UsageError("--policy and --set go with a scenario; leave them out")
-    if plot is not None:
-        files.check_picture(plot)
+    _check(plot)
     found: Any
     table: Any
     if log is not None:
@@ -199,22 +192,35 @@ def rows(
     else:
         assert scenario is not None
         found, table = rowloss.row_losses(_load(scenario, overrides), policy), tables.rows_table
+    _draw(found, plot)
+    _show(found, table, as_json)
+
+
+def _check(plot: Path | None) -> None:
+    """Complain of a picture that can't be drawn, before anything else takes time."""
     if plot is not None:
-        _draw(found, plot)
+        from cprsim.figures import check_picture
+
+        check_picture(plot)
+
+
+def _draw(found: Any, plot: Path | None) -> None:
+    if plot is not None:
+        from cprsim import files
+        from cprsim.figures import save_bytes
+
+        picture = save_bytes(found.figure(), plot.suffix.lower().removeprefix("."))
+        files.write_all(plot.parent, {plot.name: picture})
+
+
+def _show(found: Any, table: Any, as_json: bool) -> None:
+    """What was found, as one JSON document or as its table and notes."""
     if as_json:
         _print_json(found.document())
-    else:
-        _print_table(table(found))
-        for note in found.notes:
-            typer.echo(note)
-
-
-def _draw(found: Any, plot: Path) -> None:
-    from cprsim import files
-    from cprsim.figures import save_bytes
-
-    picture = save_bytes(found.figure(), plot.suffix.lower().removeprefix("."))
-    files.write_all(plot.parent, {plot.name: picture})
+        return
+    _print_table(table(found))
+    for note in found.notes:
+        typer.echo(note)
 
 
 def _load(path: Path, overrides: list[str] | None) -> "Scenario":

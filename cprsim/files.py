@@ -8,16 +8,6 @@ from pathlib import Path
 
 from cprsim.errors import UsageError
 
-#: Formats of pictures, by the suffixes of their files.
-PICTURES = ("png", "svg", "pdf")
-
-
-def check_picture(path: Path) -> None:
-    """Raise `UsageError` where no picture can be written to `path`."""
-    if path.suffix.lower().removeprefix(".") not in PICTURES:
-        raise UsageError(f"--plot {path}: a picture's name ends in .{', .'.join(PICTURES)}")
-    check_writable(path.parent, [path.name], "--plot")
-
 
 def check_writable(folder: Path, names: Iterable[str] = (), option: str = "--out") -> None:
     """Raise `UsageError`, about `option`, where files of these names can't go into `folder`."""

@@ -50,10 +50,7 @@ class RowLoss:
 
 @dataclass(frozen=True, eq=False)
 class RowLosses:
-    """The CPR policies of a scenario, by name.
-
-    `tracked`: how many of its `tables` are saved by priority, and `share`: of the rows they hold.
-    """
+    """What each of the CPR policies of a scenario loses, by name."""
 
     scenario: Scenario
     policies: Mapping[str, RowLoss]

@@ -11,6 +11,7 @@ from cprsim.errors import LogError, UsageError
 from cprsim.failures.bursts import Bursts
 from cprsim.failures.log import FailureLog
 from cprsim.failures.views import nodes_of
+from cprsim.survival.hazard import poisson_band
 
 _SHUFFLES = 20
 _SEED = 0
@@ -91,10 +92,11 @@ def rack_bursts(log: FailureLog, within_s: float) -> RackBursts | None:
     if len(large) <= by_chance + _BEYOND * math.sqrt(by_chance):
         return None
     rack, racks = _layout(log)
-    rate = len(large) / (racks * log.span_s)
+    rack_s = racks * log.span_s
+    few, many = (float(each) for each in poisson_band(np.array(len(large))))
     law = Bursts.model_validate(
         {
-            "mean": f"{1 / rate!r} s",
+            "mean": f"{rack_s / len(large)!r} s",
             "rack": max(rack, *large),
             "sizes": {str(size): count for size, count in sorted(Counter(large).items())},
         }
@@ -104,7 +106,7 @@ def rack_bursts(log: FailureLog, within_s: float) -> RackBursts | None:
         count=len(large),
         by_chance=by_chance,
         racks=racks,
-        mean_interval_s=_poisson_interval(len(large), racks * log.span_s),
+        mean_interval_s=(rack_s / many, rack_s / few),
         members=members,
     )
 
@@ -151,11 +153,3 @@ def _by_chance(log: FailureLog, within_s: float) -> float:
         nodes = _distinct_nodes(_burst_of(shuffled, within_s), shuffled.nodes)
         found += int(np.count_nonzero(nodes > 1))
     return found / _SHUFFLES
-
-
-def _poisson_interval(count: int, exposure_s: float) -> tuple[float, float]:
-    """95 % interval of the time for each of `count` events (Garwood 1936), seconds."""
-    from scipy.special import gammaincinv  # noqa: PLC0415  (scipy is slow to import)
-
-    low, high = gammaincinv(count, 0.025), gammaincinv(count + 1, 0.975)
-    return float(exposure_s / high), float(exposure_s / low)

@@ -5,6 +5,7 @@ Nothing here touches pyplot or the global rcParams, and nothing depends on the u
 
 import io
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure
 from cprsim.errors import UsageError
 from cprsim.figures.breakdown import breakdown
 from cprsim.figures.style import styled
+from cprsim.files import check_writable
 from cprsim.schema import nearest
 
 #: What draws each picture, by its name: called with a `Result.summary` and a title.
@@ -45,6 +47,13 @@ def draw(name: str, summary: pd.DataFrame, title: str = "") -> Figure:
     if name not in FIGURES:
         raise UsageError(f"figure {name!r}: there is none of that name; {nearest(name, FIGURES)}")
     return FIGURES[name](summary, title)
+
+
+def check_picture(path: Path) -> None:
+    """Raise `UsageError`, about `--plot`, where no picture can be written to `path`."""
+    if path.suffix.lower().removeprefix(".") not in FORMATS:
+        raise UsageError(f"--plot {path}: a picture's name ends in .{', .'.join(FORMATS)}")
+    check_writable(path.parent, [path.name], "--plot")
 
 
 def save_bytes(figure: Figure, format: str) -> bytes:

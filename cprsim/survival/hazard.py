@@ -64,8 +64,6 @@ def hazard(sample: Sample, bins: int | None = None, level: float = 0.95) -> Haza
     edges had been chosen before the failures were seen; being quantiles of them, they make the
     band a little too wide.
     """
-    from scipy.special import gammaincinv  # noqa: PLC0415  (scipy is slow to import)
-
     failed = sample.durations_s[sample.observed]
     if not len(failed):
         raise LogError("nothing failed: there is no failure rate to estimate")
@@ -79,15 +77,24 @@ def hazard(sample: Sample, bins: int | None = None, level: float = 0.95) -> Haza
     bin_of = np.searchsorted(edges, failed) - 1
     failures = np.bincount(bin_of, minlength=len(edges) - 1)
     exposure = np.diff([float(np.minimum(sample.durations_s, edge).sum()) for edge in edges])
-    miss = (1 - level) / 2
+    lower, upper = poisson_band(failures, level)
     return Hazard(
         edges_s=edges,
         failures=failures,
         exposure_s=exposure,
         rate=failures / exposure,
-        lower=gammaincinv(failures, miss) / exposure,
-        upper=gammaincinv(failures + 1, 1 - miss) / exposure,
+        lower=lower / exposure,
+        upper=upper / exposure,
     )
+
+
+def poisson_band(counts: NDArray[np.int64], level: float = 0.95) -> tuple[Floats, Floats]:
+    """The exact band (Garwood 1936) of the expected number of events, for each count of them."""
+    from scipy.special import gammaincinv  # noqa: PLC0415  (scipy is slow to import)
+
+    miss = (1 - level) / 2
+    few, many = gammaincinv(counts, miss), gammaincinv(counts + 1, 1 - miss)
+    return np.asarray(few, dtype=np.float64), np.asarray(many, dtype=np.float64)
 
 
 def _edges(failed: Floats, bins: int, last_s: float) -> Floats:

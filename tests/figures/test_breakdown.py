@@ -16,13 +16,13 @@ from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from cprsim.errors import UsageError
 from cprsim.figures import FORMATS, draw, save_bytes
 from cprsim.figures.layout import percent, text_width_in, wrap
 from cprsim.figures.style import CAUSE_COLOURS, CAUSE_LABELS, SMALL_PT, ink_on
 from cprsim.ledger import OVERHEAD_CAUSES
+from tests.figures.reading import boxes_apart
 
 
 def policy(
@@ -165,13 +165,7 @@ def test_bars_have_the_summarys_values_and_the_causes_colours(case: str) -> None
 @pytest.mark.parametrize("dpi", [100, 200])
 def test_no_text_is_cut_or_covers_another(case: str, dpi: int) -> None:
     figure = drawn(case, dpi)
-    boxes = {text: text.get_window_extent() for text in texts_of(figure)}
-    for text, box in boxes.items():
-        assert 0 <= box.x0 < box.x1 <= figure.bbox.x1, text
-        assert 0 <= box.y0 < box.y1 <= figure.bbox.y1, text
-        assert text.get_fontsize() >= SMALL_PT, text
-    for (one, a), (other, b) in itertools.combinations(boxes.items(), 2):
-        assert Bbox.intersection(a, b) is None, (one, other)
+    boxes_apart(figure, texts_of(figure))
 
 
 @pytest.mark.parametrize("case", CASES)

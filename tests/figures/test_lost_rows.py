@@ -16,14 +16,13 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from cprsim.errors import UsageError
 from cprsim.figures import FORMATS, save_bytes
 from cprsim.figures.lost_rows import lost_rows
-from cprsim.figures.style import SMALL_PT
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.popularity import zipf
+from tests.figures.reading import boxes_apart
 
 #: What the key calls each tracker.
 WORDS = {
@@ -274,13 +273,7 @@ def test_the_figure_grows_with_its_rows_of_panels() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_no_text_is_cut_or_covers_another_or_a_panel(case: str) -> None:
     figure = drawn(case)
-    boxes = {text: text.get_window_extent() for text in texts_of(figure)}
-    for text, box in boxes.items():
-        assert 0 <= box.x0 < box.x1 <= figure.bbox.x1, text
-        assert 0 <= box.y0 < box.y1 <= figure.bbox.y1, text
-        assert text.get_fontsize() >= SMALL_PT, text
-    for (one, a), (other, b) in itertools.combinations(boxes.items(), 2):
-        assert Bbox.intersection(a, b) is None, (one, other)
+    boxes = boxes_apart(figure, texts_of(figure))
     for text, box in boxes.items():
         assert not any(box.overlaps(axes.bbox) for axes in figure.axes), text
     for one, other in itertools.combinations(figure.axes, 2):

@@ -1,6 +1,5 @@
 """Oracles: Kaplan-Meier, the laws of `distributions` and SciPy, and the boxes of the renderer."""
 
-import itertools
 import math
 from functools import cache
 
@@ -13,13 +12,12 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 from scipy import stats
 
 from cprsim.distributions import Distribution
 from cprsim.figures import FORMATS, save_bytes
 from cprsim.figures.laws import hazard_of, quantile_of
-from cprsim.figures.style import INK, LAW_COLOURS, LAW_DASHES, SMALL_PT
+from cprsim.figures.style import INK, LAW_COLOURS, LAW_DASHES
 from cprsim.figures.survival import survival
 from cprsim.figures.ticks import duration, number
 from cprsim.survival.fit import Fit, fit_all
@@ -27,6 +25,7 @@ from cprsim.survival.hazard import hazard
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.likelihood import ESTIMATE
 from cprsim.survival.sample import Sample
+from tests.figures.reading import boxes_apart
 from tests.survival.cases import BEARINGS, CONTROLS, HOUR, MIXED
 
 YEAR = 8766 * HOUR
@@ -266,13 +265,7 @@ def test_axes_are_log_where_durations_span_decades() -> None:
 @pytest.mark.parametrize("case", SAMPLES)
 def test_no_text_is_cut_or_covers_another_or_a_panel(case: str) -> None:
     figure = drawn(case)
-    boxes = {text: text.get_window_extent() for text in texts_of(figure)}
-    for text, box in boxes.items():
-        assert 0 <= box.x0 < box.x1 <= figure.bbox.x1, text
-        assert 0 <= box.y0 < box.y1 <= figure.bbox.y1, text
-        assert text.get_fontsize() >= SMALL_PT, text
-    for (one, a), (other, b) in itertools.combinations(boxes.items(), 2):
-        assert Bbox.intersection(a, b) is None, (one, other)
+    boxes = boxes_apart(figure, texts_of(figure))
     for text, box in boxes.items():
         if text.get_text() not in ("nothing failed", "no law fitted"):
             assert not any(box.overlaps(axes.bbox) for axes in figure.axes), text

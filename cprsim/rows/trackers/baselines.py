@@ -8,7 +8,27 @@ from numpy.typing import NDArray
 from cprsim.rows.trackers.contract import Rows, at_most, row_ids, table_rows
 
 
-class RoundRobin:
+class _Blind:
+    """What trackers that look at nothing share: they only check ids, and keep nothing of a row."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = table_rows(rows)
+
+    def observe(
+        self,
+        rows: NDArray[np.integer[Any]],
+        values: NDArray[Any] | None = None,  # noqa: ARG002  (for trackers that judge by values)
+    ) -> None:
+        """Check the ids."""
+        row_ids(rows, self._rows)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Nothing for a row."""
+        return 0
+
+
+class RoundRobin(_Blind):
     """Saves the rows in order of their ids, and after the last one the first again.
 
     Parameters
@@ -23,16 +43,8 @@ class RoundRobin:
     """
 
     def __init__(self, rows: int) -> None:
-        self._rows = table_rows(rows)
+        super().__init__(rows)
         self._next = 0
-
-    def observe(
-        self,
-        rows: NDArray[np.integer[Any]],
-        values: NDArray[Any] | None = None,  # noqa: ARG002  (for trackers that judge by values)
-    ) -> None:
-        """Check the ids."""
-        row_ids(rows, self._rows)
 
     def select(self, k: int) -> Rows:
         """The next `k` rows."""
@@ -42,13 +54,8 @@ class RoundRobin:
         """Move on by as many rows."""
         self._next = (self._next + row_ids(rows, self._rows).size) % self._rows
 
-    @property
-    def memory_bytes(self) -> int:
-        """Nothing for a row."""
-        return 0
 
-
-class Random:
+class Random(_Blind):
     """Saves rows drawn uniformly, without replacement within one save.
 
     Parameters
@@ -65,17 +72,9 @@ class Random:
     """
 
     def __init__(self, rows: int, seed: int | np.random.Generator) -> None:
-        self._rows = table_rows(rows)
+        super().__init__(rows)
         self._key = int(np.random.default_rng(seed).integers(1 << 63))
         self._saves = 0
-
-    def observe(
-        self,
-        rows: NDArray[np.integer[Any]],
-        values: NDArray[Any] | None = None,  # noqa: ARG002  (for trackers that judge by values)
-    ) -> None:
-        """Check the ids."""
-        row_ids(rows, self._rows)
 
     def select(self, k: int) -> Rows:
         """The `k` rows drawn for the next save."""
@@ -85,8 +84,3 @@ class Random:
     def saved(self, rows: NDArray[np.integer[Any]]) -> None:
         """Draw others next time."""
         self._saves += row_ids(rows, self._rows).size > 0
-
-    @property
-    def memory_bytes(self) -> int:
-        """Nothing for a row."""
-        return 0

@@ -1,0 +1,21 @@
+"""What the tests of all pictures look at."""
+
+import itertools
+
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from cprsim.figures.style import SMALL_PT
+
+
+def boxes_apart(figure: Figure, texts: list[Text]) -> dict[Text, Bbox]:
+    """The extent of each text, none of which is cut, too small, or covers another."""
+    boxes = {text: text.get_window_extent() for text in texts}
+    for text, box in boxes.items():
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.x1, text
+        assert 0 <= box.y0 < box.y1 <= figure.bbox.y1, text
+        assert text.get_fontsize() >= SMALL_PT, text
+    for (one, a), (other, b) in itertools.combinations(boxes.items(), 2):
+        assert Bbox.intersection(a, b) is None, (one, other)
+    return boxes
