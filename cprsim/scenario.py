@@ -83,6 +83,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
             trainers_hit=failures.trainers_hit,
             samples=self.job.samples,
             rows=None if self.model is None else self.model.rows,
+            severities=failures.severity_shares,
         )
 
     def plan(self, policy: str) -> Plan:

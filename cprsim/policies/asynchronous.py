@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cprsim.contract import Context, Interval, Plan, Policy, Save
+from cprsim.contract import Context, Interval, Plan, Policy, Save, Tier, every
 from cprsim.policies.full import checkpoint_interval_s, everything_returns
 from cprsim.schema import Seconds
 
@@ -30,10 +30,9 @@ class Async(Policy):
         """Save at the interval, or as often as saves land where that is rarer."""
         return Plan(
             recovery="full",
-            interval_s=self._interval_s(context),
-            save=Save(blocking=False, stall_s=self.snapshot_s),
+            schedules=every(self._interval_s(context), Save(blocking=False), self.in_flight),
             recover=everything_returns,
-            max_pending=self.in_flight,
+            tiers=(Tier("remote", snapshot_s=self.snapshot_s),),
         )
 
     def _interval_s(self, context: Context) -> float:

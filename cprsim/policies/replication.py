@@ -6,8 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, Save
+from cprsim.contract import REMOTE, Context, Interval, Loss, Plan, Policy, Recover, Tier, every
 from cprsim.policies.full import checkpoint_interval_s
+
+#: Where a lost server's shards are copied from.
+COPIES = Tier("copies", "peers")
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class AnyCopyServes:
         """Answer `loss`."""
         if any(self._gone(shard, loss.servers) for shard in loss.servers):
             return Recover(rollback="all")
-        return Recover(rollback="none", keep_training=not loss.trainers)
+        return Recover(rollback="none", keep_training=not loss.trainers, source=COPIES.name)
 
     def _gone(self, shard: int, down: frozenset[int]) -> bool:
         return all((shard + copy) % self.servers in down for copy in range(self.copies))
@@ -35,10 +38,11 @@ class AnyCopyServes:
 class Replication(Policy):
     """`copies` of every shard, each update pushed to all of them (Li et al., OSDI 2014).
 
-    Push traffic is multiplied by `copies`; where `job.network` is given that slows training once a
-    link is full. `slowdown` adds a measured share of time besides. After a failure the copies
-    serve at once, and the lost server's shards are copied to its replacement while training goes
-    on. `interval`: rare checkpoints for the case that all copies of a shard go; none by default.
+    Each update goes down a chain of servers, from copy to copy; where `job.network` is given that
+    slows training once a card is full. `slowdown` adds a measured share of time besides. After a
+    failure the copies serve at once, and the lost server's shards are copied to its replacement
+    while training goes on. `interval`: rare checkpoints for the case that all copies of a shard
+    go; none by default.
     """
 
     system: Literal["replication"]
@@ -58,10 +62,10 @@ class Replication(Policy):
             interval_s = checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
         return Plan(
             recovery="replica",
-            interval_s=interval_s,
-            save=Save(),
+            schedules=every(interval_s),
             recover=AnyCopyServes(context.servers, self.copies),
             slowdown=self.slowdown,
-            push_factor=float(self.copies),
+            tiers=(COPIES, REMOTE),
+            peer_bytes_per_s=(self.copies - 1) * context.pushed_bytes_per_s,
             memory_overhead=float(self.copies - 1),
         )

@@ -15,6 +15,8 @@ from cprsim.ledger import CAUSES
 from cprsim.sim.fabric import Fabric, Flow
 from cprsim.transfer import Transfer
 
+#: A wait that draws on no link; its volume is in seconds.
+WAIT = Transfer(0.0, cap=1.0)
 Process = Generator[simpy.Event, Any, Any]
 #: What is done when a background transfer ends.
 OnEnd = Callable[[Flow], None]
@@ -123,6 +125,11 @@ class Work:
         assert self._fabric is not None
         self._fabric.close(flow, self.now)
         del self.background[flow]
+
+    def see_failure(self, hit: Hit) -> None:
+        """Show a failure that strikes now to the observer."""
+        if self._observer is not None:
+            self._observer.failure(self.now, hit)
 
     def _share(self, cause: str, transfer: Transfer, volume: float) -> Process:
         """Do work beside background transfers, with which it shares the links."""

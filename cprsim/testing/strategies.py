@@ -9,6 +9,7 @@ from cprsim import units
 from cprsim.costs import CostModel, Costs
 from cprsim.model_presets import PRESETS
 from cprsim.platform import Cluster, Storage
+from cprsim.tiers import REMOTE
 from cprsim.workload import Job, Model
 
 #: The systems that `scenarios` draws policies of.
@@ -103,7 +104,13 @@ _POLICY_COUNTS: Final = st.integers(1, 3)
 _TITLES: Final = st.fixed_dictionaries({}, optional={"title": st.text(max_size=20)})
 _EXACTLY: Final = st.sampled_from([*range(9), *[None] * 12])  # None: by a law
 _LENGTHS: Final = st.floats(0.2, 8.0)  # of jobs, in mean times between failures
-_DURING_RECOVERY: Final = st.fixed_dictionaries({}, optional={"during_recovery": _YES})
+_SEVERITIES: Final = st.fixed_dictionaries(
+    {"node": st.floats(0.1, 1.0)},
+    optional={"process": st.floats(0.1, 1.0), "cluster": st.floats(0.01, 0.2)},
+)
+_DURING_RECOVERY: Final = st.fixed_dictionaries(
+    {}, optional={"during_recovery": _YES, "severity": _SEVERITIES}
+)
 _JOBS: Final = st.fixed_dictionaries(
     {}, optional={"samples": st.integers(1, 10**12), "final_save": _YES}
 )
@@ -246,8 +253,10 @@ def _longest_derived_s(tables: Mapping[str, Any]) -> float:
         cluster := Cluster.model_validate(tables["cluster"]),
         Storage.model_validate(tables["storage"]),
     )
-    partial = model.load_partial(cluster.parameter_servers)
-    return max(model.seconds(each) for each in (model.save, model.load_full, partial))
+    partial = model.load(REMOTE, "lost", cluster.parameter_servers)
+    return max(
+        model.seconds(each) for each in (model.save(REMOTE), model.load(REMOTE, "all", 1), partial)
+    )
 
 
 def _law_of_failures(draw: st.DrawFn, mtbf_s: float, cluster: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from cprsim.contract import (
     Save,
     Saved,
     Train,
+    every,
 )
 from cprsim.policies import register, registry, systems
 from cprsim.policies.full import checkpoint_interval_s, everything_returns, full_plan
@@ -100,7 +101,7 @@ class Impatient(Policy):
 
     def plan(self, context: Context) -> Plan:
         interval_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)
-        return ImpatientPlan("full", interval_s, Save(), everything_returns)
+        return ImpatientPlan("full", every(interval_s), everything_returns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +146,16 @@ class Broken(Policy):
     how: str
 
     def plan(self, context: Context) -> Plan:
-        plan = BrokenPlan("full", 3600.0, Save(), everything_returns, how=self.how)
+        plan = BrokenPlan("full", every(3600.0), everything_returns, how=self.how)
         if self.how == "impure":
             PLANS.append(plan)
             return full_plan(3600.0 + len(PLANS))
         if self.how == "closure":
-            return Plan("full", 3600.0, Save(), lambda loss: Recover("all"))
+            return Plan("full", every(3600.0), lambda loss: Recover("all"))
         if self.how == "negative":
-            return Plan("full", 3600.0, Save(), everything_returns, slowdown=-0.1)
+            return Plan("full", every(3600.0), everything_returns, slowdown=-0.1)
         if self.how == "picky":
-            return Plan("full", 3600.0, Save(), picky)
+            return Plan("full", every(3600.0), picky)
         return plan
 
 
@@ -203,7 +204,7 @@ def _broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("how", "test", "text"),
     [
-        ("impure", "plan_is_pure", "interval_s of the plan is"),
+        ("impure", "plan_is_pure", "schedules of the plan is"),
         ("closure", "plan_pickles", "lambda"),
         ("negative", "plan_has_numbers_in_range", "slowdown of .* must be finite and >= 0"),
         ("picky", "plan_answers_every_loss", "rollback of .*some.* is not one of"),

@@ -38,6 +38,7 @@ from cprsim.testing import (
     durations,
     scenarios,
 )
+from cprsim.tiers import REMOTE
 from cprsim.workload import Job, Model, Table
 
 seeds = st.integers(0, 2**32)
@@ -60,7 +61,7 @@ def test_seconds_by_cause_add_up_to_the_wall_clock(tables: dict[str, Any], seed:
             assert_time_adds_up(ledger)
             assert ledger.train == scenario.job.useful_time_s
             assert 0 <= ledger.updates_lost <= 1 + 1e-12
-            if scenario.plan(name).save.portion == 1:
+            if all(each.save.portion == 1 for each in scenario.plan(name).schedules):
                 assert ledger.updates_lost <= ledger.pls * (1 + 1e-12)
 
 
@@ -96,16 +97,19 @@ def test_without_failures_saves_are_all_that_comes_on_top(tables: dict[str, Any]
         ledger = play(scenario, name, 0, 0, seen := Recording())
         training_s = job.useful_time_s * (1 + plan.slowdown)
         saves = sum(span.cause in ("save", "stall") for span in seen.spans)
-        if plan.save.blocking:
-            stops_s = ledger.saves * costs.seconds(costs.save_portion(plan.save.portion))
+        (schedule,) = plan.schedules
+        tier, portion = plan.tier(schedule.save.tier), schedule.save.portion
+        if schedule.save.blocking:
+            stops_s = ledger.saves * costs.seconds(costs.save(tier, portion))
             if job.final_save:  # which is of everything
-                stops_s += costs.seconds(costs.save)
-                stops_s -= costs.seconds(costs.save_portion(plan.save.portion))
-            assert saves == ledger.saves == saves_of(plan.period_s, scenario)
+                stops_s += costs.seconds(costs.save(tier)) - costs.seconds(
+                    costs.save(tier, portion)
+                )
+            assert saves == ledger.saves == saves_of(schedule.period_s, scenario)
         else:
             stalls = [span for span in seen.spans if span.cause == "stall"]
             # With nothing to wait for but the last save, to land.
-            stops_s = len(stalls) * plan.save.stall_s + ledger.save
+            stops_s = len(stalls) * tier.snapshot_s + ledger.save
             assert job.final_save or ledger.save == 0
         assert ledger.wall == pytest.approx(training_s + stops_s, rel=1e-12)
 
@@ -277,9 +281,9 @@ def test_measured_costs_equal_to_the_derived_ones_change_nothing(
     scenario = Scenario(**tables)
     costs = scenario.cost_model
     seconds = {
-        "save": costs.seconds(costs.save),
-        "load_full": costs.seconds(costs.load_full),
-        "load_partial": costs.seconds(costs.load_partial(1)),
+        "save": costs.seconds(costs.save(REMOTE)),
+        "load_full": costs.seconds(costs.load(REMOTE, "all", 1)),
+        "load_partial": costs.seconds(costs.load(REMOTE, "lost", 1)),
     }
     told = {key: f"{value!r} s" for key, value in seconds.items()}
     sections = {key: value for key, value in tables.items() if key not in ("model", "storage")}
