@@ -67,9 +67,12 @@ def run(
     if as_json:
         _print_json(result.document())
     else:
-        from cprsim.tables import RunTable
+        from cprsim.tables import RunTable, resources_table
 
         _print_table(RunTable(result))
+        taken = resources_table(result)
+        if taken is not None:
+            _print_table(taken)
 
 
 @app.command()

@@ -55,6 +55,7 @@ class JobRun:
         while True:
             if state.progress_s >= useful_time_s:  # an end and a failure: the end comes first
                 if not setting.final_save or self._end_is_saved():
+                    self._recovery.end()
                     return
                 if cursor.next_s > work.now:
                     yield from self._save_the_end()
@@ -84,6 +85,8 @@ class JobRun:
             failures=self._limits.failures,
             absorbed=self._cursor.absorbed,
             saves=state.saves,
+            stored=setting.written(state.written, "store"),
+            sent=setting.written(state.written, "peers"),
         )
 
     # --- Training and saving ---------------------------------------------------------------------

@@ -1,11 +1,15 @@
 """What all runs of one policy in one scenario share."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cprsim.contract import Plan, Recover, Save
 from cprsim.costs import CostModel
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
+from cprsim.sim.state import Written
+from cprsim.tiers import Medium
 from cprsim.transfer import Transfer, uncontended_rate
 
 #: A transfer, and the rate that it has with its links to itself.
@@ -26,7 +30,7 @@ class Setting:
     detect_s: float
     spares: int
     _training: dict[float, Rated] = field(default_factory=dict)
-    _saves: dict[tuple[str, float, float], Rated] = field(default_factory=dict)
+    _saves: dict[Written, Rated] = field(default_factory=dict)
     _loads: dict[tuple[Recover, int, float], Rated] = field(default_factory=dict)
     _snapshots_s: dict[str, float] = field(default_factory=dict)
 
@@ -69,6 +73,15 @@ class Setting:
             transfer = self.costs.save(tier, save.portion, save.writes)
             known = self._saves[key] = self._rated(transfer)
         return known
+
+    def written(self, saves: Mapping[Written, int], medium: Medium) -> float:
+        """Bytes that saves wrote to tiers of that kind, in full checkpoints."""
+        model = self.costs.model
+        return math.fsum(
+            count * (portion if model is None else model.saved_share(portion)) * writes
+            for (tier, portion, writes), count in saves.items()
+            if self.plan.tier(tier).medium == medium
+        )
 
     def snapshot_s(self, save: Save) -> float:
         """What a save in the background holds training up for, s."""

@@ -1,6 +1,7 @@
 """What the job has learned, what of it is safe and where, and what was lost."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -24,6 +25,8 @@ class Checkpoint(NamedTuple):
 
 
 _START = Checkpoint(0.0, 0.0)
+#: What bytes a save takes depends on: its tier, its portion of the rows, and what share it writes.
+Written = tuple[str, float, float]
 
 
 class _Held:
@@ -68,7 +71,7 @@ class State:
     `progress_s`: useful seconds done. `slowdown_s`: how much longer than that they took. `lost_s`:
     wall-clock seconds of training that was rolled back. `pls` and `updates_lost`: shares of
     learning lost (see `Ledger`). `schedules` and `mirror`: those of the plan, nearest tier first;
-    every tier holds the initial state.
+    every tier holds the initial state. `written`: how many saves of each size became usable.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class State:
         self.progress_s = 0.0
         self.slowdown_s = 0.0
         self.saves = 0
+        self.written: Counter[Written] = Counter()
         self.lost_s = 0.0
         self.pls = 0.0
         self._per_shard = 1.0 / (useful_time_s * servers)
@@ -110,6 +114,7 @@ class State:
     def usable(self, taken: Checkpoint, save: Save) -> None:
         """The last byte of `taken` is stored; a blocking save is in the nearer tiers, too."""
         self.saves += 1
+        self.written[save.tier, save.portion, save.writes] += 1
         if not save.blocking or len(self._tiers) == 1:
             self._tiers[save.tier].put(taken, save)
             return
