@@ -158,11 +158,11 @@ class CostModel:
             return Transfer(tier.load_s, cap=1.0)
         if tier.medium == "store":
             return self._from_store(tier, rollback, servers)
+        if servers == 0:
+            return NOTHING
         measured_s = _first(self.costs.load_partial_s, self.costs.load_s)
         if tier.read is None and measured_s is not None and tier.medium == "peers":
             return Transfer(measured_s, cap=1.0)
-        if servers == 0:
-            return NOTHING
         bytes_each = self._model("load", tier).shard_bytes / self.cluster.parameter_servers
         return self._move(bytes_each, tier.read, _PEER_TO_PEER if tier.medium == "peers" else ())
 

@@ -268,7 +268,11 @@ def _policies(tables: object) -> tuple[dict[str, Policy], list[str]]:
             given = f"{table['system']!r} is not a string" if "system" in table else "is missing"
             found.append(f'{path}.system: {given}; write e.g. system = "full"')
             continue
-        policy = policy_class(table["system"])
+        try:
+            policy = policy_class(table["system"])
+        except ScenarioError as error:  # one of another distribution that is broken
+            found.append(f"{path}.system: {error}")
+            continue
         if policy is None:
             hint = nearest(table["system"], systems())
             found.append(f"{path}.system: unknown system {table['system']!r}; {hint}")

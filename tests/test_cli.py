@@ -166,7 +166,7 @@ def test_json_says_what_the_plan_is(folder, capsys):
     # sqrt(2 x 300.0025 s x 72000 s): a save is 2.40002 TB at 8 GB/s.
     assert policies["full"]["interval_s"] == pytest.approx(math.sqrt(2 * 300.0025 * 72_000))
     assert policies["replication"]["interval_s"] is None  # never
-    assert [entry["memory_overhead"] for entry in policies.values()] == [0, 0, 0, 1]
+    assert [entry["memory_overhead"] for entry in policies.values()] == [0, 1, 0, 1]
 
 
 def test_json_breaks_the_overhead_down_without_a_rest(folder, capsys):

@@ -58,7 +58,7 @@ def expected(plan: Plan, context: Context) -> Expected:
     """
     save, stall = _saves(plan, context)
     causes = dict.fromkeys(("load", "lost", "reschedule", "slowdown", "pls", "updates"), 0.0)
-    for kind in _kinds(context):
+    for kind in kinds(context):
         for cause, share in _of_failures(plan, context, kind):
             causes[cause] += share
     return Expected(
@@ -120,7 +120,7 @@ def _save_s(plan: Plan, context: Context, schedule: Schedule) -> float:
     return context.costs.seconds(transfer)
 
 
-def _of_failures(plan: Plan, context: Context, kind: "_Kind") -> Iterator[tuple[str, float]]:
+def _of_failures(plan: Plan, context: Context, kind: "Kind") -> Iterator[tuple[str, float]]:
     """What failures of one kind cost, by cause, over useful time."""
     costs, mtbf_s = context.costs, context.mtbf_s / kind.share
     answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
@@ -128,22 +128,27 @@ def _of_failures(plan: Plan, context: Context, kind: "_Kind") -> Iterator[tuple[
     if answer.rollback == "all":
         yield "lost", _redone_s(plan, context, answer.source, schedule) / mtbf_s
         if schedule is not None:
-            stale_s = mean_unsaved_s(schedule, context.useful_time_s)
-            fresh_s = mean_unsaved_s(every(schedule.period_s)[0], context.useful_time_s)
-            yield "updates", (stale_s - fresh_s) / mtbf_s
+            stale_s = _stale_s(schedule, context)
+            fresher = next((s for s in plan.schedules if s.save.tier == answer.healthy), schedule)
+            up = 1 - servers / context.servers
+            stale_s += up * (_stale_s(fresher, context) - stale_s)
+            yield "updates", stale_s / mtbf_s
     elif answer.rollback == "lost" and servers:
         schedule = schedule or every(math.inf)[0]
         hit = context.servers, kind.servers_hit
         # A job shorter than the interval can lose no more than all of itself.
         exposed_s = min(schedule.interval_s, context.useful_time_s)
-        yield "pls", expected_pls(exposed_s, context.mtbf_s, *hit)
+        late_s = _landing_s(plan, context, schedule)
         # (E5) is about half an interval on average.
-        unsaved_s = mean_unsaved_s(schedule, context.useful_time_s)
+        yield "pls", expected_pls(exposed_s + 2 * late_s, context.mtbf_s, *hit)
+        unsaved_s = mean_unsaved_s(schedule, context.useful_time_s) + late_s
         yield "updates", expected_pls(2 * unsaved_s, context.mtbf_s, *hit)
     reads = answer.reads
     if schedule is not None and answer.rollback != "none":
         reads *= schedule.save.reads
-    load_s = costs.seconds(costs.load(plan.tier(answer.source), answer.rollback, servers, reads))
+    # Nodes that return to what they hold themselves load nothing.
+    who = answer.rollback if answer.healthy is None else "lost"
+    load_s = costs.seconds(costs.load(plan.tier(answer.source), who, servers, reads))
     spares = costs.cluster.spares if plan.spares is None else plan.spares
     delay_s = answer.takeover_s
     if servers + len(kind.loss.trainers) > spares:  # else spares take over at once
@@ -152,9 +157,20 @@ def _of_failures(plan: Plan, context: Context, kind: "_Kind") -> Iterator[tuple[
         yield "reschedule", delay_s / mtbf_s
         yield "load", load_s / mtbf_s
         return
-    yield "slowdown", answer.degraded * (delay_s + load_s) / mtbf_s
+    yield "reschedule", answer.pause_s / mtbf_s
+    # A second of wall time so long trains that much less; none is trained in the pause.
+    slower = answer.degraded / (1 + answer.degraded)
+    yield "slowdown", slower * max(delay_s + load_s - answer.pause_s, 0.0) / mtbf_s
     if answer.rollback == "lost":
         yield "updates", (delay_s + load_s) / mtbf_s * servers / context.servers
+
+
+def _stale_s(schedule: Schedule, context: Context) -> float:
+    """Updates that a save leaves of the rows that a rollback of all returns to, useful seconds."""
+    if schedule.save.left_s == (0.0,):
+        return 0.0
+    fresh_s = mean_unsaved_s(every(schedule.period_s)[0], context.useful_time_s)
+    return mean_unsaved_s(schedule, context.useful_time_s) - fresh_s
 
 
 def _redone_s(plan: Plan, context: Context, source: str, schedule: Schedule | None) -> float:
@@ -163,11 +179,18 @@ def _redone_s(plan: Plan, context: Context, source: str, schedule: Schedule | No
         return plan.mirror.step_s * (0.5 + plan.mirror.behind)
     if schedule is None:
         return context.useful_time_s / 2
-    late_s = 0.0 if schedule.save.blocking else _save_s(plan, context, schedule)
+    late_s = _landing_s(plan, context, schedule)
     return min(schedule.period_s, context.useful_time_s) / 2 + late_s
 
 
-class _Kind(NamedTuple):
+def _landing_s(plan: Plan, context: Context, schedule: Schedule) -> float:
+    """What a save in the background takes until it counts, s."""
+    if schedule.save.blocking or schedule.period_s >= context.useful_time_s:
+        return 0.0  # a job shorter than the period never comes to a save
+    return _save_s(plan, context, schedule)
+
+
+class Kind(NamedTuple):
     """A kind of failure: its share of all failures, and what it takes down.
 
     `servers_hit`: mean servers that it takes down, over all failures.
@@ -178,13 +201,14 @@ class _Kind(NamedTuple):
     loss: Loss
 
 
-def _kinds(context: Context) -> Iterator[_Kind]:
+def kinds(context: Context) -> Iterator[Kind]:
+    """One failure of each kind, those that take down several servers with these lying apart."""
     if math.isinf(context.mtbf_s):
         return
     whole = context.severities.get("cluster", 0.0)
     if whole:
         servers, trainers = frozenset(range(context.servers)), frozenset(range(context.trainers))
-        yield _Kind(whole, whole * context.servers, Loss(servers, trainers, "cluster"))
+        yield Kind(whole, whole * context.servers, Loss(servers, trainers, "cluster"))
     if whole == 1:
         return
     # What failures take down that aren't of the whole cluster.
@@ -200,8 +224,8 @@ def _kinds(context: Context) -> Iterator[_Kind]:
             servers = frozenset(i * context.servers // hit for i in range(hit))
             together = round(trainers_hit) if share == 1 else 0
             loss = Loss(servers, frozenset(range(together)), severity)
-            yield _Kind(part * share, part * servers_hit, loss)
+            yield Kind(part * share, part * servers_hit, loss)
         if part and share < 1:
             hit = max(1, round(trainers_hit / (1 - share)))
             loss = Loss(frozenset(), frozenset(range(hit)), severity)
-            yield _Kind(part * (1 - share), 0.0, loss)
+            yield Kind(part * (1 - share), 0.0, loss)

@@ -31,12 +31,47 @@ _GROWTH = 2 * (fmean(_AT_440_GB) - fmean(_AT_220_GB))
 # one that follows from a ratio in the text (31.4 min / 9.8).
 _REBUILT_MIN = {(1760, 2): 17.8, (1760, 4): 33.7, (220, 2): 3.2}
 
-# Checkpoints to HDFS, the baseline: one save of 1760 GB (figure 5, 64.8 % of 30 min), and a load
-# of it (figure 12, mean of 11.1 and 11.4 min). Bytes of the whole model per second. Saves of the
-# other models come out up to 0.9 points off, as no rate can give both intervals their rows: those
-# of 60 min aren't half of those of 30.
-SAVE_BYTES_PER_S = 1760 * _GB / (19.4 * _MINUTE_S)
-LOAD_BYTES_PER_S = 1760 * _GB / (11.25 * _MINUTE_S)
+# Checkpoints to HDFS, the baseline: overhead of one every 30 min, by model in GB (figure 5), and a
+# load of the largest (figure 12, mean of 11.1 and 11.4 min).
+_CKPT_30 = {220: 0.089, 1760: 0.648}
+_LOAD_1760_GB_MIN = 11.25
+
+
+def save_s(checkpoint_bytes: float) -> float:
+    """Time that one checkpoint to HDFS holds training up, the paper's baseline.
+
+    Parameters
+    ----------
+    checkpoint_bytes : float
+        The whole model, >= 0.
+
+    Returns
+    -------
+    float
+        Time, s: `a + b bytes`, a = 16 s, 1 / b = 1.53 GB/s. Calibrated on the overhead of a
+        checkpoint every 30 min at 220 and 1760 GB.
+    """
+    check_duration(checkpoint_bytes=checkpoint_bytes)
+    (small, of_small), (large, of_large) = _CKPT_30.items()
+    per_gb = 30 * _MINUTE_S * (of_large - of_small) / (large - small)
+    return 30 * _MINUTE_S * of_small + per_gb * (checkpoint_bytes / _GB - small)
+
+
+def load_s(checkpoint_bytes: float) -> float:
+    """Time that loading one checkpoint from HDFS takes, the paper's baseline.
+
+    Parameters
+    ----------
+    checkpoint_bytes : float
+        The whole model, >= 0.
+
+    Returns
+    -------
+    float
+        Time, s, at 2.6 GB/s. Calibrated at 1760 GB.
+    """
+    check_duration(checkpoint_bytes=checkpoint_bytes)
+    return _LOAD_1760_GB_MIN * _MINUTE_S * checkpoint_bytes / (1760 * _GB)
 
 
 def coding_slowdown(rows_scale: float, width_scale: float = 1.0) -> float:
@@ -139,7 +174,9 @@ def rebuild_constants() -> RebuildConstants:
     return RebuildConstants(small_s - small * (2 * read + write), 1 / read, 1 / write)
 
 
-def rebuild_s(shard_bytes: float, shards_read: int) -> float:
+def rebuild_s(
+    shard_bytes: float, shards_read: int, constants: RebuildConstants | None = None
+) -> float:
     """Time until a lost server's shard is whole again, one lock at a time; training goes on.
 
     Parameters
@@ -148,15 +185,17 @@ def rebuild_s(shard_bytes: float, shards_read: int) -> float:
         Entries and optimiser state of one server, the parities it holds left out, >= 0.
     shards_read : int
         Shards that are read for it, the code's k, >= 1.
+    constants : RebuildConstants, optional
+        Those of `rebuild_constants` by default.
 
     Returns
     -------
     float
-        Time, s: `c + k shard/read + shard/write`, calibrated.
+        Time, s: `c + k shard/read + shard/write`.
     """
     check_duration(shard_bytes=shard_bytes)
     if not shards_read >= 1:
         raise ValueError(f"shards_read must be >= 1, got {shards_read}")
-    part = rebuild_constants()
+    part = rebuild_constants() if constants is None else constants
     read_s = shards_read * shard_bytes / part.read_bytes_per_s
     return part.fixed_s + read_s + shard_bytes / part.write_bytes_per_s

@@ -56,7 +56,12 @@ def rebaseline_due(diffs: Sequence[float]) -> bool:
     """
     for diff in diffs:
         check_duration(diffs=diff)
-    return bool(diffs) and 1 + sum(diffs) <= (len(diffs) + 1) * diffs[-1]
+    return bool(diffs) and rebaseline_pays(len(diffs), sum(diffs), diffs[-1])
+
+
+def rebaseline_pays(count: int, total: float, last: float) -> bool:
+    """`rebaseline_due` of `count` >= 1 differences, `total` in all, the last of them `last`."""
+    return 1 + total <= (count + 1) * last
 
 
 def one_shot(

@@ -4,6 +4,9 @@ import math
 
 from cprsim.closed_form.checks import check_duration, check_positive
 
+#: Of a number of steps: 80 times 0.5 s are 40 s, however they are computed.
+_ROUNDING = 1e-9
+
 
 def relative_throughput(step_s: float, block_s: float) -> float:
     """Throughput of a job that saves at every step, over that of one that never does.
@@ -101,7 +104,8 @@ def checkfreq_steps(
     -----
     `k = max(ceil((t_full - overhead) / t_iter), 1)`, `overhead` the shorter snapshot: what
     CheckFreq (FAST'21) does in its published code, the interval in which one save just gets
-    done. While the job runs it adds 2 steps as long as it measures more than 5 % of overhead.
+    done. While the job runs it adds 2 steps as long as it measures more than 5 % of overhead:
+    `checkfreq_settled`.
     """
     check_duration(save_s=save_s, step_s=step_s, cpu_snapshot_s=cpu_snapshot_s)
     check_positive(step_s=step_s)
@@ -109,3 +113,33 @@ def checkfreq_steps(
         raise ValueError(f"gpu_snapshot_s must be >= 0, got {gpu_snapshot_s}")
     overhead_s = min(cpu_snapshot_s, gpu_snapshot_s)
     return max(math.ceil((save_s - overhead_s) / step_s), 1)
+
+
+def checkfreq_settled(
+    first: int, step_s: float, stall_s: float, max_overhead: float = 0.05, more: int = 2
+) -> int:
+    """Steps between two saves that CheckFreq's adaptation ends at.
+
+    Parameters
+    ----------
+    first : int
+        Steps to start from, >= 1; as `checkfreq_steps` finds them.
+    step_s : float
+        One training step, s, > 0.
+    stall_s : float
+        What one save adds to the time of the training since the one before, s, >= 0.
+    max_overhead : float
+        Share of time that saving may add, > 0.
+    more : int
+        Steps that are added at a time, >= 1.
+
+    Returns
+    -------
+    int
+        The least `first + j more` with `stall / (k step) <= max_overhead`, j >= 0. Exact where
+        each save adds the same.
+    """
+    check_positive(first=first, step_s=step_s, max_overhead=max_overhead, more=more)
+    check_duration(step_s=step_s, stall_s=stall_s)
+    needed = stall_s / (max_overhead * step_s) * (1 - _ROUNDING)
+    return first + more * max(math.ceil((needed - first) / more), 0)

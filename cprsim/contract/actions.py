@@ -20,7 +20,7 @@ class Save(NamedTuple):
 
     `blocking`: training waits until the last byte is stored. Otherwise it waits for the tier's
     snapshot, and the save goes on in the background. `portion`: the share of the rows that is
-    saved, those that a tracker or a rotation selects. `left_s`: with a portion below 1, the updates
+    saved, those that a tracker selects. `left_s`: of saves that don't hold everything, the updates
     that a shard would lose just after its 1st, 2nd, ... save since it was last whole, in useful
     seconds of training; the last holds on.
 
@@ -46,8 +46,9 @@ class Recover(NamedTuple):
     holds fresher rows than `source` does. `reads`: shards that are read to fill a lost one.
 
     `keep_training`: the rest trains on while the lost nodes are replaced and filled, `degraded` by
-    so large a share of time; otherwise it waits for them. `takeover_s`: what it takes besides to
-    put replacements into their places.
+    so large a share of time; otherwise it waits for them. `pause_s`: what training stops for before
+    it goes on so, until others serve for the lost ones. `takeover_s`: what it takes besides to put
+    replacements into their places.
     """
 
     rollback: Rollback
@@ -57,6 +58,7 @@ class Recover(NamedTuple):
     reads: float = 1.0
     degraded: float = 0.0
     takeover_s: float = 0.0
+    pause_s: float = 0.0
 
 
 Action = Train | Save | Recover

@@ -18,6 +18,9 @@ from cprsim.contract.actions import (
     Train,
 )
 
+#: Shares of the progress below which lies only the rounding of what was added up to it.
+_ROUNDING = 1e-12
+
 
 class Schedule(NamedTuple):
     """What is saved to one tier, and how often.
@@ -87,8 +90,9 @@ class ScheduledController:
         if now.progress_s < self._train.until_s:
             return self._train
         next_s = math.inf
+        at_once_s = now.progress_s * (1 + _ROUNDING)  # ten times 0.1 s are 1 s, too
         for i in reversed(range(len(self._due_s))):  # the furthest tier first: it may serve all
-            if now.progress_s < self._due_s[i]:
+            if at_once_s < self._due_s[i]:
                 next_s = min(next_s, self._due_s[i])
             elif self._pending[i] < self._schedules[i].max_pending:
                 return self._schedules[i].save

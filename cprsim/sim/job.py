@@ -96,7 +96,8 @@ class JobRun:
         if setting.useful_time_s - until_s <= _ROUNDING * setting.useful_time_s:
             until_s = setting.useful_time_s
         training, rate = setting.training(self._recovery.degraded)
-        start, volume = work.now, until_s - state.progress_s
+        start, start_s = work.now, state.progress_s
+        volume = until_s - start_s
         self._limits.idle_saves = 0
         if volume <= 0:
             raise RunError(f"the controller asked to train until {until_s} s, which is not ahead")
@@ -104,8 +105,12 @@ class JobRun:
             yield work.alone("train", volume)
             state.progress_s = state.progress_s + work.now - start if work.cut else until_s
         else:
-            done = yield from work.do("train", training, volume, rate)
-            state.progress_s = until_s if done == volume else state.progress_s + done
+
+            def trained(done: float) -> None:
+                state.progress_s = start_s + done
+
+            done = yield from work.do("train", training, volume, rate, trained)
+            state.progress_s = until_s if done == volume else start_s + done
             slower_s = work.now - start - done
             if slower_s > _ROUNDING * work.now:
                 state.slowdown_s += slower_s

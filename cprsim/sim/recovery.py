@@ -90,7 +90,10 @@ class Recovery:
             if setting.detect_s:
                 yield from work.do("detect", WAIT, setting.detect_s, 1.0)
             if answer.keep_training and deepest.rollback != "all":
-                self._rebuild(_without(hit, self._down(_NOBODY)), placed, deepest, delay_s)
+                lost = _without(hit, self._down(_NOBODY))
+                self._rebuild(lost, placed, deepest, delay_s)
+                if answer.pause_s and (lost.servers or lost.trainers):
+                    yield from work.do("reschedule", WAIT, answer.pause_s, 1.0)
                 cursor.resume(work.now)
                 break
             yield from work.do("reschedule", WAIT, delay_s, 1.0)
@@ -107,6 +110,12 @@ class Recovery:
                 break
         self._dialogue.tell(Resumed(self._dialogue.now(), self._background.saves))
         return deepest.rollback
+
+    def end(self) -> None:
+        """The job is done; shards that are still down have missed what they will never learn."""
+        for each in self._rebuilding.values():
+            if each.answer.rollback == "lost":
+                self._state.refill(each.down.servers)
 
     def _strike(self) -> Hit:
         self._limits.failure()

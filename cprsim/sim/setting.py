@@ -92,7 +92,9 @@ class Setting:
         known = self._loads.get((answer, servers, reads))
         if known is None:
             tier = self.plan.tier(answer.source)
-            transfer = self.costs.load(tier, answer.rollback, servers, answer.reads * reads)
+            # Nodes that return to what they hold themselves load nothing.
+            who = answer.rollback if answer.healthy is None else "lost"
+            transfer = self.costs.load(tier, who, servers, answer.reads * reads)
             known = self._loads[answer, servers, reads] = self._rated(transfer)
         return known
 

@@ -30,13 +30,18 @@ Written = tuple[str, float, float]
 
 
 class _Held:
-    """What one tier holds: its last save, and the last that completed a round of portions."""
+    """What one tier holds: its last save, and the last that completed a round of portions.
 
-    __slots__ = ("last", "left_s", "period_s", "portions", "whole")
+    `start_s`: progress when all that it holds was last filled anew, where not shard by shard.
+    """
+
+    __slots__ = ("_starts_s", "last", "left_s", "period_s", "portions", "start_s", "whole")
 
     def __init__(self, period_s: float) -> None:
         self.last = self.whole = _START
         self.left_s: Sequence[float] = (0.0,)
+        self.start_s = 0.0
+        self._starts_s: dict[int, float] = {}
         self.period_s = period_s
         self.portions = 0.0  # saved since `whole`
 
@@ -50,9 +55,19 @@ class _Held:
             # interval.
             self.whole, self.portions = taken, max(self.portions - 1.0, 0.0)
 
-    def become(self, checkpoint: Checkpoint) -> None:
+    def become(self, checkpoint: Checkpoint, servers: Iterable[int] | None = None) -> None:
+        """Hold what the job has returned to; only these servers' rows are no older than that."""
         self.last = self.whole = checkpoint
         self.portions = 0.0
+        if servers is None:
+            self.start_s = checkpoint.progress_s
+            self._starts_s.clear()
+        else:
+            self._starts_s.update(dict.fromkeys(servers, checkpoint.progress_s))
+
+    def whole_s(self, server: int) -> float:
+        """Progress when it last held all of that shard."""
+        return self._starts_s.get(server, self.start_s)
 
     def left_of(self, whole_s: float) -> float:
         """What its saves leave of a shard that was whole at `whole_s`, useful seconds of updates.
@@ -130,7 +145,7 @@ class State:
         had learned is lost for good. Servers but the `lost` ones may hold fresher rows in the tier
         `healthy`.
         """
-        to = self.saved(source)
+        to, lost = self.saved(source), frozenset(lost)
         self.lost_s += self.progress_s - to.progress_s + self.slowdown_s - to.slowdown_s
         self.progress_s, self.slowdown_s = to.progress_s, to.slowdown_s
         stale = self._stale(source, lost, healthy)
@@ -142,8 +157,10 @@ class State:
         nearer = source in self._tiers  # a mirror is nearer than all of them
         for tier, held in self._tiers.items():
             # Nearer tiers are filled on the way; none may hold what the job has yet to do again.
-            if nearer or held.last.progress_s > to.progress_s:
-                held.become(to)
+            if tier == source:
+                held.become(to, None if healthy is None else lost)
+            elif nearer or held.last.progress_s > to.progress_s:
+                held.become(to._replace(reads=1.0))
             nearer = nearer and tier != source
 
     def lose(self, servers: Iterable[int], source: str) -> None:
@@ -174,19 +191,19 @@ class State:
         """Progress when that shard was last set back."""
         return self._set_back.get(server, self._start.progress_s)
 
-    def _stale(self, source: str, lost: Iterable[int], healthy: str | None) -> float:
+    def _stale(self, source: str, lost: frozenset[int], healthy: str | None) -> float:
         """Share of updates that the last saves have left of the rows that the job returns to."""
         held = self._tiers.get(source)
         if held is None:
             return 0.0
         if len(held.left_s) == 1 and held.left_s[0] == 0.0:
             return 0.0
-        lost = frozenset(lost)
         total_s = 0.0
         for server in range(self._servers):
             fresher = healthy is not None and server not in lost
             tier = self._tiers[healthy] if fresher and healthy is not None else held
-            whole_s = self._whole_s(server)
+            # Rows that came back from a nearer tier are as old in this one as they were.
+            whole_s = self._set_back.get(server, tier.whole_s(server))
             if whole_s < tier.last.progress_s:
                 total_s += tier.left_of(whole_s)
         return total_s * self._per_shard
@@ -196,7 +213,7 @@ class State:
         start, trained_s = self._start, self.progress_s - self._start.progress_s
         steps = math.floor(trained_s / mirror.step_s) - mirror.behind
         if steps <= 0:
-            return start
+            return start._replace(reads=1.0)
         share = min(steps * mirror.step_s / trained_s, 1.0)
         slower_s = self.slowdown_s - start.slowdown_s
         return Checkpoint(

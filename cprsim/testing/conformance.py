@@ -145,6 +145,8 @@ _DERIVED: dict[str, Any] = {
 }
 
 
+#: What a plan may call its recovery.
+_RECOVERIES = ("full", "partial", "replica", "parity")
 #: Useful time of the longest of the shipped conditions, s.
 _LONGEST_S = 40 * 3600.0
 
@@ -261,7 +263,7 @@ class PolicyConformance:
         for where, tables in self._all():
             plan = self._scenario(tables).plan("it")
             for name, holds, demand in (
-                ("recovery", plan.recovery in ("full", "partial", "replica"), "a known name"),
+                ("recovery", plan.recovery in _RECOVERIES, "a known name"),
                 ("slowdown", 0 <= plan.slowdown < math.inf, "finite and >= 0"),
                 ("peer_bytes_per_s", 0 <= plan.peer_bytes_per_s < math.inf, "finite and >= 0"),
                 ("memory_overhead", 0 <= plan.memory_overhead < math.inf, "finite and >= 0"),

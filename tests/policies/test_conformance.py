@@ -3,6 +3,8 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import pytest
@@ -32,6 +34,8 @@ from cprsim.testing import SYSTEMS, PolicyConformance
 
 
 def test_every_shipped_system_is_here() -> None:
+    for path in Path(__file__).parent.glob("test_*.py"):  # most stand beside their policy's tests
+        import_module(f"{__package__}.{path.stem}")
     here = {suite.policy["system"] for suite in PolicyConformance.__subclasses__()}
     assert set(systems()) == set(SYSTEMS) <= here
 

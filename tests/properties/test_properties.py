@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 import cprsim
 from cprsim import units
+from cprsim.contract import Plan
 from cprsim.costs import Costs
 from cprsim.distributions import Distribution, Name
 from cprsim.errors import RunError
@@ -61,7 +62,9 @@ def test_seconds_by_cause_add_up_to_the_wall_clock(tables: dict[str, Any], seed:
             assert_time_adds_up(ledger)
             assert ledger.train == scenario.job.useful_time_s
             assert 0 <= ledger.updates_lost <= 1 + 1e-12
-            if all(each.save.portion == 1 for each in scenario.plan(name).schedules):
+            whole = all(each.save.portion == 1 for each in scenario.plan(name).schedules)
+            # Neither what passes a shard by while it is down nor what experts lose is in (E4).
+            if whole and scenario.policies[name].system not in ("accepted-loss", "partial-experts"):
                 assert ledger.updates_lost <= ledger.pls * (1 + 1e-12)
 
 
@@ -95,16 +98,18 @@ def test_without_failures_saves_are_all_that_comes_on_top(tables: dict[str, Any]
     for name in scenario.policies:
         plan = scenario.plan(name)
         ledger = play(scenario, name, 0, 0, seen := Recording())
-        training_s = job.useful_time_s * (1 + plan.slowdown)
+        training = costs.training(plan.slowdown, plan.peer_bytes_per_s)
+        training_s = job.useful_time_s * costs.seconds(training)
         saves = sum(span.cause in ("save", "stall") for span in seen.spans)
+        if type(plan) is not Plan or len(plan.schedules) > 1:
+            continue  # the conformance suite looks at what its controller asked for
         (schedule,) = plan.schedules
-        tier, portion = plan.tier(schedule.save.tier), schedule.save.portion
-        if schedule.save.blocking:
-            stops_s = ledger.saves * costs.seconds(costs.save(tier, portion))
+        tier, save = plan.tier(schedule.save.tier), schedule.save
+        if save.blocking:
+            save_s = costs.seconds(costs.save(tier, save.portion, save.writes))
+            stops_s = ledger.saves * save_s
             if job.final_save:  # which is of everything
-                stops_s += costs.seconds(costs.save(tier)) - costs.seconds(
-                    costs.save(tier, portion)
-                )
+                stops_s += costs.seconds(costs.save(tier)) - save_s
             assert saves == ledger.saves == saves_of(schedule.period_s, scenario)
         else:
             stalls = [span for span in seen.spans if span.cause == "stall"]
@@ -476,6 +481,7 @@ def test_the_simulator_agrees_with_a_clock_that_ticks(
     ledger = asdict(play(replay(Scenario(**job.tables()), timeline), "it", 0, 0))
     for loss in ("pls", "updates_lost"):
         ledger[loss] *= 4 * job.useful
+    expected |= {"stored": expected["saves"], "sent": 0}  # all of them whole, to the store
     # Whole numbers, but for the rounding of 1 / (4 * useful).
     assert ledger == pytest.approx(expected, rel=1e-12)
 
