@@ -130,7 +130,7 @@ class Model(Section):
             return PRESETS[self.preset].tracked_tables
         return self.tracked_tables
 
-    @property
+    @cached_property
     def _tables(self) -> tuple[Table, ...] | None:
         if self.preset is None:
             return self.tables
@@ -147,7 +147,7 @@ class Model(Section):
             for rows in preset.rows
         )
 
-    @property
+    @cached_property
     def shard_bytes(self) -> float:
         """Embedding rows and their optimizer state, all parameter servers together, B."""
         tables = self._tables

@@ -53,7 +53,7 @@ class ScheduledController:
     """Saves by schedules, answers losses by a rule: all that a static policy needs."""
 
     __slots__ = (
-        *("_due_s", "_loss", "_number", "_pending", "_periods_s"),
+        *("_alone", "_due_s", "_loss", "_number", "_pending", "_periods_s"),
         *("_recover", "_schedules", "_train"),
     )
 
@@ -63,18 +63,18 @@ class ScheduledController:
         self._number = {each.save.tier: i for i, each in enumerate(schedules)}
         self._due_s = list(self._periods_s)
         self._pending = [0] * len(schedules)
+        self._alone = len(schedules) == 1
         self._loss: Loss | None = None
         self._train = Train(min(self._due_s, default=math.inf))
 
     def tell(self, event: Event) -> None:
         """Move the schedules on."""
         if isinstance(event, Saved):
-            number = self._number[event.save.tier]
-            # What is stored in a tier when training goes on is in the nearer ones, too.
-            for i in range(0 if event.stored else number, number + 1):
-                self._due_s[i] = event.now.progress_s + self._periods_s[i]
-            self._pending[number] += not event.stored
-            self._train = Train(min(self._due_s))
+            if event.stored and self._alone:  # as in `_saved`, and quick
+                next_s = self._due_s[0] = event.now.progress_s + self._periods_s[0]
+                self._train = Train(next_s)
+            else:
+                self._saved(event)
         elif isinstance(event, Stored):
             self._pending[self._number[event.save.tier]] -= 1
         elif isinstance(event, Failed):
@@ -89,6 +89,9 @@ class ScheduledController:
             return self._recover(loss)
         if now.progress_s < self._train.until_s:
             return self._train
+        if self._alone:  # as below, and quick
+            (schedule,) = self._schedules
+            return schedule.save if self._pending[0] < schedule.max_pending else Train(math.inf)
         next_s = math.inf
         at_once_s = now.progress_s * (1 + _ROUNDING)  # ten times 0.1 s are 1 s, too
         for i in reversed(range(len(self._due_s))):  # the furthest tier first: it may serve all
@@ -97,6 +100,14 @@ class ScheduledController:
             elif self._pending[i] < self._schedules[i].max_pending:
                 return self._schedules[i].save
         return Train(next_s)
+
+    def _saved(self, event: Saved) -> None:
+        number, progress_s = self._number[event.save.tier], event.now.progress_s
+        self._pending[number] += not event.stored
+        # What is stored in a tier when training goes on is in the nearer ones, too.
+        for i in range(0 if event.stored else number, number + 1):
+            self._due_s[i] = progress_s + self._periods_s[i]
+        self._train = Train(min(self._due_s))
 
     def _resume(self, event: Resumed) -> None:
         progress_s = event.now.progress_s

@@ -7,9 +7,12 @@ from cprsim.closed_form.intervals import exact_interval_s, young_interval_s
 from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, every
 
 
+EVERYTHING = Recover(rollback="all")
+
+
 def everything_returns(_loss: Loss) -> Recover:
     """Whoever is hit, server or trainer: the job restarts as a whole from its last checkpoint."""
-    return Recover(rollback="all")
+    return EVERYTHING
 
 
 def checkpoint_interval_s(rule: str | float, charge_s: float, mtbf_s: float) -> float:

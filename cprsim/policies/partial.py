@@ -6,13 +6,16 @@ from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, ever
 from cprsim.policies.full import checkpoint_interval_s
 
 
+_LOST = Recover(rollback="lost")
+
+
 def lost_shards_return(_loss: Loss) -> Recover:
     """Lost servers load their last checkpoint, the rest keeps its progress and waits for them.
 
     A lost trainer takes no embedding state with it, and the others hold copies of the dense part:
     nobody rolls back, the job waits for the replacement.
     """
-    return Recover(rollback="lost")
+    return _LOST
 
 
 def partial_plan(interval_s: float) -> Plan:

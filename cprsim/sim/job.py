@@ -5,15 +5,15 @@ docs/semantics.md states the rules that are carried out here.
 
 import simpy
 
-from cprsim.contract import Save, Saved, Train
+from cprsim.contract import Clock, Save, Saved, Train
 from cprsim.errors import RunError
 from cprsim.failures.timeline import Cursor
 from cprsim.ledger import Ledger
 from cprsim.sim.background import BackgroundSaves
 from cprsim.sim.dialogue import Dialogue
-from cprsim.sim.limits import Limits
+from cprsim.sim.limits import MOST_IDLE_SAVES, Limits
 from cprsim.sim.recovery import Delays, Recovery
-from cprsim.sim.setting import Setting
+from cprsim.sim.setting import Rated, Setting
 from cprsim.sim.state import State
 from cprsim.sim.work import WAIT, Observer, Process, Work
 
@@ -36,6 +36,9 @@ class JobRun:
         observer: Observer | None = None,
     ) -> None:
         self._set, plan = setting, setting.plan
+        self._known_save: Save | None = None
+        self._rated: Rated = (WAIT, 1.0)
+        self._unslowed = setting.training(0.0)[1] == 1.0  # with nothing beside it
         self._cursor = cursor
         self._state = state = State(
             setting.useful_time_s, setting.servers, plan.schedules, plan.mirror
@@ -63,7 +66,7 @@ class JobRun:
             if cursor.next_s <= work.now:
                 yield from self._recovery.recover()
             else:
-                action = ask()
+                action = ask(Clock(work.now, state.progress_s))
                 if type(action) is Train:
                     yield from self._train(action.until_s)
                 elif type(action) is Save:
@@ -95,16 +98,16 @@ class JobRun:
         setting, state, work = self._set, self._state, self._work
         if setting.useful_time_s - until_s <= _ROUNDING * setting.useful_time_s:
             until_s = setting.useful_time_s
-        training, rate = setting.training(self._recovery.degraded)
         start, start_s = work.now, state.progress_s
         volume = until_s - start_s
         self._limits.idle_saves = 0
         if volume <= 0:
             raise RunError(f"the controller asked to train until {until_s} s, which is not ahead")
-        if rate == 1.0 and not work.background:  # nothing can slow it: the common case, and quick
+        if self._unslowed and not work.background:  # the common case, and quick
             yield work.alone("train", volume)
             state.progress_s = state.progress_s + work.now - start if work.cut else until_s
         else:
+            training, rate = setting.training(self._recovery.degraded)
 
             def trained(done: float) -> None:
                 state.progress_s = start_s + done
@@ -117,9 +120,13 @@ class JobRun:
 
     def _save(self, save: Save) -> Process:
         setting, state, work = self._set, self._state, self._work
-        self._limits.save()
+        self._limits.idle_saves += 1
+        if work.now > self._limits.longest_s or self._limits.idle_saves > MOST_IDLE_SAVES:
+            self._limits.check_saving()
         if save.blocking:
-            cause, (hold, rate) = "save", setting.save(save)
+            if save is not self._known_save:  # most saves are alike
+                self._known_save, self._rated = save, setting.save(save)
+            cause, (hold, rate) = "save", self._rated
             left = hold.volume
         else:
             cause, hold, left, rate = "stall", WAIT, setting.snapshot_s(save), 1.0
@@ -137,12 +144,13 @@ class JobRun:
             if rollback == "all":
                 return
             left -= yield from work.do(cause, hold, left, rate)
-        taken = state.taken(save.reads)
+        taken = state.taken(save)
         if save.blocking:
             state.usable(taken, save)
         else:
             self._background.start(save, taken)
-        self._dialogue.tell(Saved(self._dialogue.now(), save, save.blocking))
+        now = Clock(work.now, state.progress_s)
+        self._dialogue.tell(Saved(now, save, save.blocking))
         if work.background:
             work.settle()
 

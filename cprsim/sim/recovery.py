@@ -18,6 +18,7 @@ from cprsim.sim.work import WAIT, Process, Work
 
 #: How far an answer sets the job back.
 _DEPTH: dict[Rollback, int] = {"none": 0, "lost": 1, "all": 2}
+_NOTHING = Recover("none")
 _NOBODY = Loss(frozenset(), frozenset(), "process")
 
 
@@ -74,14 +75,16 @@ class Recovery:
         """
         setting, work, cursor = self._set, self._work, self._cursor
         waiting = _NOBODY  # nodes that are waited for: this failure's, and those while loading
-        deepest = Recover("none")
+        deepest = _NOTHING
         while True:
             hit = self._strike()
-            new = _without(hit, self._down(waiting))
-            placed, waiting = waiting, _joined(waiting, _without(hit, self._down(_NOBODY)))
-            answer = self._dialogue.answer(self._down(waiting))
-            self._set_back(answer, new.servers, waiting)
-            delay_s = self._replacement_s(hit) + answer.takeover_s
+            lost = _without(hit, self._down(_NOBODY))  # what is being rebuilt has no more to lose
+            new = _without(lost, waiting)
+            placed, waiting = waiting, _joined(waiting, lost)
+            down = self._down(waiting)
+            answer = self._dialogue.answer(down)
+            self._set_back(answer, new.servers, down.servers)
+            delay_s = self._replacement_s(lost) + answer.takeover_s
             if answer.rollback == "all" and self._rebuilding:
                 waiting, hit, longest_s = self._take_over_rebuilding(waiting, hit)
                 delay_s = max(delay_s, longest_s)
@@ -90,7 +93,6 @@ class Recovery:
             if setting.detect_s:
                 yield from work.do("detect", WAIT, setting.detect_s, 1.0)
             if answer.keep_training and deepest.rollback != "all":
-                lost = _without(hit, self._down(_NOBODY))
                 self._rebuild(lost, placed, deepest, delay_s)
                 if answer.pause_s and (lost.servers or lost.trainers):
                     yield from work.do("reschedule", WAIT, answer.pause_s, 1.0)
@@ -123,11 +125,10 @@ class Recovery:
         self._work.see_failure(hit)
         return hit
 
-    def _set_back(self, answer: Recover, servers: Sequence[int], waiting: Loss) -> None:
+    def _set_back(self, answer: Recover, servers: Sequence[int], down: frozenset[int]) -> None:
         """Return who has to return to a checkpoint; `servers` have just lost their state."""
         if answer.rollback == "all":
-            lost = self._down(waiting).servers
-            self._state.roll_back(answer.source, lost, answer.healthy)
+            self._state.roll_back(answer.source, down, answer.healthy)
         elif answer.rollback == "lost":
             self._state.lose(servers, answer.source)
         if answer.rollback == "all" or (answer.rollback == "lost" and servers):
@@ -139,10 +140,9 @@ class Recovery:
             reads = self._state.saved(answer.source).reads
         return self._set.load(answer, servers, reads)
 
-    def _replacement_s(self, hit: Hit) -> float:
-        """How long the nodes of this failure wait for others."""
+    def _replacement_s(self, lost: Hit) -> float:
+        """How long the nodes that this failure took wait for others."""
         delay_s = self._delays[self._limits.failures - 1]
-        lost = _without(hit, self._down(_NOBODY))  # what is being replaced needs no more
         return self._spares.wait_s(len(lost.servers) + len(lost.trainers), self._work.now, delay_s)
 
     def _down(self, waiting: Loss) -> Loss:
@@ -207,6 +207,8 @@ def _without(hit: Hit, down: Loss) -> Hit:
 
 def _joined(loss: Loss, other: Hit | Loss) -> Loss:
     """Both together, and the worse of what happened to them."""
+    if loss is _NOBODY:
+        return Loss(frozenset(other.servers), frozenset(other.trainers), other.severity)
     return Loss(
         loss.servers.union(other.servers),
         loss.trainers.union(other.trainers),

@@ -76,6 +76,8 @@ class Setting:
 
     def written(self, saves: Mapping[Written, int], medium: Medium) -> float:
         """Bytes that saves wrote to tiers of that kind, in full checkpoints."""
+        if not saves:
+            return 0.0
         model = self.costs.model
         return math.fsum(
             count * (portion if model is None else model.saved_share(portion)) * writes

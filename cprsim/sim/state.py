@@ -1,7 +1,6 @@
 """What the job has learned, what of it is safe and where, and what was lost."""
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -25,6 +24,7 @@ class Checkpoint(NamedTuple):
 
 
 _START = Checkpoint(0.0, 0.0)
+_NONE: frozenset[int] = frozenset()
 #: What bytes a save takes depends on: its tier, its portion of the rows, and what share it writes.
 Written = tuple[str, float, float]
 
@@ -49,6 +49,9 @@ class _Held:
         if taken.progress_s < self.last.progress_s:
             return  # a newer one was usable before it
         self.last, self.left_s = taken, save.left_s
+        if save.portion == 1.0:
+            self.whole = taken
+            return
         self.portions += save.portion
         if self.portions >= _WHOLE:
             # What is beyond a round counts for the next, or rounds would be longer than the
@@ -86,7 +89,7 @@ class State:
     `progress_s`: useful seconds done. `slowdown_s`: how much longer than that they took. `lost_s`:
     wall-clock seconds of training that was rolled back. `pls` and `updates_lost`: shares of
     learning lost (see `Ledger`). `schedules` and `mirror`: those of the plan, nearest tier first;
-    every tier holds the initial state. `written`: how many saves of each size became usable.
+    every tier holds the initial state.
     """
 
     def __init__(
@@ -99,16 +102,24 @@ class State:
         self.progress_s = 0.0
         self.slowdown_s = 0.0
         self.saves = 0
-        self.written: Counter[Written] = Counter()
+        self._counters: dict[Written, list[int]] = {}
+        self._counted: Save | None = None  # whose size `_counter` counts
+        self._counter = [0]
         self.lost_s = 0.0
         self.pls = 0.0
         self._per_shard = 1.0 / (useful_time_s * servers)
         self._servers = servers
         self._mirror = mirror
         self._tiers = {each.save.tier: _Held(each.period_s) for each in schedules}
+        self._one_tier = len(self._tiers) == 1
         self._start = _START  # where the job last returned to
         self._lost: list[float] = []  # shares of updates
         self._set_back: dict[int, float] = {}  # server: progress when its shard was last set back
+
+    @property
+    def written(self) -> dict[Written, int]:
+        """How many saves of each size became usable."""
+        return {size: count for size, (count,) in self._counters.items()}
 
     @property
     def updates_lost(self) -> float:
@@ -122,15 +133,17 @@ class State:
         held = self._tiers.get(tier)
         return _START if held is None else held.last
 
-    def taken(self, reads: float = 1.0) -> Checkpoint:
+    def taken(self, save: Save) -> Checkpoint:
         """What a save that starts now will hold."""
-        return Checkpoint(self.progress_s, self.slowdown_s, len(self._lost), reads)
+        return Checkpoint(self.progress_s, self.slowdown_s, len(self._lost), save.reads)
 
     def usable(self, taken: Checkpoint, save: Save) -> None:
         """The last byte of `taken` is stored; a blocking save is in the nearer tiers, too."""
         self.saves += 1
-        self.written[save.tier, save.portion, save.writes] += 1
-        if not save.blocking or len(self._tiers) == 1:
+        if save is not self._counted:
+            self._count(save)
+        self._counter[0] += 1
+        if not save.blocking or self._one_tier:
             self._tiers[save.tier].put(taken, save)
             return
         for tier, held in self._tiers.items():
@@ -138,21 +151,27 @@ class State:
             if tier == save.tier:
                 return
 
-    def roll_back(self, source: str, lost: Iterable[int] = (), healthy: str | None = None) -> None:
+    def _count(self, save: Save) -> None:
+        size = save.tier, save.portion, save.writes
+        self._counted, self._counter = save, self._counters.setdefault(size, [0])
+
+    def roll_back(
+        self, source: str, lost: frozenset[int] = _NONE, healthy: str | None = None
+    ) -> None:
         """The whole job returns to the last usable checkpoint of the tier `source`.
 
         Where its saves were of portions, the rows that the last one left are older, and what they
         had learned is lost for good. Servers but the `lost` ones may hold fresher rows in the tier
         `healthy`.
         """
-        to, lost = self.saved(source), frozenset(lost)
+        to = self.saved(source)
         self.lost_s += self.progress_s - to.progress_s + self.slowdown_s - to.slowdown_s
         self.progress_s, self.slowdown_s = to.progress_s, to.slowdown_s
         stale = self._stale(source, lost, healthy)
         del self._lost[to.losses :]
         if stale:
             self._lost.append(stale)
-        to = self._start = to._replace(losses=len(self._lost))
+        to = self._start = Checkpoint(*to[:2], len(self._lost), to.reads)
         self._set_back.clear()
         nearer = source in self._tiers  # a mirror is nearer than all of them
         for tier, held in self._tiers.items():

@@ -38,7 +38,7 @@ def saving(portion: float, *left_s: float) -> Schedule:
 
 def saved_at(state: State, progress_s: float, schedule: Schedule) -> None:
     state.progress_s = progress_s
-    state.usable(state.taken(), schedule.save)
+    state.usable(state.taken(schedule.save), schedule.save)
 
 
 def test_losses_by_hand():

@@ -55,7 +55,7 @@ def told(popularity: Popularity, fraction: float, failures: Events) -> list[floa
     for at, failed in events(fraction, failures):
         state.progress_s = at
         if failed is None:
-            state.usable(state.taken(), save)
+            state.usable(state.taken(save), save)
         else:
             state.lose([failed], save.tier)
             losses.append((state.updates_lost - before) * UPDATES * LENGTH)

@@ -33,7 +33,7 @@ def train(job: State, to_s: float, save: Save | None = None) -> None:
     job.slowdown_s += 0.5 * (to_s - job.progress_s)
     job.progress_s = to_s
     if save is not None:
-        job.usable(job.taken(save.reads), save)
+        job.usable(job.taken(save), save)
 
 
 # --- What the tiers hold ---
@@ -77,7 +77,7 @@ def test_what_is_loaded_from_a_far_tier_is_in_the_nearer_ones_too():
 def test_a_checkpoint_ahead_of_what_the_job_returned_to_is_forgotten():
     job = state()
     train(job, 10.0, NEAR)
-    job.usable(job.taken()._replace(progress_s=30.0), FAR._replace(blocking=False))
+    job.usable(job.taken(FAR)._replace(progress_s=30.0), FAR._replace(blocking=False))
     job.roll_back("near")
 
     assert job.saved("far").progress_s == 10.0
@@ -151,9 +151,9 @@ def test_nodes_that_are_up_return_to_fresher_rows():
     job = state(schedules)
     train(job, 10.0)
     for each in schedules:
-        job.usable(job.taken(), each.save._replace(blocking=False))
+        job.usable(job.taken(each.save), each.save._replace(blocking=False))
     train(job, 12.0)
-    job.roll_back("far", lost=[2], healthy="host")
+    job.roll_back("far", lost=frozenset({2}), healthy="host")
 
     assert job.updates_lost == pytest.approx((15.0 + 3 * 5.0) / 4 / 100)
 
