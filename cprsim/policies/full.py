@@ -6,7 +6,6 @@ from typing import Literal
 from cprsim.closed_form.intervals import exact_interval_s, young_interval_s
 from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, every
 
-
 EVERYTHING = Recover(rollback="all")
 
 

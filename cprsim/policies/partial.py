@@ -5,7 +5,6 @@ from typing import Literal
 from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, every
 from cprsim.policies.full import checkpoint_interval_s
 
-
 _LOST = Recover(rollback="lost")
 
 

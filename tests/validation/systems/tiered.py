@@ -127,7 +127,7 @@ def rows() -> list[Row]:
         Row(
             "tiered",
             f"two-level pattern of {pattern.segments} x {pattern.work_s:g} s",
-            "exact recursion, checked by an independent Monte Carlo (systems.md 3.5)",
+            "exact recursion, checked by an independent Monte Carlo",
             "prediction",
             pattern.exact_s,
             pattern_s(pattern).value,
