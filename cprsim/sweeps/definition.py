@@ -63,12 +63,14 @@ class Definition:
     def _difference(self, stored: dict[str, Any]) -> str:
         new = json.loads(self.document())
         for name, was, now in (
-            ("policies", ", ".join(stored["policies"]), ", ".join(new["policies"])),
-            ("seed", stored["seed"], new["seed"]),
-            *((name, stored["rule"][name], now) for name, now in new["rule"].items()),
+            ("policies are", ", ".join(stored["policies"]), ", ".join(new["policies"])),
+            ("seed is", stored["seed"], new["seed"]),
+            ("replications are", stored["rule"]["replications"], new["rule"]["replications"]),
+            ("half-width is", stored["rule"]["half_width"], new["rule"]["half_width"]),
+            ("blocks are of", stored["rule"]["block"], new["rule"]["block"]),
         ):
             if was != now:
-                return f"its {name.replace('_', '-')} is {was}, not {now}"
+                return f"its {name} {was}, not {now}"
         if stored["scenario"] != new["scenario"]:
             return "its scenario is another"
         return "its points are others" if stored["points"] != new["points"] else ""

@@ -15,7 +15,8 @@ _MOST_ROWS = 40
 def sweep_table(sweep: Sweep) -> Group:
     """Mean overhead of every policy at each point in percent, with its 95 % interval."""
     definition = sweep.definition
-    rows: dict[int, dict[str, dict[str, Any]]] = {}
+    rows: dict[int, dict[str, dict[Any, Any]]] = {}
+    row: dict[Any, Any]
     for row in sweep.table.to_dict("records"):
         rows.setdefault(row["point"], {})[row["policy"]] = row
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -34,7 +35,7 @@ def sweep_table(sweep: Sweep) -> Group:
     return Group(head, table, f"{more}cprsim export {sweep.folder} --format csv")
 
 
-def _overhead(row: dict[str, Any]) -> str:
+def _overhead(row: dict[Any, Any]) -> str:
     if row["error"]:
         return "failed"
     mean, half = 100 * row["overhead"], 100 * (row["overhead_high"] - row["overhead"])

@@ -63,14 +63,26 @@ def read_points(base: dict[str, Any], design: Design, policies: Sequence[str]) -
         _read(number, base, design.values(each), policies, file_hash)
         for number, each in enumerate(steps)
     ]
-    for axis in range(len(design.axes)):
-        found: dict[int, list[Point]] = defaultdict(list)
-        for each, point in zip(steps, points, strict=True):
-            found[each[axis]].append(point)
-        bad = [same[0].error for same in found.values() if all(point.error for point in same)]
-        if bad:
-            raise ScenarioError(*dict.fromkeys("\n".join(bad).splitlines()))
+    faults = _hopeless(points, steps)
+    if faults:
+        raise ScenarioError(*faults)
     return points
+
+
+def _hopeless(points: Sequence[Point], steps: Sequence[tuple[int, ...]]) -> list[str]:
+    """Faults of steps that can be read at no point."""
+    at: dict[tuple[int, int], list[Point]] = defaultdict(list)
+    for point, each in zip(points, steps, strict=True):
+        for step in enumerate(each):
+            at[step].append(point)
+    found: dict[str, None] = {}
+    for same in at.values():
+        shared = set(same[0].error.splitlines()).intersection(
+            *(point.error.splitlines() for point in same)
+        )
+        if all(point.error for point in same):
+            found |= dict.fromkeys(sorted(shared) or same[0].error.splitlines())
+    return list(found)
 
 
 def scenario_key(mapping: dict[str, Any], file_hash: Callable[[str], str] = sha256) -> str:
