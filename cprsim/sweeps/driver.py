@@ -123,12 +123,10 @@ class Driver:
     def _died(
         self, task: Task, error: BaseException
     ) -> Generator[tuple[Task, Outcome], None, None]:
-        alone = not self._flying
-        if alone:
-            yield from self._blame(task, "its worker process died, out of memory perhaps")
+        if self._flying:
+            self._suspects.append(task)
         else:
-            self._suspects += [task, *self._flying.values()]
-            self._flying.clear()
+            yield from self._blame(task, "its worker process died, out of memory perhaps")
         self._lose_executor(error)
 
     def _blame(self, task: Task, why: str) -> Generator[tuple[Task, Outcome], None, None]:
@@ -140,7 +138,8 @@ class Driver:
             yield task, Fault(why)
 
     def _lose_executor(self, error: BaseException) -> None:
-        self._again += self._flying.values()
+        lost = self._suspects if isinstance(error, BrokenExecutor) else self._again
+        lost += self._flying.values()
         self._flying.clear()
         self._on_trial = False
         self._breaks += 1

@@ -186,7 +186,9 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
     if application != _APPLICATION:
         raise UsageError(f"{path}: was not made by cprsim sweep; choose another folder")
     if layout > _LAYOUT:
-        raise UsageError(f"{path}: was made by a newer cprsim; install that one, or another folder")
+        raise UsageError(
+            f"{path}: was made by a newer cprsim; install that one, or choose another folder"
+        )
 
 
 def packed(
