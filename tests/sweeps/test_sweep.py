@@ -103,12 +103,12 @@ def test_points_of_one_scenario_are_simulated_once(out):
 
 
 def test_replications_go_on_until_every_mean_is_known_well_enough(out):
-    done = sweep(scenario(), out, MEANS, half_width=0.05, replications=5000)
+    done = sweep(scenario(), out, MEANS, half_width=0.1, replications=5000)
     counts = []
     for point, mean in enumerate(MEANS["failures.mean"]):
         # Said in other words: the first multiple of 100 at which both intervals are that narrow.
-        run = cprsim.run(at(mean), replications=2000)
-        for count in range(100, 2001, 100):
+        run = cprsim.run(at(mean), replications=900)
+        for count in range(100, 901, 100):
             halves = []
             for name in ("full", "partial"):
                 values = run.of(name)["overhead"].to_numpy()[:count]
@@ -116,12 +116,12 @@ def test_replications_go_on_until_every_mean_is_known_well_enough(out):
                     0.95, count - 1, loc=values.mean(), scale=stats.sem(values)
                 )
                 halves.append((high - low) / 2 / values.mean())
-            if max(halves) <= 0.05:
+            if max(halves) <= 0.1:
                 counts.append(count)
                 break
         rows = done.table[done.table["point"] == point]
         assert rows["replications"].tolist() == [counts[-1]] * 2
-    assert 100 < counts[0] < counts[1] <= 2000  # fewer failures, more noise
+    assert counts[0] < counts[1]  # fewer failures, more noise
 
 
 def test_where_nothing_varies_one_block_is_enough(out):
@@ -192,7 +192,7 @@ def test_values_that_can_be_read_at_no_point_are_faults_at_once(out):
     assert sorted(error.value.args) == [
         "cluster.trainers: -1 is out of range: it must be >= 0",
         "costs.sav: unknown key; did you mean 'save'?",
-        'failures.mean: \'20\' has no unit: write one, e.g. "20 h"',
+        "failures.mean: '20' has no unit: write one, e.g. \"20 h\"",
     ]
     assert not out.exists()
 
@@ -353,12 +353,12 @@ def test_a_full_disk_ends_the_sweep_and_loses_nothing_that_was_stored(out, monke
 
     def small(path, mode):
         connection = connect(path, mode)
-        connection.execute("PRAGMA max_page_count = 20")  # SQLite's own way to be out of room
+        connection.execute("PRAGMA max_page_count = 18")  # SQLite's own way to be out of room
         return connection
 
     monkeypatch.setattr("cprsim.sweeps.sweep._COMMIT_S", 0.0)
     monkeypatch.setattr(stores, "_connect", small)
-    asked = {"vary": {"failures.mean": "lin(5 h,40 h,8)"}, "replications": 400}
+    asked = {"vary": {"failures.mean": "lin(30 h,40 h,5)"}, "replications": 200}
     with pytest.raises(cprsim.errors.RunError) as error:
         sweep(scenario(), out, **asked)
 
@@ -368,7 +368,7 @@ def test_a_full_disk_ends_the_sweep_and_loses_nothing_that_was_stored(out, monke
     )
     with sqlite3.connect(out / NAME) as connection:
         (stored,) = connection.execute("SELECT count(*) FROM blocks").fetchone()
-    assert 0 < stored < 8 * 2 * 4
+    assert 0 < stored < 5 * 2 * 2
     monkeypatch.setattr(stores, "_connect", connect)
     again = sweep(scenario(), out, **asked)
     assert csv(again) == csv(sweep(scenario(), out.parent / "other", **asked))
@@ -376,9 +376,7 @@ def test_a_full_disk_ends_the_sweep_and_loses_nothing_that_was_stored(out, monke
 
 def test_the_listener_is_told_how_far_it_is(out):
     seen = []
-    sweep(
-        scenario(), out, {"failures.mean": ["10 h", "100 s"]}, ["full"], 150, progress=seen.append
-    )
+    sweep(scenario(), out, {"costs.save": ["5 min", "0 s"]}, ["full"], 150, progress=seen.append)
 
     assert [each.share for each in seen] == sorted(each.share for each in seen)
     assert (seen[-1].points, seen[-1].of, seen[-1].failed, seen[-1].share) == (2, 2, 1, 1.0)
