@@ -13,7 +13,8 @@ from cprsim.sim.engine import MODEL_VERSION
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_FIRST_PATIENCE_S = 15.0
+_CONNECT_S = 5.0
+_WORKERS_S = 15.0  # for the first worker to be there, when the sweep starts
 _PATIENCE_S = 600.0
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+:\d+")
 
@@ -48,24 +49,32 @@ class Cluster:
         RunError
             If the scheduler was there and stays away.
         """
-        patience_s = self._patience_s if self._met else _FIRST_PATIENCE_S
-        deadline_s = time.monotonic() + patience_s
-        while True:
-            left_s = deadline_s - time.monotonic()
+        if not self._met:
             try:
-                client = self._connected(left_s)
-            except (OSError, TimeoutError) as error:
-                if time.monotonic() >= deadline_s - 1:
-                    raise self._given_up(patience_s) from error
+                client = self._connected(_WORKERS_S)
+            except OSError:
+                raise UsageError(
+                    f"--scheduler {self._address}: no scheduler with workers answers; start them "
+                    "with dask scheduler and dask worker"
+                ) from None
+            self._met = True
+            return _OnCluster(client)
+        deadline_s = time.monotonic() + self._patience_s
+        while (left_s := deadline_s - time.monotonic()) > 0:
+            try:
+                return _OnCluster(self._connected(left_s))
+            except OSError:
                 time.sleep(1.0)
-            else:
-                self._met = True
-                return _OnCluster(client)
+        raise RunError(
+            f"scheduler {self._address}: gone for {self._patience_s:.0f} s; what was stored is "
+            "safe: give the same command again when it is back"
+        )
 
     def _connected(self, patience_s: float) -> Any:
+        """A client, once there are workers; `OSError` (a `TimeoutError` is one) if not in time."""
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we tell ourselves
         client = _distributed().Client(
-            self._address, timeout=max(min(patience_s, 5.0), 1.0), set_as_default=False
+            self._address, timeout=max(min(patience_s, _CONNECT_S), 1.0), set_as_default=False
         )
         try:
             client.wait_for_workers(1, timeout=max(patience_s, 1.0))
@@ -74,17 +83,6 @@ class Cluster:
             client.close(timeout=1)
             raise
         return client
-
-    def _given_up(self, patience_s: float) -> Exception:
-        if self._met:
-            return RunError(
-                f"scheduler {self._address}: gone for {patience_s:.0f} s; what was stored is safe: "
-                "give the same command again when it is back"
-            )
-        return UsageError(
-            f"--scheduler {self._address}: no scheduler with workers answers; start them with "
-            "dask scheduler and dask worker"
-        )
 
 
 class _OnCluster(Executor):

@@ -31,7 +31,7 @@ system = "full"
 [policies.partial]
 system = "partial"
 """
-ASKED = ("--vary", "failures.mean=lin(5 h,40 h,8)", "--replications", "250")
+ASKED = ("--vary", "failures.mean=lin(5 h,40 h,6)", "--replications", "200")
 
 
 def cprsim(*arguments: str) -> "subprocess.CompletedProcess[str]":

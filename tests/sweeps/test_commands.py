@@ -89,16 +89,22 @@ def test_parquet_keeps_what_the_table_has(capsys):
     )
 
 
+NO_SWEEP = "holds no sweep; name the folder given to cprsim sweep --out"
+
+
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
         (["out"], "Missing option '--format'."),
-        (["none", "--format", "csv"], "none: holds no sweep; name the folder given to cprsim sweep --out"),
+        (["none", "--format", "csv"], f"none: {NO_SWEEP}"),
         (["out", "--format", "xml"], "format 'xml' is not one of csv, parquet"),
         (["out", "--format", "parquet"], "--format parquet is no text; give --out FILE"),
-        (["out", "--format", "csv", "--out", "s.toml/t.csv"], "--out s.toml: s.toml is a file, not a folder"),
+        (
+            ["out", "--format", "csv", "--out", "s.toml/t.csv"],
+            "--out s.toml: s.toml is a file, not a folder",
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_export_that_can_not_be_is_refused(capsys, arguments, fault):
     swept(capsys, *VARY)
 
@@ -127,16 +133,34 @@ def test_a_scheduler_without_its_library_says_what_to_install(capsys, monkeypatc
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (["--vary", "failures.mean"], "--vary 'failures.mean': write KEY=V1,V2, e.g. failures.mean=\"14 h,28 h\""),
+        (
+            ["--vary", "failures.mean"],
+            "--vary 'failures.mean': write KEY=V1,V2, e.g. failures.mean=\"14 h,28 h\"",
+        ),
         ([*VARY, *VARY], "--vary failures.mean: is varied twice; give all its values at once"),
         ([], "nothing is varied; give --vary KEY=V1,V2 or a block [sweep]"),
-        ([*VARY, "--half-width", "0.1"], "'0.1' is not a share: write a percentage from 0% to 100%, e.g. \"25%\""),
-        ([*VARY, "--policy", "ful"], "policy 'ful': the scenario has none of that name; did you mean 'full'?"),
-        ([*VARY, "--scheduler", "tcp://localhost:1"], "--workers and --scheduler exclude each other; leave one out"),
-        (["--vary", "failures.mean=14"], "failures.mean: 14 has no unit: write a string with one, e.g. \"14 h\""),
-        (["--vary", "job.useful_time.x=1"], "--vary job.useful_time.x: 'useful_time' is a value, not a table"),
+        (
+            [*VARY, "--half-width", "0.1"],
+            "'0.1' is not a share: write a percentage from 0% to 100%, e.g. \"25%\"",
+        ),
+        (
+            [*VARY, "--policy", "ful"],
+            "policy 'ful': the scenario has none of that name; did you mean 'full'?",
+        ),
+        (
+            [*VARY, "--scheduler", "tcp://localhost:1"],
+            "--workers and --scheduler exclude each other; leave one out",
+        ),
+        (
+            ["--vary", "failures.mean=14"],
+            'failures.mean: 14 has no unit: write a string with one, e.g. "14 h"',
+        ),
+        (
+            ["--vary", "job.useful_time.x=1"],
+            "--vary job.useful_time.x: 'useful_time' is a value, not a table",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_sweep_that_can_not_be_is_refused(capsys, arguments, fault):
     assert swept(capsys, *arguments) == (2, "", f"cprsim: {fault}\n")
     assert not Path("out").exists()
@@ -185,9 +209,8 @@ def test_ctrl_c_says_how_to_go_on(capsys, monkeypatch):
 
     monkeypatch.setattr("cprsim.sweeps.driver.perform", interrupted)
 
-    assert swept(capsys, *VARY) == (
-        1, "", "cprsim: interrupted; what is done is in out: give the same command again to go on\n",
-    )  # fmt: skip
+    told = "interrupted; what is done is in out: give the same command again to go on"
+    assert swept(capsys, *VARY) == (1, "", f"cprsim: {told}\n")
     assert run(capsys, "export", "out", "--format", "csv")[2] == (
         "cprsim: 2 of 2 points are still to be done\n"
     )

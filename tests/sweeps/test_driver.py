@@ -149,13 +149,13 @@ def test_a_lost_executor_is_no_tasks_fault_however_often_it_goes():
 
 
 def test_what_the_executor_gives_up_on_is_tried_alone_before_it_counts():
-    class KilledWorker(Exception):
+    class GaveUpError(Exception):
         pass
 
-    assert outcomes(Pool({1: [KilledWorker("w1")]}), 3)[1] == block(task(1))
-    assert outcomes(Pool({1: [KilledWorker("w1")] * 2}), 3)[1] == Fault("KilledWorker: w1")
+    assert outcomes(Pool({1: [GaveUpError("w1")]}), 3)[1] == block(task(1))
+    assert outcomes(Pool({1: [GaveUpError("w1")] * 2}), 3)[1] == Fault("GaveUpError: w1")
 
 
 def test_a_worker_of_another_model_ends_the_sweep():
-    with pytest.raises(RunError, match="^a worker has model version 7$"):
+    with pytest.raises(RunError, match=r"^a worker has model version 7$"):
         outcomes(Pool({1: [RunError("a worker has model version 7")]}), 3)
