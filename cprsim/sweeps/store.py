@@ -118,11 +118,18 @@ class Store:
                 self._connection.rollback()  # no part of a block may be committed
                 raise
 
-    def commit(self) -> None:
-        """Make what was added safe."""
+    def commit(self, patience_s: float = 600.0) -> bool:
+        """Make what was added safe; False where a reader was in the way for so long."""
+        self._wait_at_most(patience_s)
         with _told(self._path):
-            self._connection.execute("COMMIT")
+            try:
+                self._connection.execute("COMMIT")
+            except sqlite3.OperationalError as error:
+                if _code(error) == sqlite3.SQLITE_BUSY:
+                    return False  # nothing is lost: the transaction goes on
+                raise
             self._begin(_PATIENCE_S)
+        return True
 
     def close(self) -> None:
         """Let go of the file; what was not committed is lost."""
@@ -130,9 +137,11 @@ class Store:
 
     def _begin(self, timeout_s: float) -> None:
         # At once, not with the first write: whoever has begun keeps all other writers out.
-        self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * timeout_s)}")
+        self._wait_at_most(timeout_s)
         self._connection.execute("BEGIN IMMEDIATE")
-        self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE_S)}")
+
+    def _wait_at_most(self, timeout_s: float) -> None:
+        self._connection.execute(f"PRAGMA busy_timeout = {int(1000 * timeout_s)}")
 
     def _check_or_make(self, folder: Path, definition: Definition, points: Sequence[Point]) -> None:
         if self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,):
@@ -209,6 +218,11 @@ def stored_definition(connection: sqlite3.Connection) -> dict[str, Any]:
     return json.loads(document)  # type: ignore[no-any-return]
 
 
+def _code(error: sqlite3.DatabaseError) -> int:
+    """SQLite's code of an error, without what extends it."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     # With no isolation level the module begins no transaction by itself.
     return sqlite3.connect(
@@ -225,7 +239,7 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what extends it
+        code = _code(error)
         if code == sqlite3.SQLITE_FULL:
             raise RunError(
                 f"{path}: the disk is full; what was stored before is safe: make room, and give "

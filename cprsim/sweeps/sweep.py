@@ -31,6 +31,7 @@ _MOST_REPLICATIONS = 100_000  # where a half-width says when they are enough
 # lose. Part of a sweep's definition, so a change of it resumes no older sweep.
 _BLOCK = 100
 _COMMIT_S = 1.0
+_READER_S = 0.2  # to wait for a reader; else with the next commit
 
 
 def sweep(
@@ -121,14 +122,15 @@ def _work(driver: Driver, agenda: Agenda, store: Store, progress: Listener) -> N
                 if each is not None:
                     agenda.done(*each)
                 if time.monotonic() - committed_s > _COMMIT_S:
-                    store.commit()
+                    store.commit(_READER_S)
                     committed_s = time.monotonic()
                 progress(agenda.progress)
     except BaseException:
         with suppress(RunError):  # if the store itself is at fault, that is what to tell
             store.commit()
         raise
-    store.commit()
+    if not store.commit():
+        raise RunError("somebody reads the sweep without end; give the same command again")
     progress(agenda.progress)
 
 

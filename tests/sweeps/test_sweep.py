@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -348,6 +349,26 @@ def test_two_sweeps_can_not_write_to_one_folder_but_others_may_read(out):
     assert len(tables[0]) == 0
     assert tables[0].columns.tolist() == done.table.columns.tolist()
     assert len(done.table) == 4
+
+
+def test_a_reader_that_takes_its_time_holds_nothing_up(out, monkeypatch):
+    monkeypatch.setattr("cprsim.sweeps.sweep._COMMIT_S", 0.0)
+    monkeypatch.setattr("cprsim.sweeps.sweep._READER_S", 0.01)
+    seen, reader = [], ExitStack()
+
+    def meanwhile(_progress) -> None:
+        if not seen:
+            connection = reader.enter_context(stores.reading(out))
+        seen.append(len(seen))
+        if len(seen) == 1:
+            connection.execute("SELECT count(*) FROM finished").fetchone()
+        if len(seen) == 3:
+            reader.close()
+
+    done = sweep(scenario(), out, MEANS, replications=250, progress=meanwhile)
+
+    assert len(seen) >= 6  # a block each, of which none waited for the reader
+    assert csv(done) == csv(sweep(scenario(), out.parent / "other", MEANS, replications=250))
 
 
 def test_a_full_disk_ends_the_sweep_and_loses_nothing_that_was_stored(out, monkeypatch):
