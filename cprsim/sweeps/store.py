@@ -173,9 +173,9 @@ class Store:
 
 
 @contextmanager
-def reading(folder: Path) -> Iterator[sqlite3.Connection]:
+def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
     """A connection to the sweep in a folder, also while another process writes to it."""
-    path = folder / NAME
+    path = Path(folder) / NAME
     if not path.is_file():
         raise UsageError(f"{folder}: holds no sweep; name the folder given to cprsim sweep --out")
     with _told(path):

@@ -42,7 +42,7 @@ class StoredPoint:
 class Sweep:
     """What is in the folder of a sweep."""
 
-    folder: Path
+    folder: str | Path
 
     @cached_property
     def definition(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Sweep:
         Row i of every policy was played on the same failure timeline, also at other points with
         the same failures: differences between policies are paired.
         """
-        stored = next((each for each in self.points if each.number == point), None)
+        stored = self.points[point] if 0 <= point < len(self.points) else None
         if stored is None or stored.key is None or not stored.finished:
             raise UsageError(f"point {point!r} has no results; it failed, or there is none")
         policies = self.definition["policies"]

@@ -1,9 +1,6 @@
-"""`cprsim.sweep`: the same numbers as `cprsim.run` at every point, resumed, refused, failed."""
+"""`cprsim.sweep`: the same numbers as `cprsim.run` at every point; points that fail; files."""
 
-import json
 import sqlite3
-from contextlib import ExitStack
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,36 +10,9 @@ from scipy import stats
 import cprsim
 from cprsim.errors import PlanError, ScenarioError, UsageError
 from cprsim.results import MEASURES
-from cprsim.sweeps import store as stores
 from cprsim.sweeps.store import NAME
 from cprsim.sweeps.sweep import sweep
-
-SCENARIO = {
-    "title": "a short job",
-    "job": {"useful_time": "2 d"},
-    "cluster": {"trainers": 8, "parameter_servers": 8},
-    "costs": {"save": "5 min", "load": "2 min", "reschedule": "3 min"},
-    "failures": {"distribution": "exponential", "mean": "20 h"},
-    "policies": {"full": {"system": "full"}, "partial": {"system": "partial"}},
-}
-MEANS = {"failures.mean": ["10 h", "30 h"]}
-
-
-@pytest.fixture
-def out(tmp_path) -> Path:
-    return tmp_path / "out"
-
-
-def scenario(**changed: object) -> cprsim.Scenario:
-    return cprsim.Scenario(**(SCENARIO | changed))
-
-
-def at(mean: str) -> cprsim.Scenario:
-    return scenario(failures={"distribution": "exponential", "mean": mean})
-
-
-def csv(done: cprsim.Sweep) -> str:
-    return done.table.to_csv(index=False)
+from tests.sweeps.cases import MEANS, SCENARIO, at, csv, scenario
 
 
 def test_every_point_has_the_numbers_of_a_run_of_its_scenario(out):
@@ -156,8 +126,10 @@ def test_a_point_that_gets_nowhere_is_recorded_and_the_others_go_on(out):
     assert [point.number for point in done.failures] == [0]
     again = sweep(short, out, {"failures.mean": ["20 s", "30 h"]}, ["full"], 20)
     assert csv(again) == csv(done)
-    with pytest.raises(UsageError, match=r"^point 0 has no results; it failed, or there is none$"):
-        done.replications(0)
+    for point in (0, 2, -1):
+        told = f"^point {point} has no results; it failed, or there is none$"
+        with pytest.raises(UsageError, match=told):
+            done.replications(point)
 
 
 def test_the_first_block_that_fails_says_why_whatever_came_before(out, monkeypatch):
@@ -246,155 +218,6 @@ def test_a_replayed_log_counts_by_what_is_in_it(out, tmp_path, monkeypatch):
     (tmp_path / "moved.csv").write_text("time_s,node\n40000,1\n90001,2\n")
     with pytest.raises(UsageError, match="holds another sweep: its scenario is another"):
         sweep(moved, out, {"costs.save": ["1 min"]}, replications=2)
-
-
-# What is in the folder
-
-
-@pytest.mark.parametrize(
-    ("changed", "difference"),
-    [
-        ({"policies": ["full"]}, "its policies are full, partial, not full"),
-        ({"seed": 1}, "its seed is 0, not 1"),
-        ({"replications": 4}, "its replications are 3, not 4"),
-        ({"half_width": 0.1}, "its half-width is None, not 0.1"),
-        ({"vary": {"failures.mean": ["10 h", "31 h"]}}, "its points are others"),
-        ({"vary": {"failures.mean": ["30 h", "10 h"]}}, "its points are others"),
-        ({"scenario": scenario(job={"useful_time": "3 d"})}, "its scenario is another"),
-    ],
-)
-def test_a_folder_of_another_sweep_is_refused_and_left_as_it_is(out, changed, difference):
-    asked = {"scenario": scenario(), "vary": MEANS, "replications": 3}
-    sweep(out=out, **asked)
-    before = (out / NAME).read_bytes()
-    with pytest.raises(UsageError) as error:
-        sweep(out=out, **(asked | changed))
-
-    assert str(error.value) == (
-        f"--out {out}: holds another sweep: {difference}; choose another folder"
-    )
-    assert (out / NAME).read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("version", "age"), [(0, "an older"), (99, "a newer")]
-)  # fmt: skip
-def test_a_database_of_another_model_is_refused_and_can_still_be_read(out, version, age):
-    done = csv(sweep(scenario(), out, MEANS, replications=3))
-    with sqlite3.connect(out / NAME) as connection:
-        (document,) = connection.execute("SELECT document FROM definition").fetchone()
-        changed = json.dumps(json.loads(document) | {"model_version": version})
-        connection.execute("UPDATE definition SET document = ?", [changed])
-    with pytest.raises(UsageError) as error:
-        sweep(scenario(), out, MEANS, replications=3)
-
-    assert str(error.value) == (
-        f"--out {out}: holds a sweep of {age} cprsim (model version {version}, this one has 1), "
-        "whose numbers don't go with these; install that one, or choose another folder"
-    )
-    assert csv(cprsim.Sweep(out)) == done
-
-
-def test_a_file_of_a_newer_layout_is_refused_by_readers_too(out):
-    sweep(scenario(), out, MEANS, replications=3)
-    with sqlite3.connect(out / NAME) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    told = f"{out / NAME}: was made by a newer cprsim; install that one, or choose another folder"
-    for use in (
-        lambda: sweep(scenario(), out, MEANS, replications=3),
-        lambda: cprsim.Sweep(out).table,
-    ):
-        with pytest.raises(UsageError) as error:
-            use()
-        assert str(error.value) == told
-
-
-@pytest.mark.parametrize(
-    ("content", "fault"),
-    [
-        (b"no database, however long" * 99, "is no SQLite file; choose another folder"),
-        (None, "was not made by cprsim sweep; choose another folder"),
-    ],
-)  # fmt: skip
-def test_a_strange_file_of_that_name_is_refused(out, content, fault):
-    out.mkdir()
-    if content is None:
-        with sqlite3.connect(out / NAME) as connection:
-            connection.execute("CREATE TABLE mine (x)")
-    else:
-        (out / NAME).write_bytes(content)
-    before = (out / NAME).read_bytes()
-    with pytest.raises(UsageError) as error:
-        sweep(scenario(), out, MEANS, replications=3)
-
-    assert str(error.value) == f"{out / NAME}: {fault}"
-    assert (out / NAME).read_bytes() == before
-
-
-def test_two_sweeps_can_not_write_to_one_folder_but_others_may_read(out):
-    tables = []
-
-    def meanwhile(_progress) -> None:
-        tables.append(cprsim.Sweep(out).table)
-        if len(tables) == 1:
-            with pytest.raises(UsageError) as error:
-                sweep(scenario(), out, MEANS, replications=3)
-            assert str(error.value) == (
-                f"{out / NAME}: another process is writing to it; wait for it, or choose another "
-                "folder"
-            )
-
-    done = sweep(scenario(), out, MEANS, replications=3, progress=meanwhile)
-
-    assert len(tables[0]) == 0
-    assert tables[0].columns.tolist() == done.table.columns.tolist()
-    assert len(done.table) == 4
-
-
-def test_a_reader_that_takes_its_time_holds_nothing_up(out, monkeypatch):
-    monkeypatch.setattr("cprsim.sweeps.sweep._COMMIT_S", 0.0)
-    monkeypatch.setattr("cprsim.sweeps.sweep._READER_S", 0.01)
-    seen, reader = [], ExitStack()
-
-    def meanwhile(_progress) -> None:
-        if not seen:
-            connection = reader.enter_context(stores.reading(out))
-        seen.append(len(seen))
-        if len(seen) == 1:
-            connection.execute("SELECT count(*) FROM finished").fetchone()
-        if len(seen) == 3:
-            reader.close()
-
-    done = sweep(scenario(), out, MEANS, replications=250, progress=meanwhile)
-
-    assert len(seen) >= 6  # a block each, of which none waited for the reader
-    assert csv(done) == csv(sweep(scenario(), out.parent / "other", MEANS, replications=250))
-
-
-def test_a_full_disk_ends_the_sweep_and_loses_nothing_that_was_stored(out, monkeypatch):
-    connect = stores._connect
-
-    def small(path, mode):
-        connection = connect(path, mode)
-        connection.execute("PRAGMA max_page_count = 13")  # SQLite's own way to be out of room
-        return connection
-
-    monkeypatch.setattr("cprsim.sweeps.sweep._COMMIT_S", 0.0)
-    monkeypatch.setattr(stores, "_connect", small)
-    asked = {"vary": {"failures.mean": "lin(30 h,40 h,5)"}, "replications": 200}
-    with pytest.raises(cprsim.errors.RunError) as error:
-        sweep(scenario(), out, **asked)
-
-    assert str(error.value) == (
-        f"{out / NAME}: the disk is full; what was stored before is safe: make room, and give the "
-        "same command again"
-    )
-    with sqlite3.connect(out / NAME) as connection:
-        (stored,) = connection.execute("SELECT count(*) FROM blocks").fetchone()
-    assert 0 < stored < 5 * 2 * 2
-    monkeypatch.setattr(stores, "_connect", connect)
-    again = sweep(scenario(), out, **asked)
-    assert csv(again) == csv(sweep(scenario(), out.parent / "other", **asked))
 
 
 def test_the_listener_is_told_how_far_it_is(out):
