@@ -63,9 +63,12 @@ def run(
     if as_json:
         print_json(result.document())
     else:
-        from cprsim.tables import RunTable
+        from cprsim.tables import RunTable, resources_table
 
         print_table(RunTable(result))
+        taken = resources_table(result)
+        if taken is not None:
+            print_table(taken)
 
 
 @app.command()

@@ -28,6 +28,7 @@ from cprsim.platform import (
     capacities,
 )
 from cprsim.schema import VARIANTS, Seconds, Section
+from cprsim.tiers import REMOTE, Tier
 from cprsim.transfer import Transfer, uncontended_rate, uncontended_s
 from cprsim.workload import Job, Model
 
@@ -36,6 +37,9 @@ Rollback = Literal["all", "lost", "none"]
 _GATHERED = 1e6  # rows that `gather` is about
 #: A transfer that is over at once.
 NOTHING = Transfer(0.0)
+#: Links that transfers draw on, and how much.
+Uses = tuple[tuple[str, float], ...]
+_PEER_TO_PEER: Uses = ((SERVER_OUT, 1.0), (SERVER_IN, 1.0))
 
 
 def _parse_duration(value: object) -> float:
@@ -100,25 +104,16 @@ class CostModel:
         """B/s of every link."""
         return capacities(self.cluster, self.storage)
 
-    @cached_property
-    def save(self) -> Transfer:
-        """One save of everything: every server writes an equal part of it."""
-        if self.costs.save_s is not None:
-            return Transfer(self.costs.save_s, cap=1.0)
-        model, n = self._model("save"), self.cluster.parameter_servers
-        return Transfer(
-            model.checkpoint_bytes / n,
-            uses=((SERVER_OUT, 1.0), (STORE_WRITE, float(n))),
-        )
-
-    def save_portion(self, portion: float) -> Transfer:
+    def save(self, tier: Tier, portion: float = 1.0, writes: float = 1.0) -> Transfer:
         """One save of `portion` of the rows that a tracker chooses among.
 
-        What isn't tracked is saved whole. What choosing and collecting rows takes is charged as so
-        many more bytes, at the pace of a save with the links to itself.
+        What isn't tracked is saved whole. `writes`: share of these bytes that is really written.
+        What choosing and collecting rows takes is charged as so many more bytes, at the pace of a
+        save with the links to itself.
         """
+        whole = self._whole_save(tier)
         if portion == 1.0:
-            return self.save
+            return whole if writes == 1.0 else replace(whole, volume=whole.volume * writes)
         share, chosen = portion, 0.0
         if self.model is not None:
             share = self.model.saved_share(portion)
@@ -126,63 +121,83 @@ class CostModel:
             chosen = portion * self.model.rows.tracked_rows / self.cluster.parameter_servers
         extra_s = self.costs.select_s + self.costs.save_fixed_s
         extra_s += self.costs.gather_s * chosen / _GATHERED
-        pace = uncontended_rate(self.save, self.capacities)
+        pace = uncontended_rate(whole, self.capacities)
         if pace == math.inf:  # what costs nothing by itself takes but this
             return Transfer(extra_s, cap=1.0)
-        return replace(self.save, volume=self.save.volume * share + extra_s * pace)
+        return replace(whole, volume=whole.volume * share * writes + extra_s * pace)
 
-    @cached_property
-    def load_full(self) -> Transfer:
-        """One load of everything, by all servers."""
-        measured_s = _first(self.costs.load_full_s, self.costs.load_s)
-        if measured_s is not None:
-            return Transfer(measured_s, cap=1.0)
-        bytes_each = self._model("load").checkpoint_bytes / self.cluster.parameter_servers
-        return self._from_store(bytes_each, self.cluster.parameter_servers)
+    def _whole_save(self, tier: Tier) -> Transfer:
+        """Every server writes an equal part of everything."""
+        if tier.save_s is not None:
+            return Transfer(tier.save_s, cap=1.0)
+        if tier.medium == "store" and self.costs.save_s is not None:
+            return Transfer(self.costs.save_s, cap=1.0)
+        n = self.cluster.parameter_servers
+        if tier.medium == "store":
+            uses: Uses = ((SERVER_OUT, 1.0), (STORE_WRITE, float(n)))
+        else:
+            uses = _PEER_TO_PEER if tier.medium == "peers" else ()
+        bytes_each = self._model("save", tier).checkpoint_bytes / n
+        return self._move(bytes_each, tier.write, uses)
 
-    def load_partial(self, servers: int) -> Transfer:
-        """One load of the shards of `servers` lost servers, by their replacements."""
-        measured_s = _first(self.costs.load_partial_s, self.costs.load_s)
-        if measured_s is not None:
-            return Transfer(measured_s, cap=1.0)
-        bytes_each = self._model("load").shard_bytes / self.cluster.parameter_servers
-        return self._from_store(bytes_each, servers)
-
-    def copy(self, servers: int) -> Transfer:
-        """Copy the shards of `servers` lost servers from servers that hold a replica.
-
-        Each replacement reads from another peer. A measured partial load wins over that.
-        """
-        measured_s = _first(self.costs.load_partial_s, self.costs.load_s)
-        if measured_s is not None or self.model is None:
-            return self.load_partial(servers)
-        bytes_each = self.model.shard_bytes / self.cluster.parameter_servers
-        return Transfer(bytes_each, uses=((SERVER_OUT, 1.0), (SERVER_IN, 1.0)))
-
-    def load(self, rollback: Rollback, servers: int) -> Transfer:
+    def load(self, tier: Tier, rollback: Rollback, servers: int, reads: float = 1.0) -> Transfer:
         """What is loaded before training goes on, `servers` servers having lost their state.
 
-        A trainer's replacement copies its dense part from another trainer: not charged.
+        From the store, everything on a rollback of all, else the shards of the lost servers. From
+        the memory of peers the lost shards alone: who is up has what it returns to. `reads`: bytes
+        that are read, as a share of those that are filled. A trainer's replacement copies its dense
+        part from another trainer: not charged.
         """
-        if rollback == "all":
-            return self.load_full
+        whole = self._whole_load(tier, rollback, servers)
+        return whole if reads == 1.0 else replace(whole, volume=whole.volume * reads)
+
+    def _whole_load(self, tier: Tier, rollback: Rollback, servers: int) -> Transfer:
+        if rollback != "all" and servers == 0:
+            return NOTHING
+        if tier.load_s is not None:
+            return Transfer(tier.load_s, cap=1.0)
+        if tier.medium == "store":
+            return self._from_store(tier, rollback, servers)
         if servers == 0:
             return NOTHING
-        return self.load_partial(servers) if rollback == "lost" else self.copy(servers)
+        measured_s = _first(self.costs.load_partial_s, self.costs.load_s)
+        if tier.read is None and measured_s is not None and tier.medium == "peers":
+            return Transfer(measured_s, cap=1.0)
+        bytes_each = self._model("load", tier).shard_bytes / self.cluster.parameter_servers
+        return self._move(bytes_each, tier.read, _PEER_TO_PEER if tier.medium == "peers" else ())
 
-    def training(self, push_factor: float = 1.0, slowdown: float = 0.0) -> Transfer:
-        """One useful second of training, pushing each update `push_factor` times.
+    def _from_store(self, tier: Tier, rollback: Rollback, servers: int) -> Transfer:
+        measured_s = self.costs.load_full_s if rollback == "all" else self.costs.load_partial_s
+        measured_s = _first(measured_s, self.costs.load_s)
+        if measured_s is not None:
+            return Transfer(measured_s, cap=1.0)
+        model, n = self._model("load", tier), self.cluster.parameter_servers
+        loaded = model.checkpoint_bytes if rollback == "all" else model.shard_bytes
+        readers = n if rollback == "all" else servers
+        return self._move(loaded / n, tier.read, ((SERVER_IN, 1.0), (STORE_READ, float(readers))))
 
-        `slowdown`: share of time that a policy adds to every useful second.
+    @staticmethod
+    def _move(bytes_each: float, cap: float | None, uses: Uses) -> Transfer:
+        if cap is None and not uses:
+            return NOTHING  # nothing limits it
+        return Transfer(bytes_each, cap=math.inf if cap is None else cap, uses=uses)
+
+    def training(self, slowdown: float = 0.0, peer_bytes_per_s: float = 0.0) -> Transfer:
+        """One useful second of training.
+
+        `slowdown`: share of time that a policy adds to every useful second. `peer_bytes_per_s`:
+        bytes that the servers send to each other in it, all together.
         """
         cap = 1.0 / (1.0 + slowdown)
-        if self.job.network is None:
+        pulled = self.job.network or 0.0
+        if not pulled and not peer_bytes_per_s:
             return Transfer(1.0, cap=cap)
-        per_server = self.job.network / self.cluster.parameter_servers
-        uses = [(SERVER_OUT, per_server), (SERVER_IN, per_server * push_factor)]
-        if self.cluster.trainers:  # else the trainers are none of this cluster's nodes
-            per_trainer = self.job.network / self.cluster.trainers
-            uses += [(TRAINER_IN, per_trainer), (TRAINER_OUT, per_trainer * push_factor)]
+        n = self.cluster.parameter_servers
+        per_server = (pulled + peer_bytes_per_s) / n
+        uses = [(SERVER_OUT, per_server), (SERVER_IN, per_server)]
+        if pulled and self.cluster.trainers:  # else the trainers are none of this cluster's nodes
+            per_trainer = pulled / self.cluster.trainers
+            uses += [(TRAINER_IN, per_trainer), (TRAINER_OUT, per_trainer)]
         unit = max(bytes_per_s for _, bytes_per_s in uses)
         return Transfer(1.0, cap=cap, uses=tuple(uses), unit=unit)
 
@@ -200,9 +215,9 @@ class CostModel:
         """Faults: the costs that are neither measured nor derivable."""
         found: dict[str, None] = {}
         costs: tuple[Callable[[], Transfer], ...] = (
-            lambda: self.save,
-            lambda: self.load_full,
-            lambda: self.load_partial(1),
+            lambda: self.save(REMOTE),
+            lambda: self.load(REMOTE, "all", 1),
+            lambda: self.load(REMOTE, "lost", 1),
         )
         for cost in costs:
             try:
@@ -211,18 +226,13 @@ class CostModel:
                 found |= dict.fromkeys(error.args)
         return list(found)
 
-    def _from_store(self, bytes_each: float, servers: int) -> Transfer:
-        return Transfer(
-            bytes_each,
-            uses=((SERVER_IN, 1.0), (STORE_READ, float(servers))),
-        )
-
-    def _model(self, cost: str) -> Model:
-        if self.model is None or self.storage is None:
+    def _model(self, cost: str, tier: Tier) -> Model:
+        if self.model is None or (self.storage is None and tier.medium == "store"):
             lacks = "[model]" if self.model is None else "[storage]"
+            needs = "[model] and [storage]" if tier.medium == "store" else "[model]"
             raise ScenarioError(
                 f"costs.{cost}: is missing and can't be derived without {lacks}; "
-                f'write e.g. {cost} = "2 min", or give [model] and [storage]'
+                f'write e.g. {cost} = "2 min", or give {needs}'
             )
         return self.model
 

@@ -23,7 +23,8 @@ class Ledger:
     `pls`: portion of lost samples, (E4) of CPR. `updates_lost`: share of all updates of embedding
     shards that were made and then lost for good; it differs from `pls` where a shard fails twice
     between checkpoints, since what is lost already can't be lost again. `failures`: struck;
-    `absorbed`: fell into a downtime; `saves`: checkpoints that became usable.
+    `absorbed`: fell into a downtime; `saves`: checkpoints that became usable. `stored` and `sent`:
+    bytes that saves wrote to the remote store and to the memory of peers, in full checkpoints.
     """
 
     train: float = 0.0
@@ -40,6 +41,8 @@ class Ledger:
     failures: int = 0
     absorbed: int = 0
     saves: int = 0
+    stored: float = 0.0
+    sent: float = 0.0
 
     def accounted(self) -> float:
         """Seconds of all causes together; equal to `wall` but for rounding."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cprsim.contract import Plan
 from cprsim.ledger import CAUSES, OVERHEAD_CAUSES
+from cprsim.resources import RESOURCES, resources
 from cprsim.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ class Result:
 
     `replications`: a row a policy and replication: seconds by cause (`save_s`, ...), `wall_s`,
     `overhead` (wall / useful - 1), `ettr` (useful / wall), `pls`, `updates_lost`, and counts of
-    `failures` that struck, failures `absorbed` in downtimes, and usable `saves`.
+    `failures` that struck, failures `absorbed` in downtimes, and usable `saves`. `stored` and
+    `sent`: what saves wrote to the remote store and to peers, in full checkpoints.
     """
 
     scenario: Scenario
@@ -59,7 +61,7 @@ class Result:
         For each of `MEASURES` the mean (under its own name), the 95 % confidence interval of the
         mean (`_low`, `_high`; not a number for one replication), median (`_p50`) and 95th
         percentile (`_p95`); for each cause mean seconds over useful seconds; and of the plan
-        `system`, `recovery`, `interval_s` and `memory_overhead`.
+        `system`, `recovery`, `interval_s`, and what it takes besides: see `cprsim.resources`.
         """
         useful_s = self.scenario.job.useful_time_s
         rows = {}
@@ -69,10 +71,10 @@ class Result:
                 "system": self.scenario.policies[name].system,
                 "recovery": plan.recovery,
                 "interval_s": plan.interval_s,
-                "memory_overhead": plan.memory_overhead,
             }
             row |= statistics(table[[*MEASURES]].to_numpy(dtype=np.float64).T)
             row |= {c: float(table[f"{c}_s"].mean()) / useful_s for c in OVERHEAD_CAUSES}
+            row |= resources(plan, self.scenario, table)
             rows[name] = row
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
 
@@ -153,7 +155,7 @@ def entry(row: Any) -> dict[str, Any]:
         "recovery": row["recovery"],
         "interval_s": _finite(row["interval_s"]),
         "breakdown": {cause: _finite(row[cause]) for cause in OVERHEAD_CAUSES},
-        "memory_overhead": _finite(row["memory_overhead"]),
+        **{name: _finite(row[name]) for name in RESOURCES},
     }
     for measure in MEASURES:
         entry[measure] = {

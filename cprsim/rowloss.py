@@ -142,15 +142,17 @@ def _rows_of(context: Context) -> RowModel:
 def _loss(policy: Cpr, context: Context) -> RowLoss:
     rows, interval_s = _rows_of(context), policy.interval_s(context)
     plan = policy.model_copy(update={"interval": interval_s}).plan(context)
-    whole = mean_unsaved_s(partial_plan(interval_s), context.useful_time_s)
+    (schedule,), (whole,) = plan.schedules, partial_plan(interval_s).schedules
+    useful_time_s = context.useful_time_s
     rest = sum(table.rows for table in rows.tables) - rows.tracked_rows
     return RowLoss(
         system=policy.system,
-        updates_lost_relative=mean_unsaved_s(plan, context.useful_time_s) / whole,
+        updates_lost_relative=mean_unsaved_s(schedule, useful_time_s)
+        / mean_unsaved_s(whole, useful_time_s),
         memory_overhead=plan.memory_overhead,
-        rows_per_save=round(plan.save.portion * rows.tracked_rows) + rest,
+        rows_per_save=round(schedule.save.portion * rows.tracked_rows) + rest,
         interval_s=interval_s,
-        period_s=plan.period_s,
+        period_s=schedule.period_s,
     )
 
 

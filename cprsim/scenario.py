@@ -94,6 +94,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
             trainers_hit=failures.trainers_hit,
             samples=self.job.samples,
             rows=None if self.model is None else self.model.rows,
+            severities=failures.severity_shares,
         )
 
     def plan(self, policy: str) -> Plan:
@@ -288,7 +289,11 @@ def _policies(tables: object) -> tuple[dict[str, Policy], list[str]]:
             given = f"{table['system']!r} is not a string" if "system" in table else "is missing"
             found.append(f'{path}.system: {given}; write e.g. system = "full"')
             continue
-        policy = policy_class(table["system"])
+        try:
+            policy = policy_class(table["system"])
+        except ScenarioError as error:  # one of another distribution that is broken
+            found.append(f"{path}.system: {error}")
+            continue
         if policy is None:
             hint = nearest(table["system"], systems())
             found.append(f"{path}.system: unknown system {table['system']!r}; {hint}")

@@ -15,6 +15,7 @@ class Cause(IntEnum):
     REPLAY = 4
     BURST_TIME = 5
     BURST_VICTIM = 6
+    SEVERITY = 7
 
 
 def stream(seed: int, replication: int, cause: Cause, entity: int = 0) -> np.random.Generator:

@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from cprsim.ledger import OVERHEAD_CAUSES
-from cprsim.units import format_duration
+from cprsim.units import format_bytes, format_duration
 
 if TYPE_CHECKING:
     from cprsim.advice import Advice
@@ -73,6 +73,27 @@ class RunTable:
 _CAUSES = ("save", "load", "lost", "reschedule", "detect", "slowdown", "stall")
 assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
 _HEADINGS = ("overhead", *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
+
+
+def resources_table(result: "Result") -> Table | None:
+    """What each policy takes beside time; None where all of them only write to the store."""
+    summary = result.summary
+    if not summary[["memory_overhead", "peer_bytes", "spares"]].fillna(1).any(axis=None):
+        return None
+    table = _table("What it takes beside time")
+    table.add_column("policy")
+    for heading in ("memory\n%", "to peers", "to the\nstore", "spares", "machine\ntime %"):
+        table.add_column(heading, justify="right")
+    for name, row in summary.iterrows():
+        table.add_row(
+            str(name),
+            _percent(row["memory_overhead"]),
+            format_bytes(row["peer_bytes"]),
+            format_bytes(row["store_bytes"]),
+            f"{row['spares']:.0f}",
+            _percent(row["machine_overhead"]),
+        )
+    return table
 
 
 def advice_table(advice: "Advice", title: str) -> Table:

@@ -119,6 +119,16 @@ def format_duration(seconds: float) -> str:
     return f"{_three_digits(seconds)} s"
 
 
+def format_bytes(size: float) -> str:
+    """`size` for people, three significant digits in the decimal unit that fits: `"2.16 GB"`."""
+    if math.isnan(size):
+        return "?"
+    for unit in ("PB", "TB", "GB", "MB", "kB"):
+        if abs(size) >= BYTES[unit]:
+            return f"{_three_digits(size / BYTES[unit])} {unit}"
+    return f"{_three_digits(size)} B"
+
+
 _IMMENSE = 1e9
 
 

@@ -13,15 +13,20 @@ from cprsim.failures.presets import PRESETS
 from cprsim.rows.meanfield import MeanField
 from cprsim.rows.skew import Skew
 from cprsim.rows.trackers.contract import TrackerName
+from docs import compared
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs/failures.md", ROOT / "docs/rows.md")
+PAGES = (
+    *(ROOT / name for name in ("README.md", "docs/failures.md", "docs/rows.md")),
+    *sorted((ROOT / "docs/systems").glob("*.md")),
+)
 COMMAND = re.compile(r"```console\n\$ cprsim (.*?)\n(.*?)```", re.DOTALL)
 FRACTION_TABLE = re.compile(
     r"(?<=SSU, long run \|\n\|---\|---\|---\|---\|---\|---\|---\|\n)(\|.*\n)*"
 )
 _ROWS, _UPDATES = 128_435_723, 6.91  # of the trace fbgemm_t856_bs65536 of dlrm_datasets, 2021
 _TRACKERS: tuple[TrackerName, ...] = ("mfu", "ssu")
+COMPARED_TABLE = re.compile(r"(?<=\| with any learning lost \|\n\|---\|---\|---\|\n)(\|.*\n)*")
 PRESET_TABLE = re.compile(r"(?<=\| preset \| keys \| from \|\n\|---\|---\|---\|\n)(\|.*\n)*")
 
 
@@ -69,6 +74,8 @@ def refreshed(text: str) -> str:
     """A page with all that it shows made anew."""
     text = COMMAND.sub(lambda it: f"```console\n$ cprsim {it[1]}\n{printed(it[1])}```", text)
     text = FRACTION_TABLE.sub(lambda _: fractions(), text)
+    if COMPARED_TABLE.search(text):
+        text = COMPARED_TABLE.sub(lambda _: compared.table(), text)
     return PRESET_TABLE.sub(lambda _: presets(), text)
 
 

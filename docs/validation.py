@@ -13,6 +13,7 @@ from typing import NamedTuple
 from cprsim.analytic.expected import expected
 from cprsim.closed_form.cpr import expected_pls
 from cprsim.scenario import Scenario
+from docs import published
 from docs.replayed import section
 from tests.validation.cases import (
     CASES,
@@ -264,8 +265,8 @@ def production_section() -> str:
     )
 
 
-def page(row_of: Callable[[Case], str], sweep: str, replayed: str) -> str:
-    """The whole page, given the row of each case and the sections of the sweep and the logs."""
+def page(row_of: Callable[[Case], str], sweep: str, published: str, replayed: str) -> str:
+    """The whole page, given the row of each case and the sections that are measured apart."""
     heads = ("case", "source", "exact", "simulated", "z", "replications")
     figures = _figures()
     groups = [
@@ -281,14 +282,15 @@ def page(row_of: Callable[[Case], str], sweep: str, replayed: str) -> str:
         ("scenario", "policy", "source", "to reproduce", "computed"),
         [_predicted_row(each) for each in PREDICTED],
     )
-    return _join(_INTRO, *groups, sweep, _join(_PREDICTED, forms), production_section(), replayed)
+    predicted = _join(_PREDICTED, forms), production_section()
+    return _join(_INTRO, *groups, sweep, *predicted, published, replayed)
 
 
 def write(path: Path = PAGE) -> None:
     """Measure everything and write the page, all of it or nothing."""
     committed = path.read_text(encoding="utf-8")
     sweep, replayed = sweep_section(measure_sweep()), section(committed)
-    text = page(lambda case: row(case, measure(case)), sweep, replayed)
+    text = page(lambda case: row(case, measure(case)), sweep, published.section(), replayed)
     partial = path.with_suffix(".partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)

@@ -398,6 +398,26 @@ FAILURES = [
         "failures.hits.weights: at least one must be > 0",
     ),
     case(
+        "unknown-severity",
+        {LAW: LAW + "severity = { nodes = 1 }\n"},
+        "failures.severity.nodes: unknown key; did you mean 'node'?",
+    ),
+    case(
+        "negative-severity",
+        {LAW: LAW + "severity = { process = 1, cluster = -0.1 }\n"},
+        "failures.severity.cluster: -0.1 is out of range: it must be >= 0",
+    ),
+    case(
+        "severities-of-nothing",
+        {LAW: LAW + "severity = { process = 0 }\n"},
+        "failures.severity: at least one of process, node, cluster must be > 0",
+    ),
+    case(
+        "one-word-for-a-severity",
+        {LAW: LAW + 'severity = "process"\n'},
+        "failures.severity: 'process' is not a table; write e.g. { process = 0.6, node = 0.4 }",
+    ),
+    case(
         "failures-per-rack",
         {LAW: LAW + 'per = "rack"\n'},
         "failures.per: 'rack' is not one of 'job' or 'node'",

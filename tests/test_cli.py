@@ -28,6 +28,7 @@ KAGGLE = str(SCENARIOS / "criteo-kaggle.toml")
 KAGGLE_POLICIES = ["full", "partial", "cpr", "cpr-mfu", "cpr-ssu", "cpr-scar"]
 QUICKSTART = str(SCENARIOS / "quickstart.toml")
 CAUSES = ["save", "load", "lost", "reschedule", "detect", "slowdown", "stall"]
+RESOURCES = ["memory_overhead", "peer_bytes", "store_bytes", "spares", "machine_overhead"]
 MEASURES = ["overhead", "pls", "updates_lost", "wall_s", "failures", "ettr"]
 
 
@@ -81,7 +82,11 @@ def test_run_prints_a_row_a_policy_and_every_column(folder, capsys):
     assert "3 replications, seed 7" in out
     headings = [*CAUSES, "policy", "overhead", "PLS %", "updates", "lost %", "ETTR %", "every"]
     assert [heading for heading in headings if heading not in out] == []
-    rows = {line.split()[0]: line.split() for line in out.splitlines() if line.strip()}
+    times, _, beside = out.partition("What it takes beside time")
+    assert [line.split()[0] for line in beside.splitlines() if "TB" in line] == list(
+        result.summary.index[:3]
+    )
+    rows = {line.split()[0]: line.split() for line in times.splitlines() if line.strip()}
     for name, row in result.summary.iterrows():
         assert rows[name][1] == f"{100 * row['overhead']:.2f}"
         half_width = 100 * (row["overhead_high"] - row["overhead"])
@@ -132,7 +137,7 @@ def test_json_has_the_keys_of_the_contract(folder, capsys):
             "recovery",
             "interval_s",
             "breakdown",
-            "memory_overhead",
+            *RESOURCES,
             *MEASURES,
         }
         assert sorted(entry["breakdown"]) == sorted(CAUSES)
@@ -161,7 +166,7 @@ def test_json_says_what_the_plan_is(folder, capsys):
     # sqrt(2 x 300.0025 s x 72000 s): a save is 2.40002 TB at 8 GB/s.
     assert policies["full"]["interval_s"] == pytest.approx(math.sqrt(2 * 300.0025 * 72_000))
     assert policies["replication"]["interval_s"] is None  # never
-    assert [entry["memory_overhead"] for entry in policies.values()] == [0, 0, 0, 1]
+    assert [entry["memory_overhead"] for entry in policies.values()] == [0, 1, 0, 1]
 
 
 def test_json_breaks_the_overhead_down_without_a_rest(folder, capsys):
@@ -273,6 +278,8 @@ def test_results_have_a_row_a_policy_and_replication(run_twice):
         "failures",
         "absorbed",
         "saves",
+        "stored",
+        "sent",
     }
     for column in set(rows[0]) - {"policy"}:
         assert [float(row[column]) for row in rows] == result.replications[column].tolist()

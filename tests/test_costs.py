@@ -10,7 +10,10 @@ from cprsim.model_presets import PRESETS
 from cprsim.platform import Cluster, Storage
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
+from cprsim.tiers import REMOTE, Tier
 from cprsim.workload import Job, Model
+
+PEERS = Tier("peers", "peers")
 
 
 def costs(**tables) -> CostModel:
@@ -50,7 +53,7 @@ def store(write: str, read: str = "1 PB/s") -> dict[str, str]:
 def test_a_save_takes_as_long_as_the_card_or_the_store(write, seconds):
     model = costs(storage=store(write))
 
-    assert model.seconds(model.save) == pytest.approx(seconds, rel=1e-12)
+    assert model.seconds(model.save(REMOTE)) == pytest.approx(seconds, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -64,50 +67,49 @@ def test_a_save_takes_as_long_as_the_card_or_the_store(write, seconds):
 def test_a_load_reads_all_shards_or_the_lost_ones(read, full, one, three):
     model = costs(storage=store("1 PB/s", read))
 
-    assert model.seconds(model.load_full) == pytest.approx(full, rel=1e-12)
-    assert model.seconds(model.load_partial(1)) == pytest.approx(one, rel=1e-12)
-    assert model.seconds(model.load_partial(3)) == pytest.approx(three, rel=1e-12)
+    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(full, rel=1e-12)
+    assert model.seconds(model.load(REMOTE, "lost", 1)) == pytest.approx(one, rel=1e-12)
+    assert model.seconds(model.load(REMOTE, "lost", 3)) == pytest.approx(three, rel=1e-12)
 
 
 def test_the_store_alone_limits_where_there_is_no_card():
     model = costs(cluster={"parameter_servers": 4}, storage=store("2 GB/s", "5 GB/s"))
 
-    assert model.seconds(model.save) == pytest.approx(20.0)
-    assert model.seconds(model.load_full) == pytest.approx(8.0)
-    assert model.seconds(model.load_partial(1)) == pytest.approx(2.0)
+    assert model.seconds(model.save(REMOTE)) == pytest.approx(20.0)
+    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(8.0)
+    assert model.seconds(model.load(REMOTE, "lost", 1)) == pytest.approx(2.0)
 
 
 def test_the_dense_part_is_saved_and_loaded_with_everything_but_belongs_to_no_shard():
     model = costs(model={"embedding": "40 GB", "dense": "4 GB"}, storage=store("2 GB/s", "2 GB/s"))
 
-    assert model.seconds(model.save) == pytest.approx(22.0)
-    assert model.seconds(model.load_full) == pytest.approx(22.0)
-    assert model.seconds(model.load_partial(1)) == pytest.approx(10.0)
+    assert model.seconds(model.save(REMOTE)) == pytest.approx(22.0)
+    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(22.0)
+    assert model.seconds(model.load(REMOTE, "lost", 1)) == pytest.approx(10.0)
 
 
 def test_optimizer_state_belongs_to_its_shard():
     model = costs(model={"embedding": "40 GB", "optimizer": "20 GB"})
 
-    assert model.seconds(model.save) == pytest.approx(15.0)
-    assert model.seconds(model.load_partial(1)) == pytest.approx(15.0)
+    assert model.seconds(model.save(REMOTE)) == pytest.approx(15.0)
+    assert model.seconds(model.load(REMOTE, "lost", 1)) == pytest.approx(15.0)
 
 
 def test_a_copy_from_peers_needs_no_store():
     model = costs(storage=store("1 kB/s", "1 kB/s"))
 
-    assert model.seconds(model.copy(1)) == pytest.approx(10.0)
-    assert model.seconds(model.copy(3)) == pytest.approx(10.0)
+    assert model.seconds(model.load(PEERS, "none", 1)) == pytest.approx(10.0)
+    assert model.seconds(model.load(PEERS, "none", 3)) == pytest.approx(10.0)
 
 
 def test_a_rollback_loads_what_it_says():
     model = costs(storage=store("1 PB/s", "2 GB/s"))
 
-    assert model.seconds(model.load("all", 0)) == pytest.approx(20.0)
-    assert model.seconds(model.load("all", 1)) == pytest.approx(20.0)
-    assert model.seconds(model.load("lost", 3)) == pytest.approx(15.0)
-    assert model.seconds(model.load("none", 3)) == pytest.approx(10.0)  # from peers, by card
-    for rollback in ("lost", "none"):
-        assert model.seconds(model.load(rollback, 0)) == 0.0
+    assert model.seconds(model.load(REMOTE, "all", 0)) == pytest.approx(20.0)
+    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(20.0)
+    assert model.seconds(model.load(REMOTE, "lost", 3)) == pytest.approx(15.0)
+    assert model.seconds(model.load(PEERS, "none", 3)) == pytest.approx(10.0)  # from peers, by card
+    assert model.load(REMOTE, "lost", 0).volume == model.load(PEERS, "none", 0).volume == 0.0
 
 
 # Measured
@@ -116,35 +118,39 @@ def test_a_rollback_loads_what_it_says():
 def test_what_is_measured_wins_over_what_is_derived():
     model = costs(costs={"save": "7 s", "load": "3 s"})
 
-    assert model.seconds(model.save) == 7.0
-    assert model.seconds(model.load_full) == model.seconds(model.load_partial(2)) == 3.0
+    assert model.seconds(model.save(REMOTE)) == 7.0
+    assert (
+        model.seconds(model.load(REMOTE, "all", 1))
+        == model.seconds(model.load(REMOTE, "lost", 2))
+        == 3.0
+    )
 
 
 def test_what_is_measured_of_one_kind_leaves_the_others_derived():
     model = costs(costs={"load_partial": "3 s"}, storage=store("8 GB/s", "2 GB/s"))
 
-    assert model.seconds(model.save) == pytest.approx(10.0)
-    assert model.seconds(model.load_full) == pytest.approx(20.0)
-    assert model.seconds(model.load_partial(1)) == 3.0
+    assert model.seconds(model.save(REMOTE)) == pytest.approx(10.0)
+    assert model.seconds(model.load(REMOTE, "all", 1)) == pytest.approx(20.0)
+    assert model.seconds(model.load(REMOTE, "lost", 1)) == 3.0
 
 
 def test_a_special_load_wins_over_the_general_one():
     model = costs(costs={"load": "3 s", "load_full": "9 s"})
 
-    assert model.seconds(model.load_full) == 9.0
-    assert model.seconds(model.load_partial(1)) == 3.0
+    assert model.seconds(model.load(REMOTE, "all", 1)) == 9.0
+    assert model.seconds(model.load(REMOTE, "lost", 1)) == 3.0
 
 
 def test_a_copy_takes_a_measured_partial_load_where_no_model_says_its_size():
     model = costs(model=None, storage=None, costs={"save": "7 s", "load": "3 s"})
 
-    assert model.seconds(model.load("none", 1)) == 3.0
+    assert model.seconds(model.load(PEERS, "none", 1)) == 3.0
 
 
 def test_a_measured_nothing_is_measured():
     model = costs(costs={"save": "0 s", "load": "0 s"})
 
-    assert model.seconds(model.save) == model.seconds(model.load_full) == 0.0
+    assert model.seconds(model.save(REMOTE)) == model.seconds(model.load(REMOTE, "all", 1)) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -232,42 +238,75 @@ def traffic(network: str, **cluster) -> CostModel:
 
 
 @pytest.mark.parametrize(
-    ("push_factor", "seconds"),
+    ("forwarded", "seconds"),
     [
-        (1.0, 1.0),
-        (1.6, 1.0),  # 1.6 x 0.5 GB/s into each server: the card is just full
-        (2.0, 1.25),  # 1 GB/s through a card of 0.8
-        (3.0, 1.875),
+        (0.0, 1.0),
+        (1.2e9, 1.0),  # 0.5 + 0.3 GB/s into each server: the card is just full
+        (2e9, 1.25),  # 1 GB/s through a card of 0.8
+        (4e9, 1.875),
     ],
 )
-def test_pushing_more_slows_training_once_a_card_is_full(push_factor, seconds):
+def test_what_servers_send_to_each_other_slows_training_once_a_card_is_full(forwarded, seconds):
     model = traffic("2 GB/s")  # 0.5 GB/s a server, 0.125 GB/s a trainer
+    training = model.training(peer_bytes_per_s=forwarded)
 
-    assert model.seconds(model.training(push_factor)) == pytest.approx(seconds, rel=1e-12)
+    assert model.seconds(training) == pytest.approx(seconds, rel=1e-12)
 
 
 def test_the_trainers_cards_count_as_well():
-    # 0.2 GB/s a server, but 0.4 GB/s a trainer: three times that is more than its card.
-    model = traffic("800 MB/s", trainers=2)
+    # 0.2 GB/s a server, but 0.4 GB/s a trainer: more than its card.
+    model = traffic("800 MB/s", trainers=2, nic="320 MB/s")
 
-    assert model.seconds(model.training(2.0)) == pytest.approx(1.0, rel=1e-12)
-    assert model.seconds(model.training(3.0)) == pytest.approx(1.5, rel=1e-12)
+    assert model.seconds(model.training()) == pytest.approx(1.25, rel=1e-12)
 
 
 def test_a_slowdown_of_the_policys_own_counts_where_the_network_is_faster():
     model = traffic("2 GB/s")
 
-    assert model.seconds(model.training(1.0, slowdown=0.1)) == pytest.approx(1.1)
-    assert model.seconds(model.training(2.0, slowdown=0.1)) == pytest.approx(1.25)
-    assert model.seconds(model.training(2.0, slowdown=0.5)) == pytest.approx(1.5)
+    assert model.seconds(model.training(0.1)) == pytest.approx(1.1)
+    assert model.seconds(model.training(0.1, 2e9)) == pytest.approx(1.25)
+    assert model.seconds(model.training(0.5, 2e9)) == pytest.approx(1.5)
 
 
-def test_without_traffic_or_without_cards_pushing_more_costs_nothing():
-    free = costs()
+def test_servers_send_to_each_other_even_where_trainers_are_not_known_to():
+    model = costs()  # 1 GB/s a card, no job.network
+
+    assert model.seconds(model.training(peer_bytes_per_s=8e9)) == pytest.approx(2.0)
+
+
+def test_without_traffic_or_without_cards_sending_more_costs_nothing():
     wide = costs(job={"useful_time": "10 h", "network": "2 GB/s"}, cluster={"parameter_servers": 4})
 
-    assert free.seconds(free.training(9.0)) == wide.seconds(wide.training(9.0)) == 1.0
+    assert wide.seconds(wide.training(0.0, 1e12)) == 1.0
     assert math.isinf(wide.capacities["server.in"])
+
+
+# Tiers
+
+
+def test_a_tier_of_peers_is_reached_over_cards_and_one_of_the_host_over_none():
+    model, host = costs(), Tier("host", "host", write=5e9, read=2e9)
+
+    assert model.seconds(model.save(PEERS)) == pytest.approx(10.0)
+    assert model.seconds(model.save(host)) == pytest.approx(2.0)
+    assert model.seconds(model.load(host, "all", 2)) == pytest.approx(5.0)
+    assert model.seconds(model.load(Tier("peers", "peers", read=1e8), "all", 2)) == 100.0
+    assert model.load(PEERS, "all", 0).volume == 0.0  # who is up has what it returns to
+
+
+def test_a_tier_with_measured_costs_draws_on_no_link():
+    model, fast = costs(), Tier("fast", "peers", save_s=2.0, load_s=3.0)
+
+    assert model.save(fast).uses == model.load(fast, "all", 0).uses == ()
+    assert (model.seconds(model.save(fast)), model.seconds(model.load(fast, "all", 0))) == (2, 3)
+
+
+def test_writing_and_reading_a_share_of_the_bytes_takes_that_share_of_the_time():
+    model = costs()
+
+    assert model.seconds(model.save(REMOTE, 1.0, 0.25)) == pytest.approx(2.5)
+    assert model.seconds(model.save(REMOTE, 0.5, 0.25)) == pytest.approx(1.25)
+    assert model.seconds(model.load(REMOTE, "lost", 1, 1.5)) == pytest.approx(15.0)
 
 
 # On the simulated cluster
@@ -318,8 +357,8 @@ def test_a_blocking_save_has_the_card_to_itself():
     assert ledger.wall == pytest.approx(1020.0)
 
 
-def test_a_push_to_every_copy_slows_the_whole_job():
-    # 1.6 GB/s into each server's card of 1 GB/s: every second of work takes 1.6 s.
+def test_forwarding_to_every_copy_slows_the_whole_job():
+    # 1.6 GB/s into and out of each server's card of 1 GB/s: every second of work takes 1.6 s.
     ledger = play(job({"system": "replication", "copies": 2}), "it", seed=0, replication=0)
 
     assert ledger.slowdown == pytest.approx(600.0, rel=1e-12)

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SEMANTICS = (ROOT / "docs/semantics.md").read_text(encoding="utf-8")
 TESTS = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("name", re.findall(r"`(test_\w+)`", SEMANTICS))

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cprsim.closed_form.cpr import expected_pls, full_overhead, partial_overhead
-from cprsim.contract import Context, Loss, Plan
+from cprsim.closed_form.cpr import expected_pls
+from cprsim.contract import Context, Loss, Plan, Schedule, every
+from cprsim.failures.hit import Severity
 
+_NOT_ALL: tuple[Severity, ...] = ("process", "node")
 _ROUNDING = 1e-12  # of the number of saves: 0.3 is three times 0.1, too
 
 
@@ -50,89 +52,180 @@ def expected(plan: Plan, context: Context) -> Expected:
 
     Neglects what is rare: failures in recoveries, and rollbacks that take several losses at once.
     Assumes failures at a constant rate 1/MTBF of useful time, at instants uniform over the save
-    cycle, no failure during a save or recovery, and useful time / interval saves (not rounded).
-    Lost computation is half an interval (E1), plus the time that a background save takes to land.
+    cycle, no failure during a save or recovery, useful time / interval saves (not rounded), and
+    spares for all that fail where there are any for one failure. Lost computation is half an
+    interval (E1), plus the time that a background save takes to land.
     """
-    save_s = context.portion_save_s(plan.save.portion)
-    charge_s = save_s if plan.save.blocking else plan.save.stall_s
-    late_s = 0.0 if plan.save.blocking else save_s
-    # A job shorter than the interval can lose no more than all of itself,
-    exposed_s = min(plan.interval_s, context.useful_time_s)
-    # and it never comes to a save.
-    period_s = plan.period_s if plan.period_s < context.useful_time_s else math.inf
-    cycle = partial_overhead(period_s, charge_s, 0.0, context.mtbf_s)
-    load = lost = reschedule = pls = updates = 0.0
-    for kind in _kinds(context):
-        answer = plan.recover(kind.loss)
-        mtbf_s = context.mtbf_s / kind.share
-        if answer.rollback == "all":
-            lost += full_overhead(exposed_s, 0.0, 0.0, mtbf_s).lost + late_s / mtbf_s
-        elif answer.rollback == "lost" and kind.loss.servers:
-            pls += expected_pls(exposed_s, context.mtbf_s, context.servers, context.servers_hit)
-            unsaved_s = mean_unsaved_s(plan, context.useful_time_s)
-            # (E5) is about half an interval on average.
-            updates += expected_pls(
-                2 * unsaved_s, context.mtbf_s, context.servers, context.servers_hit
-            )
-        if not answer.keep_training:
-            nodes = len(kind.loss.servers) + len(kind.loss.trainers)
-            if nodes > context.costs.cluster.spares:  # else spares take over at once
-                reschedule += context.costs.reschedule_mean_s / mtbf_s
-            transfer = context.costs.load(answer.rollback, len(kind.loss.servers))
-            load += context.costs.seconds(transfer) / mtbf_s
+    save, stall = _saves(plan, context)
+    causes = dict.fromkeys(("load", "lost", "reschedule", "slowdown", "pls", "updates"), 0.0)
+    for kind in kinds(context):
+        for cause, share in _of_failures(plan, context, kind):
+            causes[cause] += share
     return Expected(
-        save=cycle.save if plan.save.blocking else 0.0,
-        load=load,
-        lost=lost,
-        reschedule=reschedule,
+        save=save,
+        load=causes["load"],
+        lost=causes["lost"],
+        reschedule=causes["reschedule"],
         detect=context.costs.costs.detect_s / context.mtbf_s,
-        slowdown=training_slowdown(plan, context),
-        stall=0.0 if plan.save.blocking else cycle.save,
-        pls=pls,
-        updates_lost=updates,
+        slowdown=training_slowdown(plan, context) + causes["slowdown"],
+        stall=stall,
+        pls=causes["pls"],
+        updates_lost=causes["updates"],
     )
 
 
-def mean_unsaved_s(plan: Plan, useful_time_s: float) -> float:
+def mean_unsaved_s(schedule: Schedule, useful_time_s: float) -> float:
     """Updates of a shard that no save holds, in useful seconds, on average over the job.
 
-    Of a shard that is whole at first and never set back. After each save `plan.left` is left, and
-    it grows by as much as is trained.
+    Of a shard that is whole at first and never set back. After each save `left_s` is left, and it
+    grows by as much as is trained.
     """
-    period_s = plan.period_s
+    period_s, left_s = schedule.period_s, schedule.save.left_s
     if period_s >= useful_time_s:
         return useful_time_s / 2
     saves = math.floor(useful_time_s / period_s * (1 + _ROUNDING))
     rest_s = max(useful_time_s - saves * period_s, 0.0)
-    known = plan.left[: saves - 1]
-    after = math.fsum(known) + (saves - 1 - len(known)) * plan.left[-1]
-    last = plan.left[min(saves, len(plan.left)) - 1]
-    left_s = after * plan.interval_s * period_s + last * plan.interval_s * rest_s if last else 0.0
-    return (saves * period_s**2 / 2 + rest_s**2 / 2 + left_s) / useful_time_s
+    known = left_s[: saves - 1]
+    after_s = math.fsum(known) + (saves - 1 - len(known)) * left_s[-1]
+    last_s = left_s[min(saves, len(left_s)) - 1]
+    left = after_s * period_s + last_s * rest_s
+    return (saves * period_s**2 / 2 + rest_s**2 / 2 + left) / useful_time_s
 
 
 def training_slowdown(plan: Plan, context: Context) -> float:
-    """Share of time that the plan adds to every useful second, its push traffic included."""
-    return context.costs.seconds(context.costs.training(plan.push_factor, plan.slowdown)) - 1.0
+    """Share of time that the plan adds to every useful second, its peer traffic included."""
+    costs = context.costs
+    return costs.seconds(costs.training(plan.slowdown, plan.peer_bytes_per_s)) - 1.0
 
 
-class _Kind(NamedTuple):
-    """A kind of failure: its share of all failures, and what it takes down."""
+def _saves(plan: Plan, context: Context) -> tuple[float, float]:
+    """Time spent saving and stalled over useful time."""
+    saving = stalled = further = 0.0
+    for schedule in reversed(plan.schedules):
+        # A job shorter than the period never comes to a save.
+        period_s = schedule.period_s
+        rate = 1 / period_s if period_s < context.useful_time_s else 0.0
+        if schedule.save.blocking:
+            # A blocking save to a tier serves the nearer ones as well.
+            alone, further = max(rate - further, 0.0), max(rate, further)
+            saving += alone * _save_s(plan, context, schedule)
+        else:
+            stalled += rate * plan.tier(schedule.save.tier).snapshot_s
+    return saving, stalled
+
+
+def _save_s(plan: Plan, context: Context, schedule: Schedule) -> float:
+    save = schedule.save
+    transfer = context.costs.save(plan.tier(save.tier), save.portion, save.writes)
+    return context.costs.seconds(transfer)
+
+
+def _of_failures(plan: Plan, context: Context, kind: "Kind") -> Iterator[tuple[str, float]]:
+    """What failures of one kind cost, by cause, over useful time."""
+    costs, mtbf_s = context.costs, context.mtbf_s / kind.share
+    answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
+    schedule = next((s for s in plan.schedules if s.save.tier == answer.source), None)
+    if answer.rollback == "all":
+        yield "lost", _redone_s(plan, context, answer.source, schedule) / mtbf_s
+        if schedule is not None:
+            stale_s = _stale_s(schedule, context)
+            fresher = next((s for s in plan.schedules if s.save.tier == answer.healthy), schedule)
+            up = 1 - servers / context.servers
+            stale_s += up * (_stale_s(fresher, context) - stale_s)
+            yield "updates", stale_s / mtbf_s
+    elif answer.rollback == "lost" and servers:
+        schedule = schedule or every(math.inf)[0]
+        hit = context.servers, kind.servers_hit
+        # A job shorter than the interval can lose no more than all of itself.
+        exposed_s = min(schedule.interval_s, context.useful_time_s)
+        late_s = _landing_s(plan, context, schedule)
+        # (E5) is about half an interval on average.
+        yield "pls", expected_pls(exposed_s + 2 * late_s, context.mtbf_s, *hit)
+        unsaved_s = mean_unsaved_s(schedule, context.useful_time_s) + late_s
+        yield "updates", expected_pls(2 * unsaved_s, context.mtbf_s, *hit)
+    reads = answer.reads
+    if schedule is not None and answer.rollback != "none":
+        reads *= schedule.save.reads
+    # Nodes that return to what they hold themselves load nothing.
+    who = answer.rollback if answer.healthy is None else "lost"
+    load_s = costs.seconds(costs.load(plan.tier(answer.source), who, servers, reads))
+    spares = costs.cluster.spares if plan.spares is None else plan.spares
+    delay_s = answer.takeover_s
+    if servers + len(kind.loss.trainers) > spares:  # else spares take over at once
+        delay_s += costs.reschedule_mean_s
+    if not answer.keep_training:
+        yield "reschedule", delay_s / mtbf_s
+        yield "load", load_s / mtbf_s
+        return
+    yield "reschedule", answer.pause_s / mtbf_s
+    # A second of wall time so long trains that much less; none is trained in the pause.
+    slower = answer.degraded / (1 + answer.degraded)
+    yield "slowdown", slower * max(delay_s + load_s - answer.pause_s, 0.0) / mtbf_s
+    if answer.rollback == "lost":
+        yield "updates", (delay_s + load_s) / mtbf_s * servers / context.servers
+
+
+def _stale_s(schedule: Schedule, context: Context) -> float:
+    """Updates that a save leaves of the rows that a rollback of all returns to, useful seconds."""
+    if schedule.save.left_s == (0.0,):
+        return 0.0
+    fresh_s = mean_unsaved_s(every(schedule.period_s)[0], context.useful_time_s)
+    return mean_unsaved_s(schedule, context.useful_time_s) - fresh_s
+
+
+def _redone_s(plan: Plan, context: Context, source: str, schedule: Schedule | None) -> float:
+    """Training that one rollback of the whole job costs on average, useful seconds."""
+    if plan.mirror is not None and source == plan.mirror.tier:
+        return plan.mirror.step_s * (0.5 + plan.mirror.behind)
+    if schedule is None:
+        return context.useful_time_s / 2
+    late_s = _landing_s(plan, context, schedule)
+    return min(schedule.period_s, context.useful_time_s) / 2 + late_s
+
+
+def _landing_s(plan: Plan, context: Context, schedule: Schedule) -> float:
+    """What a save in the background takes until it counts, s."""
+    if schedule.save.blocking or schedule.period_s >= context.useful_time_s:
+        return 0.0  # a job shorter than the period never comes to a save
+    return _save_s(plan, context, schedule)
+
+
+class Kind(NamedTuple):
+    """A kind of failure: its share of all failures, and what it takes down.
+
+    `servers_hit`: mean servers that it takes down, over all failures.
+    """
 
     share: float
+    servers_hit: float
     loss: Loss
 
 
-def _kinds(context: Context) -> Iterator[_Kind]:
+def kinds(context: Context) -> Iterator[Kind]:
+    """One failure of each kind, those that take down several servers with these lying apart."""
     if math.isinf(context.mtbf_s):
         return
-    share = context.server_failure_share
-    if share > 0:
-        # Servers that fail together lie apart from each other, as random ones mostly do.
-        hit = max(1, round(context.servers_hit / share))
-        servers = frozenset(i * context.servers // hit for i in range(hit))
-        together = round(context.trainers_hit) if share == 1 else 0
-        yield _Kind(share, Loss(servers, frozenset(range(together))))
-    if share < 1:
-        hit = max(1, round(context.trainers_hit / (1 - share)))
-        yield _Kind(1 - share, Loss(frozenset(), frozenset(range(hit))))
+    whole = context.severities.get("cluster", 0.0)
+    if whole:
+        servers, trainers = frozenset(range(context.servers)), frozenset(range(context.trainers))
+        yield Kind(whole, whole * context.servers, Loss(servers, trainers, "cluster"))
+    if whole == 1:
+        return
+    # What failures take down that aren't of the whole cluster.
+    rest = 1 - whole
+    servers_hit = max(context.servers_hit - whole * context.servers, 0.0) / rest
+    trainers_hit = max(context.trainers_hit - whole * context.trainers, 0.0) / rest
+    share = max(context.server_failure_share - whole, 0.0) / rest
+    for severity in _NOT_ALL:
+        part = context.severities.get(severity, 0.0)
+        if part and share > 0:
+            # Servers that fail together lie apart from each other, as random ones mostly do.
+            hit = max(1, round(servers_hit / share))
+            servers = frozenset(i * context.servers // hit for i in range(hit))
+            together = round(trainers_hit) if share == 1 else 0
+            loss = Loss(servers, frozenset(range(together)), severity)
+            yield Kind(part * share, part * servers_hit, loss)
+        if part and share < 1:
+            hit = max(1, round(trainers_hit / (1 - share)))
+            loss = Loss(frozenset(), frozenset(range(hit)), severity)
+            yield Kind(part * (1 - share), 0.0, loss)

@@ -1,14 +1,21 @@
 """What a failure takes down."""
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
+
+#: What a failure leaves of the memory of the nodes that it hits: `process` leaves their hosts'
+#: memory, `node` none of it, and `cluster` hits all nodes and leaves none of it.
+Severity = Literal["process", "node", "cluster"]
+#: From the mildest to the worst.
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 class Hit(NamedTuple):
-    """Nodes that one failure takes down, by index."""
+    """Nodes that one failure takes down, by index, and what is left of their memory."""
 
     servers: tuple[int, ...]
     trainers: tuple[int, ...]
+    severity: Severity = "node"
 
 
 class MeanHit(NamedTuple):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError, UsageError
+from cprsim.failures.hit import Severity
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,8 @@ class FailureLog:
         How many nodes the system has, failed ones or not; None where the log doesn't tell.
     dropped
         Why rows of the file were left out, and how many for each reason.
+    severities
+        What each failure leaves of the memory of its node; None where the log doesn't tell.
 
     Notes
     -----
@@ -55,6 +58,7 @@ class FailureLog:
     repaired_s: NDArray[np.float64] | None = None
     racks: NDArray[np.int64] | None = None
     until_s: float | None = None
+    severities: tuple[Severity, ...] | None = None
 
     def __post_init__(self) -> None:
         arrays = {
@@ -71,7 +75,8 @@ class FailureLog:
             array.flags.writeable = False
             object.__setattr__(self, name, array)
             lengths.add(len(array))
-        if len(lengths | ({len(self.kinds)} if self.kinds is not None else set())) > 1:
+        lengths |= {len(each) for each in (self.kinds, self.severities) if each is not None}
+        if len(lengths) > 1:
             raise LogError("the columns of a failure log must have the same length")
         if np.any(np.diff(self.times_s) < 0):
             raise LogError("times_s of a failure log must be in order")
@@ -143,6 +148,9 @@ class FailureLog:
             start_s=0.0,
             span_s=end - start,
             kinds=None if self.kinds is None else tuple(self.kinds[row] for row in chosen),
+            severities=(
+                None if self.severities is None else tuple(self.severities[row] for row in chosen)
+            ),
             repaired_s=None if self.repaired_s is None else self.repaired_s[chosen] - start,
             racks=None if self.racks is None else self.racks[chosen],
             until_s=end - start,

@@ -5,7 +5,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from cprsim.errors import LogError, ScenarioError
-from cprsim.failures.hit import MeanHit
+from cprsim.failures.hit import MeanHit, Severity
 from cprsim.failures.log import FailureLog
 from cprsim.failures.processes import ExactlySoMany, OfNodes, OfTheJob, Process
 from cprsim.failures.replay import AsItStands, Resampled
@@ -104,8 +104,8 @@ class FailureModel:
                 "a mean time between failures needs a later one"
             )
         if as_it_stands:
-            return AsItStands(log, cluster, path, self.job.useful_time_s)
-        return Resampled(log, cluster, path)
+            return AsItStands(log, cluster, path, self.job.useful_time_s, spec.severity)
+        return Resampled(log, cluster, path, spec.severity)
 
     def timeline(self, seed: int, replication: int) -> Timeline:
         """The failures of one replication."""
@@ -135,6 +135,11 @@ class FailureModel:
     def server_failure_share(self) -> float:
         """Share of failures that take down at least one parameter server."""
         return self.mean_hit.server_share
+
+    @cached_property
+    def severity_shares(self) -> dict[Severity, float]:
+        """Share of failures of each severity; they add up to 1."""
+        return self.process.severity_shares
 
 
 def _failures(source: Source) -> FailureLog:

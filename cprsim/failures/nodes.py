@@ -1,4 +1,4 @@
-"""Failures of single nodes, each of which has a life, and of several nodes of a rack at once."""
+"""Failures of single nodes, each of which has a life, and of several of them at once."""
 
 import heapq
 import math
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from cprsim.distributions import Distribution
 from cprsim.failures.bursts import Shocks
 from cprsim.failures.hit import Hit
+from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.timeline import Cursor
 from cprsim.streams import Cause, stream
 
@@ -16,8 +17,9 @@ class NodeLives:
 
     Node i is parameter server i below `servers`, else trainer i - servers. Lives of one
     generation are one vector from a stream of their own, so a node's nth life does not depend on
-    how many failures other nodes had before it. `shocks` end lives before their time. The first
-    generation is new at time 0, or of all ages if `stationary`, as in a cluster that has long run.
+    how many failures other nodes had before it. `shocks` end lives before their time, and so does
+    a failure of the cluster, if `severities` has one. The first generation is new at time 0, or of
+    all ages if `stationary`, as in a cluster that has long run.
     """
 
     def __init__(
@@ -29,10 +31,12 @@ class NodeLives:
         replication: int,
         shocks: Shocks | None = None,
         stationary: bool = False,
+        severities: SeverityDraws | None = None,
     ) -> None:
         self.servers = servers
         self.nodes = servers + trainers
         self.shocks = shocks
+        self.severities = severities
         self._law = law
         self._stationary = stationary
         self._key = (seed, replication)
@@ -49,7 +53,8 @@ class NodeLives:
 
     def cursor(self) -> Cursor:
         """Start over at time 0 with the first generation."""
-        return _NodeCursor(self) if self.shocks is None else _BurstCursor(self, self.shocks)
+        alone = self.shocks is None and self.severities is None
+        return _NodeCursor(self) if alone else _SharedCursor(self)
 
 
 class _NodeCursor:
@@ -97,13 +102,16 @@ class _NodeCursor:
         return end_s
 
 
-class _BurstCursor(_NodeCursor):
-    """The same with bursts: the end of a life that a burst cut short stays in the heap, unread."""
+class _SharedCursor(_NodeCursor):
+    """The same with bursts and failures of the cluster, which cut lives short.
 
-    def __init__(self, lives: NodeLives, shocks: Shocks) -> None:
+    The end of a life that was cut short stays in the heap, unread.
+    """
+
+    def __init__(self, lives: NodeLives) -> None:
         super().__init__(lives)
-        self._shocks = shocks
-        self._bursts = 0  # so many are over
+        self._shocks, self._severities = lives.shocks, lives.severities
+        self._struck = self._bursts = 0  # so many are over
         # Both are infinite while a node is down.
         self._placed_s = [0.0] * lives.nodes
         self._end_s = [lives.life_s(0, node) for node in range(lives.nodes)]
@@ -114,10 +122,14 @@ class _BurstCursor(_NodeCursor):
         self._running, self.next_s = False, math.inf
         burst, lives = self._burst_at(at_s), self._lives_ending_at(at_s)
         # A burst takes down who is up; where all were down before, they are hit once more.
-        nodes = self._up(burst | lives, at_s) or burst
-        for node in nodes:
+        nodes = sorted(self._up(burst | lives, at_s) or burst)
+        hit = _hit(nodes, self._lives.servers)
+        if self._severities is not None:
+            hit = self._severities.grade(hit, self._struck)
+            self._struck += 1
+        for node in nodes if hit.severity != "cluster" else range(self._lives.nodes):
             self._placed_s[node] = self._end_s[node] = math.inf
-        return _hit(sorted(nodes), self._lives.servers)
+        return hit
 
     def replace(self, hit: Hit, now_s: float) -> None:
         super().replace(hit, now_s)
@@ -137,13 +149,13 @@ class _BurstCursor(_NodeCursor):
         ends = self._ends
         while ends and ends[0][0] != self._end_s[ends[0][1]]:
             heapq.heappop(ends)
-        burst_s = self._shocks.at_s(self._bursts)
+        burst_s = math.inf if self._shocks is None else self._shocks.at_s(self._bursts)
         return min(burst_s, ends[0][0]) if ends else burst_s
 
     def _burst_at(self, at_s: float) -> frozenset[int]:
         """Nodes of the bursts at this instant, which are over then."""
         nodes: frozenset[int] = frozenset()
-        while self._shocks.at_s(self._bursts) == at_s:
+        while self._shocks is not None and self._shocks.at_s(self._bursts) == at_s:
             nodes |= self._shocks.nodes(self._bursts)
             self._bursts += 1
         return nodes

@@ -7,8 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from cprsim.failures.bursts import Shocks
-from cprsim.failures.hit import MeanHit
+from cprsim.failures.hit import MeanHit, Severity
 from cprsim.failures.nodes import NodeLives
+from cprsim.failures.severity import Severities
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Absolute, Draws, Renewal, Timeline
 from cprsim.failures.victims import Victims
@@ -30,18 +31,37 @@ class Process(Protocol):
     def mean_hit(self) -> MeanHit:
         """What one failure takes down on average."""
 
+    @property
+    def severity_shares(self) -> dict[Severity, float]:
+        """The share of failures of each severity; they add up to 1."""
+
 
 @dataclass(frozen=True)
-class OfTheJob:
-    """Failures of the job as a whole, which renew at each one; victims are drawn."""
+class _Drawn:
+    """What all processes that are drawn know."""
 
     spec: Failures
     cluster: Cluster
 
+    @property
+    def _severities(self) -> Severities:
+        return Severities(self.spec.severity, self.cluster)
+
+    @property
+    def severity_shares(self) -> dict[Severity, float]:
+        """By their weights; exact."""
+        return self._severities.shares()
+
+
+@dataclass(frozen=True)
+class OfTheJob(_Drawn):
+    """Failures of the job as a whole, which renew at each one; victims are drawn."""
+
     def timeline(self, seed: int, replication: int) -> Timeline:
-        """Gaps and victims from streams of their own."""
+        """Gaps, victims and severities from streams of their own."""
         gaps = Draws(self.spec.law, seed, replication, Cause.FAILURE_TIME)
-        return Renewal(gaps, Victims(self.spec.hits, self.cluster, seed, replication))
+        victims = Victims(self.spec.hits, self.cluster, seed, replication)
+        return Renewal(gaps, victims, self._severities.draws(seed, replication))
 
     @property
     def mtbf_s(self) -> float:
@@ -50,12 +70,14 @@ class OfTheJob:
 
     @property
     def mean_hit(self) -> MeanHit:
-        """By the weights of the kinds; exact."""
+        """By the weights of the kinds and of the severities; exact."""
         hits = self.spec.hits
         servers, trainers = hits.counts(self.cluster)
         share = hits.server_share()
         trainer_share = 1.0 if hits.weights is None else 1 - share
-        return MeanHit(servers * share, trainers * trainer_share, share if servers else 0.0)
+        return self._severities.mean_hit(
+            MeanHit(servers * share, trainers * trainer_share, share if servers else 0.0)
+        )
 
 
 @dataclass(frozen=True)
@@ -65,11 +87,12 @@ class ExactlySoMany(OfTheJob):
     useful_time_s: float
 
     def timeline(self, seed: int, replication: int) -> Timeline:
-        """Instants and victims from streams of their own."""
+        """Instants, victims and severities from streams of their own."""
         count = self.spec.exactly
         rng = stream(seed, replication, Cause.FAILURE_TIME)
         times = np.sort(rng.uniform(0.0, self.useful_time_s, count)).tolist()
-        return Absolute(times, Victims(self.spec.hits, self.cluster, seed, replication))
+        victims = Victims(self.spec.hits, self.cluster, seed, replication)
+        return Absolute(times, victims, severities=self._severities.draws(seed, replication))
 
     @property
     def mtbf_s(self) -> float:
@@ -78,22 +101,19 @@ class ExactlySoMany(OfTheJob):
 
 
 @dataclass(frozen=True)
-class OfNodes:
+class OfNodes(_Drawn):
     """A life for each node and each of its replacements, and bursts of racks beside them.
 
-    With bursts the means are exact for exponential lives, and first order for others: they leave
-    out that a burst cuts lives short.
+    With bursts or failures of the cluster the means are exact for exponential lives, and first
+    order for others: they leave out that these cut lives short.
     """
-
-    spec: Failures
-    cluster: Cluster
 
     @property
     def _nodes(self) -> int:
         return self.cluster.parameter_servers + self.cluster.trainers
 
     def timeline(self, seed: int, replication: int) -> Timeline:
-        """Lives, instants of bursts and their victims from streams of their own."""
+        """Lives, instants of bursts, their victims, severities from streams of their own."""
         bursts, cluster = self.spec.bursts, self.cluster
         shocks = None if bursts is None else Shocks(bursts, self._nodes, seed, replication)
         return NodeLives(
@@ -104,6 +124,7 @@ class OfNodes:
             replication,
             shocks,
             stationary=self.spec.ages == "stationary",
+            severities=self._severities.draws(seed, replication),
         )
 
     @property
@@ -122,11 +143,14 @@ class OfNodes:
 
     @property
     def mean_hit(self) -> MeanHit:
-        """Of lives, which end alike for all nodes, and of bursts, weighted by their rates."""
+        """Of lives, which end alike for all nodes, and of bursts, weighted by their rates.
+
+        Failures of the cluster take down all nodes.
+        """
         servers = self.cluster.parameter_servers / self._nodes
         alone = MeanHit(servers, 1 - servers, servers)
         bursts, share = self.spec.bursts, self._lone_share
         if bursts is None:
-            return alone
-        together = bursts.mean_hit(self.cluster)
-        return MeanHit(*(share * a + (1 - share) * b for a, b in zip(alone, together, strict=True)))
+            return self._severities.mean_hit(alone)
+        pairs = zip(alone, bursts.mean_hit(self.cluster), strict=True)
+        return self._severities.mean_hit(MeanHit(*(share * a + (1 - share) * b for a, b in pairs)))

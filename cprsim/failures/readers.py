@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from cprsim.errors import LogError
 from cprsim.failures.fta import read_fta
+from cprsim.failures.hit import SEVERITIES, Severity
 from cprsim.failures.log import FailureLog
 from cprsim.failures.spot import read_spot
 from cprsim.tabular import LogPath, Row, shown, table
 
 _KINDS = {"parameter_server": "parameter_server", "ps": "parameter_server", "trainer": "trainer"}
+_SEVERITIES: dict[str, Severity] = {severity: severity for severity in SEVERITIES}
 _LANL_TIME = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}) +([0-9]{1,2}):([0-9]{2})")
 _EPOCH = datetime(1990, 1, 1)  # before any LANL failure; only differences from it are used
 _STARTED, _FIXED, _DECOMMISSIONED = "Prob Started", "Prob Fixed", "node decom"
@@ -61,11 +63,12 @@ def read_log(path: LogPath, reader: str, system: int | None = None) -> FailureLo
 
 
 def read_csv(path: LogPath) -> FailureLog:
-    """Failures of cprsim's own format: columns time_s, node and, if there are such, three more.
+    """Failures of cprsim's own format: columns time_s, node and, if there are such, four more.
 
     `time_s` is in seconds, 0 or later, in order (ties allowed); `node` an index from 0. Optional
     are `kind`, parameter_server (or ps) or trainer; `end_s`, when the outage was over, in seconds,
-    empty or NULL where that isn't known; and `rack`, a number from 0. Other columns are ignored.
+    empty or NULL where that isn't known; `rack`, a number from 0; and `severity`, process, node or
+    cluster. Other columns are ignored.
 
     The observation lasts from the first failure to the last, the watch of the nodes until the last
     outage is over. An outage that ends before it starts has no known end and is counted.
@@ -76,8 +79,8 @@ def read_csv(path: LogPath) -> FailureLog:
         If the file can't be read, a value is none of these, or there is no failure.
     """
     times, nodes, ends, racks = array("d"), array("q"), array("d"), array("q")
-    kinds = list[str]()
-    for row in table(path, ("time_s", "node"), optional=("kind", "end_s", "rack")):
+    kinds, severities = list[str](), list[Severity]()
+    for row in table(path, ("time_s", "node"), optional=("kind", "end_s", "rack", "severity")):
         time = row.seconds("time_s")
         if times and time < times[-1]:
             raise row.fault(f"time_s {time} comes after {times[-1]}; sort the log by time_s")
@@ -89,6 +92,8 @@ def read_csv(path: LogPath) -> FailureLog:
             ends.append(row.seconds_if_known("end_s"))
         if "rack" in row.columns:
             racks.append(row.index("rack"))
+        if "severity" in row.columns:
+            severities.append(_severity(row))
     when, repaired = np.asarray(times), np.asarray(ends) if ends else None
     return FailureLog(
         times_s=when,
@@ -100,6 +105,7 @@ def read_csv(path: LogPath) -> FailureLog:
         repaired_s=repaired,
         racks=np.asarray(racks) if racks else None,
         until_s=float(np.fmax.reduce(ends, initial=times[-1])),
+        severities=tuple(severities) or None,
     )
 
 
@@ -222,6 +228,13 @@ def _kind(row: Row) -> str:
     if kind is None:
         raise row.bad("kind", "; known kinds: parameter_server (or ps), trainer")
     return kind
+
+
+def _severity(row: Row) -> Severity:
+    severity = _SEVERITIES.get(row["severity"])
+    if severity is None:
+        raise row.bad("severity", f"; known severities: {', '.join(SEVERITIES)}")
+    return severity
 
 
 def _latest(time: float, *others: float) -> float:

@@ -2,14 +2,16 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
 from cprsim.errors import LogError
 from cprsim.failures.coincidence import sizes
-from cprsim.failures.hit import Hit, MeanHit, none_of
+from cprsim.failures.hit import Hit, MeanHit, Severity, none_of
 from cprsim.failures.log import FailureLog
+from cprsim.failures.severity import Severities, SeverityWeights, counted, graded, worst
 from cprsim.failures.timeline import Absolute
 from cprsim.platform import Cluster
 from cprsim.streams import Cause, stream
@@ -19,17 +21,42 @@ class AsItStands:
     """A log of the very nodes of the cluster: time 0 of the log is time 0 of the job.
 
     `path` is for errors. A log that ends before `useful_time_s` has watched the job for as long.
+    Severities are drawn by weights, told by the log, or all `node`.
 
     Raises
     ------
     LogError
-        If the log names a node that the cluster doesn't have.
+        If the log names a node that the cluster doesn't have, or tells severities beside weights.
     """
 
-    def __init__(self, log: FailureLog, cluster: Cluster, path: str, useful_time_s: float) -> None:
+    def __init__(
+        self,
+        log: FailureLog,
+        cluster: Cluster,
+        path: str,
+        useful_time_s: float,
+        severity: SeverityWeights | None = None,
+    ) -> None:
+        if severity is not None and log.severities is not None:
+            raise LogError(
+                f"{path}: its column severity says itself what survives; leave "
+                "failures.severity out, or the column"
+            )
         self._log, self._cluster, self._path = log, cluster, path
-        self._timeline = Absolute(*_together(log.times_s.tolist(), self._nodes(), cluster))
-        self._watched_s = max(self._timeline.times_s[-1], useful_time_s)
+        self._severities = Severities(severity, cluster)
+        self._times_s, hits = _together(log.times_s.tolist(), self._nodes(), cluster)
+        self._hits = hits if log.severities is None else self._as_told(hits, log.severities)
+        self._watched_s = max(self._times_s[-1], useful_time_s)
+
+    def _as_told(self, hits: list[Hit], severities: Sequence[Severity]) -> list[Hit]:
+        """Each hit with the worst severity of its instant."""
+        told: dict[float, list[Severity]] = {}
+        for at_s, severity in zip(self._log.times_s.tolist(), severities, strict=True):
+            told.setdefault(at_s, []).append(severity)
+        return [
+            graded(hit, worst(each), self._cluster)
+            for hit, each in zip(hits, told.values(), strict=True)
+        ]
 
     def _nodes(self) -> list[int]:
         """Numbers of the failed nodes; trainers come after the servers."""
@@ -47,24 +74,33 @@ class AsItStands:
             struck.append(servers + node if kind == "trainer" else node)
         return struck
 
-    def timeline(self, seed: int, replication: int) -> Absolute:  # noqa: ARG002
-        """The same failures in each replication."""
-        return self._timeline
+    def timeline(self, seed: int, replication: int) -> Absolute:
+        """The same failures in each replication, but for severities that are drawn."""
+        severities = self._severities.draws(seed, replication)
+        return Absolute(self._times_s, self._hits, severities=severities)
 
     @property
     def mtbf_s(self) -> float:
         """Time for each failure, s."""
-        return self._watched_s / len(self._timeline.times_s)
+        return self._watched_s / len(self._times_s)
 
     @property
     def mean_hit(self) -> MeanHit:
         """What the failures of the log take down on average."""
-        hits = [self._timeline.hit(index) for index in range(len(self._timeline.times_s))]
-        return MeanHit(
-            servers=sum(len(hit.servers) for hit in hits) / len(hits),
-            trainers=sum(len(hit.trainers) for hit in hits) / len(hits),
-            server_share=sum(bool(hit.servers) for hit in hits) / len(hits),
+        hits = self._hits
+        return self._severities.mean_hit(
+            MeanHit(
+                servers=sum(len(hit.servers) for hit in hits) / len(hits),
+                trainers=sum(len(hit.trainers) for hit in hits) / len(hits),
+                server_share=sum(bool(hit.servers) for hit in hits) / len(hits),
+            )
         )
+
+    @property
+    def severity_shares(self) -> dict[Severity, float]:
+        """By the weights; without them as the log tells."""
+        drawn = self._severities.weights is not None
+        return self._severities.shares() if drawn else counted(self._hits)
 
 
 class Resampled:
@@ -80,8 +116,15 @@ class Resampled:
         If the system has fewer nodes than the cluster.
     """
 
-    def __init__(self, log: FailureLog, cluster: Cluster, path: str) -> None:
+    def __init__(
+        self,
+        log: FailureLog,
+        cluster: Cluster,
+        path: str,
+        severity: SeverityWeights | None = None,
+    ) -> None:
         self._log, self._cluster = log, cluster
+        self._severities = Severities(severity, cluster)
         self._servers = cluster.parameter_servers
         self._nodes = cluster.parameter_servers + cluster.trainers
         self._system = log.population or 0
@@ -103,7 +146,11 @@ class Resampled:
         times = (log.times_s[mine] - start_s) % self._circle_s
         order = np.argsort(times, kind="stable")
         nodes = place[log.nodes[mine]][order].tolist()
-        return Absolute(*_together(times[order].tolist(), nodes, self._cluster), self._circle_s)
+        return Absolute(
+            *_together(times[order].tolist(), nodes, self._cluster),
+            self._circle_s,
+            self._severities.draws(seed, replication),
+        )
 
     @property
     def mtbf_s(self) -> float:
@@ -116,11 +163,18 @@ class Resampled:
         failed = sum(size * count for size, count in self._sizes.items())
         expected = self._expected(self._nodes)
         per_node = failed / self._system / expected
-        return MeanHit(
-            servers=per_node * self._servers,
-            trainers=per_node * (self._nodes - self._servers),
-            server_share=self._expected(self._servers) / expected,
+        return self._severities.mean_hit(
+            MeanHit(
+                servers=per_node * self._servers,
+                trainers=per_node * (self._nodes - self._servers),
+                server_share=self._expected(self._servers) / expected,
+            )
         )
+
+    @property
+    def severity_shares(self) -> dict[Severity, float]:
+        """By their weights; exact."""
+        return self._severities.shares()
 
     def _expected(self, nodes: int) -> float:
         """Expected number of failures in the log that hit at least one of `nodes` random nodes."""

@@ -10,6 +10,7 @@ from cprsim.distributions import Distribution, Durations, Name, Positive, check_
 from cprsim.failures.bursts import Bursts
 from cprsim.failures.log import parse_window
 from cprsim.failures.presets import PRESETS
+from cprsim.failures.severity import SeverityWeights
 from cprsim.platform import Cluster
 from cprsim.schema import PositiveSeconds, Section
 
@@ -116,7 +117,9 @@ class Failures(Section):
     `per = "job"`: the law is of the time between failures of the job; `per = "node"`: of each
     node's life, beside which `bursts` take down several nodes of a rack at once; `ages` says
     whether the nodes are new when the job starts, or of all ages as in a cluster that has long run.
-    `during_recovery`: whether one can strike while loading. See docs/semantics.md.
+    `severity`: how often what is in the memory of the nodes hit survives, by weights; every failure
+    is `node` without them. `during_recovery`: whether one can strike while loading. See
+    docs/semantics.md.
     """
 
     distribution: Name | None = None
@@ -128,6 +131,7 @@ class Failures(Section):
     ages: Literal["new", "stationary"] | None = None
     bursts: Bursts | None = None
     hits: Hits = Hits()
+    severity: SeverityWeights | None = None
     during_recovery: bool = True
     exactly: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     trace: str | None = None

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from cprsim.distributions import Distribution
 from cprsim.failures.hit import Hit
+from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.victims import Victims
 from cprsim.streams import Cause, stream
 
@@ -61,9 +62,17 @@ class Draws:
 class Renewal:
     """Failures of the job as a whole, each gap counted from when the job runs again."""
 
-    def __init__(self, gaps: Draws, victims: Victims) -> None:
+    def __init__(
+        self, gaps: Draws, victims: Victims, severities: SeverityDraws | None = None
+    ) -> None:
         self.gaps = gaps
         self.victims = victims
+        self._severities = severities
+
+    def hit(self, index: int) -> Hit:
+        """What the `index`-th failure takes down."""
+        hit = self.victims[index]
+        return hit if self._severities is None else self._severities.grade(hit, index)
 
     def cursor(self) -> Cursor:
         """Start over at time 0."""
@@ -78,7 +87,7 @@ class _RenewalCursor:
         self.absorbed = 0
 
     def strike(self) -> Hit:
-        hit = self._timeline.victims[self._struck]
+        hit = self._timeline.hit(self._struck)
         self._struck += 1
         self.next_s = math.inf
         return hit
@@ -94,15 +103,21 @@ class Absolute:
     """Failures at wall-clock times that nothing moves: a replayed log, or exactly n of them.
 
     `hits[i]` is what the failure at `times_s[i]` (in order) takes down. With a finite `period_s`
-    they come again and again, that much later each time.
+    they come again and again, that much later each time, and with a severity of its own each time
+    where `severities` are drawn.
     """
 
     def __init__(
-        self, times_s: Sequence[float], hits: Sequence[Hit] | Victims, period_s: float = math.inf
+        self,
+        times_s: Sequence[float],
+        hits: Sequence[Hit] | Victims,
+        period_s: float = math.inf,
+        severities: SeverityDraws | None = None,
     ) -> None:
         self.times_s = times_s
         self.hits = hits
         self.period_s = period_s
+        self._severities = severities
 
     def at_s(self, index: int) -> float:
         """Time of the `index`-th failure, infinite past the last."""
@@ -114,7 +129,8 @@ class Absolute:
 
     def hit(self, index: int) -> Hit:
         """What the `index`-th failure takes down."""
-        return self.hits[index % len(self.times_s)]
+        hit = self.hits[index % len(self.times_s)]
+        return hit if self._severities is None else self._severities.grade(hit, index)
 
     def cursor(self) -> Cursor:
         """Start over at time 0."""

@@ -1,51 +1,158 @@
 """Asynchronous checkpoints: a short stall for a snapshot, then a save in the background."""
 
 import math
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, WrapValidator, model_validator
 
-from cprsim.contract import Context, Interval, Plan, Policy, Save
+from cprsim import units
+from cprsim.closed_form.stall import checkfreq_settled, checkfreq_steps
+from cprsim.contract import Context, Interval, Plan, Policy, Save, Tier, every
+from cprsim.policies.adaptive import AdaptivePlan
 from cprsim.policies.full import checkpoint_interval_s, everything_returns
-from cprsim.schema import Seconds
+from cprsim.schema import Bytes, PositiveSeconds, Seconds
+
+#: Steps that CheckFreq adds to its interval at a time.
+_STEPS = 2
+_RULE = "checkfreq"
+
+
+def _or_rule(value: object, interval: Callable[[object], Any]) -> Any:
+    return value if value == _RULE else interval(value)
 
 
 class Async(Policy):
     """Snapshot, then write in the background; full rollback (CheckFreq, FAST 2021; Vaidya 1997).
 
-    `snapshot`: how long training stalls for one snapshot; 0 for copy-on-write. The save itself
-    takes as long as a blocking one, longer where it shares bandwidth with training, and counts
-    from the instant its last byte is stored: a failure before that returns to the one before it.
-    The background write moves no optimum but bounds the interval: with `in_flight` saves under way
-    at most, the next snapshot waits for the oldest of them. A lost server or trainer takes its part
-    of every snapshot in memory with it, so saves in flight are void then.
+    `snapshot`: how long it takes to copy the state to host memory; 0 for copy-on-write. Training
+    stalls for it. With `staging = "pinned"` the copy goes on beside one training step, of
+    `iteration`, and training stalls for the rest of it alone: `max(0, snapshot - iteration)`. The
+    save itself takes as long as a blocking one, longer where it shares bandwidth with training, and
+    counts from the instant its last byte is stored: a failure before that returns to the one before
+    it. The background write moves no optimum but bounds the interval: with `in_flight` saves under
+    way at most, the next snapshot waits for the oldest of them. A lost server or trainer takes its
+    part of every snapshot in memory with it, so saves in flight are void then.
+
+    `interval = "checkfreq"`: `max(ceil((t_full - overhead) / iteration), 1)` steps at first, with
+    `t_full` the snapshot and the save and `overhead` the stall; then, whenever the time from one
+    save to the next was more than `max_overhead` longer than the training in it, 2 steps more.
+    Times with a failure in them don't count. As CheckFreq's published code has it; 5 % is its
+    default, 3.5 % what the paper reports.
+
+    Host memory: a copy of the state for each save in flight, and with pinned memory, which is set
+    aside for the whole run, one more that is filled meanwhile. `host_memory`: what each server has
+    to spare for that; a plan that takes more is refused.
     """
 
     system: Literal["async"]
-    interval: Interval = "optimal"
+    interval: Annotated[Interval, WrapValidator(_or_rule)] = "optimal"
     snapshot_s: Seconds = Field(0.0, alias="snapshot")
     in_flight: Annotated[int, Field(ge=1)] = 1
+    staging: Literal["pageable", "pinned"] = "pageable"
+    iteration_s: PositiveSeconds | None = Field(None, alias="iteration")
+    max_overhead: Annotated[float, Field(gt=0)] = 0.05
+    host_memory: Bytes | None = None
+
+    @model_validator(mode="after")
+    def _iteration_is_given(self) -> Self:
+        needs = f"interval = '{_RULE}'" if self.interval == _RULE else None
+        needs = "staging = 'pinned'" if self.staging == "pinned" else needs
+        if needs is not None and self.iteration_s is None:
+            raise ValueError(
+                f"{needs} has to know how long a training step takes; give it, e.g. "
+                'iteration = "500 ms"'
+            )
+        return self
 
     def plan(self, context: Context) -> Plan:
         """Save at the interval, or as often as saves land where that is rarer."""
-        return Plan(
+        self._check_memory(context)
+        schedules = every(self._interval_s(context), Save(blocking=False), self.in_flight)
+        tiers = (Tier("remote", snapshot_s=self.stall_s),)
+        if self.interval != _RULE:
+            return Plan(
+                recovery="full",
+                schedules=schedules,
+                recover=everything_returns,
+                tiers=tiers,
+                memory_overhead=float(self.copies),
+            )
+        assert self.iteration_s is not None
+        return AdaptivePlan(
             recovery="full",
-            interval_s=self._interval_s(context),
-            save=Save(blocking=False, stall_s=self.snapshot_s),
+            schedules=schedules,
             recover=everything_returns,
-            max_pending=self.in_flight,
+            tiers=tiers,
+            memory_overhead=float(self.copies),
+            first_s=self._first_steps(context) * self.iteration_s,
+            more_s=_STEPS * self.iteration_s,
+            max_overhead=self.max_overhead,
         )
 
+    @property
+    def stall_s(self) -> float:
+        """What one snapshot holds training up for, s."""
+        if self.staging == "pageable":
+            return self.snapshot_s
+        assert self.iteration_s is not None
+        return max(self.snapshot_s - self.iteration_s, 0.0)
+
+    @property
+    def copies(self) -> int:
+        """Copies of the state that host memory holds at most."""
+        return self.in_flight + (self.staging == "pinned")
+
     def _interval_s(self, context: Context) -> float:
-        if not isinstance(self.interval, str):
-            return self.interval
+        """Of the schedule; what CheckFreq's rule comes to if only snapshots cost time."""
+        if self.interval == _RULE:
+            assert self.iteration_s is not None
+            first = self._first_steps(context)
+            steps = checkfreq_settled(first, self.iteration_s, self.stall_s, self.max_overhead)
+            return steps * self.iteration_s
         landing_s = context.save_s / self.in_flight
-        if self.snapshot_s == landing_s == 0:
+        return background_interval_s(self.interval, self.stall_s, landing_s, context.mtbf_s)
+
+    def _first_steps(self, context: Context) -> int:
+        assert self.iteration_s is not None
+        # The stall is part of the snapshot: what is left of both lands while training goes on.
+        hidden_s = self.snapshot_s - self.stall_s
+        return checkfreq_steps(hidden_s + context.save_s, self.iteration_s, 0.0)
+
+    def _check_memory(self, context: Context) -> None:
+        if self.host_memory is None:
+            return
+        model = context.costs.model
+        if model is None:
+            raise ValueError("host_memory says nothing without [model]; give one, or leave it out")
+        peak = self.copies * model.checkpoint_bytes / context.servers
+        if peak > self.host_memory:
             raise ValueError(
-                "neither the snapshot nor the save takes any time, so no interval is optimal; "
-                'give one, e.g. interval = "10 min"'
+                f"host_memory = {_bytes(self.host_memory)} is less than the {_bytes(peak)} that "
+                f"{self.copies} {'copy takes' if self.copies == 1 else 'copies take'} on each "
+                "server; give more, fewer in_flight, or more parameter_servers"
             )
-        if self.snapshot_s == 0:
-            return landing_s if context.mtbf_s < math.inf else math.inf
-        optimum_s = checkpoint_interval_s(self.interval, self.snapshot_s, context.mtbf_s)
-        return max(optimum_s, landing_s)
+
+
+def background_interval_s(
+    rule: str | float, stall_s: float, landing_s: float, mtbf_s: float
+) -> float:
+    """Seconds of an `interval` setting for saves that land `landing_s` after a stall.
+
+    A rule finds the optimum of the stall, or as often as saves land where that is rarer. Raises
+    `ValueError` where neither takes any time.
+    """
+    if not isinstance(rule, str):
+        return rule
+    if stall_s == landing_s == 0:
+        raise ValueError(
+            "neither the snapshot nor the save takes any time, so no interval is optimal; "
+            'give one, e.g. interval = "10 min"'
+        )
+    if stall_s == 0:
+        return landing_s if mtbf_s < math.inf else math.inf
+    return max(checkpoint_interval_s(rule, stall_s, mtbf_s), landing_s)
+
+
+def _bytes(value: float) -> str:
+    return units.format_exact(value, units.BYTES)

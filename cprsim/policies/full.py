@@ -4,7 +4,7 @@ import math
 from typing import Literal
 
 from cprsim.closed_form.intervals import exact_interval_s, young_interval_s
-from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, Save
+from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, every
 
 
 def everything_returns(_loss: Loss) -> Recover:
@@ -31,7 +31,7 @@ def checkpoint_interval_s(rule: str | float, charge_s: float, mtbf_s: float) -> 
 
 def full_plan(interval_s: float) -> Plan:
     """Blocking saves of everything every `interval_s`, full rollback."""
-    return Plan("full", interval_s, Save(), everything_returns)
+    return Plan("full", every(interval_s), everything_returns)
 
 
 class Full(Policy):

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, Save
+from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, every
 from cprsim.policies.full import checkpoint_interval_s
 
 
@@ -17,7 +17,7 @@ def lost_shards_return(_loss: Loss) -> Recover:
 
 def partial_plan(interval_s: float) -> Plan:
     """Blocking saves of everything every `interval_s`, rollback of the lost shards alone."""
-    return Plan("partial", interval_s, Save(), lost_shards_return)
+    return Plan("partial", every(interval_s), lost_shards_return)
 
 
 class Partial(Policy):

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from cprsim.contract import Context, Plan, Save
+from cprsim.contract import Context, Plan, Save, every
 from cprsim.policies.cpr import Cpr
 from cprsim.rows.model import MOST_SAVES
 from cprsim.rows.trackers.contract import TrackerName
@@ -48,13 +48,15 @@ class PrioritySaving(Cpr):
             raise ValueError(f"system {self.system!r} has to know which rows are hot: give {lacks}")
         return replace(
             plan,
-            save=Save(portion=self.fraction),
-            left=self._left(context, interval_s),
+            schedules=every(
+                interval_s,
+                Save(portion=self.fraction, left_s=self._left_s(context, interval_s)),
+            ),
             slowdown=self.slowdown,
             memory_overhead=rows.memory_overhead(self.tracker, self.fraction),
         )
 
-    def _left(self, context: Context, interval_s: float) -> tuple[float, ...]:
+    def _left_s(self, context: Context, interval_s: float) -> tuple[float, ...]:
         assert context.rows is not None
         assert context.samples is not None
         most = MOST_SAVES[self.tracker] * self.fraction
@@ -68,7 +70,7 @@ class PrioritySaving(Cpr):
             intervals,
             self.looks_at_one_in,
         )
-        return tuple(lost.after.tolist())
+        return tuple((lost.after * interval_s).tolist())
 
 
 class CprMfu(PrioritySaving):

@@ -6,8 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, Save
+from cprsim.contract import REMOTE, Context, Interval, Loss, Plan, Policy, Recover, Tier, every
 from cprsim.policies.full import checkpoint_interval_s
+from cprsim.schema import Seconds
+
+#: Where a lost server's shards are copied from.
+COPIES = Tier("copies", "peers")
 
 
 @dataclass(frozen=True)
@@ -21,47 +25,70 @@ class AnyCopyServes:
 
     servers: int
     copies: int
+    takeover_s: float = 0.0
 
     def __call__(self, loss: Loss) -> Recover:
         """Answer `loss`."""
         if any(self._gone(shard, loss.servers) for shard in loss.servers):
             return Recover(rollback="all")
-        return Recover(rollback="none", keep_training=not loss.trainers)
+        if loss.trainers:
+            return Recover(rollback="none", source=COPIES.name)
+        return Recover("none", keep_training=True, source=COPIES.name, pause_s=self.takeover_s)
 
     def _gone(self, shard: int, down: frozenset[int]) -> bool:
         return all((shard + copy) % self.servers in down for copy in range(self.copies))
 
 
 class Replication(Policy):
-    """`copies` of every shard, each update pushed to all of them (Li et al., OSDI 2014).
+    """`copies` of every shard along a chain of servers (Li et al., OSDI 2014).
 
-    Push traffic is multiplied by `copies`; where `job.network` is given that slows training once a
-    link is full. `slowdown` adds a measured share of time besides. After a failure the copies
-    serve at once, and the lost server's shards are copied to its replacement while training goes
-    on. `interval`: rare checkpoints for the case that all copies of a shard go; none by default.
+    Each update is pushed to one server and goes on from copy to copy before it is acknowledged, so
+    none is lost while a copy is left. That is `copies - 1` times the pushed bytes between servers,
+    divided by `aggregation`: the first server adds up the updates of so many workers before it
+    sends them on (replication after aggregation). Where `job.network` is given, this slows training
+    once a card is full. `slowdown`: a measured share of time besides, such as the wait for
+    acknowledgements. Memory: `copies - 1` times the rows.
+
+    After a failure the copies serve once they have taken over, `takeover` after it was noticed (the
+    paper: about 1 s; 0 by default), and the lost server's shards are copied to its replacement
+    while training goes on. `interval`: rare checkpoints for the case that all copies of a shard
+    go; none by default. `"optimal"` weighs them against all failures, not these rare ones alone.
+
+    With one copy nothing serves in the place of a lost server: full recovery, but that lost
+    trainers are waited for.
     """
 
     system: Literal["replication"]
     copies: Annotated[int, Field(ge=1)] = 2
+    aggregation: Annotated[int, Field(ge=1)] = 1
+    takeover_s: Seconds = Field(0.0, alias="takeover")
     interval: Interval | None = None
     slowdown: Annotated[float, Field(ge=0)] = 0.0
 
     def plan(self, context: Context) -> Plan:
-        """Copies must fit on the servers."""
+        """Copies must fit on the servers, and there must be workers to aggregate."""
         if self.copies > context.servers:
             raise ValueError(
                 f"copies = {self.copies} is more than the {context.servers} parameter servers; "
                 "each copy of a shard needs a server of its own"
             )
+        if self.aggregation > context.trainers > 0:
+            raise ValueError(
+                f"aggregation = {self.aggregation} is more than the {context.trainers} trainers "
+                "whose updates could be added up; give at most that"
+            )
+        if context.mtbf_s < math.inf:
+            context.costs.load(REMOTE, "all", 1)  # it has to be known: all copies may go
         interval_s = math.inf
         if self.interval is not None:
             interval_s = checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
+        passed_on = (self.copies - 1) / self.aggregation
         return Plan(
             recovery="replica",
-            interval_s=interval_s,
-            save=Save(),
-            recover=AnyCopyServes(context.servers, self.copies),
+            schedules=every(interval_s),
+            recover=AnyCopyServes(context.servers, self.copies, self.takeover_s),
             slowdown=self.slowdown,
-            push_factor=float(self.copies),
+            tiers=(COPIES, REMOTE),
+            peer_bytes_per_s=passed_on * context.pushed_bytes_per_s,
             memory_overhead=float(self.copies - 1),
         )

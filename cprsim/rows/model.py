@@ -7,8 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cprsim.rows.lost import LostShare
+from cprsim.rows.modified import modified
 from cprsim.rows.popularity import Popularity
 from cprsim.rows.skew import Skew
 from cprsim.rows.trackers.contract import TrackerName
@@ -142,6 +144,24 @@ class RowModel:
         of_rows = math.fsum(table.rows * table.row_bytes for table in self.tracked)
         kept = {"mfu": counters, "ssu": fraction * counters, "scar": of_rows}
         return kept.get(tracker, 0.0) / of_rows
+
+    def modified_share(self, samples: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Share of the tracked tables' bytes whose rows change while that many samples are trained.
+
+        Shape (k,) as `samples`; the mean over the tables, weighted by what a save of each takes.
+        """
+        bytes_of: dict[tuple[int, str, float], float] = {}
+        alike: dict[tuple[int, str, float], TableRows] = {}
+        for table in self.tracked:
+            key = (table.rows, table.skew.model_dump_json(), table.lookups)
+            bytes_of[key] = bytes_of.get(key, 0.0) + table.saved_bytes
+            alike[key] = table
+        shares = [modified(self._popularity_of(t), samples * t.lookups) for t in alike.values()]
+        weights = np.array(list(bytes_of.values()))
+        if len(shares) == 1:
+            return shares[0]
+        # What is missed is averaged, so that nothing missed stays exactly that.
+        return np.asarray(1 - weights @ (1 - np.array(shares)) / weights.sum())
 
     def _popularity_of(self, table: TableRows) -> Popularity:
         key = (table.rows, table.skew.model_dump_json())

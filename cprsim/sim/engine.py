@@ -10,7 +10,8 @@ from cprsim.distributions import Distribution
 from cprsim.failures.timeline import Cursor, Draws
 from cprsim.ledger import Ledger
 from cprsim.scenario import Scenario
-from cprsim.sim.job import Delays, JobRun
+from cprsim.sim.job import JobRun
+from cprsim.sim.recovery import Delays
 from cprsim.sim.setting import Setting
 from cprsim.sim.work import Observer
 from cprsim.streams import Cause

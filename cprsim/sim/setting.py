@@ -1,11 +1,19 @@
 """What all runs of one policy in one scenario share."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cprsim.contract import Plan
-from cprsim.costs import CostModel, Rollback
+from cprsim.contract import Plan, Recover, Save
+from cprsim.costs import CostModel
+from cprsim.errors import RunError
 from cprsim.scenario import Scenario
+from cprsim.sim.state import Written
+from cprsim.tiers import Medium
 from cprsim.transfer import Transfer, uncontended_rate
+
+#: A transfer, and the rate that it has with its links to itself.
+Rated = tuple[Transfer, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,44 +29,74 @@ class Setting:
     during_recovery: bool
     detect_s: float
     spares: int
-    training: Transfer
-    training_rate: float
-    _saves: dict[float, tuple[Transfer, float]] = field(default_factory=dict)
-    _loads: dict[tuple[Rollback, int], tuple[Transfer, float]] = field(default_factory=dict)
+    _training: dict[float, Rated] = field(default_factory=dict)
+    _saves: dict[Written, Rated] = field(default_factory=dict)
+    _loads: dict[tuple[Recover, int, float], Rated] = field(default_factory=dict)
+    _snapshots_s: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, scenario: Scenario, policy: str) -> "Setting":
         """The setting of one of the scenario's policies."""
-        plan, costs = scenario.plan(policy), scenario.cost_model
-        training = costs.training(plan.push_factor, plan.slowdown)
+        plan = scenario.plan(policy)
         return cls(
             policy=policy,
             plan=plan,
-            costs=costs,
+            costs=scenario.cost_model,
             useful_time_s=scenario.job.useful_time_s,
             servers=scenario.cluster.parameter_servers,
             final_save=scenario.job.final_save,
             during_recovery=scenario.failures.during_recovery,
             detect_s=scenario.costs.detect_s,
-            spares=scenario.cluster.spares,
-            training=training,
-            training_rate=uncontended_rate(training, costs.capacities),
+            spares=scenario.cluster.spares if plan.spares is None else plan.spares,
+            _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
 
-    def save(self, portion: float) -> tuple[Transfer, float]:
-        """What a save of `portion` of the rows writes, and its rate alone."""
-        known = self._saves.get(portion)
+    def training(self, degraded: float) -> Rated:
+        """A useful second of training, which takes longer by the share `degraded`."""
+        known = self._training.get(degraded)
         if known is None:
-            transfer = self.costs.save_portion(portion)
-            known = (transfer, uncontended_rate(transfer, self.costs.capacities))
-            self._saves[portion] = known
+            slowdown = (1 + self.plan.slowdown) * (1 + degraded) - 1
+            transfer = self.costs.training(slowdown, self.plan.peer_bytes_per_s)
+            known = self._training[degraded] = self._rated(transfer)
         return known
 
-    def load(self, rollback: Rollback, servers: int) -> tuple[Transfer, float]:
-        """What is loaded after a failure that took down `servers` servers, and its rate alone."""
-        known = self._loads.get((rollback, servers))
+    def save(self, save: Save) -> Rated:
+        """What a save writes."""
+        key = (save.tier, save.portion, save.writes)
+        known = self._saves.get(key)
         if known is None:
-            transfer = self.costs.load(rollback, servers)
-            known = (transfer, uncontended_rate(transfer, self.costs.capacities))
-            self._loads[rollback, servers] = known
+            if all(each.save.tier != save.tier for each in self.plan.schedules):
+                raise RunError(
+                    f"policy {self.policy!r}: {save} is to a tier that its plan has no schedule for"
+                )
+            tier = self.plan.tier(save.tier)
+            transfer = self.costs.save(tier, save.portion, save.writes)
+            known = self._saves[key] = self._rated(transfer)
         return known
+
+    def written(self, saves: Mapping[Written, int], medium: Medium) -> float:
+        """Bytes that saves wrote to tiers of that kind, in full checkpoints."""
+        model = self.costs.model
+        return math.fsum(
+            count * (portion if model is None else model.saved_share(portion)) * writes
+            for (tier, portion, writes), count in saves.items()
+            if self.plan.tier(tier).medium == medium
+        )
+
+    def snapshot_s(self, save: Save) -> float:
+        """What a save in the background holds training up for, s."""
+        return self._snapshots_s[save.tier]
+
+    def load(self, answer: Recover, servers: int, reads: float) -> Rated:
+        """What is loaded after a failure of `servers` servers, from a checkpoint that `reads`."""
+        known = self._loads.get((answer, servers, reads))
+        if known is None:
+            tier = self.plan.tier(answer.source)
+            # Nodes that return to what they hold themselves load nothing.
+            who = answer.rollback if answer.healthy is None else "lost"
+            transfer = self.costs.load(tier, who, servers, answer.reads * reads)
+            known = self._loads[answer, servers, reads] = self._rated(transfer)
+        return known
+
+    def _rated(self, transfer: Transfer) -> Rated:
+        return transfer, uncontended_rate(transfer, self.costs.capacities)

@@ -1,109 +1,224 @@
-"""What the job has learned, what of it is safe, and what was lost."""
+"""What the job has learned, what of it is safe and where, and what was lost."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+from cprsim.contract import Mirror, Save, Schedule
 
 #: Portions add up to a full save but for rounding.
 _WHOLE = 1 - 1e-9
 
 
 class Checkpoint(NamedTuple):
-    """What the job returns to: useful seconds done, and how much longer than that they took."""
+    """What the job returns to: useful seconds done, and how much longer than that they took.
+
+    `losses`: of the learning lost so far, how many it doesn't have. `reads`: bytes that are read to
+    return to it, as a share of those of a whole checkpoint.
+    """
 
     progress_s: float
     slowdown_s: float
+    losses: int = 0
+    reads: float = 1.0
+
+
+_START = Checkpoint(0.0, 0.0)
+#: What bytes a save takes depends on: its tier, its portion of the rows, and what share it writes.
+Written = tuple[str, float, float]
+
+
+class _Held:
+    """What one tier holds: its last save, and the last that completed a round of portions.
+
+    `start_s`: progress when all that it holds was last filled anew, where not shard by shard.
+    """
+
+    __slots__ = ("_starts_s", "last", "left_s", "period_s", "portions", "start_s", "whole")
+
+    def __init__(self, period_s: float) -> None:
+        self.last = self.whole = _START
+        self.left_s: Sequence[float] = (0.0,)
+        self.start_s = 0.0
+        self._starts_s: dict[int, float] = {}
+        self.period_s = period_s
+        self.portions = 0.0  # saved since `whole`
+
+    def put(self, taken: Checkpoint, save: Save) -> None:
+        if taken.progress_s < self.last.progress_s:
+            return  # a newer one was usable before it
+        self.last, self.left_s = taken, save.left_s
+        self.portions += save.portion
+        if self.portions >= _WHOLE:
+            # What is beyond a round counts for the next, or rounds would be longer than the
+            # interval.
+            self.whole, self.portions = taken, max(self.portions - 1.0, 0.0)
+
+    def become(self, checkpoint: Checkpoint, servers: Iterable[int] | None = None) -> None:
+        """Hold what the job has returned to; only these servers' rows are no older than that."""
+        self.last = self.whole = checkpoint
+        self.portions = 0.0
+        if servers is None:
+            self.start_s = checkpoint.progress_s
+            self._starts_s.clear()
+        else:
+            self._starts_s.update(dict.fromkeys(servers, checkpoint.progress_s))
+
+    def whole_s(self, server: int) -> float:
+        """Progress when it last held all of that shard."""
+        return self._starts_s.get(server, self.start_s)
+
+    def left_of(self, whole_s: float) -> float:
+        """What its saves leave of a shard that was whole at `whole_s`, useful seconds of updates.
+
+        A first period that is shorter than the others, since the shard was set back within it,
+        counts as that part of one.
+        """
+        if self.left_s[-1] == 0.0 and len(self.left_s) == 1:
+            return 0.0
+        return _between(self.left_s, (self.last.progress_s - whole_s) / self.period_s)
 
 
 class State:
     """Progress of one run.
 
-    `progress_s`: useful seconds done. `slowdown_s`: how much longer than that they took. `saved`:
-    the last usable checkpoint of the whole job, at first its initial state. `lost_s`: wall-clock
-    seconds of training that was rolled back. `pls` and `updates_lost`: shares of learning lost
-    (see `Ledger`).
-
-    Where a save takes a portion of the rows, `saved` is the last that completed a round of saves
-    as large together as a full one. `left_s`: what a shard would lose just after its first, second,
-    ... save since it was last whole, in useful seconds of updates; `period_s` lies between saves.
+    `progress_s`: useful seconds done. `slowdown_s`: how much longer than that they took. `lost_s`:
+    wall-clock seconds of training that was rolled back. `pls` and `updates_lost`: shares of
+    learning lost (see `Ledger`). `schedules` and `mirror`: those of the plan, nearest tier first;
+    every tier holds the initial state. `written`: how many saves of each size became usable.
     """
 
     def __init__(
         self,
         useful_time_s: float,
         servers: int,
-        left_s: Sequence[float] = (0.0,),
-        period_s: float = math.inf,
+        schedules: Sequence[Schedule] = (),
+        mirror: Mirror | None = None,
     ) -> None:
         self.progress_s = 0.0
         self.slowdown_s = 0.0
-        self.saved = Checkpoint(0.0, 0.0)
         self.saves = 0
-        self._left_s = left_s
-        self._period_s = period_s
-        self._last_save_s = 0.0  # progress that the last save of any portion holds
-        self._round = 0.0  # portions saved since `saved`
+        self.written: Counter[Written] = Counter()
         self.lost_s = 0.0
         self.pls = 0.0
         self._per_shard = 1.0 / (useful_time_s * servers)
-        self._lost_for_good = 0.0  # shares of updates lost before `saved`
-        self._lost_since = 0.0  # and after it, which a rollback of the whole job makes up for
+        self._servers = servers
+        self._mirror = mirror
+        self._tiers = {each.save.tier: _Held(each.period_s) for each in schedules}
+        self._start = _START  # where the job last returned to
+        self._lost: list[float] = []  # shares of updates
         self._set_back: dict[int, float] = {}  # server: progress when its shard was last set back
 
     @property
     def updates_lost(self) -> float:
         """Share of all updates that were made and then lost for good."""
-        return self._lost_for_good + self._lost_since
+        return math.fsum(self._lost)
 
-    def checkpoint(self) -> Checkpoint:
+    def saved(self, tier: str) -> Checkpoint:
+        """What the job would return to from that tier; its initial state where nothing is saved."""
+        if self._mirror is not None and tier == self._mirror.tier:
+            return self._mirrored(self._mirror)
+        held = self._tiers.get(tier)
+        return _START if held is None else held.last
+
+    def taken(self, reads: float = 1.0) -> Checkpoint:
         """What a save that starts now will hold."""
-        return Checkpoint(self.progress_s, self.slowdown_s)
+        return Checkpoint(self.progress_s, self.slowdown_s, len(self._lost), reads)
 
-    def usable(self, checkpoint: Checkpoint, portion: float = 1.0) -> None:
-        """The last byte of `checkpoint`, which holds `portion` of the rows, is stored."""
+    def usable(self, taken: Checkpoint, save: Save) -> None:
+        """The last byte of `taken` is stored; a blocking save is in the nearer tiers, too."""
         self.saves += 1
-        if checkpoint.progress_s < self._last_save_s:
-            return  # a newer one was usable before it
-        self._last_save_s = checkpoint.progress_s
-        self._round += portion
-        if self._round < _WHOLE:
+        self.written[save.tier, save.portion, save.writes] += 1
+        if not save.blocking or len(self._tiers) == 1:
+            self._tiers[save.tier].put(taken, save)
             return
-        # What is beyond a round counts for the next, or rounds would be longer than the interval.
-        self.saved, self._round = checkpoint, max(self._round - 1.0, 0.0)
-        self._lost_for_good, self._lost_since = self.updates_lost, 0.0
+        for tier, held in self._tiers.items():
+            held.put(taken, save)
+            if tier == save.tier:
+                return
 
-    def roll_back(self) -> None:
-        """The whole job returns to its last usable checkpoint."""
-        saved = self.saved
-        self.lost_s += self.progress_s - saved.progress_s + self.slowdown_s - saved.slowdown_s
-        self.progress_s, self.slowdown_s = saved
-        self._last_save_s, self._round = saved.progress_s, 0.0
-        self._lost_since = 0.0
+    def roll_back(self, source: str, lost: Iterable[int] = (), healthy: str | None = None) -> None:
+        """The whole job returns to the last usable checkpoint of the tier `source`.
+
+        Where its saves were of portions, the rows that the last one left are older, and what they
+        had learned is lost for good. Servers but the `lost` ones may hold fresher rows in the tier
+        `healthy`.
+        """
+        to, lost = self.saved(source), frozenset(lost)
+        self.lost_s += self.progress_s - to.progress_s + self.slowdown_s - to.slowdown_s
+        self.progress_s, self.slowdown_s = to.progress_s, to.slowdown_s
+        stale = self._stale(source, lost, healthy)
+        del self._lost[to.losses :]
+        if stale:
+            self._lost.append(stale)
+        to = self._start = to._replace(losses=len(self._lost))
         self._set_back.clear()
+        nearer = source in self._tiers  # a mirror is nearer than all of them
+        for tier, held in self._tiers.items():
+            # Nearer tiers are filled on the way; none may hold what the job has yet to do again.
+            if tier == source:
+                held.become(to, None if healthy is None else lost)
+            elif nearer or held.last.progress_s > to.progress_s:
+                held.become(to._replace(reads=1.0))
+            nearer = nearer and tier != source
 
-    def lose(self, servers: Iterable[int]) -> None:
-        """The shards of these servers alone return to the last usable checkpoint.
+    def lose(self, servers: Iterable[int], source: str) -> None:
+        """The shards of these servers alone return to the last usable checkpoint of a tier.
 
         (E4) counts all samples since that checkpoint, even those that an earlier failure of the
         same shard had already cost; `updates_lost` counts each update once, and not those that a
         later rollback of the whole job has trained again.
         """
-        since_save_s = self.progress_s - self.saved.progress_s
+        held = self._tiers.get(source) or _Held(math.inf)
+        since_save_s = self.progress_s - held.whole.progress_s
         for server in servers:
             self.pls += since_save_s * self._per_shard
-            self._lost_since += self._unsaved_s(self._set_back.get(server, 0.0)) * self._per_shard
+            whole_s = self._whole_s(server)
+            unsaved_s = self.progress_s - max(whole_s, held.last.progress_s)
+            if whole_s < held.last.progress_s:
+                unsaved_s += held.left_of(whole_s)
+            self._lost.append(unsaved_s * self._per_shard)
             self._set_back[server] = self.progress_s
 
-    def _unsaved_s(self, whole_s: float) -> float:
-        """Updates of a shard that no save holds, in useful seconds; it was whole at `whole_s`.
+    def refill(self, servers: Iterable[int]) -> None:
+        """These shards serve again; what was trained while they were down passed them by."""
+        for server in servers:
+            self._lost.append((self.progress_s - self._whole_s(server)) * self._per_shard)
+            self._set_back[server] = self.progress_s
 
-        What its saves have left, and all that came after the last of them. A first period that is
-        shorter than the others, since the shard was set back within it, counts as that part of one.
-        """
-        if whole_s >= self._last_save_s:
-            return self.progress_s - whole_s
-        saves = (self._last_save_s - whole_s) / self._period_s
-        return self.progress_s - self._last_save_s + _between(self._left_s, saves)
+    def _whole_s(self, server: int) -> float:
+        """Progress when that shard was last set back."""
+        return self._set_back.get(server, self._start.progress_s)
+
+    def _stale(self, source: str, lost: frozenset[int], healthy: str | None) -> float:
+        """Share of updates that the last saves have left of the rows that the job returns to."""
+        held = self._tiers.get(source)
+        if held is None:
+            return 0.0
+        if len(held.left_s) == 1 and held.left_s[0] == 0.0:
+            return 0.0
+        total_s = 0.0
+        for server in range(self._servers):
+            fresher = healthy is not None and server not in lost
+            tier = self._tiers[healthy] if fresher and healthy is not None else held
+            # Rows that came back from a nearer tier are as old in this one as they were.
+            whole_s = self._set_back.get(server, tier.whole_s(server))
+            if whole_s < tier.last.progress_s:
+                total_s += tier.left_of(whole_s)
+        return total_s * self._per_shard
+
+    def _mirrored(self, mirror: Mirror) -> Checkpoint:
+        """The end of the last full step since the job returned, or so many steps before it."""
+        start, trained_s = self._start, self.progress_s - self._start.progress_s
+        steps = math.floor(trained_s / mirror.step_s) - mirror.behind
+        if steps <= 0:
+            return start._replace(reads=1.0)
+        share = min(steps * mirror.step_s / trained_s, 1.0)
+        slower_s = self.slowdown_s - start.slowdown_s
+        return Checkpoint(
+            start.progress_s + share * trained_s, start.slowdown_s + share * slower_s, start.losses
+        )
 
 
 def _between(left_s: Sequence[float], saves: float) -> float:

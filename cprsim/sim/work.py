@@ -15,9 +15,13 @@ from cprsim.ledger import CAUSES
 from cprsim.sim.fabric import Fabric, Flow
 from cprsim.transfer import Transfer
 
+#: A wait that draws on no link; its volume is in seconds.
+WAIT = Transfer(0.0, cap=1.0)
 Process = Generator[simpy.Event, Any, Any]
 #: What is done when a background transfer ends.
 OnEnd = Callable[[Flow], None]
+#: Told what was moved of the work in the foreground, before anything is done about those that end.
+Moved = Callable[[float], None]
 
 
 class Observer(Protocol):
@@ -57,7 +61,14 @@ class Work:
         self._fabric: Fabric | None = None  # made for the first background transfer
         self._observer = observer
 
-    def do(self, cause: str, transfer: Transfer, volume: float, rate: float) -> Process:
+    def do(
+        self,
+        cause: str,
+        transfer: Transfer,
+        volume: float,
+        rate: float,
+        moved: Moved | None = None,
+    ) -> Process:
         """Do `volume` of `transfer`, up to a failure; charge the time; return what was done.
 
         `rate` is what the transfer does per second with its links to itself. Training also stops
@@ -69,7 +80,7 @@ class Work:
         if not self.background:
             yield self.alone(cause, volume / rate)
             return (self.now - start) * rate if self.cut else volume
-        done = yield from self._share(cause, transfer, volume)
+        done = yield from self._share(cause, transfer, volume, moved)
         self._charge(cause, start)
         return done
 
@@ -104,13 +115,15 @@ class Work:
         self.background[flow] = on_end
         return flow
 
-    def settle(self, foreground: Flow | None = None) -> None:
+    def settle(self, foreground: Flow | None = None, moved: Moved | None = None) -> None:
         """Move all transfers on to now, and see off those in the background that end by then.
 
         Called after a start, it ends what takes no time before anything else happens.
         """
         assert self._fabric is not None
         ended = self._fabric.advance(self.now)
+        if ended and foreground is not None and moved is not None:
+            moved(foreground.done)
         while ended:  # what one of them starts may take no time either
             for flow in ended:
                 if flow is not foreground:
@@ -124,26 +137,31 @@ class Work:
         self._fabric.close(flow, self.now)
         del self.background[flow]
 
-    def _share(self, cause: str, transfer: Transfer, volume: float) -> Process:
+    def see_failure(self, hit: Hit) -> None:
+        """Show a failure that strikes now to the observer."""
+        if self._observer is not None:
+            self._observer.failure(self.now, hit)
+
+    def _share(self, cause: str, transfer: Transfer, volume: float, moved: Moved | None) -> Process:
         """Do work beside background transfers, with which it shares the links."""
         assert self._fabric is not None
         flow = self._fabric.open(transfer, self.now, volume)
         self.news = False
         while True:
-            failed = yield from self._step(flow)
+            failed = yield from self._step(flow, moved)
             if flow.ends_at <= self.now:
                 return volume
             if failed or (self.news and cause == "train"):
                 self._fabric.close(flow, self.now)
                 return flow.done
 
-    def _step(self, foreground: Flow | None = None) -> Process:
+    def _step(self, foreground: Flow | None = None, moved: Moved | None = None) -> Process:
         """Go on to the next end of any transfer or the next failure; whether it is a failure."""
         assert self._fabric is not None
         start, end, strike = self.now, self._fabric.next_end_s, self._cursor.next_s
         self.now = min(end, strike)
         yield self._timeout(self.now - start)
-        self.settle(foreground)
+        self.settle(foreground, moved)
         return strike < end
 
     def _charge(self, cause: str, start_s: float) -> None:

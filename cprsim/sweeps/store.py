@@ -25,11 +25,12 @@ CREATE TABLE points (
     point INTEGER PRIMARY KEY, "values" TEXT NOT NULL, key TEXT, useful_time_s REAL, error TEXT
 );
 CREATE TABLE plans (
-    key TEXT, policy TEXT, system TEXT, recovery TEXT, interval_s REAL, memory_overhead REAL,
+    key TEXT, policy TEXT, system TEXT, recovery TEXT, interval_s REAL,
     PRIMARY KEY (key, policy)
 ) WITHOUT ROWID;
 CREATE TABLE blocks (
     key TEXT, policy TEXT, start INTEGER, stop INTEGER, replications BLOB NOT NULL,
+    resources TEXT NOT NULL,
     PRIMARY KEY (key, policy, start)
 );
 CREATE TABLE finished (key TEXT PRIMARY KEY, error TEXT) WITHOUT ROWID;
@@ -89,22 +90,15 @@ class Store:
     def add(self, task: Task, block: Block) -> None:
         """Keep a block."""
         plans = [
-            (
-                task.key,
-                each.policy,
-                each.system,
-                each.recovery,
-                each.interval_s,
-                each.memory_overhead,
-            )
+            (task.key, each.policy, each.system, each.recovery, each.interval_s)
             for each in block.plans
         ]
         rows = [
-            (task.key, policy, task.start, task.stop, each)
-            for policy, each in zip(task.policies, block.packed, strict=True)
+            (task.key, policy, task.start, task.stop, each, json.dumps(taken))
+            for policy, each, taken in zip(task.policies, block.packed, block.taken, strict=True)
         ]
-        self._write("INSERT OR IGNORE INTO plans VALUES (?, ?, ?, ?, ?, ?)", plans)
-        self._write("INSERT INTO blocks VALUES (?, ?, ?, ?, ?)", rows)
+        self._write("INSERT OR IGNORE INTO plans VALUES (?, ?, ?, ?, ?)", plans)
+        self._write("INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def finish(self, key: str, error: str | None) -> None:
         """Keep that a point is finished, or why it failed."""

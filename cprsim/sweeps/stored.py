@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.ledger import OVERHEAD_CAUSES
+from cprsim.resources import RESOURCES
 from cprsim.results import MEASURES, entry, statistics, tidy
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.store import packed, reading, stored_definition
 from cprsim.sweeps.tasks import unpack
 
-_PLAN = ("system", "recovery", "interval_s", "memory_overhead")
+_PLAN = ("system", "recovery", "interval_s")
 _STATISTICS = tuple(
     f"{measure}{suffix}" for measure in MEASURES for suffix in ("", "_low", "_high", "_p50", "_p95")
 )
@@ -72,7 +73,7 @@ class Sweep:
 
         `point`; what is varied, quantities in SI units, which the columns' names tell (a value
         `"14 h"` of `failures.mean` is 50400.0 under `failures.mean_s`); `policy`, and of its plan
-        `system`, `recovery`, `interval_s`, `memory_overhead`; how many `replications`; all that
+        `system`, `recovery`, `interval_s`; how many `replications`; all that
         `Result.summary` has; and `error`, which says why a point failed and is empty else.
         """
         policies, keys = self.definition["policies"], self.definition["keys"]
@@ -80,8 +81,8 @@ class Sweep:
             points = _points(connection)
             rows = [row for point in points for row in _rows(connection, point, policies)]
         varied = {key: si_column(key, [point.values[key] for point in points]) for key in keys}
-        columns = ["policy", *_PLAN, "replications", *_STATISTICS, *OVERHEAD_CAUSES, "error"]
-        table = pd.DataFrame(rows, columns=["point", *columns])
+        columns = ["policy", *_PLAN, "replications", *_STATISTICS, *OVERHEAD_CAUSES, *RESOURCES]
+        table = pd.DataFrame(rows, columns=["point", *columns, "error"])
         table = table.astype({"point": "int64", "replications": "Int64"})
         for place, (name, values) in enumerate(varied.values()):
             table.insert(1 + place, name, values[table["point"].to_numpy()])
@@ -149,6 +150,7 @@ def _rows(
             yield {"point": point.number, "policy": policy, "error": point.error}
     elif point.finished and point.key:
         plans = _plans(connection, point.key)
+        taken = _taken(connection, point.key)
         everything = _values(connection, point.key, policies)
         for policy, values in zip(policies, everything, strict=True):
             yield {
@@ -157,6 +159,7 @@ def _rows(
                 **plans[policy],
                 "replications": values.shape[1],
                 **_summary(values, point.useful_time_s),
+                **taken[policy],
                 "error": "",
             }
 
@@ -164,6 +167,22 @@ def _rows(
 def _plans(connection: sqlite3.Connection, key: str) -> dict[str, dict[str, Any]]:
     rows = connection.execute(f"SELECT policy, {', '.join(_PLAN)} FROM plans WHERE key = ?", [key])
     return {policy: dict(zip(_PLAN, plan, strict=True)) for policy, *plan in rows}
+
+
+def _taken(connection: sqlite3.Connection, key: str) -> dict[str, dict[str, float]]:
+    """What each policy took; all of it goes with means, so that of blocks can be averaged."""
+    parts: dict[str, list[tuple[int, dict[str, float]]]] = {}
+    for policy, count, text in connection.execute(
+        "SELECT policy, stop - start, resources FROM blocks WHERE key = ? ORDER BY start", [key]
+    ):
+        parts.setdefault(policy, []).append((count, json.loads(text)))
+    return {
+        policy: {
+            name: sum(count * taken[name] for count, taken in each) / sum(n for n, _ in each)
+            for name in RESOURCES
+        }
+        for policy, each in parts.items()
+    }
 
 
 def _values(

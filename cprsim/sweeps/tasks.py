@@ -4,11 +4,15 @@ import json
 import zlib
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.contract import Plan
 from cprsim.errors import CprsimError, RunError
+from cprsim.ledger import CAUSES
+from cprsim.resources import resources
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION, simulate
 
@@ -34,15 +38,18 @@ class PlanRow:
     system: str
     recovery: str
     interval_s: float
-    memory_overhead: float
 
 
 @dataclass(frozen=True)
 class Block:
-    """What came of a task: a row a policy, its replications packed."""
+    """What came of a task, for each policy: its plan, its replications packed, what it took.
+
+    `taken` are the means of `cprsim.resources` over the block.
+    """
 
     plans: tuple[PlanRow, ...]
     packed: tuple[bytes, ...]
+    taken: tuple[dict[str, float], ...]
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ def perform(task: Task) -> Block | Fault:
             "install the same cprsim on all workers"
         )
     try:
-        scenario, plans = _planned(task.scenario, task.policies)
+        scenario, plans, rows = _planned(task.scenario, task.policies)
         values = simulate(scenario, task.policies, range(task.start, task.stop), task.seed)
     except CprsimError as error:
         return Fault(str(error))
@@ -72,24 +79,37 @@ def perform(task: Task) -> Block | Fault:
         return Fault("out of memory")
     except Exception as error:  # a policy of the user's, or a defect: the other points go on
         return Fault(f"{type(error).__name__}: {error}")
-    return Block(plans, tuple(pack(values[:, i, :]) for i in range(len(task.policies))))
+    each = values.swapaxes(0, 1)
+    taken = (_taken(scenario, plan, own) for plan, own in zip(plans, each, strict=True))
+    return Block(rows, tuple(map(pack, each)), tuple(taken))
 
 
 @lru_cache(maxsize=8)  # blocks of one point come one after the other
-def _planned(text: str, policies: tuple[str, ...]) -> tuple[Scenario, tuple[PlanRow, ...]]:
+def _planned(
+    text: str, policies: tuple[str, ...]
+) -> tuple[Scenario, tuple[Plan, ...], tuple[PlanRow, ...]]:
     scenario = Scenario(**json.loads(text))
-    plans = {name: scenario.plan(name) for name in policies}
+    plans = tuple(scenario.plan(name) for name in policies)
     rows = (
         PlanRow(
             name,
             scenario.policies[name].system,
             plan.recovery,
             float(plan.interval_s),
-            float(plan.memory_overhead),
         )
-        for name, plan in plans.items()
+        for name, plan in zip(policies, plans, strict=True)
     )
-    return scenario, tuple(rows)
+    return scenario, plans, tuple(rows)
+
+
+def _taken(scenario: Scenario, plan: Plan, values: NDArray[np.float64]) -> dict[str, float]:
+    """What a policy took in replications of shape (replications, len(COLUMNS))."""
+    of = dict(zip(COLUMNS, values.T, strict=True))
+    seconds = {f"{cause}_s": of[cause] for cause in CAUSES}
+    overhead = of["wall"] / scenario.job.useful_time_s - 1.0
+    # Arrays do for columns of a table: no worker needs pandas.
+    table: Any = {**of, **seconds, "overhead": overhead}
+    return {name: float(value) for name, value in resources(plan, scenario, table).items()}
 
 
 def pack(values: NDArray[np.float64]) -> bytes:

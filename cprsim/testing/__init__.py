@@ -1,15 +1,16 @@
 """For tests of scenarios and policies, in this project and in yours; needs pytest and Hypothesis.
 
 `durations` and `scenarios` are Hypothesis strategies. `assert_time_adds_up` checks a run's ledger,
-`Recording` observes a run, and `change_future` changes its failures from some second on.
-`PolicyConformance` is a suite of tests that every policy passes, shipped or your own:
+`play` makes one run, `Recording` observes it, and `change_future` changes its failures from some
+second on. `PolicyConformance` is a suite of tests that every policy passes, shipped or your own:
 
     # test_mine.py
     from cprsim.testing import PolicyConformance
-    import mine  # registers its policy as system = "mine"
 
     class TestMine(PolicyConformance):
         policy = {"system": "mine", "patience": "10 min"}
+
+where `mine` is known by its entry point, or by `cprsim.register`; see docs/write-a-policy.md.
 """
 
 try:
@@ -19,6 +20,7 @@ except ImportError as error:
         "cprsim.testing needs pytest and Hypothesis: pip install pytest hypothesis", name=error.name
     ) from error
 
+from cprsim.sim.engine import play
 from cprsim.testing.accounts import Recording, assert_time_adds_up
 from cprsim.testing.conformance import PolicyConformance
 from cprsim.testing.futures import change_future
@@ -33,5 +35,6 @@ __all__ = [
     "assert_time_adds_up",
     "change_future",
     "durations",
+    "play",
     "scenarios",
 ]

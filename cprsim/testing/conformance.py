@@ -25,6 +25,7 @@ from cprsim.contract import (
     Policy,
     Recover,
     Save,
+    Schedule,
     Train,
 )
 from cprsim.contract import Clock as Now
@@ -144,6 +145,12 @@ _DERIVED: dict[str, Any] = {
 }
 
 
+#: What a plan may call its recovery.
+_RECOVERIES = ("full", "partial", "replica", "parity")
+#: Useful time of the longest of the shipped conditions, s.
+_LONGEST_S = 40 * 3600.0
+
+
 class PolicyConformance:
     """Tests that every policy passes; inherit from it and say which policy.
 
@@ -256,16 +263,15 @@ class PolicyConformance:
         for where, tables in self._all():
             plan = self._scenario(tables).plan("it")
             for name, holds, demand in (
-                ("recovery", plan.recovery in ("full", "partial", "replica"), "a known name"),
-                ("interval_s", plan.interval_s > 0, "> 0"),
-                ("save", isinstance(plan.save, Save), "a Save"),
-                ("save.stall_s", 0 <= plan.save.stall_s < math.inf, "finite and >= 0"),
-                ("max_pending", plan.max_pending >= 1, ">= 1"),
+                ("recovery", plan.recovery in _RECOVERIES, "a known name"),
                 ("slowdown", 0 <= plan.slowdown < math.inf, "finite and >= 0"),
-                ("push_factor", 0 < plan.push_factor < math.inf, "finite and > 0"),
+                ("peer_bytes_per_s", 0 <= plan.peer_bytes_per_s < math.inf, "finite and >= 0"),
                 ("memory_overhead", 0 <= plan.memory_overhead < math.inf, "finite and >= 0"),
+                ("spares", plan.spares is None or plan.spares >= 0, "None or >= 0"),
             ):
                 require(holds, f"{where}: {name} of {plan} must be {demand}")
+            for schedule in plan.schedules:
+                self._check_schedule(where, plan, schedule)
 
     def test_plan_answers_every_loss(self) -> None:
         """There is a `Recover` for whatever may be lost, nodes and neighbours and all."""
@@ -346,9 +352,11 @@ class PolicyConformance:
             stops = [action for action in saves if isinstance(action, Save)]
             if "network" in tables["job"] and not all(save.blocking for save in stops):
                 continue  # training and saves share links: how long that takes is the fabric's
-            second = costs.seconds(costs.training(plan.push_factor, plan.slowdown))
+            second = costs.seconds(costs.training(plan.slowdown, plan.peer_bytes_per_s))
             planned_s = second * scenario.job.useful_time_s + math.fsum(
-                costs.seconds(costs.save_portion(save.portion)) if save.blocking else save.stall_s
+                costs.seconds(costs.save(plan.tier(save.tier), save.portion, save.writes))
+                if save.blocking
+                else plan.tier(save.tier).snapshot_s
                 for save in stops
             )
             require(
@@ -417,6 +425,25 @@ class PolicyConformance:
         for loss in _losses(context):
             one, two = plan.recover(loss), other.recover(loss)
             require(one == two, f"{where}: the answer to {loss} is {one}, and then {two}")
+
+    @staticmethod
+    def _check_schedule(where: str, plan: Plan, schedule: Schedule) -> None:
+        save = schedule.save
+        for name, holds, demand in (
+            ("interval_s", schedule.interval_s > 0, "> 0"),
+            ("max_pending", schedule.max_pending >= 1, ">= 1"),
+            ("tier", save.tier in [tier.name for tier in plan.tiers], "one of the plan's tiers"),
+            ("portion", 0 < save.portion <= 1, "> 0 and <= 1"),
+            ("writes", 0 <= save.writes < math.inf, "finite and >= 0"),
+            ("reads", 0 <= save.reads < math.inf, "finite and >= 0"),
+            ("left_s", all(0 <= left < math.inf for left in save.left_s), "finite and >= 0"),
+            (
+                "left_s",
+                save.portion == 1 or save.left_s != (0.0,) or schedule.period_s > _LONGEST_S,
+                "given with a portion, which leaves updates unsaved",
+            ),
+        ):
+            require(holds, f"{where}: {name} of {schedule} must be {demand}")
 
     @staticmethod
     def _check_recover(where: str, answer: object) -> None:

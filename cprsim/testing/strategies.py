@@ -1,7 +1,7 @@
 """Hypothesis strategies of scenario files."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from hypothesis import strategies as st
 
@@ -9,20 +9,10 @@ from cprsim import units
 from cprsim.costs import CostModel, Costs
 from cprsim.model_presets import PRESETS
 from cprsim.platform import Cluster, Storage
+from cprsim.testing.draws import SHARES, UNITS, YES, JobSize, duration, in_unit
+from cprsim.testing.policies import PRIORITY, SYSTEMS, policy
+from cprsim.tiers import REMOTE
 from cprsim.workload import Job, Model
-
-#: The systems that `scenarios` draws policies of.
-SYSTEMS: Final = (
-    "full",
-    "partial",
-    "cpr-vanilla",
-    "cpr-scar",
-    "cpr-mfu",
-    "cpr-ssu",
-    "async",
-    "replication",
-)
-_PRIORITY: Final = ("cpr-scar", "cpr-mfu", "cpr-ssu")  # they have to know the rows
 
 
 def durations(min_s: float = 1e-3, max_s: float = 30 * 86400.0) -> st.SearchStrategy[str]:
@@ -38,7 +28,7 @@ def durations(min_s: float = 1e-3, max_s: float = 30 * 86400.0) -> st.SearchStra
     SearchStrategy
         Of texts such as `"2.5 h"`.
     """
-    return st.builds(_in_unit, st.floats(min_s, max_s), _UNITS)
+    return st.builds(in_unit, st.floats(min_s, max_s), UNITS)
 
 
 @st.composite
@@ -63,7 +53,7 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
     """
     tables: dict[str, Any] = draw(_PLATFORMS)
     costs, mtbf_s = _costs(draw, tables)
-    if draw(_YES) or costs:
+    if draw(YES) or costs:
         tables["costs"] = costs
     exactly = draw(_EXACTLY)
     if exactly is None:
@@ -76,10 +66,17 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
     tables["failures"] |= draw(_DURING_RECOVERY)
     tables["job"] = {"useful_time": _time(useful_s)} | draw(_JOBS)
     tables["job"] |= _network(draw, tables["cluster"])
-    servers = tables["cluster"]["parameter_servers"]
-    job = _JobSize(useful_s, servers, mtbf_s, sure_to_end=exactly is not None)
+    servers, trainers = (tables["cluster"][kind] for kind in ("parameter_servers", "trainers"))
+    job = JobSize(
+        useful_s,
+        servers,
+        trainers,
+        mtbf_s,
+        sure_to_end=exactly is not None,
+        has_model="model" in tables,
+    )
     tables["policies"] = {
-        f"{system} {number}{draw(_NAMES)}": _policy(draw, system, job)
+        f"{system} {number}{draw(_NAMES)}": policy(draw, system, job)
         for number in range(draw(_POLICY_COUNTS))
         for system in [draw(st.sampled_from(_possible(systems, tables)))]
     }
@@ -87,25 +84,30 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
 
 
 def _possible(systems: Sequence[str], tables: Mapping[str, Any]) -> Sequence[str]:
-    """Those of `systems` that the scenario tells enough for."""
-    if "samples" in tables["job"] and {"preset", "tables"} & tables.get("model", {}).keys():
-        return systems
-    return [each for each in systems if each not in _PRIORITY] or ["cpr-vanilla"]
+    """Those of `systems` that the scenario tells enough for, and has servers for."""
+    knows_rows = (
+        "samples" in tables["job"] and {"preset", "tables"} & tables.get("model", {}).keys()
+    )
+    too_much = set() if knows_rows else set(PRIORITY)
+    if tables["cluster"]["parameter_servers"] < 2:
+        too_much.add("hot-swap")
+    return [each for each in systems if each not in too_much] or ["cpr-vanilla"]
 
 
-# Strategies that don't depend on what was drawn before are built once: most of the time it takes to
-# draw a scenario would go into building them.
-_YES: Final = st.booleans()
-_SHARES: Final = st.floats(0.0, 1.0)
-_UNITS: Final = st.sampled_from(list(units.SECONDS))
 _NAMES: Final = st.text(max_size=4)
 _POLICY_COUNTS: Final = st.integers(1, 3)
 _TITLES: Final = st.fixed_dictionaries({}, optional={"title": st.text(max_size=20)})
 _EXACTLY: Final = st.sampled_from([*range(9), *[None] * 12])  # None: by a law
 _LENGTHS: Final = st.floats(0.2, 8.0)  # of jobs, in mean times between failures
-_DURING_RECOVERY: Final = st.fixed_dictionaries({}, optional={"during_recovery": _YES})
+_SEVERITIES: Final = st.fixed_dictionaries(
+    {"node": st.floats(0.1, 1.0)},
+    optional={"process": st.floats(0.1, 1.0), "cluster": st.floats(0.01, 0.2)},
+)
+_DURING_RECOVERY: Final = st.fixed_dictionaries(
+    {}, optional={"during_recovery": YES, "severity": _SEVERITIES}
+)
 _JOBS: Final = st.fixed_dictionaries(
-    {}, optional={"samples": st.integers(1, 10**12), "final_save": _YES}
+    {}, optional={"samples": st.integers(1, 10**12), "final_save": YES}
 )
 
 
@@ -169,14 +171,6 @@ def _time(seconds: float) -> str:
     return f"{seconds!r} s"
 
 
-def _in_unit(seconds: float, unit: str) -> str:
-    return f"{seconds / units.SECONDS[unit]!r} {unit}"
-
-
-def _duration(draw: st.DrawFn, least_s: float, most_s: float) -> str:
-    return _in_unit(least_s + (most_s - least_s) * draw(_SHARES), draw(_UNITS))
-
-
 _SPREADS: Final[dict[str, dict[str, st.SearchStrategy[Any]]]] = {
     "exponential": {},
     "gamma": {"shape": st.floats(0.5, 4.0)},
@@ -224,17 +218,17 @@ def _costs(draw: st.DrawFn, tables: Mapping[str, Any]) -> tuple[dict[str, Any], 
     costs: dict[str, Any] = {}
     for key in sorted(measured):
         # A save that takes no time has no optimal interval.
-        at_once = key != "save" and draw(_SHARES) < 0.1
-        costs[key] = "0 s" if at_once else _duration(draw, mtbf_s / 300, mtbf_s / 30)
+        at_once = key != "save" and draw(SHARES) < 0.1
+        costs[key] = "0 s" if at_once else duration(draw, mtbf_s / 300, mtbf_s / 30)
     for key in ("select", "gather", "save_fixed"):
-        if draw(_SHARES) < 0.1:
-            costs[key] = _duration(draw, 0.0, mtbf_s / 1000)
+        if draw(SHARES) < 0.1:
+            costs[key] = duration(draw, 0.0, mtbf_s / 1000)
     for key in ("reschedule", "detect"):
         kind = draw(_DELAYS)
         if kind == "law" and key == "reschedule":
             costs[key] = _law(draw, mtbf_s / 20)
         elif kind != "none":
-            costs[key] = "0 s" if kind == "at once" else _duration(draw, 0.0, mtbf_s / 20)
+            costs[key] = "0 s" if kind == "at once" else duration(draw, 0.0, mtbf_s / 20)
     return costs, mtbf_s
 
 
@@ -246,8 +240,10 @@ def _longest_derived_s(tables: Mapping[str, Any]) -> float:
         cluster := Cluster.model_validate(tables["cluster"]),
         Storage.model_validate(tables["storage"]),
     )
-    partial = model.load_partial(cluster.parameter_servers)
-    return max(model.seconds(each) for each in (model.save, model.load_full, partial))
+    partial = model.load(REMOTE, "lost", cluster.parameter_servers)
+    return max(
+        model.seconds(each) for each in (model.save(REMOTE), model.load(REMOTE, "all", 1), partial)
+    )
 
 
 def _law_of_failures(draw: st.DrawFn, mtbf_s: float, cluster: Mapping[str, Any]) -> dict[str, Any]:
@@ -260,7 +256,7 @@ def _law_of_failures(draw: st.DrawFn, mtbf_s: float, cluster: Mapping[str, Any])
 
 def _bursts(draw: st.DrawFn, mtbf_s: float, nodes: int) -> dict[str, Any]:
     """`bursts` of `[failures]`, if any: half as many as failures of single nodes, at most."""
-    if draw(_YES):
+    if draw(YES):
         return {}
     rack = draw(_RACKS)
     mean_s = mtbf_s * draw(_BURST_RARITIES) * -(-nodes // rack)
@@ -271,7 +267,7 @@ def _bursts(draw: st.DrawFn, mtbf_s: float, nodes: int) -> dict[str, Any]:
 _AGES: Final = st.fixed_dictionaries({}, optional={"ages": st.sampled_from(["new", "stationary"])})
 _RACKS: Final = st.integers(1, 16)  # up to more than all nodes
 _BURST_RARITIES: Final = st.floats(2.0, 20.0)  # in mean times between failures of single nodes
-_BURST_SIZES: Final = st.lists(st.tuples(_SHARES, st.floats(0.01, 9.0)), min_size=1, max_size=3)
+_BURST_SIZES: Final = st.lists(st.tuples(SHARES, st.floats(0.01, 9.0)), min_size=1, max_size=3)
 
 _PERS: Final = st.sampled_from(["job", "node", None]).map(lambda per: {"per": per} if per else {})
 _HITS: Final = st.sampled_from(["", "", "s", "t", "st", "w", "ws", "wt", "wst"])
@@ -290,7 +286,7 @@ def _hits(draw: st.DrawFn, cluster: Mapping[str, Any]) -> dict[str, Any]:
     for kind, letter in (("parameter_servers", "s"), ("trainers", "t")):
         if letter in form:
             count = st.integers(1, cluster[kind])
-            hits[kind] = draw(count) if draw(_YES) else f"{draw(_PERCENT)}%"
+            hits[kind] = draw(count) if draw(YES) else f"{draw(_PERCENT)}%"
     if "w" in form:
         hits["weights"] = draw(_WEIGHTS)
     return {"hits": hits} if hits else {}
@@ -298,74 +294,9 @@ def _hits(draw: st.DrawFn, cluster: Mapping[str, Any]) -> dict[str, Any]:
 
 def _network(draw: st.DrawFn, cluster: Mapping[str, Any]) -> dict[str, str]:
     """`network` of `[job]`, if any: what the cards of servers and trainers can take."""
-    if not cluster["trainers"] or "nic" not in cluster or draw(_YES):
+    if not cluster["trainers"] or "nic" not in cluster or draw(YES):
         return {}
     cards = units.parse_rate(cluster["nic"]) * min(
         cluster["parameter_servers"], cluster["trainers"]
     )
-    return {"network": f"{cards * (0.05 + 0.95 * draw(_SHARES))!r} B/s"}
-
-
-class _JobSize(NamedTuple):
-    """What the keys of a policy have to fit."""
-
-    useful_s: float
-    servers: int
-    mtbf_s: float
-    sure_to_end: bool
-
-    def interval(self, draw: st.DrawFn, stretch: float = 1.0) -> str:
-        """Some dozens of them in the job, and few failures in one, training being stretched."""
-        longest_s = 0.4 * self.mtbf_s / stretch
-        shortest_s = min(max(self.useful_s / 40, 0.03 * self.mtbf_s), longest_s / 2)
-        return _duration(draw, shortest_s, longest_s)
-
-
-_INTERVALS: Final = st.sampled_from(["optimal", "exact", "given", "default"])
-_TARGETS: Final = st.fixed_dictionaries({}, optional={"target_pls": st.floats(0.02, 1.0)})
-_PORTIONS: Final = st.fixed_dictionaries(
-    {}, optional={"fraction": st.floats(0.1, 1.0), "slowdown": st.floats(0.0, 0.2)}
-)
-_SUBSAMPLES: Final = st.fixed_dictionaries({}, optional={"subsample": st.integers(1, 4)})
-_IN_FLIGHT: Final = st.fixed_dictionaries({}, optional={"in_flight": st.integers(1, 3)})
-_COPIES: Final = st.fixed_dictionaries(
-    {}, optional={"copies": st.integers(1, 3), "slowdown": st.floats(0.0, 0.5)}
-)
-
-
-_NO_SNAPSHOT: Final = st.sampled_from([None, "0 s", "0 ms"]).map(
-    lambda text: {"snapshot": text} if text else {}
-)
-
-
-def _policy(draw: st.DrawFn, system: str, job: _JobSize) -> dict[str, Any]:
-    table: dict[str, Any] = {"system": system}
-    rule = draw(_INTERVALS)
-    stretch = 1.0
-    if system in ("cpr-vanilla", *_PRIORITY):
-        table |= draw(_TARGETS)
-        if system != "cpr-vanilla":
-            table |= draw(_PORTIONS)
-        if system == "cpr-ssu":
-            table |= draw(_SUBSAMPLES)
-        rule = "given" if rule == "exact" else "default"
-    elif system == "async":
-        table |= draw(_IN_FLIGHT)
-        if rule == "given" and draw(_YES):  # copy-on-write, which has no optimal interval
-            table |= draw(_NO_SNAPSHOT)
-        else:
-            table["snapshot"] = _duration(draw, job.mtbf_s / 2000, job.mtbf_s / 300)
-    elif system == "replication":
-        table |= draw(_COPIES)
-        table["copies"] = min(table.get("copies", 2), job.servers)
-        # With its links full, training takes that many times as long.
-        stretch = table["copies"] * (1 + table.get("slowdown", 0.0))
-        if table["copies"] == 2 and draw(_YES):
-            del table["copies"]
-        # Without checkpoints the job starts over whenever all copies of a shard are gone.
-        ends = job.sure_to_end or job.useful_s * stretch < job.mtbf_s / 2
-        if (rule == "default" and not ends) or (rule != "default" and stretch > 2):
-            rule = "given"
-    if rule != "default":
-        table["interval"] = job.interval(draw, stretch) if rule == "given" else rule
-    return table
+    return {"network": f"{cards * (0.05 + 0.95 * draw(SHARES))!r} B/s"}

@@ -130,6 +130,11 @@ CASES = [
         "2: kind is 'gpu'; known kinds: parameter_server (or ps), trainer",
     ),
     _csv(
+        "bad-severity",
+        "time_s,node,severity\n1,0,rack\n",
+        "2: severity is 'rack'; known severities: process, node, cluster",
+    ),
+    _csv(
         "text-for-an-end",
         "time_s,node,end_s\n1,0,now\n",
         "2: end_s is 'now', not a number of seconds",

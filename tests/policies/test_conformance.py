@@ -3,6 +3,8 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import ClassVar, Literal
 
 import pytest
@@ -22,6 +24,7 @@ from cprsim.contract import (
     Save,
     Saved,
     Train,
+    every,
 )
 from cprsim.policies import register, registry, systems
 from cprsim.policies.full import checkpoint_interval_s, everything_returns, full_plan
@@ -31,6 +34,8 @@ from cprsim.testing import SYSTEMS, PolicyConformance
 
 
 def test_every_shipped_system_is_here() -> None:
+    for path in Path(__file__).parent.glob("test_*.py"):  # most stand beside their policy's tests
+        import_module(f"{__package__}.{path.stem}")
     here = {suite.policy["system"] for suite in PolicyConformance.__subclasses__()}
     assert set(systems()) == set(SYSTEMS) <= here
 
@@ -100,7 +105,7 @@ class Impatient(Policy):
 
     def plan(self, context: Context) -> Plan:
         interval_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)
-        return ImpatientPlan("full", interval_s, Save(), everything_returns)
+        return ImpatientPlan("full", every(interval_s), everything_returns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +150,16 @@ class Broken(Policy):
     how: str
 
     def plan(self, context: Context) -> Plan:
-        plan = BrokenPlan("full", 3600.0, Save(), everything_returns, how=self.how)
+        plan = BrokenPlan("full", every(3600.0), everything_returns, how=self.how)
         if self.how == "impure":
             PLANS.append(plan)
             return full_plan(3600.0 + len(PLANS))
         if self.how == "closure":
-            return Plan("full", 3600.0, Save(), lambda loss: Recover("all"))
+            return Plan("full", every(3600.0), lambda loss: Recover("all"))
         if self.how == "negative":
-            return Plan("full", 3600.0, Save(), everything_returns, slowdown=-0.1)
+            return Plan("full", every(3600.0), everything_returns, slowdown=-0.1)
         if self.how == "picky":
-            return Plan("full", 3600.0, Save(), picky)
+            return Plan("full", every(3600.0), picky)
         return plan
 
 
@@ -203,7 +208,7 @@ def _broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("how", "test", "text"),
     [
-        ("impure", "plan_is_pure", "interval_s of the plan is"),
+        ("impure", "plan_is_pure", "schedules of the plan is"),
         ("closure", "plan_pickles", "lambda"),
         ("negative", "plan_has_numbers_in_range", "slowdown of .* must be finite and >= 0"),
         ("picky", "plan_answers_every_loss", "rollback of .*some.* is not one of"),

@@ -7,9 +7,8 @@ import pytest
 
 import cprsim
 from cprsim.analytic.expected import expected, mean_unsaved_s
-from cprsim.contract import Plan, Save
-from cprsim.policies.partial import lost_shards_return
-from cprsim.sim.state import Checkpoint, State
+from cprsim.contract import Save, Schedule
+from cprsim.sim.state import State
 
 TABLE = {"rows": 1_000_000, "dim": 16, "skew": {"zipf": 1.0}}
 
@@ -32,40 +31,47 @@ def mfu(**keys) -> dict:
 # What is lost
 
 
-def saved_at(state: State, progress_s: float, portion: float) -> None:
+def saving(portion: float, *left_s: float) -> Schedule:
+    """Every 10 s."""
+    return Schedule(10.0 / portion, Save(portion=portion, left_s=left_s))
+
+
+def saved_at(state: State, progress_s: float, schedule: Schedule) -> None:
     state.progress_s = progress_s
-    state.usable(Checkpoint(progress_s, 0.0), portion)
+    state.usable(state.taken(), schedule.save)
 
 
 def test_losses_by_hand():
     """Saves of half the rows every 10 s; 2 s of updates are left after the first, 3 s later on."""
-    state = State(useful_time_s=100.0, servers=1, left_s=(2.0, 3.0), period_s=10.0)
+    half = saving(0.5, 2.0, 3.0)
+    state = State(useful_time_s=100.0, servers=1, schedules=[half])
     for at_s in (10.0, 20.0, 30.0):
-        saved_at(state, at_s, 0.5)
+        saved_at(state, at_s, half)
     state.progress_s = 34.0
 
-    state.lose([0])  # 4 s since the last save and 3 s before; a round was complete at 20 s
+    # 4 s since the last save and 3 s before; a round was complete at 20 s
+    state.lose([0], "remote")
     assert (state.updates_lost, state.pls) == pytest.approx((0.07, 0.14))
 
     state.progress_s = 38.0
-    state.lose([0])  # 4 s since it was set back: no save since then
+    state.lose([0], "remote")  # 4 s since it was set back: no save since then
     assert (state.updates_lost, state.pls) == pytest.approx((0.11, 0.14 + 0.18))
 
-    saved_at(state, 40.0, 0.5)  # 0.2 periods after it was set back: a fifth of 2 s is left
+    saved_at(state, 40.0, half)  # 0.2 periods after it was set back: a fifth of 2 s is left
     state.progress_s = 41.0
-    state.lose([0])
+    state.lose([0], "remote")
     assert state.updates_lost == pytest.approx(0.11 + 0.01 + 0.004)
     assert state.pls == pytest.approx(0.32 + 0.01)  # that save completed a round
 
 
 def test_what_is_left_grows_from_save_to_save_and_then_stays():
-    lost = []
+    lost, quarter = [], saving(0.25, 2.0, 3.0, 4.0)
     for progress_s in (10.0, 15.0, 20.0, 1000.0):
-        state = State(useful_time_s=1e4, servers=1, left_s=(2.0, 3.0, 4.0), period_s=10.0)
+        state = State(useful_time_s=1e4, servers=1, schedules=[quarter])
         for at_s in np.arange(10.0, progress_s + 1, 10.0).tolist():
-            saved_at(state, at_s, 0.25)
+            saved_at(state, at_s, quarter)
         state.progress_s = progress_s
-        state.lose([0])
+        state.lose([0], "remote")
         lost.append(1e4 * state.updates_lost)
 
     assert lost == pytest.approx([2.0, 7.0, 3.0, 4.0])
@@ -96,11 +102,13 @@ def test_one_uniform_failure_loses_the_time_average():
 
     grid = (np.arange(1_000_000) + 0.5) / 1_000_000 * 100
     saves = (grid // 5).astype(int)
-    left = np.concatenate([[0.0], plan.left])[saves] * 20
+    left = np.concatenate([[0.0], plan.schedules[0].save.left_s])[saves] / 3600
     exact = float(np.mean(left + grid - 5 * saves)) / 100 / 4
 
     assert losses.mean() == pytest.approx(exact, abs=3 * losses.std() / math.sqrt(3000))
-    assert mean_unsaved_s(plan, 360_000.0) / 360_000 / 4 == pytest.approx(exact, rel=1e-5)
+    assert mean_unsaved_s(plan.schedules[0], 360_000.0) / 360_000 / 4 == pytest.approx(
+        exact, rel=1e-5
+    )
     assert expected(plan, one.context).updates_lost == pytest.approx(exact, rel=1e-5)
 
 
@@ -109,12 +117,12 @@ def test_one_uniform_failure_loses_the_time_average():
 )
 @pytest.mark.parametrize("useful_s", [30.0, 100.0, 103.0, 999.5])
 def test_mean_of_what_is_unsaved_by_adding_up(left, useful_s):
-    plan = Plan("partial", 40.0, Save(portion=0.25), lost_shards_return, left=left)
+    schedule = Schedule(40.0, Save(portion=0.25, left_s=tuple(40 * each for each in left)))
     grid = (np.arange(400_000) + 0.5) / 400_000 * useful_s
     saves = (grid // 10).astype(int)
     after = np.array([0.0, *left, *[left[-1]] * 200])[saves] * 40
 
-    assert mean_unsaved_s(plan, useful_s) == pytest.approx(
+    assert mean_unsaved_s(schedule, useful_s) == pytest.approx(
         np.mean(after + grid - 10 * saves), rel=1e-4
     )
 

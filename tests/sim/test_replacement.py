@@ -22,11 +22,11 @@ def ledger(folder: Path, strikes: str, policy: dict, spares: int = 0, **tables: 
 
 
 def test_a_replacement_that_fails_while_loading_needs_another(tmp_path: Path) -> None:
-    # The spare takes over at 100 and fails at 110; the pool is empty until 150.
+    # The spare takes over at 100 and fails at 110; what it stood in for is there at 150.
     partial = {"system": "partial", "interval": "2000 s"}
     run = ledger(tmp_path, "100,0\n110,0\n", partial, spares=1)
 
-    assert run.reschedule == 50.0
+    assert run.reschedule == 40.0
     assert run.load == 10.0 + 20.0
 
 

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from cprsim.contract import Save, Schedule
 from cprsim.rows.meanfield import MeanField
 from cprsim.rows.popularity import Popularity, zipf
 from cprsim.rows.skew import Skew
 from cprsim.rows.trackers import MFU
-from cprsim.sim.state import Checkpoint, State
+from cprsim.sim.state import State
 
 ROWS, SERVERS, LENGTH = 40_000, 4, 3.0  # the job is three intervals long
 UPDATES = 7.0 * ROWS  # in an interval
@@ -48,14 +49,15 @@ def played(popularity: Popularity, fraction: float, failures: Events, seed: int)
 def told(popularity: Popularity, fraction: float, failures: Events) -> list[float]:
     """The same by the state of a run, in updates."""
     left = MeanField(popularity, UPDATES, fraction).lost("mfu", LENGTH).after.tolist()
-    state = State(LENGTH, SERVERS, left, fraction)
+    save = Save(portion=fraction, left_s=tuple(left))
+    state = State(LENGTH, SERVERS, [Schedule(1.0, save)])
     losses, before = [], 0.0
     for at, failed in events(fraction, failures):
         state.progress_s = at
         if failed is None:
-            state.usable(Checkpoint(at, 0.0), fraction)
+            state.usable(state.taken(), save)
         else:
-            state.lose([failed])
+            state.lose([failed], save.tier)
             losses.append((state.updates_lost - before) * UPDATES * LENGTH)
             before = state.updates_lost
     return losses

@@ -5,6 +5,7 @@ import cprsim
 SCENARIO = {
     "title": "a short job",
     "job": {"useful_time": "2 d"},
+    "model": {"embedding": "1 TB"},
     "cluster": {"trainers": 8, "parameter_servers": 8},
     "costs": {"save": "5 min", "load": "2 min", "reschedule": "3 min"},
     "failures": {"distribution": "exponential", "mean": "20 h"},

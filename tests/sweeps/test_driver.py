@@ -17,7 +17,7 @@ def task(number: int) -> Task:
 
 
 def block(of: Task) -> Block:
-    return Block((), (of.key.encode(),))
+    return Block((), (of.key.encode(),), ())
 
 
 class Queue:

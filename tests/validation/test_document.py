@@ -2,6 +2,8 @@
 
 import pytest
 
+from docs.published import HEADING as PUBLISHED
+from docs.published import SYSTEMS, rows, table
 from docs.replayed import HEADING
 from docs.validation import PAGE, page, production, row, sweep_section
 
@@ -23,12 +25,19 @@ def test_section_of_the_sweep_is_on_the_page(measured_sweep):
     assert sweep_section(measured_sweep) in committed(), HINT
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_published_figures_of_a_system_are_on_the_page(name):
+    assert table(name, rows(name)) in committed(), HINT
+
+
 def test_everything_else_on_the_page():
     text = committed()
     lines = iter(line for line in text.splitlines() if " ± " in line and line.count("|") == 7)
     start = text.index("## Where the best interval is")
     sweep = text[start : text.index("\n## ", start)]
 
+    published = text[text.index(PUBLISHED) : text.index(HEADING)].rstrip("\n") + "\n"
     replayed = text[text.index(HEADING) :]
 
     def row_on_the_page(case):
@@ -36,7 +45,7 @@ def test_everything_else_on_the_page():
         assert line.startswith(f"| {case.name} | {case.source} | {case.exact:.7g} | "), HINT
         return line
 
-    assert page(row_on_the_page, sweep, replayed) == text, HINT
+    assert page(row_on_the_page, sweep, published, replayed) == text, HINT
 
 
 def test_production_run_reaches_the_reduction_that_it_solves_for():

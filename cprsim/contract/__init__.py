@@ -1,0 +1,51 @@
+"""The policy contract: a policy is a value, and everything that runs it reads this package alone.
+
+    Policy.plan(context) -> Plan      every number resolved; pure
+    Plan.start() -> Controller        the state of one run, driven by tell(event) and ask(now)
+
+Actions and events are plain data: the simulator charges them, a trainer carries them out.
+"""
+
+from cprsim.contract.actions import (
+    Action,
+    Clock,
+    Controller,
+    Event,
+    Failed,
+    Loss,
+    Recover,
+    Resumed,
+    Save,
+    Saved,
+    Stored,
+    Train,
+)
+from cprsim.contract.plan import Mirror, Plan
+from cprsim.contract.policy import Context, Interval, Policy
+from cprsim.contract.schedules import Schedule, ScheduledController, every
+from cprsim.tiers import REMOTE, Tier
+
+__all__ = [
+    "REMOTE",
+    "Action",
+    "Clock",
+    "Context",
+    "Controller",
+    "Event",
+    "Failed",
+    "Interval",
+    "Loss",
+    "Mirror",
+    "Plan",
+    "Policy",
+    "Recover",
+    "Resumed",
+    "Save",
+    "Saved",
+    "Schedule",
+    "ScheduledController",
+    "Stored",
+    "Tier",
+    "Train",
+    "every",
+]

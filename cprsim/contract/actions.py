@@ -1,0 +1,127 @@
+"""What a controller asks for, and what it is told."""
+
+from typing import NamedTuple, Protocol
+
+from cprsim.costs import Rollback
+from cprsim.failures.hit import Severity
+from cprsim.tiers import REMOTE
+
+# --- Actions -------------------------------------------------------------------------------------
+
+
+class Train(NamedTuple):
+    """Train until the job's progress is `until_s` useful seconds, or until something happens."""
+
+    until_s: float
+
+
+class Save(NamedTuple):
+    """Save to a tier.
+
+    `blocking`: training waits until the last byte is stored. Otherwise it waits for the tier's
+    snapshot, and the save goes on in the background. `portion`: the share of the rows that is
+    saved, those that a tracker selects. `left_s`: of saves that don't hold everything, the updates
+    that a shard would lose just after its 1st, 2nd, ... save since it was last whole, in useful
+    seconds of training; the last holds on.
+
+    `writes`: bytes that are written, as a share of a whole save of that portion (modified rows
+    alone, quantised). `reads`: bytes that are read to return to this checkpoint, as a share of
+    those of a whole one (a chain of differences reads more).
+    """
+
+    tier: str = REMOTE.name
+    blocking: bool = True
+    portion: float = 1.0
+    left_s: tuple[float, ...] = (0.0,)
+    writes: float = 1.0
+    reads: float = 1.0
+
+
+class Recover(NamedTuple):
+    """Bring a job that lost nodes back to training.
+
+    `rollback`: who returns to a checkpoint: `"all"` nodes, the `"lost"` shards alone, or `"none"`
+    (lost shards, if any, are made anew out of copies or parities on other servers). `source`: the
+    tier that is loaded from. `healthy`: the tier that nodes which are still up return to, where it
+    holds fresher rows than `source` does. `reads`: shards that are read to fill a lost one.
+
+    `keep_training`: the rest trains on while the lost nodes are replaced and filled, `degraded` by
+    so large a share of time; otherwise it waits for them. `pause_s`: what training stops for before
+    it goes on so, until others serve for the lost ones. `takeover_s`: what it takes besides to put
+    replacements into their places.
+    """
+
+    rollback: Rollback
+    keep_training: bool = False
+    source: str = REMOTE.name
+    healthy: str | None = None
+    reads: float = 1.0
+    degraded: float = 0.0
+    takeover_s: float = 0.0
+    pause_s: float = 0.0
+
+
+Action = Train | Save | Recover
+
+# --- Events --------------------------------------------------------------------------------------
+
+
+class Clock(NamedTuple):
+    """Now: wall-clock seconds since the start, and useful seconds of training done."""
+
+    wall_s: float
+    progress_s: float
+
+
+class Loss(NamedTuple):
+    """What is down after a failure, by index, and the worst that has happened to it.
+
+    `severity`: `"process"`: what the nodes hold in host memory survives; `"node"`: it doesn't;
+    `"cluster"`: no node's memory survives.
+    """
+
+    servers: frozenset[int]
+    trainers: frozenset[int]
+    severity: Severity = "node"
+
+
+class Saved(NamedTuple):
+    """Training may go on after a save; its checkpoint is usable if `stored`, else later."""
+
+    now: Clock
+    save: Save
+    stored: bool
+
+
+class Stored(NamedTuple):
+    """The last byte of a background save is stored: its checkpoint is usable from now on."""
+
+    now: Clock
+    save: Save
+
+
+class Failed(NamedTuple):
+    """Nodes failed; the next `ask` must answer with `Recover`. Background saves may be void."""
+
+    now: Clock
+    loss: Loss
+
+
+class Resumed(NamedTuple):
+    """Training can go on after a recovery, from `now.progress_s`; `pending` background saves."""
+
+    now: Clock
+    pending: tuple[Save, ...]
+
+
+Event = Saved | Stored | Failed | Resumed
+
+
+class Controller(Protocol):
+    """The state of one run of a policy. It has no clock of its own: its caller tells the time."""
+
+    def tell(self, event: Event) -> None:
+        """Something has happened."""
+
+    def ask(self, now: Clock) -> Action:
+        """What to do next; after `Failed` a `Recover`, otherwise `Train` or `Save`."""

@@ -1,0 +1,60 @@
+"""A plan: every number of a policy, resolved for one scenario."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from cprsim.contract.actions import Controller, Loss, Recover
+from cprsim.contract.schedules import Schedule, ScheduledController
+from cprsim.tiers import REMOTE, Tier
+
+
+class Mirror(NamedTuple):
+    """A tier that holds the state of every step, too often to be simulated save by save.
+
+    The job returns to the end of the last full step, or `behind` steps before it; what mirroring
+    costs is the plan's `slowdown` and `peer_bytes_per_s`. Steps of `step_s` useful seconds are
+    counted from where the job last returned to.
+    """
+
+    tier: str
+    step_s: float
+    behind: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a policy comes to in one scenario.
+
+    `schedules`: nearest tier first; a blocking save to a tier serves the nearer ones as well.
+    `recover`: the answer to each loss. `tiers`: all that saves and answers name, nearest first.
+
+    `slowdown`: share of time added to every useful second. `peer_bytes_per_s`: what the servers
+    send to each other in a useful second, all together, to keep copies and parities; it draws on
+    their cards. `memory_overhead`: memory that the policy takes, as a share of that of the rows
+    that it copies or tracks. `spares`: machines that it holds ready; None for the cluster's own.
+    """
+
+    recovery: Literal["full", "partial", "replica", "parity"]
+    schedules: tuple[Schedule, ...]
+    recover: Callable[[Loss], Recover]
+    tiers: tuple[Tier, ...] = (REMOTE,)
+    mirror: Mirror | None = None
+    slowdown: float = 0.0
+    peer_bytes_per_s: float = 0.0
+    memory_overhead: float = 0.0
+    spares: int | None = None
+
+    @property
+    def interval_s(self) -> float:
+        """The checkpoint interval of the nearest tier, useful seconds; infinite for no saves."""
+        return self.schedules[0].interval_s if self.schedules else math.inf
+
+    def tier(self, name: str) -> Tier:
+        """The tier of that name."""
+        return next(tier for tier in self.tiers if tier.name == name)
+
+    def start(self) -> Controller:
+        """A controller that saves by the plan's schedules."""
+        return ScheduledController(self.schedules, self.recover)

@@ -1,0 +1,83 @@
+"""A policy: what a scenario file names, and what it may know when it plans."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import BeforeValidator, PlainSerializer
+
+from cprsim import units
+from cprsim.contract.plan import Plan
+from cprsim.costs import CostModel
+from cprsim.failures.hit import Severity
+from cprsim.rows.model import RowModel
+from cprsim.schema import Section
+from cprsim.tiers import REMOTE
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a policy may know when it plans: the job and the cluster, never the timeline.
+
+    `mtbf_s`: mean time between failures of the job, s (infinite for none). `servers_hit`: mean
+    number of parameter servers that one failure takes down, `trainers_hit` of trainers.
+    `server_failure_share`: share of the failures that take down at least one parameter server.
+    `samples`: of the whole job, `rows`: those of its model; None where the scenario doesn't tell.
+    `severities`: shares of the failures by how much memory survives them (see `Loss`).
+    """
+
+    useful_time_s: float
+    servers: int
+    trainers: int
+    costs: CostModel
+    mtbf_s: float
+    servers_hit: float
+    server_failure_share: float
+    trainers_hit: float = 0.0
+    samples: int | None = None
+    rows: RowModel | None = None
+    severities: Mapping[Severity, float] = field(default_factory=lambda: {"node": 1.0})
+
+    @property
+    def save_s(self) -> float:
+        """One save of everything to the remote store with the links to itself, s."""
+        return self.costs.seconds(self.costs.save(REMOTE))
+
+    @property
+    def pushed_bytes_per_s(self) -> float:
+        """Updates that the trainers push in a useful second, all together, B; 0 if not given."""
+        return self.costs.job.network or 0.0
+
+
+class Policy(Section):
+    """What is done about failures; one `[policies.NAME]` table of a scenario.
+
+    A subclass names its `system` (a `Literal`), its own keys, and `plan`. Its docstring names the
+    paper, the equations and the assumptions. `plan` must be pure: the same context, the same plan.
+    """
+
+    system: str
+
+    def plan(self, context: Context) -> Plan:
+        """Resolve every number for one scenario."""
+        raise NotImplementedError(f"{type(self).__name__} must define plan(context)")
+
+
+def _parse_interval(value: object) -> str | float:
+    if value in ("optimal", "exact"):
+        return str(value)
+    try:
+        interval_s = units.parse_duration(value)
+    except ValueError as error:
+        raise ValueError(f"{error}; or 'optimal' or 'exact'") from None
+    if interval_s <= 0:
+        raise ValueError(f"{value!r} is out of range: an interval must be > 0")
+    return interval_s
+
+
+#: A checkpoint interval: seconds of training, or the rule that finds it.
+Interval = Annotated[
+    str | float,
+    BeforeValidator(_parse_interval),
+    PlainSerializer(lambda v: v if isinstance(v, str) else units.format_exact(v, units.SECONDS)),
+]

@@ -1,0 +1,108 @@
+"""Schedules of saves, and the controller that follows them."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from cprsim.contract.actions import (
+    Action,
+    Clock,
+    Event,
+    Failed,
+    Loss,
+    Recover,
+    Resumed,
+    Save,
+    Saved,
+    Stored,
+    Train,
+)
+
+#: Shares of the progress below which lies only the rounding of what was added up to it.
+_ROUNDING = 1e-12
+
+
+class Schedule(NamedTuple):
+    """What is saved to one tier, and how often.
+
+    `interval_s`: useful seconds in which as much is saved as one full checkpoint holds; infinite
+    for none. `save` is due every `interval_s * save.portion`, counted from the end of the one
+    before. `max_pending`: background saves that may be under way at once.
+    """
+
+    interval_s: float
+    save: Save = Save()
+    max_pending: int = 1
+
+    @property
+    def period_s(self) -> float:
+        """Useful seconds from the end of one save to the start of the next."""
+        return self.interval_s * self.save.portion
+
+
+#: A blocking save of everything to the remote store.
+WHOLE = Save()
+
+
+def every(interval_s: float, save: Save = WHOLE, max_pending: int = 1) -> tuple[Schedule, ...]:
+    """The schedules of a plan that saves to one tier only."""
+    return (Schedule(interval_s, save, max_pending),)
+
+
+class ScheduledController:
+    """Saves by schedules, answers losses by a rule: all that a static policy needs."""
+
+    __slots__ = (
+        *("_due_s", "_loss", "_number", "_pending", "_periods_s"),
+        *("_recover", "_schedules", "_train"),
+    )
+
+    def __init__(self, schedules: Sequence[Schedule], recover: Callable[[Loss], Recover]) -> None:
+        self._schedules, self._recover = schedules, recover
+        self._periods_s = [each.period_s for each in schedules]
+        self._number = {each.save.tier: i for i, each in enumerate(schedules)}
+        self._due_s = list(self._periods_s)
+        self._pending = [0] * len(schedules)
+        self._loss: Loss | None = None
+        self._train = Train(min(self._due_s, default=math.inf))
+
+    def tell(self, event: Event) -> None:
+        """Move the schedules on."""
+        if isinstance(event, Saved):
+            number = self._number[event.save.tier]
+            # What is stored in a tier when training goes on is in the nearer ones, too.
+            for i in range(0 if event.stored else number, number + 1):
+                self._due_s[i] = event.now.progress_s + self._periods_s[i]
+            self._pending[number] += not event.stored
+            self._train = Train(min(self._due_s))
+        elif isinstance(event, Stored):
+            self._pending[self._number[event.save.tier]] -= 1
+        elif isinstance(event, Failed):
+            self._loss = event.loss
+        else:
+            self._resume(event)
+
+    def ask(self, now: Clock) -> Action:
+        """Recover after a failure; save when one is due and none too many are under way; train."""
+        if self._loss is not None:
+            loss, self._loss = self._loss, None
+            return self._recover(loss)
+        if now.progress_s < self._train.until_s:
+            return self._train
+        next_s = math.inf
+        at_once_s = now.progress_s * (1 + _ROUNDING)  # ten times 0.1 s are 1 s, too
+        for i in reversed(range(len(self._due_s))):  # the furthest tier first: it may serve all
+            if at_once_s < self._due_s[i]:
+                next_s = min(next_s, self._due_s[i])
+            elif self._pending[i] < self._schedules[i].max_pending:
+                return self._schedules[i].save
+        return Train(next_s)
+
+    def _resume(self, event: Resumed) -> None:
+        progress_s = event.now.progress_s
+        for i, period_s in enumerate(self._periods_s):
+            # Where progress went back, the next save is one period of training away from there.
+            if self._due_s[i] - progress_s > period_s:
+                self._due_s[i] = progress_s + period_s
+            self._pending[i] = sum(self._number[save.tier] == i for save in event.pending)
+        self._train = Train(min(self._due_s, default=math.inf))

@@ -1,0 +1,69 @@
+"""Accepted loss: yesterday's shard will do, and nobody waits for it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, Save, Tier, every
+from cprsim.schema import Seconds
+
+_DAY_S = 86400.0
+
+
+@dataclass(frozen=True)
+class NobodyWaits:
+    """Lost shards come back as the last snapshot holds them, while the rest trains on.
+
+    `k` lost ones of `trainers` leave the speed of the others: each useful second takes
+    `k / (trainers - k)` longer. Only a job with no server or no trainer left waits.
+    """
+
+    servers: int
+    trainers: int
+
+    def __call__(self, loss: Loss) -> Recover:
+        """Answer `loss`."""
+        left = self.trainers - len(loss.trainers)
+        if len(loss.servers) == self.servers or (loss.trainers and left == 0):
+            return Recover(rollback="lost")
+        degraded = len(loss.trainers) / left if loss.trainers else 0.0
+        return Recover(rollback="lost", keep_training=True, degraded=degraded)
+
+
+class AcceptedLoss(Policy):
+    """Rare snapshots in the background, and no waiting for lost shards (Monolith, 2209.07663).
+
+    A lost server's shard returns to the last snapshot, a day old at most by default, while training
+    goes on without it: what it had learned since is lost, and so is what it would have learned
+    until its replacement is filled. Trainers hold no state that matters: the others go on, slower
+    by their share. Only noticing a failure (`costs.detect`) stops training.
+
+    First order: a failure costs no time but its detection; it loses `interval / 2` of one shard,
+    plus what a save takes until it is stored, plus what its replacement takes. With a rate of
+    failures r and N shards that is a share `r * interval / (2 N)` of all updates, however long the
+    job is.
+
+    `interval`: a duration; no interval is optimal, for failures cost lost updates and no time. The
+    default is the paper's. `snapshot`: how long one holds training up; 0, copy-on-write, is assumed
+    (the paper doesn't say). One save is under way at a time. Assumed: one that the failure of any
+    server falls into is void for all of them.
+    """
+
+    system: Literal["accepted-loss"]
+    interval: Interval = _DAY_S
+    snapshot_s: Seconds = Field(0.0, alias="snapshot")
+
+    def plan(self, context: Context) -> Plan:
+        """Snapshots in the background, lost shards return, the others train on."""
+        if isinstance(self.interval, str):
+            raise ValueError(
+                f'interval = "{self.interval}" is the one that costs the least time, but failures '
+                'cost this system lost updates and no time; give a duration, e.g. interval = "1 d"'
+            )
+        return Plan(
+            recovery="partial",
+            schedules=every(self.interval, Save(blocking=False)),
+            recover=NobodyWaits(context.servers, context.trainers),
+            tiers=(Tier("remote", snapshot_s=self.snapshot_s),),
+        )

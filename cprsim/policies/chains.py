@@ -1,0 +1,103 @@
+"""Chains of checkpoints: a base, and the differences that follow it."""
+
+from collections.abc import Callable, Sequence
+
+from cprsim.contract import (
+    Action,
+    Clock,
+    Event,
+    Loss,
+    Recover,
+    Resumed,
+    Save,
+    Saved,
+    Schedule,
+    ScheduledController,
+    Stored,
+    Train,
+)
+
+_NONE = -1  # no checkpoint yet: the next one is a base
+
+
+class ChainController(ScheduledController):
+    """Follows schedules; the saves of each tier go round a chain, a base and its differences.
+
+    Each schedule has at most one save under way in the background. All failures are answered by a
+    rollback of the whole job.
+    """
+
+    __slots__ = ("_chains", "_source", "_stored", "_taken")
+
+    def __init__(
+        self,
+        schedules: Sequence[Schedule],
+        recover: Callable[[Loss], Recover],
+        chains: Sequence[Sequence[Save]],
+    ) -> None:
+        super().__init__(schedules, recover)
+        self._chains = chains
+        self._taken = [_NONE] * len(chains)  # links last taken, and last stored
+        self._stored = [_NONE] * len(chains)
+        self._source = ""
+
+    def tell(self, event: Event) -> None:
+        """Move the schedules and the chains on."""
+        under_way = list(self._pending)
+        super().tell(event)
+        if isinstance(event, Saved):
+            number = self._number[event.save.tier]
+            self._taken[number] = self._link(number, event.save)
+            if event.stored:
+                self._store(number)
+                for i in range(number):  # the nearer tiers hold it, too
+                    self._pass_on(i, self._taken[number])
+        elif isinstance(event, Stored):
+            self._store(self._number[event.save.tier])
+        elif isinstance(event, Resumed):
+            self._return(event, under_way)
+
+    def ask(self, now: Clock) -> Action:
+        """As the schedules say, with the next link of the chain for a save."""
+        action = super().ask(now)
+        if isinstance(action, Recover):
+            self._source = action.source
+        if not isinstance(action, Save):
+            return action
+        number = self._number[action.tier]
+        chain = self._chains[number]
+        return chain[(self._taken[number] + 1) % len(chain)]
+
+    def _link(self, number: int, save: Save) -> int:
+        """Which link of the chain that save is; any other save is whole, like a base."""
+        chain = self._chains[number]
+        link = (self._taken[number] + 1) % len(chain)
+        return link if save == chain[link] else 0
+
+    def _store(self, number: int) -> None:
+        self._stored[number] = self._taken[number]
+
+    def _pass_on(self, number: int, link: int) -> None:
+        """A base of a further tier is one here; a difference is one more here."""
+        last = len(self._chains[number]) - 1
+        if link == 0:
+            self._taken[number] = 0
+        else:
+            self._taken[number] = min(self._taken[number] + 1, last)
+        self._store(number)
+
+    def _return(self, event: Resumed, under_way: list[int]) -> None:
+        """Tiers that were filled anew hold a base; saves that were void are in no chain.
+
+        Where progress didn't go back so far, those are due at once.
+        """
+        source = self._number.get(self._source, len(self._chains))
+        # Without a save to it, the job has returned to its start.
+        saved = source < len(self._chains) and self._stored[source] != _NONE
+        for i, saves in enumerate(under_way):
+            if i < source:
+                self._stored[i] = 0 if saved else _NONE
+            elif i > source and self._pending[i] < saves:
+                self._due_s[i] = event.now.progress_s
+        self._taken = list(self._stored)
+        self._train = Train(min(self._due_s))

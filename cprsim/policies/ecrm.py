@@ -1,0 +1,159 @@
+"""Erasure coding: servers hold parities of each other's entries, and nobody rolls back."""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cprsim.closed_form.ecrec import (
+    RebuildConstants,
+    coding_slowdown,
+    commit_slowdown,
+    rebuild_constants,
+    rebuild_s,
+    replication_slowdown,
+)
+from cprsim.contract import REMOTE, Context, Interval, Loss, Plan, Policy, Recover, Tier, every
+from cprsim.policies.full import checkpoint_interval_s, everything_returns
+from cprsim.schema import Rate, Seconds
+
+#: Where a lost server's shard is decoded from.
+PARITIES = "parities"
+#: Entries and optimiser state of one server of the model that the slowdown is calibrated on, B.
+_CALIBRATED_SHARD = 220e9 / 5
+
+_Share = Annotated[float, Field(ge=0)]
+
+
+@dataclass(frozen=True)
+class EveryGroupDecodes:
+    """Train on while no parity group has lost two members; else return to the last checkpoint.
+
+    A group is `parity` entries and their parity on as many consecutive servers and one more. One
+    starts at every server and the place of the parity rotates, so two servers share a group if
+    they are no more than `parity` apart on the ring. Without checkpoints the job's last one is its
+    start. A lost trainer is waited for, with nothing to load.
+    """
+
+    servers: int
+    parity: int
+    degraded: float
+    resume_s: float
+
+    def __call__(self, loss: Loss) -> Recover:
+        """Answer `loss`."""
+        if self._beyond_repair(sorted(loss.servers)):
+            return Recover(rollback="all")
+        return Recover(
+            rollback="none",
+            keep_training=not loss.trainers,
+            source=PARITIES,
+            reads=float(self.parity),
+            degraded=self.degraded,
+            pause_s=self.resume_s,
+        )
+
+    def _beyond_repair(self, down: list[int]) -> bool:
+        """Whether two neighbours on the ring, of those that are down, are too near."""
+        if len(down) < 2:
+            return False
+        ahead = [*down[1:], down[0] + self.servers]
+        return any(b - a <= self.parity for a, b in zip(down, ahead, strict=True))
+
+
+class Ecrm(Policy):
+    """Erasure-coded parameter servers: ECRM (arXiv 2104.01981) and ECRec (PVLDB 16(11), 2023).
+
+    `parity` entries of as many servers are added up into one parity on a further server (0: none),
+    optimiser state likewise: memory 1/`parity`. Every update is applied to its entry, and the
+    difference sent on to its parity, so updates double and +200 % of the pushed bytes go between
+    servers, whatever `parity` is. `two_phase_commit` and `nn_replication` (the dense part copied
+    to another server) are ECRec's; without both this is ECRM. `coding`, `commit` and `replication`
+    are the shares of time that these three add to every useful second; one that is off adds none.
+    By default they follow ECRec's measurements, calibrated at 220 GB on 5 servers, and grow with a
+    server's shard. Without parities there is nothing to commit, and the job is one of `full`.
+
+    A lost server stops training for `resume`; then reads are decoded while it is rebuilt from
+    `parity` shards, at a throughput lower by the share `degraded`. Rebuilding takes `rebuild_fixed
+    + parity shard/rebuild_read + shard/rebuild_write`, calibrated too; without `[model]` it takes
+    `parity` measured partial loads. Two losses in one group return the job to its last checkpoint,
+    a second tier that is saved every `interval`; none by default.
+    """
+
+    system: Literal["ecrm"]
+    parity: Annotated[int, Field(ge=0)] = 2
+    two_phase_commit: bool = True
+    nn_replication: bool = True
+    coding: _Share | None = None
+    commit: _Share | None = None
+    replication: _Share | None = None
+    degraded: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    resume_s: Seconds = Field(30.0, alias="resume")
+    rebuild_fixed_s: Seconds | None = Field(None, alias="rebuild_fixed")
+    rebuild_read: Rate | None = None
+    rebuild_write: Rate | None = None
+    interval: Interval | None = None
+
+    def plan(self, context: Context) -> Plan:
+        """Groups must fit on the servers; without parities this is `full`."""
+        if self.parity + 1 > context.servers:
+            raise ValueError(
+                f"parity = {self.parity} needs {self.parity + 1} parameter servers for one group, "
+                f"but there are {context.servers}; each member of a group needs a server of its own"
+            )
+        interval_s = math.inf
+        if self.interval is not None:
+            interval_s = checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
+        if not self.parity:
+            return Plan("full", every(interval_s), everything_returns, slowdown=self._replication())
+        in_time = self.degraded / (1 - self.degraded)  # throughput x (1 - d) is time / (1 - d)
+        return Plan(
+            recovery="parity",
+            schedules=every(interval_s),
+            recover=EveryGroupDecodes(context.servers, self.parity, in_time, self.resume_s),
+            tiers=(self._parities(context), REMOTE),
+            slowdown=self._slowdown(context),
+            peer_bytes_per_s=2 * context.pushed_bytes_per_s,
+            memory_overhead=1 / self.parity,
+        )
+
+    def _slowdown(self, context: Context) -> float:
+        shard = _shard(context)
+        rows_scale = 1.0 if shard is None else max(shard / _CALIBRATED_SHARD, 1.0)
+        slowdown = coding_slowdown(rows_scale) if self.coding is None else self.coding
+        if self.two_phase_commit:
+            slowdown += commit_slowdown(rows_scale) if self.commit is None else self.commit
+        return slowdown + self._replication()
+
+    def _replication(self) -> float:
+        if not self.nn_replication:
+            return 0.0
+        return replication_slowdown() if self.replication is None else self.replication
+
+    def _parities(self, context: Context) -> Tier:
+        """The tier that reads `parity` shards in the time that a rebuild takes, all told."""
+        given = self.rebuild_fixed_s, self.rebuild_read, self.rebuild_write
+        shard = _shard(context)
+        if shard is None:
+            if any(value is not None for value in given):
+                raise ValueError(
+                    "rebuild_fixed, rebuild_read and rebuild_write need the size of a shard: give "
+                    "[model], or leave them out"
+                )
+            return Tier(PARITIES, "peers")
+        pairs = zip(given, _calibrated(), strict=True)
+        constants = RebuildConstants(*(mine if mine is not None else its for mine, its in pairs))
+        seconds = rebuild_s(shard, self.parity, constants)
+        return Tier(PARITIES, "peers", read=self.parity * shard / seconds if shard else math.inf)
+
+
+def _shard(context: Context) -> float | None:
+    """Entries and optimiser state of one server, B; None where the scenario doesn't tell."""
+    model = context.costs.model
+    return None if model is None else model.shard_bytes / context.servers
+
+
+def _calibrated() -> tuple[float, float, float]:
+    found = rebuild_constants()
+    return found.fixed_s, found.read_bytes_per_s, found.write_bytes_per_s

@@ -1,0 +1,92 @@
+"""Hot swap: spares take the place of failed machines in seconds, with the last step's state."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from cprsim.contract import Context, Plan
+from cprsim.policies.peer_memory import Groups, InMemory
+from cprsim.rows.model import RowModel
+from cprsim.schema import Bytes, Seconds
+
+#: Who holds a shard: its own server, and the other one of its pair.
+_COPIES = 2
+
+
+def touched_bytes(rows: RowModel, samples: float) -> float:
+    """Bytes of the rows that so many samples touch, with their optimizer state, on average.
+
+    Parameters
+    ----------
+    rows
+        The tables; accesses of each row are taken for Poisson.
+    samples
+        Samples, >= 0.
+
+    Returns
+    -------
+    float
+        Bytes of all servers together, each row counted once however often it is touched.
+    """
+    total = 0.0
+    for table in rows.tables:
+        popularity = table.skew.popularity(table.rows)
+        missed = np.exp(-samples * table.lookups * popularity.share)
+        total += table.saved_bytes / table.rows * float(popularity.rows @ (1 - missed))
+    return total
+
+
+class HotSwap(InMemory):
+    """A snapshot each step, spares that take over at once (DeadPool/PHOENIX, arXiv 2607.01646).
+
+    Each step, off the critical path, what peers can't rebuild is copied into ping-pong buffers of
+    the own host and of one peer: neighbouring servers form pairs, the last three a ring where their
+    number is odd. On parameter servers that is the rows which the step touched, where the model
+    tells its rows and the job its samples (`touched_bytes` of samples x iteration / useful time),
+    else all embedding rows with their optimizer state; `snapshot` sets it, all servers together.
+    The dense part, of which every trainer holds a copy, never travels.
+
+    After a failure a spare takes over in `takeover`: classification, and new communicators at run
+    time; the published bound, < 40 s, taken as it stands and without its load. Lost shards come
+    from the pair's other server, and all go on from the last snapshot, `behind` = 1 step at most
+    before the last full step. With none of the `spares` left the job waits for the first machine
+    that is repaired, after its `costs.reschedule` (with exponential lives that is so for
+    `closed_form.redundancy.stalled_share` of the time). The loss of a pair, or of the cluster,
+    falls back to the remote checkpoint.
+
+    Memory: two buffers of the own and the peer's shard, a reading of the paper. Assumed: `spares` =
+    2, what ByteRobust (SOSP 2025) holds for 128 machines. Without spares and takeover it is
+    `peer-memory` with two copies, but for what travels.
+    """
+
+    system: Literal["hot-swap"]
+    takeover_s: Seconds = Field(40.0, alias="takeover")
+    spares: Annotated[int, Field(ge=0)] = 2
+    snapshot_bytes: Bytes | None = Field(None, alias="snapshot")
+
+    def plan(self, context: Context) -> Plan:
+        """Pairs need two servers, and no more machines stand ready than can fail."""
+        nodes = context.servers + context.trainers
+        if self.spares > nodes:
+            raise ValueError(
+                f"spares = {self.spares} is more than the {nodes} nodes of the job; one for each "
+                "is the most that can be of use"
+            )
+        if context.servers < _COPIES:
+            raise ValueError(
+                "parameter_servers = 1 has no neighbour that could hold its shard; give the "
+                'cluster two, or use system = "peer-memory" with copies = 1'
+            )
+        groups = Groups(context.servers, _COPIES)
+        return self.mirrored(groups, self._step_bytes(context), self.takeover_s, self.spares)
+
+    def _step_bytes(self, context: Context) -> float:
+        """What one snapshot copies to peers, all servers together, B."""
+        model = context.costs.model
+        if self.snapshot_bytes is not None:
+            return self.snapshot_bytes
+        if context.rows is not None and context.samples is not None:
+            share = self.iteration_s / context.useful_time_s
+            return touched_bytes(context.rows, context.samples * share)
+        return 0.0 if model is None else model.shard_bytes

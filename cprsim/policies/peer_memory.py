@@ -1,0 +1,142 @@
+"""Peer memory: the state of every step in the hosts' own memory and in that of their peers."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cprsim.contract import (
+    REMOTE,
+    Context,
+    Loss,
+    Mirror,
+    Plan,
+    Policy,
+    Recover,
+    Save,
+    Tier,
+    every,
+)
+from cprsim.schema import PositiveSeconds, Seconds
+
+#: The tier of all copies in hosts' memory, a server's own one and those that it keeps for peers.
+MEMORY = "memory"
+#: A copy is whole while the next one is written: each server has two buffers for each copy.
+_BUFFERS = 2
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Where copies of shards live: groups of `copies` consecutive servers keep each other's.
+
+    Gemini's mixed placement: where `copies` doesn't divide the servers, the last group takes what
+    is left over, and each of its shards lives on `copies` neighbours of the ring that it is then.
+    """
+
+    servers: int
+    copies: int
+
+    def holders(self, shard: int) -> list[int]:
+        """Servers that hold that shard, its own one first."""
+        last = (self.servers // self.copies - 1) * self.copies
+        first = min(shard // self.copies * self.copies, last)
+        size = self.copies if first < last else self.servers - last
+        return [first + (shard - first + copy) % size for copy in range(self.copies)]
+
+    def lost(self, down: frozenset[int]) -> bool:
+        """Whether some shard has lost all its copies with these servers."""
+        return any(down.issuperset(self.holders(shard)) for shard in down)
+
+
+@dataclass(frozen=True)
+class MemoryAnswers:
+    """All return to the last step in memory, or to the remote store where a shard has no copy.
+
+    A host whose process alone died still has its memory, so nothing is fetched then, and nothing
+    for a lost trainer, whose dense part is copied from another one.
+    """
+
+    groups: Groups
+    takeover_s: float = 0.0
+
+    def __call__(self, loss: Loss) -> Recover:
+        """Answer `loss`."""
+        gone = loss.severity == "node" and self.groups.lost(loss.servers)
+        if gone or loss.severity == "cluster":
+            return Recover("all", takeover_s=self.takeover_s)
+        fetched = loss.severity == "node" and bool(loss.servers)
+        return Recover("all", source=MEMORY, reads=float(fetched), takeover_s=self.takeover_s)
+
+
+class InMemory(Policy):
+    """Keys of policies that mirror each step in the servers' memory.
+
+    `iteration`: useful seconds of one step, the time between two mirrored states. A failure takes
+    the job back to the end of the last full step, and `behind` steps before it: 1 while the copy of
+    a step travels during the next one (Gemini's wasted time, `t_ckpt + 1/(2f) + t_rtvl` with
+    `t_ckpt = 1/f`, less the retrieval). `stall`: what mirroring stops each step for, as measured; 0
+    where it hides in idle network time. `retrieval`: measured time to fetch lost shards from peers,
+    else it follows from the shards and the cards. `interval`: saves to the remote store, in the
+    background and from memory, for what memory can't answer; longer than the job means none.
+    """
+
+    iteration_s: PositiveSeconds = Field(alias="iteration")
+    behind: Annotated[int, Field(ge=0)] = 1
+    stall_s: Seconds = Field(0.0, alias="stall")
+    retrieval_s: Seconds | None = Field(None, alias="retrieval")
+    interval_s: PositiveSeconds = Field(10_800.0, alias="interval")  # 3 h: Gemini's baseline
+
+    def mirrored(
+        self,
+        groups: Groups,
+        bytes_per_step: float,
+        takeover_s: float = 0.0,
+        spares: int | None = None,
+    ) -> Plan:
+        """The plan that mirrors steps in these groups; each copy of a step is so many bytes."""
+        return Plan(
+            recovery="full",
+            schedules=every(self.interval_s, Save(blocking=False)),
+            recover=MemoryAnswers(groups, takeover_s),
+            tiers=(Tier(MEMORY, "peers", load_s=self.retrieval_s), REMOTE),
+            mirror=Mirror(MEMORY, self.iteration_s, self.behind),
+            slowdown=self.stall_s / self.iteration_s,
+            peer_bytes_per_s=(groups.copies - 1) * bytes_per_step / self.iteration_s,
+            memory_overhead=float(_BUFFERS * groups.copies),
+            spares=spares,
+        )
+
+
+class PeerMemory(InMemory):
+    """Every step into own and peers' memory, the remote store for the rest (Gemini, SOSP 2023).
+
+    Each step, the whole checkpoint is copied into the memory of the `copies` servers of a group,
+    the shard's own one among them: (copies - 1) checkpoints cross the servers' cards in each
+    `iteration`. They are cut in pieces and placed where the network is idle, so training slows only
+    where cards are full; without `[model]` or `nic` they cost nothing but `stall`. Recovery is
+    exact: everyone returns to the same step, and lost shards come from a peer, as long as every
+    group has a member whose memory survives; `closed_form.redundancy.group_survival` is that chance
+    when k servers fail at once. A failure of the cluster, or of a whole group, falls back to the
+    remote store, or to the start of the job without a save there.
+
+    Memory: two buffers of each copy, own and peers', so that one is whole while the other is
+    written. A replacement's copies of its peers' shards are taken to be there when its own shard
+    is. With one copy only failures of processes and trainers are answered from memory.
+
+    Measured by others: `stall` of 0.18 to 1.84 s a step (ByteRobust, SOSP 2025, table 8, its
+    "Memory save"); Gemini itself reports none. Assumed: `behind` = 1.
+    """
+
+    system: Literal["peer-memory"]
+    copies: Annotated[int, Field(ge=1)] = 2
+
+    def plan(self, context: Context) -> Plan:
+        """Copies must fit on the servers."""
+        if self.copies > context.servers:
+            raise ValueError(
+                f"copies = {self.copies} is more than the {context.servers} parameter servers; "
+                "each copy of a shard needs the memory of a server of its own"
+            )
+        model = context.costs.model
+        whole = 0.0 if model is None else model.checkpoint_bytes
+        return self.mirrored(Groups(context.servers, self.copies), whole)

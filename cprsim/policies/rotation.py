@@ -1,0 +1,104 @@
+"""Rotations of experts: what of each save is kept and stored, and when more of it has to be."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cprsim.contract import (
+    Action,
+    Clock,
+    Controller,
+    Event,
+    Failed,
+    Loss,
+    Plan,
+    Recover,
+    Resumed,
+    Save,
+    Saved,
+    ScheduledController,
+    Train,
+)
+
+_NOBODY = Loss(frozenset(), frozenset())
+
+
+class Rotation(NamedTuple):
+    """The saves of one number of experts: what is stored, and what the hosts keep, if anything."""
+
+    stored: Save
+    kept: Save | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RotationPlan(Plan):
+    """A plan that turns to the next of its `rotations` with each failure beyond a limit.
+
+    `limit_s`: updates that may be lost, in useful seconds of the whole job. Its schedules are those
+    of the first rotation: the hosts' memory, if they keep anything, then the store.
+    """
+
+    rotations: tuple[Rotation, ...]
+    servers: int
+    limit_s: float
+
+    def start(self) -> Controller:
+        """A controller that counts what is lost."""
+        return RotationController(self)
+
+
+class RotationController(ScheduledController):
+    """Saves by schedules, by the rotation that what was lost so far asks for."""
+
+    __slots__ = ("_answer", "_down", "_lost_s", "_plan", "_rotation", "_start_s")
+
+    def __init__(self, plan: RotationPlan) -> None:
+        super().__init__(plan.schedules, plan.recover)
+        self._plan = plan
+        self._rotation = 0
+        self._start_s = 0.0  # progress that the job last returned to
+        self._lost_s = 0.0
+        self._answer = Recover("all")
+        self._down = _NOBODY
+
+    def tell(self, event: Event) -> None:
+        """Move the schedules on; count what a failure has cost."""
+        super().tell(event)
+        if isinstance(event, Saved):
+            if event.stored and len(self._due_s) > 1 and self._number[event.save.tier]:
+                # A blocking save holds fewer experts than the hosts can keep of it.
+                self._due_s[0] = event.now.progress_s
+                self._train = Train(event.now.progress_s)
+        elif isinstance(event, Failed):
+            self._down = event.loss
+        elif isinstance(event, Resumed):
+            self._count(event.now.progress_s)
+
+    def ask(self, now: Clock) -> Action:
+        """As the schedules have it; a save is of the rotation's experts."""
+        action = super().ask(now)
+        if isinstance(action, Recover):
+            self._answer = action
+        if not isinstance(action, Save):
+            return action
+        return self._saved_to(action.tier)
+
+    def _saved_to(self, tier: str) -> Save:
+        stored, kept = self._plan.rotations[self._rotation]
+        return stored if kept is None or tier == stored.tier else kept
+
+    def _count(self, progress_s: float) -> None:
+        """Add what the saves had left of the experts that the job has returned to."""
+        plan = self._plan
+        saves = round((progress_s - self._start_s) / plan.interval_s)
+        down = len(self._down.servers) / plan.servers if self._answer.healthy is not None else 1.0
+        self._lost_s += down * _left_s(self._saved_to(self._answer.source), saves)
+        if down < 1.0 and self._answer.healthy is not None:
+            self._lost_s += (1 - down) * _left_s(self._saved_to(self._answer.healthy), saves)
+        self._start_s = progress_s
+        if self._lost_s > plan.limit_s:
+            self._rotation = min(self._rotation + 1, len(plan.rotations) - 1)
+
+
+def _left_s(save: Save, saves: int) -> float:
+    """Updates that so many saves leave."""
+    return save.left_s[min(saves, len(save.left_s)) - 1] if saves > 0 else 0.0

@@ -1,0 +1,43 @@
+"""What a policy takes beside time: memory, network, store, and machines that stand ready."""
+
+import math
+from typing import TYPE_CHECKING
+
+from cprsim.contract import Plan
+from cprsim.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns of a result's summary, and keys of its JSON.
+RESOURCES = ("memory_overhead", "peer_bytes", "store_bytes", "spares", "machine_overhead")
+
+
+def resources(plan: Plan, scenario: Scenario, table: "pd.DataFrame") -> dict[str, float]:
+    """Means over the replications of one policy, the rows of `table`.
+
+    `memory_overhead`: as in `Plan`. `peer_bytes`: what servers sent to each other for copies,
+    parities and saves, `store_bytes`: what saves wrote to the remote store, bytes in the whole job;
+    not a number where the scenario has no `[model]` to tell how much that is. `spares`: machines
+    that stand ready. `machine_overhead`: machine time, that of the spares included, over useful
+    machine time - 1.
+    """
+    spares = scenario.cluster.spares if plan.spares is None else plan.spares
+    nodes = scenario.cluster.parameter_servers + scenario.cluster.trainers
+    # What was rolled back was forwarded as well.
+    trained_s = scenario.job.useful_time_s + float(table["lost_s"].mean())
+    return {
+        "memory_overhead": plan.memory_overhead,
+        "peer_bytes": _bytes(table["sent"], scenario) + plan.peer_bytes_per_s * trained_s,
+        "store_bytes": _bytes(table["stored"], scenario),
+        "spares": spares,
+        "machine_overhead": (1 + float(table["overhead"].mean())) * (1 + spares / nodes) - 1,
+    }
+
+
+def _bytes(checkpoints: "pd.Series[float]", scenario: Scenario) -> float:
+    """Mean bytes of so many full checkpoints."""
+    mean = float(checkpoints.mean())
+    if mean == 0:
+        return 0.0
+    return math.nan if scenario.model is None else mean * scenario.model.checkpoint_bytes

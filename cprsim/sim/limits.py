@@ -1,0 +1,55 @@
+"""When a job is given up: one that gets nowhere would be simulated for ever."""
+
+from typing import NoReturn
+
+from cprsim.errors import RunError
+from cprsim.sim.setting import Setting
+from cprsim.sim.state import State
+from cprsim.sim.work import Work
+
+#: A job that has taken this many times its useful time, and failed and saved so often in it, will
+#: not end in any time worth waiting for.
+_HOPELESS = 100.0
+_OFTEN = 1000
+#: Nor will one that failed so often, even if its failures take no time.
+_MOST_FAILURES = 1_000_000
+#: Nor will one whose policy saves so often without training in between.
+_MOST_IDLE_SAVES = 1000
+
+
+class Limits:
+    """Counts failures, and saves without training in between, and gives hopeless jobs up."""
+
+    def __init__(self, setting: Setting, state: State, work: Work) -> None:
+        self.failures = 0
+        self.idle_saves = 0  # since it last trained
+        self._set, self._state, self._work = setting, state, work
+
+    def failure(self) -> None:
+        """One more failure."""
+        if self.failures >= _MOST_FAILURES:
+            self._give_up("make failures rarer or saves cheaper")
+        self._check_time("save more often, or make failures rarer or saves cheaper")
+        self.failures += 1
+
+    def save(self) -> None:
+        """One more save."""
+        self._check_time("save less often")
+        self.idle_saves += 1
+        if self.idle_saves > _MOST_IDLE_SAVES:
+            self._give_up("it only saves; give a longer interval")
+
+    def _check_time(self, way_out: str) -> None:
+        # One long wait for machines takes its time as well, but it is over some day.
+        often = self.failures + self._state.saves >= _OFTEN
+        if often and self._work.now > _HOPELESS * self._set.useful_time_s:
+            self._give_up(way_out)
+
+    def _give_up(self, way_out: str) -> NoReturn:
+        useful_time_s = self._set.useful_time_s
+        raise RunError(
+            f"policy {self._set.policy!r}: the job gets nowhere: "
+            f"{self._work.now / useful_time_s:.3g} times its useful time is over, with "
+            f"{self.failures} failures, and {self._state.progress_s / useful_time_s:.1%} of it "
+            f"done; {way_out}"
+        )

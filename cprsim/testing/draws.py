@@ -1,0 +1,40 @@
+"""What the strategies for scenarios and for policies have in common."""
+
+from typing import Final, NamedTuple
+
+from hypothesis import strategies as st
+
+from cprsim import units
+
+# Strategies that don't depend on what was drawn before are built once: most of the time it takes to
+# draw a scenario would go into building them.
+YES: Final = st.booleans()
+SHARES: Final = st.floats(0.0, 1.0)
+UNITS: Final = st.sampled_from(list(units.SECONDS))
+
+
+def in_unit(seconds: float, unit: str) -> str:
+    """A duration as text."""
+    return f"{seconds / units.SECONDS[unit]!r} {unit}"
+
+
+def duration(draw: st.DrawFn, least_s: float, most_s: float) -> str:
+    """A duration between the two, in any unit."""
+    return in_unit(least_s + (most_s - least_s) * draw(SHARES), draw(UNITS))
+
+
+class JobSize(NamedTuple):
+    """What the keys of a policy have to fit."""
+
+    useful_s: float
+    servers: int
+    trainers: int
+    mtbf_s: float
+    sure_to_end: bool
+    has_model: bool
+
+    def interval(self, draw: st.DrawFn, stretch: float = 1.0) -> str:
+        """Some dozens of them in the job, and few failures in one, training being stretched."""
+        longest_s = 0.4 * self.mtbf_s / stretch
+        shortest_s = min(max(self.useful_s / 40, 0.03 * self.mtbf_s), longest_s / 2)
+        return duration(draw, shortest_s, longest_s)

@@ -1,0 +1,267 @@
+"""Accepted loss: nobody waits, and what that loses; worked by hand."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+import cprsim
+from cprsim.analytic.expected import expected
+from cprsim.contract import Loss, Recover, Save
+from cprsim.errors import ScenarioError
+from cprsim.ledger import Ledger
+from cprsim.sim.engine import COLUMNS, play, simulate
+from cprsim.testing import PolicyConformance
+
+
+class TestAcceptedLoss(PolicyConformance):
+    policy: ClassVar = {"system": "accepted-loss", "interval": "4 h"}
+
+
+# On the hour, where failures come, too; the job has 40 h, so by default one save is made.
+class TestAcceptedLossOnTheHour(PolicyConformance):
+    policy: ClassVar = {"system": "accepted-loss", "interval": "1 h", "snapshot": "30 s"}
+
+
+class TestAcceptedLossByDefault(PolicyConformance):
+    policy: ClassVar = {"system": "accepted-loss"}
+
+
+def test_the_example_of_its_page_runs() -> None:
+    page = Path(__file__).parents[2] / "docs/systems/accepted-loss.md"
+    (example,) = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    shown = cprsim.Scenario(**tomllib.loads(example))
+
+    assert list(shown.policies) == ["accepted-loss"]
+    assert play(shown, "accepted-loss", 0, 0).wall > shown.job.useful_time_s
+
+
+# --- The plan ------------------------------------------------------------------------------------
+
+POLICY = {"system": "accepted-loss", "interval": "100 s"}
+
+
+def scenario(**tables: Any) -> cprsim.Scenario:
+    """1,000 s on 8 servers and 4 trainers; a save takes 10 s, a recovery 5 + 50 + 20 s."""
+    mapping: dict[str, Any] = {
+        "job": {"useful_time": "1000 s"},
+        "cluster": {"parameter_servers": 8, "trainers": 4},
+        "costs": {"save": "10 s", "load": "20 s", "reschedule": "50 s", "detect": "5 s"},
+        "failures": {"exactly": 0},
+        "policies": {"p": POLICY},
+    }
+    return cprsim.Scenario(**(mapping | tables))
+
+
+def test_a_snapshot_a_day_by_default() -> None:
+    plan = scenario(policies={"p": {"system": "accepted-loss"}}).plan("p")
+
+    assert plan.interval_s == 86400.0
+    assert plan.schedules[0].save == Save(blocking=False)
+    assert plan.memory_overhead == plan.peer_bytes_per_s == plan.slowdown == 0.0
+
+
+@pytest.mark.parametrize(
+    ("servers", "trainers", "answer"),
+    [
+        ({0}, set(), Recover("lost", keep_training=True)),
+        (set(range(7)), set(), Recover("lost", keep_training=True)),
+        (set(range(8)), set(), Recover("lost")),
+        (set(), {0}, Recover("lost", keep_training=True, degraded=1 / 3)),
+        ({3}, {0, 1, 2}, Recover("lost", keep_training=True, degraded=3.0)),
+        (set(), {0, 1, 2, 3}, Recover("lost")),
+    ],
+)
+def test_who_waits_for_whom(servers: set[int], trainers: set[int], answer: Recover) -> None:
+    recover = scenario().plan("p").recover
+
+    assert recover(Loss(frozenset(servers), frozenset(trainers))) == answer
+
+
+@pytest.mark.parametrize("rule", ["optimal", "exact"])
+def test_no_interval_is_optimal(rule: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        scenario(policies={"p": POLICY | {"interval": rule}})
+
+    assert str(caught.value) == (
+        f'policies.p: interval = "{rule}" is the one that costs the least time, but failures cost '
+        'this system lost updates and no time; give a duration, e.g. interval = "1 d"'
+    )
+
+
+def test_the_estimate_by_hand() -> None:
+    """One failure in 500 s, of one of 8 servers: 50 s, and 10 s landing; down for 50 + 20 s."""
+    failures = {"distribution": "exponential", "mean": "500 s", "hits": {"parameter_servers": 1}}
+    policies = {"p": POLICY | {"snapshot": "4 s"}}
+    planned = scenario(failures=failures, policies=policies)
+    found = expected(planned.plan("p"), planned.context)
+
+    assert (found.detect, found.stall) == pytest.approx((5 / 500, 4 / 100))
+    assert found.overhead == pytest.approx(found.detect + found.stall)
+    assert found.pls == pytest.approx((50 + 10) / 500 / 8)
+    assert found.updates_lost == pytest.approx((50 + 10 + 70) / 500 / 8)
+
+
+# --- Runs, worked by hand ------------------------------------------------------------------------
+
+#: One second of one shard's updates, as a share of all.
+SHARD_SECOND = 1 / 8000
+
+
+def ledger(folder: Path, strikes: str, spares: int = 0, **keys: Any) -> Ledger:
+    """The job of `scenario` with failures as the lines of a log say; node 8 is trainer 0.
+
+    Snapshots are taken after 100, 200, ... s of training and land 10 s later.
+    """
+    log = folder / "log.csv"
+    log.write_text("time_s,node\n" + strikes)
+    cluster = {"parameter_servers": 8, "trainers": 4, "spares": spares}
+    failures, policies = {"trace": str(log)}, {"p": POLICY | keys}
+    return play(scenario(cluster=cluster, failures=failures, policies=policies), "p", 0, 0)
+
+
+def lost(run: Ledger) -> float:
+    """Updates lost for good, in seconds of one shard's."""
+    return run.updates_lost / SHARD_SECOND
+
+
+def test_a_lost_shard_is_yesterdays_and_nobody_waits(tmp_path: Path) -> None:
+    # 50 s since the snapshot of 200, and 70 s until the replacement is there and filled, which
+    # the job trains on.
+    run = ledger(tmp_path, "250,0\n")
+
+    assert lost(run) == pytest.approx(50 + 70)
+    assert run.pls == pytest.approx(50 * SHARD_SECOND)
+    assert (run.detect, run.wall) == (5.0, 1005.0)
+
+
+def test_the_replacement_that_fails_has_nothing_more_to_lose(tmp_path: Path) -> None:
+    # It is down until 325 on the wall clock all the same; 5 s of that are detection again.
+    run = ledger(tmp_path, "250,0\n300,0\n")
+
+    assert lost(run) == pytest.approx(50 + 65)
+    assert (run.detect, run.wall) == (10.0, 1010.0)
+
+
+def test_a_second_server_lost_meanwhile_loses_its_own(tmp_path: Path) -> None:
+    # Server 0 misses 5 s less: the second detection. Server 1 fails at 295 s of training, 95 s
+    # after the last snapshot.
+    run = ledger(tmp_path, "250,0\n300,1\n")
+
+    assert lost(run) == pytest.approx(50 + 65 + 95 + 70)
+    assert run.wall == 1010.0
+
+
+def test_a_failure_before_a_snapshot_has_landed_voids_it(tmp_path: Path) -> None:
+    # Server 0 fails at 205, and the snapshot of 200 would have landed at 210: it returns to that of
+    # 100. So does server 1, after 285 s of training: until 300 there is no other.
+    run = ledger(tmp_path, "205,0\n290,1\n")
+
+    assert lost(run) == pytest.approx(105 + 70 + 185 + 70)
+    assert run.saves == 8  # at 100, 300, ..., 900
+
+
+def test_a_snapshot_goes_on_that_a_failure_interrupts(tmp_path: Path) -> None:
+    # From 100 to 104, but for the detection from 102 to 107: to 109. Server 0 is filled at 177,
+    # 68 s of training later. The snapshot lands: server 1 fails after 191 - 9 s, 82 s later.
+    run = ledger(tmp_path, "102,0\n", snapshot="4 s")
+    both = ledger(tmp_path, "102,0\n191,1\n", snapshot="4 s")
+
+    assert lost(run) == pytest.approx(100 + 68)
+    assert (run.stall, run.wall) == (36.0, 1041.0)
+    assert lost(both) - lost(run) == pytest.approx(82 + 66)
+
+
+def test_a_failure_of_the_spare_loses_nothing_more(tmp_path: Path) -> None:
+    # The spare takes over at 255 and would be filled at 275; hit at 260, so it is, 5 s of that
+    # being detection.
+    run = ledger(tmp_path, "250,0\n260,0\n", spares=1)
+
+    assert lost(run) == pytest.approx(50 + 15)
+    assert run.wall == 1010.0
+
+
+def test_without_any_server_left_the_job_waits(tmp_path: Path) -> None:
+    run = ledger(tmp_path, "".join(f"250,{server}\n" for server in range(8)))
+
+    assert lost(run) == pytest.approx(8 * 50)
+    assert (run.detect, run.reschedule, run.load, run.wall) == (5.0, 50.0, 20.0, 1075.0)
+
+
+def test_the_last_server_left_is_waited_for_alone(tmp_path: Path) -> None:
+    # Seven miss what is trained until 325: 45 s from 255 to 300, when the eighth fails after 295 s
+    # of training. It is waited for until 375.
+    first = "".join(f"250,{server}\n" for server in range(7))
+    run = ledger(tmp_path, first + "300,7\n")
+
+    assert lost(run) == pytest.approx(7 * (50 + 45) + 95)
+    assert run.wall == 1005.0 + 75.0
+
+
+def test_the_other_trainers_go_on_slower(tmp_path: Path) -> None:
+    # Three of four for the 50 s that the replacement takes.
+    run = ledger(tmp_path, "250,8\n")
+
+    assert run.updates_lost == run.pls == 0.0
+    assert run.slowdown == pytest.approx(50 / 4)
+    assert run.wall == pytest.approx(1005.0 + 50 / 4)
+
+
+def test_without_any_trainer_left_the_job_waits(tmp_path: Path) -> None:
+    run = ledger(tmp_path, "".join(f"250,{trainer}\n" for trainer in range(8, 12)))
+
+    assert run.updates_lost == 0.0
+    assert (run.reschedule, run.slowdown, run.wall) == (50.0, 0.0, 1055.0)
+
+
+def test_a_shard_that_is_down_when_the_job_ends_has_missed_the_rest(tmp_path: Path) -> None:
+    # 90 s since the snapshot of 900, and the last 10 s of training.
+    run = ledger(tmp_path, "990,0\n")
+
+    assert lost(run) == pytest.approx(90 + 10)
+    assert run.wall == 1005.0
+
+
+# --- Beside partial recovery ---------------------------------------------------------------------
+
+FAILURES = {"distribution": "exponential", "mean": "200 s"}
+PARTIAL = {"system": "partial", "interval": "100 s"}
+
+
+def test_where_nothing_takes_time_it_is_partial_recovery() -> None:
+    """To the last digit: there is nothing to wait for, and a save lands at once."""
+    free = {"save": "0 s", "load": "0 s", "reschedule": "0 s", "detect": "5 s"}
+    policies = {"p": POLICY, "partial": PARTIAL}
+    both = simulate(
+        scenario(costs=free, policies=policies, failures=FAILURES), list(policies), range(50), 0
+    )
+
+    assert both[:, 0].tobytes() == both[:, 1].tobytes()
+    assert both[:, 0].max() > 0
+
+
+def test_it_costs_no_time_and_loses_little_more_than_partial_recovery() -> None:
+    """A failure before a save has landed loses what one in a blocking save does.
+
+    On top comes what is trained while a shard is down, 10 s, for half a failure a job, and that a
+    failure in the 10 s before a save lands voids it: 100 s for one in 200 failures.
+    """
+    costs = {"save": "10 s", "load": "2 s", "reschedule": "8 s"}
+    hits = {"parameter_servers": 1}
+    failures = {"distribution": "exponential", "mean": "2000 s", "hits": hits}
+    policies = {"p": POLICY, "partial": PARTIAL}
+    runs = simulate(
+        scenario(costs=costs, failures=failures, policies=policies),
+        ["p", "partial"],
+        range(4000),
+        0,
+    )
+    column = dict(zip(COLUMNS, runs.T, strict=True))
+    ours, theirs = column["updates_lost"] / SHARD_SECOND
+    more = ours - theirs
+
+    assert column["wall"][0] == pytest.approx(1000.0, rel=1e-12)
+    assert column["save"][1] == pytest.approx(90.0, rel=1e-12)
+    assert more.mean() == pytest.approx(0.5 * 10.5, abs=3 * more.std() / 4000**0.5)

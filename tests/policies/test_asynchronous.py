@@ -1,0 +1,309 @@
+"""Asynchronous checkpoints: the suite of all policies, CheckFreq's rule, staging, faults."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+import cprsim
+from cprsim.analytic.expected import expected
+from cprsim.closed_form.stall import checkfreq_settled
+from cprsim.errors import ScenarioError
+from cprsim.ledger import Ledger
+from cprsim.sim.engine import play, simulate
+from cprsim.testing import PolicyConformance
+
+
+class TestCheckFreq(PolicyConformance):
+    policy: ClassVar = {
+        "system": "async",
+        "interval": "checkfreq",
+        "iteration": "5 min",
+        "snapshot": "2 min",
+    }
+
+
+class TestPinned(PolicyConformance):
+    policy: ClassVar = {
+        "system": "async",
+        "interval": "1 h",
+        "staging": "pinned",
+        "iteration": "20 s",
+        "snapshot": "90 s",
+        "in_flight": 2,
+    }
+
+
+# --- Worked by hand ------------------------------------------------------------------------------
+
+
+def scenario(policies: dict[str, Any], failures: dict[str, Any], **tables: Any) -> cprsim.Scenario:
+    """1,000 s on 8 servers; a save 10 s, a load 16 s, reschedule 50 s."""
+    mapping: dict[str, Any] = {
+        "job": {"useful_time": "1000 s"},
+        "cluster": {"parameter_servers": 8},
+        "costs": {"save": "10 s", "load": "16 s", "reschedule": "50 s"},
+        "failures": failures,
+        "policies": policies,
+    }
+    return cprsim.Scenario(**(mapping | tables))
+
+
+def plays(policies: dict[str, Any], failures: dict[str, Any], **tables: Any) -> list[bytes]:
+    """Ledgers of some replications of each policy, digit by digit."""
+    found = simulate(scenario(policies, failures, **tables), list(policies), range(20), 6)
+    return [found[:, i].tobytes() for i in range(len(policies))]
+
+
+def trace(folder: Path, strikes: str) -> dict[str, Any]:
+    log = folder / "log.csv"
+    log.write_text("time_s,node\n" + strikes)
+    return {"trace": str(log)}
+
+
+def run(folder: Path, strikes: str, spares: int = 0, **keys: Any) -> Ledger:
+    policy = {"system": "async", "interval": "100 s", "snapshot": "2 s"} | keys
+    cluster = {"parameter_servers": 8, "spares": spares}
+    return play(scenario({"p": policy}, trace(folder, strikes), cluster=cluster), "p", 0, 0)
+
+
+def test_a_second_failure_while_loading_starts_the_recovery_again(tmp_path):
+    # The third save is taken from 304 to 306 and lands at 316.
+    found = run(tmp_path, "320,0\n375,1\n")
+
+    assert (found.lost, found.reschedule, found.load) == (14.0, 100.0, 5.0 + 16.0)
+    assert found.wall == 1000 + 9 * 2 + 14 + 100 + 21
+
+
+def test_a_failure_during_the_snapshot_voids_it(tmp_path):
+    found = run(tmp_path, "305,0\n")
+
+    assert (found.lost, found.stall, found.saves) == (100.0, 19.0, 9)
+
+
+def test_a_failure_voids_every_save_in_flight(tmp_path):
+    # Snapshot n ends at 7 n s, at a progress of 5 n, and lands 10 s later. At 331.5 s the 46th and
+    # the 47th, of 322 and 329 s, are under way; the 45th has landed.
+    found = run(tmp_path, "331.5,0\n", interval="5 s", in_flight=2)
+
+    assert found.lost == 47 * 5 + 2.5 - 45 * 5
+
+
+def test_a_spare_that_fails_while_loading_needs_another(tmp_path):
+    # It takes over at 320 and fails at 330; what it stood in for is there at 370.
+    found = run(tmp_path, "320,0\n330,0\n", spares=1)
+
+    assert (found.reschedule, found.load) == (40.0, 10.0 + 16.0)
+
+
+def test_servers_that_fail_together_are_one_rollback(tmp_path):
+    assert run(tmp_path, "320,0\n") == run(tmp_path, "320,0\n320,1\n")
+
+
+def test_one_save_in_flight_makes_the_next_wait(tmp_path):
+    # Due after 5 s of training, but each save lands 10 s after its snapshot: they are taken at a
+    # progress of 5, 15, ... 985 s, and at 995 s, which lands when the job is over.
+    found = run(tmp_path, "5000,0\n", interval="5 s")
+
+    assert found.saves == 99
+    assert found.stall == 2 * 100
+
+
+# --- CheckFreq -----------------------------------------------------------------------------------
+
+# A save of 10 s in steps of 1 s: 10 steps at first, a fifth of which a stall of 2 s is. It is 5 %
+# of 40 steps, 15 times 2 more.
+RULE = {"system": "async", "interval": "checkfreq", "iteration": "1 s", "snapshot": "2 s"}
+
+
+def test_interval_grows_by_two_steps_until_saving_is_cheap_enough():
+    long = {"useful_time": "10000 s"}
+    found = play(scenario({"p": RULE}, {"exactly": 0}, job=long), "p", 0, 0)
+
+    # The first 16 saves come 10, 12, ... 40 s apart, 400 s together; then one every 40 s.
+    assert found.saves == 16 + (10_000 - 400) // 40 - 1
+    assert found.wall == pytest.approx(10_000 + 2 * found.saves, rel=1e-12)
+
+
+def test_plan_is_what_the_rule_settles_at():
+    plan = scenario({"p": RULE}, {"exactly": 0}).plan("p")
+
+    assert plan.interval_s == 40.0
+    assert plan.first_s == 10.0
+    one = scenario({"p": RULE}, {"distribution": "exponential", "mean": "1 h"})
+    assert expected(one.plan("p"), one.context).stall == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("keys", "first_s", "settled_s"),
+    [
+        ({"iteration": "3 s"}, 12.0, 42.0),  # 4 steps, then 6, 8, ... 14: 2 s of 40 s at least
+        ({"iteration": "30 s"}, 30.0, 90.0),  # 1 step, then 3
+        ({"iteration": "60 s"}, 60.0, 60.0),
+        ({"max_overhead": 0.2}, 10.0, 10.0),
+        ({"max_overhead": 0.035}, 10.0, 58.0),  # 2 s of 57.1 s
+        ({"snapshot": "0 s"}, 10.0, 10.0),
+        # What is hidden of the snapshot lands with the save: 11 steps, a stall of 1 s.
+        ({"staging": "pinned"}, 11.0, 21.0),
+        ({"staging": "pinned", "iteration": "4 s"}, 12.0, 12.0),
+    ],
+)
+def test_steps_of_the_rule(keys, first_s, settled_s):
+    plan = scenario({"p": RULE | keys}, {"exactly": 0}).plan("p")
+
+    assert (plan.first_s, plan.interval_s) == (first_s, settled_s)
+
+
+ROUGH = {"distribution": "weibull", "shape": 0.7, "mean": "200 s"}
+
+
+def test_a_rule_that_never_adapts_is_the_static_plan_to_the_last_digit():
+    fixed = {"system": "async", "interval": "10 s", "snapshot": "2 s"}
+    one, other = plays({"p": RULE | {"max_overhead": 0.2}, "fixed": fixed}, ROUGH)
+
+    assert one == other
+
+
+def test_time_with_a_failure_in_it_is_not_measured(tmp_path):
+    # 20 % is allowed; with a failure's 66 s and more the interval would grow.
+    fixed = {"system": "async", "interval": "10 s", "snapshot": "2 s"}
+    policies = {"p": RULE | {"max_overhead": 0.2}, "fixed": fixed}
+    strikes = trace(tmp_path, "5,0\n90,1\n300,0\n301,0\n700,3\n")
+
+    assert len(set(plays(policies, strikes))) == 1
+
+
+def test_what_was_learned_of_the_cost_outlives_a_failure(tmp_path):
+    # By 500 s it has settled at 40 s; from the restored checkpoint saves stay so far apart.
+    long = {"useful_time": "1200 s"}
+    one = scenario({"p": RULE}, trace(tmp_path, "500,0\n"), job=long)
+    quiet = scenario({"p": RULE}, {"exactly": 0}, job=long)
+
+    assert play(one, "p", 0, 0).saves == play(quiet, "p", 0, 0).saves == 16 + 800 // 40 - 1
+
+
+def test_a_slowdown_by_the_write_counts_as_overhead():
+    # Copy-on-write, but save and training share the server's card: each gets half of its 1 GB/s,
+    # and training could do with 0.8.
+    tables = {
+        "job": {"useful_time": "1000 s", "network": "800 MB/s"},
+        "cluster": {"parameter_servers": 1, "nic": "1 GB/s"},
+        "model": {"embedding": "40 GB"},
+        "storage": {"write": "2 GB/s", "read": "2 GB/s"},
+        "costs": {},
+    }
+    rule = RULE | {"snapshot": "0 s", "max_overhead": 0.01}
+    fixed = {"system": "async", "interval": "40 s"}
+    one, other = (
+        play(scenario({"p": policy}, {"exactly": 0}, **tables), "p", 0, 0)
+        for policy in (rule, fixed)
+    )
+
+    assert one.saves < other.saves
+    assert 0 < one.slowdown < other.slowdown
+
+
+def test_settled_steps_by_hand():
+    assert checkfreq_settled(10, 1.0, 2.0) == 40
+    assert checkfreq_settled(11, 1.0, 2.0) == 41
+    assert checkfreq_settled(50, 1.0, 2.0) == 50
+    assert checkfreq_settled(1, 0.1, 0.7, max_overhead=0.1, more=3) == 70
+    assert checkfreq_settled(3, 2.0, 0.0) == 3
+
+
+# --- What it comes down to -----------------------------------------------------------------------
+
+
+def test_with_nothing_to_wait_for_it_is_full_to_the_last_digit():
+    free = {"costs": {"save": "0 s", "load": "16 s", "reschedule": "50 s"}}
+    policies = {
+        "async": {"system": "async", "interval": "30 s"},
+        "full": {"system": "full", "interval": "30 s"},
+    }
+    one, other = plays(policies, ROUGH, **free)
+
+    assert one == other
+
+
+def test_pinned_staging_that_hides_nothing_is_pageable():
+    pageable = {"system": "async", "interval": "30 s", "snapshot": "5 s"}
+    pinned = {
+        "system": "async",
+        "interval": "30 s",
+        "staging": "pinned",
+        "snapshot": "6 s",
+        "iteration": "1 s",
+    }
+    one, other = plays({"p": pageable, "pinned": pinned}, ROUGH)
+
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("keys", "stall_s", "memory"),
+    [
+        ({}, 6.0, 1.0),
+        ({"in_flight": 3}, 6.0, 3.0),
+        ({"staging": "pinned", "iteration": "4 s"}, 2.0, 2.0),
+        ({"staging": "pinned", "iteration": "6 s"}, 0.0, 2.0),
+        ({"staging": "pinned", "iteration": "9 s", "in_flight": 2}, 0.0, 3.0),
+    ],
+)
+def test_stall_and_host_memory_of_staging(keys, stall_s, memory):
+    policy = {"system": "async", "interval": "1 min", "snapshot": "6 s"} | keys
+    plan = scenario({"p": policy}, {"exactly": 0}).plan("p")
+
+    assert plan.tier("remote").snapshot_s == stall_s
+    assert plan.memory_overhead == memory
+
+
+# --- Refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keys", "tables", "message"),
+    [
+        (
+            {"interval": "checkfreq"},
+            {},
+            "policies.p: interval = 'checkfreq' has to know how long a training step takes; give "
+            'it, e.g. iteration = "500 ms"',
+        ),
+        (
+            {"staging": "pinned"},
+            {},
+            "policies.p: staging = 'pinned' has to know how long a training step takes; give it, "
+            'e.g. iteration = "500 ms"',
+        ),
+        ({"iteration": "0 s"}, {}, "policies.p.iteration: '0 s' is out of range: it must be > 0"),
+        ({"max_overhead": 0.0}, {}, "policies.p.max_overhead: 0.0 is out of range: it must be > 0"),
+        ({"in_flight": 0}, {}, "policies.p.in_flight: 0 is out of range: it must be >= 1"),
+        (
+            {"host_memory": "100 GB"},
+            {},
+            "policies.p: host_memory says nothing without [model]; give one, or leave it out",
+        ),
+        (
+            {"host_memory": "100 GB", "in_flight": 2},
+            {"model": {"embedding": "800 GB"}},
+            "policies.p: host_memory = 100 GB is less than the 200 GB that 2 copies take on each "
+            "server; give more, fewer in_flight, or more parameter_servers",
+        ),
+        (
+            {"host_memory": "650 GB"},
+            {"model": {"embedding": "8 TB"}},
+            "policies.p: host_memory = 650 GB is less than the 1 TB that 1 copy takes on each "
+            "server; give more, fewer in_flight, or more parameter_servers",
+        ),
+    ],
+)
+def test_refuses_what_makes_no_sense(keys, tables, message):
+    policy = {"system": "async", "interval": "1 min", "snapshot": "6 s"} | keys
+    with pytest.raises(ScenarioError) as refused:
+        scenario({"p": policy}, {"exactly": 0}, **tables)
+    assert str(refused.value) == message
+
+
+def test_memory_that_suffices_is_not_refused():
+    policy = {"system": "async", "interval": "1 min", "host_memory": "100 GB"}
+    scenario({"p": policy}, {"exactly": 0}, model={"embedding": "800 GB"})

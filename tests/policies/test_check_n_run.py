@@ -1,0 +1,360 @@
+"""Check-N-Run: the suite of all policies, sizes and faults worked by hand, limits."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import cprsim
+from cprsim.analytic.expected import expected
+from cprsim.closed_form import incremental
+from cprsim.contract import Clock, Save, Saved, Stored, Train
+from cprsim.errors import ScenarioError
+from cprsim.ledger import Ledger
+from cprsim.sim.engine import play, simulate
+from cprsim.testing import PolicyConformance
+
+
+class TestIntermittent(PolicyConformance):
+    policy: ClassVar = {"system": "check-n-run", "interval": "40 min", "tracking": 0.01}
+
+
+class TestConsecutiveOnTheHour(PolicyConformance):
+    policy: ClassVar = {
+        "system": "check-n-run",
+        "variant": "consecutive",
+        "interval": "30 min",
+        "snapshot": "0 s",
+        "modified": 0.3,
+    }
+
+
+class TestOneShotAtItsOptimum(PolicyConformance):
+    policy: ClassVar = {
+        "system": "check-n-run",
+        "variant": "one-shot",
+        "interval": "optimal",
+        "snapshot": "1 min",
+        "bits": 8,
+    }
+
+
+# --- Worked by hand ------------------------------------------------------------------------------
+
+# A save of everything 8 s, a load 16 s. At 8 of 32 bits a baseline takes 2 s and half of it 1 s.
+CHAIN = {
+    "system": "check-n-run",
+    "variant": "consecutive",
+    "interval": "100 s",
+    "snapshot": "2 s",
+    "bits": 8,
+    "modified": 0.5,
+    "growth": 0.0,
+}
+
+
+def scenario(policy: dict[str, Any], failures: dict[str, Any], **tables: Any) -> cprsim.Scenario:
+    mapping: dict[str, Any] = {
+        "job": {"useful_time": "1000 s"},
+        "cluster": {"parameter_servers": 8},
+        "costs": {"save": "8 s", "load": "16 s", "reschedule": "50 s"},
+        "failures": failures,
+        "policies": {"p": policy},
+    }
+    return cprsim.Scenario(**(mapping | tables))
+
+
+def ledger(folder: Path, strikes: str, spares: int = 0, **keys: Any) -> Ledger:
+    log = folder / "log.csv"
+    log.write_text("time_s,node\n" + strikes)
+    cluster = {"parameter_servers": 8, "spares": spares}
+    return play(scenario(CHAIN | keys, {"trace": str(log)}, cluster=cluster), "p", 0, 0)
+
+
+def quiet(**keys: Any) -> Ledger:
+    return play(scenario(CHAIN | keys, {"exactly": 0}), "p", 0, 0)
+
+
+def test_without_failures_only_snapshots_take_time():
+    run = quiet()
+
+    assert run.saves == 9
+    assert run.wall == 1000 + 9 * 2
+    assert run.stored == 0.25 + 8 * 0.125
+
+
+def test_intermittent_baselines_by_hand():
+    # 0.2, 0.4, 0.6 of the rows: 1 + 1.2 <= 4 x 0.6, so every fourth save is a baseline.
+    run = quiet(variant="intermittent", modified=0.2, growth=1.0)
+
+    assert run.stored == pytest.approx(0.25 * (2 * (1 + 0.2 + 0.4 + 0.6) + 1), rel=1e-12)
+
+
+def test_a_difference_with_every_row_is_a_baseline():
+    # 0.2 to 0.8 since the first save; the sixth finds all of them modified.
+    run = quiet(variant="one-shot", modified=0.2, growth=1.0)
+
+    assert run.stored == pytest.approx(0.25 * (1 + 2.0 + 1 + 1.2), rel=1e-12)
+
+
+def test_a_restore_reads_baseline_and_chain(tmp_path):
+    # The third save lands at 307: a quarter and two eighths of 16 s.
+    run = ledger(tmp_path, "310,0\n")
+
+    assert (run.lost, run.reschedule, run.load) == (4.0, 50.0, 8.0)
+    assert run.updates_lost == run.pls == 0
+    assert run.stored == 1.25  # the chain goes on, there is no new baseline
+    assert run.wall == 1018 + 4 + 50 + 8
+
+
+def test_a_second_failure_while_loading_reads_the_chain_again(tmp_path):
+    run = ledger(tmp_path, "310,0\n365,1\n")  # 5 s into the load
+
+    assert (run.lost, run.reschedule, run.load) == (4.0, 100.0, 5.0 + 8.0)
+    assert run.stored == 1.25
+    assert run.wall == 1018 + 4 + 100 + 13
+
+
+def test_a_failure_during_the_snapshot_voids_it(tmp_path):
+    # The third snapshot would be taken from 304 to 306.
+    run = ledger(tmp_path, "305,0\n")
+
+    assert (run.lost, run.load, run.stall) == (100.0, 6.0, 19.0)
+    assert run.stored == 1.25
+    assert run.wall == 1000 + 19 + 100 + 50 + 6
+
+
+def test_a_failure_during_the_write_voids_it(tmp_path):
+    run = ledger(tmp_path, "306.5,0\n")
+
+    assert (run.lost, run.load, run.stall) == (100.5, 6.0, 20.0)
+    assert run.stored == 1.25
+
+
+def test_a_failure_before_the_first_baseline_landed_starts_over(tmp_path):
+    run = ledger(tmp_path, "103,0\n")  # it would have landed at 104
+
+    assert (run.lost, run.load) == (101.0, 16.0)
+    assert run.stored == 1.25  # the next save is a baseline again
+
+
+def test_a_baseline_that_lands_when_a_failure_strikes_counts(tmp_path):
+    run = ledger(tmp_path, "104,0\n")
+
+    assert (run.lost, run.load) == (2.0, 4.0)
+
+
+def test_a_spare_that_fails_while_loading_needs_another(tmp_path):
+    # It takes over at 310; what it stood in for is there at 360.
+    run = ledger(tmp_path, "310,0\n314,0\n", spares=1)
+
+    assert (run.lost, run.reschedule, run.load) == (4.0, 46.0, 4.0 + 8.0)
+
+
+def test_servers_that_fail_together_are_one_rollback(tmp_path):
+    one, both = ledger(tmp_path, "310,0\n"), ledger(tmp_path, "310,0\n310,1\n")
+
+    assert one == both
+
+
+def test_a_rollback_takes_the_history_of_sizes_back(tmp_path):
+    # Baseline, 0.2, 0.4 land; 0.6 is in flight at 408.1 and void. Taken again, it makes the next
+    # save a baseline, as it would have without the failure.
+    keys = {"variant": "intermittent", "modified": 0.2, "growth": 1.0}
+    run = ledger(tmp_path, "408.1,0\n", **keys)
+
+    assert run.load == pytest.approx(16 * 0.25 * (1 + 0.4))
+    assert run.stored == pytest.approx(quiet(**keys).stored, rel=1e-12)
+
+
+def test_a_save_that_waited_for_the_one_before_takes_what_changed_meanwhile():
+    # The second save is due at progress 200, but the first lands at 220.
+    plan = scenario(CHAIN | {"growth": 1.0}, {"exactly": 0}).plan("p")
+    controller = plan.start()
+    first = controller.ask(Clock(100, 100))
+    assert isinstance(first, Save)
+    controller.tell(Saved(Clock(102, 100), first, stored=False))
+    assert controller.ask(Clock(202, 200)) == Train(float("inf"))
+    controller.tell(Stored(Clock(222, 220), first))
+    second = controller.ask(Clock(222, 220))
+    assert isinstance(second, Save)
+    assert second.writes == pytest.approx(0.25 * 0.6)  # 0.5 in 100 s
+    assert second.reads == pytest.approx(0.25 * 1.6)
+
+
+# --- Sizes ---------------------------------------------------------------------------------------
+
+TABLES = [
+    {"rows": 1_000_000, "dim": 16, "optimizer_slots": 1},
+    {"rows": 1000, "dim": 16, "optimizer_slots": 1},
+]
+MODEL = {"tables": TABLES, "tracked_tables": 1, "dense": "10 MB"}
+
+
+def test_small_tables_and_the_dense_part_are_written_whole():
+    # 64 B a vector: 4 of 32 bits and 8 B of range are a quarter. 128 MB are tracked, 128 kB not.
+    policy = {"system": "check-n-run", "variant": "consecutive", "modified": 0.3, "interval": "1 s"}
+    plan = scenario(policy, {"exactly": 0}, model=MODEL).plan("p")
+    whole, baseline = 138.128e6, 0.25 * 128.128e6 + 10e6
+    controller = plan.start()
+    saves, stored = [], None
+    for second in (1, 2, 3):
+        save = controller.ask(Clock(second, second))
+        assert isinstance(save, Save)
+        controller.tell(Saved(Clock(second, second), save, stored=False))
+        stored = Stored(Clock(second, second), save)
+        controller.tell(stored)
+        saves.append(save)
+    assert saves[0].writes == saves[0].reads == pytest.approx(baseline / whole, rel=1e-12)
+    difference = 0.25 * (0.3 * 128e6 + 0.128e6) + 10e6
+    assert saves[1].writes == saves[2].writes == pytest.approx(difference / whole, rel=1e-12)
+    chain = baseline + 2 * 0.25 * 0.3 * 128e6
+    assert saves[2].reads == pytest.approx(chain / whole, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("bits", "dtype", "dim", "quantised"),
+    [
+        (4, "float32", 64, 4 / 32 + 8 / 256),
+        (8, "float16", 64, 8 / 16 + 8 / 128),
+        (16, "float16", 64, 1.0),
+        (32, "float32", 64, 1.0),
+        (16, "float32", 2, 1.0),  # no more than what it stands for
+    ],
+)
+def test_quantised_vectors_carry_their_range(bits, dtype, dim, quantised):
+    model = {"tables": [{"rows": 1000, "dim": dim, "dtype": dtype}]}
+    policy = {"system": "check-n-run", "bits": bits, "modified": 0.5, "interval": "2000 s"}
+    plan = scenario(policy, {"exactly": 0}, model=model).plan("p")
+    assert plan.schedules[0].save.writes == pytest.approx(quantised, rel=1e-12)
+
+
+def test_memory_is_a_copy_and_a_bit_a_row():
+    plan = scenario({"system": "check-n-run", "modified": 0.5}, {"exactly": 0}, model=MODEL)
+    assert plan.plan("p").memory_overhead == 1 + 1 / 8 / 128
+    assert scenario(CHAIN, {"exactly": 0}).plan("p").memory_overhead == 1
+
+
+@pytest.mark.parametrize("variant", ["one-shot", "consecutive", "intermittent"])
+def test_sizes_are_those_of_the_closed_forms(variant):
+    # Rows by Zipf, 25 intervals, so 24 saves: a baseline and 23 differences.
+    model = {"tables": [{"rows": 100_000, "dim": 16, "skew": {"zipf": 0.9}}]}
+    keys = {"system": "check-n-run", "variant": variant, "bits": 32, "interval": "40 s"}
+    job = {"useful_time": "1000 s", "samples": 2_500_000}
+    one = scenario(keys, {"exactly": 0}, model=model, job=job)
+    shares = one.context.rows.modified_share(100_000.0 * np.arange(1, 26)).tolist()
+    form = getattr(incremental, variant.replace("-", "_"))
+    traffic = form(shares, 23, 1.0)
+    run = play(one, "p", 0, 0)
+    assert run.saves == 24
+    assert run.stored == pytest.approx(traffic.written_bytes, rel=1e-9)
+
+
+def test_shares_between_and_beyond_those_computed_one_by_one():
+    # 5,000 intervals: up to 1,000 exact, beyond by interpolation.
+    model = {"tables": [{"rows": 100_000, "dim": 16, "skew": {"zipf": 0.9}}]}
+    job = {"useful_time": "5000 s", "samples": 5_000_000}
+    policy = {"system": "check-n-run", "interval": "1 s", "variant": "one-shot"}
+    one = scenario(policy, {"exactly": 0}, model=model, job=job)
+    law, rows = one.plan("p").differences, one.context.rows
+    for intervals, tolerance in ((1, 1e-12), (999, 1e-12), (2.5, 5e-3), (3210, 1e-5)):
+        exact = rows.modified_share(np.array([1000.0 * intervals]))[0]
+        assert law.modified(float(intervals)) == pytest.approx(exact, rel=tolerance)
+    assert law.modified(9000.0) == law.shares[-1]
+
+
+def test_expectation_is_that_of_the_mean_save():
+    # Of baseline, 0.2, 0.4, 0.6 over and over; reads 1, 1.2, 1.4, 1.6; all quantised to a quarter.
+    keys = CHAIN | {"variant": "intermittent", "modified": 0.2, "growth": 1.0, "interval": "10 s"}
+    mtbf = {"distribution": "exponential", "mean": "500 s"}
+    one = scenario(keys, mtbf)
+    save = one.plan("p").schedules[0].save
+    assert save.writes == pytest.approx(0.25 * 2.2 / 4, rel=1e-12)
+    assert save.reads == pytest.approx(0.25 * 5.2 / 4, rel=1e-12)
+    found = expected(one.plan("p"), one.context)
+    assert found.load == pytest.approx(16 * 0.25 * 1.3 / 500, rel=1e-12)
+    assert found.lost == pytest.approx((5 + 8 * 0.25 * 0.55) / 500, rel=1e-12)
+    assert found.stall == pytest.approx(0.2, rel=1e-12)
+
+
+# --- What it comes down to -----------------------------------------------------------------------
+
+ROUGH = {"distribution": "weibull", "shape": 0.7, "mean": "300 s"}
+
+
+@pytest.mark.parametrize("variant", ["one-shot", "consecutive", "intermittent"])
+@pytest.mark.parametrize("known", ["given", "rows"])
+def test_every_row_modified_and_unquantised_is_async_to_the_last_digit(variant, known):
+    policies = {
+        "p": {"system": "check-n-run", "variant": variant, "bits": 32, "interval": "45 s"},
+        "async": {"system": "async", "snapshot": "7 s", "interval": "45 s"},
+    }
+    tables: dict[str, Any] = {"policies": policies}
+    if known == "given":
+        policies["p"]["modified"] = 1.0
+    else:
+        tables["model"] = {"tables": [{"rows": 50, "dim": 8}, {"rows": 60, "dim": 8}]}
+        tables["job"] = {"useful_time": "1000 s", "samples": 10**9}
+    found = simulate(scenario({}, ROUGH, **tables), ["p", "async"], range(30), 4)
+
+    assert found[:, 0].tobytes() == found[:, 1].tobytes()
+
+
+def test_shapes_that_incrcp_reports(tmp_path):
+    # Over the saves before the failure: consecutive reads more and more and writes little,
+    # one-shot the reverse.
+    def loads(variant: str) -> list[float]:
+        keys = {"variant": variant, "growth": 0.33, "modified": 0.25}
+        return [ledger(tmp_path, f"{at},0\n", **keys).load for at in (230, 430, 630, 930)]
+
+    chain, shot = loads("consecutive"), loads("one-shot")
+    steps = [after - before for before, after in pairwise(chain)]
+    assert steps == pytest.approx([2.0, 2.0, 3.0])  # 1 s a save: 16 s x a quarter x 0.25
+    assert shot[-1] <= 16 * 0.25 * (1 + 0.25 * 8**0.33) * (1 + 1e-9)
+    assert all(one < other for one, other in zip(shot[1:], chain[1:], strict=True))
+    keys = {"growth": 0.33, "modified": 0.25}
+    assert quiet(variant="consecutive", **keys).stored < quiet(variant="one-shot", **keys).stored
+
+
+# --- Refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keys", "tables", "message"),
+    [
+        (
+            {},
+            {},
+            "policies.p: system 'check-n-run' has to know how many rows change: give [model] with "
+            "a preset or tables, or what one interval modifies, e.g. modified = 0.25",
+        ),
+        (
+            {},
+            {"model": MODEL},
+            "policies.p: system 'check-n-run' has to know how many rows change: give job.samples, "
+            "or what one interval modifies, e.g. modified = 0.25",
+        ),
+        ({"bits": 0}, {}, "policies.p.bits: 0 is out of range: it must be >= 1"),
+        ({"bits": 33}, {}, "policies.p.bits: 33 is out of range: it must be <= 32"),
+        ({"modified": 0.0}, {}, "policies.p.modified: 0.0 is out of range: it must be > 0"),
+        ({"growth": 1.5}, {}, "policies.p.growth: 1.5 is out of range: it must be <= 1"),
+        (
+            {"variant": "incrcp"},
+            {},
+            "policies.p.variant: 'incrcp' is not one of 'intermittent', 'one-shot' or "
+            "'consecutive'",
+        ),
+        (
+            {"interval": "optimal", "snapshot": "0 s", "modified": 0.5},
+            {"costs": {"save": "0 s", "load": "1 s"}},
+            "policies.p: neither the snapshot nor the save takes any time, so no interval is "
+            'optimal; give one, e.g. interval = "10 min"',
+        ),
+    ],
+)
+def test_refuses_what_makes_no_sense(keys, tables, message):
+    with pytest.raises(ScenarioError) as refused:
+        scenario({"system": "check-n-run"} | keys, {"exactly": 0}, **tables)
+    assert str(refused.value) == message

@@ -1,0 +1,426 @@
+"""Erasure coding: its plan and whole runs worked by hand."""
+
+import math
+import re
+from collections.abc import Iterator
+from itertools import chain, combinations
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from cprsim import Scenario
+from cprsim.analytic.expected import expected
+from cprsim.contract import Loss, Recover
+from cprsim.errors import ScenarioError
+from cprsim.ledger import Ledger
+from cprsim.policies.ecrm import EveryGroupDecodes
+from cprsim.sim.engine import COLUMNS, play, simulate
+from cprsim.testing import PolicyConformance, assert_time_adds_up
+
+NOBODY: frozenset[int] = frozenset()
+
+
+class TestEcrec(PolicyConformance):
+    policy: ClassVar = {"system": "ecrm"}
+
+
+class TestEcrm2021WithCheckpoints(PolicyConformance):
+    policy: ClassVar = {
+        "system": "ecrm",
+        "parity": 4,
+        "two_phase_commit": False,
+        "nn_replication": False,
+        "interval": "3 h",
+        "degraded": 0.5,
+        "rebuild_read": "100 MB/s",
+    }
+
+
+class TestMirroredOnTheHour(PolicyConformance):
+    policy: ClassVar = {"system": "ecrm", "parity": 1, "interval": "45 min", "resume": "15 min"}
+
+
+class TestUncoded(PolicyConformance):
+    policy: ClassVar = {"system": "ecrm", "parity": 0, "interval": "2 h", "replication": 0.05}
+
+
+# --- Who can be decoded --------------------------------------------------------------------------
+
+
+def rule(servers: int, parity: int) -> EveryGroupDecodes:
+    return EveryGroupDecodes(servers, parity, degraded=0.25, resume_s=30.0)
+
+
+def subsets(servers: int) -> Iterator[frozenset[int]]:
+    every = (combinations(range(servers), size) for size in range(servers + 1))
+    return map(frozenset, chain.from_iterable(every))
+
+
+@pytest.mark.parametrize("servers", range(2, 9))
+def test_two_losses_in_one_group_are_too_many(servers: int) -> None:
+    for parity in range(1, servers):
+        groups = [{(start + i) % servers for i in range(parity + 1)} for start in range(servers)]
+        for down in subsets(servers):
+            decodes = all(len(group & down) < 2 for group in groups)
+            answer = rule(servers, parity)(Loss(down, NOBODY))
+            assert answer.rollback == ("none" if decodes else "all"), (parity, down)
+
+
+def test_the_rest_trains_on_unless_a_trainer_is_lost() -> None:
+    assert rule(8, 2)(Loss(frozenset({0, 3}), NOBODY)) == Recover(
+        "none",
+        keep_training=True,
+        source="parities",
+        reads=2.0,
+        degraded=0.25,
+        pause_s=30.0,
+    )
+    assert not rule(8, 2)(Loss(frozenset({0}), frozenset({1}))).keep_training
+    assert rule(8, 2)(Loss(frozenset({0, 7}), NOBODY)) == Recover("all")
+
+
+# --- The plan ------------------------------------------------------------------------------------
+
+GB = 1e9
+
+
+def planned(policy: dict[str, Any], model: dict[str, Any] | None = None, **tables: Any) -> Scenario:
+    mapping: dict[str, Any] = {
+        "job": {"useful_time": "1 h"},
+        "cluster": {"parameter_servers": 5, "trainers": 15},
+        "costs": {"save": "1 s", "load": "20 s"},
+        "failures": {"exactly": 0},
+        "policies": {"p": {"system": "ecrm"} | policy},
+    }
+    return Scenario(**(mapping | tables | ({} if model is None else {"model": model})))
+
+
+@pytest.mark.parametrize(
+    ("embedding", "share"),
+    [
+        ("110 GB", 0.182),  # the law isn't known below 220 GB on 5 servers
+        ("220 GB", 0.182),
+        ("440 GB", 0.182 + 0.048 / 2),
+        ("1760 GB", 0.182 + 0.048 * 7 / 8),
+    ],
+)
+def test_training_slows_with_the_size_of_a_shard(embedding: str, share: float) -> None:
+    plan = planned({"parity": 4}, {"embedding": embedding}).plan("p")
+    assert plan.slowdown == pytest.approx(share)
+
+
+def test_shares_that_were_measured_win() -> None:
+    measured = {"coding": 0.01, "commit": 0.02, "replication": 0.04}
+    assert planned(measured).plan("p").slowdown == 0.07
+    assert planned(measured | {"commit": 0.0}).plan("p").slowdown == 0.05
+    off = {"two_phase_commit": False, "nn_replication": False}
+    assert planned(off | {"coding": 0.01}).plan("p").slowdown == 0.01
+    assert planned(off).plan("p").slowdown == pytest.approx(0.026)
+
+
+def test_a_share_of_what_is_off_is_not_paid() -> None:
+    measured = {"coding": 0.01, "commit": 0.02, "replication": 0.04}
+    for off, left in (
+        ({"parity": 0}, 0.04),
+        ({"two_phase_commit": False}, 0.05),
+        ({"nn_replication": False}, 0.03),
+    ):
+        assert planned(measured | off).plan("p").slowdown == pytest.approx(left)
+
+
+def test_what_it_takes_besides() -> None:
+    job = {"useful_time": "1 h", "network": "3 GB/s"}
+    plan = planned({"parity": 4}, job=job).plan("p")
+    assert plan.peer_bytes_per_s == 6 * GB
+    assert plan.memory_overhead == 0.25
+    assert plan.interval_s == math.inf
+
+
+def test_a_card_that_is_full_slows_training_more_than_measured() -> None:
+    # Pulled and sent on: (5 + 10) GB/s over 5 servers of 2 GB/s each.
+    tables: dict[str, Any] = {
+        "job": {"useful_time": "1 h", "network": "5 GB/s"},
+        "cluster": {"parameter_servers": 5, "trainers": 15, "nic": "2 GB/s"},
+    }
+    assert play(planned({}, **tables), "p", 0, 0).slowdown == pytest.approx(3600 * 0.5)
+
+
+@pytest.mark.parametrize(
+    ("policy", "model", "seconds"),
+    [
+        # 3 shards of 4 GB at 2 GB/s, one at 8 GB/s, and 10 s
+        (
+            {
+                "parity": 3,
+                "rebuild_fixed": "10 s",
+                "rebuild_read": "2 GB/s",
+                "rebuild_write": "8 GB/s",
+            },
+            {"embedding": "12 GB", "optimizer": "8 GB"},
+            16.5,
+        ),
+        ({"parity": 4}, {"embedding": "1760 GB"}, 60 * 33.7),  # figure 12, calibrated
+        ({"parity": 3}, None, 60.0),  # measured partial loads, one after the other
+    ],
+)
+def test_a_rebuild_takes_so_long(
+    policy: dict[str, Any], model: dict[str, Any] | None, seconds: float
+) -> None:
+    scenario = planned(policy, model)
+    costs, plan = scenario.cost_model, scenario.plan("p")
+    answer = plan.recover(Loss(frozenset({0}), NOBODY))
+    load = costs.load(plan.tier(answer.source), answer.rollback, 1, answer.reads)
+    assert costs.seconds(load) == pytest.approx(seconds)
+
+
+def test_a_rebuild_of_nothing_takes_no_time() -> None:
+    scenario = planned({}, {"embedding": "0 B"})
+    load = scenario.cost_model.load(scenario.plan("p").tier("parities"), "none", 1, 2.0)
+    assert scenario.cost_model.seconds(load) == 0
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (
+            {"parity": 5},
+            "policies.p: parity = 5 needs 6 parameter servers for one group, but there are 5; "
+            "each member of a group needs a server of its own",
+        ),
+        ({"parity": -1}, "policies.p.parity: -1 is out of range: it must be >= 0"),
+        ({"degraded": 1.0}, "policies.p.degraded: 1.0 is out of range: it must be < 1"),
+        ({"coding": -0.1}, "policies.p.coding: -0.1 is out of range: it must be >= 0"),
+        (
+            {"rebuild_read": "1 GB/s"},
+            "policies.p: rebuild_fixed, rebuild_read and rebuild_write need the size of a shard: "
+            "give [model], or leave them out",
+        ),
+        (
+            {"rebuild_write": "0 B/s"},
+            "policies.p.rebuild_write: '0 B/s' is out of range: it must be > 0",
+        ),
+    ],
+)
+def test_refuses_what_makes_no_sense(policy: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScenarioError, match=f"^{re.escape(message)}$"):
+        planned(policy)
+
+
+# --- Switched off, it is a simpler policy --------------------------------------------------------
+
+BARE = {"system": "ecrm", "two_phase_commit": False, "nn_replication": False}
+MIRRORED = BARE | {"parity": 1, "coding": 0.0, "resume": "0 s", "degraded": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("coded", "simpler"),
+    [
+        (BARE | {"parity": 0, "interval": "2 h"}, {"system": "full", "interval": "2 h"}),
+        (BARE | {"parity": 0, "interval": "optimal"}, {"system": "full"}),
+        (MIRRORED, {"system": "replication"}),
+        (MIRRORED | {"interval": "2 h"}, {"system": "replication", "interval": "2 h"}),
+    ],
+)
+@pytest.mark.parametrize("failures", [{"mean": "5 h"}, {"mean": "60 h", "per": "node"}])
+def test_off_to_the_last_digit(
+    coded: dict[str, Any], simpler: dict[str, Any], failures: dict[str, Any]
+) -> None:
+    scenario = Scenario(
+        job={"useful_time": "20 h"},
+        cluster={"parameter_servers": 8, "trainers": 4, "spares": 1},
+        costs={"save": "5 min", "load": "40 min", "reschedule": "20 min", "detect": "7 s"},
+        failures={"distribution": "exponential"} | failures,
+        policies={"coded": coded, "simpler": simpler},
+    )
+    found = simulate(scenario, ["coded", "simpler"], range(80), 5)
+    assert (found[:, 0] == found[:, 1]).all()
+    assert found[:, 1, COLUMNS.index("lost")].any()  # some had to roll back
+
+
+def test_without_parities_and_interval_it_never_saves() -> None:
+    scenario = planned(BARE | {"parity": 0}, failures={"exactly": 1}, job={"useful_time": "1 h"})
+    run = play(scenario, "p", 0, 0)
+    assert (run.saves, run.slowdown) == (0, 0.0)
+    assert run.wall == 3600 + run.lost + run.load
+
+
+# --- Failures worked by hand ---------------------------------------------------------------------
+# 1,000 s on 8 servers and a trainer, node 8; reschedule 50 s, load 20 s, so that a rebuild takes
+# 50 + 2 * 20 s. Each loss stops training for 30 s, and then it goes at half its pace.
+
+CODED = BARE | {"parity": 2, "coding": 0.0, "degraded": 0.5}
+
+
+def ledger(folder: Path, strikes: str, interval: str | None = None, spares: int = 0) -> Ledger:
+    log = folder / "log.csv"
+    log.write_text("time_s,node\n" + strikes)
+    scenario = Scenario(
+        job={"useful_time": "1000 s"},
+        cluster={"parameter_servers": 8, "trainers": 1, "spares": spares},
+        costs={"save": "1 s", "load": "20 s", "reschedule": "50 s"},
+        failures={"trace": str(log)},
+        policies={"p": CODED | ({"interval": interval} if interval else {})},
+    )
+    run = play(scenario, "p", 0, 0)
+    assert_time_adds_up(run)
+    assert run.updates_lost == run.pls == 0
+    return run
+
+
+def seconds(run: Ledger) -> dict[str, float]:
+    """Seconds of the causes that took any, and the wall clock."""
+    causes = ("lost", "save", "load", "reschedule", "detect", "slowdown", "stall", "wall")
+    return {cause: value for cause in causes if (value := getattr(run, cause))}
+
+
+def test_a_lost_server_is_rebuilt_while_others_decode(tmp_path: Path) -> None:
+    # Stopped 100 to 130, replaced at 150, whole at 190: 60 s at half the pace.
+    run = ledger(tmp_path, "100,0\n")
+    assert seconds(run) == {"reschedule": 30, "slowdown": 30, "wall": 1060}
+
+
+def test_expected_cost_of_one_failure() -> None:
+    # As above, the failure anywhere in the job: 30 s of 1,000, and half of 60 s.
+    scenario = Scenario(
+        job={"useful_time": "1000 s"},
+        cluster={"parameter_servers": 8},
+        costs={"save": "1 s", "load": "20 s", "reschedule": "50 s"},
+        failures={"exactly": 1},
+        policies={"p": CODED},
+    )
+    found = expected(scenario.plan("p"), scenario.context)
+    assert found.reschedule == pytest.approx(0.03)
+    assert found.slowdown == pytest.approx(0.03)
+    assert found.overhead == pytest.approx(0.06)
+
+
+def test_second_loss_in_the_group_while_one_is_rebuilt(tmp_path: Path) -> None:
+    # At 160 progress is 115, since 130 at half the pace. Server 2 shares a group with server 0:
+    # back to the start, 50 s for a replacement, 20 s to load.
+    run = ledger(tmp_path, "100,0\n160,2\n")
+    assert seconds(run) == {
+        "lost": 130,
+        "load": 20,
+        "reschedule": 80,
+        "wall": 1230,
+    }
+
+
+def test_second_loss_in_the_group_returns_to_the_checkpoint(tmp_path: Path) -> None:
+    # A save at 64. At 160 progress is 99 + 15; 50 s of that are done again, which took 65 s.
+    run = ledger(tmp_path, "100,0\n160,2\n", interval="64 s")
+    assert seconds(run) == {
+        "lost": 65,
+        "save": 15,
+        "load": 20,
+        "reschedule": 80,
+        "wall": 1180,
+    }
+    assert run.saves == 15
+
+
+def test_two_losses_at_once_in_the_group(tmp_path: Path) -> None:
+    run = ledger(tmp_path, "100,0\n100,7\n")
+    assert seconds(run) == {"lost": 100, "load": 20, "reschedule": 50, "wall": 1170}
+
+
+def test_second_loss_outside_the_group(tmp_path: Path) -> None:
+    # Server 0 is whole at 190, as above, and server 3 at 250. Training stops 100 to 130 and 160 to
+    # 190, and goes at half the pace 130 to 160 and 190 to 250.
+    run = ledger(tmp_path, "100,0\n160,3\n")
+    assert seconds(run) == {"reschedule": 60, "slowdown": 45, "wall": 1105}
+
+
+def test_third_loss_near_either_of_two(tmp_path: Path) -> None:
+    # As before until server 5 joins servers 0 and 3 at 200: progress 100 + 15 + 5, all lost.
+    run = ledger(tmp_path, "100,0\n160,3\n200,5\n")
+    assert seconds(run) == {
+        "lost": 140,
+        "load": 20,
+        "reschedule": 110,
+        "wall": 1270,
+    }
+
+
+def test_a_loss_during_a_save(tmp_path: Path) -> None:
+    # The save of 64 stops half-way for 30 s and goes on. Server 0 is whole at 64.5 + 90; from 95
+    # to then training goes at half the pace.
+    run = ledger(tmp_path, "64.5,0\n", interval="64 s")
+    assert seconds(run) == {"save": 15, "reschedule": 30, "slowdown": 29.75, "wall": 1074.75}
+    assert run.saves == 15
+
+
+def test_two_losses_in_the_group_during_a_save(tmp_path: Path) -> None:
+    # The first at 64.25 stops the save until 94.25, the second at 94.5 voids it.
+    run = ledger(tmp_path, "64.25,0\n94.5,1\n", interval="64 s")
+    assert seconds(run) == {
+        "lost": 64,
+        "save": 15.5,
+        "load": 20,
+        "reschedule": 80,
+        "wall": 1179.5,
+    }
+
+
+def test_a_loss_while_the_checkpoint_is_loaded(tmp_path: Path) -> None:
+    # Rolled back at 100; server 5 fails half-way through the load. It is waited for and everything
+    # is loaded again.
+    run = ledger(tmp_path, "100,0\n100,1\n160,5\n")
+    assert seconds(run) == {"lost": 100, "load": 30, "reschedule": 100, "wall": 1230}
+
+
+def test_a_replacement_that_is_hit_before_it_serves(tmp_path: Path) -> None:
+    # It has nothing to lose yet: as if it had not been hit.
+    run = ledger(tmp_path, "100,0\n160,0\n")
+    assert seconds(run) == {"reschedule": 30, "slowdown": 30, "wall": 1060}
+    assert run.failures == 2
+
+
+def test_a_spare_that_fails_once_it_serves(tmp_path: Path) -> None:
+    # The spare is filled 100 to 140: 10 s at half the pace. It fails at 142; what it stood in for
+    # comes at 150 and is filled until 190, training stopping until 172: 18 s at half the pace.
+    run = ledger(tmp_path, "100,0\n142,0\n", spares=1)
+    assert seconds(run) == {"reschedule": 60, "slowdown": 14, "wall": 1074}
+
+
+def test_a_loss_before_others_decode_is_absorbed(tmp_path: Path) -> None:
+    run = ledger(tmp_path, "100,0\n110,1\n")
+    assert seconds(run) == {"reschedule": 30, "slowdown": 30, "wall": 1060}
+    assert run.absorbed == 1
+
+
+def test_a_lost_trainer_is_waited_for(tmp_path: Path) -> None:
+    assert seconds(ledger(tmp_path, "100,8\n")) == {"reschedule": 50, "wall": 1050}
+    # With a server, that is rebuilt meanwhile.
+    run = ledger(tmp_path, "100,8\n100,0\n")
+    assert seconds(run) == {"reschedule": 50, "load": 40, "wall": 1090}
+
+
+def test_a_trainer_lost_during_a_rebuild(tmp_path: Path) -> None:
+    # Training stops 100 to 130 and 160 to 210, and the rebuild goes on: whole at 190.
+    run = ledger(tmp_path, "100,0\n160,8\n")
+    assert seconds(run) == {"reschedule": 80, "slowdown": 15, "wall": 1095}
+
+
+# --- Double faults at random ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("parity", "neighbours"), [(1, 2), (2, 4), (4, 7)])
+def test_how_often_a_second_loss_is_one_too_many(parity: int, neighbours: int) -> None:
+    # Two failures at uniform instants of 1,000 s, of a random server of 8 each. The job rolls back
+    # if they are less than a rebuild apart and the second is one of the first's neighbours.
+    count = 1000
+    scenario = Scenario(
+        job={"useful_time": "1000 s"},
+        cluster={"parameter_servers": 8},
+        costs={"save": "1 s", "load": "20 s", "reschedule": "50 s"},
+        failures={"exactly": 2},
+        policies={"p": CODED | {"parity": parity, "resume": "0 s", "degraded": 0.0}},
+    )
+    lost = simulate(scenario, ["p"], range(count), 11)[:, 0, COLUMNS.index("lost")]
+
+    rebuild_s = 50 + parity * 20
+    exact = (1 - (1 - rebuild_s / 1000) ** 2) * neighbours / 8
+    assert np.mean(lost > 0) == pytest.approx(exact, abs=3 * math.sqrt(exact * (1 - exact) / count))

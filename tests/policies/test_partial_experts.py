@@ -1,0 +1,367 @@
+"""Partial experts: what saves cost, what experts lose, and when K doubles; worked by hand."""
+
+import math
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import cprsim
+from cprsim.analytic.expected import expected
+from cprsim.closed_form.experts import rotation_left_s, single_fault_plt
+from cprsim.contract import Loss, Recover
+from cprsim.errors import ScenarioError
+from cprsim.ledger import Ledger
+from cprsim.sim.engine import COLUMNS, play, simulate
+from cprsim.testing import PolicyConformance
+
+
+class TestPartialExperts(PolicyConformance):
+    policy: ClassVar = {"system": "partial-experts", "experts": 16, "snapshot": "10 s"}
+
+
+class TestTwoLevelsThatDouble(PolicyConformance):
+    policy: ClassVar = {
+        "system": "partial-experts",
+        "experts": 12,
+        "per_save": 2,
+        "interval": "30 min",
+        "blocking": True,
+        "snapshot_experts": 5,
+        "dynamic": True,
+        "plt_limit": 0.01,
+    }
+
+
+class TestInTheBackground(PolicyConformance):
+    policy: ClassVar = {
+        "system": "partial-experts",
+        "experts": 8,
+        "interval": "1 h",
+        "snapshot_experts": 8,
+        "snapshot_load": "20 s",
+        "dynamic": True,
+    }
+
+
+# --- The plan ------------------------------------------------------------------------------------
+
+# Each save writes 1 - 0.8 + 0.8 x 2/8 = 0.4 of everything: 4 s.
+EXPERTS = {
+    "system": "partial-experts",
+    "experts": 8,
+    "per_save": 2,
+    "expert_share": 0.8,
+    "interval": "100 s",
+    "blocking": True,
+}
+
+
+def scenario(policy: dict[str, Any] = EXPERTS, **tables: Any) -> cprsim.Scenario:
+    """1,000 s on 8 servers; full saves of 10 s; recoveries of 5 + 50 + 20 s, or 6 s to load."""
+    mapping: dict[str, Any] = {
+        "job": {"useful_time": "1000 s"},
+        "cluster": {"parameter_servers": 8, "trainers": 4},
+        "costs": {
+            "save": "10 s",
+            "load_full": "20 s",
+            "load_partial": "6 s",
+            "reschedule": "50 s",
+            "detect": "5 s",
+        },
+        "failures": {"exactly": 0},
+        "policies": {"p": policy},
+    }
+    return cprsim.Scenario(**(mapping | tables))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        None,
+        {"embedding": "10 GB"},
+        {"tables": [{"rows": 10**7, "dim": 64}, {"rows": 10, "dim": 8}], "dense": "3 GB"},
+    ],
+)
+def test_a_save_writes_equation_6_whatever_the_model(model: dict[str, Any] | None) -> None:
+    tables = {} if model is None else {"model": model}
+    costs = {"save": "10 s", "load": "1 s", "select": "3 s", "gather": "2 s", "save_fixed": "1 s"}
+    found = scenario(**tables, costs=costs)
+    plan = found.plan("p")
+    save = plan.schedules[0].save
+    charged = found.cost_model.save(plan.tier("remote"), save.portion, save.writes)
+
+    # Experts aren't chosen among rows, so choosing and collecting rows costs nothing.
+    assert found.cost_model.seconds(charged) == pytest.approx(4.0, rel=1e-12)
+    assert play(found, "p", 0, 0).save == pytest.approx(9 * 4.0)
+
+
+def test_the_share_of_experts_is_the_papers_unless_given() -> None:
+    given = {"system": "partial-experts", "experts": 16, "interval": "100 s"}
+
+    # 14 % + 86 %/16 = 19.4 %.
+    assert scenario(given).plan("p").schedules[0].save.writes == pytest.approx(0.19375)
+
+
+def test_an_optimal_interval_weighs_what_a_save_takes() -> None:
+    failures = {"distribution": "exponential", "mean": "2000 s"}
+    optimal = EXPERTS | {"interval": "optimal"}
+
+    plan = scenario(optimal, failures=failures).plan("p")
+    assert plan.interval_s == pytest.approx(math.sqrt(2 * 4 * 2000))
+    behind = scenario(optimal | {"blocking": False}, failures=failures).plan("p")
+    assert behind.interval_s == pytest.approx(4.0)  # as often as saves land
+    assert behind.memory_overhead == pytest.approx(0.4)
+
+
+def test_who_returns_to_what() -> None:
+    one = scenario().plan("p").recover
+    two = scenario(EXPERTS | {"snapshot_experts": 4}).plan("p")
+    nobody: frozenset[int] = frozenset()
+    lost = Loss(frozenset({1, 2}), nobody)
+
+    assert one(lost) == Recover("all")
+    assert two.recover(lost) == Recover("all", healthy="host")
+    assert two.recover(lost._replace(severity="process")) == Recover("all", source="host")
+    assert two.recover(Loss(nobody, frozenset({0}))) == Recover("all", source="host")
+    assert two.recover(Loss(frozenset(range(8)), nobody)) == Recover("all")
+    everything = Loss(frozenset(range(8)), frozenset(range(4)), "cluster")
+    assert two.recover(everything) == Recover("all")
+    # Three buffers of 1 - 0.8 + 0.8 x 4/8.
+    assert two.memory_overhead == pytest.approx(3 * 0.6)
+
+
+# --- Whole runs ----------------------------------------------------------------------------------
+
+# Saves at 100, 200, ... of training, which end at 104, 208, 312, ... s; 1,036 s without failures.
+# After one, two, three saves there are left 100 s x 6/8, 10/8, 12/8 of the updates, then no more.
+ALONE = 1036.0
+RESTART = 5 + 50
+
+
+def run(folder: Path, strikes: str, policy: dict[str, Any] = EXPERTS, **tables: Any) -> Ledger:
+    """`strikes`: lines of a log."""
+    log = folder / "log.csv"
+    log.write_text("time_s,node,severity\n" + strikes)
+    return play(scenario(policy, **{"failures": {"trace": str(log)}} | tables), "p", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("at_s", "redone_s", "left_s"),
+    [(50, 50, 0.0), (150, 46, 75.0), (250, 42, 125.0), (350, 38, 150.0), (950, 14, 150.0)],
+)
+def test_a_failure_loses_what_the_rotation_left(
+    tmp_path: Path, at_s: int, redone_s: float, left_s: float
+) -> None:
+    ledger = run(tmp_path, f"{at_s},0,node\n")
+
+    assert (ledger.lost, ledger.load) == (redone_s, 20.0)
+    assert ledger.updates_lost == pytest.approx(left_s / 1000)
+    assert ledger.wall == pytest.approx(ALONE + redone_s + RESTART + 20)
+    assert ledger.pls == 0.0
+
+
+def test_the_experts_of_lost_nodes_alone_are_old_where_hosts_keep_all(tmp_path: Path) -> None:
+    two = EXPERTS | {"snapshot_experts": 8, "snapshot_load": "2 s"}
+
+    # Back to 300, which one of eight has from the store.
+    node = run(tmp_path, "350,0,node\n", two)
+    assert node.updates_lost == pytest.approx(150 / 8 / 1000)
+    assert (node.lost, node.load) == (38.0, 6.0)
+    process = run(tmp_path, "350,0,process\n", two)
+    assert (process.updates_lost, process.lost, process.load) == (0.0, 38.0, 2.0)
+    cluster = run(tmp_path, "350,0,cluster\n", two)
+    assert cluster.updates_lost == pytest.approx(150 / 1000)
+    assert cluster.load == 20.0
+
+
+def test_hosts_that_keep_some_lose_less(tmp_path: Path) -> None:
+    # Of four of eight experts 100 s x 4/8 are left.
+    ledger = run(tmp_path, "350,0,node\n", EXPERTS | {"snapshot_experts": 4})
+
+    assert ledger.updates_lost == pytest.approx((7 * 50 + 150) / 8 / 1000)
+
+
+# --- Double faults -------------------------------------------------------------------------------
+
+
+def test_a_failure_while_loading_loses_no_more(tmp_path: Path) -> None:
+    # Loading from 405 to 425.
+    ledger = run(tmp_path, "350,0,node\n410,1,node\n")
+
+    assert ledger.updates_lost == pytest.approx(150 / 1000)
+    assert (ledger.lost, ledger.load) == (38.0, 5.0 + 20.0)
+
+
+def test_a_second_failure_loses_what_was_left_since_the_first(tmp_path: Path) -> None:
+    # On from 300 at 425. At 450 no save has come since; at 560 one, at 525 to 529.
+    ledger = run(tmp_path, "350,0,node\n450,1,node\n")
+    assert ledger.updates_lost == pytest.approx(150 / 1000)
+    ledger = run(tmp_path, "350,0,node\n560,1,node\n")
+    assert ledger.updates_lost == pytest.approx((150 + 75) / 1000)
+    assert ledger.lost == 38.0 + 31.0
+
+
+def test_a_failure_during_a_save_returns_to_the_one_before(tmp_path: Path) -> None:
+    ledger = run(tmp_path, "310,0,node\n")
+
+    assert ledger.updates_lost == pytest.approx(125 / 1000)
+    assert (ledger.lost, ledger.save) == (100.0, 36.0 + 2.0)
+
+
+def test_a_failure_while_a_save_is_in_the_background_returns_to_the_one_before(
+    tmp_path: Path,
+) -> None:
+    behind = EXPERTS | {"blocking": False, "snapshot": "1 s"}
+    # Snapshot from 302 to 303, stored at 307.
+    ledger = run(tmp_path, "306,0,node\n", behind)
+    assert (ledger.lost, ledger.updates_lost) == (103.0, pytest.approx(125 / 1000))
+    ledger = run(tmp_path, "308,0,node\n", behind)
+    assert (ledger.lost, ledger.updates_lost) == (5.0, pytest.approx(150 / 1000))
+
+
+def test_another_node_lost_while_loading_needs_the_store_too(tmp_path: Path) -> None:
+    two = EXPERTS | {"snapshot_experts": 8}
+    # Loading 6 s from 405 on.
+    ledger = run(tmp_path, "350,0,node\n408,1,node\n", two)
+
+    assert ledger.updates_lost == pytest.approx(2 * 150 / 8 / 1000)
+    assert ledger.load == 3.0 + 6.0
+
+
+def test_a_process_that_came_back_from_memory_is_as_old_in_the_store(tmp_path: Path) -> None:
+    two = EXPERTS | {"snapshot_experts": 8}
+    # On from 300 at 405, by nothing but memory. Then node 0 is lost: before the next save, which
+    # ends at 509, and after it.
+    for second in (420, 530):
+        ledger = run(tmp_path, f"350,0,process\n{second},0,node\n", two)
+        assert ledger.updates_lost == pytest.approx(150 / 8 / 1000)
+
+
+# --- Dynamic K -----------------------------------------------------------------------------------
+
+
+def test_k_doubles_with_each_failure_beyond_the_limit(tmp_path: Path) -> None:
+    dynamic = EXPERTS | {"dynamic": True, "plt_limit": 0.1}
+    # At 350 s, after three saves of two experts, 150 s are lost: from now on four, 6 s a save. On
+    # from 300 at 425, saves at 525 to 531 and 631 to 637. At 650, 500 and 13 s: of four of eight
+    # experts 50 s are left. From now on all, 10 s: on at 725, saves for 600, 700, 800 and 900.
+    ledger = run(tmp_path, "350,0,node\n650,0,node\n", dynamic)
+
+    assert ledger.updates_lost == pytest.approx((150 + 50) / 1000)
+    assert ledger.save == pytest.approx(3 * 4 + 2 * 6 + 4 * 10)
+    assert ledger.wall == pytest.approx(1000 + ledger.save + 38 + 13 + 2 * (RESTART + 20))
+
+
+def test_k_stays_within_the_limit(tmp_path: Path) -> None:
+    strikes = "150,0,node\n560,0,node\n"
+    dynamic = EXPERTS | {"dynamic": True, "plt_limit": 0.9}
+
+    assert run(tmp_path, strikes, dynamic) == run(tmp_path, strikes)
+
+
+def test_the_hosts_keep_no_fewer_experts_than_are_stored(tmp_path: Path) -> None:
+    dynamic = EXPERTS | {"dynamic": True, "plt_limit": 0.01, "snapshot_experts": 2}
+    # Two of eight, then four: after a failure of a process at 530, past one save, of both.
+    ledger = run(tmp_path, "350,0,node\n530,0,process\n", dynamic)
+
+    # On from 300 at 411; a save of 6 s from 511.
+    assert ledger.updates_lost == pytest.approx((150 + 50) / 1000)
+
+
+# --- Switched off, and in the mean ---------------------------------------------------------------
+
+MIXED: dict[str, Any] = {
+    "job": {"useful_time": "100 h"},
+    "model": {"embedding": "800 GB", "dense": "1 GB"},
+    "cluster": {"parameter_servers": 7, "trainers": 3, "nic": "10 Gbit/s"},
+    "storage": {"write": "2 GB/s", "read": "3 GB/s"},
+    "costs": {"reschedule": "5 min", "detect": "20 s"},
+    "failures": {
+        "distribution": "gamma",
+        "shape": 0.7,
+        "mean": "7 h",
+        "severity": {"process": 3, "node": 2, "cluster": 1},
+    },
+}
+EVERY = {"system": "partial-experts", "experts": 6, "per_save": 6}
+
+
+@pytest.mark.parametrize(
+    ("every", "simpler"),
+    [
+        ({"blocking": True}, {"system": "full"}),
+        ({"blocking": True, "interval": "50 min"}, {"system": "full", "interval": "50 min"}),
+        ({"blocking": True, "dynamic": True}, {"system": "full"}),
+        ({"interval": "1 h"}, {"system": "async", "interval": "1 h"}),
+        ({"snapshot": "20 s"}, {"system": "async", "snapshot": "20 s"}),
+    ],
+)
+def test_every_expert_is_the_simpler_policy(every: dict[str, Any], simpler: dict[str, Any]) -> None:
+    policies = {"every": EVERY | every, "simpler": simpler}
+    found = simulate(cprsim.Scenario(**MIXED, policies=policies), list(policies), range(5), 3)
+
+    np.testing.assert_array_equal(found[:, 0], found[:, 1])
+
+
+@pytest.mark.parametrize(("experts", "per_save"), [(8, 2), (8, 3), (16, 1)])
+def test_one_fault_loses_the_closed_form(experts: int, per_save: int) -> None:
+    policy = EXPERTS | {"experts": experts, "per_save": per_save, "interval": "40 s"}
+    costs = {"save": "0 s", "load": "0 s"}
+    found = scenario(policy, costs=costs, failures={"exactly": 1})
+    lost = simulate(found, ["p"], range(300), 11)[:, 0, COLUMNS.index("updates_lost")]
+
+    mean = single_fault_plt(experts, per_save, 40.0, 1000.0)
+    assert abs(lost.mean() - mean) < 3 * lost.std(ddof=1) / math.sqrt(len(lost))
+
+
+def test_the_estimate_weighs_both_levels() -> None:
+    two = EXPERTS | {"snapshot_experts": 4, "interval": "1 s"}
+    failures = {
+        "distribution": "exponential",
+        "mean": "2000 s",
+        "severity": {"process": 1, "node": 1},
+    }
+    found = scenario(two, failures=failures)
+    estimate = expected(found.plan("p"), found.context)
+    host, store = (rotation_left_s(8, k, 1.0)[-1] for k in (4, 2))
+
+    # Half of the failures leave all memory, half that of seven of eight; 0.5 failures in all.
+    mean_s = (host + (7 * host + store) / 8) / 2
+    assert estimate.updates_lost == pytest.approx(mean_s / 2000, rel=0.01)
+    assert estimate.load == pytest.approx(0.5 * 6 / 2000)
+
+
+# --- Refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (
+            {"per_save": 9},
+            "policies.p: per_save = 9 is more than the 8 experts; give at most as many",
+        ),
+        (
+            {"snapshot_experts": 1},
+            "policies.p: snapshot_experts = 1 must be from per_save = 2 to experts = 8: what is "
+            "stored comes from the snapshot",
+        ),
+        (
+            {"snapshot_experts": 9},
+            "policies.p: snapshot_experts = 9 must be from per_save = 2 to experts = 8: what is "
+            "stored comes from the snapshot",
+        ),
+        (
+            {"snapshot": "1 s"},
+            "policies.p: 'snapshot' goes with blocking = false; set that, or leave it out",
+        ),
+        ({"expert_share": 1.5}, "policies.p.expert_share: 1.5 is out of range: it must be <= 1"),
+        ({"expert": 8}, "policies.p.expert: unknown key; did you mean 'experts'?"),
+    ],
+)
+def test_what_cant_be_is_refused(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        scenario(EXPERTS | keys)
+    assert str(error.value) == message

@@ -1,0 +1,333 @@
+"""Replication: what goes down the chain, who takes over, and when copies are not enough."""
+
+import re
+import tomllib
+from itertools import combinations
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+import cprsim
+from cprsim.analytic.expected import expected
+from cprsim.contract import Loss, Recover
+from cprsim.errors import ScenarioError
+from cprsim.ledger import Ledger
+from cprsim.sim.engine import play, simulate
+from cprsim.testing import PolicyConformance
+
+
+class TestReplicationTakesOver(PolicyConformance):
+    policy: ClassVar = {"system": "replication", "copies": 3, "aggregation": 2, "takeover": "1 s"}
+
+
+# One copy: rollbacks of all, and failures on the hour with the ends of saves.
+class TestReplicationOfOneCopy(PolicyConformance):
+    policy: ClassVar = {"system": "replication", "copies": 1, "interval": "45 min"}
+
+
+def test_the_example_of_its_page_runs() -> None:
+    page = Path(__file__).parents[2] / "docs/systems/replication.md"
+    (example,) = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    shown = cprsim.Scenario(**tomllib.loads(example))
+
+    assert list(shown.policies) == ["replication"]
+    assert play(shown, "replication", 0, 0).wall > shown.job.useful_time_s
+
+
+# --- The plan ------------------------------------------------------------------------------------
+
+
+def scenario(policy: dict[str, Any], **tables: Any) -> cprsim.Scenario:
+    """100 s on 3 servers with cards of 4 GB/s; 4 trainers pull and push 6 GB in a useful second."""
+    mapping: dict[str, Any] = {
+        "job": {"useful_time": "100 s", "network": "6 GB/s"},
+        "model": {"embedding": "30 GB"},
+        "cluster": {"parameter_servers": 3, "trainers": 4, "nic": "4 GB/s"},
+        "storage": {"write": "100 GB/s", "read": "100 GB/s"},
+        "failures": {"exactly": 0},
+        "policies": {"p": {"system": "replication"} | policy},
+    }
+    return cprsim.Scenario(**(mapping | tables))
+
+
+@pytest.mark.parametrize(
+    ("copies", "aggregation", "passed_on_gb", "slowdown_s"),
+    [
+        # Pushed updates come in at 2 GB/s a server, and what is passed on besides, of 4 GB/s.
+        (1, 1, 0.0, 0.0),
+        (2, 1, 6.0, 0.0),  # 2 + 2: the card is just full
+        (3, 1, 12.0, 50.0),  # 2 + 4: 1.5 s for each useful second
+        (3, 2, 6.0, 0.0),
+        (3, 4, 3.0, 0.0),
+    ],
+)
+def test_updates_pass_from_copy_to_copy(
+    copies: int, aggregation: int, passed_on_gb: float, slowdown_s: float
+) -> None:
+    played = scenario({"copies": copies, "aggregation": aggregation})
+    plan, run = played.plan("p"), play(played, "p", 0, 0)
+
+    assert plan.peer_bytes_per_s == passed_on_gb * 1e9
+    assert plan.memory_overhead == copies - 1
+    assert run.slowdown == pytest.approx(slowdown_s, abs=1e-9)
+    assert run.wall == pytest.approx(100 + slowdown_s, rel=1e-12)
+
+
+def test_copying_shares_the_cards_with_training(tmp_path: Path) -> None:
+    """2 + 2 GB/s of 4 are in use; the lost server's 10 GB come into its replacement's card.
+
+    Max-min gives each 2 GB/s: copying takes 10 / 2 = 5 s, in which training does 2.5 useful
+    seconds. It takes 2.5 s longer.
+    """
+    log = tmp_path / "log.csv"
+    log.write_text("time_s,node\n10,0\n")
+    run = play(scenario({}, failures={"trace": str(log)}), "p", 0, 0)
+
+    assert run.slowdown == pytest.approx(2.5, rel=1e-12)
+    assert run.wall == pytest.approx(102.5, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("servers", "trainers", "answer"),
+    [
+        ({0}, set(), Recover("none", keep_training=True, source="copies", pause_s=1.0)),
+        ({0, 1}, set(), Recover("none", keep_training=True, source="copies", pause_s=1.0)),
+        ({0}, {0}, Recover("none", source="copies")),
+        (set(), {0, 1}, Recover("none", source="copies")),
+        ({7, 0, 1}, set(), Recover("all")),
+        ({7, 0, 1}, {2}, Recover("all")),
+    ],
+)
+def test_the_neighbours_serve(servers: set[int], trainers: set[int], answer: Recover) -> None:
+    policy = {"copies": 3, "takeover": "1 s"}
+    cluster = {"parameter_servers": 8, "trainers": 4, "nic": "4 GB/s"}
+    recover = scenario(policy, cluster=cluster).plan("p").recover
+
+    assert recover(Loss(frozenset(servers), frozenset(trainers))) == answer
+
+
+@pytest.mark.parametrize(
+    ("policy", "fault"),
+    [
+        (
+            {"copies": 4},
+            "policies.p: copies = 4 is more than the 3 parameter servers; each copy of a shard "
+            "needs a server of its own",
+        ),
+        (
+            {"aggregation": 5},
+            "policies.p: aggregation = 5 is more than the 4 trainers whose updates could be added "
+            "up; give at most that",
+        ),
+        ({"copies": 0}, "policies.p.copies: 0 is out of range: it must be >= 1"),
+        ({"aggregation": 0}, "policies.p.aggregation: 0 is out of range: it must be >= 1"),
+        ({"takeover": "-1 s"}, "policies.p.takeover: '-1 s' is out of range: it must be >= 0"),
+    ],
+)
+def test_what_is_impossible_is_refused(policy: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        scenario(policy)
+
+    assert str(caught.value) == fault
+
+
+@pytest.mark.parametrize("known", ["load_full", "load_partial"])
+def test_a_shard_must_be_copied_and_the_whole_loaded(known: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        scenario({}, model=None, costs={"save": "1 s", known: "1 s"}, failures={"exactly": 1})
+
+    assert str(caught.value) == (
+        "costs.load: is missing and can't be derived without [model]; "
+        'write e.g. load = "2 min", or give [model] and [storage]'
+    )
+
+
+def test_the_estimate_counts_taking_over() -> None:
+    failures = {"distribution": "exponential", "mean": "50 s", "hits": {"parameter_servers": 1}}
+    planned = scenario({"takeover": "1 s"}, failures=failures)
+    found = expected(planned.plan("p"), planned.context)
+
+    assert found.reschedule == pytest.approx(1 / 50)
+    assert found.updates_lost == found.lost == found.load == 0.0
+
+
+# --- Runs, worked by hand ------------------------------------------------------------------------
+
+
+def ledger(folder: Path, strikes: str, spares: int = 0, **keys: Any) -> Ledger:
+    """1,000 s on 8 servers, node 8 is a trainer; a save takes 10 s.
+
+    A failure is noticed after 2 s, copies have taken over after 1 s more. The replacement is there
+    50 s after the failure was noticed, and filled after another 20 s.
+    """
+    log = folder / "log.csv"
+    log.write_text("time_s,node\n" + strikes)
+    measured = cprsim.Scenario(
+        job={"useful_time": "1000 s"},
+        cluster={"parameter_servers": 8, "trainers": 1, "spares": spares},
+        costs={"save": "10 s", "load": "20 s", "reschedule": "50 s", "detect": "2 s"},
+        failures={"trace": str(log)},
+        policies={"p": {"system": "replication", "takeover": "1 s"} | keys},
+    )
+    return play(measured, "p", 0, 0)
+
+
+def test_copies_take_over(tmp_path: Path) -> None:
+    run = ledger(tmp_path, "100,0\n")
+
+    assert (run.detect, run.reschedule, run.load, run.wall) == (2.0, 1.0, 0.0, 1003.0)
+    assert run.updates_lost == run.pls == run.lost == 0.0
+
+
+def test_a_failure_while_copies_take_over_is_absorbed(tmp_path: Path) -> None:
+    run = ledger(tmp_path, "100,0\n102.5,4\n")
+
+    assert (run.failures, run.absorbed, run.wall) == (1, 1, 1003.0)
+
+
+def test_a_replacement_that_fails_before_it_serves_costs_its_detection(tmp_path: Path) -> None:
+    # There at 152, filled at 172. Its copies serve: none has to take over.
+    run = ledger(tmp_path, "100,0\n155,0\n")
+
+    assert (run.detect, run.reschedule, run.wall) == (4.0, 1.0, 1005.0)
+
+
+def test_a_server_far_away_in_the_ring_changes_nothing(tmp_path: Path) -> None:
+    run = ledger(tmp_path, "100,0\n155,4\n")
+
+    assert (run.detect, run.reschedule, run.wall) == (4.0, 2.0, 1006.0)
+
+
+def test_a_neighbour_lost_meanwhile_takes_the_last_copy_with_it(tmp_path: Path) -> None:
+    # 152 s were trained since the start, all lost. Server 0 is there, server 1 after 50 s.
+    run = ledger(tmp_path, "100,0\n155,1\n")
+
+    assert (run.lost, run.detect, run.reschedule, run.load) == (152.0, 4.0, 51.0, 20.0)
+    assert run.wall == 1000.0 + 152.0 + 4.0 + 51.0 + 20.0
+    assert run.updates_lost == 0.0
+
+
+def test_a_third_copy_bears_a_neighbour_lost_meanwhile(tmp_path: Path) -> None:
+    run = ledger(tmp_path, "100,0\n155,1\n", copies=3)
+
+    assert (run.lost, run.wall) == (0.0, 1006.0)
+
+
+def test_a_spare_that_fails_before_it_serves(tmp_path: Path) -> None:
+    # The spare is there at 102, filled at 122. Hit again it costs its detection; its neighbour
+    # fails while it is down, and there is no other spare: 50 s.
+    alone = ledger(tmp_path, "100,0\n110,0\n", spares=1)
+    both = ledger(tmp_path, "100,0\n110,0\n115,1\n", spares=1)
+
+    assert alone.wall == 1005.0
+    assert (both.lost, both.detect, both.load) == (110.0, 6.0, 20.0)
+
+
+def test_a_save_goes_on_after_copies_have_taken_over(tmp_path: Path) -> None:
+    # It holds training up from 200 to 213. Both copies of shard 0 are lost at 300: after 287 s of
+    # training, and that save has landed.
+    one = ledger(tmp_path, "205,0\n", interval="200 s")
+    two = ledger(tmp_path, "205,0\n300,0\n300,1\n", interval="200 s")
+
+    assert (one.save, one.saves, one.wall) == (40.0, 4, 1043.0)
+    assert (two.lost, two.wall) == (87.0, 1043.0 + 87.0 + 2.0 + 50.0 + 20.0)
+
+
+def test_all_copies_lost_in_a_save_void_it(tmp_path: Path) -> None:
+    # After 200 s of training and 5 s of the first save.
+    run = ledger(tmp_path, "205,0\n205,1\n", interval="200 s")
+
+    assert (run.lost, run.save, run.saves) == (200.0, 45.0, 4)
+    assert run.wall == 1000.0 + 200.0 + 45.0 + 72.0
+
+
+def test_a_trainer_is_waited_for(tmp_path: Path) -> None:
+    run = ledger(tmp_path, "100,8\n")
+
+    assert (run.detect, run.reschedule, run.load, run.lost) == (2.0, 50.0, 0.0, 0.0)
+
+
+def test_a_trainer_lost_with_a_server_makes_the_job_wait_for_both(tmp_path: Path) -> None:
+    run = ledger(tmp_path, "100,0\n100,8\n")
+
+    assert (run.detect, run.reschedule, run.load, run.lost) == (2.0, 50.0, 20.0, 0.0)
+
+
+def test_a_trainer_lost_later_is_waited_for_alone(tmp_path: Path) -> None:
+    # Server 0 would serve again at 172; the trainer is waited for from 155 to 207.
+    run = ledger(tmp_path, "100,0\n155,8\n")
+    late = ledger(tmp_path, "100,0\n155,8\n207.5,1\n")
+
+    assert (run.detect, run.reschedule, run.load, run.wall) == (4.0, 51.0, 0.0, 1055.0)
+    assert late.lost == 0.0  # shard 0 has a copy again
+
+
+# --- One copy is none ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("interval", ["40 s", "optimal"])
+def test_with_one_copy_it_is_full_recovery_to_the_last_digit(interval: str) -> None:
+    replication = {"copies": 1, "aggregation": 4, "takeover": "1 s", "interval": interval}
+    policies = {
+        "replication": {"system": "replication"} | replication,
+        "full": {"system": "full", "interval": interval},
+    }
+    failures = {"distribution": "exponential", "mean": "50 s", "hits": {"parameter_servers": 2}}
+    played = scenario({}, policies=policies, failures=failures)
+    both = simulate(played, list(policies), range(50), 0)
+
+    assert both[:, 0].tobytes() == both[:, 1].tobytes()
+    assert both[:, 0].max() > 0
+
+
+# --- Rings, counted out --------------------------------------------------------------------------
+
+
+def stands(down: tuple[int, ...], servers: int, copies: int) -> bool:
+    """Whether no `copies` neighbours on a ring are all down."""
+    return not any(
+        all((first + i) % servers in down for i in range(copies)) for first in range(servers)
+    )
+
+
+@pytest.mark.parametrize(("copies", "hit"), [(2, 2), (2, 4), (3, 4)])
+def test_how_often_copies_are_all_hit_at_once(copies: int, hit: int) -> None:
+    every = list(combinations(range(16), hit))
+    share = sum(stands(down, 16, copies) for down in every) / len(every)
+    played = cprsim.Scenario(
+        job={"useful_time": "100 s"},
+        cluster={"parameter_servers": 16},
+        costs={"save": "1 s", "load": "1 s"},
+        failures={"exactly": 1, "hits": {"parameter_servers": hit}},
+        policies={"p": {"system": "replication", "copies": copies}},
+    )
+    lost = cprsim.run(played, replications=2000).replications.lost_s
+
+    spread = (share * (1 - share) / 2000) ** 0.5
+    assert (lost == 0).mean() == pytest.approx(share, abs=3 * spread)
+
+
+def test_how_long_a_ring_stands_that_nobody_mends() -> None:
+    """8 servers that live 100 s on average, for 40 s, none of them replaced.
+
+    After that each is down with probability q, on its own; sum over who is.
+    """
+    q = 1 - 2.718281828459045**-0.4
+    standing = sum(
+        q ** len(down) * (1 - q) ** (8 - len(down))
+        for number in range(9)
+        for down in combinations(range(8), number)
+        if stands(down, 8, 2)
+    )
+    played = cprsim.Scenario(
+        job={"useful_time": "40 s"},
+        cluster={"parameter_servers": 8},
+        costs={"save": "1 s", "load": "1 s", "reschedule": "1000 s"},
+        failures={"distribution": "exponential", "mean": "100 s", "per": "node"},
+        policies={"p": {"system": "replication", "copies": 2}},
+    )
+    lost = cprsim.run(played, replications=1500).replications.lost_s
+
+    spread = (standing * (1 - standing) / 1500) ** 0.5
+    assert (lost == 0).mean() == pytest.approx(standing, abs=3 * spread)

@@ -1,0 +1,19 @@
+"""One published figure beside what cprsim computes."""
+
+from typing import Literal, NamedTuple
+
+#: Whether a figure was put in, was used to calibrate something, or comes out.
+Role = Literal["input", "calibrated", "prediction"]
+
+
+class Row(NamedTuple):
+    """`quantity` of `system` as `source` has it, and as computed, in `unit`."""
+
+    system: str
+    quantity: str
+    source: str
+    role: Role
+    published: float
+    computed: float
+    unit: str
+    note: str = ""
