@@ -36,6 +36,7 @@ validation: $(INSTALLED) ## recompute docs/validation.md
 
 pages: $(INSTALLED) ## refresh the output of commands that README and docs show
 	@$(VENV)/bin/python -m docs.shown
+	@$(VENV)/bin/python -m docs.executed
 
 clean: ## remove .venv, the caches, build leftovers and demo/
 	@rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \

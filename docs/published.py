@@ -1,4 +1,4 @@
-"""The section of docs/validation.md that holds published figures of systems beside computed ones."""
+"""The section of docs/validation.md with published figures of systems beside computed ones."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -8,7 +8,7 @@ from tests.validation.systems.row import Row
 HEADING = "## What the systems publish"
 #: Modules of tests/validation/systems, in the order of the section.
 SYSTEMS = ("ecrm", "check_n_run", "asynchronous", "peer_memory", "hot_swap", "tiered")
-SYSTEMS += ("partial_experts", "accepted_loss", "replication")
+SYSTEMS += ("partial_experts", "accepted_loss", "replication", "meta")
 
 _TEXT = f"""\
 {HEADING}
@@ -19,6 +19,7 @@ constant was fitted to it. *prediction*: it follows from inputs and calibrated c
 rows. What each system is, and what its model leaves out, is in [systems/](systems/README.md).
 
 """
+_TITLES = {"meta": "`full`, at Meta's scale"}
 _HEADS = ("figure", "source", "role", "published", "computed", "distance", "note")
 
 
@@ -38,7 +39,7 @@ def table(name: str, found: Sequence[Row]) -> str:
     """The rows of one system under its heading."""
     system = name.replace("_", "-").replace("asynchronous", "async")
     lines = [
-        f"### `{system}`\n",
+        f"### {_TITLES.get(name, f'`{system}`')}\n",
         f"| {' | '.join(_HEADS)} |",
         f"|{' --- |' * len(_HEADS)}",
         *(line(row) for row in found),

@@ -60,7 +60,20 @@ def rebaseline_due(diffs: Sequence[float]) -> bool:
 
 
 def rebaseline_pays(count: int, total: float, last: float) -> bool:
-    """`rebaseline_due` of `count` >= 1 differences, `total` in all, the last of them `last`."""
+    """`rebaseline_due` by what it depends on alone, for runs of many differences.
+
+    Parameters
+    ----------
+    count : int
+        Differences saved since the baseline, >= 1.
+    total, last : float
+        Sizes of all of them and of the last, over the baseline's, >= 0.
+
+    Returns
+    -------
+    bool
+        `1 + total <= (count + 1) last`.
+    """
     return 1 + total <= (count + 1) * last
 
 

@@ -1,12 +1,15 @@
 """Chains of checkpoints: a base, and the differences that follow it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from cprsim.contract import (
     Action,
     Clock,
+    Controller,
     Event,
     Loss,
+    Plan,
     Recover,
     Resumed,
     Save,
@@ -18,6 +21,17 @@ from cprsim.contract import (
 )
 
 _NONE = -1  # no checkpoint yet: the next one is a base
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainedPlan(Plan):
+    """`chains`: of each schedule, a base and the differences that follow it."""
+
+    chains: tuple[tuple[Save, ...], ...]
+
+    def start(self) -> Controller:
+        """A controller that knows which link of each chain comes next."""
+        return ChainController(self.schedules, self.recover, self.chains)
 
 
 class ChainController(ScheduledController):

@@ -100,7 +100,6 @@ class CheckNRun(Policy):
             at = np.concatenate([at, np.geomspace(_ONE_BY_ONE, most, _LATER)[1:]])
         if self.modified is not None:
             shares = np.minimum(self.modified * at**self.growth, 1.0)
-            shares[0] = 0.0
         elif most == 1:  # no save comes after the first, and the interval may be infinite
             shares = np.array([0.0, 1.0])
         else:

@@ -1,5 +1,6 @@
 """Hot swap: spares take the place of failed machines in seconds, with the last step's state."""
 
+import math
 from typing import Annotated, Literal
 
 import numpy as np
@@ -8,6 +9,7 @@ from pydantic import Field
 from cprsim.contract import Context, Plan
 from cprsim.policies.peer_memory import Groups, InMemory
 from cprsim.rows.model import RowModel
+from cprsim.rows.modified import modified
 from cprsim.schema import Bytes, Seconds
 
 #: Who holds a shard: its own server, and the other one of its pair.
@@ -20,7 +22,7 @@ def touched_bytes(rows: RowModel, samples: float) -> float:
     Parameters
     ----------
     rows
-        The tables; accesses of each row are taken for Poisson.
+        The tables.
     samples
         Samples, >= 0.
 
@@ -29,12 +31,11 @@ def touched_bytes(rows: RowModel, samples: float) -> float:
     float
         Bytes of all servers together, each row counted once however often it is touched.
     """
-    total = 0.0
-    for table in rows.tables:
-        popularity = table.skew.popularity(table.rows)
-        missed = np.exp(-samples * table.lookups * popularity.share)
-        total += table.saved_bytes / table.rows * float(popularity.rows @ (1 - missed))
-    return total
+    return math.fsum(
+        table.saved_bytes
+        * float(modified(table.skew.popularity(table.rows), np.array([samples * table.lookups]))[0])
+        for table in rows.tables
+    )
 
 
 class HotSwap(InMemory):

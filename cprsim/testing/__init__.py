@@ -24,7 +24,8 @@ from cprsim.sim.engine import play
 from cprsim.testing.accounts import Recording, assert_time_adds_up
 from cprsim.testing.conformance import PolicyConformance
 from cprsim.testing.futures import change_future
-from cprsim.testing.strategies import SYSTEMS, durations, scenarios
+from cprsim.testing.policies import SYSTEMS
+from cprsim.testing.strategies import durations, scenarios
 from cprsim.testing.tracker_conformance import TrackerConformance
 
 __all__ = [

@@ -12,14 +12,17 @@ Keys = dict[str, Any]
 #: Systems that have to know how rows are accessed.
 PRIORITY: Final = ("cpr-scar", "cpr-mfu", "cpr-ssu")
 
+#: Tables of keys.
+_Tables = st.SearchStrategy[Keys]
+
 _INTERVALS: Final = st.sampled_from(["optimal", "exact", "given", "default"])
-_TARGETS: Final = st.fixed_dictionaries({}, optional={"target_pls": st.floats(0.02, 1.0)})
-_PORTIONS: Final = st.fixed_dictionaries(
+_TARGETS: Final[_Tables] = st.fixed_dictionaries({}, optional={"target_pls": st.floats(0.02, 1.0)})
+_PORTIONS: Final[_Tables] = st.fixed_dictionaries(
     {}, optional={"fraction": st.floats(0.1, 1.0), "slowdown": st.floats(0.0, 0.2)}
 )
-_SUBSAMPLES: Final = st.fixed_dictionaries({}, optional={"subsample": st.integers(1, 4)})
-_IN_FLIGHT: Final = st.fixed_dictionaries({}, optional={"in_flight": st.integers(1, 3)})
-_COPIES: Final = st.fixed_dictionaries(
+_SUBSAMPLES: Final[_Tables] = st.fixed_dictionaries({}, optional={"subsample": st.integers(1, 4)})
+_IN_FLIGHT: Final[_Tables] = st.fixed_dictionaries({}, optional={"in_flight": st.integers(1, 3)})
+_COPIES: Final[_Tables] = st.fixed_dictionaries(
     {},
     optional={
         "copies": st.integers(1, 3),
@@ -27,12 +30,12 @@ _COPIES: Final = st.fixed_dictionaries(
         "aggregation": st.integers(1, 4),
     },
 )
-_NO_SNAPSHOT: Final = st.sampled_from([None, "0 s", "0 ms"]).map(
+_NO_SNAPSHOT: Final[_Tables] = st.sampled_from([None, "0 s", "0 ms"]).map(
     lambda text: {"snapshot": text} if text else {}
 )
 _SMALL: Final = st.floats(0.0, 0.2)
 _RATES: Final = st.floats(1e9, 1e12).map(lambda rate: f"{rate!r} B/s")
-_CODES: Final = st.fixed_dictionaries(
+_CODES: Final[_Tables] = st.fixed_dictionaries(
     {},
     optional={
         "parity": st.integers(0, 3),
@@ -41,7 +44,7 @@ _CODES: Final = st.fixed_dictionaries(
         "degraded": _SMALL,
     },
 )
-_DIFFERENCES: Final = st.fixed_dictionaries(
+_DIFFERENCES: Final[_Tables] = st.fixed_dictionaries(
     {"modified": st.floats(0.01, 1.0)},
     optional={
         "variant": st.sampled_from(["one-shot", "consecutive", "intermittent"]),
@@ -50,8 +53,8 @@ _DIFFERENCES: Final = st.fixed_dictionaries(
         "growth": st.floats(0.0, 1.0),
     },
 )
-_BEHIND: Final = st.fixed_dictionaries({}, optional={"behind": st.integers(0, 2)})
-_EXPERTS: Final = st.fixed_dictionaries(
+_BEHIND: Final[_Tables] = st.fixed_dictionaries({}, optional={"behind": st.integers(0, 2)})
+_EXPERTS: Final[_Tables] = st.fixed_dictionaries(
     {"experts": st.integers(4, 9), "per_save": st.integers(1, 4)},
     optional={
         "expert_share": st.floats(0.0, 1.0),
@@ -60,7 +63,7 @@ _EXPERTS: Final = st.fixed_dictionaries(
     },
 )
 _TIERS: Final = st.sampled_from(["l", "p", "r", "lr", "pr", "lp", "lpr"])
-_DIFFERENTIAL: Final = st.fixed_dictionaries(
+_DIFFERENTIAL: Final[_Tables] = st.fixed_dictionaries(
     {}, optional={"differential": st.floats(0.05, 1.0), "base_every": st.integers(1, 4)}
 )
 
@@ -203,7 +206,7 @@ def _partial_experts(draw: st.DrawFn, job: JobSize) -> Keys:
 
 
 def _accepted_loss(draw: st.DrawFn, job: JobSize) -> Keys:
-    keys = {"snapshot": _seconds(draw, job)} if draw(YES) else {}
+    keys: Keys = {"snapshot": _seconds(draw, job)} if draw(YES) else {}
     return keys | _rule(draw, job, "given")
 
 

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from cprsim.closed_form.stall import (
+    checkfreq_settled,
     checkfreq_steps,
     relative_throughput,
     step_from_throughput_s,
@@ -77,6 +78,24 @@ def test_checkfreq_is_the_shortest_interval_that_persists_in_time(step_s):
     assert steps == 1 or (steps - 1) * step_s < 7.3 - 0.4
 
 
+def test_settled_steps_by_hand():
+    # 2 s are 5 % of 40 steps of 1 s, whatever it starts from below them.
+    assert checkfreq_settled(10, 1.0, 2.0) == 40
+    assert checkfreq_settled(11, 1.0, 2.0) == 41
+    assert checkfreq_settled(50, 1.0, 2.0) == 50
+    assert checkfreq_settled(1, 0.1, 0.7, max_overhead=0.1, more=3) == 70
+    assert checkfreq_settled(3, 2.0, 0.0) == 3
+
+
+@pytest.mark.parametrize("stall_s", [0.03, 0.7, 2.0, 11.0])
+@pytest.mark.parametrize("first", [1, 8, 9])
+def test_settled_steps_are_where_adding_two_at_a_time_stops(first, stall_s):
+    steps = first
+    while stall_s / (steps * 0.3) > 0.035:
+        steps += 2
+    assert checkfreq_settled(first, 0.3, stall_s, 0.035) == steps
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -92,6 +111,10 @@ def test_checkfreq_is_the_shortest_interval_that_persists_in_time(step_s):
         (lambda: wasted_per_failure_s(1.0, 1.0, math.nan), "load_s must be >= 0, got nan"),
         (lambda: checkfreq_steps(-1.0, 1.0, 1.0), "save_s must be >= 0, got -1.0"),
         (lambda: checkfreq_steps(1.0, 0.0, 1.0), "step_s must be > 0, got 0.0"),
+        (lambda: checkfreq_settled(0, 1.0, 1.0), "first must be > 0, got 0"),
+        (lambda: checkfreq_settled(1, 0.0, 1.0), "step_s must be > 0, got 0.0"),
+        (lambda: checkfreq_settled(1, 1.0, -1.0), "stall_s must be >= 0, got -1.0"),
+        (lambda: checkfreq_settled(1, 1.0, 1.0, 0.0), "max_overhead must be > 0, got 0.0"),
         (lambda: checkfreq_steps(1.0, 1.0, math.inf), "cpu_snapshot_s must be finite, got inf"),
         (lambda: checkfreq_steps(1.0, 1.0, 1.0, math.nan), "gpu_snapshot_s must be >= 0, got nan"),
     ],

@@ -7,7 +7,6 @@ import pytest
 
 import cprsim
 from cprsim.analytic.expected import expected
-from cprsim.closed_form.stall import checkfreq_settled
 from cprsim.errors import ScenarioError
 from cprsim.ledger import Ledger
 from cprsim.sim.engine import play, simulate
@@ -109,6 +108,15 @@ def test_one_save_in_flight_makes_the_next_wait(tmp_path):
     assert found.stall == 2 * 100
 
 
+@pytest.mark.parametrize(("in_flight", "interval_s"), [(1, 10.0), (2, 5.0), (3, 20**0.5)])
+def test_an_optimal_interval_lets_saves_land(in_flight, interval_s):
+    # sqrt(2 x 10 ms x 1,000 s) is 4.47 s; a save takes 10 s.
+    policy = {"system": "async", "snapshot": "10 ms", "in_flight": in_flight}
+    plan = scenario({"p": policy}, {"distribution": "exponential", "mean": "1000 s"}).plan("p")
+
+    assert plan.interval_s == pytest.approx(interval_s, rel=1e-12)
+
+
 # --- CheckFreq -----------------------------------------------------------------------------------
 
 # A save of 10 s in steps of 1 s: 10 steps at first, a fifth of which a stall of 2 s is. It is 5 %
@@ -201,14 +209,6 @@ def test_a_slowdown_by_the_write_counts_as_overhead():
 
     assert one.saves < other.saves
     assert 0 < one.slowdown < other.slowdown
-
-
-def test_settled_steps_by_hand():
-    assert checkfreq_settled(10, 1.0, 2.0) == 40
-    assert checkfreq_settled(11, 1.0, 2.0) == 41
-    assert checkfreq_settled(50, 1.0, 2.0) == 50
-    assert checkfreq_settled(1, 0.1, 0.7, max_overhead=0.1, more=3) == 70
-    assert checkfreq_settled(3, 2.0, 0.0) == 3
 
 
 # --- What it comes down to -----------------------------------------------------------------------

@@ -99,6 +99,23 @@ def test_a_difference_with_every_row_is_a_baseline():
     assert run.stored == pytest.approx(0.25 * (1 + 2.0 + 1 + 1.2), rel=1e-12)
 
 
+def test_a_share_beyond_every_row_is_every_row():
+    # 0.4, 0.8, and then all: every third save is a baseline.
+    run = quiet(variant="one-shot", modified=0.4, growth=1.0)
+
+    assert run.stored == pytest.approx(0.25 * 3 * (1 + 0.4 + 0.8), rel=1e-12)
+
+
+def test_the_dense_part_weighs_in_the_sizes_that_decide_on_a_baseline():
+    # 80 % rows, not quantised: sizes 0.4, 0.6, 0.8 for a quarter of the rows, two and three. By
+    # rows alone a baseline would come a save earlier.
+    policy = CHAIN | {"variant": "intermittent", "modified": 0.25, "growth": 1.0, "bits": 32}
+    model = {"embedding": "80 GB", "dense": "20 GB"}
+    run = play(scenario(policy, {"exactly": 0}, model=model), "p", 0, 0)
+
+    assert run.stored == pytest.approx(2 * (1 + 0.4 + 0.6 + 0.8) + 1, rel=1e-12)
+
+
 def test_a_restore_reads_baseline_and_chain(tmp_path):
     # The third save lands at 307: a quarter and two eighths of 16 s.
     run = ledger(tmp_path, "310,0\n")
@@ -277,6 +294,20 @@ def test_expectation_is_that_of_the_mean_save():
     assert found.load == pytest.approx(16 * 0.25 * 1.3 / 500, rel=1e-12)
     assert found.lost == pytest.approx((5 + 8 * 0.25 * 0.55) / 500, rel=1e-12)
     assert found.stall == pytest.approx(0.2, rel=1e-12)
+
+
+def test_marking_rows_slows_training():
+    assert quiet(tracking=0.02).slowdown == pytest.approx(20.0)
+
+
+def test_an_optimal_interval_lets_baselines_land():
+    # sqrt(2 x 2 s x 450 s) is 42.4 s; a baseline of 8 bits takes a quarter of a save.
+    mtbf = {"distribution": "exponential", "mean": "450 s"}
+    policy = CHAIN | {"interval": "optimal"}
+    for save, interval_s in (("8 s", 42.4264), ("200 s", 50.0)):
+        costs = {"save": save, "load": "16 s"}
+        plan = scenario(policy, mtbf, costs=costs).plan("p")
+        assert plan.interval_s == pytest.approx(interval_s, rel=1e-5)
 
 
 # --- What it comes down to -----------------------------------------------------------------------

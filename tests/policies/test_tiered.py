@@ -303,6 +303,16 @@ def test_a_tier_that_was_filled_anew_goes_on_with_a_difference(tmp_path: Path) -
     assert run(tmp_path, "150,0,cluster\n", policy).save == 2 + (2 + 4 * 1 + 4 * 10)
 
 
+def test_a_tier_that_was_filled_anew_holds_no_chain(tmp_path: Path) -> None:
+    remote = {"interval": "200 s", "differential": 0.5, "base_every": 3}
+    policy = {"system": "tiered", "local": CHAIN | {"base_every": 1}, "remote": remote}
+    # A base from 202 to 212, a difference from 414 to 419. At 450 both are read, until 535; five
+    # seconds later what they came to is in the local tier.
+    ledger = run(tmp_path, "450,0,cluster\n540,0,process\n", policy)
+
+    assert (ledger.lost, ledger.load) == (31.0 + 5.0, 30.0 + 4.0)
+
+
 def test_a_void_difference_is_taken_again() -> None:
     peer = {
         "interval": "100 s",

@@ -38,7 +38,7 @@ def mid_run_plt() -> float:
 
 @cache
 def _one_fault() -> dict[str, Floats]:
-    return played(_scenario({"exactly": 1}), "p", 400, seed=3)
+    return played(_scenario({"exactly": 1}), "p", 800, seed=1)
 
 
 def one_fault_plt() -> Mean:
