@@ -16,7 +16,7 @@ import simpy
 from numpy.typing import NDArray
 
 import cprsim
-from benchmarks import rows, trackers
+from benchmarks import rows, sweeps, trackers
 from benchmarks.minimal_simpy import replicate
 from cprsim.failures.log import FailureLog
 from cprsim.sim.engine import COLUMNS, simulate
@@ -29,6 +29,7 @@ def main() -> None:
     for row in _ROWS:
         print(row())
     rows.main()
+    sweeps.main()
 
 
 def job() -> str:

@@ -5,6 +5,7 @@ result = cprsim.run(scenario, replications=1000)
 result.summary              # a row a policy
 cprsim.advise(scenario)     # full recovery or partial, and how often to save
 cprsim.fit("failures.csv")  # a log made into a failure model
+cprsim.sweep(scenario, "out", {"failures.mean": "log(1 h, 100 h, 9)"}).table  # many points
 """
 
 from importlib import import_module
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from cprsim.results import Result
     from cprsim.runner import run
     from cprsim.scenario import Scenario, load_scenario
+    from cprsim.sweeps.stored import Sweep
+    from cprsim.sweeps.sweep import sweep
 
 __version__ = "0.1.0"
 
@@ -29,24 +32,28 @@ _HOMES = {
     "Policy": "cprsim.contract",
     "Result": "cprsim.results",
     "Scenario": "cprsim.scenario",
+    "Sweep": "cprsim.sweeps.stored",
     "advise": "cprsim.advice",
     "fit": "cprsim.fitting.fit",
     "load_scenario": "cprsim.scenario",
     "mtbf_by_nodes": "cprsim.fitting.mtbf",
     "register": "cprsim.policies",
     "run": "cprsim.runner",
+    "sweep": "cprsim.sweeps.sweep",
 }
 __all__ = [
     "Advice",
     "Policy",
     "Result",
     "Scenario",
+    "Sweep",
     "advise",
     "fit",
     "load_scenario",
     "mtbf_by_nodes",
     "register",
     "run",
+    "sweep",
 ]
 
 

@@ -4,12 +4,20 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from cprsim.scenario import Scenario
+from cprsim import cli_sweeps
+from cprsim.cli_common import (
+    Json,
+    Overrides,
+    Policies,
+    ScenarioFile,
+    load,
+    print_json,
+    print_table,
+)
 
 # What typer raises for a wrong command line; it has no public name in every version.
 _CommandError: Any = typer.BadParameter.__bases__[0]
@@ -21,18 +29,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")]
-Policies = Annotated[
-    list[str] | None, typer.Option("--policy", metavar="NAME", help="Only this policy; repeatable.")
-]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help='Set a value, e.g. failures.mean="14 h"; repeatable.'
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
 @app.callback()
@@ -57,7 +53,7 @@ def run(
     """Simulate a scenario: where the time goes."""
     from cprsim import files, outputs, runner
 
-    loaded = _load(scenario, overrides)
+    loaded = load(scenario, overrides)
     if out is not None:
         files.check_writable(out, outputs.NAMES)
     with _Progress(silent=as_json) as progress:
@@ -65,14 +61,14 @@ def run(
     if out is not None:
         files.write_all(out, outputs.contents(result))
     if as_json:
-        _print_json(result.document())
+        print_json(result.document())
     else:
         from cprsim.tables import RunTable, resources_table
 
-        _print_table(RunTable(result))
+        print_table(RunTable(result))
         taken = resources_table(result)
         if taken is not None:
-            _print_table(taken)
+            print_table(taken)
 
 
 @app.command()
@@ -90,14 +86,14 @@ def advise(
     """Full recovery or partial? CPR's decision."""
     from cprsim import advice
 
-    loaded = _load(scenario, overrides)
+    loaded = load(scenario, overrides)
     advised = advice.advise(loaded, target_pls, quality)  # type: ignore[arg-type]
     if as_json:
-        _print_json(advised.document())
+        print_json(advised.document())
     else:
         from cprsim.tables import advice_line, advice_table
 
-        _print_table(advice_table(advised, loaded.title))
+        print_table(advice_table(advised, loaded.title))
         typer.echo(advice_line(advised))
 
 
@@ -194,9 +190,13 @@ def rows(
         found, table = rowloss.access_log(log), tables.access_table
     else:
         assert scenario is not None
-        found, table = rowloss.row_losses(_load(scenario, overrides), policy), tables.rows_table
+        found, table = rowloss.row_losses(load(scenario, overrides), policy), tables.rows_table
     _draw(found, plot)
     _show(found, table, as_json)
+
+
+app.command()(cli_sweeps.sweep)
+app.command()(cli_sweeps.export)
 
 
 def _check(plot: Path | None) -> None:
@@ -219,31 +219,11 @@ def _draw(found: Any, plot: Path | None) -> None:
 def _show(found: Any, table: Any, as_json: bool) -> None:
     """What was found, as one JSON document or as its table and notes."""
     if as_json:
-        _print_json(found.document())
+        print_json(found.document())
         return
-    _print_table(table(found))
+    print_table(table(found))
     for note in found.notes:
         typer.echo(note)
-
-
-def _load(path: Path, overrides: list[str] | None) -> "Scenario":
-    from cprsim.scenario import load_scenario
-
-    return load_scenario(path, overrides or ())
-
-
-def _print_json(document: dict[str, Any]) -> None:
-    import json
-
-    typer.echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
-
-
-def _print_table(table: Any) -> None:
-    from rich.console import Console
-
-    # A pipe has no width of its own: give the table the room that it needs.
-    width = None if sys.stdout.isatty() else 140
-    Console(width=width, markup=False, highlight=False).print(table)
 
 
 class _Progress:

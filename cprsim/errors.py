@@ -20,6 +20,10 @@ class ScenarioError(CprsimError):
         return "\n".join(str(fault) for fault in self.args)
 
 
+class PlanError(ScenarioError):
+    """A scenario that can be read, but a policy of it can't be planned."""
+
+
 class UsageError(CprsimError, ValueError):
     """A call or a command whose arguments make no sense."""
 

@@ -33,13 +33,11 @@ def contents(result: Result) -> dict[str, bytes]:
 
 def manifest(result: Result, scenario: str) -> dict[str, Any]:
     """What it takes to get the same result again."""
+    trace = result.scenario.failures.trace
     return {
-        "cprsim": cprsim.__version__,
-        "python": platform.python_version(),
-        "libraries": {name: version(name) for name in _LIBRARIES},
-        "git": _git_state(),
+        **versions(),
         "scenario_sha256": hashlib.sha256(scenario.encode()).hexdigest(),
-        "trace_sha256": _sha256(result.scenario.failures.trace),
+        "trace_sha256": None if trace is None else sha256(trace),
         "policies": list(result.plans),
         "replications": int(result.replications["replication"].nunique()),
         "seed": result.seed,
@@ -47,9 +45,18 @@ def manifest(result: Result, scenario: str) -> dict[str, Any]:
     }
 
 
-def _sha256(path: str | None) -> str | None:
-    if path is None:
-        return None
+def versions() -> dict[str, Any]:
+    """Of cprsim, Python and libraries, and the commit of the code."""
+    return {
+        "cprsim": cprsim.__version__,
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in _LIBRARIES},
+        "git": _git_state(),
+    }
+
+
+def sha256(path: str) -> str:
+    """Of the bytes of a file."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -50,21 +50,7 @@ class Result:
         engine: str,
     ) -> "Result":
         """From `values` of shape (replications, policies, columns)."""
-        count = len(values)
-        flat = values.transpose(1, 0, 2).reshape(-1, len(columns))
-        seconds = {*CAUSES, "wall"}
-        table = pd.DataFrame(
-            {
-                "policy": np.repeat(np.asarray(names, dtype=object), count),
-                "replication": np.tile(np.arange(count), len(names)),
-                **{f"{c}_s" if c in seconds else c: flat[:, i] for i, c in enumerate(columns)},
-            }
-        )
-        counts = dict.fromkeys(("failures", "absorbed", "saves"), "int64")
-        table = table.astype(counts)
-        useful_s = scenario.job.useful_time_s
-        table["overhead"] = table["wall_s"] / useful_s - 1.0
-        table["ettr"] = useful_s / table["wall_s"]
+        table = tidy(names, values, columns, scenario.job.useful_time_s)
         plans = {name: scenario.plan(name) for name in names}
         return cls(scenario, seed, engine, plans, table)
 
@@ -86,8 +72,7 @@ class Result:
                 "recovery": plan.recovery,
                 "interval_s": plan.interval_s,
             }
-            for measure in MEASURES:
-                row |= _statistics(measure, table[measure].to_numpy(dtype=np.float64))
+            row |= statistics(table[[*MEASURES]].to_numpy(dtype=np.float64).T)
             row |= {c: float(table[f"{c}_s"].mean()) / useful_s for c in OVERHEAD_CAUSES}
             row |= resources(plan, self.scenario, table)
             rows[name] = row
@@ -110,33 +95,61 @@ class Result:
             "seed": self.seed,
             "replications": int(self.replications["replication"].nunique()),
             "engine": self.engine,
-            "policies": {str(name): _entry(row) for name, row in self.summary.iterrows()},
+            "policies": {str(name): entry(row) for name, row in self.summary.iterrows()},
         }
 
 
-def _statistics(measure: str, values: NDArray[np.float64]) -> dict[str, float]:
-    mean = float(values.mean())
-    half = _half_width(values)
+def tidy(
+    names: Sequence[str],
+    values: NDArray[np.float64],
+    columns: Sequence[str],
+    useful_time_s: float,
+) -> pd.DataFrame:
+    """A row a policy and replication, from values of shape (replications, policies, columns)."""
+    count = len(values)
+    flat = values.transpose(1, 0, 2).reshape(-1, len(columns))
+    seconds = {*CAUSES, "wall"}
+    table = pd.DataFrame(
+        {
+            "policy": np.repeat(np.asarray(names, dtype=object), count),
+            "replication": np.tile(np.arange(count), len(names)),
+            **{f"{c}_s" if c in seconds else c: flat[:, i] for i, c in enumerate(columns)},
+        }
+    )
+    table = table.astype(dict.fromkeys(("failures", "absorbed", "saves"), "int64"))
+    table["overhead"] = table["wall_s"] / useful_time_s - 1.0
+    table["ettr"] = useful_time_s / table["wall_s"]
+    return table
+
+
+def statistics(values: NDArray[np.float64]) -> dict[str, float]:
+    """Columns of a summary, from values of shape (len(MEASURES), replications)."""
+    values = np.ascontiguousarray(values)  # sums of rows, whose order is that of the replications
+    mean, half = values.mean(axis=1), half_width(values)
+    median, p95 = np.quantile(values, [0.5, 0.95], axis=1)
+    columns = {"": mean, "_low": mean - half, "_high": mean + half, "_p50": median, "_p95": p95}
     return {
-        measure: mean,
-        f"{measure}_low": mean - half,
-        f"{measure}_high": mean + half,
-        f"{measure}_p50": float(np.quantile(values, 0.5)),
-        f"{measure}_p95": float(np.quantile(values, 0.95)),
+        f"{measure}{suffix}": float(column[i])
+        for i, measure in enumerate(MEASURES)
+        for suffix, column in columns.items()
     }
 
 
-def _half_width(values: NDArray[np.float64]) -> float:
-    """Half the 95 % confidence interval of the mean: Student's t times the standard error."""
+def half_width(values: NDArray[np.float64]) -> Any:
+    """Half the 95 % confidence interval of the mean, along the last axis.
+
+    Student's t times the standard error; not a number for a single value.
+    """
     from scipy.special import stdtrit  # noqa: PLC0415
 
-    n = values.size
+    n = values.shape[-1]
     if n == 1:
-        return math.nan
-    return float(stdtrit(n - 1, 0.975)) * float(values.std(ddof=1)) / math.sqrt(n)
+        return np.full(values.shape[:-1], math.nan)
+    return float(stdtrit(n - 1, 0.975)) * values.std(axis=-1, ddof=1) / math.sqrt(n)
 
 
-def _entry(row: "pd.Series[Any]") -> dict[str, Any]:
+def entry(row: Any) -> dict[str, Any]:
+    """A row of a summary as it stands in a JSON document."""
     entry = {
         "system": row["system"],
         "recovery": row["recovery"],

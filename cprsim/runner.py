@@ -1,14 +1,9 @@
 """Run a scenario: replications in blocks, in this process or in several."""
 
-import os
-import signal
-import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait
+from contextlib import closing
 from numbers import Integral
 
 import numpy as np
@@ -18,6 +13,7 @@ from cprsim.errors import RunError, UsageError
 from cprsim.results import Result
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
+from cprsim.workers import interrupts_for_this_process_alone, spawned
 
 #: Called with the number of replications done and the number in all.
 Progress = Callable[[int, int], None]
@@ -66,9 +62,9 @@ def run(
         If a job gets nowhere, or a worker process dies.
     """
     names = scenario.select(policies)
-    _check("replications", replications, 1)
-    _check("seed", seed, 0)
-    _check("workers", workers, 1)
+    check_whole("replications", replications, 1)
+    check_whole("seed", seed, 0)
+    check_whole("workers", workers, 1)
     if engine not in ENGINES:
         raise UsageError(f"engine {engine!r} is not one of {', '.join(ENGINES)}")
     values = np.empty((replications, len(names), len(COLUMNS)))
@@ -91,12 +87,9 @@ def _blocks(
         for block in blocks:
             yield block.start, simulate(scenario, names, block, seed)
         return
-    # spawn: workers start clean whatever threads or handles this process has.
-    pool = ProcessPoolExecutor(
-        min(workers, len(blocks)), mp_context=get_context("spawn"), initializer=_end_with_parent
-    )
+    pool = spawned(min(workers, len(blocks)))
     try:
-        with _interrupts_for_this_process_alone():
+        with interrupts_for_this_process_alone():
             futures = {
                 pool.submit(simulate, scenario, names, block, seed): block for block in blocks
             }
@@ -110,35 +103,7 @@ def _blocks(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _end_with_parent() -> None:
-    """In a worker: end when the process that started it does, however that was ended."""
-    parent = parent_process()
-
-    def watch() -> None:
-        if parent is not None:
-            wait([parent.sentinel])
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def _interrupts_for_this_process_alone() -> Iterator[None]:
-    """Processes that are started in here inherit that SIGINT is blocked.
-
-    A terminal sends Ctrl-C to them all; it is for this process to tell, and to end them.
-    """
-    mask = getattr(signal, "pthread_sigmask", None)
-    if mask is None:  # Windows
-        yield
-        return
-    before = mask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        mask(signal.SIG_SETMASK, before)
-
-
-def _check(name: str, value: object, least: int) -> None:
+def check_whole(name: str, value: object, least: int) -> None:
+    """Raise `UsageError` where `value` is not a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise UsageError(f"{name} {value!r} is not a whole number >= {least}")

@@ -6,7 +6,7 @@ out`.
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from cprsim.analytic.expected import expected
 from cprsim.contract import Context, Plan, Policy
 from cprsim.costs import CostModel, Costs
 from cprsim.distributions import SPREAD
-from cprsim.errors import LogError, ScenarioError
+from cprsim.errors import LogError, PlanError, ScenarioError
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import SOURCES, Failures
 from cprsim.platform import Cluster, Storage
@@ -54,9 +54,20 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
 
     def __init__(self, **mapping: Any) -> None:
         parts = _build(mapping)
+        found = _plan_faults(Scenario.model_construct(**parts))
+        if found:
+            raise PlanError(*found)
         failure_model = parts.pop("failure_model")
         super().__init__(**parts)
         vars(self)["failure_model"] = failure_model  # a log was read for it
+
+    @classmethod
+    def read(cls, mapping: dict[str, Any]) -> "Scenario":
+        """A scenario whose policies are still to be planned, which can take long and can fail.
+
+        Raises `ScenarioError` with every fault of the values.
+        """
+        return cls.model_construct(**_build(mapping))
 
     @cached_property
     def cost_model(self) -> CostModel:
@@ -126,9 +137,16 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
     """Read a scenario file; `overrides` are `dotted.key=value` as in `--set`.
 
     A relative path in the file, of a trace or a curve, is taken from its folder, one in an override
-    from the current folder. Raises `ScenarioError` for a file
-    that is missing or is no TOML, and for every fault in it.
+    from the current folder. A block `[sweep]` is left to `cprsim sweep`. Raises `ScenarioError` for
+    a file that is missing or is no TOML, and for every fault in it.
     """
+    mapping = load_mapping(path, overrides)
+    mapping.pop("sweep", None)
+    return Scenario(**mapping)
+
+
+def load_mapping(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
+    """The tables of a scenario file, overridden but not yet checked; as `load_scenario` else."""
     path = Path(path)
     try:
         mapping = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -138,11 +156,11 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
         raise ScenarioError(f"{path}: can't be read: {_reason(error)}") from None
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"{path}: is not TOML: {error}") from None
-    _resolve_files(mapping, path.parent)
+    resolve_files(mapping, path.parent)
     for override in overrides:
         apply_override(mapping, override)
-    _resolve_files(mapping, Path.cwd())  # what the command line gives is relative to where it is
-    return Scenario(**mapping)
+    resolve_files(mapping, Path.cwd())  # what the command line gives is relative to where it is
+    return mapping
 
 
 def apply_override(mapping: dict[str, Any], override: str) -> None:
@@ -158,14 +176,19 @@ def apply_override(mapping: dict[str, Any], override: str) -> None:
     value = parsed.pop("value")
     if parsed:
         raise ScenarioError(f'--set {override!r}: write KEY=VALUE, e.g. failures.mean="14 h"')
+    set_value(mapping, parts, value, f"--set {override!r}")
+
+
+def set_value(mapping: dict[str, Any], parts: Sequence[str], value: object, what: str) -> None:
+    """Set the value that `parts` lead to in nested tables; `what` does so, for its fault."""
     table = mapping
     for part in parts[:-1]:
         inner = table.setdefault(part, {})
         if not isinstance(inner, dict):
-            raise ScenarioError(f"--set {override!r}: {part!r} is a value, not a table")
+            raise ScenarioError(f"{what}: {part!r} is a value, not a table")
         table = inner
     table[parts[-1]] = value
-    if parts[:-1] == ["failures"]:
+    if list(parts[:-1]) == ["failures"]:
         _drop_replaced(table, parts[-1], value)
 
 
@@ -190,7 +213,7 @@ def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:
         failures.pop(str(each), None)
 
 
-def _resolve_files(mapping: Mapping[str, Any], folder: Path) -> None:
+def resolve_files(mapping: Mapping[str, Any], folder: Path) -> None:
     """Take the paths of logs and curves that are relative from `folder`."""
     failures, model = mapping.get("failures"), mapping.get("model")
     _resolve(failures, "trace", folder)
@@ -211,7 +234,7 @@ def _reason(error: Exception) -> str:
 
 
 def _build(mapping: dict[str, Any]) -> dict[str, Any]:
-    """Validated parts of a scenario; every fault of every part in one error."""
+    """Validated parts of a scenario, no plan tried; every fault of every part in one error."""
     found = [
         f"{key}: unknown key; {nearest(key, ['title', *_SECTIONS, 'policies'])}"
         for key in mapping
@@ -228,8 +251,6 @@ def _build(mapping: dict[str, Any]) -> dict[str, Any]:
     found += new + _network_faults(parts["job"], parts["cluster"])
     parts["failure_model"], new = _failure_model(parts)
     found += new
-    if not found:
-        found += _plan_faults(parts)
     if found:
         raise ScenarioError(*found)
     return parts
@@ -318,9 +339,8 @@ def _rate(bytes_per_s: float) -> str:
     return units.format_exact(bytes_per_s, units.BYTES_PER_SECOND)
 
 
-def _plan_faults(parts: Mapping[str, Any]) -> list[str]:
+def _plan_faults(scenario: Scenario) -> list[str]:
     """Faults of plans, and costs that they need and that are neither measured nor derivable."""
-    scenario = Scenario.model_construct(**parts)
     found: dict[str, None] = {}
     for name, policy in scenario.policies.items():
         try:

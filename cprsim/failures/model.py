@@ -1,10 +1,12 @@
 """The failures of one scenario: its timelines, and the few means that policies plan with."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from pathlib import Path
 
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.hit import MeanHit, Severity
+from cprsim.failures.log import FailureLog
 from cprsim.failures.processes import ExactlySoMany, OfNodes, OfTheJob, Process
 from cprsim.failures.replay import AsItStands, Resampled
 from cprsim.failures.source import Source
@@ -90,7 +92,7 @@ class FailureModel:
 
     def _replay(self, path: str) -> Process:
         spec, cluster = self.spec, self.cluster
-        log = Source(path, spec.reader or "csv", spec.system, spec.window).failures()
+        log = _failures(Source(path, spec.reader or "csv", spec.system, spec.window))
         if spec.coalesce_s is not None:
             log = log.coalesced(spec.coalesce_s)
         as_it_stands = spec.reader in (None, "csv")
@@ -138,3 +140,16 @@ class FailureModel:
     def severity_shares(self) -> dict[Severity, float]:
         """Share of failures of each severity; they add up to 1."""
         return self.process.severity_shares
+
+
+def _failures(source: Source) -> FailureLog:
+    try:
+        state = Path(source.path).stat()
+    except OSError:
+        return source.failures()  # which says what is wrong with it
+    return _read(source, (state.st_mtime_ns, state.st_size))
+
+
+@lru_cache(maxsize=4)  # the points of a sweep replay the same log
+def _read(source: Source, _state: tuple[int, int]) -> FailureLog:
+    return source.failures()

@@ -18,6 +18,9 @@ from cprsim.streams import Cause
 
 #: Columns of one replication under one policy, in the order of `simulate`'s last axis.
 COLUMNS: tuple[str, ...] = tuple(Ledger.__dataclass_fields__)
+#: Which numbers the same scenario and seed give. A change of the simulation, of plans, costs or
+#: streams that moves any raises it: what is stored under another version can't go on (`sweeps`).
+MODEL_VERSION = 1
 
 
 def simulate(

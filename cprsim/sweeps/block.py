@@ -1,0 +1,91 @@
+"""The block `[sweep]` of a scenario file: which points, and how many replications."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from cprsim import units
+from cprsim.errors import ScenarioError, UsageError
+from cprsim.schema import Section, faults
+from cprsim.sweeps.design import Axis, Design, IsWhole, grid, latin, zipped
+
+
+def parse_half_width(text: object) -> float:
+    """The share, above 0, in a percentage such as `"2%"`."""
+    share = units.parse_share(text)
+    if share == 0:
+        raise UsageError(f"{text!r} is never met; write a percentage above 0%, e.g. 2%")
+    return share
+
+
+class Latin(Section):
+    """How many points a Latin hypercube has, and the seed of their places; ranges are beside."""
+
+    points: int = Field(ge=1)
+    seed: int = Field(default=0, ge=0)
+
+
+class SweepBlock(Section):
+    """What `[sweep]` says; the command line wins over it.
+
+    Parameters
+    ----------
+    replications
+        At each point; where `half_width` is given, at most.
+    half_width
+        Replications go on until the 95 % interval of the mean overhead of every policy reaches at
+        most this share of the mean to either side.
+    grid, zip, latin
+        Dotted keys to values: every combination, together, or spread over ranges.
+    """
+
+    replications: int | None = Field(default=None, ge=1)
+    half_width: Annotated[float, BeforeValidator(parse_half_width)] | None = None
+    grid: dict[str, Any] = Field(default_factory=dict)
+    zipped: dict[str, Any] = Field(default_factory=dict, alias="zip")
+    latin: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def of(cls, table: object) -> "SweepBlock":
+        """From the table of a file; `ScenarioError` tells every fault."""
+        if not isinstance(table, dict):
+            raise ScenarioError(f"sweep: {table!r} is not a table; write [sweep]")
+        try:
+            return cls.model_validate(table)
+        except ValidationError as error:
+            raise ScenarioError(*faults(error, cls, "sweep")) from None
+
+    def design(self, vary: Mapping[str, Any], is_whole: IsWhole) -> Design:
+        """The points; what `vary` has takes the place of what the grid has for the same key."""
+        kept = {key: given for key, given in flat(self.grid).items() if key not in vary}
+        axes = grid(kept, is_whole, "sweep.grid.") + grid(vary, is_whole)
+        if self.zipped:
+            axes += zipped(flat(self.zipped), is_whole)
+        if self.latin:
+            axes += self._latin(is_whole)
+        return Design(tuple(axes))
+
+    def _latin(self, is_whole: IsWhole) -> list[Axis]:
+        ranges = flat({k: v for k, v in self.latin.items() if k not in Latin.model_fields})
+        head = {key: self.latin[key] for key in Latin.model_fields if key in self.latin}
+        try:
+            block = Latin.model_validate(head)
+        except ValidationError as error:
+            raise ScenarioError(*faults(error, Latin, "sweep.latin")) from None
+        if not ranges:
+            raise ScenarioError(
+                'sweep.latin: has no range; write e.g. failures.mean = "log(1 h, 9 h)"'
+            )
+        return latin(ranges, block.points, block.seed, is_whole)
+
+
+def flat(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Dotted keys for what TOML made tables of: `failures.mean = [...]` has no quotes."""
+    found: dict[str, Any] = {}
+    for key, value in tables.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = value
+    return found

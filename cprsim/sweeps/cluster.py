@@ -1,0 +1,135 @@
+"""Tasks on a dask.distributed cluster, known by its scheduler's address (extra `cluster`)."""
+
+import logging
+import re
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any, ParamSpec, TypeVar
+
+from cprsim.errors import RunError, UsageError
+from cprsim.sim.engine import MODEL_VERSION
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_CONNECT_S = 5.0
+_WORKERS_S = 15.0  # for the first worker to be there, when the sweep starts
+_PATIENCE_S = 600.0
+_ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+:\d+")
+
+
+class Cluster:
+    """A running cluster, connected to when it is first needed and again when it was lost.
+
+    Parameters
+    ----------
+    address
+        Of the scheduler, `tcp://HOST:PORT`.
+    patience_s
+        How long a scheduler that was there may be gone, or be without workers.
+    """
+
+    #: Tasks in flight; enough for some hundred workers, and few to do again.
+    window = 256
+
+    def __init__(self, address: str, patience_s: float = _PATIENCE_S) -> None:
+        if not _ADDRESS.fullmatch(address):
+            raise UsageError(f"--scheduler {address!r}: write tcp://HOST:PORT")
+        _distributed()
+        self._address, self._patience_s, self._met = address, patience_s, False
+
+    def open(self) -> Executor:
+        """A new connection.
+
+        Raises
+        ------
+        UsageError
+            If nothing answers at the address, or workers lack this cprsim.
+        RunError
+            If the scheduler was there and stays away.
+        """
+        if not self._met:
+            try:
+                client = self._connected(_WORKERS_S)
+            except OSError:
+                raise UsageError(
+                    f"--scheduler {self._address}: no scheduler with workers answers; start them "
+                    "with dask scheduler and dask worker"
+                ) from None
+            self._met = True
+            return _OnCluster(client)
+        deadline_s = time.monotonic() + self._patience_s
+        while (left_s := deadline_s - time.monotonic()) > 0:
+            try:
+                return _OnCluster(self._connected(left_s))
+            except OSError:
+                time.sleep(1.0)
+        raise RunError(
+            f"scheduler {self._address}: gone for {self._patience_s:.0f} s; what was stored is "
+            "safe: give the same command again when it is back"
+        )
+
+    def _connected(self, patience_s: float) -> Any:
+        """A client, once there are workers; `OSError` (a `TimeoutError` is one) if not in time."""
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # we tell ourselves
+        client = _distributed().Client(
+            self._address, timeout=max(min(patience_s, _CONNECT_S), 1.0), set_as_default=False
+        )
+        try:
+            client.wait_for_workers(1, timeout=max(patience_s, 1.0))
+            _check_workers(client)
+        except BaseException:
+            client.close(timeout=1)
+            raise
+        return client
+
+
+class _OnCluster(Executor):
+    """dask's own executor, and the client that it came from."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        # Not pure: dask is to keep no result for a task that is submitted again.
+        self._executor = client.get_executor(pure=False)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
+        if self._client.status != "running":
+            raise ConnectionError(f"the scheduler is gone ({self._client.status})")
+        return self._executor.submit(fn, *args, **kwargs)  # type: ignore[no-any-return]
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        if cancel_futures or not wait:
+            self._client.close(timeout=1)  # the scheduler forgets a client's tasks with it
+        else:
+            self._executor.shutdown(wait=True)
+            self._client.close()
+
+
+def _check_workers(client: Any) -> None:
+    try:
+        versions = client.run(_model_version)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"--scheduler: its workers can't import this cprsim ({error}); install it there"
+        ) from None
+    for worker, version in versions.items():
+        if version != MODEL_VERSION:
+            raise UsageError(
+                f"--scheduler: worker {worker} has model version {version}, not {MODEL_VERSION}; "
+                "install this cprsim on all workers"
+            )
+
+
+def _model_version() -> int:
+    return MODEL_VERSION
+
+
+def _distributed() -> Any:
+    try:
+        import distributed  # noqa: PLC0415  (an extra)
+    except ImportError:
+        raise UsageError(
+            "--scheduler needs dask.distributed: pip install 'cprsim[cluster]'"
+        ) from None
+    return distributed

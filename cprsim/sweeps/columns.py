@@ -1,0 +1,34 @@
+"""Columns of a table for what a sweep varies."""
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim import units
+from cprsim.errors import UnitError
+
+# What parses all values of a column, and how its name then ends.
+_KINDS = (
+    (units.parse_duration, "_s"),
+    (units.parse_bytes, "_bytes"),
+    (units.parse_rate, "_bytes_per_s"),
+    (units.parse_share, "_share"),
+)
+
+
+def si_column(key: str, values: list[Any]) -> tuple[str, NDArray[Any]]:
+    """Name and values of a column: quantities in SI units, numbers, or else texts."""
+    for parse, suffix in _KINDS:
+        try:
+            return f"{key}{suffix}", np.asarray([parse(value) for value in values])
+        except UnitError:
+            continue
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return key, np.asarray(values)
+    return key, np.asarray([_text(value) for value in values], dtype=object)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

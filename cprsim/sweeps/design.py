@@ -1,0 +1,116 @@
+"""Which points a sweep has: a grid, values that go together, a Latin hypercube."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cprsim.errors import UsageError
+from cprsim.sweeps.values import expand, parse_range
+
+#: Values of a point: dotted key to a value as a scenario file has it.
+Values = dict[str, Any]
+#: Whether the value at a dotted key is a whole number.
+IsWhole = Callable[[str], bool]
+#: What a user may give for one key: text as in `--vary`, or the values.
+Given = str | Sequence[Any]
+
+_MOST_POINTS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Keys that change together, and the values they take."""
+
+    steps: tuple[Values, ...]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Dotted keys of the scenario."""
+        return tuple(self.steps[0])
+
+
+@dataclass(frozen=True)
+class Design:
+    """Axes; every step of one is combined with every step of the others, the last one fastest."""
+
+    axes: tuple[Axis, ...]
+
+    def __post_init__(self) -> None:
+        if not self.axes:
+            raise UsageError("nothing is varied; give --vary KEY=V1,V2 or a block [sweep]")
+        keys = list(self.keys)
+        for key in keys:
+            if keys.count(key) > 1:
+                raise UsageError(f"{key}: is varied twice; give all its values at once")
+        if len(self) > _MOST_POINTS:
+            raise UsageError(f"{len(self):,} points are too many; a sweep has {_MOST_POINTS:,}")
+
+    def __len__(self) -> int:
+        return math.prod(len(axis.steps) for axis in self.axes)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Dotted keys of all axes, in order."""
+        return tuple(key for axis in self.axes for key in axis.keys)
+
+    def steps(self) -> Iterator[tuple[int, ...]]:
+        """The number of each axis' step, a tuple a point."""
+        return itertools.product(*(range(len(axis.steps)) for axis in self.axes))
+
+    def values(self, steps: Sequence[int]) -> Values:
+        """Values of the point at these steps."""
+        chosen = [axis.steps[step] for axis, step in zip(self.axes, steps, strict=True)]
+        return {key: value for step in chosen for key, value in step.items()}
+
+
+def grid(given: Mapping[str, Given], is_whole: IsWhole, what: str = "--vary ") -> list[Axis]:
+    """An axis for each key."""
+    return [
+        Axis(tuple({key: value} for value in _values(key, each, is_whole, what)))
+        for key, each in given.items()
+    ]
+
+
+def zipped(given: Mapping[str, Given], is_whole: IsWhole) -> list[Axis]:
+    """One axis: first values go together, second values, and so on."""
+    columns = {key: _values(key, each, is_whole, "sweep.zip.") for key, each in given.items()}
+    lengths = {key: len(values) for key, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        each = ", ".join(f"{key} has {length}" for key, length in lengths.items())
+        raise UsageError(f"sweep.zip: as many values for every key: {each}")
+    steps = zip(*columns.values(), strict=True)
+    return [Axis(tuple(dict(zip(columns, step, strict=True)) for step in steps))]
+
+
+def latin(given: Mapping[str, Any], points: int, seed: int, is_whole: IsWhole) -> list[Axis]:
+    """One axis of so many points, spread over all ranges at once: a Latin hypercube."""
+    from scipy.stats import qmc  # noqa: PLC0415  (slow to import, and few sweeps need it)
+
+    ranges = {key: parse_range(text, f"sweep.latin.{key}") for key, text in given.items()}
+    shares = qmc.LatinHypercube(len(ranges), rng=seed).random(points)
+    steps = (
+        {
+            key: each.at(float(share), is_whole(key))
+            for (key, each), share in zip(ranges.items(), row, strict=True)
+        }
+        for row in shares
+    )
+    return [Axis(tuple(steps))]
+
+
+def _values(key: str, given: Given, is_whole: IsWhole, what: str) -> list[Any]:
+    if not all(part.strip() for part in key.split(".")):
+        raise UsageError(f"{what}{key}: is no key; write e.g. failures.mean")
+    if isinstance(given, str):
+        values = expand(given, is_whole(key), f"{what}{key}")
+    elif isinstance(given, Sequence):
+        values = list(given)
+    else:
+        raise UsageError(
+            f'{what}{key}: {given!r} is no list of values; write e.g. ["14 h", "28 h"]'
+        )
+    if not values:
+        raise UsageError(f"{what}{key}: has no values")
+    return values

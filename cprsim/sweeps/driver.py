@@ -1,0 +1,159 @@
+"""Tasks handed to an executor, through the deaths of workers and of the executor itself.
+
+Written against `concurrent.futures.Executor` alone. Every task gives the same whoever does it and
+however often, so whatever is lost is done again.
+"""
+
+from collections import deque
+from collections.abc import Callable, Generator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
+from typing import Protocol
+
+from cprsim.errors import CprsimError, RunError
+from cprsim.sweeps.pools import Pool, close
+from cprsim.sweeps.tasks import Block, Fault, Task, perform
+
+Outcome = Block | Fault
+#: Called with what happened, for people.
+Tell = Callable[[str], None]
+
+_TICK_S = 0.5
+# A task that was running alone when its worker died, twice, is to blame.
+_DEATHS = 2
+# So many deaths with no task done in between are no task's fault.
+_BREAKS = 10
+
+
+class Tasks(Protocol):
+    """Who says what is to be done; `Agenda` is one."""
+
+    def next(self) -> Task | None:
+        """The next task, or None as long as there is none."""
+
+
+class Driver:
+    """Keeps an executor busy.
+
+    When a worker of a process pool dies, the pool breaks, and nobody knows which of the tasks in
+    flight killed it. So they are done again one at a time. One that kills its worker even then, and
+    once more, becomes a fault; the others go on.
+    """
+
+    def __init__(self, pool: Pool, tasks: Tasks, tell: Tell) -> None:
+        self._pool, self._tasks, self._tell = pool, tasks, tell
+        self._executor: Executor | None = None
+        self._flying: dict[Future[Outcome], Task] = {}
+        self._again: deque[Task] = deque()  # lost with their executor, by no fault of theirs
+        self._suspects: deque[Task] = deque()
+        self._on_trial = False
+        self._deaths: dict[Task, int] = {}
+        self._breaks = 0
+
+    def outcomes(self) -> Generator[tuple[Task, Outcome] | None, None, None]:
+        """Tasks and what came of them, as they end; None when nothing has ended for a moment.
+
+        Raises
+        ------
+        RunError
+            If workers die whatever they do, or no executor is to be had any more.
+        """
+        try:
+            while True:
+                self._fill()
+                if not self._flying:
+                    return
+                ended = wait(self._flying, _TICK_S, FIRST_COMPLETED).done
+                if not ended:
+                    yield None
+                for future in ended:
+                    task = self._flying.pop(future, None)
+                    if task is not None:  # else it was lost with the executor meanwhile
+                        yield from self._ended(future, task)
+        finally:
+            if self._executor is not None:
+                close(self._executor)
+
+    def _fill(self) -> None:
+        while not self._on_trial and len(self._flying) < self._pool.window:
+            if self._suspects and self._flying:
+                return  # each is tried alone
+            waiting = self._suspects or self._again
+            task = waiting.popleft() if waiting else self._tasks.next()
+            if task is None:
+                return
+            self._on_trial = waiting is self._suspects
+            self._submit(task)
+
+    def _submit(self, task: Task) -> None:
+        if self._executor is None:
+            self._executor = self._pool.open()
+        try:
+            future = self._executor.submit(perform, task)
+        except Exception as error:  # it broke while nobody looked
+            self._again.appendleft(task)
+            self._lose_executor(error)
+        else:
+            self._flying[future] = task
+
+    def _ended(
+        self, future: "Future[Outcome]", task: Task
+    ) -> Generator[tuple[Task, Outcome], None, None]:
+        try:
+            outcome = future.result()
+        except BrokenExecutor as error:
+            yield from self._died(task, error)
+        except CancelledError as error:
+            self._again.append(task)
+            self._lose_executor(error)
+        except CprsimError:
+            raise
+        except Exception as error:  # the executor's own way to say that it gave up on the task
+            yield from self._blame(task, f"{type(error).__name__}: {error}")
+        else:
+            self._breaks, self._on_trial = 0, False
+            yield task, outcome
+
+    def _died(
+        self, task: Task, error: BaseException
+    ) -> Generator[tuple[Task, Outcome], None, None]:
+        if self._flying:
+            self._suspects.append(task)
+        else:
+            yield from self._blame(task, "its worker process died, out of memory perhaps")
+        self._lose_executor(error)
+
+    def _blame(self, task: Task, why: str) -> Generator[tuple[Task, Outcome], None, None]:
+        self._on_trial = False
+        self._deaths[task] = self._deaths.get(task, 0) + 1
+        if self._deaths[task] < _DEATHS:
+            self._suspects.appendleft(task)
+        else:
+            yield task, Fault(why)
+
+    def _lose_executor(self, error: BaseException) -> None:
+        lost = self._suspects if isinstance(error, BrokenExecutor) else self._again
+        lost += self._flying.values()
+        self._flying.clear()
+        self._on_trial = False
+        self._breaks += 1
+        if self._breaks >= _BREAKS:
+            raise RunError(
+                f"workers died {self._breaks} times with nothing done in between, the last of "
+                f"{_reason(error)}; what was stored is safe"
+            )
+        self._tell(f"workers were lost ({_reason(error)}); starting new ones")
+        if self._executor is not None:
+            executor, self._executor = self._executor, None
+            close(executor)
+
+
+def _reason(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

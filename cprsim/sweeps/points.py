@@ -1,0 +1,139 @@
+"""Points of a sweep: their scenarios as resolved, and the keys that results are stored under."""
+
+import copy
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from cprsim.errors import ScenarioError, UsageError
+from cprsim.outputs import sha256
+from cprsim.scenario import Scenario, resolve_files, set_value
+from cprsim.sim.engine import MODEL_VERSION
+from cprsim.sweeps.design import Design, Values
+
+
+@dataclass(frozen=True)
+class Point:
+    """One scenario of a sweep.
+
+    Parameters
+    ----------
+    number
+        In the order of the design, from 0.
+    values
+        What is varied.
+    key
+        Hash of the scenario as resolved, the files it names included, and of the model version;
+        empty if the scenario can't be read.
+    scenario
+        As resolved, in JSON; of the policies those that are compared.
+    useful_time_s
+        Of its job.
+    error
+        Why the scenario can't be read; empty if it can.
+    """
+
+    number: int
+    values: Values
+    key: str = ""
+    scenario: str = ""
+    useful_time_s: float = 0.0
+    error: str = ""
+
+
+def read_points(base: dict[str, Any], design: Design, policies: Sequence[str]) -> list[Point]:
+    """All points, read but not planned.
+
+    Raises
+    ------
+    ScenarioError
+        If there is a value that can be read at no point, whatever stands beside it.
+    UsageError
+        If a policy is varied that is not compared.
+    """
+    _check_policies(design, policies)
+    file_hash = lru_cache(maxsize=None)(sha256)
+    steps = list(design.steps())
+    points = [
+        _read(number, base, design.values(each), policies, file_hash)
+        for number, each in enumerate(steps)
+    ]
+    faults = _hopeless(points, steps)
+    if faults:
+        raise ScenarioError(*faults)
+    return points
+
+
+def _hopeless(points: Sequence[Point], steps: Sequence[tuple[int, ...]]) -> list[str]:
+    """Faults of steps that can be read at no point."""
+    at: dict[tuple[int, int], list[Point]] = defaultdict(list)
+    for point, each in zip(points, steps, strict=True):
+        for step in enumerate(each):
+            at[step].append(point)
+    found: dict[str, None] = {}
+    for same in at.values():
+        shared = set(same[0].error.splitlines()).intersection(
+            *(point.error.splitlines() for point in same)
+        )
+        if all(point.error for point in same):
+            found |= dict.fromkeys(sorted(shared) or same[0].error.splitlines())
+    return list(found)
+
+
+def scenario_key(mapping: dict[str, Any], file_hash: Callable[[str], str] = sha256) -> str:
+    """Hash of a resolved scenario and of the model version; files count by content, not by name."""
+    mapping = copy.deepcopy(mapping)
+    mapping.pop("title", None)
+    for table, name in _files(mapping):
+        table[name] = file_hash(table[name])
+    text = f"{MODEL_VERSION} {_json(mapping)}"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _read(
+    number: int,
+    base: dict[str, Any],
+    values: Values,
+    policies: Sequence[str],
+    file_hash: Callable[[str], str],
+) -> Point:
+    try:
+        mapping = copy.deepcopy(base)
+        for key, value in values.items():
+            parts = [part.strip() for part in key.split(".")]
+            set_value(mapping, parts, copy.deepcopy(value), f"--vary {key}")
+        resolve_files(mapping, Path.cwd())
+        mapping["policies"] = {name: mapping["policies"][name] for name in policies}
+        scenario = Scenario.read(mapping)
+    except ScenarioError as error:
+        return Point(number, values, error=str(error))
+    resolved = scenario.mapping()
+    key = scenario_key(resolved, file_hash)
+    return Point(number, values, key, _json(resolved), scenario.job.useful_time_s)
+
+
+def _check_policies(design: Design, policies: Sequence[str]) -> None:
+    for key in design.keys:
+        section, _, rest = key.partition(".")
+        name = rest.partition(".")[0]
+        if section == "policies" and name not in policies:
+            raise UsageError(f"--vary {key}: policy {name!r} is not among {', '.join(policies)}")
+
+
+def _files(mapping: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Tables and their keys that name files: a trace, curves of popularity."""
+    model = mapping.get("model", {})
+    tables = [model, *model.get("tables", ())]
+    named = [(mapping["failures"], "trace"), *((table.get("skew"), "curve") for table in tables)]
+    for table, name in named:
+        if isinstance(table, dict) and name in table:
+            yield table, name
+
+
+def _json(mapping: dict[str, Any]) -> str:
+    return json.dumps(mapping, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

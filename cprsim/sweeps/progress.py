@@ -1,0 +1,109 @@
+"""How far a sweep is: a bar on a terminal, a plain line every few seconds elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, TextIO
+
+from cprsim.sweeps.agenda import Progress
+from cprsim.units import format_duration
+
+_EVERY_S = 5.0
+
+
+class Display(Protocol):
+    """What shows how far a sweep is."""
+
+    def update(self, progress: Progress) -> None:
+        """Show it."""
+
+    def tell(self, text: str) -> None:
+        """Show a line about something that happened."""
+
+
+class Lines:
+    """Plain lines, for a pipe or a file."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream, self._clock = stream, clock
+        self._rate = Rate(clock)
+        self._last_s = clock()
+
+    def update(self, progress: Progress) -> None:
+        """Write a line if the last one is some seconds old."""
+        words = self._rate.words(progress)
+        if self._clock() - self._last_s >= _EVERY_S:
+            self._last_s = self._clock()
+            self.tell(words)
+
+    def tell(self, text: str) -> None:
+        """Write a line."""
+        print(f"cprsim: {text}", file=self._stream, flush=True)
+
+
+class Bar:
+    """A bar on a terminal."""
+
+    def __init__(self, bar: Any) -> None:
+        self._bar, self._rate = bar, Rate(time.monotonic)
+        self._task = bar.add_task("", total=1.0, words="")
+
+    def update(self, progress: Progress) -> None:
+        """Move the bar."""
+        self._bar.update(self._task, completed=progress.share, words=self._rate.words(progress))
+
+    def tell(self, text: str) -> None:
+        """Write a line above the bar."""
+        self._bar.console.print(f"cprsim: {text}", markup=False, highlight=False)
+
+
+class Silent:
+    """Shows nothing."""
+
+    def update(self, progress: Progress) -> None:
+        """Do nothing."""
+
+    def tell(self, text: str) -> None:
+        """Do nothing."""
+
+
+class Rate:
+    """Points a second and time left, from what this process has done itself."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._first: tuple[float, Progress] | None = None
+
+    def words(self, progress: Progress) -> str:
+        """How far it is, how fast, how long still."""
+        now_s = self._clock()
+        if self._first is None:
+            self._first = (now_s, progress)
+        start_s, first = self._first
+        words = f"{progress.points:,} of {progress.of:,} points"
+        if progress.failed:
+            words += f", {progress.failed:,} failed"
+        passed_s, done = now_s - start_s, progress.share - first.share
+        if passed_s > 0 and done > 0:
+            words += f", {(progress.points - first.points) / passed_s:.3g} points/s"
+            if progress.share < 1:
+                words += f", {format_duration((1 - progress.share) * passed_s / done)} left"
+        return words
+
+
+@contextmanager
+def shown(*, silent: bool) -> Iterator[Display]:
+    """A display on stderr, as fits it."""
+    if silent:
+        yield Silent()
+    elif not sys.stderr.isatty():
+        yield Lines(sys.stderr)
+    else:
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import BarColumn  # noqa: PLC0415
+        from rich.progress import Progress as RichProgress  # noqa: PLC0415
+
+        columns = ("sweeping", BarColumn(), "{task.fields[words]}")
+        with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar:
+            yield Bar(bar)

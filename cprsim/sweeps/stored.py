@@ -1,0 +1,207 @@
+"""A sweep as it is stored, finished or not: a table, its replications, a document."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cprsim.errors import UsageError
+from cprsim.ledger import OVERHEAD_CAUSES
+from cprsim.resources import RESOURCES
+from cprsim.results import MEASURES, entry, statistics, tidy
+from cprsim.sim.engine import COLUMNS
+from cprsim.sweeps.columns import si_column
+from cprsim.sweeps.store import packed, reading, stored_definition
+from cprsim.sweeps.tasks import unpack
+
+_PLAN = ("system", "recovery", "interval_s")
+_STATISTICS = tuple(
+    f"{measure}{suffix}" for measure in MEASURES for suffix in ("", "_low", "_high", "_p50", "_p95")
+)
+
+
+@dataclass(frozen=True)
+class StoredPoint:
+    """A point of a sweep, and whether it is finished or failed."""
+
+    number: int
+    values: dict[str, Any]
+    key: str | None
+    useful_time_s: float
+    finished: bool
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is in the folder of a sweep."""
+
+    folder: str | Path
+
+    @cached_property
+    def definition(self) -> dict[str, Any]:
+        """What was asked for: `title`, `keys` that are varied, `policies`, `seed`, `rule`."""
+        with reading(self.folder) as connection:
+            return stored_definition(connection)
+
+    @cached_property
+    def points(self) -> list[StoredPoint]:
+        """All points, in order."""
+        with reading(self.folder) as connection:
+            return _points(connection)
+
+    @property
+    def failures(self) -> list[StoredPoint]:
+        """Points that failed."""
+        return [point for point in self.points if point.error]
+
+    @property
+    def unfinished(self) -> int:
+        """How many points are still to be done."""
+        return sum(not (point.finished or point.error) for point in self.points)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """A row a point and policy, for all points that are finished.
+
+        `point`; what is varied, quantities in SI units, which the columns' names tell (a value
+        `"14 h"` of `failures.mean` is 50400.0 under `failures.mean_s`); `policy`, and of its plan
+        `system`, `recovery`, `interval_s`; how many `replications`; all that
+        `Result.summary` has; and `error`, which says why a point failed and is empty else.
+        """
+        policies, keys = self.definition["policies"], self.definition["keys"]
+        with reading(self.folder) as connection:
+            points = _points(connection)
+            rows = [row for point in points for row in _rows(connection, point, policies)]
+        varied = {key: si_column(key, [point.values[key] for point in points]) for key in keys}
+        columns = ["policy", *_PLAN, "replications", *_STATISTICS, *OVERHEAD_CAUSES, *RESOURCES]
+        table = pd.DataFrame(rows, columns=["point", *columns, "error"])
+        table = table.astype({"point": "int64", "replications": "Int64"})
+        for place, (name, values) in enumerate(varied.values()):
+            table.insert(1 + place, name, values[table["point"].to_numpy()])
+        return table
+
+    def replications(self, point: int) -> pd.DataFrame:
+        """The replications of one point, as `Result.replications` has them.
+
+        Row i of every policy was played on the same failure timeline, also at other points with
+        the same failures: differences between policies are paired.
+        """
+        stored = self.points[point] if 0 <= point < len(self.points) else None
+        if stored is None or stored.key is None or not stored.finished:
+            raise UsageError(f"point {point!r} has no results; it failed, or there is none")
+        policies = self.definition["policies"]
+        with reading(self.folder) as connection:
+            values = np.stack(_values(connection, stored.key, policies), axis=1)
+        return tidy(policies, values.transpose(2, 1, 0), COLUMNS, stored.useful_time_s)
+
+    def document(self) -> dict[str, Any]:
+        """The sweep as one JSON document; numbers that are not finite are null."""
+        entries: dict[int, dict[str, Any]] = {}
+        for row in self.table.to_dict("records"):
+            if not row["error"]:
+                counted = {"replications": int(row["replications"]), **entry(row)}
+                entries.setdefault(row["point"], {})[row["policy"]] = counted
+        return {
+            "scenario": self.definition["title"],
+            "seed": self.definition["seed"],
+            **{key: self.definition["rule"][key] for key in ("replications", "half_width")},
+            "out": str(self.folder),
+            "failed": len(self.failures),
+            "points": [
+                {
+                    "point": point.number,
+                    "values": point.values,
+                    "error": point.error,
+                    "policies": entries.get(point.number, {}),
+                }
+                for point in self.points
+                if point.finished or point.error
+            ],
+        }
+
+
+def _points(connection: sqlite3.Connection) -> list[StoredPoint]:
+    rows = connection.execute(
+        'SELECT point, "values", points.key, useful_time_s, '
+        "finished.key IS NOT NULL AND finished.error IS NULL, "
+        "coalesce(points.error, finished.error) "
+        "FROM points LEFT JOIN finished ON points.key = finished.key ORDER BY point"
+    )
+    return [
+        StoredPoint(number, json.loads(values), key, useful_s, bool(finished), error)
+        for number, values, key, useful_s, finished, error in rows
+    ]
+
+
+def _rows(
+    connection: sqlite3.Connection, point: StoredPoint, policies: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """A row a policy; none for a point that is still to be done."""
+    if point.error:
+        for policy in policies:
+            yield {"point": point.number, "policy": policy, "error": point.error}
+    elif point.finished and point.key:
+        plans = _plans(connection, point.key)
+        taken = _taken(connection, point.key)
+        everything = _values(connection, point.key, policies)
+        for policy, values in zip(policies, everything, strict=True):
+            yield {
+                "point": point.number,
+                "policy": policy,
+                **plans[policy],
+                "replications": values.shape[1],
+                **_summary(values, point.useful_time_s),
+                **taken[policy],
+                "error": "",
+            }
+
+
+def _plans(connection: sqlite3.Connection, key: str) -> dict[str, dict[str, Any]]:
+    rows = connection.execute(f"SELECT policy, {', '.join(_PLAN)} FROM plans WHERE key = ?", [key])
+    return {policy: dict(zip(_PLAN, plan, strict=True)) for policy, *plan in rows}
+
+
+def _taken(connection: sqlite3.Connection, key: str) -> dict[str, dict[str, float]]:
+    """What each policy took; all of it goes with means, so that of blocks can be averaged."""
+    parts: dict[str, list[tuple[int, dict[str, float]]]] = {}
+    for policy, count, text in connection.execute(
+        "SELECT policy, stop - start, resources FROM blocks WHERE key = ? ORDER BY start", [key]
+    ):
+        parts.setdefault(policy, []).append((count, json.loads(text)))
+    return {
+        policy: {
+            name: sum(count * taken[name] for count, taken in each) / sum(n for n, _ in each)
+            for name in RESOURCES
+        }
+        for policy, each in parts.items()
+    }
+
+
+def _values(
+    connection: sqlite3.Connection, key: str, policies: Sequence[str]
+) -> list[NDArray[np.float64]]:
+    """Of each policy, shape (len(COLUMNS), replications)."""
+    blocks = packed(connection, key, policies).values()
+    return [
+        np.concatenate([unpack(block[i]) for block in blocks], axis=1) for i in range(len(policies))
+    ]
+
+
+def _summary(values: NDArray[np.float64], useful_s: float) -> dict[str, float]:
+    of = dict(zip(COLUMNS, values, strict=True))
+    derived = {
+        "wall_s": of["wall"],
+        "overhead": of["wall"] / useful_s - 1.0,
+        "ettr": useful_s / of["wall"],
+    }
+    measures = np.stack([derived[name] if name in derived else of[name] for name in MEASURES])
+    causes = {cause: float(of[cause].mean()) / useful_s for cause in OVERHEAD_CAUSES}
+    return statistics(measures) | causes

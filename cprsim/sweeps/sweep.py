@@ -1,0 +1,169 @@
+"""`cprsim.sweep`: simulate the points of a design, resume where an earlier call was stopped."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+from cprsim.errors import RunError, UsageError
+from cprsim.files import check_writable
+from cprsim.outputs import versions
+from cprsim.runner import check_whole
+from cprsim.scenario import Scenario, load_mapping
+from cprsim.sweeps.agenda import Agenda, Progress
+from cprsim.sweeps.block import SweepBlock
+from cprsim.sweeps.definition import Definition, digest
+from cprsim.sweeps.design import Given, IsWhole
+from cprsim.sweeps.driver import Driver, Tell
+from cprsim.sweeps.points import read_points, scenario_key
+from cprsim.sweeps.pools import pool_of
+from cprsim.sweeps.rule import Rule
+from cprsim.sweeps.store import NAME, Store
+from cprsim.sweeps.stored import Sweep
+
+#: Called as results come, and about twice a second while none do.
+Listener = Callable[[Progress], None]
+
+_REPLICATIONS = 1000
+_MOST_REPLICATIONS = 100_000  # where a half-width says when they are enough
+# Replications of a task: long beside what it costs to hand it out, short beside what a kill may
+# lose. Part of a sweep's definition, so a change of it resumes no older sweep.
+_BLOCK = 100
+_COMMIT_S = 1.0
+_READER_S = 0.2  # to wait for a reader; else with the next commit
+
+
+def sweep(
+    scenario: Scenario | str | Path,
+    out: str | Path,
+    vary: Mapping[str, Given] | None = None,
+    policies: Sequence[str] | None = None,
+    replications: int | None = None,
+    half_width: float | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    scheduler: str | None = None,
+    overrides: Sequence[str] = (),
+    progress: Listener | None = None,
+    tell: Tell | None = None,
+) -> Sweep:
+    """Simulate a scenario at many points, every policy of a point on the same failure timelines.
+
+    What is in `out` already is not done again: a sweep that was stopped, however, goes on when it
+    is called again, and ends with the same numbers.
+
+    Parameters
+    ----------
+    scenario
+        From `load_scenario`, or the path of a file, whose `[sweep]` counts then.
+    out
+        Folder of the results, one file `sweep.db`.
+    vary
+        Dotted keys to their values: `{"failures.mean": ["14 h", "28 h"]}`, or text as on the
+        command line, `"log(1 h, 100 h, 9)"`. All combinations are points.
+    policies
+        Names of policies; all of the scenario's by default.
+    replications
+        At each point: 1,000 by default; with `half_width` at most so many, by default 100,000.
+    half_width
+        Replications go on until the 95 % interval of the mean overhead of every policy reaches at
+        most this share of the mean to either side.
+    seed
+        Of all random streams.
+    workers
+        Processes; the numbers are the same whatever their number. With more than one, a script
+        needs its `if __name__ == "__main__":`.
+    scheduler
+        Instead, the address of a dask.distributed scheduler, `tcp://HOST:PORT`.
+    overrides
+        `dotted.key=value`, set in the file before anything is varied.
+    progress
+        Called in this process as results come.
+    tell
+        Called with a line when something happened that a user wants to know.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario, or a value that is varied, can't be read.
+    UsageError
+        For arguments that make no sense, and a folder that can't be used or holds another sweep.
+    RunError
+        If the disk is full, or the workers are lost for good.
+    """
+    check_whole("seed", seed, 0)
+    check_whole("workers", workers, 1)
+    out = Path(out)
+    check_writable(out, [NAME])
+    mapping = _mapping(scenario, overrides)
+    block = SweepBlock.of(mapping.pop("sweep", {}))
+    rule = _rule(block, replications, half_width)
+    base = Scenario.read(mapping)
+    names = tuple(base.select(policies))
+    resolved = base.mapping()
+    design = block.design(vary or {}, _whole_in(resolved))
+    points = read_points(mapping, design, names)
+    pool = pool_of(workers, scheduler)
+    definition = Definition(
+        base.title, scenario_key(resolved), digest(points), design.keys, names, seed, rule
+    )
+    with closing(Store.open(out, definition, points, versions())) as store:
+        agenda = Agenda(points, store.finished(), names, seed, rule, store)
+        _work(Driver(pool, agenda, tell or _silent), agenda, store, progress or _silent)
+    return Sweep(out)
+
+
+def _work(driver: Driver, agenda: Agenda, store: Store, progress: Listener) -> None:
+    committed_s = time.monotonic()
+    try:
+        with closing(driver.outcomes()) as outcomes:
+            for each in outcomes:
+                if each is not None:
+                    agenda.done(*each)
+                if time.monotonic() - committed_s > _COMMIT_S:
+                    store.commit(_READER_S)
+                    committed_s = time.monotonic()
+                progress(agenda.progress)
+    except BaseException:
+        with suppress(RunError):  # if the store itself is at fault, that is what to tell
+            store.commit()
+        raise
+    if not store.commit():
+        raise RunError("somebody reads the sweep without end; give the same command again")
+    progress(agenda.progress)
+
+
+def _mapping(scenario: Scenario | str | Path, overrides: Sequence[str]) -> dict[str, Any]:
+    if not isinstance(scenario, Scenario):
+        return load_mapping(scenario, overrides)
+    if overrides:
+        raise UsageError("overrides go with the path of a file; change the scenario instead")
+    return scenario.mapping()
+
+
+def _rule(block: SweepBlock, replications: int | None, half_width: float | None) -> Rule:
+    width = block.half_width if half_width is None else half_width
+    if width is not None and not 0 < width < 1:
+        raise UsageError(f"half_width {width!r} is not a share between 0 and 1, e.g. 0.02")
+    most = block.replications if replications is None else replications
+    if most is None:
+        most = _REPLICATIONS if width is None else _MOST_REPLICATIONS
+    check_whole("replications", most, 1)
+    return Rule(most, width, _BLOCK)
+
+
+def _whole_in(resolved: dict[str, Any]) -> IsWhole:
+    """Whether a scenario has a whole number at a key: what is varied there is one as well."""
+
+    def is_whole(key: str) -> bool:
+        value: Any = resolved
+        for part in key.split("."):
+            value = value.get(part.strip()) if isinstance(value, dict) else None
+        return isinstance(value, int) and not isinstance(value, bool)
+
+    return is_whole
+
+
+def _silent(_: object) -> None:
+    pass

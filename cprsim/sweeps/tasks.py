@@ -1,0 +1,123 @@
+"""What a worker does: a block of replications of one point, under all its policies."""
+
+import json
+import zlib
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.contract import Plan
+from cprsim.errors import CprsimError, RunError
+from cprsim.ledger import CAUSES
+from cprsim.resources import resources
+from cprsim.scenario import Scenario
+from cprsim.sim.engine import COLUMNS, MODEL_VERSION, simulate
+
+
+@dataclass(frozen=True)
+class Task:
+    """Replications `start` to `stop` of a point; plain values, for workers anywhere."""
+
+    key: str
+    scenario: str
+    policies: tuple[str, ...]
+    start: int
+    stop: int
+    seed: int
+    model_version: int = MODEL_VERSION
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """What a table tells of a policy's plan."""
+
+    policy: str
+    system: str
+    recovery: str
+    interval_s: float
+
+
+@dataclass(frozen=True)
+class Block:
+    """What came of a task, for each policy: its plan, its replications packed, what it took.
+
+    `taken` are the means of `cprsim.resources` over the block.
+    """
+
+    plans: tuple[PlanRow, ...]
+    packed: tuple[bytes, ...]
+    taken: tuple[dict[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why nothing came of a task, for people."""
+
+    text: str
+
+
+def perform(task: Task) -> Block | Fault:
+    """Simulate a block of replications.
+
+    Whatever goes wrong is the point's fault, and returned; but for a worker with another model,
+    none of whose numbers must be taken: that is a `RunError`.
+    """
+    if task.model_version != MODEL_VERSION:
+        raise RunError(
+            f"a worker has model version {MODEL_VERSION}, the sweep {task.model_version}; "
+            "install the same cprsim on all workers"
+        )
+    try:
+        scenario, plans, rows = _planned(task.scenario, task.policies)
+        values = simulate(scenario, task.policies, range(task.start, task.stop), task.seed)
+    except CprsimError as error:
+        return Fault(str(error))
+    except MemoryError:
+        return Fault("out of memory")
+    except Exception as error:  # a policy of the user's, or a defect: the other points go on
+        return Fault(f"{type(error).__name__}: {error}")
+    each = values.swapaxes(0, 1)
+    taken = (_taken(scenario, plan, own) for plan, own in zip(plans, each, strict=True))
+    return Block(rows, tuple(map(pack, each)), tuple(taken))
+
+
+@lru_cache(maxsize=8)  # blocks of one point come one after the other
+def _planned(
+    text: str, policies: tuple[str, ...]
+) -> tuple[Scenario, tuple[Plan, ...], tuple[PlanRow, ...]]:
+    scenario = Scenario(**json.loads(text))
+    plans = tuple(scenario.plan(name) for name in policies)
+    rows = (
+        PlanRow(
+            name,
+            scenario.policies[name].system,
+            plan.recovery,
+            float(plan.interval_s),
+        )
+        for name, plan in zip(policies, plans, strict=True)
+    )
+    return scenario, plans, tuple(rows)
+
+
+def _taken(scenario: Scenario, plan: Plan, values: NDArray[np.float64]) -> dict[str, float]:
+    """What a policy took in replications of shape (replications, len(COLUMNS))."""
+    of = dict(zip(COLUMNS, values.T, strict=True))
+    seconds = {f"{cause}_s": of[cause] for cause in CAUSES}
+    overhead = of["wall"] / scenario.job.useful_time_s - 1.0
+    # Arrays do for columns of a table: no worker needs pandas.
+    table: Any = {**of, **seconds, "overhead": overhead}
+    return {name: float(value) for name, value in resources(plan, scenario, table).items()}
+
+
+def pack(values: NDArray[np.float64]) -> bytes:
+    """Bytes of values of shape (replications, len(COLUMNS)); many columns hold one number only."""
+    return zlib.compress(np.ascontiguousarray(values.T, dtype="<f8").tobytes(), level=1)
+
+
+def unpack(packed: bytes) -> NDArray[np.float64]:
+    """Values of shape (len(COLUMNS), replications)."""
+    flat = np.frombuffer(zlib.decompress(packed), dtype="<f8")
+    return flat.reshape(len(COLUMNS), -1).astype(np.float64, copy=False)

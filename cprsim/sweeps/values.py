@@ -1,0 +1,161 @@
+"""Values as people write them for a sweep: `1 h,2 h`, `lin(1 h, 5 h, 5)`, `log(1 h, 100 h, 9)`."""
+
+import math
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from cprsim import units
+from cprsim.errors import UnitError, UsageError
+
+_CALL = re.compile(r"(lin|log)\s*\((.*)\)", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_SHARE = {"%": 1.0}
+_OPENING, _CLOSING = "([{", ")]}"
+_MOST = 1_000_000
+
+
+@dataclass(frozen=True)
+class Range:
+    """All values from `low` to `high`, evenly spread or evenly spread over their logarithms.
+
+    Parameters
+    ----------
+    low, high
+        Ends, in the base unit of `units`, or bare numbers.
+    logarithmic
+        Whether the spread is even over the logarithms.
+    units
+        Unit to its factor, for quantities; None for bare numbers.
+    """
+
+    low: float
+    high: float
+    logarithmic: bool
+    units: dict[str, float] | None
+
+    def at(self, share: float, whole: bool) -> Any:
+        """The value that is this share of the way, as a scenario file has it."""
+        if self.logarithmic:
+            value = self.low * (self.high / self.low) ** share
+        else:
+            value = self.low + share * (self.high - self.low)
+        if whole:
+            return round(value)
+        value = float(f"{value:.12g}")  # 36000.000000000004 s would be a strange thing to read
+        if self.units is None:
+            return value
+        return f"{value:.12g}%" if self.units is _SHARE else units.format_exact(value, self.units)
+
+    def spread(self, count: int, whole: bool) -> list[Any]:
+        """So many values, both ends included; whole numbers only once each."""
+        shares = [i / (count - 1) for i in range(count)] if count > 1 else [0.0]
+        return list(dict.fromkeys(self.at(share, whole) for share in shares))
+
+
+def expand(text: str, whole: bool, what: str) -> list[Any]:
+    """Values of a text: parts between commas, each a value or `lin(...)` or `log(...)`.
+
+    Parameters
+    ----------
+    text
+        E.g. `"14 h,28 h"`. Values are TOML where they parse, else strings.
+    whole
+        Whether values of `lin` and `log` are rounded to whole numbers.
+    what
+        Whose values they are, for the fault.
+    """
+    values: list[Any] = []
+    for part in _parts(text):
+        call = _CALL.fullmatch(part)
+        if call is None:
+            values.append(_value(part, what))
+            continue
+        arguments = _parts(call[2])
+        if len(arguments) != 3:
+            raise UsageError(f"{what}: {part!r}: write {call[1]}(FIRST, LAST, HOW MANY)")
+        found = _range(part, call[1], arguments[:2], what)
+        values += found.spread(_count(arguments[2], part, what), whole)
+    return values
+
+
+def parse_range(text: object, what: str) -> Range:
+    """The range of a text such as `"log(1 h, 100 h)"`."""
+    call = _CALL.fullmatch(text.strip()) if isinstance(text, str) else None
+    arguments = _parts(call[2]) if call else []
+    if call is None or len(arguments) != 2:
+        raise UsageError(
+            f'{what}: {text!r} is no range; write "lin(LOW, HIGH)" or "log(LOW, HIGH)"'
+        )
+    return _range(call[0], call[1], arguments, what)
+
+
+def _range(text: str, kind: str, ends: list[str], what: str) -> Range:
+    (low, low_units), (high, high_units) = (_quantity(end, text, what) for end in ends)
+    if low_units is not high_units:
+        raise UsageError(f"{what}: {text!r}: the ends are no quantities of one kind")
+    if kind == "log" and not (low > 0 and high > 0):
+        raise UsageError(f"{what}: {text!r}: logarithms need ends above 0; use lin")
+    return Range(low, high, kind == "log", low_units)
+
+
+def _quantity(text: str, whole: str, what: str) -> tuple[float, dict[str, float] | None]:
+    """The number in base units, and the units it is in."""
+    if _NUMBER.fullmatch(text):
+        value = float(text)
+        if math.isfinite(value):
+            return value, None
+    if text.endswith("%") and _NUMBER.fullmatch(text[:-1].strip()):
+        return float(text[:-1]), _SHARE
+    for parse, table in (
+        (units.parse_duration, units.SECONDS),
+        (units.parse_bytes, units.BYTES),
+        (units.parse_rate, units.BYTES_PER_SECOND),
+    ):
+        try:
+            return parse(text), table
+        except UnitError:
+            continue
+    raise UsageError(f'{what}: {whole!r}: {text!r} is no number or quantity, e.g. 8, "28 h", 25%')
+
+
+def _count(text: str, whole: str, what: str) -> int:
+    if not re.fullmatch("[0-9]{1,9}", text) or not 1 <= int(text) <= _MOST:
+        raise UsageError(f"{what}: {whole!r}: {text!r} is not a number of values, 1 to {_MOST:,}")
+    return int(text)
+
+
+def _value(text: str, what: str) -> Any:
+    if not text:
+        raise UsageError(f"{what}: a value is missing between commas")
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    if len(parsed) != 1:
+        raise UsageError(f"{what}: {text!r} is not one value")
+    return parsed["value"]
+
+
+def _parts(text: str) -> list[str]:
+    """What stands between commas that are in no brackets and no quotes."""
+    return [part.strip() for part in _split(text)]
+
+
+def _split(text: str) -> Iterator[str]:
+    depth, quote, start = 0, "", 0
+    for i, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in _OPENING:
+            depth += 1
+        elif letter in _CLOSING:
+            depth -= 1
+        elif letter == "," and depth == 0:
+            yield text[start:i]
+            start = i + 1
+    yield text[start:]

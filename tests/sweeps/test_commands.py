@@ -1,0 +1,261 @@
+"""`cprsim sweep` and `cprsim export` as a user meets them."""
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import cprsim
+from cprsim import cli
+from cprsim.sweeps import progress
+from cprsim.sweeps.agenda import Progress
+from tests.sweeps.processes import SCENARIO
+
+VARY = ["--vary", "failures.mean=20 h,30 h"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(SCENARIO)
+    return tmp_path
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    code = cli._main(list(arguments))
+    return code, *capsys.readouterr()
+
+
+def swept(capsys, *arguments: str) -> tuple[int, str, str]:
+    few = [] if "--replications" in arguments else ["--replications", "5"]
+    return run(capsys, "sweep", "s.toml", "--out", "out", "--workers", "1", *few, *arguments)
+
+
+def test_a_sweep_prints_a_row_a_point_and_a_column_a_policy(capsys):
+    code, out, err = swept(capsys, *VARY)
+    summary = cprsim.run(cprsim.load_scenario("s.toml"), replications=5).summary  # at 20 h
+    cell = f"{100 * summary.loc['full', 'overhead']:.2f}"
+
+    assert (code, err) == (0, "")
+    assert "2 points, 5 replications, seed 0" in out
+    (row,) = (line.split() for line in out.splitlines() if line.split()[:3] == ["0", "20", "h"])
+    assert row[3] == cell
+    assert "cprsim export out --format csv" in out
+
+
+def test_json_is_one_document_and_says_what_the_table_of_run_says(capsys):
+    code, out, err = swept(capsys, *VARY, "--json", "--policy", "partial", "--seed", "3")
+    document = json.loads(out)
+    run_of = cprsim.run(cprsim.load_scenario("s.toml"), ["partial"], 5, seed=3).document()
+    first, second = document.pop("points")
+
+    assert (code, err) == (0, "")
+    assert document == {
+        "scenario": "", "seed": 3, "replications": 5, "half_width": None, "out": "out", "failed": 0,
+    }  # fmt: skip
+    assert (first["point"], first["values"], first["error"]) == (0, {"failures.mean": "20 h"}, None)
+    policy = first["policies"]["partial"]
+    assert policy.pop("replications") == 5
+    assert policy["overhead"] == run_of["policies"]["partial"]["overhead"]
+    assert policy.keys() == run_of["policies"]["partial"].keys()
+    assert second["values"] == {"failures.mean": "30 h"}
+
+
+def test_csv_goes_to_stdout_or_to_a_file(capsys):
+    swept(capsys, *VARY)
+    code, out, err = run(capsys, "export", "out", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    table = cprsim.Sweep(Path("out")).table
+
+    assert (code, err) == (0, "")
+    assert [row["policy"] for row in rows] == ["full", "partial"] * 2
+    assert [row["failures.mean_s"] for row in rows] == ["72000.0"] * 2 + ["108000.0"] * 2
+    assert [float(row["overhead"]) for row in rows] == table["overhead"].tolist()
+    assert run(capsys, "export", "out", "--format", "csv", "--out", "t.csv") == (0, "", "")
+    assert Path("t.csv").read_text() == out
+
+
+def test_parquet_keeps_what_the_table_has(capsys):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow", reason="needs the extra parquet")
+    swept(capsys, *VARY)
+
+    assert run(capsys, "export", "out", "--format", "parquet", "--out", "t.parquet")[0] == 0
+    pandas.testing.assert_frame_equal(
+        pandas.read_parquet("t.parquet"), cprsim.Sweep(Path("out")).table, check_dtype=False
+    )
+
+
+NO_SWEEP = "holds no sweep; name the folder given to cprsim sweep --out"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (["out"], "Missing option '--format'."),
+        (["none", "--format", "csv"], f"none: {NO_SWEEP}"),
+        (["out", "--format", "xml"], "format 'xml' is not one of csv, parquet"),
+        (["out", "--format", "parquet"], "--format parquet is no text; give --out FILE"),
+        (
+            ["out", "--format", "csv", "--out", "s.toml/t.csv"],
+            "--out s.toml: s.toml is a file, not a folder",
+        ),
+    ],
+)
+def test_an_export_that_can_not_be_is_refused(capsys, arguments, fault):
+    swept(capsys, *VARY)
+
+    assert run(capsys, "export", *arguments) == (2, "", f"cprsim: {fault}\n")
+
+
+def test_parquet_without_its_library_says_what_to_install(capsys, monkeypatch):
+    swept(capsys, *VARY)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+    assert run(capsys, "export", "out", "--format", "parquet", "--out", "t.parquet") == (
+        2, "", "cprsim: format parquet needs pyarrow: pip install 'cprsim[parquet]'\n",
+    )  # fmt: skip
+
+
+def test_a_scheduler_without_its_library_says_what_to_install(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+
+    assert run(
+        capsys, "sweep", "s.toml", *VARY, "--out", "out", "--scheduler", "tcp://localhost:1"
+    ) == (
+        2, "", "cprsim: --scheduler needs dask.distributed: pip install 'cprsim[cluster]'\n",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (
+            ["--vary", "failures.mean"],
+            "--vary 'failures.mean': write KEY=V1,V2, e.g. failures.mean=\"14 h,28 h\"",
+        ),
+        ([*VARY, *VARY], "--vary failures.mean: is varied twice; give all its values at once"),
+        ([], "nothing is varied; give --vary KEY=V1,V2 or a block [sweep]"),
+        (
+            [*VARY, "--half-width", "0.1"],
+            "'0.1' is not a share: write a percentage from 0% to 100%, e.g. \"25%\"",
+        ),
+        (
+            [*VARY, "--policy", "ful"],
+            "policy 'ful': the scenario has none of that name; did you mean 'full'?",
+        ),
+        (
+            [*VARY, "--scheduler", "tcp://localhost:1"],
+            "--workers and --scheduler exclude each other; leave one out",
+        ),
+        (
+            ["--vary", "failures.mean=14"],
+            'failures.mean: 14 has no unit: write a string with one, e.g. "14 h"',
+        ),
+        (
+            ["--vary", "job.useful_time.x=1"],
+            "--vary job.useful_time.x: 'useful_time' is a value, not a table",
+        ),
+    ],
+)
+def test_a_sweep_that_can_not_be_is_refused(capsys, arguments, fault):
+    assert swept(capsys, *arguments) == (2, "", f"cprsim: {fault}\n")
+    assert not Path("out").exists()
+
+
+def test_points_that_fail_are_summed_up_at_the_end_with_exit_code_1(capsys):
+    code, out, err = swept(capsys, "--vary", "costs.save=0 s,5 min", "--policy", "full")
+
+    assert code == 1
+    assert [line.split()[-1] for line in out.splitlines() if line.split()[:1] == ["0"]] == [
+        "failed"
+    ]
+    assert err == (
+        "cprsim: 1 of 2 points failed:\n"
+        "cprsim: point 0 (costs.save = 0 s): policies.full: the save takes no time, so no interval "
+        'is optimal; give one, e.g. interval = "10 min"\n'
+    )
+    code, out, _ = swept(capsys, "--vary", "costs.save=0 s,5 min", "--policy", "full", "--json")
+    assert code == 1
+    assert json.loads(out)["failed"] == 1
+
+
+def test_many_failures_are_told_in_short(capsys):
+    given = ",".join(["0 s"] * 8)
+    _, _, err = swept(capsys, "--vary", f"costs.save={given}", "--policy", "full")
+
+    assert err.splitlines()[0] == "cprsim: 8 of 8 points failed:"
+    assert err.splitlines()[-1] == "cprsim: and 3 more; cprsim export has them all"
+    assert len(err.splitlines()) == 7
+
+
+def test_what_is_set_holds_at_every_point(capsys):
+    swept(capsys, *VARY, "--set", "costs.save=1 min")
+    table = cprsim.Sweep(Path("out")).table
+    direct = cprsim.load_scenario("s.toml", ["costs.save=1 min", "failures.mean=30 h"])
+
+    assert (
+        table["overhead"].tolist()[2:]
+        == cprsim.run(direct, replications=5).summary["overhead"].tolist()
+    )
+
+
+def test_ctrl_c_says_how_to_go_on(capsys, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cprsim.sweeps.driver.perform", interrupted)
+
+    told = "interrupted; what is done is in out: give the same command again to go on"
+    assert swept(capsys, *VARY) == (1, "", f"cprsim: {told}\n")
+    assert run(capsys, "export", "out", "--format", "csv")[2] == (
+        "cprsim: 2 of 2 points are still to be done\n"
+    )
+
+
+# How far it is
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_plain_lines_come_every_few_seconds_with_rate_and_time_left():
+    clock, stream = Clock(), io.StringIO()
+    lines = progress.Lines(stream, clock)
+    for tenth in range(200):  # 20 s, 2 points a second of 100
+        clock.now_s = tenth / 10
+        lines.update(Progress(tenth // 5, 100, tenth // 100, tenth / 500))
+
+    # By hand: at 5 s 10 points and a tenth of the work, so 45 s are left; and so on.
+    assert stream.getvalue().splitlines() == [
+        "cprsim: 10 of 100 points, 2 points/s, 45 s left",
+        "cprsim: 20 of 100 points, 1 failed, 2 points/s, 40 s left",
+        "cprsim: 30 of 100 points, 1 failed, 2 points/s, 35 s left",
+    ]
+
+
+def test_a_resumed_sweep_tells_its_own_rate():
+    clock = Clock()
+    rate = progress.Rate(clock)
+    rate.words(Progress(50, 100, 0, 0.5))
+    clock.now_s = 10.0
+
+    assert rate.words(Progress(60, 100, 0, 0.6)) == "60 of 100 points, 1 points/s, 40 s left"
+
+
+def test_a_terminal_gets_a_bar(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with progress.shown(silent=False) as display:
+        display.update(Progress(1, 4, 0, 0.25))
+        display.tell("workers were lost")
+        assert isinstance(display, progress.Bar)
+
+    assert "cprsim: workers were lost" in capsys.readouterr().err

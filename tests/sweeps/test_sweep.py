@@ -1,0 +1,255 @@
+"""`cprsim.sweep`: the same numbers as `cprsim.run` at every point; points that fail; files."""
+
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import cprsim
+from cprsim.errors import PlanError, ScenarioError, UsageError
+from cprsim.results import MEASURES
+from cprsim.sweeps.store import NAME
+from cprsim.sweeps.sweep import sweep
+from tests.sweeps.cases import MEANS, SCENARIO, at, csv, scenario
+
+
+def test_every_point_has_the_numbers_of_a_run_of_its_scenario(out):
+    done = cprsim.sweep(scenario(), out, MEANS, replications=230, seed=5)
+
+    assert done.table["failures.mean_s"].tolist() == [36_000.0] * 2 + [108_000.0] * 2
+    for point, mean in enumerate(MEANS["failures.mean"]):
+        run = cprsim.run(at(mean), replications=230, seed=5)
+        pd.testing.assert_frame_equal(done.replications(point), run.replications)
+        rows = done.table[done.table["point"] == point].set_index("policy")
+        for name, row in run.summary.iterrows():
+            for column, value in row.items():
+                if column in MEASURES or isinstance(value, str):
+                    assert rows.loc[name, column] == value
+                else:  # sums in another order
+                    assert rows.loc[name, column] == pytest.approx(value, rel=1e-12, abs=1e-15)
+
+
+def test_differences_between_policies_are_paired(out):
+    done = sweep(scenario(), out, MEANS, replications=150)
+    rows = done.replications(0)
+    full, partial = (
+        rows.loc[rows["policy"] == name, ["wall_s", "failures"]].to_numpy()
+        for name in ("full", "partial")
+    )
+    run = cprsim.run(at("10 h"), replications=150)
+    expected = run.of("full")["wall_s"].to_numpy() - run.of("partial")["wall_s"].to_numpy()
+
+    assert (full[:, 0] - partial[:, 0]).tolist() == expected.tolist()
+    # The failures of a replication come from one timeline: both policies see about as many.
+    assert stats.pearsonr(full[:, 1], partial[:, 1]).statistic > 0.9
+
+
+def test_points_are_in_the_order_of_the_design_with_what_is_varied_in_columns(out):
+    vary = {"costs.reschedule": ["1 min", {"distribution": "exponential", "mean": "2 min"}],
+            "cluster.parameter_servers": "lin(4, 8, 2)"}  # fmt: skip
+    table = sweep(scenario(), out, vary, policies=["full"], replications=3).table
+
+    assert table.columns[:4].tolist() == [
+        "point", "costs.reschedule", "cluster.parameter_servers", "policy",
+    ]  # fmt: skip
+    assert table["point"].tolist() == [0, 1, 2, 3]
+    assert table["cluster.parameter_servers"].tolist() == [4, 8, 4, 8]
+    other = '{"distribution": "exponential", "mean": "2 min"}'
+    assert table["costs.reschedule"].tolist() == ["1 min", "1 min", other, other]
+
+
+def test_points_of_one_scenario_are_simulated_once(out):
+    done = sweep(scenario(), out, {"failures.mean": ["10 h", "600 min"]}, replications=3)
+    with sqlite3.connect(out / NAME) as connection:
+        (blocks,) = connection.execute("SELECT count(*) FROM blocks").fetchone()
+
+    assert blocks == 2  # a policy each
+    first, second = (done.table[done.table["point"] == point] for point in (0, 1))
+    assert first["overhead"].tolist() == second["overhead"].tolist()
+
+
+# Replications until a half-width is met
+
+
+def test_replications_go_on_until_every_mean_is_known_well_enough(out):
+    means = {"failures.mean": ["10 h", "30 h"]}
+    done = sweep(scenario(), out, means, half_width=0.05, replications=5000)
+    counts = []
+    for point, mean in enumerate(means["failures.mean"]):
+        # Said in other words: the first multiple of 100 at which both intervals are that narrow.
+        run = cprsim.run(at(mean), replications=500)
+        for count in range(100, 501, 100):
+            halves = []
+            for name in ("full", "partial"):
+                values = run.of(name)["overhead"].to_numpy()[:count]
+                low, high = stats.t.interval(
+                    0.95, count - 1, loc=values.mean(), scale=stats.sem(values)
+                )
+                halves.append((high - low) / 2 / values.mean())
+            if max(halves) <= 0.05:
+                counts.append(count)
+                break
+        rows = done.table[done.table["point"] == point]
+        assert rows["replications"].tolist() == [counts[-1]] * 2
+    assert counts[0] < counts[1]  # fewer failures, more noise
+
+
+def test_where_nothing_varies_one_block_is_enough(out):
+    quiet = scenario(failures={"exactly": 0})
+    done = sweep(quiet, out, {"costs.save": "1 min,2 min"}, half_width=0.01)
+
+    assert done.table["replications"].tolist() == [100] * 4
+    assert (done.table["overhead"] == 0).all()  # nothing fails, so nothing is saved
+
+
+def test_a_half_width_that_is_never_met_ends_at_the_number_of_replications(out):
+    done = sweep(scenario(), out, MEANS, half_width=1e-6, replications=130)
+
+    assert done.table["replications"].tolist() == [130] * 4
+
+
+# Points that fail
+
+
+def test_a_point_that_gets_nowhere_is_recorded_and_the_others_go_on(out):
+    # Failures every 20 s, saves of 5 min: not one gets done.
+    short = scenario(job={"useful_time": "1 h"})
+    done = sweep(short, out, {"failures.mean": ["20 s", "30 h"]}, ["full"], 20)
+    failed, good = done.table.to_dict("records")
+
+    assert failed["error"].startswith("policy 'full': the job gets nowhere: ")
+    assert np.isnan(failed["overhead"])
+    assert good["error"] == ""
+    assert good["overhead"] >= 0
+    assert [point.number for point in done.failures] == [0]
+    again = sweep(short, out, {"failures.mean": ["20 s", "30 h"]}, ["full"], 20)
+    assert csv(again) == csv(done)
+    for point in (0, 2, -1):
+        told = f"^point {point} has no results; it failed, or there is none$"
+        with pytest.raises(UsageError, match=told):
+            done.replications(point)
+
+
+def test_the_first_block_that_fails_says_why_whatever_came_before(out, monkeypatch):
+    from cprsim.sweeps import driver, tasks
+
+    def perform(task):
+        if task.start >= 200:
+            return tasks.Fault(f"fault of block {task.start}")
+        return tasks.perform(task)
+
+    monkeypatch.setattr(driver, "perform", perform)
+    done = sweep(scenario(), out, {"failures.mean": ["30 h"]}, ["full"], 500)
+
+    assert done.table["error"].tolist() == ["fault of block 200"]
+
+
+def test_a_plan_that_is_impossible_at_a_point_is_that_points_failure(out):
+    free = {"costs.save": ["0 s", "5 min"]}
+    with pytest.raises(PlanError) as error:
+        scenario(costs=SCENARIO["costs"] | {"save": "0 s"})
+    done = sweep(scenario(), out, free, ["full"], 5)
+
+    assert done.table["error"].tolist() == [
+        str(error.value).splitlines()[0],
+        "",
+    ]
+    assert "no interval is optimal" in done.table["error"][0]
+
+
+def test_values_that_can_be_read_at_no_point_are_faults_at_once(out):
+    vary = {"failures.mean": ["10 h", "20"], "cluster.trainers": [8, -1], "costs.sav": ["1 h"]}
+    with pytest.raises(ScenarioError) as error:
+        sweep(scenario(), out, vary)
+
+    assert sorted(error.value.args) == [
+        "cluster.trainers: -1 is out of range: it must be >= 0",
+        "costs.sav: unknown key; did you mean 'save'?",
+        "failures.mean: '20' has no unit: write one, e.g. \"20 h\"",
+    ]
+    assert not out.exists()
+
+
+def test_a_combination_that_can_not_be_read_is_that_points_failure(out):
+    # A failure can hit 6 of 8 servers, but not 6 of 4.
+    vary = {"failures.hits.parameter_servers": [1, 6], "cluster.parameter_servers": [4, 8]}
+    errors = sweep(scenario(), out, vary, ["full"], 3).table["error"].tolist()
+
+    assert [bool(error) for error in errors] == [False, False, True, False]
+    assert errors[2] == (
+        "failures.hits.parameter_servers: 6 is more than cluster.parameter_servers = 4; "
+        "a failure can hit 4 at most"
+    )
+
+
+# Files
+
+
+def test_the_block_of_a_file_is_what_is_swept_and_a_run_ignores_it(out, tmp_path):
+    file = tmp_path / "s.toml"
+    block = (
+        '\n[sweep]\nreplications = 7\n[sweep.zip]\nfailures.mean = ["10 h", "30 h"]\n'
+        'costs.save = ["1 min", "2 min"]\n[sweep.latin]\npoints = 3\n'
+        'cluster.parameter_servers = "log(4, 64)"\n'
+    )
+    file.write_text(scenario().to_toml() + block)
+    table = sweep(file, out, policies=["full"]).table
+
+    assert cprsim.load_scenario(file) == scenario()
+    assert len(table) == 6
+    assert set(zip(table["failures.mean_s"], table["costs.save_s"], strict=True)) == {
+        (36_000.0, 60.0), (108_000.0, 120.0),
+    }  # fmt: skip
+    assert table["cluster.parameter_servers"].dtype == "int64"
+    assert table["replications"].tolist() == [7] * 6
+
+
+def test_a_replayed_log_counts_by_what_is_in_it(out, tmp_path, monkeypatch):
+    log = tmp_path / "log.csv"
+    log.write_text("time_s,node\n40000,1\n90000,2\n")
+    replayed = scenario(failures={"trace": str(log)})
+    sweep(replayed, out, {"costs.save": ["1 min"]}, replications=2)
+
+    log.rename(tmp_path / "moved.csv")
+    moved = scenario(failures={"trace": str(tmp_path / "moved.csv")})
+    sweep(moved, out, {"costs.save": ["1 min"]}, replications=2)  # goes on: nothing to do
+    (tmp_path / "moved.csv").write_text("time_s,node\n40000,1\n90001,2\n")
+    with pytest.raises(UsageError, match="holds another sweep: its scenario is another"):
+        sweep(moved, out, {"costs.save": ["1 min"]}, replications=2)
+
+
+def test_the_listener_is_told_how_far_it_is(out):
+    seen = []
+    sweep(scenario(), out, {"costs.save": ["5 min", "0 s"]}, ["full"], 150, progress=seen.append)
+
+    assert [each.share for each in seen] == sorted(each.share for each in seen)
+    assert (seen[-1].points, seen[-1].of, seen[-1].failed, seen[-1].share) == (2, 2, 1, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "fault"),
+    [
+        ({"replications": 0}, "replications 0 is not a whole number >= 1"),
+        ({"workers": 0}, "workers 0 is not a whole number >= 1"),
+        ({"seed": -1}, "seed -1 is not a whole number >= 0"),
+        ({"half_width": 2}, "half_width 2 is not a share between 0 and 1, e.g. 0.02"),
+        ({"vary": {}}, "nothing is varied; give --vary KEY=V1,V2 or a block [sweep]"),
+        (
+            {"vary": {"policies.full.interval": ["1 h"]}, "policies": ["partial"]},
+            "--vary policies.full.interval: policy 'full' is not among partial",
+        ),
+        ({"scheduler": "localhost"}, "--scheduler 'localhost': write tcp://HOST:PORT"),
+        (
+            {"overrides": ["job.final_save=true"]},
+            "overrides go with the path of a file; change the scenario instead",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_written(out, asked, fault):
+    with pytest.raises(UsageError) as error:
+        sweep(scenario(), out, **({"vary": MEANS} | asked))
+
+    assert str(error.value) == fault
+    assert not out.exists()
