@@ -6,7 +6,7 @@ out`.
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -248,7 +248,7 @@ def _build(mapping: dict[str, Any]) -> dict[str, Any]:
         parts[name], new = _section(name, section, required, mapping.get(name))
         found += new
     parts["policies"], new = _policies(mapping.get("policies", {}))
-    found += new + _network_faults(parts["job"], parts["cluster"])
+    found += new + _network_faults(parts["job"], parts["cluster"]) + _spare_faults(parts["cluster"])
     parts["failure_model"], new = _failure_model(parts)
     found += new
     if found:
@@ -335,8 +335,38 @@ def _network_faults(job: Job | None, cluster: Cluster | None) -> list[str]:
     return found
 
 
+def _spare_faults(cluster: Cluster | None) -> list[str]:
+    if cluster is None:
+        return []
+    nodes = cluster.parameter_servers + cluster.trainers
+    if cluster.spares <= nodes:
+        return []
+    return [
+        f"cluster.spares: {cluster.spares} is more than the {nodes} nodes of the job; one for each "
+        "is the most that can be of use"
+    ]
+
+
 def _rate(bytes_per_s: float) -> str:
     return units.format_exact(bytes_per_s, units.BYTES_PER_SECOND)
+
+
+#: Of one schedule in a job: more would take hours to simulate, and no interval is meant so short.
+_MOST_SAVES = 10_000_000
+
+
+def _schedule_faults(plan: Plan, scenario: Scenario) -> Iterator[str]:
+    """Saves that are too many; raise `ScenarioError` where one has no cost."""
+    for schedule in plan.schedules:
+        save, useful_time_s = schedule.save, scenario.job.useful_time_s
+        scenario.cost_model.save(plan.tier(save.tier), save.portion, save.writes)
+        saves = useful_time_s / schedule.period_s
+        if saves > _MOST_SAVES:
+            period = units.format_duration(schedule.period_s)
+            yield (
+                f"a save every {period} makes {saves:.2g} of them in the job; give an interval "
+                f"that makes at most {_MOST_SAVES:,}"
+            )
 
 
 def _plan_faults(scenario: Scenario) -> list[str]:
@@ -346,6 +376,8 @@ def _plan_faults(scenario: Scenario) -> list[str]:
         try:
             plan = policy.plan(scenario.context)
             expected(plan, scenario.context)
+            for fault in _schedule_faults(plan, scenario):
+                found[f"policies.{name}: {fault}"] = None
         except LogError as error:  # a curve of popularity
             found[f"model: {error}"] = None
         except ScenarioError:  # some policy needs a cost that there isn't: tell all of them

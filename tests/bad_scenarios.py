@@ -108,6 +108,30 @@ QUANTITIES = [
         f"failures.mean: '1e400 s' is not a duration: write a finite one, {FIRST_TIME}",
     ),
     case(
+        "more-spares-than-nodes",
+        {CLUSTER: CLUSTER + "spares = 9\n"},
+        "cluster.spares: 9 is more than the 8 nodes of the job; one for each is the most that can "
+        "be of use",
+    ),
+    case(
+        "saves-without-end",
+        {POLICY: POLICY + 'interval = "1 ms"\n'},
+        "policies.full: a save every 0.001 s makes 3.6e+07 of them in the job; give an interval "
+        "that makes at most 10,000,000",
+    ),
+    case(
+        "a-save-that-nothing-prices",
+        {
+            COSTS: "",
+            POLICY: 'system = "peer-memory"\niteration = "1 s"\n',
+            CLUSTER: CLUSTER + 'nic = "1 GB/s"\n[model]\nembedding = "1 GB"\n',
+        },
+        "costs.save: is missing and can't be derived without [storage]; write e.g. save = "
+        '"2 min", or give [model] and [storage]',
+        "costs.load: is missing and can't be derived without [storage]; write e.g. load = "
+        '"2 min", or give [model] and [storage]',
+    ),
+    case(
         "negative-cost",
         {'save = "1 min"': 'save = "-1 min"'},
         "costs.save: '-1 min' is out of range: it must be >= 0",

@@ -53,4 +53,4 @@ def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_readme_shows_both_commands() -> None:
     assert "make demo" in README
     assert "make test" in README
-    assert sum(page == "README.md" for page, _, _ in SHOWN) == 4
+    assert sum(page == "README.md" for page, _, _ in SHOWN) == 5

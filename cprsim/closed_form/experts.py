@@ -125,8 +125,12 @@ def single_fault_plt(experts: int, per_save: int, period_s: float, useful_time_s
 
 
 def _left_s(experts: int, per_save: int, period_s: float, saves: int) -> float:
+    # The sum over the experts of min(j // K, n): K of each age up to the oldest, then the rest.
+    ages, rest = divmod(experts, per_save)
     saves = min(saves, _steady(experts, per_save))
-    return period_s * sum(min(j // per_save, saves) for j in range(experts)) / experts
+    below = min(ages, saves + 1)
+    ages_sum = per_save * (below * (below - 1) // 2 + (ages - below) * saves)
+    return period_s * (ages_sum + rest * min(ages, saves)) / experts
 
 
 def _steady(experts: int, per_save: int) -> int:

@@ -46,7 +46,8 @@ class AcceptedLoss(Policy):
 
     `interval`: a duration; no interval is optimal, for failures cost lost updates and no time. The
     default is the paper's. `snapshot`: how long one holds training up; 0, copy-on-write, is assumed
-    (the paper doesn't say). One save is under way at a time. Assumed: one that the failure of any
+    (the paper doesn't say). One save is under way at a time, from a copy in memory of all
+    that it holds. Assumed: one that the failure of any
     server falls into is void for all of them.
     """
 
@@ -66,4 +67,5 @@ class AcceptedLoss(Policy):
             schedules=every(self.interval, Save(blocking=False)),
             recover=NobodyWaits(context.servers, context.trainers),
             tiers=(Tier("remote", snapshot_s=self.snapshot_s),),
+            memory_overhead=1.0,
         )

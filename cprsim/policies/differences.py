@@ -22,6 +22,7 @@ from cprsim.contract import (
 )
 
 Variant = Literal["intermittent", "one-shot", "consecutive"]
+_MOST_SAVES = 10_000  # that a mean is taken over: chains repeat long before
 _DIGITS = 6  # of a number of intervals: what lies beyond is the rounding of progress
 
 
@@ -101,7 +102,7 @@ def mean_save(differences: Differences, useful_time_s: float) -> Save:
     """The mean of the saves of a run without failures; a baseline where there are none."""
     link = differences.after(None, 0.0)
     period_s = differences.interval_s
-    count = int(useful_time_s / period_s)
+    count = min(int(useful_time_s / period_s), _MOST_SAVES)
     if count <= 1:
         return link.save
     writes, reads = link.save.writes, link.save.reads

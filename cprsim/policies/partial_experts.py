@@ -150,7 +150,8 @@ class PartialExperts(Policy):
             per_save = min(2 * per_save, self.experts)
 
     def _save(self, tier: str, blocking: bool, per_save: int, period_s: float, saves: int) -> Save:
-        if per_save == self.experts or math.isinf(period_s):
+        # Without experts, and with all of them in each save, nothing is left.
+        if per_save == self.experts or self.expert_share == 0 or math.isinf(period_s):
             return Save(tier, blocking)
         steady = max(math.ceil(self.experts / per_save) - 1, 1)
         left_s = rotation_left_s(self.experts, per_save, period_s, min(saves, steady))

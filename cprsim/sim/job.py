@@ -162,7 +162,9 @@ class JobRun:
         """`final_save`: of everything, to the furthest tier."""
         schedules = self._set.plan.schedules
         save = schedules[-1].save if schedules else Save()
-        return save._replace(portion=1.0, left_s=(0.0,), writes=1.0, reads=1.0)
+        # Of all bytes, and as many times as there are copies.
+        writes = max(save.writes, 1.0)
+        return save._replace(portion=1.0, left_s=(0.0,), writes=writes, reads=1.0)
 
     def _save_the_end(self) -> Process:
         """`final_save`: the job isn't over until a checkpoint of all of it is usable."""

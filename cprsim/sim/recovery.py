@@ -59,13 +59,15 @@ class Recovery:
         self._background = background
         self._spares = Spares(setting.spares)
         self._rebuilding: dict[Flow, _Rebuild] = {}
+        self._degraded: float | None = 0.0
 
     @property
     def degraded(self) -> float:
-        """Share of time that nodes which are down add to training."""
-        if not self._rebuilding:
-            return 0.0
-        return max(each.answer.degraded for each in self._rebuilding.values())
+        """Share of time that nodes which are down add to training: what the rule says of them."""
+        if self._degraded is None:
+            down = self._down(_NOBODY)
+            self._degraded = self._set.plan.recover(down).degraded if self._rebuilding else 0.0
+        return self._degraded
 
     def recover(self) -> Process:
         """From a failure at this instant until training can go on; returns who was set back.
@@ -87,7 +89,7 @@ class Recovery:
             delay_s = self._replacement_s(lost) + answer.takeover_s
             if answer.rollback == "all" and self._rebuilding:
                 waiting, hit, longest_s = self._take_over_rebuilding(waiting, hit)
-                delay_s = max(delay_s, longest_s)
+                delay_s = max(delay_s, longest_s - setting.detect_s)  # noticing it comes first
             if _DEPTH[answer.rollback] >= _DEPTH[deepest.rollback]:
                 deepest = answer
             if setting.detect_s:
@@ -163,6 +165,7 @@ class Recovery:
         placed = Loss(placed.servers.difference(hit.servers), placed.trainers, placed.severity)
         if placed.servers:
             self._fill(_Rebuild(placed, Hit((), ()), answer))
+        self._degraded = None
         if self._rebuilding:
             self._work.settle()
 
@@ -175,6 +178,7 @@ class Recovery:
 
     def _filled(self, flow: Flow) -> None:
         rebuild = self._rebuilding.pop(flow)
+        self._degraded = None
         if rebuild.answer.rollback == "lost":
             self._state.refill(rebuild.down.servers)
         # Its age counts from when it serves: until then it is down for every purpose.
@@ -191,6 +195,7 @@ class Recovery:
         for flow in self._rebuilding:
             self._work.abandon(flow)
         self._rebuilding.clear()
+        self._degraded = None
         servers = tuple(server for each in hits for server in each.servers)
         trainers = tuple(trainer for each in hits for trainer in each.trainers)
         return down, Hit(servers, trainers), longest_s

@@ -150,6 +150,15 @@ _MODELS: Final = st.one_of(
         optional=_DENSE | _OPTIMIZER | _TRACKED | {"skew": _SKEWS},
     ),
 )
+
+
+def _enough_nodes(cluster: dict[str, Any]) -> dict[str, Any]:
+    """No more spares than nodes."""
+    if "spares" in cluster:
+        cluster["spares"] = min(cluster["spares"], cluster["parameter_servers"])
+    return cluster
+
+
 _PLATFORMS: Final = st.fixed_dictionaries(
     {
         "cluster": st.fixed_dictionaries(
@@ -158,7 +167,7 @@ _PLATFORMS: Final = st.fixed_dictionaries(
                 "nic": _rates(3.125e9).map(lambda rate: f"{rate!r} B/s"),  # 25 Gbit/s
                 "spares": st.integers(0, 3),
             },
-        )
+        ).map(_enough_nodes)
     },
     optional={
         "storage": st.builds(_storage, _rates(2e9), st.floats(0.4, 2.5)),

@@ -1,0 +1,157 @@
+"""Replication as docs/semantics.md tells it, server by server; shares no code with cprsim."""
+
+import math
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Strike:
+    """One failure: the second at which it comes, and the servers that it hits."""
+
+    at_s: float
+    servers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the job is, what its stages take, and when what fails; all in seconds.
+
+    `copy_s`: filling a replacement from a copy; `takeover_s`: until copies serve in its place.
+    """
+
+    useful_s: float
+    servers: int
+    copies: int
+    spares: int
+    interval_s: float
+    save_s: float
+    detect_s: float
+    reschedule_s: float
+    takeover_s: float
+    load_s: float
+    copy_s: float
+    during_recovery: bool
+    strikes: tuple[Strike, ...]
+
+
+@dataclass
+class CopiesAndSpares:
+    """One run; `there_at` is when the machine of a server that is rebuilt stands in its place."""
+
+    job: Job
+    now: float = 0.0
+    progress: float = 0.0
+    saved: float = 0.0  # progress
+    there_at: dict[int, float] = field(default_factory=dict)
+    told: dict[str, float] = field(default_factory=dict)
+
+    def run(self) -> dict[str, float]:
+        """Play the job to its end: entries of the ledger that may differ from 0."""
+        job = self.job
+        self.strikes, self.pool = list(job.strikes), [0.0] * job.spares
+        self.due = job.interval_s
+        causes = ("save", "load", "detect", "reschedule", "lost", "failures", "absorbed", "saves")
+        self.told = dict.fromkeys(causes, 0.0)
+        while self.progress < job.useful_s:
+            if self.progress == self.due:
+                self.save()
+            else:
+                self.train()
+        stored = {"stored": self.told["saves"]}
+        return self.told | stored | {"train": job.useful_s, "wall": self.now}
+
+    @property
+    def fails_at(self) -> float:
+        return self.strikes[0].at_s if self.strikes else math.inf
+
+    @property
+    def rebuilt(self) -> set[int]:
+        """Servers whose copies serve in their place, for they are not filled yet."""
+        return {each for each, at_s in self.there_at.items() if at_s + self.job.copy_s > self.now}
+
+    def train(self) -> None:
+        goal = min(self.due, self.job.useful_s)
+        end = self.now + goal - self.progress
+        if end <= self.fails_at:
+            self.now, self.progress = end, goal
+        else:
+            self.progress += self.fails_at - self.now
+            self.now = self.fails_at
+            self.recover()
+
+    def save(self) -> None:
+        """A save that all come through goes on after each recovery."""
+        left = self.job.save_s
+        while left > 0:
+            took = min(left, self.fails_at - self.now)
+            self.spend("save", took)
+            left -= took
+            if left > 0 and self.recover() == "all rolled back":
+                return
+        self.saved, self.due = self.progress, self.progress + self.job.interval_s
+        self.told["saves"] += 1
+
+    def spend(self, cause: str, seconds: float) -> None:
+        self.told[cause] += seconds
+        self.now += seconds
+
+    def absorb(self) -> None:
+        while self.fails_at < self.now:
+            self.strikes.pop(0)
+            self.told["absorbed"] += 1
+
+    def recover(self) -> str:
+        """From a failure until training can go on."""
+        job = self.job
+        waited_for: set[int] = set()
+        rolled_back = False
+        while True:
+            rebuilt = self.rebuilt
+            lost = set(self.strikes.pop(0).servers) - rebuilt
+            self.told["failures"] += 1
+            wait_s = self.machines(len(lost))
+            waited_for |= lost
+            if not rolled_back and not self.shard_gone(waited_for | rebuilt):
+                self.keep_training(lost, wait_s)
+                return "nobody rolled back"
+            rolled_back = True
+            self.roll_back()
+            ready_at = [self.there_at[each] for each in rebuilt]
+            waited_for, self.there_at = waited_for | rebuilt, {}
+            self.spend("detect", job.detect_s)
+            self.spend("reschedule", max([0.0, wait_s, *(at_s - self.now for at_s in ready_at)]))
+            self.absorb()
+            end = self.now + job.load_s
+            if self.fails_at >= end or not job.during_recovery:
+                self.spend("load", job.load_s)
+                self.absorb()
+                return "all rolled back"
+            self.spend("load", self.fails_at - self.now)
+            self.now = self.fails_at
+
+    def keep_training(self, lost: set[int], wait_s: float) -> None:
+        """The copies take over, and replacements are filled from them."""
+        self.spend("detect", self.job.detect_s)
+        self.there_at |= dict.fromkeys(lost, self.now + wait_s)
+        if lost:
+            self.spend("reschedule", self.job.takeover_s)
+        self.absorb()
+
+    def roll_back(self) -> None:
+        self.told["lost"] += self.progress - self.saved
+        self.progress = self.saved
+        self.due = min(self.due, self.saved + self.job.interval_s)
+
+    def shard_gone(self, down: set[int]) -> bool:
+        """Whether some shard has lost every copy; those of shard i are on i, i + 1, ..."""
+        size, copies = self.job.servers, range(self.job.copies)
+        return any(all((shard + copy) % size in down for copy in copies) for shard in range(size))
+
+    def machines(self, count: int) -> float:
+        """How long so many machines are waited for: the first that are ready go."""
+        new = [self.now + self.job.reschedule_s] * count
+        if not self.job.spares:
+            return self.job.reschedule_s
+        ready = sorted(self.pool + new)
+        self.pool = ready[count:]
+        return max(0.0, ready[count - 1] - self.now) if count else 0.0
