@@ -5,7 +5,7 @@ docs/semantics.md states the rules that are carried out here.
 
 import simpy
 
-from cprsim.contract import Clock, Save, Saved, Train
+from cprsim.contract import Action, Clock, Save, Saved, Train
 from cprsim.errors import RunError
 from cprsim.failures.timeline import Cursor
 from cprsim.ledger import Ledger
@@ -13,7 +13,7 @@ from cprsim.sim.background import BackgroundSaves
 from cprsim.sim.dialogue import Dialogue
 from cprsim.sim.limits import MOST_IDLE_SAVES, Limits
 from cprsim.sim.recovery import Delays, Recovery
-from cprsim.sim.setting import Rated, Setting
+from cprsim.sim.setting import Setting
 from cprsim.sim.state import State
 from cprsim.sim.work import WAIT, Observer, Process, Work
 
@@ -37,7 +37,8 @@ class JobRun:
     ) -> None:
         self._set, plan = setting, setting.plan
         self._known_save: Save | None = None
-        self._rated: Rated = (WAIT, 1.0)
+        self._save_s = 0.0  # what that takes
+        self._nearly_done_s = setting.useful_time_s * (1 - _ROUNDING)
         self._unslowed = setting.training(0.0)[1] == 1.0  # with nothing beside it
         self._cursor = cursor
         self._state = state = State(
@@ -67,12 +68,13 @@ class JobRun:
                 yield from self._recovery.recover()
             else:
                 action = ask(Clock(work.now, state.progress_s))
-                if type(action) is Train:
+                event = self._alone(action)
+                if event is not None:
+                    yield event
+                elif type(action) is Train:
                     yield from self._train(action.until_s)
                 elif type(action) is Save:
                     yield from self._save(action)
-                else:
-                    raise RunError(f"nothing has failed, but the controller answered {action}")
 
     def ledger(self) -> Ledger:
         """Where the time of the finished run went."""
@@ -94,48 +96,75 @@ class JobRun:
 
     # --- Training and saving ---------------------------------------------------------------------
 
-    def _train(self, until_s: float) -> Process:
-        setting, state, work = self._set, self._state, self._work
-        if setting.useful_time_s - until_s <= _ROUNDING * setting.useful_time_s:
-            until_s = setting.useful_time_s
+    def _alone(self, action: Action) -> simpy.Event | None:
+        """Do it, if nothing can slow it or come in between: the common case, and quick.
+
+        What comes of it is known at once (see `Work.alone`), and settled before its end is waited
+        for.
+        """
+        if type(action) is Train:
+            alone = self._unslowed and not self._work.background
+            return self._train_alone(action.until_s) if alone else None
+        if type(action) is Save:
+            return self._save_alone(action)
+        raise RunError(f"nothing has failed, but the controller answered {action}")
+
+    def _train_alone(self, until_s: float) -> simpy.Event:
+        state, work = self._state, self._work
+        until_s = self._ahead(until_s)
         start, start_s = work.now, state.progress_s
+        event = work.alone("train", until_s - start_s)
+        state.progress_s = start_s + work.now - start if work.cut else until_s
+        return event
+
+    def _train(self, until_s: float) -> Process:
+        state, work = self._state, self._work
+        until_s = self._ahead(until_s)
+        start, start_s = work.now, state.progress_s
+        training, rate = self._set.training(self._recovery.degraded)
         volume = until_s - start_s
+
+        def trained(done: float) -> None:
+            state.progress_s = start_s + done
+
+        done = yield from work.do("train", training, volume, rate, trained)
+        state.progress_s = until_s if done == volume else start_s + done
+        slower_s = work.now - start - done
+        if slower_s > _ROUNDING * work.now:
+            state.slowdown_s += slower_s
+
+    def _ahead(self, until_s: float) -> float:
+        """The progress to train to: what was asked for, or the end."""
         self._limits.idle_saves = 0
-        if volume <= 0:
+        if until_s >= self._nearly_done_s:
+            return self._set.useful_time_s
+        if until_s <= self._state.progress_s:
             raise RunError(f"the controller asked to train until {until_s} s, which is not ahead")
-        if self._unslowed and not work.background:  # the common case, and quick
-            yield work.alone("train", volume)
-            state.progress_s = state.progress_s + work.now - start if work.cut else until_s
-        else:
-            training, rate = setting.training(self._recovery.degraded)
+        return until_s
 
-            def trained(done: float) -> None:
-                state.progress_s = start_s + done
-
-            done = yield from work.do("train", training, volume, rate, trained)
-            state.progress_s = until_s if done == volume else start_s + done
-            slower_s = work.now - start - done
-            if slower_s > _ROUNDING * work.now:
-                state.slowdown_s += slower_s
+    def _save_alone(self, save: Save) -> simpy.Event | None:
+        work = self._work
+        if work.background or not save.blocking:
+            return None
+        if save is not self._known_save:  # most saves are alike
+            transfer, rate = self._set.save(save)
+            self._known_save, self._save_s = save, transfer.volume / rate
+        if not self._save_s or work.now + self._save_s > self._cursor.next_s:
+            return None
+        self._count_save()
+        event = work.alone("save", self._save_s)
+        self._stored(save)
+        return event
 
     def _save(self, save: Save) -> Process:
-        setting, state, work = self._set, self._state, self._work
-        self._limits.idle_saves += 1
-        if work.now > self._limits.longest_s or self._limits.idle_saves > MOST_IDLE_SAVES:
-            self._limits.check_saving()
+        work = self._work
+        self._count_save()
         if save.blocking:
-            if save is not self._known_save:  # most saves are alike
-                self._known_save, self._rated = save, setting.save(save)
-            cause, (hold, rate) = "save", self._rated
+            cause, (hold, rate) = "save", self._set.save(save)
             left = hold.volume
         else:
-            cause, hold, left, rate = "stall", WAIT, setting.snapshot_s(save), 1.0
-        if left and not work.background:  # the common case, and quick
-            start = work.now
-            yield work.alone(cause, left / rate)
-            left = left - (work.now - start) * rate if work.cut else 0.0
-        else:
-            left -= yield from work.do(cause, hold, left, rate)
+            cause, hold, left, rate = "stall", WAIT, self._set.snapshot_s(save), 1.0
+        left -= yield from work.do(cause, hold, left, rate)
         while left > 0:
             rollback = yield from self._recovery.recover()
             # A rollback of the whole job voids what was being saved. Otherwise the healthy nodes
@@ -144,15 +173,25 @@ class JobRun:
             if rollback == "all":
                 return
             left -= yield from work.do(cause, hold, left, rate)
-        taken = state.taken(save)
         if save.blocking:
-            state.usable(taken, save)
+            self._stored(save)
         else:
-            self._background.start(save, taken)
-        now = Clock(work.now, state.progress_s)
-        self._dialogue.tell(Saved(now, save, save.blocking))
+            self._background.start(save, self._state.taken(save))
+            self._dialogue.tell(Saved(self._dialogue.now(), save, stored=False))
         if work.background:
             work.settle()
+
+    def _stored(self, save: Save) -> None:
+        """The last byte of a blocking save is stored."""
+        state = self._state
+        state.usable(state.taken(save), save)
+        self._dialogue.tell(Saved(Clock(self._work.now, state.progress_s), save, True))
+
+    def _count_save(self) -> None:
+        limits = self._limits
+        limits.idle_saves += 1
+        if self._work.now > limits.longest_s or limits.idle_saves > MOST_IDLE_SAVES:
+            limits.check_saving()
 
     def _end_is_saved(self) -> bool:
         return self._state.saved(self._last_save.tier).progress_s >= self._set.useful_time_s
