@@ -170,7 +170,14 @@ class Recovery:
             self._work.settle()
 
     def _replaced(self, flow: Flow) -> None:
-        self._fill(self._rebuilding.pop(flow))
+        rebuild = self._rebuilding.pop(flow)
+        self._degraded = None
+        # For trainers nothing is loaded: they are back.
+        if rebuild.place.trainers:
+            self._cursor.replace(Hit((), rebuild.place.trainers), self._work.now)
+        if rebuild.down.servers:
+            down = rebuild.down._replace(trainers=frozenset())
+            self._fill(_Rebuild(down, rebuild.place._replace(trainers=()), rebuild.answer))
 
     def _fill(self, rebuild: _Rebuild) -> None:
         fill, _ = self._load(rebuild.answer, len(rebuild.down.servers))

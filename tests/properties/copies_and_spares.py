@@ -17,6 +17,7 @@ class Job:
     """What the job is, what its stages take, and when what fails; all in seconds.
 
     `copy_s`: filling a replacement from a copy; `takeover_s`: until copies serve in its place.
+    `delays_s`: until other machines can be had, failure by failure.
     """
 
     useful_s: float
@@ -26,11 +27,11 @@ class Job:
     interval_s: float
     save_s: float
     detect_s: float
-    reschedule_s: float
     takeover_s: float
     load_s: float
     copy_s: float
     during_recovery: bool
+    delays_s: tuple[float, ...]
     strikes: tuple[Strike, ...]
 
 
@@ -149,9 +150,9 @@ class CopiesAndSpares:
 
     def machines(self, count: int) -> float:
         """How long so many machines are waited for: the first that are ready go."""
-        new = [self.now + self.job.reschedule_s] * count
+        delay_s = self.job.delays_s[int(self.told["failures"]) - 1]
         if not self.job.spares:
-            return self.job.reschedule_s
-        ready = sorted(self.pool + new)
+            return delay_s
+        ready = sorted([*self.pool, *[self.now + delay_s] * count])
         self.pool = ready[count:]
         return max(0.0, ready[count - 1] - self.now) if count else 0.0

@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cprsim.distributions import Distribution
+from cprsim.failures.timeline import Draws
 from cprsim.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
+from cprsim.streams import Cause
 from tests.properties import copies_and_spares, shard_by_shard, tiers_by_hand
 from tests.properties.copies_and_spares import CopiesAndSpares
 from tests.properties.shard_by_shard import NobodyLeftError, ShardByShard
@@ -24,12 +27,14 @@ from tests.properties.tiers_by_hand import SEVERITIES, Local, Mirror, Remote, Ti
 CASES = 300
 
 
-def played(log: Path, lines: Iterable[str], policy: dict[str, Any], **tables: Any) -> Ledger:
+def played(
+    log: Path, lines: Iterable[str], policy: dict[str, Any], seed: int = 0, **tables: Any
+) -> Ledger:
     """The engine's ledger on failures that are `lines` of a log."""
     log.write_text("\n".join(lines), encoding="utf-8")
     failures = {"trace": str(log)} | tables.pop("failures", {})
     scenario = Scenario(failures=failures, policies={"it": policy}, **tables)
-    return play(scenario, "it", 0, 0)
+    return play(scenario, "it", seed, 0)
 
 
 def seconds(**values: float) -> dict[str, str]:
@@ -110,13 +115,17 @@ def test_accepted_loss_is_what_shards_tell_one_by_one(tmp_path: Path) -> None:
 # --- Replication ---------------------------------------------------------------------------------
 
 
-def draw_copies(rng: np.random.Generator) -> copies_and_spares.Job:
+DELAY = {"distribution": "weibull", "shape": 0.6, "mean": "60 s"}  # short and long ones
+
+
+def draw_copies(rng: np.random.Generator, delays: Draws) -> copies_and_spares.Job:
     useful_s, servers, copies = rng.integers([300, 4, 2], [1500, 9, 4]).tolist()
 
     def strike(at_s: float) -> copies_and_spares.Strike:
         hit = rng.choice(servers, rng.choice([1, 1, 1, 2]), replace=False)
         return copies_and_spares.Strike(at_s, tuple(hit.tolist()))
 
+    strikes = tuple(strike(at_s) for at_s in some_times(rng, 2.0 * useful_s, 15))
     return copies_and_spares.Job(
         useful_s=float(useful_s),
         servers=servers,
@@ -125,30 +134,31 @@ def draw_copies(rng: np.random.Generator) -> copies_and_spares.Job:
         interval_s=float(rng.integers(20, 200)),
         save_s=float(rng.choice([1, 10])),
         detect_s=float(rng.choice([0, 1, 3])),
-        reschedule_s=float(rng.choice([0, 5, 50, 200])),
         takeover_s=float(rng.choice([0, 2])),
         load_s=float(rng.choice([0, 4, 30])),
         copy_s=float(rng.choice([0, 2, 40])),
         during_recovery=bool(rng.random() < 0.7),
-        strikes=tuple(strike(at_s) for at_s in some_times(rng, 2.0 * useful_s, 15)),
+        delays_s=tuple(delays[i] for i in range(len(strikes))),
+        strikes=strikes,
     )
 
 
-def play_copies(log: Path, job: copies_and_spares.Job) -> Ledger:
+def play_copies(log: Path, job: copies_and_spares.Job, seed: int) -> Ledger:
     policy = {"system": "replication", "copies": job.copies}
     return played(
         log,
         ["time_s,node", *(f"{each.at_s!r},{one}" for each in job.strikes for one in each.servers)],
         policy | seconds(interval=job.interval_s, takeover=job.takeover_s),
+        seed,
         failures={"during_recovery": job.during_recovery},
         job=seconds(useful_time=job.useful_s),
         cluster={"parameter_servers": job.servers, "spares": job.spares},
-        costs=seconds(
+        costs={"reschedule": DELAY}
+        | seconds(
             save=job.save_s,
             load_full=job.load_s,
             load_partial=job.copy_s,
             detect=job.detect_s,
-            reschedule=job.reschedule_s,
         ),
     )
 
@@ -157,10 +167,11 @@ def play_copies(log: Path, job: copies_and_spares.Job) -> Ledger:
 def test_copies_and_spares_are_what_servers_tell_one_by_one(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     seen = Counter[str]()
-    for _ in range(CASES):
-        job = draw_copies(rng)
+    law = Distribution(**DELAY)
+    for seed in range(CASES):
+        job = draw_copies(rng, Draws(law, seed, 0, Cause.RESCHEDULE))
         expected = CopiesAndSpares(job).run()
-        assert_alike(play_copies(tmp_path / "log.csv", job), expected, job)
+        assert_alike(play_copies(tmp_path / "log.csv", job, seed), expected, job)
         seen.update(key for key, value in expected.items() if value)
     for entry in ("lost", "load", "reschedule", "detect", "absorbed", "saves"):
         assert seen[entry] >= CASES / 10, entry
@@ -172,7 +183,7 @@ def test_copies_and_spares_are_what_servers_tell_one_by_one(tmp_path: Path) -> N
 def draw_tiers(rng: np.random.Generator, near: type[Local | Mirror]) -> tiers_by_hand.Job:
     useful_s = float(rng.integers(300, 1500))
     local = near is Local
-    interval_s = float(rng.integers(5, 60))
+    interval_s = rng.uniform(5.0, 60.0)
     load_s = float(rng.choice([0, 2, 25]))
 
     def strike(at_s: float) -> tiers_by_hand.Strike:
@@ -186,7 +197,7 @@ def draw_tiers(rng: np.random.Generator, near: type[Local | Mirror]) -> tiers_by
         if local
         else Mirror(float(rng.choice([1, 3.5, 20])), int(rng.integers(3)), load_s),
         remote=Remote(
-            interval_s=max(float(rng.integers(20, 200)), interval_s),
+            interval_s=interval_s * rng.uniform(1.0, 5.0),
             snapshot_s=float(rng.choice([0, 1, 4])) if local else 0.0,
             save_s=float(rng.choice([0.5, 10, 45, 150])),
             load_s=float(rng.choice([0, 4, 30])),
@@ -275,6 +286,14 @@ def test_a_server_that_fails_meanwhile_keeps_no_trainer_down(tmp_path: Path) -> 
 
     assert run.slowdown == pytest.approx(10.0, rel=1e-12)
     assert run.wall == pytest.approx(1010.0, rel=1e-12)
+
+
+def test_a_trainer_lost_with_a_server_is_back_before_that_is_filled(tmp_path: Path) -> None:
+    run = accepted_loss(
+        tmp_path / "log.csv", ["100,0", "100,4"], 2, reschedule="20 s", load="500 s"
+    )
+
+    assert run.slowdown == pytest.approx(10.0, rel=1e-12)  # half the trainers for 20 s
 
 
 def test_two_lost_trainers_slow_the_third_only_while_both_are_down(tmp_path: Path) -> None:
