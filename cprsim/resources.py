@@ -22,7 +22,7 @@ def resources(plan: Plan, scenario: Scenario, table: "pd.DataFrame") -> dict[str
     that stand ready. `machine_overhead`: machine time, that of the spares included, over useful
     machine time - 1.
     """
-    spares = scenario.cluster.spares if plan.spares is None else plan.spares
+    spares = plan.machines_ready(scenario.cluster.spares)
     nodes = scenario.cluster.parameter_servers + scenario.cluster.trainers
     # What was rolled back was forwarded as well.
     trained_s = scenario.job.useful_time_s + float(table["lost_s"].mean())

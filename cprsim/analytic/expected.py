@@ -146,12 +146,11 @@ def _of_failures(plan: Plan, context: Context, kind: "Kind") -> Iterator[tuple[s
     reads = answer.reads
     if schedule is not None and answer.rollback != "none":
         reads *= schedule.save.reads
-    # Nodes that return to what they hold themselves load nothing.
-    who = answer.rollback if answer.healthy is None else "lost"
-    load_s = costs.seconds(costs.load(plan.tier(answer.source), who, servers, reads))
-    spares = costs.cluster.spares if plan.spares is None else plan.spares
+    tier = plan.tier(answer.source)
+    load_s = costs.seconds(costs.load(tier, answer.loads, servers, reads))
     delay_s = answer.takeover_s
-    if servers + len(kind.loss.trainers) > spares:  # else spares take over at once
+    nodes = servers + len(kind.loss.trainers)
+    if nodes > plan.machines_ready(costs.cluster.spares):  # else spares take over at once
         delay_s += costs.reschedule_mean_s
     if not answer.keep_training:
         yield "reschedule", delay_s / mtbf_s

@@ -60,6 +60,11 @@ class Recover(NamedTuple):
     takeover_s: float = 0.0
     pause_s: float = 0.0
 
+    @property
+    def loads(self) -> Rollback:
+        """Who is loaded from `source`: nodes that return to what they hold load nothing."""
+        return self.rollback if self.healthy is None else "lost"
+
 
 Action = Train | Save | Recover
 

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from cprsim.contract.actions import Controller, Loss, Recover
 from cprsim.contract.schedules import Schedule, ScheduledController
 from cprsim.tiers import REMOTE, Tier
+
+_Kind = TypeVar("_Kind", bound="Plan")
 
 
 class Mirror(NamedTuple):
@@ -54,6 +56,14 @@ class Plan:
     def tier(self, name: str) -> Tier:
         """The tier of that name."""
         return next(tier for tier in self.tiers if tier.name == name)
+
+    def machines_ready(self, of_cluster: int) -> int:
+        """Spares that stand ready: its own, or those of the cluster."""
+        return of_cluster if self.spares is None else self.spares
+
+    def extended(self, kind: type[_Kind], **more: Any) -> _Kind:
+        """The same numbers as a plan of another class, with what that knows besides."""
+        return kind(**{each.name: getattr(self, each.name) for each in fields(Plan)}, **more)
 
     def start(self) -> Controller:
         """A controller that saves by the plan's schedules."""

@@ -68,23 +68,18 @@ class Async(Policy):
     def plan(self, context: Context) -> Plan:
         """Save at the interval, or as often as saves land where that is rarer."""
         self._check_memory(context)
-        schedules = every(self._interval_s(context), Save(blocking=False), self.in_flight)
-        tiers = (Tier("remote", snapshot_s=self.stall_s),)
-        if self.interval != _RULE:
-            return Plan(
-                recovery="full",
-                schedules=schedules,
-                recover=everything_returns,
-                tiers=tiers,
-                memory_overhead=float(self.copies),
-            )
-        assert self.iteration_s is not None
-        return AdaptivePlan(
+        plan = Plan(
             recovery="full",
-            schedules=schedules,
+            schedules=every(self._interval_s(context), Save(blocking=False), self.in_flight),
             recover=everything_returns,
-            tiers=tiers,
+            tiers=(Tier("remote", snapshot_s=self.stall_s),),
             memory_overhead=float(self.copies),
+        )
+        if self.interval != _RULE:
+            return plan
+        assert self.iteration_s is not None
+        return plan.extended(
+            AdaptivePlan,
             first_s=self._first_steps(context) * self.iteration_s,
             more_s=_STEPS * self.iteration_s,
             max_overhead=self.max_overhead,

@@ -1,41 +1,15 @@
 """Hot swap: spares take the place of failed machines in seconds, with the last step's state."""
 
-import math
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
 from cprsim.contract import Context, Plan
 from cprsim.policies.peer_memory import Groups, InMemory
-from cprsim.rows.model import RowModel
-from cprsim.rows.modified import modified
 from cprsim.schema import Bytes, Seconds
 
 #: Who holds a shard: its own server, and the other one of its pair.
 _COPIES = 2
-
-
-def touched_bytes(rows: RowModel, samples: float) -> float:
-    """Bytes of the rows that so many samples touch, with their optimizer state, on average.
-
-    Parameters
-    ----------
-    rows
-        The tables.
-    samples
-        Samples, >= 0.
-
-    Returns
-    -------
-    float
-        Bytes of all servers together, each row counted once however often it is touched.
-    """
-    return math.fsum(
-        table.saved_bytes
-        * float(modified(table.skew.popularity(table.rows), np.array([samples * table.lookups]))[0])
-        for table in rows.tables
-    )
 
 
 class HotSwap(InMemory):
@@ -44,9 +18,9 @@ class HotSwap(InMemory):
     Each step, off the critical path, what peers can't rebuild is copied into ping-pong buffers of
     the own host and of one peer: neighbouring servers form pairs, the last three a ring where their
     number is odd. On parameter servers that is the rows which the step touched, where the model
-    tells its rows and the job its samples (`touched_bytes` of samples x iteration / useful time),
-    else all embedding rows with their optimizer state; `snapshot` sets it, all servers together.
-    The dense part, of which every trainer holds a copy, never travels.
+    tells its rows and the job its samples (`RowModel.touched_bytes` of samples x iteration / useful
+    time), else all embedding rows with their optimizer state; `snapshot` sets it, all servers
+    together. The dense part, of which every trainer holds a copy, never travels.
 
     After a failure a spare takes over in `takeover`: classification, and new communicators at run
     time; the published bound, < 40 s, taken as it stands and without its load. Lost shards come
@@ -89,5 +63,5 @@ class HotSwap(InMemory):
             return self.snapshot_bytes
         if context.rows is not None and context.samples is not None:
             share = self.iteration_s / context.useful_time_s
-            return touched_bytes(context.rows, context.samples * share)
+            return context.rows.touched_bytes(context.samples * share)
         return 0.0 if model is None else model.shard_bytes

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -120,9 +120,8 @@ class PartialExperts(Policy):
         plan = Plan("full", schedules, recover, tiers, memory_overhead=memory)
         if len(rotations) == 1 and first.kept is None:
             return plan
-        numbers = {each.name: getattr(plan, each.name) for each in fields(plan)}
         limit_s = self.plt_limit * context.useful_time_s
-        return RotationPlan(**numbers, rotations=rotations, servers=servers, limit_s=limit_s)
+        return plan.extended(RotationPlan, rotations=rotations, servers=servers, limit_s=limit_s)
 
     def _period_s(self, context: Context) -> float:
         writes = self._share(self.per_save)

@@ -1,7 +1,7 @@
 """Tiers of checkpoints: each failure returns to the nearest one that survived it."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal, Self
 
 from pydantic import model_validator
@@ -112,8 +112,7 @@ class Tiered(Policy):
         plan = Plan("full", tuple(schedules), rule, tiers, memory_overhead=memory)
         if len(chains) == len(chains[0]) == 1:
             return plan
-        numbers = {each.name: getattr(plan, each.name) for each in fields(plan)}
-        return ChainedPlan(**numbers, chains=chains)
+        return plan.extended(ChainedPlan, chains=chains)
 
 
 def _share(tier: str, rule: NearestSurvivor, context: Context) -> float:

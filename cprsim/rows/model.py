@@ -163,6 +163,17 @@ class RowModel:
         # What is missed is averaged, so that nothing missed stays exactly that.
         return np.asarray(1 - weights @ (1 - np.array(shares)) / weights.sum())
 
+    def touched_bytes(self, samples: float) -> float:
+        """Bytes of the rows of all tables that so many samples touch, with their optimizer state.
+
+        On average over all servers together, each row counted once however often it is touched.
+        """
+        return math.fsum(
+            table.saved_bytes
+            * float(modified(self._popularity_of(table), np.array([samples * table.lookups]))[0])
+            for table in self.tables
+        )
+
     def _popularity_of(self, table: TableRows) -> Popularity:
         key = (table.rows, table.skew.model_dump_json())
         if key not in self._known:

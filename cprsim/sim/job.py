@@ -11,7 +11,7 @@ from cprsim.failures.timeline import Cursor
 from cprsim.ledger import Ledger
 from cprsim.sim.background import BackgroundSaves
 from cprsim.sim.dialogue import Dialogue
-from cprsim.sim.limits import MOST_IDLE_SAVES, Limits
+from cprsim.sim.limits import Limits
 from cprsim.sim.recovery import Delays, Recovery
 from cprsim.sim.setting import Setting
 from cprsim.sim.state import State
@@ -151,14 +151,14 @@ class JobRun:
             self._known_save, self._save_s = save, transfer.volume / rate
         if not self._save_s or work.now + self._save_s > self._cursor.next_s:
             return None
-        self._count_save()
+        self._limits.save()
         event = work.alone("save", self._save_s)
         self._stored(save)
         return event
 
     def _save(self, save: Save) -> Process:
         work = self._work
-        self._count_save()
+        self._limits.save()
         if save.blocking:
             cause, (hold, rate) = "save", self._set.save(save)
             left = hold.volume
@@ -186,12 +186,6 @@ class JobRun:
         state = self._state
         state.usable(state.taken(save), save)
         self._dialogue.tell(Saved(Clock(self._work.now, state.progress_s), save, True))
-
-    def _count_save(self) -> None:
-        limits = self._limits
-        limits.idle_saves += 1
-        if self._work.now > limits.longest_s or limits.idle_saves > MOST_IDLE_SAVES:
-            limits.check_saving()
 
     def _end_is_saved(self) -> bool:
         return self._state.saved(self._last_save.tier).progress_s >= self._set.useful_time_s

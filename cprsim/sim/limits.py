@@ -14,34 +14,32 @@ _OFTEN = 1000
 #: Nor will one that failed so often, even if its failures take no time.
 _MOST_FAILURES = 1_000_000
 #: Nor will one whose policy saves so often without training in between.
-MOST_IDLE_SAVES = 1000
+_MOST_IDLE_SAVES = 1000
 
 
 class Limits:
-    """Counts failures, and saves without training in between, and gives hopeless jobs up.
-
-    `longest_s`: a wall time from which on it looks at how often the job failed and saved.
-    """
+    """Counts failures, and saves without training in between, and gives hopeless jobs up."""
 
     def __init__(self, setting: Setting, state: State, work: Work) -> None:
         self.failures = 0
         self.idle_saves = 0  # since it last trained
         self._set, self._state, self._work = setting, state, work
-        self.longest_s = _HOPELESS * setting.useful_time_s
+        self._longest_s = _HOPELESS * setting.useful_time_s
 
     def failure(self) -> None:
         """One more failure."""
         if self.failures >= _MOST_FAILURES:
             self._give_up("make failures rarer or saves cheaper")
-        if self._work.now > self.longest_s:
+        if self._work.now > self._longest_s:
             self._check_often("save more often, or make failures rarer or saves cheaper")
         self.failures += 1
 
-    def check_saving(self) -> None:
-        """A save that is the last straw, perhaps."""
-        if self._work.now > self.longest_s:
+    def save(self) -> None:
+        """One more save."""
+        self.idle_saves += 1
+        if self._work.now > self._longest_s:
             self._check_often("save less often")
-        if self.idle_saves > MOST_IDLE_SAVES:
+        if self.idle_saves > _MOST_IDLE_SAVES:
             self._give_up("it only saves; give a longer interval")
 
     def _check_often(self, way_out: str) -> None:

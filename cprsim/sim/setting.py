@@ -47,7 +47,7 @@ class Setting:
             final_save=scenario.job.final_save,
             during_recovery=scenario.failures.during_recovery,
             detect_s=scenario.costs.detect_s,
-            spares=scenario.cluster.spares if plan.spares is None else plan.spares,
+            spares=plan.machines_ready(scenario.cluster.spares),
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
 
@@ -94,9 +94,7 @@ class Setting:
         known = self._loads.get((answer, servers, reads))
         if known is None:
             tier = self.plan.tier(answer.source)
-            # Nodes that return to what they hold themselves load nothing.
-            who = answer.rollback if answer.healthy is None else "lost"
-            transfer = self.costs.load(tier, who, servers, answer.reads * reads)
+            transfer = self.costs.load(tier, answer.loads, servers, answer.reads * reads)
             known = self._loads[answer, servers, reads] = self._rated(transfer)
         return known
 

@@ -72,13 +72,18 @@ class _Held:
         """Progress when it last held all of that shard."""
         return self._starts_s.get(server, self.start_s)
 
+    @property
+    def leaves_nothing(self) -> bool:
+        """Whether its saves hold all rows."""
+        return len(self.left_s) == 1 and self.left_s[0] == 0.0
+
     def left_of(self, whole_s: float) -> float:
         """What its saves leave of a shard that was whole at `whole_s`, useful seconds of updates.
 
         A first period that is shorter than the others, since the shard was set back within it,
         counts as that part of one.
         """
-        if self.left_s[-1] == 0.0 and len(self.left_s) == 1:
+        if self.leaves_nothing:
             return 0.0
         return _between(self.left_s, (self.last.progress_s - whole_s) / self.period_s)
 
@@ -213,9 +218,7 @@ class State:
     def _stale(self, source: str, lost: frozenset[int], healthy: str | None) -> float:
         """Share of updates that the last saves have left of the rows that the job returns to."""
         held = self._tiers.get(source)
-        if held is None:
-            return 0.0
-        if len(held.left_s) == 1 and held.left_s[0] == 0.0:
+        if held is None or held.leaves_nothing:
             return 0.0
         total_s = 0.0
         for server in range(self._servers):

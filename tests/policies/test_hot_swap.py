@@ -1,5 +1,6 @@
 """Hot swap: its plan, its spares, and whole runs worked by hand."""
 
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -10,11 +11,11 @@ import cprsim
 from cprsim.contract import Loss, Mirror, Recover
 from cprsim.errors import ScenarioError
 from cprsim.ledger import Ledger
-from cprsim.policies.hot_swap import touched_bytes
 from cprsim.rows.model import RowModel, TableRows
 from cprsim.rows.skew import Skew
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
+from tests.policies import in_memory
 
 
 class TestHotSwap(PolicyConformance):
@@ -33,19 +34,7 @@ class TestHotSwapOnTheHour(PolicyConformance):
     }
 
 
-def scenario(folder: Path, strikes: str, policy: dict, **tables: dict) -> cprsim.Scenario:
-    """1,000 s on 8 servers; reschedule 50 s, load 20 s, saves of 1 s; `strikes`: lines of a log."""
-    log = folder / "log.csv"
-    header = "time_s,node,severity\n" if strikes.count(",") > strikes.count("\n") else None
-    log.write_text((header or "time_s,node\n") + strikes)
-    mapping: dict = {
-        "job": {"useful_time": "1000 s"},
-        "cluster": {"parameter_servers": 8, "trainers": 2},
-        "costs": {"save": "1 s", "load": "20 s", "reschedule": "50 s"},
-        "failures": {"trace": str(log)},
-        "policies": {"p": {"system": "hot-swap", "iteration": "10 s"} | policy},
-    }
-    return cprsim.Scenario(**(mapping | tables))
+scenario = partial(in_memory.scenario, "hot-swap")
 
 
 def ledger(folder: Path, strikes: str, reschedule: str = "50 s", **policy: object) -> Ledger:
@@ -154,9 +143,9 @@ def test_rows_are_copied_once_however_often_they_are_touched():
     # Each of samples x lookups accesses finds one of the rows, of 12 B.
     model = RowModel((table(4, Skew(name="uniform"), 2.0), table(1, Skew(name="uniform"))))
     expected = 12 * 4 * (1 - 0.75**6) + 12
-    assert touched_bytes(model, 3.0) == pytest.approx(expected, rel=1e-12)
-    assert touched_bytes(model, 1e9) == 12 * 5
-    assert touched_bytes(model, 0.0) == 0.0
+    assert model.touched_bytes(3.0) == pytest.approx(expected, rel=1e-12)
+    assert model.touched_bytes(1e9) == 12 * 5
+    assert model.touched_bytes(0.0) == 0.0
 
 
 def test_touched_rows_of_a_skewed_table_one_by_one():
@@ -166,7 +155,7 @@ def test_touched_rows_of_a_skewed_table_one_by_one():
     share = np.arange(1.0, rows + 1) ** -0.9
     expected = 12 * float((1 - np.exp(-samples * share / share.sum())).sum())
     model = RowModel((table(rows, Skew(zipf=0.9)),))
-    assert touched_bytes(model, samples) == pytest.approx(expected, rel=8e-4)
+    assert model.touched_bytes(samples) == pytest.approx(expected, rel=8e-4)
 
 
 _MODEL = {

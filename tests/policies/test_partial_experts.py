@@ -15,6 +15,7 @@ from cprsim.errors import ScenarioError
 from cprsim.ledger import Ledger
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
+from tests.policies.mixed import MIXED
 
 
 class TestPartialExperts(PolicyConformance):
@@ -272,19 +273,6 @@ def test_the_hosts_keep_no_fewer_experts_than_are_stored(tmp_path: Path) -> None
 
 # --- Switched off, and in the mean ---------------------------------------------------------------
 
-MIXED: dict[str, Any] = {
-    "job": {"useful_time": "100 h"},
-    "model": {"embedding": "800 GB", "dense": "1 GB"},
-    "cluster": {"parameter_servers": 7, "trainers": 3, "nic": "10 Gbit/s"},
-    "storage": {"write": "2 GB/s", "read": "3 GB/s"},
-    "costs": {"reschedule": "5 min", "detect": "20 s"},
-    "failures": {
-        "distribution": "gamma",
-        "shape": 0.7,
-        "mean": "7 h",
-        "severity": {"process": 3, "node": 2, "cluster": 1},
-    },
-}
 EVERY = {"system": "partial-experts", "experts": 6, "per_save": 6}
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from cprsim.ledger import Ledger
 from cprsim.policies.peer_memory import MEMORY, Groups, MemoryAnswers
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
+from tests.policies import in_memory
 
 
 class TestPeerMemory(PolicyConformance):
@@ -39,19 +41,7 @@ class TestPeerMemoryWithoutPeers(PolicyConformance):
     policy: ClassVar = {"system": "peer-memory", "copies": 1, "iteration": "7 s"}
 
 
-def scenario(folder: Path, strikes: str, policy: dict, **tables: dict) -> cprsim.Scenario:
-    """1,000 s on 8 servers; reschedule 50 s, load 20 s, saves of 1 s; `strikes`: lines of a log."""
-    log = folder / "log.csv"
-    header = "time_s,node,severity\n" if strikes.count(",") > strikes.count("\n") else None
-    log.write_text((header or "time_s,node\n") + strikes)
-    mapping: dict = {
-        "job": {"useful_time": "1000 s"},
-        "cluster": {"parameter_servers": 8, "trainers": 2},
-        "costs": {"save": "1 s", "load": "20 s", "reschedule": "50 s"},
-        "failures": {"trace": str(log)},
-        "policies": {"p": {"system": "peer-memory", "iteration": "10 s"} | policy},
-    }
-    return cprsim.Scenario(**(mapping | tables))
+scenario = partial(in_memory.scenario, "peer-memory")
 
 
 def ledger(folder: Path, strikes: str, **policy: object) -> Ledger:

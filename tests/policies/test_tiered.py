@@ -13,6 +13,7 @@ from cprsim.errors import ScenarioError
 from cprsim.ledger import Ledger
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
+from tests.policies.mixed import MIXED
 
 LOCAL = {"interval": "20 min", "save": "10 s", "load": "10 s"}
 PEER = {"interval": "1 h", "save": "30 s", "load": "40 s"}
@@ -349,20 +350,6 @@ def test_a_void_difference_is_taken_again() -> None:
 
 
 # --- Switched off --------------------------------------------------------------------------------
-
-MIXED: dict[str, Any] = {
-    "job": {"useful_time": "100 h"},
-    "model": {"embedding": "800 GB", "dense": "1 GB"},
-    "cluster": {"parameter_servers": 7, "trainers": 3, "nic": "10 Gbit/s"},
-    "storage": {"write": "2 GB/s", "read": "3 GB/s"},
-    "costs": {"reschedule": "5 min", "detect": "20 s"},
-    "failures": {
-        "distribution": "gamma",
-        "shape": 0.7,
-        "mean": "7 h",
-        "severity": {"process": 3, "node": 2, "cluster": 1},
-    },
-}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from cprsim import errors
 from cprsim.sweeps.store import NAME
 from tests.sweeps.processes import (
     ASKED,
-    SCENARIO,
     Dask,
     cprsim,
     dask,
@@ -22,13 +21,6 @@ from tests.sweeps.processes import (
 
 pytest.importorskip("distributed", reason="needs the extra cluster")
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("scenario") / "s.toml"
-    path.write_text(SCENARIO)
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ import cprsim as package
 from cprsim.sweeps.store import NAME
 from tests.sweeps.processes import (
     ASKED,
-    SCENARIO,
     cprsim,
     ended,
     exported,
@@ -25,13 +24,6 @@ from tests.sweeps.processes import (
 )
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("scenario") / "s.toml"
-    path.write_text(SCENARIO)
-    return path
 
 
 @pytest.fixture(scope="module")
