@@ -28,6 +28,7 @@ SPREAD: dict[str, str | None] = {
     "empirical": "durations",
 }
 Positive = Annotated[float, Field(gt=0)]
+Size = int | tuple[int, ...]
 
 
 def _listed(value: object) -> object:
@@ -68,12 +69,12 @@ class Distribution(Section):
         assert self.mean_s is not None
         return self.mean_s
 
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
-        """Draw `size` durations in seconds; successive calls continue one sequence."""
+    def sample(self, rng: np.random.Generator, size: Size) -> NDArray[np.float64]:
+        """Draw durations, s, an array of shape `size`; further calls continue the sequence."""
         return _SAMPLE[self.distribution](self, rng, size)
 
-    def sample_left(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
-        """Draw what is left of `size` durations that are under way at a time chosen at random.
+    def sample_left(self, rng: np.random.Generator, size: Size) -> NDArray[np.float64]:
+        """Draw what is left of durations that are under way at a time chosen at random.
 
         In seconds. A uniform part of a duration that was chosen in proportion to its length: the
         first interval of a stationary renewal process (D. R. Cox, "Renewal theory", 1962, ch. 5).
@@ -134,7 +135,7 @@ _PARAMETERS: dict[str, Callable[[Distribution], object]] = {
     "lognormal": _lognormal_parameters,
 }
 
-_Sampler = Callable[[Distribution, np.random.Generator, int], NDArray[np.float64]]
+_Sampler = Callable[[Distribution, np.random.Generator, Size], NDArray[np.float64]]
 _SAMPLE: dict[str, _Sampler] = {
     "exponential": lambda law, rng, n: rng.exponential(law.expected_s, n),
     "gamma": lambda law, rng, n: rng.gamma(law.shape or 1, law.expected_s / (law.shape or 1), n),
@@ -148,17 +149,17 @@ _SAMPLE: dict[str, _Sampler] = {
 }
 
 
-def _long_empirical(law: Distribution, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+def _long_empirical(law: Distribution, rng: np.random.Generator, n: Size) -> NDArray[np.float64]:
     values = np.asarray(law.durations_s)
     return rng.choice(values, n, p=values / values.sum())
 
 
-def _long_weibull(law: Distribution, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+def _long_weibull(law: Distribution, rng: np.random.Generator, n: Size) -> NDArray[np.float64]:
     shape = law.shape or 1.0
     return np.asarray(_weibull_scale(law) * rng.gamma(1 + 1 / shape, 1.0, n) ** (1 / shape))
 
 
-def _long_lognormal(law: Distribution, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+def _long_lognormal(law: Distribution, rng: np.random.Generator, n: Size) -> NDArray[np.float64]:
     mu, sigma = _lognormal_parameters(law)
     return rng.lognormal(mu + sigma**2, sigma, n)
 

@@ -1,8 +1,18 @@
-"""Streams of random numbers, one for each cause, so that draws in one move nothing in another."""
+"""Streams of random numbers, one for each cause, so that draws in one move nothing in another.
 
+A stream costs some 40 microseconds to make, more than a vectorised replication may take. So causes
+of which a replication needs a few numbers have one for each *cohort* of `COHORT` consecutive
+replications, from which all of them draw at once, a row each.
+"""
+
+from collections.abc import Callable
 from enum import IntEnum
 
 import numpy as np
+from numpy.typing import NDArray
+
+#: Replications that share streams. Part of every result's identity: never change it.
+COHORT = 256
 
 
 class Cause(IntEnum):
@@ -18,7 +28,49 @@ class Cause(IntEnum):
     SEVERITY = 7
 
 
-def stream(seed: int, replication: int, cause: Cause, entity: int = 0) -> np.random.Generator:
-    """The generator of one cause (and entity of it) in one replication."""
-    sequence = np.random.SeedSequence(seed, spawn_key=(replication, int(cause), entity))
+def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.Generator:
+    """The generator of one cause (and entity of it) in one replication or cohort."""
+    sequence = np.random.SeedSequence(seed, spawn_key=(number, int(cause), entity))
     return np.random.Generator(np.random.PCG64(sequence))
+
+
+class Rows:
+    """Numbers of one cause for the replications of a cohort, a row each.
+
+    `sample(rng, size)` draws an array of shape `size`. Columns are drawn as they are asked for, for
+    all rows at once: what a row holds depends neither on the others nor on who asks for what.
+    """
+
+    _FIRST = 8
+
+    def __init__(
+        self,
+        sample: Callable[[np.random.Generator, tuple[int, int]], NDArray[np.float64]],
+        seed: int,
+        cohort: int,
+        cause: Cause,
+    ) -> None:
+        self._sample = sample
+        self._rng = stream(seed, cohort, cause)
+        self._drawn = np.empty((COHORT, 0))
+
+    def upto(self, columns: int) -> NDArray[np.float64]:
+        """At least so many columns, shape (COHORT, >= columns)."""
+        while self._drawn.shape[1] < columns:
+            # Doubling keeps the number of calls small.
+            more = self._sample(self._rng, (COHORT, max(self._FIRST, self._drawn.shape[1])))
+            self._drawn = np.concatenate([self._drawn, more], axis=1)
+        return self._drawn
+
+
+class Draws:
+    """One row of them: numbers of one replication, by index."""
+
+    def __init__(self, rows: Rows, row: int) -> None:
+        self._rows, self._row = rows, row
+        self._values: list[float] = []
+
+    def __getitem__(self, index: int) -> float:
+        if index >= len(self._values):
+            self._values = self._rows.upto(index + 1)[self._row].tolist()
+        return self._values[index]

@@ -8,9 +8,8 @@ from pydantic import ValidationError
 from scipy import stats
 
 from cprsim.distributions import Distribution
-from cprsim.failures.timeline import Draws
 from cprsim.schema import faults
-from cprsim.streams import Cause
+from cprsim.streams import Cause, Draws, Rows
 
 MEAN_S = 100_800.0  # 28 h
 SAMPLES = 40_000
@@ -126,7 +125,7 @@ def test_draws_do_not_depend_on_the_blocks_they_come_in(each):
 
 @each_law
 def test_draws_do_not_depend_on_the_order_in_which_they_are_asked_for(each):
-    forward, backward = (Draws(each, 3, 5, Cause.FAILURE_TIME) for _ in range(2))
+    forward, backward = (Draws(Rows(each.sample, 3, 0, Cause.FAILURE_TIME), 5) for _ in range(2))
     wanted = [forward[i] for i in range(40)]
 
     assert [backward[i] for i in reversed(range(40))] == wanted[::-1]

@@ -1,5 +1,6 @@
 """The failures of one scenario: its timelines, and the few means that policies plan with."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from cprsim.failures.source import Source
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Timeline
 from cprsim.platform import Cluster
+from cprsim.streams import COHORT
 from cprsim.units import format_duration
 from cprsim.workload import Job
 
@@ -107,9 +109,18 @@ class FailureModel:
             return AsItStands(log, cluster, path, self.job.useful_time_s, spec.severity)
         return Resampled(log, cluster, path, spec.severity)
 
+    def timelines(self, seed: int, replications: Iterable[int]) -> Iterator[Timeline]:
+        """The failures of replications by number; of a cohort's they are drawn together."""
+        known = None
+        for replication in replications:
+            number, row = divmod(replication, COHORT)
+            if known is None or known[0] != number:
+                known = number, self.process.cohort(seed, number)
+            yield known[1].timeline(row)
+
     def timeline(self, seed: int, replication: int) -> Timeline:
         """The failures of one replication."""
-        return self.process.timeline(seed, replication)
+        return next(self.timelines(seed, [replication]))
 
     @property
     def mtbf_s(self) -> float:

@@ -4,51 +4,74 @@ import heapq
 import math
 from collections.abc import Iterable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cprsim.distributions import Distribution
 from cprsim.failures.bursts import Shocks
 from cprsim.failures.hit import Hit
 from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.timeline import Cursor
-from cprsim.streams import Cause, stream
+from cprsim.streams import COHORT, Cause, stream
+
+
+class Lives:
+    """Lives of nodes and of their replacements, for the replications of a cohort.
+
+    Those of one generation come from a stream of their own, so a node's nth life does not depend on
+    how many failures other nodes had before it. The first generation is new at time 0, or of all
+    ages if `stationary`, as in a cluster that has long run. `key`: the seed and the cohort.
+    """
+
+    def __init__(
+        self, law: Distribution, nodes: int, seed: int, cohort: int, stationary: bool = False
+    ) -> None:
+        self.nodes = nodes
+        self.key = (seed, cohort)
+        self._law = law
+        self._stationary = stationary
+        self._generations: list[NDArray[np.float64]] = []
+
+    def generation(self, number: int) -> NDArray[np.float64]:
+        """Lives of the `number`-th nodes in all places, s, shape (COHORT, nodes).
+
+        Of aged ones what is left.
+        """
+        while number >= len(self._generations):
+            rng = stream(*self.key, Cause.NODE_LIFE, len(self._generations))
+            aged = self._stationary and not self._generations
+            draw = self._law.sample_left if aged else self._law.sample
+            self._generations.append(draw(rng, (COHORT, self.nodes)))
+        return self._generations[number]
 
 
 class NodeLives:
-    """A life for every node and every replacement of it, indexed by (generation, node).
+    """A life for every node and every replacement of it, in one replication.
 
-    Node i is parameter server i below `servers`, else trainer i - servers. Lives of one
-    generation are one vector from a stream of their own, so a node's nth life does not depend on
-    how many failures other nodes had before it. `shocks` end lives before their time, and so does
-    a failure of the cluster, if `severities` has one. The first generation is new at time 0, or of
-    all ages if `stationary`, as in a cluster that has long run.
+    Node i is parameter server i below `servers`, else trainer i - servers. `shocks` end lives
+    before their time, and so does a failure of the cluster, if `severities` has one.
     """
 
     def __init__(
         self,
-        law: Distribution,
+        lives: Lives,
+        row: int,
         servers: int,
-        trainers: int,
-        seed: int,
-        replication: int,
         shocks: Shocks | None = None,
-        stationary: bool = False,
         severities: SeverityDraws | None = None,
     ) -> None:
         self.servers = servers
-        self.nodes = servers + trainers
+        self.nodes = lives.nodes
         self.shocks = shocks
         self.severities = severities
-        self._law = law
-        self._stationary = stationary
-        self._key = (seed, replication)
+        self._lives, self._row = lives, row
         self._generations: list[list[float]] = []
 
     def life_s(self, generation: int, node: int) -> float:
         """Life of the `generation`-th node in place `node`, s; of an aged one what is left."""
         while generation >= len(self._generations):
-            rng = stream(*self._key, Cause.NODE_LIFE, len(self._generations))
-            aged = self._stationary and not self._generations
-            draw = self._law.sample_left if aged else self._law.sample
-            self._generations.append(draw(rng, self.nodes).tolist())
+            lives = self._lives.generation(len(self._generations))
+            self._generations.append(lives[self._row].tolist())
         return self._generations[generation][node]
 
     def cursor(self) -> Cursor:

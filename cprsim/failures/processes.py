@@ -6,22 +6,22 @@ from typing import Protocol
 
 import numpy as np
 
-from cprsim.failures.bursts import Shocks
+from cprsim.failures.cohorts import Instants, Populations, Renewals
 from cprsim.failures.hit import MeanHit, Severity
-from cprsim.failures.nodes import NodeLives
+from cprsim.failures.nodes import Lives
 from cprsim.failures.severity import Severities
 from cprsim.failures.spec import Failures
-from cprsim.failures.timeline import Absolute, Draws, Renewal, Timeline
-from cprsim.failures.victims import Victims
+from cprsim.failures.timeline import Cohort
+from cprsim.failures.victims import VictimRows
 from cprsim.platform import Cluster
-from cprsim.streams import Cause, stream
+from cprsim.streams import COHORT, Cause, Rows, stream
 
 
 class Process(Protocol):
     """Where the failures of a scenario come from."""
 
-    def timeline(self, seed: int, replication: int) -> Timeline:
-        """The failures of one replication."""
+    def cohort(self, seed: int, number: int) -> Cohort:
+        """The failures of a cohort of replications."""
 
     @property
     def mtbf_s(self) -> float:
@@ -57,11 +57,11 @@ class _Drawn:
 class OfTheJob(_Drawn):
     """Failures of the job as a whole, which renew at each one; victims are drawn."""
 
-    def timeline(self, seed: int, replication: int) -> Timeline:
+    def cohort(self, seed: int, number: int) -> Cohort:
         """Gaps, victims and severities from streams of their own."""
-        gaps = Draws(self.spec.law, seed, replication, Cause.FAILURE_TIME)
-        victims = Victims(self.spec.hits, self.cluster, seed, replication)
-        return Renewal(gaps, victims, self._severities.draws(seed, replication))
+        gaps = Rows(self.spec.law.sample, seed, number, Cause.FAILURE_TIME)
+        victims = VictimRows(self.spec.hits, self.cluster, seed, number)
+        return Renewals(gaps, victims, self._severities.rows(seed, number))
 
     @property
     def mtbf_s(self) -> float:
@@ -86,13 +86,12 @@ class ExactlySoMany(OfTheJob):
 
     useful_time_s: float
 
-    def timeline(self, seed: int, replication: int) -> Timeline:
+    def cohort(self, seed: int, number: int) -> Cohort:
         """Instants, victims and severities from streams of their own."""
-        count = self.spec.exactly
-        rng = stream(seed, replication, Cause.FAILURE_TIME)
-        times = np.sort(rng.uniform(0.0, self.useful_time_s, count)).tolist()
-        victims = Victims(self.spec.hits, self.cluster, seed, replication)
-        return Absolute(times, victims, severities=self._severities.draws(seed, replication))
+        rng = stream(seed, number, Cause.FAILURE_TIME)
+        times = np.sort(rng.uniform(0.0, self.useful_time_s, (COHORT, self.spec.exactly or 0)))
+        victims = VictimRows(self.spec.hits, self.cluster, seed, number)
+        return Instants(times, victims, self._severities.rows(seed, number))
 
     @property
     def mtbf_s(self) -> float:
@@ -112,19 +111,14 @@ class OfNodes(_Drawn):
     def _nodes(self) -> int:
         return self.cluster.parameter_servers + self.cluster.trainers
 
-    def timeline(self, seed: int, replication: int) -> Timeline:
+    def cohort(self, seed: int, number: int) -> Cohort:
         """Lives, instants of bursts, their victims, severities from streams of their own."""
-        bursts, cluster = self.spec.bursts, self.cluster
-        shocks = None if bursts is None else Shocks(bursts, self._nodes, seed, replication)
-        return NodeLives(
-            self.spec.law,
-            cluster.parameter_servers,
-            cluster.trainers,
-            seed,
-            replication,
-            shocks,
-            stationary=self.spec.ages == "stationary",
-            severities=self._severities.draws(seed, replication),
+        stationary = self.spec.ages == "stationary"
+        return Populations(
+            Lives(self.spec.law, self._nodes, seed, number, stationary),
+            self.cluster,
+            self.spec.bursts,
+            self._severities.rows(seed, number),
         )
 
     @property

@@ -8,10 +8,18 @@ from functools import cached_property
 import numpy as np
 
 from cprsim.errors import LogError
+from cprsim.failures.cohorts import Replays
 from cprsim.failures.coincidence import sizes
 from cprsim.failures.hit import Hit, MeanHit, Severity, none_of
 from cprsim.failures.log import FailureLog
-from cprsim.failures.severity import Severities, SeverityWeights, counted, graded, worst
+from cprsim.failures.severity import (
+    Severities,
+    SeverityDraws,
+    SeverityWeights,
+    counted,
+    graded,
+    worst,
+)
 from cprsim.failures.timeline import Absolute
 from cprsim.platform import Cluster
 from cprsim.streams import Cause, stream
@@ -74,9 +82,11 @@ class AsItStands:
             struck.append(servers + node if kind == "trainer" else node)
         return struck
 
-    def timeline(self, seed: int, replication: int) -> Absolute:
+    def cohort(self, seed: int, number: int) -> Replays:
         """The same failures in each replication, but for severities that are drawn."""
-        severities = self._severities.draws(seed, replication)
+        return Replays(self._play, seed, number, self._severities.rows(seed, number))
+
+    def _play(self, _seed: int, _replication: int, severities: SeverityDraws | None) -> Absolute:
         return Absolute(self._times_s, self._hits, severities=severities)
 
     @property
@@ -135,8 +145,11 @@ class Resampled:
                 "a larger system or a smaller cluster"
             )
 
-    def timeline(self, seed: int, replication: int) -> Absolute:
-        """The failures that one such job sees."""
+    def cohort(self, seed: int, number: int) -> Replays:
+        """The failures that such jobs see."""
+        return Replays(self._play, seed, number, self._severities.rows(seed, number))
+
+    def _play(self, seed: int, replication: int, severities: SeverityDraws | None) -> Absolute:
         log, rng = self._log, stream(seed, replication, Cause.REPLAY)
         chosen = rng.choice(self._system, self._nodes, replace=False)
         place = np.full(self._system, -1)
@@ -149,7 +162,7 @@ class Resampled:
         return Absolute(
             *_together(times[order].tolist(), nodes, self._cluster),
             self._circle_s,
-            self._severities.draws(seed, replication),
+            severities,
         )
 
     @property

@@ -1,6 +1,5 @@
 """How much of the memory of the nodes hit survives a failure: by weights, or told by a log."""
 
-import bisect
 import itertools
 import math
 from collections import Counter
@@ -9,12 +8,13 @@ from dataclasses import dataclass
 from typing import Annotated, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from cprsim.failures.hit import SEVERITIES, Hit, MeanHit, Severity
 from cprsim.platform import Cluster
 from cprsim.schema import Section
-from cprsim.streams import Cause, stream
+from cprsim.streams import Cause, Rows
 
 Weight = Annotated[float, Field(ge=0)]
 
@@ -57,30 +57,40 @@ class SeverityWeights(Section):
         return {name: weight / total for name, weight in zip(SEVERITIES, weights, strict=True)}
 
 
-class SeverityDraws:
-    """The severity of the nth failure of a replication, drawn as it is asked for."""
+class SeverityRows:
+    """The severities of failures, for the replications of a cohort."""
 
-    def __init__(
-        self, weights: SeverityWeights, cluster: Cluster, seed: int, replication: int
-    ) -> None:
-        self._below = list(itertools.accumulate(weights.shares().values()))
-        self._cluster = cluster
-        self._key = (seed, replication)
-        self._rng: np.random.Generator | None = None
-        self._drawn: list[Severity] = []
+    def __init__(self, weights: SeverityWeights, cluster: Cluster, seed: int, cohort: int) -> None:
+        self._below = np.array(list(itertools.accumulate(weights.shares().values())))
+        self._uniform = Rows(_uniform, seed, cohort, Cause.SEVERITY)
+        self.cluster = cluster
+
+    def upto(self, failures: int) -> NDArray[np.intp]:
+        """Places in `SEVERITIES` of at least so many failures, shape (COHORT, >= failures)."""
+        # Rounding may leave the last share a little below one.
+        at = self._uniform.upto(failures) * self._below[-1]
+        return np.asarray(np.searchsorted(self._below, at, side="right"))
+
+
+def _uniform(rng: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float64]:
+    return rng.random(size)
+
+
+class SeverityDraws:
+    """The severity of the nth failure of one replication."""
+
+    def __init__(self, rows: SeverityRows, row: int) -> None:
+        self._rows, self._row = rows, row
+        self._drawn: list[int] = []
 
     def __getitem__(self, index: int) -> Severity:
-        if self._rng is None:
-            self._rng = stream(*self._key, Cause.SEVERITY)
-        while index >= len(self._drawn):
-            # Rounding may leave the last share a little below one.
-            at = self._rng.random() * self._below[-1]
-            self._drawn.append(SEVERITIES[bisect.bisect(self._below, at)])
-        return self._drawn[index]
+        if index >= len(self._drawn):
+            self._drawn = self._rows.upto(index + 1)[self._row].tolist()
+        return SEVERITIES[self._drawn[index]]
 
     def grade(self, hit: Hit, index: int) -> Hit:
         """The hit of the `index`-th failure, with its severity."""
-        return graded(hit, self[index], self._cluster)
+        return graded(hit, self[index], self._rows.cluster)
 
 
 @dataclass(frozen=True)
@@ -90,11 +100,11 @@ class Severities:
     weights: SeverityWeights | None
     cluster: Cluster
 
-    def draws(self, seed: int, replication: int) -> SeverityDraws | None:
-        """Those of one replication; None where there is nothing to draw."""
+    def rows(self, seed: int, cohort: int) -> SeverityRows | None:
+        """Those of a cohort; None where there is nothing to draw."""
         if self.weights is None:
             return None
-        return SeverityDraws(self.weights, self.cluster, seed, replication)
+        return SeverityRows(self.weights, self.cluster, seed, cohort)
 
     def shares(self) -> dict[Severity, float]:
         """The share of failures of each severity; they add up to 1."""
@@ -107,6 +117,11 @@ class Severities:
         # No rounding may lead beyond all that there is.
         mixed = (min(a + share * (b - a), b) for a, b in zip(alone, everything, strict=True))
         return MeanHit(*mixed)
+
+
+def drawn(rows: SeverityRows | None, row: int) -> SeverityDraws | None:
+    """The severities of one replication, where any are drawn."""
+    return None if rows is None else SeverityDraws(rows, row)
 
 
 def graded(hit: Hit, severity: Severity, cluster: Cluster) -> Hit:

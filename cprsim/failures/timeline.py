@@ -9,11 +9,10 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-from cprsim.distributions import Distribution
 from cprsim.failures.hit import Hit
 from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.victims import Victims
-from cprsim.streams import Cause, stream
+from cprsim.streams import Draws
 
 
 class Cursor(Protocol):
@@ -41,22 +40,11 @@ class Timeline(Protocol):
         """Start over at time 0 with the job running."""
 
 
-class Draws:
-    """Values of one law from one stream, drawn in blocks as they are asked for."""
+class Cohort(Protocol):
+    """The failures of a cohort of replications (see `cprsim.streams`)."""
 
-    _BLOCK = 8
-
-    def __init__(self, law: Distribution, seed: int, replication: int, cause: Cause) -> None:
-        self._law = law
-        self._rng = stream(seed, replication, cause)
-        self._values: list[float] = []
-
-    def __getitem__(self, index: int) -> float:
-        while index >= len(self._values):
-            # Doubling keeps the number of calls small; the sequence does not depend on blocks.
-            size = max(self._BLOCK, len(self._values))
-            self._values.extend(self._law.sample(self._rng, size).tolist())
-        return self._values[index]
+    def timeline(self, row: int) -> Timeline:
+        """Those of one of its replications."""
 
 
 class Renewal:

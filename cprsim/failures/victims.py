@@ -1,46 +1,80 @@
 """Which nodes a failure of the job takes down."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cprsim.failures.hit import Hit
 from cprsim.failures.spec import Hits
 from cprsim.platform import Cluster
-from cprsim.streams import Cause, stream
+from cprsim.streams import COHORT, Cause, stream
+
+
+class VictimRows:
+    """The nodes that each failure hits, chosen at random, for the replications of a cohort.
+
+    Failure j of row i takes down `servers[i, j]` and `trainers[i, j]`, different ones in order.
+    Where kinds are drawn by weight, it is one kind or the other, as `of_servers[i, j]` says.
+    """
+
+    _FIRST = 8
+
+    def __init__(self, hits: Hits, cluster: Cluster, seed: int, cohort: int) -> None:
+        self._nodes = (cluster.parameter_servers, cluster.trainers)
+        self.counts = hits.counts(cluster)
+        self._server_share = hits.server_share()
+        self._key = (seed, cohort)
+        self._rng: np.random.Generator | None = None
+        self.of_servers: NDArray[np.bool_] | None = None
+        if hits.weights is not None:
+            self.of_servers = np.empty((COHORT, 0), np.bool_)
+        self.servers, self.trainers = (np.empty((COHORT, 0, k), np.int32) for k in self.counts)
+
+    def upto(self, failures: int) -> None:
+        """Draw for at least so many failures of each replication."""
+        while self.servers.shape[1] < failures:
+            if self._rng is None:
+                self._rng = stream(*self._key, Cause.VICTIM)
+            more = max(self._FIRST, self.servers.shape[1])
+            if self.of_servers is not None:
+                kinds = self._rng.random((COHORT, more)) < self._server_share
+                self.of_servers = np.concatenate([self.of_servers, kinds], axis=1)
+            servers, trainers = (
+                _chosen(self._rng, nodes, count, (COHORT, more))
+                for nodes, count in zip(self._nodes, self.counts, strict=True)
+            )
+            self.servers = np.concatenate([self.servers, servers], axis=1)
+            self.trainers = np.concatenate([self.trainers, trainers], axis=1)
 
 
 class Victims:
-    """The nodes that the nth failure hits, chosen at random, drawn as they are asked for."""
+    """The nodes that the nth failure of one replication hits."""
 
-    def __init__(self, hits: Hits, cluster: Cluster, seed: int, replication: int) -> None:
-        self._nodes = (cluster.parameter_servers, cluster.trainers)
-        self._counts = hits.counts(cluster)
-        self._server_share = hits.server_share()
-        self._one_kind = hits.weights is not None
-        self._key = (seed, replication)
-        self._rng: np.random.Generator | None = None
-        self._hits: list[Hit] = []
+    def __init__(self, rows: VictimRows, row: int) -> None:
+        self._rows, self._row = rows, row
 
     def __getitem__(self, index: int) -> Hit:
-        while index >= len(self._hits):
-            self._hits.append(self._draw())
-        return self._hits[index]
+        rows = self._rows
+        rows.upto(index + 1)
+        servers, trainers = rows.servers[self._row, index], rows.trainers[self._row, index]
+        if rows.of_servers is None:
+            return Hit(tuple(servers.tolist()), tuple(trainers.tolist()))
+        if rows.of_servers[self._row, index]:
+            return Hit(tuple(servers.tolist()), ())
+        return Hit((), tuple(trainers.tolist()))
 
-    def _draw(self) -> Hit:
-        if self._rng is None:
-            self._rng = stream(*self._key, Cause.VICTIM)
-        servers, trainers = self._counts
-        if self._one_kind:
-            if self._rng.random() < self._server_share:
-                trainers = 0
-            else:
-                servers = 0
-        return Hit(self._choose(servers, 0), self._choose(trainers, 1))
 
-    def _choose(self, count: int, kind: int) -> tuple[int, ...]:
-        if count == 0:
-            return ()
-        assert self._rng is not None
-        if count == 1:
-            return (int(self._rng.integers(self._nodes[kind])),)
-        chosen = self._rng.choice(self._nodes[kind], count, replace=False)
-        return tuple(sorted(chosen.tolist()))
+def _chosen(
+    rng: np.random.Generator, nodes: int, count: int, shape: tuple[int, int]
+) -> NDArray[np.int32]:
+    """`count` different numbers below `nodes`, in order, for each place of `shape`.
+
+    Each set is equally likely (R. W. Floyd's algorithm; Bentley and Floyd, CACM 30:9, 1987).
+    """
+    chosen = np.empty((*shape, count), np.int32)
+    for i in range(count):
+        last = nodes - count + i
+        one = rng.integers(last + 1, size=shape, dtype=np.int32)
+        taken = (chosen[..., :i] == one[..., np.newaxis]).any(axis=-1)
+        chosen[..., i] = np.where(taken, last, one)
+    chosen.sort(axis=-1)
+    return chosen

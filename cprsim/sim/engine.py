@@ -1,26 +1,26 @@
 """Replications of a scenario: one failure timeline each, played under every policy."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import simpy
 from numpy.typing import NDArray
 
 from cprsim.distributions import Distribution
-from cprsim.failures.timeline import Cursor, Draws
+from cprsim.failures.timeline import Cursor
 from cprsim.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.job import JobRun
 from cprsim.sim.recovery import Delays
 from cprsim.sim.setting import Setting
 from cprsim.sim.work import Observer
-from cprsim.streams import Cause
+from cprsim.streams import COHORT, Cause, Draws, Rows
 
 #: Columns of one replication under one policy, in the order of `simulate`'s last axis.
 COLUMNS: tuple[str, ...] = tuple(Ledger.__dataclass_fields__)
 #: Which numbers the same scenario and seed give. A change of the simulation, of plans, costs or
 #: streams that moves any raises it: what is stored under another version can't go on (`sweeps`).
-MODEL_VERSION = 1
+MODEL_VERSION = 2
 
 
 def simulate(
@@ -32,10 +32,10 @@ def simulate(
     depends on the seed and its number alone: not on the other replications, nor on the policies.
     """
     settings = [Setting.of(scenario, name) for name in policies]
+    numbers = list(replications)
+    timelines = scenario.failure_model.timelines(seed, numbers)
     rows = []
-    for number in replications:
-        timeline = scenario.failure_model.timeline(seed, number)
-        delays = _delays(scenario, seed, number)
+    for timeline, delays in zip(timelines, _delays(scenario, seed, numbers), strict=True):
         for each in settings:
             ledger = _run(each, timeline.cursor(), delays)
             rows.append([getattr(ledger, column) for column in COLUMNS])
@@ -47,9 +47,8 @@ def play(
 ) -> Ledger:
     """One replication under one policy, watched by `observer`."""
     cursor = scenario.failure_model.timeline(seed, replication).cursor()
-    return _run(
-        Setting.of(scenario, policy), cursor, _delays(scenario, seed, replication), observer
-    )
+    delays = next(_delays(scenario, seed, [replication]))
+    return _run(Setting.of(scenario, policy), cursor, delays, observer)
 
 
 def _run(each: Setting, cursor: Cursor, delays: Delays, observer: Observer | None = None) -> Ledger:
@@ -59,11 +58,17 @@ def _run(each: Setting, cursor: Cursor, delays: Delays, observer: Observer | Non
     return run.ledger()
 
 
-def _delays(scenario: Scenario, seed: int, replication: int) -> Delays:
-    delay = scenario.costs.reschedule
-    if isinstance(delay, Distribution):
-        return Draws(delay, seed, replication, Cause.RESCHEDULE)
-    return _Always(delay)
+def _delays(scenario: Scenario, seed: int, replications: Iterable[int]) -> Iterator[Delays]:
+    """Rescheduling delays of replications by number."""
+    delay, known = scenario.costs.reschedule, None
+    for replication in replications:
+        if not isinstance(delay, Distribution):
+            yield _Always(delay)
+            continue
+        number, row = divmod(replication, COHORT)
+        if known is None or known[0] != number:
+            known = number, Rows(delay.sample, seed, number, Cause.RESCHEDULE)
+        yield Draws(known[1], row)
 
 
 class _Always:

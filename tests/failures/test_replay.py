@@ -31,7 +31,8 @@ def cluster(servers: int, trainers: int) -> Cluster:
 def test_what_is_played_is_what_the_means_say(log, servers, trainers):
     """Counted over one lap of 4,000 draws; nothing merges where the lap closes."""
     played = Resampled(log, cluster(servers, trainers), "log")
-    laps = [played.timeline(0, replication) for replication in range(4000)]
+    cohorts = [played.cohort(0, number) for number in range(16)]
+    laps = [each.timeline(row) for each in cohorts for row in range(250)]
     hits = [hit for lap in laps for hit in lap.hits]
     failures = np.array([len(lap.times_s) for lap in laps])
     error = failures.std() / np.sqrt(4000)
@@ -47,11 +48,11 @@ def test_what_is_played_is_what_the_means_say(log, servers, trainers):
 
 
 def test_a_lap_is_longer_by_a_mean_gap_where_failures_bound_the_log():
-    lap = Resampled(BOUNDED, cluster(8, 0), "log").timeline(0, 0)
+    lap = Resampled(BOUNDED, cluster(8, 0), "log").cohort(0, 0).timeline(0)
 
     assert lap.period_s == pytest.approx(60 * 9 / 8)  # nine instants, eight gaps
     assert len(lap.times_s) == 9
-    assert Resampled(WATCHED, cluster(8, 0), "log").timeline(0, 0).period_s == 75
+    assert Resampled(WATCHED, cluster(8, 0), "log").cohort(0, 0).timeline(0).period_s == 75
 
 
 @pytest.mark.parametrize("log", [BOUNDED, WATCHED], ids=["bounded", "watched"])

@@ -14,14 +14,14 @@ from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.hit import SEVERITIES, Hit, MeanHit, Severity
 from cprsim.failures.log import FailureLog
 from cprsim.failures.model import FailureModel
-from cprsim.failures.nodes import NodeLives
+from cprsim.failures.nodes import Lives, NodeLives
 from cprsim.failures.readers import read_csv
-from cprsim.failures.severity import Severities, SeverityDraws, SeverityWeights
+from cprsim.failures.severity import Severities, SeverityDraws, SeverityRows, SeverityWeights
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Absolute, Cursor
 from cprsim.platform import Cluster
 from cprsim.scenario import apply_override
-from cprsim.streams import Cause, stream
+from cprsim.streams import COHORT, Cause, stream
 from cprsim.workload import Job
 
 HOUR = 3600.0
@@ -90,11 +90,15 @@ def played(cursor: Cursor, downtime_s: float, most: int = 30) -> list[tuple[floa
     return seen
 
 
+def draws(weights: SeverityWeights) -> SeverityDraws:
+    return SeverityDraws(SeverityRows(weights, CLUSTER, 0, 0), 0)
+
+
 class Told(SeverityDraws):
     """Severities that are told, not drawn; `node` after the last of them."""
 
     def __init__(self, *told: Severity, cluster: Cluster = CLUSTER) -> None:
-        super().__init__(SeverityWeights(node=1.0), cluster, 0, 0)
+        super().__init__(SeverityRows(SeverityWeights(node=1.0), cluster, 0, 0), 0)
         self._told = told
 
     def __getitem__(self, index: int) -> Severity:
@@ -163,7 +167,7 @@ def test_weights_of_nothing_are_refused(severity: object, error: str) -> None:
 
 
 def test_severities_come_by_their_weights() -> None:
-    drawn = SeverityDraws(SeverityWeights.model_validate(MIXED), CLUSTER, 0, 0)
+    drawn = draws(SeverityWeights.model_validate(MIXED))
     n = 8000
     counts = collections.Counter(drawn[i] for i in range(n))
 
@@ -178,16 +182,18 @@ def test_severities_come_by_their_weights() -> None:
 def test_a_severity_without_weight_never_comes() -> None:
     for severity in SEVERITIES:
         weights = SeverityWeights.model_validate(dict.fromkeys(SEVERITIES, 1) | {severity: 0})
-        drawn = SeverityDraws(weights, CLUSTER, 0, 0)
+        drawn = draws(weights)
 
         assert {drawn[i] for i in range(500)} == set(SEVERITIES) - {severity}
 
 
 def test_severities_have_a_stream_of_their_own_and_do_not_depend_on_the_order() -> None:
     weights = SeverityWeights.model_validate(MIXED)
-    backward = SeverityDraws(weights, CLUSTER, seed=3, replication=7)
+    backward = SeverityDraws(SeverityRows(weights, CLUSTER, seed=3, cohort=2), row=7)
     last = backward[40]
-    uniform = stream(3, 7, Cause.SEVERITY).random(41)
+    rng = stream(3, 2, Cause.SEVERITY)
+    blocks = [rng.random((COHORT, columns))[7] for columns in (8, 8, 16, 32)]
+    uniform = np.concatenate(blocks)[:41]
     by_hand = ["process" if u < 0.6 else "node" if u < 0.95 else "cluster" for u in uniform]
 
     assert [backward[i] for i in range(41)] == by_hand
@@ -293,7 +299,7 @@ def lives(bursts: Sequence[tuple[float, set[int]]], *told: Severity) -> Cursor:
 
     law = Distribution.model_validate({"distribution": "deterministic", "mean": "100 s"})
     severities = Told(*told, cluster=Cluster(parameter_servers=2, trainers=2))
-    return NodeLives(law, 2, 2, 0, 0, Bursts() if bursts else None, severities=severities).cursor()
+    return NodeLives(Lives(law, 4, 0, 0), 0, 2, Bursts() if bursts else None, severities).cursor()
 
 
 def test_lives_bursts_and_failures_of_the_cluster_worked_by_hand() -> None:
@@ -313,7 +319,7 @@ def test_lives_bursts_and_failures_of_the_cluster_worked_by_hand() -> None:
 
 def test_after_a_failure_of_the_cluster_all_nodes_are_new() -> None:
     law = Distribution.model_validate({"distribution": "weibull", "shape": 3.0, "mean": "100 s"})
-    drawn = NodeLives(law, 4, 2, seed=0, replication=0, severities=Told("cluster"))
+    drawn = NodeLives(Lives(law, 6, 0, 0), 0, 4, severities=Told("cluster"))
     cursor = drawn.cursor()
 
     assert cursor.strike() == Hit(*EVERYONE, "cluster")

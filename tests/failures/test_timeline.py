@@ -1,18 +1,19 @@
 """Timelines and cursors: what is drawn once, and what depends on a policy's recovery."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
 from cprsim.distributions import Distribution
 from cprsim.failures.hit import Hit
-from cprsim.failures.nodes import NodeLives
+from cprsim.failures.nodes import Lives, NodeLives
 from cprsim.failures.spec import Hits
-from cprsim.failures.timeline import Absolute, Draws, Renewal
-from cprsim.failures.victims import Victims
+from cprsim.failures.timeline import Absolute, Renewal
+from cprsim.failures.victims import VictimRows, Victims
 from cprsim.platform import Cluster
-from cprsim.streams import Cause
+from cprsim.streams import Cause, Draws, Rows
 
 CLUSTER = Cluster(trainers=4, parameter_servers=8)
 SERVER = Hit((0,), ())
@@ -24,9 +25,21 @@ def law(distribution: str = "gamma", mean: str = "100 s", **spread: float) -> Di
     )
 
 
+def draws(seed: int = 0, replication: int = 0, cause: Cause = Cause.FAILURE_TIME) -> Draws:
+    return Draws(Rows(law().sample, seed, 0, cause), replication)
+
+
+def victims(hits: Mapping[str, object]) -> Victims:
+    return Victims(VictimRows(Hits.model_validate(hits), CLUSTER, seed=0, cohort=0), row=0)
+
+
+def node_lives(servers: int, trainers: int, seed: int = 0) -> NodeLives:
+    wear_out = law("weibull", shape=3.0)
+    return NodeLives(Lives(wear_out, servers + trainers, seed, cohort=0), 0, servers)
+
+
 def renewal(**hits: object) -> Renewal:
-    victims = Victims(Hits.model_validate(hits), CLUSTER, seed=0, replication=0)
-    return Renewal(Draws(law(), 0, 0, Cause.FAILURE_TIME), victims)
+    return Renewal(draws(), victims(hits))
 
 
 def test_a_renewed_clock_starts_when_the_job_resumes() -> None:
@@ -58,8 +71,7 @@ def test_every_cursor_meets_the_same_draws() -> None:
 
 
 def test_draws_do_not_depend_on_the_order_in_which_they_are_asked_for() -> None:
-    forward = Draws(law(), 3, 7, Cause.FAILURE_TIME)
-    backward = Draws(law(), 3, 7, Cause.FAILURE_TIME)
+    forward, backward = draws(3, 7), draws(3, 7)
     last = backward[40]
 
     assert last == [forward[i] for i in range(41)][40]
@@ -67,7 +79,7 @@ def test_draws_do_not_depend_on_the_order_in_which_they_are_asked_for() -> None:
 
 def test_streams_of_replications_seeds_and_causes_differ() -> None:
     values = {
-        Draws(law(), seed, replication, cause)[0]
+        draws(seed, replication, cause)[0]
         for seed in (0, 1)
         for replication in (0, 1)
         for cause in (Cause.FAILURE_TIME, Cause.RESCHEDULE)
@@ -97,7 +109,7 @@ def test_an_absolute_timeline_ends_unless_it_has_a_period() -> None:
 
 
 def test_a_node_keeps_its_age_when_another_fails() -> None:
-    lives = NodeLives(law("weibull", shape=3.0), servers=2, trainers=0, seed=0, replication=0)
+    lives = node_lives(servers=2, trainers=0, seed=0)
     first, second = sorted((lives.life_s(0, 0), lives.life_s(0, 1)))
     cursor = lives.cursor()
     hit = cursor.strike()
@@ -109,7 +121,7 @@ def test_a_node_keeps_its_age_when_another_fails() -> None:
 
 
 def test_a_node_that_dies_in_the_downtime_is_absorbed_and_replaced() -> None:
-    lives = NodeLives(law("weibull", shape=3.0), servers=3, trainers=1, seed=1, replication=0)
+    lives = node_lives(servers=3, trainers=1, seed=1)
     cursor = lives.cursor()
     hit = cursor.strike()
     cursor.replace(hit, 10_000.0)
@@ -120,7 +132,7 @@ def test_a_node_that_dies_in_the_downtime_is_absorbed_and_replaced() -> None:
 
 
 def test_a_replacement_in_the_background_moves_the_next_failure_only_while_running() -> None:
-    lives = NodeLives(law("weibull", shape=3.0), servers=2, trainers=0, seed=0, replication=0)
+    lives = node_lives(servers=2, trainers=0, seed=0)
     cursor = lives.cursor()
     at = cursor.next_s
     hit = cursor.strike()
@@ -134,7 +146,7 @@ def test_a_replacement_in_the_background_moves_the_next_failure_only_while_runni
 
 
 def test_trainers_come_after_the_servers() -> None:
-    lives = NodeLives(law("weibull", shape=3.0), servers=1, trainers=1, seed=0, replication=0)
+    lives = node_lives(servers=1, trainers=1, seed=0)
     hit = lives.cursor().strike()
     first = 0 if lives.life_s(0, 0) < lives.life_s(0, 1) else 1
 
@@ -142,27 +154,27 @@ def test_trainers_come_after_the_servers() -> None:
 
 
 def test_victims_are_uniform_over_the_servers() -> None:
-    victims = Victims(Hits(), CLUSTER, seed=0, replication=0)
+    chosen = victims({})
     n = 8000
-    counts = np.bincount([victims[i].servers[0] for i in range(n)], minlength=8)
+    counts = np.bincount([chosen[i].servers[0] for i in range(n)], minlength=8)
 
     # Chi-squared with 7 degrees of freedom: 24.3 is its 99.9th percentile.
     assert ((counts - n / 8) ** 2 / (n / 8)).sum() < 24.3
 
 
 def test_victims_of_one_failure_are_distinct() -> None:
-    victims = Victims(Hits.model_validate({"parameter_servers": 4}), CLUSTER, 0, 0)
+    chosen = victims({"parameter_servers": 4})
 
-    assert all(len(set(victims[i].servers)) == 4 for i in range(200))
+    assert all(len(set(chosen[i].servers)) == 4 for i in range(200))
 
 
 def test_weights_choose_the_kind() -> None:
     weights = {"parameter_servers": 1, "trainers": 3}
-    victims = Victims(Hits.model_validate({"weights": weights}), CLUSTER, 0, 0)
+    chosen = victims({"weights": weights})
     n = 4000
-    servers = sum(bool(victims[i].servers) for i in range(n))
+    servers = sum(bool(chosen[i].servers) for i in range(n))
 
-    assert all(len(victims[i].servers) + len(victims[i].trainers) == 1 for i in range(n))
+    assert all(len(chosen[i].servers) + len(chosen[i].trainers) == 1 for i in range(n))
     # Binomial(4000, 1/4): standard deviation 27.4.
     assert servers == pytest.approx(n / 4, abs=3 * 27.4)
 

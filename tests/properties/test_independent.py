@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 
 from cprsim.distributions import Distribution
-from cprsim.failures.timeline import Draws
 from cprsim.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from cprsim.streams import Cause
+from cprsim.streams import Cause, Draws, Rows
 from tests.properties import copies_and_spares, shard_by_shard, tiers_by_hand
 from tests.properties.copies_and_spares import CopiesAndSpares
 from tests.properties.shard_by_shard import NobodyLeftError, ShardByShard
@@ -169,7 +168,7 @@ def test_copies_and_spares_are_what_servers_tell_one_by_one(tmp_path: Path) -> N
     seen = Counter[str]()
     law = Distribution(**DELAY)
     for seed in range(CASES):
-        job = draw_copies(rng, Draws(law, seed, 0, Cause.RESCHEDULE))
+        job = draw_copies(rng, Draws(Rows(law.sample, seed, 0, Cause.RESCHEDULE), 0))
         expected = CopiesAndSpares(job).run()
         assert_alike(play_copies(tmp_path / "log.csv", job, seed), expected, job)
         seen.update(key for key, value in expected.items() if value)

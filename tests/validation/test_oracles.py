@@ -7,10 +7,9 @@ import pytest
 
 from cprsim.closed_form.makespan import async_makespan_s
 from cprsim.distributions import Distribution
-from cprsim.failures.timeline import Draws
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
-from cprsim.streams import Cause
+from cprsim.streams import Cause, Draws, Rows
 from tests.validation.cases import (
     ASYNC,
     BLOCKING,
@@ -172,8 +171,6 @@ def replay(gaps_s, commits, interval_s, stall_s, persist_s, recovery_s):
 def test_every_run_takes_what_arithmetic_says(case, arguments):
     scenario, runs = Scenario(**case.scenario), range(40)
     wall_s = simulate(scenario, [case.policy], runs, case.seed)[:, 0, COLUMNS.index("wall")]
-    law = scenario.failures.law
-    expected_s = [
-        replay(Draws(law, case.seed, run, Cause.FAILURE_TIME), *arguments) for run in runs
-    ]
+    gaps = Rows(scenario.failures.law.sample, case.seed, 0, Cause.FAILURE_TIME)
+    expected_s = [replay(Draws(gaps, run), *arguments) for run in runs]
     np.testing.assert_allclose(wall_s, expected_s, rtol=1e-12)

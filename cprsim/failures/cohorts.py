@@ -1,0 +1,85 @@
+"""Failures of the replications of a cohort, drawn together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.failures.bursts import Bursts, Shocks
+from cprsim.failures.nodes import Lives, NodeLives
+from cprsim.failures.severity import SeverityDraws, SeverityRows, drawn
+from cprsim.failures.timeline import Absolute, Renewal
+from cprsim.failures.victims import VictimRows, Victims
+from cprsim.platform import Cluster
+from cprsim.streams import COHORT, Draws, Rows
+
+
+@dataclass(frozen=True)
+class Renewals:
+    """Failures of the job as a whole, by the gaps between them."""
+
+    gaps: Rows
+    victims: VictimRows
+    severities: SeverityRows | None
+
+    def timeline(self, row: int) -> Renewal:
+        """Those of one replication."""
+        return Renewal(
+            Draws(self.gaps, row), Victims(self.victims, row), drawn(self.severities, row)
+        )
+
+
+@dataclass(frozen=True)
+class Instants:
+    """As many failures each, at `times_s`, shape (COHORT, failures), in order."""
+
+    times_s: NDArray[np.float64]
+    victims: VictimRows
+    severities: SeverityRows | None
+
+    def timeline(self, row: int) -> Absolute:
+        """Those of one replication."""
+        return Absolute(
+            self.times_s[row].tolist(),
+            Victims(self.victims, row),
+            severities=drawn(self.severities, row),
+        )
+
+
+@dataclass(frozen=True)
+class Populations:
+    """Failures of nodes by their lives, and of several at once."""
+
+    lives: Lives
+    cluster: Cluster
+    bursts: Bursts | None
+    severities: SeverityRows | None
+
+    def timeline(self, row: int) -> NodeLives:
+        """Those of one replication."""
+        shocks = None
+        if self.bursts is not None:
+            seed, cohort = self.lives.key
+            shocks = Shocks(self.bursts, self.lives.nodes, seed, cohort * COHORT + row)
+        return NodeLives(
+            self.lives,
+            row,
+            self.cluster.parameter_servers,
+            shocks,
+            drawn(self.severities, row),
+        )
+
+
+@dataclass(frozen=True)
+class Replays:
+    """A log, played to each replication as `play(seed, replication, severities)` says."""
+
+    play: Callable[[int, int, SeverityDraws | None], Absolute]
+    seed: int
+    number: int
+    severities: SeverityRows | None
+
+    def timeline(self, row: int) -> Absolute:
+        """What one replication sees of it."""
+        return self.play(self.seed, self.number * COHORT + row, drawn(self.severities, row))
