@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.contract import Plan
+from cprsim.engines import Engine
 from cprsim.ledger import CAUSES, OVERHEAD_CAUSES
 from cprsim.resources import RESOURCES, resources
 from cprsim.scenario import Scenario
@@ -34,7 +35,7 @@ class Result:
 
     scenario: Scenario
     seed: int
-    engine: str
+    engines: dict[str, Engine]
     plans: dict[str, Plan]
     replications: pd.DataFrame
 
@@ -47,12 +48,17 @@ class Result:
         columns: Sequence[str],
         *,
         seed: int,
-        engine: str,
+        engines: dict[str, Engine],
     ) -> "Result":
         """From `values` of shape (replications, policies, columns)."""
         table = tidy(names, values, columns, scenario.job.useful_time_s)
         plans = {name: scenario.plan(name) for name in names}
-        return cls(scenario, seed, engine, plans, table)
+        return cls(scenario, seed, engines, plans, table)
+
+    @property
+    def engine(self) -> str:
+        """`"sim"`, `"batch"`, or `"batch, sim"` where each played some of the policies."""
+        return ", ".join(sorted(set(self.engines.values())))
 
     @cached_property
     def summary(self) -> pd.DataFrame:
@@ -95,7 +101,10 @@ class Result:
             "seed": self.seed,
             "replications": int(self.replications["replication"].nunique()),
             "engine": self.engine,
-            "policies": {str(name): entry(row) for name, row in self.summary.iterrows()},
+            "policies": {
+                str(name): entry(row) | {"engine": self.engines[str(name)]}
+                for name, row in self.summary.iterrows()
+            },
         }
 
 

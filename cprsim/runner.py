@@ -5,22 +5,23 @@ from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.engines import Engine, chosen, simulate
 from cprsim.errors import RunError, UsageError
 from cprsim.results import Result
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import COLUMNS, simulate
+from cprsim.sim.engine import COLUMNS
 from cprsim.workers import interrupts_for_this_process_alone, spawned
 
 #: Called with the number of replications done and the number in all.
 Progress = Callable[[int, int], None]
 
-ENGINES = ("auto", "sim")
-# A task of so many replications takes long beside what it costs to hand it out.
-_BLOCK = 50
+# Tasks of so many replications take long beside what it costs to hand them out.
+_BLOCK: dict[Engine, int] = {"sim": 64, "batch": 16384}
 
 
 def run(
@@ -45,7 +46,8 @@ def run(
     seed
         Of all random streams.
     engine
-        `"sim"`, the SimPy cluster; `"auto"` chooses it.
+        `"sim"`, the SimPy cluster; `"batch"`, the same in NumPy for many replications at once;
+        `"auto"` takes that for every policy that it can play.
     workers
         Processes; the result is the same to the last digit whatever their number. With more than
         one, a script needs its `if __name__ == "__main__":`.
@@ -65,36 +67,56 @@ def run(
     check_whole("replications", replications, 1)
     check_whole("seed", seed, 0)
     check_whole("workers", workers, 1)
-    if engine not in ENGINES:
-        raise UsageError(f"engine {engine!r} is not one of {', '.join(ENGINES)}")
+    engines = chosen(scenario, names, engine)
     values = np.empty((replications, len(names), len(COLUMNS)))
+    tasks = _tasks(engines, replications)
     done = 0
-    with closing(_blocks(scenario, names, replications, seed, workers)) as blocks:
-        for start, block in blocks:
-            values[start : start + len(block)] = block
-            done += len(block)
+    with closing(_results(scenario, tasks, seed, workers)) as results:
+        for task, found in results:
+            places = [names.index(name) for name in task.engines]
+            values[task.start : task.stop, places] = found
+            done += found.shape[0] * found.shape[1]
             if progress is not None:
-                progress(done, replications)
-    return Result.build(scenario, names, values, COLUMNS, seed=seed, engine="sim")
+                progress(done // len(names), replications)
+    return Result.build(scenario, names, values, COLUMNS, seed=seed, engines=engines)
 
 
-def _blocks(
-    scenario: Scenario, names: list[str], replications: int, seed: int, workers: int
-) -> Generator[tuple[int, NDArray[np.float64]], None, None]:
-    """Results of blocks of replications, with the number of each block's first, as they come."""
-    blocks = [range(i, min(i + _BLOCK, replications)) for i in range(0, replications, _BLOCK)]
-    if workers == 1 or len(blocks) == 1:
-        for block in blocks:
-            yield block.start, simulate(scenario, names, block, seed)
+class _Task(NamedTuple):
+    """Replications `start` to `stop` under some policies, each by its engine."""
+
+    engines: dict[str, Engine]
+    start: int
+    stop: int
+
+
+def _tasks(engines: dict[str, Engine], replications: int) -> list[_Task]:
+    tasks = []
+    for engine, size in _BLOCK.items():
+        own = {name: each for name, each in engines.items() if each == engine}
+        starts = range(0, replications, size) if own else ()
+        tasks += [_Task(own, start, min(start + size, replications)) for start in starts]
+    return tasks
+
+
+def _results(
+    scenario: Scenario, tasks: Sequence[_Task], seed: int, workers: int
+) -> Generator[tuple[_Task, NDArray[np.float64]], None, None]:
+    """What comes of tasks, as it comes."""
+    if workers == 1 or len(tasks) == 1:
+        for task in tasks:
+            yield task, simulate(scenario, task.engines, range(task.start, task.stop), seed)
         return
-    pool = spawned(min(workers, len(blocks)))
+    pool = spawned(min(workers, len(tasks)))
     try:
         with interrupts_for_this_process_alone():
             futures = {
-                pool.submit(simulate, scenario, names, block, seed): block for block in blocks
+                pool.submit(
+                    simulate, scenario, task.engines, range(task.start, task.stop), seed
+                ): task
+                for task in tasks
             }
         for future in as_completed(futures):
-            yield futures[future].start, future.result()
+            yield futures[future], future.result()
     except BrokenProcessPool:
         raise RunError(
             "a worker process died, out of memory perhaps; try fewer --workers"
