@@ -83,10 +83,11 @@ def replayed(draw: st.DrawFn, log: Path) -> Keys:
     whole, told = draw(_YES), draw(_YES)
     lines = ["time_s,node,severity" if told else "time_s,node"]
     # A log in which all strike at second 0 tells no mean time between them.
-    for share, nodes, severity in [*draw(_LOGS), (1.0, {0}, "process")]:
+    struck = [*draw(_LOGS), (1.0, {0}, "process")]
+    for share, nodes, severity in sorted(struck, key=lambda line: line[0]):
         at_s = float(round(until_s * share)) if whole else until_s * share
-        for node in {node % count for node in nodes}:
-            lines.append(f"{at_s!r},{node},{severity}" if told else f"{at_s!r},{node}")
+        end = f",{severity}" if told else ""
+        lines += [f"{at_s!r},{node}{end}" for node in {node % count for node in nodes}]
     log.write_text("\n".join(lines), encoding="utf-8")
     tables["failures"] |= {"trace": str(log)}
     if not told and draw(_YES):

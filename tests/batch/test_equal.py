@@ -58,7 +58,7 @@ def test_when_failures_come_all_the_time(system: str) -> None:
         three_in_a_row_while_loading=1,
         failures_of_several_servers=30,
         failures_of_trainers_alone=30,
-        absorbed=20,
+        absorbed=5,
         saves=1000,
     )
     # Nothing falls on one instant: only what is beyond the batch engine is handed over.
@@ -71,15 +71,15 @@ def test_when_failures_come_all_the_time(system: str) -> None:
 @pytest.mark.slow
 def test_when_failures_are_rare() -> None:
     seen = compared(scenarios(systems=harsh.COVERED), 100, [0, 300, 301])
-    assert seen["unfit"] < 0.1 * seen["policies"]
-    assert_often(seen, failures=300, failures_in_a_save=5, failures_while_loading=5, saves=2000)
+    assert seen["unfit"] < 0.5 * seen["policies"]
+    assert_often(seen, failures=300, failures_in_a_save=5, saves=2000)
 
 
 @pytest.mark.slow
 def test_when_lives_and_gaps_are_all_alike() -> None:
     # All nodes that were placed at once fail at once.
     seen = compared(harsh.by_law(["deterministic"]), 50, [0, 1])
-    assert_often(seen, failures_of_several_servers=30, failures_while_loading=10)
+    assert_often(seen, failures_of_several_servers=30, failures_in_a_save=20)
 
 
 @pytest.mark.slow
