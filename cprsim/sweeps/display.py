@@ -1,15 +1,21 @@
-"""The table of a sweep for a terminal: a row a point, a column a policy."""
+"""Tables of a sweep for a terminal: of all points and policies, and of the best."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from rich import box
 from rich.console import Group
 from rich.table import Table
 
+from cprsim.results import half_width
+from cprsim.sweeps.best import Answer, Candidate, Quality, circumstances
+from cprsim.sweeps.paired import ROUNDING
 from cprsim.sweeps.stored import Sweep
+from cprsim.units import format_duration
 
 _MOST_ROWS = 40
+_MOST_NAMES = 3  # of the tied
 
 
 def sweep_table(sweep: Sweep) -> Group:
@@ -29,23 +35,104 @@ def sweep_table(sweep: Sweep) -> Group:
         table.add_row(str(point.number), *map(str, point.values.values()), *cells)
     left = len(sweep.points) - _MOST_ROWS
     more = f"... and {left:,} points more: " if left > 0 else ""
-    head = (
-        f"{definition['title'] or 'cprsim sweep'}\n{len(sweep.points):,} points, {_counts(sweep)}"
-    )
+    counts = sweep.table["replications"].dropna().tolist()
+    head = f"{_title(sweep)}\n{len(sweep.points):,} points, {_replications(sweep, counts)}"
     return Group(head, table, f"{more}cprsim export {sweep.folder} --format csv")
+
+
+def best_table(sweep: Sweep, quality: Quality) -> Group:
+    """The best policy under all circumstances: what it costs and loses, and how sure it is."""
+    found = sweep.answers(quality)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for key in circumstances(sweep.definition["keys"]):
+        table.add_column(key, justify="right")
+    table.add_column("best")
+    for heading in ("saves\nevery", "% overhead", "PLS %", "updates\nlost %"):
+        table.add_column(heading, justify="right")
+    table.add_column("next best")
+    table.add_column("margin,\npoints", justify="right")
+    table.add_column("verdict")
+    for answer in found[:_MOST_ROWS]:
+        table.add_row(*map(str, answer.values.values()), *_answer(answer))
+    counts = [each.best.played.measures.shape[1] for each in found if each.best]
+    head = f"{_title(sweep)}\n{len(sweep.points):,} points, {_replications(sweep, counts)}"
+    left = len(found) - _MOST_ROWS
+    more = [f"... and {left:,} rows more: --json has them all"] if left > 0 else []
+    return Group(head, table, *more, *_notes(found, quality))
+
+
+def _notes(found: Sequence[Answer], quality: Quality) -> list[str]:
+    notes = ["Margin: mean of paired differences, ± 95 % for all comparisons of a row together."]
+    if quality:
+        return [*notes, f"Only candidates with {quality}."]
+    if any(each.best and each.best.mean("updates_lost") > 0 for each in found):
+        lossy = "The best by time, though learning is lost; --max-pls and --max-updates-lost bound"
+        notes.append(f"{lossy} that.")
+    return notes
+
+
+def _answer(answer: Answer) -> list[str]:
+    best, comparison = answer.best, answer.comparison
+    if best is None or comparison is None:
+        none = "failed" if answer.verdict == "failed" else "no policy keeps to the bounds"
+        return [""] * 7 + [none]
+    return [
+        best.label,
+        format_duration(best.played.interval_s),
+        _with_half(best.mean("overhead"), float(half_width(best.values("overhead")))),
+        _percent(best.mean("pls")),
+        _percent(best.mean("updates_lost")),
+        answer.runner_up.label if answer.runner_up else "",
+        _with_half(comparison.margin, comparison.high - comparison.margin),
+        _verdict(answer),
+    ]
+
+
+def _verdict(answer: Answer) -> str:
+    words = {
+        "clear": "clear",
+        "tied": f"tied with {_some(answer.tied)}",
+        "same": "no other differs",
+        "only": "the only one",
+        "unknown": "one replication tells nothing",
+    }[answer.verdict]
+    return f"{words}; same as {_some(answer.same)}" if answer.same else words
+
+
+def _some(candidates: Sequence[Candidate]) -> str:
+    shown = ", ".join(each.label for each in candidates[:_MOST_NAMES])
+    left = len(candidates) - _MOST_NAMES
+    return f"{shown} and {left} more" if left > 0 else shown
 
 
 def _overhead(row: dict[Any, Any]) -> str:
     if row["error"]:
         return "failed"
-    mean, half = 100 * row["overhead"], 100 * (row["overhead_high"] - row["overhead"])
-    return f"{mean:.2f}" if math.isnan(half) else f"{mean:.2f} ±{half:.2g}"
+    return _with_half(row["overhead"], row["overhead_high"] - row["overhead"])
 
 
-def _counts(sweep: Sweep) -> str:
-    counts = sweep.table["replications"].dropna()
-    if counts.empty:
+def _with_half(mean: float, half: float) -> str:
+    """In percent; nothing where there is no mean, or no interval."""
+    if math.isnan(mean):
+        return ""
+    if math.isnan(half):
+        return _percent(mean)
+    return f"{_percent(mean)} ±{100 * half if half > ROUNDING else 0:.2g}"
+
+
+def _percent(share: float) -> str:
+    """Two decimals, or one digit where they would show nothing."""
+    percent = 100 * share
+    return f"{percent:.1g}" if 0 < abs(percent) < 0.01 else f"{percent:.2f}"
+
+
+def _title(sweep: Sweep) -> str:
+    return sweep.definition["title"] or "cprsim sweep"
+
+
+def _replications(sweep: Sweep, counts: Sequence[int]) -> str:
+    if not counts:
         return "no replications"
-    least, most = counts.min(), counts.max()
+    least, most = min(counts), max(counts)
     each = f"{most:,}" if least == most else f"{least:,} to {most:,}"
     return f"{each} replications, seed {sweep.definition['seed']}; ± 95 % of the mean"
