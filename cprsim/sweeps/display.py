@@ -2,19 +2,23 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from rich import box
 from rich.console import Group
 from rich.table import Table
 
+from cprsim.errors import UnitError
 from cprsim.results import half_width
 from cprsim.sweeps.best import Answer, Candidate, Quality, circumstances
+from cprsim.sweeps.columns import text_of
 from cprsim.sweeps.paired import ROUNDING
 from cprsim.sweeps.stored import Sweep
-from cprsim.units import format_duration
+from cprsim.units import format_duration, parse_duration
 
 _MOST_ROWS = 40
+_LONGEST = 10  # letters of a value
 _MOST_NAMES = 3  # of the tied
 
 
@@ -53,12 +57,21 @@ def best_table(sweep: Sweep, quality: Quality) -> Group:
     table.add_column("margin,\npoints", justify="right")
     table.add_column("verdict")
     for answer in found[:_MOST_ROWS]:
-        table.add_row(*map(str, answer.values.values()), *_answer(answer))
+        table.add_row(*map(_value, answer.values.values()), *_answer(answer))
     counts = [each.best.played.measures.shape[1] for each in found if each.best]
     head = f"{_title(sweep)}\n{len(sweep.points):,} points, {_replications(sweep, counts)}"
     left = len(found) - _MOST_ROWS
     more = [f"... and {left:,} rows more: --json has them all"] if left > 0 else []
     return Group(head, table, *more, *_notes(found, quality))
+
+
+def _value(value: Any) -> str:
+    """As given, but for long durations, such as `log` makes: three digits."""
+    text = text_of(value)
+    if len(text) > _LONGEST:
+        with suppress(UnitError):
+            return format_duration(parse_duration(text))
+    return text
 
 
 def _notes(found: Sequence[Answer], quality: Quality) -> list[str]:

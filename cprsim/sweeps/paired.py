@@ -28,7 +28,7 @@ class Comparison:
     same
         Others that differ from it in no replication.
     tied
-        Others than which it isn't surely better.
+        Others than which it isn't surely better, the nearest first.
     runner_up
         The next best that isn't the same; None if there is none.
     margin, low, high
@@ -85,14 +85,15 @@ def compare(overheads: NDArray[np.float64], lost: NDArray[np.float64]) -> Compar
         return Comparison(best, tuple(equals))
     differences = overheads[others] - overheads[best]
     margins, halves = differences.mean(axis=1), half_width(differences, _MISS / others.size)
-    tied = others[~(margins - halves > 0)]  # not a number: one replication shows nothing
-    nearest = int(margins.argmin())
-    margin, half = float(margins[nearest]), float(halves[nearest])
+    order = margins.argsort(kind="stable")
+    # Not a number: one replication shows nothing.
+    tied = [int(others[i]) for i in order if not margins[i] - halves[i] > 0]
+    margin, half = float(margins[order[0]]), float(halves[order[0]])
     return Comparison(
         best,
         tuple(equals),
-        tuple(tied.tolist()),
-        int(others[nearest]),
+        tuple(tied),
+        int(others[order[0]]),
         margin,
         margin - half,
         margin + half,

@@ -2,11 +2,11 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,12 @@ from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.answers import tabulated
 from cprsim.sweeps.best import Answer, Quality, answers
 from cprsim.sweeps.columns import si_column
+from cprsim.sweeps.phase_map import phase_map
 from cprsim.sweeps.store import packed, reading, stored_definition
 from cprsim.sweeps.tasks import unpack
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _PLAN = ("system", "recovery", "interval_s")
 _STATISTICS = tuple(
@@ -159,6 +163,34 @@ class Sweep:
         return tabulated(
             self.answers(Quality(max_pls, max_updates_lost)), [p.values for p in self.points]
         )
+
+    def figure(
+        self,
+        name: str = "phase",
+        at: Mapping[str, Any] | None = None,
+        max_pls: float | None = None,
+        max_updates_lost: float | None = None,
+    ) -> "Figure":
+        """A picture of the sweep; `"phase"`: a map of which policy is best.
+
+        Parameters
+        ----------
+        name
+            `"phase"` is the only one.
+        at
+            Of the values that are varied those to keep: `{"costs.save": "30 s"}`. What is left may
+            vary in one or two of the circumstances.
+        max_pls, max_updates_lost
+            As in `best`.
+
+        Raises
+        ------
+        UsageError
+            If there is no such picture, a bound is no share, or nothing or too much is left.
+        """
+        if name != "phase":
+            raise UsageError(f"figure {name!r}: a sweep has none of that name; known: phase")
+        return phase_map(self, at or {}, Quality(max_pls, max_updates_lost))
 
     def answers(self, quality: Quality) -> list[Answer]:
         """What `best` tabulates."""
