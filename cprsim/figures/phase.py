@@ -244,9 +244,11 @@ def _draw(axes: Axes, cells: _Map, colours: Mapping[str, str]) -> None:
             clip_on=False,
             zorder=3,
         )
-        axes.grid()
         return
-    border = {"edgecolor": "white", "linewidth": min(_BORDER[0] * 72 * min(cells.cell), _BORDER[1])}
+    border: dict[str, Any] = {
+        "edgecolor": "white",
+        "linewidth": min(_BORDER[0] * 72 * min(cells.cell), _BORDER[1]),
+    }
     colour = np.zeros((len(cells.heights) - 1, len(cells.x.at), 4))  # transparent where nothing is
     colour[cells.rows, cells.x.place] = [to_rgba(face) for face in faces]
     axes.pcolormesh(cells.x.edges, cells.heights, colour, **border)
