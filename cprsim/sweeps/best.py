@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.results import MEASURES
+from cprsim.sweeps.columns import text_of
 from cprsim.sweeps.paired import Comparison, Verdict, compare
 
 if TYPE_CHECKING:
@@ -74,9 +75,10 @@ class Candidate:
 
     @property
     def label(self) -> str:
-        """`"full"`, or `"full (interval 2 h)"` where that is varied."""
+        """`"full"`; `"full (2 h)"` where its interval is varied, `"cpr (target_pls 0.1)"` else."""
+        own = {policy_and_rest(key)[1]: text_of(value) for key, value in self.choices.items()}
         texts = [
-            f"{policy_and_rest(key)[1]} {value}".strip() for key, value in self.choices.items()
+            text if key == "interval" else f"{key} {text}".strip() for key, text in own.items()
         ]
         return f"{self.policy} ({', '.join(texts)})" if texts else self.policy
 

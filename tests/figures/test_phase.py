@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from cprsim.errors import UsageError
-from cprsim.figures import FORMATS, save_bytes
+from cprsim.figures import save_bytes
 from cprsim.figures.phase import phase
 from cprsim.figures.style import POLICY_COLOURS
 from tests.figures.reading import boxes_apart
@@ -64,7 +64,7 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, str], str, str]] = {
     "one cell": (SQUARE[:1], MTBF, "A title that takes more than one line, " * 5, ""),
     "one row of two keys": (SQUARE[::3], MTBF | SAVE, "$x$", ""),
     "many": (
-        grid([float(i) for i in range(1, 41)], [2.0**i for i in range(30)], [row("full")] * 1200),
+        grid([float(i) for i in range(1, 26)], [2.0**i for i in range(12)], [row("full")] * 300),
         MTBF | SAVE, "Many", "",
     ),
     "scattered": (
@@ -141,7 +141,7 @@ def test_axes_are_logarithmic_where_values_are_spread_so_and_have_ticks_at_them(
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1 h", "10 h", "4.17 d"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["1 min", "2 min", "3 min"]
     assert axes.get_xlabel() == "failures.mean"
-    assert set(many.get_xticks()) < set(range(1, 41))
+    assert set(many.get_xticks()) < set(range(1, 26))
 
 
 def test_cells_say_how_often_to_save_and_the_margin_in_points() -> None:
@@ -236,12 +236,11 @@ def test_a_long_name_of_a_policy_stays_in_the_picture() -> None:
     boxes_apart(figure, figure.texts)
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_the_same_table_gives_the_same_bytes(format: str) -> None:
-    table, *rest = CASES["square"]
+def test_the_same_table_gives_the_same_bytes_and_leaves_no_style_behind() -> None:
+    table, axes, *_ = CASES["square"]
     before = dict(mpl.rcParams)
 
-    first, second = (save_bytes(phase(table, rest[0], POLICIES), format) for _ in range(2))
+    first, second = (save_bytes(phase(table, axes, POLICIES), "svg") for _ in range(2))
     assert first == second
     assert dict(mpl.rcParams) == before
 

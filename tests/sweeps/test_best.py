@@ -97,7 +97,7 @@ def test_choices_of_a_policy_are_candidates_on_the_same_timelines(out):
     assert row["policies.full.interval_s"] == row["interval_s"] == 3600.0 * int(less[0])
     assert row["point"] == 2 + ["1 h", "3 h"].index(less)
     assert row["margin"] == pytest.approx(abs((one - other).mean()))
-    assert row["runner_up"] == f"full (interval {'1 h' if less == '3 h' else '3 h'})"
+    assert row["runner_up"] == f"full ({'1 h' if less == '3 h' else '3 h'})"
     # With no bound partial recovery is a candidate as well, once: nothing of it is varied.
     assert done.best()["candidates"].tolist() == [3, 3]
     assert done.best()["policy"].tolist() == ["partial"] * 2
@@ -151,8 +151,8 @@ def test_choices_of_several_policies_are_candidates_once_each():
     (answer,) = found(told)
 
     assert [each.label for each in answer.candidates] == [
-        "full (interval 1 h)", "cpr (target_pls 0.1)",
-        "cpr (target_pls 0.2)", "full (interval 2 h)",
+        "full (1 h)", "cpr (target_pls 0.1)",
+        "cpr (target_pls 0.2)", "full (2 h)",
     ]  # fmt: skip
     assert answer.best is not None
     assert (answer.best.label, answer.best.point) == ("cpr (target_pls 0.1)", 0)
@@ -169,7 +169,7 @@ def test_a_policy_is_clear_though_its_choices_are_tied():
     (answer,) = found(told)
 
     assert answer.verdict == "tied"
-    assert [each.label for each in answer.tied] == ["a (interval 2 h)"]
+    assert [each.label for each in answer.tied] == ["a (2 h)"]
     assert answer.rivals == []
 
 
@@ -217,7 +217,7 @@ def test_replications_that_all_have_are_compared():
     (answer,) = found(told)
 
     assert answer.best is not None
-    assert (answer.best.label, answer.best.mean("overhead")) == ("a (interval 1 h)", 2.0)
+    assert (answer.best.label, answer.best.mean("overhead")) == ("a (1 h)", 2.0)
     assert table(told)["replications"].tolist() == [3]
 
 
