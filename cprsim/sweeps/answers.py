@@ -1,24 +1,19 @@
 """Answers of a sweep as a tidy table, and as entries of a JSON document."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from cprsim.results import half_width
-from cprsim.sweeps.best import Answer, Candidate, circumstances, policy_and_rest
+from cprsim.sweeps.best import TOLD, Answer, circumstances, policy_and_rest
 from cprsim.sweeps.columns import si_column
 
-#: Measures that are told of the best, with their intervals.
-_MEASURES = ("overhead", "pls", "updates_lost")
+_PLAN = ("policy", "system", "recovery", "interval_s")
 _COLUMNS = (
-    "policy",
-    "system",
-    "recovery",
-    "interval_s",
+    *_PLAN,
     "replications",
-    *(f"{measure}{end}" for measure in _MEASURES for end in ("", "_low", "_high")),
+    *(f"{measure}{end}" for measure in TOLD for end in ("", "_low", "_high")),
     "runner_up",
     "margin",
     "margin_low",
@@ -37,14 +32,15 @@ def tabulated(answers: Sequence[Answer], points: Sequence[dict[str, Any]]) -> pd
     """A row an answer; `points`: the values of all points of the sweep."""
     table = pd.DataFrame([_row(each) for each in answers], columns=["point", *_COLUMNS])
     table = table.astype({"point": "int64", "replications": "Int64"})
-    keys = list(points[0])
-    asked = circumstances(keys)
-    for place, key in enumerate([*asked, *(key for key in keys if key not in asked)]):
+    asked = circumstances(list(points[0]))
+    for key in points[0]:
         name, column = si_column(key, [values[key] for values in points])
         cells = pd.Series(column[table["point"].to_numpy()])
-        if key not in asked:
-            cells = cells.where(table["policy"] == policy_and_rest(key)[0])
-        table.insert(1 + place + (key not in asked), name, cells)
+        if key in asked:
+            place = "policy"
+        else:
+            place, cells = "system", cells.where(table["policy"] == policy_and_rest(key)[0])
+        table.insert(table.columns.tolist().index(place), name, cells)
     return table
 
 
@@ -66,26 +62,15 @@ def _row(answer: Answer) -> dict[str, Any]:
     }
     if answer.best is None or answer.comparison is None:
         return row
-    played = answer.best.played
     return row | {
-        "policy": played.policy,
-        "system": played.system,
-        "recovery": played.recovery,
-        "interval_s": played.interval_s,
-        "replications": played.measures.shape[1],
-        **dict(_statistics(answer.best)),
+        **{name: getattr(answer.best, name) for name in _PLAN},
+        "replications": answer.replications,
+        **answer.statistics,
         "runner_up": answer.runner_up.label if answer.runner_up else None,
         "margin": answer.comparison.margin,
         "margin_low": answer.comparison.low,
         "margin_high": answer.comparison.high,
     }
-
-
-def _statistics(best: Candidate) -> Iterator[tuple[str, float]]:
-    for measure in _MEASURES:
-        mean, half = best.mean(measure), float(half_width(best.values(measure)))
-        for end, value in (("", mean), ("_low", mean - half), ("_high", mean + half)):
-            yield f"{measure}{end}", value
 
 
 def _entry(answer: Answer) -> dict[str, Any]:
@@ -105,7 +90,7 @@ def _entry(answer: Answer) -> dict[str, Any]:
         "choices": answer.best.choices,
         **{name: row[name] for name in ("system", "recovery", "replications")},
         "interval_s": _finite(row["interval_s"]),
-        **{name: _interval(row, name) for name in _MEASURES},
+        **{name: _interval(row, name) for name in TOLD},
         "runner_up": row["runner_up"],
         "margin": _interval(row, "margin"),
         **{name: list(row[name]) for name in ("tied_with", "same_as", "rivals")},

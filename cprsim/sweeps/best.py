@@ -9,19 +9,22 @@ is drawn from the seed, i and the circumstances.
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.results import MEASURES
+from cprsim.results import MEASURES, half_width
 from cprsim.sweeps.columns import text_of
 from cprsim.sweeps.paired import Comparison, Verdict, compare
 
 if TYPE_CHECKING:
-    from cprsim.sweeps.stored import Played, StoredPoint, Sweep
+    from cprsim.sweeps.stored import StoredPoint, Sweep
+
+#: Of `MEASURES`, those that are told of the best.
+TOLD = ("overhead", "pls", "updates_lost")
 
 
 @dataclass(frozen=True)
@@ -62,16 +65,14 @@ class Quality:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A policy with its choices: the point where it was played, and what came of it."""
+    """A policy with its choices, the point where it was played, and its plan."""
 
     point: int
+    policy: str
     choices: dict[str, Any]
-    played: "Played"
-
-    @property
-    def policy(self) -> str:
-        """Its name in the scenario."""
-        return self.played.policy
+    system: str
+    recovery: str
+    interval_s: float
 
     @property
     def label(self) -> str:
@@ -81,20 +82,6 @@ class Candidate:
             text if key == "interval" else f"{key} {text}".strip() for key, text in own.items()
         ]
         return f"{self.policy} ({', '.join(texts)})" if texts else self.policy
-
-    def first(self, count: int) -> "Candidate":
-        """With so many of its replications."""
-        cut = replace(self.played, measures=self.played.measures[:, :count])
-        return replace(self, played=cut)
-
-    def values(self, measure: str) -> NDArray[np.float64]:
-        """One of `MEASURES` by replications."""
-        row: NDArray[np.float64] = self.played.measures[MEASURES.index(measure)]
-        return row
-
-    def mean(self, measure: str) -> float:
-        """Of one of `MEASURES`."""
-        return float(self.values(measure).mean())
 
 
 @dataclass(frozen=True)
@@ -108,9 +95,13 @@ class Answer:
     values
         The circumstances that are varied, as given.
     candidates
-        All that keep to the bounds, with as many replications as all of them have.
+        All that keep to the bounds.
     comparison
         Of the candidates; None if there is none.
+    replications
+        That all of them have, and that were compared.
+    statistics
+        Of the best: means of `TOLD` with their 95 % intervals, `_low` and `_high`.
     failed
         How many points failed; the others are compared.
     error
@@ -121,6 +112,8 @@ class Answer:
     values: dict[str, Any]
     candidates: tuple[Candidate, ...] = ()
     comparison: Comparison | None = None
+    replications: int = 0
+    statistics: dict[str, float] = field(default_factory=dict)
     failed: int = 0
     error: str = ""
 
@@ -193,23 +186,33 @@ def _answer(sweep: "Sweep", group: Sequence["StoredPoint"], quality: Quality) ->
     failed = sum(not point.finished for point in group)
     if failed == len(group):
         return Answer(first.number, values, failed=failed, error=first.error or "")
-    kept = tuple(
-        each
-        for each in _candidates(sweep, group)
-        if quality.is_kept(each.mean("pls"), each.mean("updates_lost"))
-    )
+    candidates, measures = _candidates(sweep, group)
+    _, pls, lost = measures.mean(axis=2).T
+    kept = [i for i in range(len(candidates)) if quality.is_kept(float(pls[i]), float(lost[i]))]
     if not kept:
         return Answer(first.number, values, failed=failed)
-    comparison = compare(
-        np.stack([each.values("overhead") for each in kept]),
-        np.array([each.mean("updates_lost") for each in kept]),
+    comparison = compare(measures[kept, 0], lost[kept])
+    best = kept[comparison.best]
+    return Answer(
+        candidates[best].point,
+        values,
+        tuple(candidates[i] for i in kept),
+        comparison,
+        measures.shape[2],
+        _statistics(measures[best]),
+        failed,
     )
-    return Answer(kept[comparison.best].point, values, kept, comparison, failed)
 
 
-def _candidates(sweep: "Sweep", group: Sequence["StoredPoint"]) -> list[Candidate]:
-    """Each policy with each of its choices, once, with the replications that all of them have."""
-    found: dict[str, Candidate] = {}
+def _candidates(
+    sweep: "Sweep", group: Sequence["StoredPoint"]
+) -> tuple[list[Candidate], NDArray[np.float64]]:
+    """Each policy with each of its choices, once, and `TOLD` of the replications that all have.
+
+    Their shape is (candidates, len(TOLD), replications).
+    """
+    rows = [MEASURES.index(measure) for measure in TOLD]
+    found: dict[str, tuple[Candidate, NDArray[np.float64]]] = {}
     for point in group:
         for played in sweep.played(point.number) if point.finished else ():
             own = {
@@ -217,10 +220,22 @@ def _candidates(sweep: "Sweep", group: Sequence["StoredPoint"]) -> list[Candidat
                 for key, value in point.values.items()
                 if policy_and_rest(key)[0] == played.policy
             }
-            each = Candidate(point.number, own, played)
+            plan = (played.system, played.recovery, played.interval_s)
+            each = Candidate(point.number, played.policy, own, *plan)
+            known = found.get(each.label)
             # With a half-width, other policies' choices may have asked for more replications.
-            known = found.setdefault(each.label, each)
-            if each.played.measures.shape[1] > known.played.measures.shape[1]:
-                found[each.label] = each
-    count = min(each.played.measures.shape[1] for each in found.values())
-    return [each.first(count) for each in found.values()]
+            if known is None or played.measures.shape[1] > known[1].shape[1]:
+                found[each.label] = (each, played.measures[rows])
+    count = min(measures.shape[1] for _, measures in found.values())
+    measures = np.stack([measures[:, :count] for _, measures in found.values()])
+    return [each for each, _ in found.values()], measures
+
+
+def _statistics(measures: NDArray[np.float64]) -> dict[str, float]:
+    means, halves = measures.mean(axis=1), half_width(measures)
+    columns = {"": means, "_low": means - halves, "_high": means + halves}
+    return {
+        f"{measure}{end}": float(column[i])
+        for i, measure in enumerate(TOLD)
+        for end, column in columns.items()
+    }

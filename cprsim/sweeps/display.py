@@ -10,7 +10,6 @@ from rich.console import Group
 from rich.table import Table
 
 from cprsim.errors import UnitError
-from cprsim.results import half_width
 from cprsim.sweeps.best import Answer, Candidate, Quality, circumstances
 from cprsim.sweeps.columns import text_of
 from cprsim.sweeps.paired import ROUNDING
@@ -58,7 +57,7 @@ def best_table(sweep: Sweep, quality: Quality) -> Group:
     table.add_column("verdict")
     for answer in found[:_MOST_ROWS]:
         table.add_row(*map(_value, answer.values.values()), *_answer(answer))
-    counts = [each.best.played.measures.shape[1] for each in found if each.best]
+    counts = [each.replications for each in found if each.best]
     head = f"{_title(sweep)}\n{len(sweep.points):,} points, {_replications(sweep, counts)}"
     left = len(found) - _MOST_ROWS
     more = [f"... and {left:,} rows more: --json has them all"] if left > 0 else []
@@ -78,23 +77,23 @@ def _notes(found: Sequence[Answer], quality: Quality) -> list[str]:
     notes = ["Margin: mean of paired differences, ± 95 % for all comparisons of a row together."]
     if quality:
         return [*notes, f"Only candidates with {quality}."]
-    if any(each.best and each.best.mean("updates_lost") > 0 for each in found):
+    if any(each.best and each.statistics["updates_lost"] > 0 for each in found):
         lossy = "The best by time, though learning is lost; --max-pls and --max-updates-lost bound"
         notes.append(f"{lossy} that.")
     return notes
 
 
 def _answer(answer: Answer) -> list[str]:
-    best, comparison = answer.best, answer.comparison
+    best, comparison, told = answer.best, answer.comparison, answer.statistics
     if best is None or comparison is None:
         none = "failed" if answer.verdict == "failed" else "no policy keeps to the bounds"
         return [""] * 7 + [none]
     return [
         best.label,
-        format_duration(best.played.interval_s),
-        _with_half(best.mean("overhead"), float(half_width(best.values("overhead")))),
-        _percent(best.mean("pls")),
-        _percent(best.mean("updates_lost")),
+        format_duration(best.interval_s),
+        _with_half(told["overhead"], told["overhead_high"] - told["overhead"]),
+        _percent(told["pls"]),
+        _percent(told["updates_lost"]),
         answer.runner_up.label if answer.runner_up else "",
         _with_half(comparison.margin, comparison.high - comparison.margin),
         _verdict(answer),

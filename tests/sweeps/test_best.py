@@ -217,7 +217,7 @@ def test_replications_that_all_have_are_compared():
     (answer,) = found(told)
 
     assert answer.best is not None
-    assert (answer.best.label, answer.best.mean("overhead")) == ("a (1 h)", 2.0)
+    assert (answer.best.label, answer.statistics["overhead"]) == ("a (1 h)", 2.0)
     assert table(told)["replications"].tolist() == [3]
 
 

@@ -133,6 +133,19 @@ def test_the_true_best_is_hardly_ever_left_out(spreads):
     assert max(left_out) <= 0.025 + 3 * math.sqrt(0.025 * 0.975 / TRIALS)
 
 
+@pytest.mark.parametrize("step", [0.0, 0.1, 0.5])
+def test_the_interval_of_the_margin_holds_the_true_one_though_both_were_picked(step):
+    rng = np.random.default_rng(int(10 * step))
+    means = step * np.arange(6)
+    held = 0
+    for noise in rng.normal(0, 1, (TRIALS, 6, 40)):
+        found = compare(means[:, None] + SPREADS[:, None] * noise, NOTHING_LOST)
+        assert found.runner_up is not None
+        held += found.low <= means[found.runner_up] - means[found.best] <= found.high
+
+    assert held / TRIALS >= 0.95 - SLACK
+
+
 def test_a_large_difference_is_clear():
     rng = np.random.default_rng(3)
     overheads = rng.normal(0, 0.01, (4, 20)) + np.array([[0.3], [0.1], [0.2], [0.4]])
