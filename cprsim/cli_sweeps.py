@@ -63,7 +63,7 @@ def sweep(
     from cprsim.sweeps.answers import entries
     from cprsim.sweeps.best import Quality
     from cprsim.sweeps.block import parse_half_width
-    from cprsim.sweeps.display import best_table, sweep_table
+    from cprsim.sweeps.display import BestTable, sweep_table
     from cprsim.sweeps.progress import shown
     from cprsim.sweeps.sweep import sweep as run_sweep
 
@@ -92,7 +92,7 @@ def sweep(
         more = {"best": entries(done.answers(quality))} if best else {}
         print_json(done.document() | more)
     else:
-        print_table(best_table(done, quality) if best else sweep_table(done))
+        print_table(BestTable(done, quality) if best else sweep_table(done))
     _complain_of_failures(done)
 
 

@@ -1,12 +1,13 @@
 """Tables of a sweep for a terminal: of all points and policies, and of the best."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 from rich import box
-from rich.console import Group
+from rich.console import Console, ConsoleOptions, Group
+from rich.measure import Measurement
 from rich.table import Table
 
 from cprsim.errors import UnitError
@@ -19,6 +20,7 @@ from cprsim.units import format_duration, parse_duration
 _MOST_ROWS = 40
 _LONGEST = 10  # letters of a value
 _MOST_NAMES = 3  # of the tied
+_VERDICT = 30  # letters in a line of a verdict
 
 
 def sweep_table(sweep: Sweep) -> Group:
@@ -43,25 +45,59 @@ def sweep_table(sweep: Sweep) -> Group:
     return Group(head, table, f"{more}cprsim export {sweep.folder} --format csv")
 
 
-def best_table(sweep: Sweep, quality: Quality) -> Group:
-    """The best policy under all circumstances: what it costs and loses, and how sure it is."""
-    found = sweep.answers(quality)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for key in circumstances(sweep.definition["keys"]):
-        table.add_column(key, justify="right")
-    table.add_column("best")
-    for heading in ("saves\nevery", "% overhead", "PLS %", "updates\nlost %"):
-        table.add_column(heading, justify="right")
-    table.add_column("next best")
-    table.add_column("margin,\npoints", justify="right")
-    table.add_column("verdict")
-    for answer in found[:_MOST_ROWS]:
-        table.add_row(*map(_value, answer.values.values()), *_answer(answer))
-    counts = [each.replications for each in found if each.best]
-    head = f"{_title(sweep)}\n{len(sweep.points):,} points, {_replications(sweep, counts)}"
-    left = len(found) - _MOST_ROWS
-    more = [f"... and {left:,} rows more: --json has them all"] if left > 0 else []
-    return Group(head, table, *more, *_notes(found, quality))
+class BestTable:
+    """The best policy under all circumstances: what it costs and loses, and how sure it is.
+
+    A row for each where the terminal is wide enough for it, else a sentence.
+    """
+
+    def __init__(self, sweep: Sweep, quality: Quality) -> None:
+        found = sweep.answers(quality)
+        self._keys = circumstances(sweep.definition["keys"])
+        self._shown = found[:_MOST_ROWS]
+        counts = [each.replications for each in found if each.best]
+        self._head = (
+            f"{_title(sweep)}\n{len(sweep.points):,} points, {_replications(sweep, counts)}"
+        )
+        left = len(found) - _MOST_ROWS
+        self._notes = [f"... and {left:,} rows more: --json has them all"] if left > 0 else []
+        self._notes += _notes(found, quality)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | str]:
+        """Choose the form that fits."""
+        table = self._table()
+        fits = Measurement.get(console, options.update(max_width=10_000), table).maximum
+        yield self._head
+        if fits <= options.max_width:
+            yield table
+        else:
+            yield from ("", *(_sentence(each) for each in self._shown), "")
+        yield from self._notes
+
+    def _table(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for key in self._keys:
+            table.add_column(key.replace(".", ".\n"), justify="right")
+        table.add_column("best")
+        for heading in ("saves\nevery", "overhead\n%", "PLS\n%", "updates\nlost %"):
+            table.add_column(heading, justify="right")
+        table.add_column("next best")
+        table.add_column("margin,\npoints", justify="right")
+        table.add_column("verdict", max_width=_VERDICT)
+        for answer in self._shown:
+            table.add_row(*map(_value, answer.values.values()), *_answer(answer))
+        return table
+
+
+def _sentence(answer: Answer) -> str:
+    best, every, overhead, pls, lost, other, margin, verdict = _answer(answer)
+    where = ", ".join(f"{key} = {_value(value)}" for key, value in answer.values.items())
+    told = [
+        f"{best}, saves every {every}, overhead {overhead} %, PLS {pls} %, updates lost {lost} %"
+    ] * bool(best)
+    next_best = [f"{other} {margin} points worse"] * bool(other)
+    words = "; ".join([*told, *next_best, verdict])
+    return f"{where}: {words}" if where else words
 
 
 def _value(value: Any) -> str:

@@ -7,11 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import cprsim
 from cprsim import cli
 from cprsim.sweeps import progress
 from cprsim.sweeps.agenda import Progress
+from cprsim.sweeps.best import Quality
+from cprsim.sweeps.display import BestTable
 from tests.sweeps.processes import SCENARIO
 
 VARY = ["--vary", "failures.mean=20 h,30 h"]
@@ -85,6 +88,22 @@ def test_best_prints_a_row_for_all_circumstances(capsys):
     assert "partial" not in out
     _, out, _ = swept(capsys, *vary, "--best", "--max-pls", "0", "--policy", "full", "--out", "one")
     assert "partial" not in out
+
+
+def test_a_narrow_terminal_gets_sentences(capsys):
+    swept(capsys, *VARY, "--vary", "costs.save=0 s,5 min", "--policy", "full")
+    done, told = cprsim.Sweep("out"), io.StringIO()
+    Console(file=told, width=60).print(BestTable(done, Quality()))
+    words = " ".join(told.getvalue().split())
+    best = done.best().loc[1]
+
+    assert "failures.mean = 20 h, costs.save = 0 s: failed failures.mean" in words
+    assert (
+        f"failures.mean = 20 h, costs.save = 5 min: full, saves every 1.83 h, overhead "
+        f"{100 * best['overhead']:.2f} ±" in words
+    )  # Young: sqrt(2 x 5 min x 20 h) = 1.826 h
+    assert "PLS 0.00 %, updates lost 0.00 %; the only one" in words
+    assert max(map(len, told.getvalue().splitlines())) <= 60
 
 
 def test_the_document_has_the_best_if_asked_for(capsys):
