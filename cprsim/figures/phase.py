@@ -1,8 +1,6 @@
 """A map of which policy is best under which circumstances."""
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -13,25 +11,18 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.typing import ColorType
-from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.figures import key, layout, style, ticks
-from cprsim.figures.scale import Floats, Scale
+from cprsim.figures.cells import MARGIN, RIGHT, Cells
+from cprsim.figures.scale import Scale
 from cprsim.figures.style import POLICY_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
-from cprsim.units import format_duration
 
 # All in inches.
-_MARGIN: Final = 0.1
-_RIGHT: Final = 5.1  # of the map
 _KEY_IN: Final = 5.2
-_CELL: Final = 0.36  # height of a row
-_HEIGHTS: Final = (1.4, 4.6)
-_STRIP: Final = 0.55  # height, if there is one axis
 _HEADINGS: Final = 0.38
 _AXIS: Final = 0.5  # tick labels and what the axis is
 _NAME: Final = 0.2  # of the vertical axis, above it
-_TICK: Final = 0.1  # from its texts to the cells
 
 _PALE: Final = 0.6  # share of white where a policy isn't clear
 #: Verdicts without a best policy: their colour, and what they mean.
@@ -87,24 +78,24 @@ def phase(
     _check(table, axes)
     colours = {name: POLICY_COLOURS[i % len(POLICY_COLOURS)] for i, name in enumerate(policies)}
     with style.styled():
-        cells = _Map.of(table, axes)
-        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
-        top_in = _MARGIN + layout.height_in(titles, TITLE_PT) + (_MARGIN if titles else 0)
+        cells = Cells.of(table, axes)
+        titles = layout.wrap(title, WIDTH_IN - 2 * MARGIN, TITLE_PT, "bold")
+        top_in = MARGIN + layout.height_in(titles, TITLE_PT) + (MARGIN if titles else 0)
         panel_in = top_in + _HEADINGS + (_NAME if cells.y else 0)
         notes = cells.notes()
         key_ends_in = _key(Figure(figsize=(WIDTH_IN, WIDTH_IN)), top_in, table, colours)
         foot_in = max(panel_in + cells.height_in + _AXIS, key_ends_in)
-        whole_in = foot_in + layout.height_in(notes, SMALL_PT) + _MARGIN
+        whole_in = foot_in + layout.height_in(notes, SMALL_PT) + MARGIN
         figure = Figure(figsize=(WIDTH_IN, whole_in))
-        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
-        below_in = layout.write(figure, (_MARGIN, top_in), ["Best policy"], TEXT_PT, weight="bold")
+        layout.write(figure, (MARGIN, MARGIN), titles, TITLE_PT, weight="bold")
+        below_in = layout.write(figure, (MARGIN, top_in), ["Best policy"], TEXT_PT, weight="bold")
         measure = layout.wrap(
-            f"least mean overhead{among and ', '}{among}", _RIGHT - _MARGIN, SMALL_PT
+            f"least mean overhead{among and ', '}{among}", RIGHT - MARGIN, SMALL_PT
         )
-        layout.write(figure, (_MARGIN, below_in), measure[:1], SMALL_PT, color=style.FAINT_INK)
+        layout.write(figure, (MARGIN, below_in), measure[:1], SMALL_PT, color=style.FAINT_INK)
         _draw(_panel(figure, panel_in, cells), cells, colours)
         _key(figure, top_in, table, colours)
-        layout.write(figure, (_MARGIN, foot_in), notes, SMALL_PT, color=style.FAINT_INK)
+        layout.write(figure, (MARGIN, foot_in), notes, SMALL_PT, color=style.FAINT_INK)
     return figure
 
 
@@ -115,85 +106,6 @@ def _check(table: pd.DataFrame, axes: Mapping[str, str]) -> None:
         raise UsageError(f"figure phase: a map has one or two axes, not {len(axes)}")
 
 
-@dataclass(frozen=True)
-class _Map:
-    """What is drawn where: the table, its scales, and the size of the panel in inches."""
-
-    table: pd.DataFrame
-    x: Scale
-    y: Scale | None
-    left_in: float
-    height_in: float
-
-    @classmethod
-    def of(cls, table: pd.DataFrame, axes: Mapping[str, str]) -> "_Map":
-        x, *rest = (Scale.of(name, table[column]) for name, column in axes.items())
-        if not rest:
-            return cls(table, x, None, 3 * _MARGIN, _STRIP)
-        (y,) = rest
-        texts_in = max(layout.text_width_in(text, SMALL_PT) for text in y.texts)
-        height_in = float(np.clip(_CELL * len(y.at), *_HEIGHTS))
-        return cls(table, x, y, _MARGIN + texts_in + _TICK, height_in)
-
-    @property
-    def width_in(self) -> float:
-        return _RIGHT - self.left_in
-
-    @property
-    def rows(self) -> NDArray[np.intp]:
-        """In which row of cells each row of the table stands, from below."""
-        return np.zeros(len(self.table), np.intp) if self.y is None else self.y.place
-
-    @property
-    def heights(self) -> Floats:
-        """Edges of the rows of cells."""
-        return np.array([0.0, 1.0]) if self.y is None else self.y.edges
-
-    @property
-    def cell(self) -> tuple[float, float]:
-        """Width and height of the narrowest cell and the lowest one, inches."""
-        high = self.y.least_share() if self.y else 1.0
-        return self.width_in * self.x.least_share(), self.height_in * high
-
-    @property
-    def is_grid(self) -> bool:
-        """Whether at least half of all pairs of values are there."""
-        return 2 * len(self.table) >= len(self.x.at) * (len(self.heights) - 1)
-
-    def texts(self) -> list[list[str]]:
-        """Lines for each cell, as many as have room in all of them."""
-        if not self.is_grid:
-            return [[]] * len(self.table)
-        full = [_lines(row) for row in self.table.to_dict("records")]
-        room_in, high_in = self.cell[0] - 2 * layout.PAD_PT / 72, self.cell[1]
-        for count in (2, 1):
-            shown = [lines[:count] for lines in full]
-            widest_in = max(layout.text_width_in(t, SMALL_PT) for some in shown for t in some)
-            if widest_in <= room_in and layout.height_in([""] * count, SMALL_PT) <= high_in:
-                return shown
-        return [[]] * len(self.table)
-
-    def notes(self) -> list[str]:
-        """How to read what is in the cells."""
-        lines = max(len(lines) for lines in self.texts())
-        words = [
-            "In a cell: how often the best policy saves"
-            + (", and by how many points of overhead the next best is worse." if lines > 1 else ".")
-        ] * (lines > 0)
-        if any(self.table["rivals"]):
-            words.append("Pale: not surely better than the policy in whose colour it is hatched.")
-        return [
-            line for text in words for line in layout.wrap(text, WIDTH_IN - 2 * _MARGIN, SMALL_PT)
-        ]
-
-
-def _lines(row: Mapping[Any, Any]) -> list[str]:
-    if row["verdict"] in ("none", "failed"):
-        return [row["verdict"]]
-    margin = [] if math.isnan(row["margin"]) else [f"+{100 * row['margin']:.2g}"]
-    return [format_duration(row["interval_s"]), *margin]
-
-
 def _face(row: Mapping[Any, Any], colours: Mapping[str, str]) -> ColorType:
     if row["verdict"] in _WITHOUT:
         return _WITHOUT[row["verdict"]][0]
@@ -201,7 +113,7 @@ def _face(row: Mapping[Any, Any], colours: Mapping[str, str]) -> ColorType:
     return style.paler(colour, _PALE) if row["rivals"] else to_rgb(colour)
 
 
-def _panel(figure: Figure, top_in: float, cells: _Map) -> Axes:
+def _panel(figure: Figure, top_in: float, cells: Cells) -> Axes:
     whole_in = figure.get_figheight()
     bottom_in = whole_in - top_in - cells.height_in
     box = (cells.left_in / WIDTH_IN, bottom_in / whole_in,
@@ -217,8 +129,8 @@ def _panel(figure: Figure, top_in: float, cells: _Map) -> Axes:
         axes.set_yscale(cells.y.name)
         axes.set_ylim(*cells.y.edges[[0, -1]])
         _label(axes, "y", cells.height_in, cells.y)
-        name = layout.wrap(cells.y.key, _RIGHT - _MARGIN, SMALL_PT)[:1]
-        layout.write(figure, (_MARGIN, top_in - _NAME), name, SMALL_PT, color=style.FAINT_INK)
+        name = layout.wrap(cells.y.key, RIGHT - MARGIN, SMALL_PT)[:1]
+        layout.write(figure, (MARGIN, top_in - _NAME), name, SMALL_PT, color=style.FAINT_INK)
     axes.spines[:].set_visible(False)
     return axes
 
@@ -228,7 +140,7 @@ def _label(axes: Axes, which: ticks.Which, length_in: float, scale: Scale) -> No
     ticks.value_ticks(axes, which, length_in, marks)
 
 
-def _draw(axes: Axes, cells: _Map, colours: Mapping[str, str]) -> None:
+def _draw(axes: Axes, cells: Cells, colours: Mapping[str, str]) -> None:
     rows = cells.table.to_dict("records")
     faces = [_face(row, colours) for row in rows]
     hatches = [colours[row["rivals"][0]] if row["rivals"] else None for row in rows]

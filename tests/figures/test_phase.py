@@ -166,7 +166,9 @@ def test_the_key_tells_where_each_policy_is_best() -> None:
     assert "no policy keeps to the bounds: 1 of 9" in words
     assert "all points failed: 1 of 9" in words
     assert "least mean overhead, PLS <= 0.1" in words
-    assert "Pale: not surely better than the policy in whose colour it is hatched." in words
+    assert (
+        "Pale: not surely better than the policy in whose colour it is hatched or edged." in words
+    )
 
 
 def test_a_policy_that_is_never_best_is_in_the_key_as_a_rival() -> None:
