@@ -144,17 +144,18 @@ def statistics(values: NDArray[np.float64]) -> dict[str, float]:
     }
 
 
-def half_width(values: NDArray[np.float64]) -> Any:
-    """Half the 95 % confidence interval of the mean, along the last axis.
+def half_width(values: NDArray[np.float64], miss: float = 0.05) -> Any:
+    """Half the confidence interval of the mean, along the last axis.
 
-    Student's t times the standard error; not a number for a single value.
+    Student's t times the standard error; not a number for a single value. `miss`: the chance that
+    the interval doesn't hold the mean, 5 % by default.
     """
     from scipy.special import stdtrit  # noqa: PLC0415
 
     n = values.shape[-1]
     if n == 1:
         return np.full(values.shape[:-1], math.nan)
-    return float(stdtrit(n - 1, 0.975)) * values.std(axis=-1, ddof=1) / math.sqrt(n)
+    return float(stdtrit(n - 1, 1 - miss / 2)) * values.std(axis=-1, ddof=1) / math.sqrt(n)
 
 
 def entry(row: Any) -> dict[str, Any]:
