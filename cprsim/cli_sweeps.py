@@ -39,6 +39,7 @@ def sweep(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
+    engine: Annotated[str, typer.Option(help="auto, sim or batch.")] = "auto",
     workers: Annotated[
         int | None, typer.Option(help="Processes, all cores by default; they change no digit.")
     ] = None,
@@ -82,6 +83,7 @@ def sweep(
             replications,
             width,
             seed,
+            engine,
             workers or _cores(),
             scheduler,
             overrides or (),
