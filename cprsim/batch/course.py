@@ -117,7 +117,7 @@ def _cut(lanes: Lanes, pace: Pace, course: Course, given_s: Floats) -> None:
     # A save that is due when something happens has not begun.
     began = (course.to_come > 0) & (within_s > 0)
     saving = began & (within_s < save_s)
-    done = np.where(began, number + ~saving, 0.0)
+    done = number + (began & ~saving)
     rest = (left_s > 0) & (given_s >= left_s)
     after_s = np.maximum(given_s - course.trained_s, 0.0)  # into the save after the end
 
@@ -129,7 +129,7 @@ def _cut(lanes: Lanes, pace: Pace, course: Course, given_s: Floats) -> None:
         np.maximum(given_s - left_s, 0.0) * rate,
     )
     lanes.progress_s[:] = np.minimum(start_s + beyond_s, useful_s)
-    lanes.due_s += np.where(began, number + 1.0, 0.0) * period_s
+    lanes.due_s += (number + began) * period_s
     lanes.left_s[:] = np.where(
         saving, save_s - within_s, np.where(after_s > 0, course.end_s - given_s, 0.0)
     ) + np.maximum(left_s - given_s, 0.0)

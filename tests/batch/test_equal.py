@@ -1,0 +1,101 @@
+"""The batch engine gives the ledgers of `cprsim.sim`, replication by replication."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
+
+from cprsim.testing import scenarios
+from tests.batch import harsh
+from tests.batch.compare import compare
+
+#: Systems some of whose losses are made good while the others train on.
+REBUILDING = ("replication", "ecrm")
+Strategy = st.SearchStrategy[dict[str, Any]]
+
+
+def compared(
+    strategy: Strategy, examples: int, replications: Sequence[int], number: int = 0
+) -> Counter[str]:
+    """Compare the engines on so many scenarios; what was seen in them.
+
+    With another `number` they are others.
+    """
+    seen: Counter[str] = Counter()
+
+    @seed(number)
+    @settings(max_examples=examples)
+    @given(strategy)
+    def alike(tables: dict[str, Any]) -> None:
+        compare(tables, seen, replications)
+
+    alike()
+    assert seen["scenarios"] >= examples
+    return seen
+
+
+def assert_often(seen: Counter[str], **least: int) -> None:
+    """Each of these happened so often; spaces are written as underscores."""
+    found = {name: seen[name.replace("_", " ")] for name in least}
+    assert [(name, count) for name, count in found.items() if count < least[name]] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", harsh.COVERED)
+def test_when_failures_come_all_the_time(system: str) -> None:
+    strategy = harsh.by_law(harsh.CONTINUOUS, [system])
+    seen = compared(strategy, 40, [0, 1, 255, 256, 700], harsh.COVERED.index(system))
+    assert seen["unfit"] == 0
+    assert_often(
+        seen,
+        failures_in_a_train=300,
+        failures_in_a_save=60,
+        failures_while_loading=20,
+        three_in_a_row_while_loading=1,
+        failures_of_several_servers=30,
+        failures_of_trainers_alone=30,
+        absorbed=5,
+        saves=1000,
+    )
+    # Nothing falls on one instant: only what is beyond the batch engine is handed over.
+    if system in REBUILDING:
+        assert 10 <= seen["handed over"] <= 0.9 * seen["runs"]
+    else:
+        assert seen["handed over"] == 0
+
+
+@pytest.mark.slow
+def test_when_failures_are_rare() -> None:
+    seen = compared(scenarios(systems=harsh.COVERED), 100, [0, 300, 301])
+    assert seen["unfit"] < 0.5 * seen["policies"]
+    assert_often(seen, failures=300, failures_in_a_save=5, saves=2000)
+
+
+@pytest.mark.slow
+def test_when_lives_and_gaps_are_all_alike() -> None:
+    # All nodes that were placed at once fail at once.
+    seen = compared(harsh.by_law(["deterministic"]), 50, [0, 1])
+    assert_often(seen, failures_of_several_servers=30, failures_in_a_save=20)
+
+
+@pytest.mark.slow
+def test_when_so_many_failures_come() -> None:
+    seen = compared(harsh.exactly(), 50, range(4))
+    assert_often(seen, failures_in_a_save=30, failures_while_loading=20, absorbed=20)
+    assert seen["handed over"] < 0.3 * seen["runs"]
+
+
+@pytest.mark.slow
+def test_when_a_log_is_replayed(tmp_path: Path) -> None:
+    seen = compared(harsh.replayed(tmp_path / "log.csv"), 100, range(2))
+    assert_often(seen, failures_of_several_servers=100, failures_in_a_save=50, absorbed=50)
+
+
+@pytest.mark.slow
+def test_when_the_log_of_a_system_comes_again_and_again(tmp_path: Path) -> None:
+    seen = compared(harsh.of_a_system(tmp_path / "log.csv"), 50, range(4))
+    assert_often(seen, failures_in_a_train=200, failures_in_a_save=20)
