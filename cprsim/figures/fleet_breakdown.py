@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from cprsim.errors import UsageError
 from cprsim.figures import layout, style, ticks
 from cprsim.figures.style import CAUSE_COLOURS, CAUSE_LABELS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
 
@@ -19,10 +18,12 @@ _BETWEEN: Final = 0.15
 _LEGEND: Final = 0.3
 _NAMES: Final = 0.28
 _HEIGHT: Final = 2.6
-_FOOT: Final = 0.45
+_TICKS: Final = 0.25  # names of percentiles
+_FOOT: Final = 0.25  # the note
+_ROW: Final = _NAMES + _HEIGHT + _TICKS
 _BAR: Final = 0.62  # of the room from one bar to the next
 _HEADROOM: Final = 1.1  # above the highest bar, for its number
-_MOST: Final = 5  # panels side by side
+_MOST: Final = 4  # panels side by side
 
 
 def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
@@ -40,32 +41,28 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide. It has axes for each policy, in the table's order, with the same y: shares (1
-        is 100 %) over the places of the percentiles, 0, 1, ...
-
-    Raises
-    ------
-    UsageError
-        If the table is empty, or has more policies than have room.
+        7 inches wide; its height grows with the number of policies. It has axes for each policy, in
+        the table's order, with the same y: shares (1 is 100 %) over the places of the percentiles,
+        0, 1, ...
     """
     policies = list(table["policy"].unique())
-    if not 0 < len(policies) <= _MOST:
-        raise UsageError(f"{len(policies)} policies: this picture has room for 1 to {_MOST}")
     with style.styled():
         causes = [cause for cause in CAUSE_LABELS if (table[cause] > 0).any()]
         titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
         legend_in = _MARGIN + layout.height_in(titles, TITLE_PT)
-        panels_in = legend_in + _LEGEND + _NAMES
-        figure = Figure(figsize=(WIDTH_IN, panels_in + _HEIGHT + _FOOT))
+        panels_in = legend_in + _LEGEND
+        rows = -(-len(policies) // _MOST)
+        figure = Figure(figsize=(WIDTH_IN, panels_in + rows * _ROW + _FOOT))
         layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
         _legend(figure, causes, legend_in)
-        width_in = (WIDTH_IN - _LEFT - _MARGIN + _BETWEEN) / len(policies) - _BETWEEN
+        width_in = (WIDTH_IN - _LEFT - _MARGIN + _BETWEEN) / min(len(policies), _MOST) - _BETWEEN
         top = _HEADROOM * float(table[causes].sum(axis=1).max()) or 1.0
         for i, policy in enumerate(policies):
-            left_in = _LEFT + i * (width_in + _BETWEEN)
+            row, column = divmod(i, _MOST)
+            at_in = _LEFT + column * (width_in + _BETWEEN), panels_in + row * _ROW
             name = layout.wrap(str(policy), width_in, TEXT_PT, "bold")[0]
-            layout.write(figure, (left_in, panels_in - _NAMES), [name], TEXT_PT, weight="bold")
-            axes = _panel(figure, left_in, width_in, top, first=i == 0)
+            layout.write(figure, at_in, [name], TEXT_PT, weight="bold")
+            axes = _panel(figure, at_in, width_in, top, leftmost=column == 0)
             _stack(axes, table[table["policy"] == policy], causes)
         _explain(figure)
     return figure
@@ -86,15 +83,17 @@ def _legend(figure: Figure, causes: list[str], top_in: float) -> None:
         )
 
 
-def _panel(figure: Figure, left_in: float, width_in: float, top: float, *, first: bool) -> Axes:
-    height_in = figure.get_figheight()
-    box = (left_in / WIDTH_IN, _FOOT / height_in, width_in / WIDTH_IN, _HEIGHT / height_in)
-    axes = figure.add_axes(box)
+def _panel(
+    figure: Figure, at_in: tuple[float, float], width_in: float, top: float, *, leftmost: bool
+) -> Axes:
+    (left_in, top_in), whole_in = at_in, figure.get_figheight()
+    bottom = 1 - (top_in + _NAMES + _HEIGHT) / whole_in
+    axes = figure.add_axes((left_in / WIDTH_IN, bottom, width_in / WIDTH_IN, _HEIGHT / whole_in))
     axes.set_ylim(0, top)
     ticks.linear_ticks(axes, "y", _HEIGHT, 0.01, " %")
     axes.grid(axis="y")
     axes.tick_params(axis="x", length=0)
-    if first:
+    if leftmost:
         axes.set_ylabel("overhead, % of useful training time")
     else:
         axes.tick_params(axis="y", left=False, labelleft=False)
@@ -111,7 +110,7 @@ def _stack(axes: Axes, rows: pd.DataFrame, causes: list[str]) -> None:
         base = base + heights
     for place, share in zip(places, base, strict=True):
         axes.annotate(
-            layout.percent(float(share)),
+            layout.percent(float(share)).removesuffix(" %"),
             (place, share),
             xytext=(0, 2),
             textcoords="offset points",
