@@ -49,7 +49,7 @@ class Fleet:
         """
         drawn = _read(mapping)
         whole = _whole(mapping, drawn)
-        middles = {path: law.written(law.middle, path in whole) for path, law in drawn.items()}
+        middles = _middles(drawn, whole)
         fleet = cls(mapping, Scenario(**_with(mapping, middles)), drawn, whole)
         found = list(fleet._faults_at_the_ends(middles))
         if found:
@@ -173,10 +173,10 @@ def _faults_beside(
     mapping: dict[str, Any], drawn: dict[Keys, Drawn], faulty: set[str]
 ) -> Iterator[str]:
     """Faults of the sections that have no faulty law."""
-    middles = {path: law.written(law.middle) for path, law in drawn.items()}
-    rest = _with(mapping, middles)
+    rest = {name: table for name, table in mapping.items() if name not in faulty}
+    drawn = {path: law for path, law in drawn.items() if path[0] not in faulty}
     try:
-        Scenario.read({name: table for name, table in rest.items() if name not in faulty})
+        Scenario.read(_with(rest, _middles(drawn, _whole(rest, drawn))))
     except ScenarioError as error:
         for fault in error.args:
             if fault.split(".")[0].split(":")[0] not in faulty:
@@ -185,7 +185,7 @@ def _faults_beside(
 
 def _whole(mapping: dict[str, Any], drawn: dict[Keys, Drawn]) -> frozenset[Keys]:
     """Keys that take whole numbers: those that take no other."""
-    middles = {path: law.written(law.middle) for path, law in drawn.items()}
+    middles = _middles(drawn)
     try:
         Scenario.read(_with(mapping, middles))
     except ScenarioError as error:
@@ -196,6 +196,11 @@ def _whole(mapping: dict[str, Any], drawn: dict[Keys, Drawn]) -> frozenset[Keys]
             if isinstance(value, float) and dotted(path) in refused
         )
     return frozenset()
+
+
+def _middles(drawn: dict[Keys, Drawn], whole: frozenset[Keys] = frozenset()) -> dict[Keys, Any]:
+    """Every value in the middle of its law."""
+    return {path: law.written(law.middle, path in whole) for path, law in drawn.items()}
 
 
 def _with(mapping: dict[str, Any], values: Mapping[Keys, Any]) -> dict[str, Any]:

@@ -113,9 +113,7 @@ class FleetResult(Result):
         jobs, not quite to `overhead`.
         """
         rows = [
-            {"policy": name, **row}
-            for name in self.plans
-            for row in _at_percentiles(self.of(name).sort_values("overhead"))
+            {"policy": name, **row} for name in self.plans for row in at_percentiles(self.of(name))
         ]
         return pd.DataFrame(rows)
 
@@ -162,8 +160,9 @@ def _machine_time(table: pd.DataFrame) -> dict[str, float]:
     return {"machine_s": taken_s - useful_s, "machine_overhead": taken_s / useful_s - 1}
 
 
-def _at_percentiles(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """What the jobs around each percentile lose, from jobs in the order of their overhead."""
+def at_percentiles(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """What the jobs around each percentile lose, of one policy's jobs: see `percentiles`."""
+    table = table.sort_values("overhead")
     rank = 100 * (np.arange(len(table)) + 0.5) / len(table)
     rows = []
     for percentile in BROKEN_DOWN:
