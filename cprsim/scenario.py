@@ -226,8 +226,14 @@ def resolve_files(mapping: Mapping[str, Any], folder: Path) -> None:
 
 
 def _resolve(table: object, key: str, folder: Path) -> None:
-    if isinstance(table, dict) and isinstance(table.get(key), str):
-        table[key] = os.path.normpath(folder.absolute() / table[key])
+    value = table.get(key) if isinstance(table, dict) else None
+    if isinstance(table, dict) and isinstance(value, str):
+        table[key] = os.path.normpath(folder.absolute() / value)
+    elif isinstance(value, dict) and isinstance(value.get("values"), list):  # drawn for each job
+        for place, each in enumerate(value["values"]):
+            value["values"][place] = (
+                os.path.normpath(folder.absolute() / each) if isinstance(each, str) else each
+            )
 
 
 def _reason(error: Exception) -> str:

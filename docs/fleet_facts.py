@@ -56,6 +56,14 @@ class Fact:
         """How far a value lies outside; 0 within."""
         return min(value - self.low, 0.0) + max(value - self.high, 0.0)
 
+    def row(self, value: float) -> str:
+        """The line of the table, given what the fleet has."""
+        places = 0 if value >= 1000 else 2
+        off = self.off(value)
+        shown = "within" if off == 0 else f"{off:+.{places}f}"
+        cells = (self.words, self.reported, self.source, f"{value:,.{places}f}", shown)
+        return f"| {' | '.join(cells)} |"
+
 
 FACTS: Final = (
     Fact("mean", "mean overhead, %", "12 to 13", 12.0, 13.0, "12 stated, 13 recalled"),
@@ -98,14 +106,7 @@ def scenario_hash() -> str:
 def facts_table(found: dict[str, float]) -> str:
     """A row a fact: what is reported, what the fleet gives, by how much that is off."""
     rows = ["| fact | reported | source | the fleet | off by |", "|---|---|---|---|---|"]
-    for fact in FACTS:
-        value = found[fact.key]
-        places = 0 if abs(value) >= 1000 else 2
-        off = fact.off(value)
-        shown = "within" if off == 0 else f"{off:+.{places}f}"
-        rows.append(
-            f"| {fact.words} | {fact.reported} | {fact.source} | {value:,.{places}f} | {shown} |"
-        )
+    rows += [fact.row(found[fact.key]) for fact in FACTS]
     for percentile, cause in DOMINANT.items():
         ours = dominant(found, percentile)
         off = "within" if ours == cause else "another"

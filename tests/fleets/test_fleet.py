@@ -3,6 +3,7 @@
 import copy
 
 import pytest
+import tomli_w
 
 import cprsim
 from cprsim.errors import ScenarioError
@@ -141,6 +142,18 @@ def test_a_file_with_a_law_is_a_fleet(tmp_path):
     assert list(fleet.drawn) == [("job", "useful_time")]
     assert fleet.job(0, 3) == Fleet.of(mapping(job__useful_time=TIME)).job(0, 3)
     assert cprsim.load_fleet(path, ["job.useful_time.cv=1"]).job(0, 3) != fleet.job(0, 3)
+
+
+def test_each_job_may_replay_another_log(tmp_path):
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text("time_s,node\n3600,0\n", encoding="utf-8")
+    tables = mapping()
+    tables["failures"] = {"trace": {"distribution": "empirical", "values": ["one.csv", "two.csv"]}}
+    path = tmp_path / "fleet.toml"
+    path.write_text(tomli_w.dumps(tables), encoding="utf-8")
+
+    traces = {job.failures.trace for job in load_fleet(path).jobs(0, range(20))}
+    assert traces == {str(tmp_path / "one.csv"), str(tmp_path / "two.csv")}
 
 
 def test_only_fleets_take_laws():
