@@ -42,7 +42,7 @@ def run(
     policy: Policies = None,
     replications: Annotated[int, typer.Option(help="Failure timelines to draw.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
-    engine: Annotated[str, typer.Option(help="auto or sim.")] = "auto",
+    engine: Annotated[str, typer.Option(help="auto, sim or batch.")] = "auto",
     workers: Annotated[int, typer.Option(help="Processes; they change no digit.")] = 1,
     overrides: Overrides = None,
     out: Annotated[

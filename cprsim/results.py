@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.contract import Plan
+from cprsim.engines import Engine
 from cprsim.ledger import CAUSES, OVERHEAD_CAUSES
 from cprsim.resources import RESOURCES, resources
 from cprsim.scenario import Scenario
@@ -34,7 +35,7 @@ class Result:
 
     scenario: Scenario
     seed: int
-    engine: str
+    engines: dict[str, Engine]
     plans: dict[str, Plan]
     replications: pd.DataFrame
 
@@ -50,12 +51,17 @@ class Result:
         columns: Sequence[str],
         *,
         seed: int,
-        engine: str,
+        engines: dict[str, Engine],
     ) -> "Result":
         """From `values` of shape (replications, policies, columns)."""
         table = tidy(names, values, columns, scenario.job.useful_time_s)
         plans = {name: scenario.plan(name) for name in names}
-        return cls(scenario, seed, engine, plans, table)
+        return cls(scenario, seed, engines, plans, table)
+
+    @property
+    def engine(self) -> str:
+        """`"sim"`, `"batch"`, or `"batch, sim"` where each played some of the policies."""
+        return ", ".join(sorted(set(self.engines.values())))
 
     @cached_property
     def summary(self) -> pd.DataFrame:
@@ -102,7 +108,10 @@ class Result:
             "seed": self.seed,
             "replications": int(self.replications["replication"].nunique()),
             "engine": self.engine,
-            "policies": {str(name): entry(row) for name, row in self.summary.iterrows()},
+            "policies": {
+                str(name): entry(row) | {"engine": self.engines[str(name)]}
+                for name, row in self.summary.iterrows()
+            },
         }
 
 
@@ -145,17 +154,18 @@ def statistics(values: NDArray[np.float64]) -> dict[str, float]:
     }
 
 
-def half_width(values: NDArray[np.float64]) -> Any:
-    """Half the 95 % confidence interval of the mean, along the last axis.
+def half_width(values: NDArray[np.float64], miss: float = 0.05) -> Any:
+    """Half the confidence interval of the mean, along the last axis.
 
-    Student's t times the standard error; not a number for a single value.
+    Student's t times the standard error; not a number for a single value. `miss`: the chance that
+    the interval doesn't hold the mean, 5 % by default.
     """
     from scipy.special import stdtrit  # noqa: PLC0415
 
     n = values.shape[-1]
     if n == 1:
         return np.full(values.shape[:-1], math.nan)
-    return float(stdtrit(n - 1, 0.975)) * values.std(axis=-1, ddof=1) / math.sqrt(n)
+    return float(stdtrit(n - 1, 1 - miss / 2)) * values.std(axis=-1, ddof=1) / math.sqrt(n)
 
 
 def entry(row: Any) -> dict[str, Any]:

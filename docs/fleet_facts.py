@@ -6,7 +6,6 @@ Tests hold the page to the scenario as it is, and to fewer jobs played anew.
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -162,12 +161,9 @@ def refreshed(text: str, result: FleetResult) -> str:
         "scenario": f"scenarios/production-fleet.toml as of hash `{scenario_hash()}`, seed 0.\n",
     }
     for name, table in made.items():
-        text = re.sub(
-            rf"(?<=<!-- {name} -->\n\n).*?(?=<!-- end -->)",
-            lambda _, t=table: f"{t}\n",
-            text,
-            flags=re.S,
-        )
+        before, marker, rest = text.partition(f"<!-- {name} -->\n")
+        after = rest[rest.index("<!-- end -->") :]
+        text = f"{before}{marker}\n{table}\n{after}"
     return text
 
 

@@ -20,7 +20,7 @@ from cprsim.contract.actions import (
     Stored,
     Train,
 )
-from cprsim.contract.plan import Mirror, Plan
+from cprsim.contract.plan import Always, Mirror, Plan
 from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.contract.schedules import Schedule, ScheduledController, every
 from cprsim.tiers import REMOTE, Tier
@@ -28,6 +28,7 @@ from cprsim.tiers import REMOTE, Tier
 __all__ = [
     "REMOTE",
     "Action",
+    "Always",
     "Clock",
     "Context",
     "Controller",

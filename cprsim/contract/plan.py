@@ -12,6 +12,17 @@ from cprsim.tiers import REMOTE, Tier
 _Kind = TypeVar("_Kind", bound="Plan")
 
 
+@dataclass(frozen=True, slots=True)
+class Always:
+    """A rule that answers every loss alike."""
+
+    answer: Recover
+
+    def __call__(self, _loss: Loss) -> Recover:
+        """Answer, whoever is lost."""
+        return self.answer
+
+
 class Mirror(NamedTuple):
     """A tier that holds the state of every step, too often to be simulated save by save.
 

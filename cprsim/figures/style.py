@@ -41,6 +41,23 @@ LAW_DASHES: Final[dict[str, tuple[float, ...]]] = {  # on, off, in line widths
     "weibull": (5.0, 2.0),
     "lognormal": (9.0, 2.0),
 }
+#: Policies in the order of their comparison, from the same palette, then darker ones of it.
+POLICY_COLOURS: Final = (
+    "#0072B2",  # blue
+    "#E69F00",  # orange
+    "#009E73",  # bluish green
+    "#CC79A7",  # reddish purple
+    "#56B4E9",  # sky blue
+    "#D55E00",  # vermillion
+    "#F0E442",  # yellow
+    "#003F62",
+    "#7F5700",
+    "#00573F",
+    "#70435C",
+    "#2F6380",
+    "#753400",
+    "#847D24",
+)
 #: Lost learning is no time: a grey beside the colours of the causes.
 LEARNING_COLOUR: Final = "#8C8C8C"
 INK: Final = "#1A1A1A"
@@ -89,6 +106,12 @@ def styled() -> Iterator[None]:
     defaults = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")}
     with mpl.rc_context(defaults | _STYLE):
         yield
+
+
+def paler(colour: ColorType, white: float) -> tuple[float, float, float]:
+    """A colour mixed with this share of white."""
+    red, green, blue = (white + (1 - white) * part for part in to_rgb(colour))
+    return red, green, blue
 
 
 def ink_on(colour: ColorType) -> str:

@@ -1,21 +1,23 @@
 """Play the jobs of a fleet under its policies."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from cprsim.errors import RunError
+from cprsim.errors import RunError, UsageError
 from cprsim.fleets.fleet import Fleet
 from cprsim.fleets.result import FleetResult
 from cprsim.resources import RESOURCES, resources
-from cprsim.runner import Progress, Values, check_arguments, played
+from cprsim.runner import Progress, Values, check_arguments, performed
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 
 #: Of a job under a policy, beside what the simulation tells.
 OF_THE_JOB = ("useful_s", "nodes", "interval_s", *RESOURCES)
+_BLOCK = 64  # jobs of a task
 
 
 def run_fleet(
@@ -43,8 +45,18 @@ def run_fleet(
         If every job gets nowhere under some policy, or a worker process dies.
     """
     names = fleet.select(policies)
-    check_arguments(replications, seed, engine, workers)
-    values = played(partial(play, fleet, names, seed=seed), replications, workers, progress)
+    check_arguments(replications, seed, workers)
+    if engine not in ("auto", "sim"):
+        raise UsageError(f"engine {engine!r}: jobs of a fleet are played by auto or sim")
+    values = np.empty((replications, len(names), len(COLUMNS) + len(OF_THE_JOB)))
+    blocks = [range(i, min(i + _BLOCK, replications)) for i in range(0, replications, _BLOCK)]
+    done = 0
+    with closing(performed(partial(play, fleet, names, seed=seed), blocks, workers)) as results:
+        for block, found in results:
+            values[block.start : block.stop] = found
+            done += len(block)
+            if progress is not None:
+                progress(done, replications)
     return FleetResult.of_jobs(fleet, names, values, (*COLUMNS, *OF_THE_JOB), seed=seed)
 
 

@@ -73,7 +73,7 @@ class FleetResult(Result):
         for column, each in drawn.items():
             table[column] = each * len(names)
         plans = {name: fleet.example.plan(name) for name in names}
-        return cls(fleet.example, seed, "sim", plans, table, fleet, given_up)
+        return cls(fleet.example, seed, dict.fromkeys(names, "sim"), plans, table, fleet, given_up)
 
     @cached_property
     def summary(self) -> pd.DataFrame:

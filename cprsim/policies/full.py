@@ -4,14 +4,10 @@ import math
 from typing import Literal
 
 from cprsim.closed_form.intervals import exact_interval_s, young_interval_s
-from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, every
+from cprsim.contract import Always, Context, Interval, Plan, Policy, Recover, every
 
-EVERYTHING = Recover(rollback="all")
-
-
-def everything_returns(_loss: Loss) -> Recover:
-    """Whoever is hit, server or trainer: the job restarts as a whole from its last checkpoint."""
-    return EVERYTHING
+#: Whoever is hit, server or trainer: the job restarts as a whole from its last checkpoint.
+everything_returns = Always(Recover(rollback="all"))
 
 
 def checkpoint_interval_s(rule: str | float, charge_s: float, mtbf_s: float) -> float:

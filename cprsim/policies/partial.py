@@ -2,19 +2,13 @@
 
 from typing import Literal
 
-from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, every
+from cprsim.contract import Always, Context, Interval, Plan, Policy, Recover, every
 from cprsim.policies.full import checkpoint_interval_s
 
-_LOST = Recover(rollback="lost")
-
-
-def lost_shards_return(_loss: Loss) -> Recover:
-    """Lost servers load their last checkpoint, the rest keeps its progress and waits for them.
-
-    A lost trainer takes no embedding state with it, and the others hold copies of the dense part:
-    nobody rolls back, the job waits for the replacement.
-    """
-    return _LOST
+#: Lost servers load their last checkpoint, the rest keeps its progress and waits for them. A lost
+#: trainer takes no embedding state with it, and the others hold copies of the dense part: nobody
+#: rolls back, the job waits for the replacement.
+lost_shards_return = Always(Recover(rollback="lost"))
 
 
 def partial_plan(interval_s: float) -> Plan:

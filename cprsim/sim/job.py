@@ -188,20 +188,11 @@ class JobRun:
         self._dialogue.tell(Saved(Clock(self._work.now, state.progress_s), save, True))
 
     def _end_is_saved(self) -> bool:
-        return self._state.saved(self._last_save.tier).progress_s >= self._set.useful_time_s
-
-    @property
-    def _last_save(self) -> Save:
-        """`final_save`: of everything, to the furthest tier."""
-        schedules = self._set.plan.schedules
-        save = schedules[-1].save if schedules else Save()
-        # Of all bytes, and as many times as there are copies.
-        writes = max(save.writes, 1.0)
-        return save._replace(portion=1.0, left_s=(0.0,), writes=writes, reads=1.0)
+        return self._state.saved(self._set.last_save.tier).progress_s >= self._set.useful_time_s
 
     def _save_the_end(self) -> Process:
         """`final_save`: the job isn't over until a checkpoint of all of it is usable."""
-        save, schedules = self._last_save, self._set.plan.schedules
+        save, schedules = self._set.last_save, self._set.plan.schedules
         most = schedules[-1].max_pending if schedules else 1
         under_way = sum(each.tier == save.tier for each in self._background.saves)
         if self._background.holds(self._state.progress_s) or under_way >= most:

@@ -122,8 +122,10 @@ def test_a_job_that_gets_nowhere_is_left_out_under_all_policies_and_counted():
 def test_arguments_that_make_no_sense(fleet):
     with pytest.raises(UsageError, match=r"^replications 0 is not a whole number >= 1$"):
         run_fleet(fleet, replications=0)
-    with pytest.raises(UsageError, match=r"^engine 'fast' is not one of "):
-        run_fleet(fleet, engine="fast")
+    with pytest.raises(
+        UsageError, match=r"^engine 'batch': jobs of a fleet are played by auto or sim$"
+    ):
+        run_fleet(fleet, engine="batch")
 
 
 def test_the_command_prints_and_writes_what_the_result_says(fleet, tmp_path):

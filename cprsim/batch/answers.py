@@ -1,0 +1,108 @@
+"""What a plan answers to many losses at once, and what that takes."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.batch.fit import contends, trains_on
+from cprsim.batch.hits import Hits
+from cprsim.batch.lanes import Floats, Mask, Whole
+from cprsim.contract import Always, Loss, Recover
+from cprsim.failures.hit import SEVERITIES
+from cprsim.sim.setting import Setting
+
+#: How far an answer sets the job back, and its place in what follows.
+NONE, LOST, ALL = 0, 1, 2
+_DEPTH = {"none": NONE, "lost": LOST, "all": ALL}
+_MOST_PLACES = 62  # bits of a number
+
+
+class Answers:
+    """The answers of one plan, by number; each is asked for once."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting, self._rule = setting, setting.plan.recover
+        self._numbers: dict[Recover, int] = {}
+        self._by_loss: dict[Loss, int] = {}
+        self._loads_s = np.empty((0, setting.servers + 1, 2))
+        self.answers: list[Recover] = []
+        self.full_rate = setting.training(0.0)[1]
+        self.depth = np.empty(0, np.intp)
+        self.fit = self.keeps = np.empty(0, np.bool_)
+        self.rate, self.takeover_s, self.pause_s = (np.empty(0) for _ in range(3))
+        self._only = self._number(self._rule.answer) if isinstance(self._rule, Always) else None
+
+    def of(self, hits: Hits) -> Whole:
+        """The number of the answer to each loss, or of the only answer that there is."""
+        if self._only is not None:
+            return np.asarray(self._only)
+        rows, which = _distinct(hits)
+        return np.array([self._of_row(hits, row) for row in rows.tolist()], np.intp)[which]
+
+    def load_s(self, answers: Whole, servers: Whole, saved: Mask) -> Floats:
+        """What loading takes; `saved`: whether a save is loaded, and not the initial state."""
+        if len(self._loads_s) < len(self.answers):
+            table = np.full((len(self.answers), self._setting.servers + 1, 2), np.nan)
+            table[: len(self._loads_s)] = self._loads_s
+            self._loads_s = table
+        keys = answers, servers, saved.astype(np.intp)
+        found = self._loads_s[keys]
+        while (unknown := np.isnan(found)).any():
+            i = int(unknown.argmax())
+            key = tuple(int(np.broadcast_to(each, found.shape)[i]) for each in keys)
+            self._loads_s[key] = self._load_s(*key)
+            found = self._loads_s[keys]
+        return np.asarray(found)
+
+    def _load_s(self, number: int, servers: int, saved: int) -> float:
+        answer, (schedule,) = self.answers[number], self._setting.plan.schedules
+        reads = schedule.save.reads if saved and answer.rollback != "none" else 1.0
+        load, rate = self._setting.load(answer, servers, reads)
+        return load.volume / rate if load.volume else 0.0
+
+    def _of_row(self, hits: Hits, row: int) -> int:
+        loss = Loss(
+            frozenset(each for each in hits.servers[row].tolist() if each >= 0),
+            frozenset(each for each in hits.trainers[row].tolist() if each >= 0),
+            SEVERITIES[hits.severity[row]],
+        )
+        if loss not in self._by_loss:
+            self._by_loss[loss] = self._number(self._rule(loss))
+        return self._by_loss[loss]
+
+    def _number(self, answer: Recover) -> int:
+        if answer not in self._numbers:
+            self._numbers[answer] = len(self.answers)
+            self.answers.append(answer)
+            self._list()
+        return self._numbers[answer]
+
+    def _list(self) -> None:
+        """What has to be looked up by number."""
+        self.depth = np.array([_DEPTH[each.rollback] for each in self.answers])
+        self.fit = np.array([self._fits(each) for each in self.answers])
+        self.keeps = np.array([each.keep_training for each in self.answers])
+        self.takeover_s = np.array([each.takeover_s for each in self.answers])
+        self.pause_s = np.array([each.pause_s for each in self.answers])
+        self.rate = np.array([self._setting.training(each.degraded)[1] for each in self.answers])
+
+    def _fits(self, answer: Recover) -> bool:
+        """Whether who returns does so to the only tier, and who trains on is not slowed by that."""
+        (schedule,) = self._setting.plan.schedules
+        returns = answer.rollback != "none"
+        if returns and (answer.healthy is not None or answer.source != schedule.save.tier):
+            return False
+        return not (trains_on(answer) and contends(self._setting, answer))
+
+
+def _distinct(hits: Hits) -> tuple[Whole, Whole]:
+    """Rows that differ, and for each row which of them it is like."""
+    columns = np.column_stack([hits.servers, hits.trainers, hits.severity]).astype(np.int64)
+    base = int(columns.max(initial=0)) + 2
+    if columns.shape[1] * base.bit_length() > _MOST_PLACES:
+        return _first(np.unique(columns, axis=0, return_index=True, return_inverse=True))
+    codes = (columns + 1) @ (base ** np.arange(columns.shape[1], dtype=np.int64))
+    return _first(np.unique(codes, return_index=True, return_inverse=True))
+
+
+def _first(found: tuple[NDArray[np.int64], Whole, Whole]) -> tuple[Whole, Whole]:
+    return found[1], found[2].reshape(-1)

@@ -1,0 +1,194 @@
+"""Replications of a scenario, many at once: the same ledgers as those of `cprsim.sim`."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.batch import background, course, fit
+from cprsim.batch.answers import Answers
+from cprsim.batch.close import close
+from cprsim.batch.course import Pace
+from cprsim.batch.delays import Always, Delays, Spares
+from cprsim.batch.fronts import Front, Stack, front
+from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
+from cprsim.batch.rebuilds import Rebuilds
+from cprsim.batch.recovery import Recovery
+from cprsim.batch.shards import Shards
+from cprsim.distributions import Distribution
+from cprsim.scenario import Scenario
+from cprsim.sim import engine as sim
+from cprsim.sim.engine import COLUMNS
+from cprsim.sim.setting import Setting
+from cprsim.streams import COHORT, Cause, Rows
+from cprsim.tiers import Medium
+
+#: Lanes at once: more don't fit into the caches, fewer don't repay a call of NumPy.
+_LANES = 16 * COHORT
+#: What a chunk may take for its shards and nodes, numbers.
+_NUMBERS = 4_000_000
+
+
+def simulate(
+    scenario: Scenario, policies: Sequence[str], replications: Sequence[int], seed: int
+) -> NDArray[np.float64]:
+    """As `cprsim.sim.engine.simulate`, for policies that `unfit` has nothing against."""
+    settings = [Setting.of(scenario, name) for name in policies]
+    values = np.empty((len(replications), len(settings), len(COLUMNS)))
+    size = _chunk(scenario)
+    for start in range(0, len(replications), size):
+        numbers = np.asarray(replications[start : start + size])
+        values[start : start + size] = _Chunk(scenario, numbers, seed).play(settings, policies)
+    return values
+
+
+def unfit(scenario: Scenario, policy: str) -> str | None:
+    """Why a policy can't be played here, or None."""
+    cohort = scenario.failure_model.process.cohort(0, 0)
+    return fit.unfit(Setting.of(scenario, policy), cohort)
+
+
+def _chunk(scenario: Scenario) -> int:
+    nodes = scenario.cluster.parameter_servers + scenario.cluster.trainers
+    return max(min(_LANES, _NUMBERS // nodes // COHORT * COHORT), COHORT)
+
+
+class _Chunk:
+    """Some replications, whose failures are drawn once for all policies."""
+
+    def __init__(self, scenario: Scenario, numbers: Whole, seed: int) -> None:
+        self._scenario, self._numbers, self._seed = scenario, numbers, seed
+        cohorts, which = np.unique(numbers // COHORT, return_inverse=True)
+        self._place = which * COHORT + numbers % COHORT
+        process = scenario.failure_model.process
+        self._cohorts = [process.cohort(seed, int(each)) for each in cohorts]
+        self._delays = self._rescheduling([int(each) for each in cohorts])
+
+    def _rescheduling(self, cohorts: Sequence[int]) -> Delays:
+        delay = self._scenario.costs.reschedule
+        if not isinstance(delay, Distribution):
+            return Always(delay)
+        rows = [Rows(delay.sample, self._seed, each, Cause.RESCHEDULE) for each in cohorts]
+        return Stack(rows, self._place)
+
+    def play(self, settings: Sequence[Setting], policies: Sequence[str]) -> NDArray[np.float64]:
+        """Ledgers, of shape (replications, policies, len(COLUMNS))."""
+        values = np.empty((len(self._numbers), len(settings), len(COLUMNS)))
+        for i, (setting, policy) in enumerate(zip(settings, policies, strict=True)):
+            runs = Runs(setting, front(self._cohorts, self._place), self._delays)
+            values[:, i], handed = runs.play()
+            if handed.any():
+                numbers = self._numbers[handed].tolist()
+                values[handed, i] = sim.simulate(self._scenario, [policy], numbers, self._seed)[
+                    :, 0
+                ]
+        return values
+
+
+class Runs:
+    """Runs of one policy, each on its own failures."""
+
+    def __init__(self, setting: Setting, front: Front, delays: Delays) -> None:
+        count = len(front.next_s)
+        (schedule,) = setting.plan.schedules
+        self._set, self._front = setting, front
+        self._handed = np.zeros(count, np.bool_)
+        self._answers = Answers(setting)
+        self._shards = Shards(count, setting.servers, setting.useful_time_s, schedule)
+        self._rebuilds = Rebuilds(count, front, self._shards, self._answers)
+        self._recovery = Recovery(
+            setting,
+            front,
+            delays,
+            Spares(count, setting.spares),
+            self._shards,
+            self._rebuilds,
+            self._answers,
+            self._handed,
+        )
+        self._pace = _pace(setting, self._answers.full_rate)
+        self._advance = course.advance if schedule.save.blocking else background.advance
+        self._lanes = Lanes.start(count)
+        self._lanes.due_s[:] = self._pace.period_s
+        self._lanes.next_s[:] = front.next_s
+        self._ends = np.zeros_like(self._lanes.values)
+
+    def play(self) -> tuple[NDArray[np.float64], Mask]:
+        """Ledgers, of shape (lanes, len(COLUMNS)), but of those that are handed over."""
+        lanes = self._lanes
+        while len(lanes):
+            until_s, pace = lanes.next_s, self._pace
+            if self._rebuilds.any:
+                until_s = np.minimum(until_s, self._rebuilds.event_s[lanes.number])
+                pace = pace._replace(rate=self._rebuilds.rate[lanes.number])
+            ended, lanes, unsure = self._advance(lanes, pace, until_s)
+            self._handed[unsure] = True
+            self._end(ended)
+            lanes = lanes.take(~self._handed[lanes.number])
+            self._meet(lanes)
+            lanes = lanes.take(~self._handed[lanes.number])
+        return self._ledgers(), self._handed
+
+    def _meet(self, lanes: Lanes) -> None:
+        """Go through what happens now."""
+        if self._rebuilds.any:
+            event_s = self._rebuilds.event_s[lanes.number]
+            near = close(np.abs(event_s - lanes.next_s), lanes.now_s, lanes.saves)
+            self._handed[lanes.number[near]] = True
+            self._rebuilds.pass_by(lanes)
+            lanes.next_s[:] = self._front.next_s[lanes.number]
+        struck = (lanes.next_s <= lanes.now_s) & ~self._handed[lanes.number]
+        if struck.any():
+            part = lanes.take(struck)
+            self._recovery.recover(part)
+            lanes.put(struck, part)
+
+    def _end(self, lanes: Lanes) -> None:
+        if self._rebuilds.any:
+            self._rebuilds.end(lanes)
+        self._ends[:, lanes.number] = lanes.values
+
+    def _ledgers(self) -> NDArray[np.float64]:
+        lanes = Lanes(np.arange(self._ends.shape[1]), self._ends)
+        columns: dict[str, float | Floats | Whole] = {
+            "train": self._set.useful_time_s,
+            "lost": lanes.lost_s,
+            "save": lanes.save_s,
+            "load": lanes.load_s,
+            "reschedule": lanes.reschedule_s,
+            "detect": lanes.detect_s,
+            "slowdown": lanes.slowdown_s,
+            "stall": lanes.stall_s,
+            "wall": lanes.now_s,
+            "pls": lanes.pls,
+            "updates_lost": lanes.updates_lost,
+            "failures": lanes.failures,
+            "absorbed": self._front.absorbed,
+            "saves": lanes.saves + lanes.finals,
+            "stored": self._written(lanes, "store"),
+            "sent": self._written(lanes, "peers"),
+        }
+        values = np.zeros((len(lanes), len(COLUMNS)))
+        for name, column in columns.items():
+            values[:, COLUMNS.index(name)] = column
+        return values
+
+    def _written(self, lanes: Lanes, medium: Medium) -> Floats:
+        """Bytes that saves wrote to tiers of that kind, in full checkpoints."""
+        save, last = (
+            self._set.written({(each.tier, each.portion, each.writes): 1}, medium)
+            for each in (self._set.plan.schedules[0].save, self._set.last_save)
+        )
+        return lanes.saves * save + lanes.finals * last
+
+
+def _pace(setting: Setting, rate: float) -> Pace:
+    (schedule,) = setting.plan.schedules
+    save_s, final_s = (
+        transfer.volume / per_second if transfer.volume else 0.0
+        for transfer, per_second in (setting.save(schedule.save), setting.save(setting.last_save))
+    )
+    hold_s = save_s if schedule.save.blocking else setting.snapshot_s(schedule.save)
+    # Saves that are further apart than the job is long never come, whatever they are apart.
+    period_s = min(schedule.period_s, 2 * setting.useful_time_s)
+    return Pace(setting.useful_time_s, period_s, hold_s, final_s, setting.final_save, rate, save_s)

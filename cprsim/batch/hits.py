@@ -1,0 +1,114 @@
+"""What many failures take down."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.batch.lanes import Mask, Whole
+from cprsim.failures.hit import SEVERITIES
+from cprsim.platform import Cluster
+
+Nodes = NDArray[np.int32]
+NODE, CLUSTER = SEVERITIES.index("node"), SEVERITIES.index("cluster")
+
+
+class Hits(NamedTuple):
+    """Failures, a row each: nodes by index, -1 for none, and places in `SEVERITIES`.
+
+    Of shape (failures, most servers), (failures, most trainers) and (failures,).
+    """
+
+    servers: Nodes
+    trainers: Nodes
+    severity: Whole
+
+    @classmethod
+    def none(cls, count: int) -> "Hits":
+        """So many that take down nothing."""
+        nobody = np.empty((count, 0), np.int32)
+        return cls(nobody, nobody, np.full(count, NODE))
+
+    @classmethod
+    def of(cls, down: Mask, servers: int, severity: Whole) -> "Hits":
+        """From a column for each node, trainers after the servers, True where it is down."""
+        return cls(_numbers(down[:, :servers]), _numbers(down[:, servers:]), severity)
+
+    @property
+    def nodes(self) -> Whole:
+        """How many nodes each takes down."""
+        return np.asarray(self.server_count + (self.trainers >= 0).sum(axis=1))
+
+    @property
+    def server_count(self) -> Whole:
+        """How many servers each takes down."""
+        return np.asarray((self.servers >= 0).sum(axis=1))
+
+    def take(self, which: Mask | Whole) -> "Hits":
+        """Some of them."""
+        return Hits(self.servers[which], self.trainers[which], self.severity[which])
+
+    def put(self, which: Whole, others: "Hits") -> "Hits":
+        """These with others in the places `which`."""
+        severity = self.severity.copy()
+        severity[which] = others.severity
+        return Hits(
+            _put(self.servers, which, others.servers),
+            _put(self.trainers, which, others.trainers),
+            severity,
+        )
+
+    def only_servers(self) -> "Hits":
+        """The servers of them."""
+        return self._replace(trainers=self.trainers[:, :0])
+
+    def only_trainers(self) -> "Hits":
+        """The trainers of them."""
+        return self._replace(servers=self.servers[:, :0])
+
+    def marked(self, servers: int, trainers: int) -> Mask:
+        """A column for each node, as of `of`."""
+        down = np.zeros((len(self.severity), servers + trainers), np.bool_)
+        for nodes, first in ((self.servers, 0), (self.trainers, servers)):
+            row, place = np.nonzero(nodes >= 0)
+            down[row, nodes[row, place] + first] = True
+        return down
+
+    def graded(self, severity: Whole, cluster: Cluster) -> "Hits":
+        """With these severities; those of the cluster take down every node."""
+        every = np.flatnonzero(severity == CLUSTER)
+        hits = self._replace(severity=severity)
+        if not every.size:
+            return hits
+        nodes = (np.arange(k) for k in (cluster.parameter_servers, cluster.trainers))
+        servers, trainers = (np.tile(each.astype(np.int32), (every.size, 1)) for each in nodes)
+        return hits.put(every, Hits(servers, trainers, severity[every]))
+
+
+def padded(lists: Sequence[Sequence[int]]) -> Nodes:
+    """A row each, -1 where there is none."""
+    widest = max(map(len, lists), default=0)
+    table = np.full((len(lists), widest), -1, np.int32)
+    for row, each in zip(table, lists, strict=True):
+        row[: len(each)] = each
+    return table
+
+
+def _put(nodes: Nodes, which: Whole, others: Nodes) -> Nodes:
+    width = max(nodes.shape[1], others.shape[1])
+    wide = np.full((len(nodes), width), -1, np.int32)
+    wide[:, : nodes.shape[1]] = nodes
+    wide[which] = -1
+    wide[which, : others.shape[1]] = others
+    return wide
+
+
+def _numbers(down: Mask) -> Nodes:
+    """Places that are set in each row, in order."""
+    count = down.sum(axis=1)
+    most = int(count.max(initial=0))
+    if most == 1:
+        return np.where(count > 0, down.argmax(axis=1), -1).astype(np.int32)[:, np.newaxis]
+    order = np.argsort(~down, axis=1, kind="stable")[:, :most].astype(np.int32)
+    return np.where(np.arange(most) < count[:, np.newaxis], order, np.int32(-1))

@@ -1,0 +1,78 @@
+"""Nodes that are replaced and filled while the job trains on, one failure's at a time."""
+
+import numpy as np
+
+from cprsim.batch.answers import LOST, Answers
+from cprsim.batch.fronts import Front
+from cprsim.batch.hits import Hits
+from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
+from cprsim.batch.shards import Shards
+
+
+class Rebuilds:
+    """What is under way in each lane.
+
+    `any`: whether there ever was something. `event_s`: when the lost nodes are placed, or filled;
+    infinite for none. `rate`: useful seconds of training in a second beside it.
+    """
+
+    def __init__(self, lanes: int, front: Front, shards: Shards, answers: Answers) -> None:
+        self._front, self._shards, self._answers = front, shards, answers
+        self.any = False
+        self.event_s = np.full(lanes, np.inf)
+        self.rate = np.full(lanes, answers.full_rate)
+        self._filling = np.zeros(lanes, np.bool_)
+        self._answer = np.zeros(lanes, np.intp)
+        self._hits = Hits.none(lanes)
+
+    def start(self, lanes: Lanes, hits: Hits, answers: Whole, delay_s: Floats) -> None:
+        """These nodes are lost, and others will be placed after `delay_s`."""
+        which, self.any = lanes.number, True
+        self._hits = self._hits.put(which, hits)
+        self._answer[which] = answers
+        self._filling[which] = False
+        self.rate[which] = self._answers.rate[answers]
+        self.event_s[which] = lanes.now_s + delay_s
+
+    def pass_by(self, lanes: Lanes) -> None:
+        """See to all that has happened by now."""
+        while (due := self.event_s[lanes.number] <= lanes.now_s).any():
+            part = lanes.take(due)
+            filling = self._filling[part.number]
+            self._fill(part.take(~filling))
+            filled = part.take(filling)
+            self._serve(filled)
+            part.put(filling, filled)
+            lanes.put(due, part)
+
+    def end(self, lanes: Lanes) -> None:
+        """These jobs are done; shards that are still down have missed what they won't learn."""
+        self._refill(lanes, np.isfinite(self.event_s[lanes.number]))
+
+    def _fill(self, lanes: Lanes) -> None:
+        """The nodes are placed: trainers are back, servers are filled."""
+        which = lanes.number
+        hits, at_s = self._hits.take(which), self.event_s[which]
+        self._front.replace(which, hits.only_trainers(), at_s)
+        answers, servers = self._answer[which], hits.server_count
+        fill_s = self._answers.load_s(answers, servers, lanes.saved_s > 0)
+        self._filling[which] = True
+        self.event_s[which] = np.where(servers > 0, at_s + fill_s, at_s)
+        both = (servers > 0) & (hits.nodes > servers)
+        if both.any():
+            left = hits.take(both).only_servers()
+            self.rate[which[both]] = self._answers.rate[self._answers.of(left)]
+
+    def _serve(self, lanes: Lanes) -> None:
+        """The servers serve again."""
+        which = lanes.number
+        self._refill(lanes, np.ones(len(which), np.bool_))
+        self._front.replace(which, self._hits.take(which).only_servers(), self.event_s[which])
+        self.event_s[which] = np.inf
+        self.rate[which] = self._answers.full_rate
+
+    def _refill(self, lanes: Lanes, down: Mask) -> None:
+        missed = down & (self._answers.depth[self._answer[lanes.number]] == LOST)
+        if missed.any():
+            for column in self._hits.servers[lanes.number].T:
+                self._shards.refill(lanes, np.where(missed, column, -1))

@@ -1,0 +1,200 @@
+"""Failures of many runs at once: who is set back, and what is waited for."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cprsim.batch.answers import ALL, LOST, Answers
+from cprsim.batch.background import land
+from cprsim.batch.close import close
+from cprsim.batch.delays import Delays, Spares
+from cprsim.batch.fronts import Front
+from cprsim.batch.hits import Hits
+from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
+from cprsim.batch.rebuilds import Rebuilds
+from cprsim.batch.shards import Shards
+from cprsim.sim.setting import Setting
+
+#: As in `cprsim.sim.limits`: what takes so long and fails so often is given up there.
+_HOPELESS, _OFTEN, _MOST_FAILURES = 100.0, 1000, 100_000
+#: Failures in a row while loading.
+_MOST_IN_A_ROW = 50
+
+
+class _Waiting(NamedTuple):
+    """What is waited for since earlier failures, and the answer that went furthest back."""
+
+    down: Hits
+    deepest: Whole
+
+
+class _Loss(NamedTuple):
+    """A failure: whom it hit, all who are waited for, and the servers that are so only now."""
+
+    hits: Hits
+    down: Hits
+    new: Hits
+
+    def take(self, which: Mask) -> "_Loss":
+        return _Loss(*(each.take(which) for each in self))
+
+
+class Recovery:
+    """Brings runs back to training after failures.
+
+    `handed`: which runs are beyond it: too close to call, hopeless, or with a failure while nodes
+    are rebuilt in the background.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        front: Front,
+        delays: Delays,
+        spares: Spares,
+        shards: Shards,
+        rebuilds: Rebuilds,
+        answers: Answers,
+        handed: Mask,
+    ) -> None:
+        self._set, self._front, self._delays, self._spares = setting, front, delays, spares
+        self._shards, self._rebuilds, self._answers = shards, rebuilds, answers
+        self._handed = handed
+
+    def recover(self, lanes: Lanes) -> None:
+        """From failures at this instant until training can go on, or the run is handed over."""
+        if self._rebuilds.any:
+            self._hand_over(lanes, np.isfinite(self._rebuilds.event_s[lanes.number]))
+        self._attempt(lanes, None, 1)
+        lanes.next_s[:] = self._front.next_s[lanes.number]
+
+    def _attempt(self, lanes: Lanes, waiting: _Waiting | None, in_a_row: int) -> None:
+        """Recover; where a failure strikes while loading, again, for the nodes of both."""
+        if lanes.now_s.max(initial=0.0) > _HOPELESS * self._set.useful_time_s or (
+            lanes.failures.max(initial=0.0) >= _MOST_FAILURES
+        ):
+            self._hand_over(lanes, self._hopeless(lanes))
+        land(lanes)
+        loss = self._strike(lanes, waiting)
+        answers = self._answers.of(loss.down)
+        depth = self._answers.depth[answers]
+        self._hand_over(lanes, ~self._answers.fit[answers])
+        self._set_back(lanes, depth, loss.new)
+        delay_s = self._replacement_s(lanes, loss.hits) + self._answers.takeover_s[answers]
+        lanes.now_s += self._set.detect_s
+        lanes.detect_s += self._set.detect_s
+        keeps = self._answers.keeps[answers] & (depth < ALL)
+        if waiting is not None:
+            self._hand_over(lanes, keeps)
+            earlier = self._answers.depth[waiting.deepest] > depth
+            answers = np.where(earlier, waiting.deepest, answers)
+        elif keeps.any():
+            answers = np.broadcast_to(answers, len(lanes))
+            keeps = np.broadcast_to(keeps, len(lanes))
+            self._train_on(lanes, keeps, loss.hits, answers, delay_s)
+            if keeps.all():
+                return
+            rest = lanes.take(~keeps)
+            self._wait(rest, loss.take(~keeps), answers[~keeps], delay_s[~keeps], in_a_row)
+            lanes.put(~keeps, rest)
+            return
+        self._wait(lanes, loss, answers, delay_s, in_a_row)
+
+    def _strike(self, lanes: Lanes, waiting: _Waiting | None) -> _Loss:
+        hits = self._front.strike(lanes.number)
+        lanes.failures += 1
+        if waiting is None:
+            return _Loss(hits, hits, hits)
+        servers, trainers = self._shards.servers, self._set.costs.cluster.trainers
+        before = waiting.down.marked(servers, trainers)
+        after = hits.marked(servers, trainers)
+        severity = np.maximum(waiting.down.severity, hits.severity)
+        return _Loss(
+            hits,
+            Hits.of(before | after, servers, severity),
+            Hits.of(after & ~before, servers, severity),
+        )
+
+    def _set_back(self, lanes: Lanes, depth: Whole, new: Hits) -> None:
+        """Return who has to return to a checkpoint."""
+        # Lost nodes take their part of a save in the background with them.
+        void = (depth == ALL) | ((depth == LOST) & (new.server_count > 0))
+        lanes.lands_s[:] = np.where(void, np.inf, lanes.lands_s)
+        back = depth == ALL
+        if back.all():
+            self._shards.roll_back(lanes)
+            return
+        if back.any():
+            part = lanes.take(back)
+            self._shards.roll_back(part)
+            lanes.put(back, part)
+        lost = depth == LOST
+        if lost.any():
+            for servers in new.servers.T:
+                self._shards.lose(lanes, servers if lost.all() else np.where(lost, servers, -1))
+
+    def _replacement_s(self, lanes: Lanes, hits: Hits) -> Floats:
+        index = lanes.failures.astype(np.intp) - 1
+        delay_s = self._delays.at(lanes.number, index)
+        return self._spares.wait_s(lanes.number, hits.nodes, lanes.now_s, delay_s)
+
+    def _train_on(
+        self, lanes: Lanes, keeps: Mask, hits: Hits, answers: Whole, delay_s: Floats
+    ) -> None:
+        """The lost nodes are replaced and filled while the rest trains on."""
+        part, hits, answers = lanes.take(keeps), hits.take(keeps), answers[keeps]
+        self._rebuilds.start(part, hits, answers, delay_s[keeps])
+        pause_s = self._answers.pause_s[answers]
+        part.now_s += pause_s
+        part.reschedule_s += pause_s
+        self._rebuilds.pass_by(part)
+        self._resume(part)
+        lanes.put(keeps, part)
+
+    def _wait(
+        self, lanes: Lanes, loss: _Loss, deepest: Whole, delay_s: Floats, in_a_row: int
+    ) -> None:
+        """Everyone waits for the lost nodes, and for what they load."""
+        during = self._set.during_recovery
+        lanes.now_s += delay_s
+        lanes.reschedule_s += delay_s
+        self._front.replace(lanes.number, loss.hits, lanes.now_s)
+        if during:
+            self._resume(lanes)
+        load_s = self._answers.load_s(deepest, loss.down.server_count, lanes.saved_s > 0)
+        ready_s = lanes.now_s + load_s
+        if not during:
+            lanes.load_s += load_s
+            lanes.now_s[:] = ready_s
+            self._resume(lanes)
+            return
+        next_s = self._front.next_s[lanes.number]
+        self._hand_over(lanes, close(np.abs(next_s - ready_s), ready_s, lanes.saves))
+        struck = next_s < ready_s
+        end_s = np.minimum(next_s, ready_s)
+        lanes.load_s += np.where(struck, end_s - lanes.now_s, load_s)
+        lanes.now_s[:] = end_s
+        struck &= ~self._handed[lanes.number]
+        if not struck.any():
+            return
+        if in_a_row == _MOST_IN_A_ROW:
+            self._hand_over(lanes, struck)
+            return
+        part = lanes.take(struck)
+        deepest = np.broadcast_to(deepest, len(lanes))
+        waiting = _Waiting(loss.down.take(struck), deepest[struck])
+        self._attempt(part, waiting, in_a_row + 1)
+        lanes.put(struck, part)
+
+    def _resume(self, lanes: Lanes) -> None:
+        margin_s = self._front.resume(lanes.number, lanes.now_s)
+        self._hand_over(lanes, close(margin_s, lanes.now_s, lanes.saves))
+
+    def _hopeless(self, lanes: Lanes) -> Mask:
+        late = lanes.now_s > _HOPELESS * self._set.useful_time_s
+        often = lanes.failures + lanes.saves >= _OFTEN
+        return np.asarray((late & often) | (lanes.failures >= _MOST_FAILURES))
+
+    def _hand_over(self, lanes: Lanes, which: Mask) -> None:
+        if which.any():
+            self._handed[lanes.number[np.broadcast_to(which, len(lanes))]] = True
