@@ -31,8 +31,9 @@ check: $(INSTALLED) ## check style, format, types and who imports whom
 bench: $(INSTALLED) ## measure speed, as ratios between two things timed in the same run
 	@$(VENV)/bin/python -m benchmarks
 
-validation: $(INSTALLED) ## recompute docs/validation.md
+validation: $(INSTALLED) ## recompute docs/validation.md, and the tables of docs/fleets.md
 	@$(VENV)/bin/python -m docs.validation
+	@$(VENV)/bin/python -m docs.fleet_facts
 
 pages: $(INSTALLED) ## refresh the output of commands that README and docs show
 	@$(VENV)/bin/python -m docs.shown

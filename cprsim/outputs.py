@@ -14,21 +14,28 @@ from cprsim.results import Result
 _LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
 
 
-NAMES = ("results.csv", "scenario.toml", "manifest.json", "breakdown.png")
+#: What `run --out` may write; the last for fleets alone.
+NAMES = (
+    "results.csv",
+    "scenario.toml",
+    "manifest.json",
+    "breakdown.png",
+    "fleet-breakdown.png",
+)
 
 
 def contents(result: Result) -> dict[str, bytes]:
     """Name and bytes of each file; the same result gives the same bytes."""
     from cprsim.figures import save_bytes  # noqa: PLC0415  (matplotlib is slow to import)
 
-    scenario = result.scenario.to_toml()
+    scenario = result.to_toml()
     files = (
         result.replications.to_csv(index=False, lineterminator="\n").encode(),
         scenario.encode(),
         (json.dumps(manifest(result, scenario), indent=2) + "\n").encode(),
-        save_bytes(result.figure("breakdown"), "png"),
+        *(save_bytes(result.figure(name), "png") for name in result.PICTURES),
     )
-    return dict(zip(NAMES, files, strict=True))
+    return dict(zip(NAMES, files, strict=False))
 
 
 def manifest(result: Result, scenario: str) -> dict[str, Any]:

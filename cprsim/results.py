@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,9 @@ class Result:
     engines: dict[str, Engine]
     plans: dict[str, Plan]
     replications: pd.DataFrame
+
+    #: Names of the pictures that there are of it.
+    PICTURES: ClassVar[tuple[str, ...]] = ("breakdown",)
 
     @classmethod
     def build(
@@ -94,6 +97,10 @@ class Result:
 
         return draw(name, self.summary, title=self.scenario.title)
 
+    def to_toml(self) -> str:
+        """What was run, as a scenario file."""
+        return self.scenario.to_toml()
+
     def document(self) -> dict[str, Any]:
         """The result as one JSON document; numbers that are not finite are null."""
         return {
@@ -112,9 +119,12 @@ def tidy(
     names: Sequence[str],
     values: NDArray[np.float64],
     columns: Sequence[str],
-    useful_time_s: float,
+    useful_time_s: float | NDArray[np.float64],
 ) -> pd.DataFrame:
-    """A row a policy and replication, from values of shape (replications, policies, columns)."""
+    """A row a policy and replication, from values of shape (replications, policies, columns).
+
+    `useful_time_s`: of every job, or of that of each row.
+    """
     count = len(values)
     flat = values.transpose(1, 0, 2).reshape(-1, len(columns))
     seconds = {*CAUSES, "wall"}
