@@ -41,6 +41,35 @@ LAW_DASHES: Final[dict[str, tuple[float, ...]]] = {  # on, off, in line widths
     "weibull": (5.0, 2.0),
     "lognormal": (9.0, 2.0),
 }
+#: Systems: the same in every picture. Of the same palette those of the CPR and ECRM papers, of Tol's
+#: "muted" one (2021) the others; areas and lines are named beside their colour, too.
+POLICY_COLOURS: Final = {
+    "full": "#1A1A1A",  # black
+    "partial": "#E69F00",  # orange
+    "cpr-vanilla": "#009E73",  # bluish green
+    "cpr-mfu": "#0072B2",  # blue
+    "cpr-ssu": "#D55E00",  # vermillion
+    "cpr-scar": "#56B4E9",  # sky blue
+    "ecrm": "#CC79A7",  # reddish purple
+    "async": "#332288",  # indigo
+    "check-n-run": "#44AA99",  # teal
+    "tiered": "#999933",  # olive
+    "partial-experts": "#DDCC77",  # sand
+    "accepted-loss": "#CC6677",  # rose
+    "replication": "#882255",  # wine
+    "peer-memory": "#117733",  # green
+    "hot-swap": "#AA4499",  # purple
+}
+#: Markers that tell systems apart in grey too; a circle for all others.
+POLICY_MARKERS: Final = {
+    "full": "o",
+    "partial": "s",
+    "cpr-vanilla": "D",
+    "cpr-mfu": "^",
+    "cpr-ssu": "v",
+    "cpr-scar": "P",
+    "ecrm": "h",
+}
 #: Lost learning is no time: a grey beside the colours of the causes.
 LEARNING_COLOUR: Final = "#8C8C8C"
 INK: Final = "#1A1A1A"
