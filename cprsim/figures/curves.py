@@ -1,6 +1,6 @@
 """Panels side by side, curves of policies in them and a key beside: what several pictures share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -23,7 +23,10 @@ _AXIS: Final = 0.5  # tick labels and what the axis is
 
 _LEAST_DECADES: Final = 0.5  # of a log axis of shares
 _ROOM: Final = 1.25  # beyond the outermost values of a log axis
-_OTHER: Final = style.LEARNING_COLOUR  # systems of other packages
+_OTHER: Final = style.LEARNING_COLOUR  # systems of other packages, and any system
+
+#: Overheads in a table of `estimates`.
+ESTIMATES: Final = ["first_order", "overhead", "overhead_low", "overhead_high"]
 
 Floats = NDArray[np.float64]
 
@@ -85,12 +88,15 @@ def write_key(to: Frame, entries: Sequence[Entry]) -> None:
 
 
 def line(system: str, nth: int = 0) -> dict[str, Any]:
-    """How the line of a system's nth policy looks: the first is whole, others are dashed."""
+    """How the line of a system's nth policy looks: the first is whole, others are dashed.
+
+    SCAR's is always dashed: MFU's, which it mostly covers, shows through.
+    """
     dashes = ("-", (0, style.LAW_DASHES["weibull"]), (0, style.LAW_DASHES["exponential"]))
     return {
         "color": style.POLICY_COLOURS.get(system, _OTHER),
         "linewidth": 1.3,
-        "linestyle": dashes[min(nth, len(dashes) - 1)],
+        "linestyle": dashes[min(nth + (system == "cpr-scar"), len(dashes) - 1)],
     }
 
 
@@ -108,9 +114,15 @@ def points(system: str, *, hollow: bool = False) -> dict[str, Any]:
     }
 
 
+def by_policy(table: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Name, system and rows of each policy, in the table's order."""
+    for (policy, system), rows in table.groupby(["policy", "system"], sort=False):
+        yield str(policy), str(system), rows
+
+
 def with_whiskers(axes: Axes, rows: pd.DataFrame, x: str, y: str, look: dict[str, Any]) -> None:
     """Points with the 95 % intervals `_low` to `_high`, where there are any, of x and y."""
-    errors = {}
+    errors: dict[str, Floats] = {}
     for name, column in (("xerr", x), ("yerr", y)):
         if f"{column}_low" in rows:
             low, high = rows[column] - rows[f"{column}_low"], rows[f"{column}_high"] - rows[column]
@@ -118,7 +130,8 @@ def with_whiskers(axes: Axes, rows: pd.DataFrame, x: str, y: str, look: dict[str
     axes.errorbar(
         rows[x],
         rows[y],
-        **errors,
+        xerr=errors.get("xerr"),
+        yerr=errors.get("yerr"),
         fmt="none",
         ecolor=look["color"],
         elinewidth=0.8,
@@ -129,6 +142,33 @@ def with_whiskers(axes: Axes, rows: pd.DataFrame, x: str, y: str, look: dict[str
     axes.plot(rows[x], rows[y], zorder=4, **look)
 
 
+def estimates(axes: Axes, table: pd.DataFrame, x: str) -> None:
+    """A line of closed forms and points of simulated overheads for each policy."""
+    for _, system, rows in by_policy(table):
+        axes.plot(rows[x], rows["first_order"], **line(system))
+        with_whiskers(axes, rows, x, "overhead", points(system))
+
+
+def estimate_entries(table: pd.DataFrame) -> list[Entry]:
+    """The key of `estimates`."""
+    entries = [Entry([line(system), points(system)], name) for name, system, _ in by_policy(table)]
+    return [
+        *entries,
+        line_means("closed form, to first order"),
+        point_means("simulated, 95 % interval"),
+    ]
+
+
+def line_means(facts: str) -> Entry:
+    """What lines of all colours are."""
+    return Entry([line("")], "line", facts)
+
+
+def point_means(facts: str, *, hollow: bool = False) -> Entry:
+    """What points of all colours are, or hollow ones."""
+    return Entry([points("", hollow=hollow)], "hollow" if hollow else "point", facts)
+
+
 def log_shares(to: Frame, values: Floats) -> None:
     """A log y axis in percent that holds all values > 0."""
     low, high = log_limits(values, 10**_LEAST_DECADES)
@@ -136,11 +176,11 @@ def log_shares(to: Frame, values: Floats) -> None:
     ticks.log_ticks(to.axes[0], "y", to.height_in, 0.01, " %")
 
 
-def log_limits(values: Floats, least_span: float) -> tuple[float, float]:
-    """Limits a little beyond all values > 0, at least `least_span` apart."""
+def log_limits(values: Floats, least_span: float, room: float = _ROOM) -> tuple[float, float]:
+    """Limits beyond all values > 0 by the factor `room`, at least `least_span` apart."""
     there = values[np.isfinite(values) & (values > 0)]
     low, high = (float(there.min()), float(there.max())) if len(there) else (1.0, 1.0)
-    room = max(_ROOM, (least_span * low / high) ** 0.5)
+    room = max(room, (least_span * low / high) ** 0.5)
     return low / room, high * room
 
 

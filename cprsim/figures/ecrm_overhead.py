@@ -1,6 +1,6 @@
 """What erasure coding costs while nothing fails, beside checkpoints, by the size of the model."""
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -51,7 +51,7 @@ def looks(table: pd.DataFrame) -> list[tuple[str, int, str, pd.DataFrame]]:
     """System, which of its policies it is, name and rows of each policy, in the table's order."""
     seen: dict[str, int] = {}
     found = []
-    for (policy, system), rows in table.groupby(["policy", "system"], sort=False):
+    for policy, system, rows in curves.by_policy(table):
         nth = seen[system] = seen.get(system, -1) + 1
         found.append((system, nth, policy, rows.sort_values("size_gb")))
     return found
@@ -67,13 +67,17 @@ def size_axis(axes: Axes, table: pd.DataFrame) -> None:
 
 def entries(table: pd.DataFrame) -> list[Entry]:
     """A key of policies whose lines are simulated and whose points are the paper's."""
-    found = [Entry([curves.line(system, nth)], policy) for system, nth, policy, _ in looks(table)]
-    hollow = [
-        curves.points(system, hollow=True) for system in dict.fromkeys(table["system"])
-    ]
-    ink = {"color": style.FAINT_INK}
+    lines: list[tuple[list[str], dict[str, Any], Any]] = []
+    for system, nth, policy, rows in looks(table):
+        values = rows["overhead"].to_numpy(dtype=np.float64)
+        for names, _, others in lines:
+            if np.array_equal(values, others):  # one line covers the other
+                names.append(policy)
+                break
+        else:
+            lines.append(([policy], curves.line(system, nth), values))
     return [
-        *found,
-        Entry([curves.line("") | ink], "line", "simulated"),
-        Entry([hollow[-1] | ink], "hollow", "as the paper measured it"),
+        *(Entry([look], ", ".join(names)) for names, look, _ in lines),
+        curves.line_means("simulated"),
+        curves.point_means("as the paper measured it", hollow=True),
     ]

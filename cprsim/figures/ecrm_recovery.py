@@ -38,7 +38,10 @@ def ecrm_recovery(table: pd.DataFrame, title: str = "") -> Figure:
         policies = looks(table)
         baselines = [each for each in policies if each[0] == "full"]
         others = [each for each in policies if each[0] != "full"]
-        panels = [Panel(f"Against {name}", "time to recover", _X) for _, _, name, _ in baselines]
+        panels = [
+            Panel(name.capitalize(), "time to recover a lost server", _X)
+            for _, _, name, _ in baselines
+        ]
         frame = curves.frame(title, panels, _RIGHT_IN, _HEIGHT_IN)
         seconds = table.filter(regex="_s$").to_numpy(dtype=np.float64).ravel()
         frame.axes[0].set(yscale="log", ylim=curves.log_limits(seconds, 6))
@@ -57,10 +60,9 @@ def ecrm_recovery(table: pd.DataFrame, title: str = "") -> Figure:
 
 
 def _entries(others: list[tuple[str, int, str, pd.DataFrame]]) -> list[Entry]:
-    ink = {"color": style.FAINT_INK}
     band = {"color": style.RULE, "linewidth": 7, "solid_capstyle": "butt"}
     return [
         Entry([band, curves.line("full")], "checkpoints", "line: on average; band: best to worst"),
         *(Entry([curves.line(system, nth)], name) for system, nth, name, _ in others),
-        Entry([curves.points("", hollow=True) | ink], "hollow", "as the paper measured it"),
+        curves.point_means("as the paper measured it", hollow=True),
     ]

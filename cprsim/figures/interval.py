@@ -61,10 +61,9 @@ def interval(table: pd.DataFrame, title: str = "") -> Figure:
                 axes.plot(at["interval_s"], at["closed_form"], zorder=5, **ring)
                 facts = f"{_RULES[name]}{format_duration(at['interval_s'])}"
                 entries.append(Entry([ring], "chosen", facts))
-        ink = {"color": style.FAINT_INK}
         entries += [
-            Entry([curves.line("") | ink], "line", "closed form, exact"),
-            Entry([curves.points("") | ink], "point", "simulated, 95 % interval"),
+            curves.line_means("closed form; a step: one save less"),
+            curves.point_means("simulated, 95 % interval"),
         ]
         curves.write_key(frame, entries)
     return frame.figure

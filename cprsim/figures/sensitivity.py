@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from cprsim.figures import curves, style, ticks
 from cprsim.figures.curves import Panel
-from cprsim.figures.scaling import policy_entries
 
 #: What a table varies, in the order of the panels.
 VARIED: Final = {
@@ -38,8 +37,7 @@ def sensitivity(table: pd.DataFrame, title: str = "") -> Figure:
     """
     with style.styled():
         frame = curves.frame(title, list(VARIED.values()), _RIGHT_IN, _HEIGHT_IN)
-        measured = ["first_order", "overhead", "overhead_low", "overhead_high"]
-        curves.log_shares(frame, table[measured].to_numpy(dtype=np.float64).ravel())
+        curves.log_shares(frame, table[curves.ESTIMATES].to_numpy(dtype=np.float64).ravel())
         for varied, axes in zip(VARIED, frame.axes, strict=True):
             rows = table[table["varied"] == varied]
             values = rows["value"].unique().astype(np.float64)
@@ -49,9 +47,7 @@ def sensitivity(table: pd.DataFrame, title: str = "") -> Figure:
                 curves.named_ticks(axes, {value: ticks.number(value) for value in values})
             else:
                 axes.set_xlim(0, 1.1 * values.max())
-                ticks.linear_ticks(axes, "x", frame.width_in, 0.01, " %")
-            for (_, system), each in rows.groupby(["policy", "system"], sort=False):
-                axes.plot(each["value"], each["first_order"], **curves.line(system))
-                curves.with_whiskers(axes, each, "value", "overhead", curves.points(system))
-        curves.write_key(frame, policy_entries(table))
+                curves.named_ticks(axes, {value: f"{100 * value:g} %" for value in values})
+            curves.estimates(axes, rows, "value")
+        curves.write_key(frame, curves.estimate_entries(table))
     return frame.figure

@@ -41,8 +41,8 @@ LAW_DASHES: Final[dict[str, tuple[float, ...]]] = {  # on, off, in line widths
     "weibull": (5.0, 2.0),
     "lognormal": (9.0, 2.0),
 }
-#: Systems: the same in every picture. Of the same palette those of the CPR and ECRM papers, of Tol's
-#: "muted" one (2021) the others; areas and lines are named beside their colour, too.
+#: Systems, the same in every picture: those of the CPR and ECRM papers of the same palette, the
+#: others of Tol's "muted" one (2021). Pictures name lines and areas beside their colour, too.
 POLICY_COLOURS: Final = {
     "full": "#1A1A1A",  # black
     "partial": "#E69F00",  # orange

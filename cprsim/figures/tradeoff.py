@@ -16,6 +16,7 @@ LOSSES: Final = {
 }
 _RIGHT_IN: Final = 5.3
 _HEIGHT_IN: Final = 2.5
+_ROOM: Final = 1.6  # beyond the outermost losses
 _NOTHING: Final = 1e-9  # of what was learned
 
 
@@ -44,9 +45,9 @@ def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
         for loss, axes in zip(LOSSES, frame.axes, strict=True):
             axes.set_xscale("log")
             both = lossy[[*LOSSES]].to_numpy(dtype=np.float64).ravel()
-            axes.set_xlim(*curves.log_limits(both, 10))
+            axes.set_xlim(*curves.log_limits(both, 10, _ROOM))
             ticks.log_ticks(axes, "x", frame.width_in, 0.01, " %")
-            for (policy, system), rows in table.groupby(["policy", "system"], sort=False):
+            for policy, system, rows in curves.by_policy(table):
                 there = rows[rows[loss] > _NOTHING].sort_values(loss)
                 if policy in set(lossy["policy"]):
                     axes.plot(there[loss], there["overhead"], **curves.line(system))
@@ -59,10 +60,9 @@ def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
 
 def _entries(table: pd.DataFrame, lossy: set[str]) -> list[Entry]:
     entries = []
-    for policy, system in dict(zip(table["policy"], table["system"], strict=True)).items():
+    for policy, system, _ in curves.by_policy(table):
         if policy in lossy:
             entries.append(Entry([curves.line(system), curves.points(system)], policy))
         else:
             entries.append(Entry([curves.line(system, 1)], policy, "loses nothing"))
-    ink = {"color": style.FAINT_INK}
-    return [*entries, Entry([curves.points("") | ink], "point", "simulated, 95 % intervals")]
+    return [*entries, curves.point_means("simulated, 95 % intervals")]

@@ -18,9 +18,7 @@ from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
 
 SIZES: Final = {"Original": 220, "2S": 440, "4S": 880, "8S": 1760}  # GB
-CKPT: Final = {
-    interval: {"system": "full", "interval": f"{interval} min"} for interval in (30, 60)
-}
+CKPT: Final = {interval: {"system": "full", "interval": f"{interval} min"} for interval in (30, 60)}
 ECREC: Final = {k: {"system": "ecrm", "parity": k} for k in (2, 4)}
 
 #: Training-time overhead in %: Ckpt-60, Ckpt-30, ECRec k = 4, k = 2.

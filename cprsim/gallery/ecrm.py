@@ -20,7 +20,7 @@ _PARITIES = (4, 2)
 def overhead_table() -> pd.DataFrame:
     """A row a size and policy, as `cprsim.figures.ecrm_overhead.ecrm_overhead` takes it."""
     policies: dict[str, dict[str, Any]] = {
-        **{f"checkpoint every {every} min": CKPT[every] for every in _EVERY},
+        **{f"checkpoints every {every} min": CKPT[every] for every in _EVERY},
         **{f"ECRec, k = {k}": ECREC[k] for k in _PARITIES},
     }
     rows = [
@@ -68,7 +68,7 @@ def _row(
     }
 
 
-_SET_UP = "ECRec's cluster, 5 servers and 15 workers (PVLDB 2023)"
+_SET_UP = "in ECRec's cluster (PVLDB 2023)"
 
 
 def _draw_overhead(found: Titled) -> "Figure":
@@ -84,11 +84,11 @@ def _draw_recovery(found: Titled) -> "Figure":
 
 
 def _overhead(_: Path) -> Titled:
-    return Titled(f"Overhead without failures: {_SET_UP}", overhead_table())
+    return Titled(f"Overhead without failures, {_SET_UP}", overhead_table())
 
 
 def _recovery(_: Path) -> Titled:
-    return Titled(f"Recovery of one server: {_SET_UP}", recovery_table())
+    return Titled(f"Recovery from a failure, {_SET_UP}", recovery_table())
 
 
 OVERHEAD = Picture(

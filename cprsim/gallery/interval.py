@@ -28,7 +28,7 @@ _POINTS = 500  # of a curve: it jumps wherever there is one save less
 _SYSTEMS = ("full", "cpr-vanilla")
 
 
-def table(scenario: Scenario, replications: int = 400) -> pd.DataFrame:
+def table(scenario: Scenario, replications: int = 200) -> pd.DataFrame:
     """A row an interval and system, as `cprsim.figures.interval.interval` takes it.
 
     Failures are exponential, with the scenario's MTBF.

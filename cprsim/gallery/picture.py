@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import pandas as pd
 
@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PACKAGE = Path(cprsim.__file__).parent
+Takes = Literal["scenario", "run", "sweep", "log", "nothing"]
+#: What a picture is made of, in words.
+TAKES: Final[dict[Takes, str]] = {
+    "scenario": "a scenario",
+    "run": "a scenario, or the folder of a run",
+    "sweep": "a scenario, or the folder of a sweep",
+    "log": "a log (CSV), or a scenario that replays one",
+    "nothing": "nothing but its paper's own set-up",
+}
 #: In an installed package, and in a checkout.
 _HOMES = (_PACKAGE / "scenarios", _PACKAGE.parent / "scenarios")
 
@@ -30,15 +39,14 @@ class Titled(NamedTuple):
 class Picture:
     """A picture of the gallery.
 
-    `explains` says in a line what it shows, `takes` what it is made of: `"scenario"`, `"run"` (a
-    scenario, or the folder of a run), `"sweep"` (a scenario, or the folder of a sweep), `"log"` or
-    `"nothing"`. `default` is what it takes if nothing is given, a file of scenarios/. `prepare`
-    makes of that what is drawn, `draw` draws it.
+    `explains` says in a line what it shows, `takes` what it is made of. `default` is what it takes
+    if nothing is given, a file of scenarios/. `prepare` makes of that what is drawn, `draw` draws
+    it.
     """
 
     name: str
     explains: str
-    takes: str
+    takes: Takes
     default: str
     prepare: Callable[[Path], Any]
     draw: Callable[[Any], "Figure"]

@@ -15,7 +15,11 @@ CPR_SYSTEMS = ("full", "partial", "cpr-vanilla")
 _KEPT = ("hits", "severity", "during_recovery")
 _MEASURES = ("overhead", "pls", "updates_lost")
 #: Columns of a row that `measured` takes over from a summary.
-_COLUMNS = ["system", "interval_s", *(f"{m}{end}" for m in _MEASURES for end in ("", "_low", "_high"))]
+_COLUMNS = [
+    "system",
+    "interval_s",
+    *(f"{m}{end}" for m in _MEASURES for end in ("", "_low", "_high")),
+]
 
 
 def at(scenario: Scenario, values: Mapping[str, object]) -> Scenario:
@@ -35,7 +39,7 @@ def at_mtbf(scenario: Scenario, mtbf_s: float, values: Mapping[str, object]) -> 
 
 
 def of_systems(scenario: Scenario, systems: Iterable[str], picture: str) -> list[str]:
-    """The first policy of each of the systems that the scenario has; `UsageError` if it has none."""
+    """The scenario's first policy of each of the systems; `UsageError` if it has none of them."""
     first: dict[str, str] = {}
     for name, policy in scenario.policies.items():
         first.setdefault(policy.system, name)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _TIMES = (1, 2, 4, 8, 16)
 
 
-def table(scenario: Scenario, replications: int = 150) -> pd.DataFrame:
+def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
     """A row a model, number of servers and policy, as `cprsim.figures.scaling.scaling` takes it.
 
     Failures are exponential; the scenario's own MTBF is that of both models at its own size.

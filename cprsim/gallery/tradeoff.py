@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TARGETS = (0.005, 0.01, 0.02, 0.05, 0.1)
 
 
-def table(scenario: Scenario, replications: int = 150) -> pd.DataFrame:
+def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
     """A row a target and CPR policy, and one for full recovery, as `tradeoff` draws them."""
     cpr = {name: p for name, p in scenario.policies.items() if isinstance(p, Cpr)}
     if not cpr:
@@ -30,9 +30,7 @@ def table(scenario: Scenario, replications: int = 150) -> pd.DataFrame:
     full = [name for name, policy in scenario.policies.items() if policy.system == "full"]
     points = [measured(scenario, full[:1], replications, target=0.0)] if full else []
     for target in _TARGETS:
-        policies = {
-            name: policy.mapping() | {"target_pls": target} for name, policy in cpr.items()
-        }
+        policies = {name: policy.mapping() | {"target_pls": target} for name, policy in cpr.items()}
         there = at(scenario, {"policies": policies})
         points.append(measured(there, list(policies), replications, target=target))
     return tidy(points)
