@@ -38,7 +38,7 @@ _CHOSEN: Final = 3
 _LOOKS: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
     "random": (
         {
-            "color": style.LEARNING_COLOUR,
+            "color": style.FAINT_INK,
             "linewidth": 1.2,
             "linestyle": (0, LAW_DASHES["exponential"]),
         },

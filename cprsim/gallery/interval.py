@@ -81,7 +81,7 @@ def _simulated(scenario: Scenario, intervals_s: list[float], replications: int) 
         for i, interval_s in enumerate(intervals_s)
     }
     there = at_mtbf(scenario, scenario.context.mtbf_s, {"policies": policies})
-    rows = tidy([measured(there, list(policies), replications)])
+    rows = tidy([measured(there, replications)])
     return rows[["system", "interval_s", "overhead", "overhead_low", "overhead_high"]]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from cprsim.analytic.expected import expected
+from cprsim.contract import Policy
 from cprsim.errors import UsageError
 from cprsim.runner import run
 from cprsim.scenario import Scenario, set_value
@@ -38,12 +39,12 @@ def at_mtbf(scenario: Scenario, mtbf_s: float, values: Mapping[str, object]) -> 
     return at(scenario, {**values, "failures": failures})
 
 
-def of_systems(scenario: Scenario, systems: Iterable[str], picture: str) -> list[str]:
+def of_systems(scenario: Scenario, systems: Iterable[str], picture: str) -> dict[str, Policy]:
     """The scenario's first policy of each of the systems; `UsageError` if it has none of them."""
     first: dict[str, str] = {}
     for name, policy in scenario.policies.items():
         first.setdefault(policy.system, name)
-    found = [first[system] for system in systems if system in first]
+    found = {first[s]: scenario.policies[first[s]] for s in systems if s in first}
     if not found:
         raise UsageError(
             f"figure {picture}: the scenario has no policy of system {', '.join(systems)}; add one"
@@ -51,17 +52,15 @@ def of_systems(scenario: Scenario, systems: Iterable[str], picture: str) -> list
     return found
 
 
-def measured(
-    scenario: Scenario, policies: list[str], replications: int, **point: Any
-) -> list[dict[str, Any]]:
+def measured(scenario: Scenario, replications: int, **point: Any) -> list[dict[str, Any]]:
     """A row a policy: the point, the overhead to first order, and means with 95 % intervals."""
-    result = run(scenario, policies, replications)
+    result = run(scenario, replications=replications)
     return [
         {
             **point,
             "policy": name,
             "first_order": expected(result.plans[str(name)], scenario.context).overhead,
-            **row[_COLUMNS].to_dict(),
+            **{column: row[column] for column in _COLUMNS},
         }
         for name, row in result.summary.iterrows()
     ]

@@ -40,7 +40,7 @@ def production(source: Path, replications: int = 400) -> Result:
         return of_folder(source)
     scenario = load_scenario(source)
     policies = of_systems(scenario, ("full", "cpr-vanilla"), "production")
-    return run(scenario, policies, replications)
+    return run(scenario, list(policies), replications)
 
 
 BREAKDOWN = Picture(

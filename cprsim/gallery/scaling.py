@@ -25,8 +25,7 @@ def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
     servers = scenario.cluster.parameter_servers
     return tidy(
         measured(
-            at_mtbf(scenario, mtbf_s, {"cluster.parameter_servers": size}),
-            policies,
+            at_mtbf(scenario, mtbf_s, {"cluster.parameter_servers": size, "policies": policies}),
             replications,
             model=model,
             servers=size,

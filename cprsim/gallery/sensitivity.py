@@ -32,8 +32,7 @@ def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
     points += [("share", share, usual, {"parameter_servers": f"{share:%}"}) for share in _SHARES]
     return tidy(
         measured(
-            at(scenario, {"failures": {"exactly": count, "hits": who}}),
-            policies,
+            at(scenario, {"failures": {"exactly": count, "hits": who}, "policies": policies}),
             replications,
             varied=varied,
             value=value,

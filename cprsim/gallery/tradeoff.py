@@ -27,12 +27,14 @@ def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
             "figure tradeoff: the scenario has no CPR policy whose target could be varied; add "
             'one, e.g. system = "cpr-vanilla"'
         )
-    full = [name for name, policy in scenario.policies.items() if policy.system == "full"]
-    points = [measured(scenario, full[:1], replications, target=0.0)] if full else []
+    full = {name: p for name, p in scenario.policies.items() if p.system == "full"}
+    points = []
+    if full:
+        points.append(measured(at(scenario, {"policies": full}), replications, target=0.0))
     for target in _TARGETS:
         policies = {name: policy.mapping() | {"target_pls": target} for name, policy in cpr.items()}
         there = at(scenario, {"policies": policies})
-        points.append(measured(there, list(policies), replications, target=target))
+        points.append(measured(there, replications, target=target))
     return tidy(points)
 
 
