@@ -32,7 +32,9 @@ def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
     if full:
         points.append(measured(at(scenario, {"policies": full}), replications, target=0.0))
     for target in _TARGETS:
-        policies = {name: policy.mapping() | {"target_pls": target} for name, policy in cpr.items()}
+        # An interval of their own would be stronger than the target.
+        update = {"target_pls": target, "interval": None}
+        policies = {name: policy.model_copy(update=update) for name, policy in cpr.items()}
         there = at(scenario, {"policies": policies})
         points.append(measured(there, replications, target=target))
     return tidy(points)
