@@ -16,7 +16,7 @@ def figure(
     source: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[SCENARIO|DIR]",
+            metavar="SCENARIO|DIR",
             help="A scenario, log or folder to make it of; a shipped one by default.",
         ),
     ] = None,
@@ -43,7 +43,7 @@ def _list(pictures: "Iterable[Picture]") -> None:
 
     for each in pictures:
         typer.echo(f"{each.name:<18}{each.explains}")
-        default = "" if each.takes == "nothing" else f"; by default scenarios/{each.default}"
+        default = f"; by default scenarios/{each.default}" if each.default else ""
         typer.echo(f"{'':<18}of {TAKES[each.takes]}{default}")
 
 

@@ -54,7 +54,7 @@ def page(lines_of: Mapping[str, Sequence[Line]], cells_of: Mapping[str, Sequence
 def section(name: str, lines: Sequence[Line], cells: Sequence[str]) -> str:
     """One picture, its source and its table."""
     picture = PICTURES[name]
-    of = "" if picture.takes == "nothing" else f", of scenarios/{picture.default}"
+    of = f", of scenarios/{picture.default}" if picture.default else ""
     paragraphs = [
         f"## `{name}`",
         _filled(f"`cprsim figure {name}`{of}: {picture.explains}."),

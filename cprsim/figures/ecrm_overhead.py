@@ -77,7 +77,7 @@ def entries(table: pd.DataFrame) -> list[Entry]:
         else:
             lines.append(([policy], curves.line(system, nth), values))
     return [
-        *(Entry([look], ", ".join(names)) for names, look, _ in lines),
+        *(Entry([look], " and ".join(names)) for names, look, _ in lines),
         curves.line_means("simulated"),
         curves.point_means("as the paper measured it", hollow=True),
     ]

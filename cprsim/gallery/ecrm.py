@@ -21,7 +21,7 @@ def overhead_table() -> pd.DataFrame:
     """A row a size and policy, as `cprsim.figures.ecrm_overhead.ecrm_overhead` takes it."""
     policies: dict[str, dict[str, Any]] = {
         **{f"checkpoints every {every} min": CKPT[every] for every in _EVERY},
-        **{f"ECRec, k = {k}": ECREC[k] for k in _PARITIES},
+        **{f"ECRec k = {k}": ECREC[k] for k in _PARITIES},
     }
     rows = [
         {
@@ -51,7 +51,7 @@ def _recoveries(model: str) -> Iterator[dict[str, Any]]:
         yield _row(model, f"checkpoints every {every} min", "full", names, mine, minutes)
     for k, minutes in zip(_PARITIES, published[2:], strict=True):
         mine = [ecrec.rebuilt(size_gb, k).filled] * 3
-        yield _row(model, f"ECRec, k = {k}", "ecrm", names, mine, [minutes] * 3)
+        yield _row(model, f"ECRec k = {k}", "ecrm", names, mine, [minutes] * 3)
 
 
 def _row(
@@ -95,7 +95,7 @@ OVERHEAD = Picture(
     "ecrm-overhead",
     "overhead of erasure coding and of checkpoints against model size, beside ECRec's figure 5",
     "nothing",
-    "ecrm.toml",
+    "",
     _overhead,
     _draw_overhead,
 )
@@ -103,7 +103,7 @@ RECOVERY = Picture(
     "ecrm-recovery",
     "time to recover a server from parities and from checkpoints, beside ECRec's figure 12",
     "nothing",
-    "ecrm.toml",
+    "",
     _recovery,
     _draw_recovery,
 )

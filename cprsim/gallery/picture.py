@@ -40,8 +40,8 @@ class Picture:
     """A picture of the gallery.
 
     `explains` says in a line what it shows, `takes` what it is made of. `default` is what it takes
-    if nothing is given, a file of scenarios/. `prepare` makes of that what is drawn, `draw` draws
-    it.
+    if nothing is given, a file of scenarios/, or empty. `prepare` makes of that what is drawn,
+    `draw` draws it.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Picture:
             If it can't be made of that.
         """
         if source is None:
-            return self.prepare(shipped(self.default))
+            return self.prepare(shipped(self.default) if self.default else Path())
         if self.takes == "nothing":
             raise UsageError(
                 f"figure {self.name}: plays its paper's own set-up; leave {source} out"

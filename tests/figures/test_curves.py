@@ -201,12 +201,12 @@ def test_the_key_names_each_policy_once(case: str) -> None:
         return
     words = [text.get_text() for text in drawn(case).texts if text.get_weight() == "bold"]
     for policy in DRAWN[case][1]["policy"].unique():
-        named = [word for word in words if policy.lower() in word.lower().split(", ")]
+        named = [word for word in words if policy.lower() in word.lower().split(" and ")]
         assert len(named) == 1, policy
 
 
 def test_the_key_puts_policies_of_one_curve_together() -> None:
-    assert "k = 4, k = 2" in [text.get_text() for text in drawn("ecrm-overhead").texts]
+    assert "k = 4 and k = 2" in [text.get_text() for text in drawn("ecrm-overhead").texts]
 
 
 @pytest.mark.parametrize(
