@@ -1,6 +1,6 @@
 """`ecrm-overhead` and `ecrm-recovery`: erasure coding beside checkpoints, in ECRec's set-up."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,19 +44,21 @@ def recovery_table() -> pd.DataFrame:
 
 
 def _recoveries(model: str) -> Iterator[dict[str, Any]]:
-    size_gb, *published = SIZES[model], *FIGURE_12[model]
-    names = ("best_s", "recovery_s", "worst_s")
-    for every, minutes in zip(_EVERY, published[:2], strict=True):
+    size_gb = SIZES[model]
+    every_60, every_30, k4, k2 = FIGURE_12[model]
+    for every, minutes in zip(_EVERY, (every_60, every_30), strict=True):
         mine = [ecrec.recovery(size_gb, every, case) for case in ecrec.CASES]
-        yield _row(model, f"checkpoints every {every} min", "full", names, mine, minutes)
-    for k, minutes in zip(_PARITIES, published[2:], strict=True):
+        yield _row(model, f"checkpoints every {every} min", "full", mine, minutes)
+    for k, filled in zip(_PARITIES, (k4, k2), strict=True):
         mine = [ecrec.rebuilt(size_gb, k).filled] * 3
-        yield _row(model, f"ECRec k = {k}", "ecrm", names, mine, [minutes] * 3)
+        yield _row(model, f"ECRec k = {k}", "ecrm", mine, [filled] * 3)
 
 
 def _row(
-    model: str, policy: str, system: str, names: Any, mine: Any, published: Any
+    model: str, policy: str, system: str, mine: Sequence[float], published: Sequence[float]
 ) -> dict[str, Any]:
+    """Of minutes at best, on average and at worst."""
+    names = ("best_s", "recovery_s", "worst_s")
     theirs = ("published_best_s", "published_s", "published_worst_s")
     return {
         "model": model,
