@@ -137,7 +137,6 @@ def with_whiskers(axes: Axes, rows: pd.DataFrame, x: str, y: str, look: dict[str
         elinewidth=0.8,
         capsize=1.8,
         capthick=0.8,
-        clip_on=False,
     )
     axes.plot(rows[x], rows[y], zorder=4, **look)
 

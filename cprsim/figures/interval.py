@@ -49,8 +49,8 @@ def interval(table: pd.DataFrame, title: str = "") -> Figure:
         axes.set_xlim(*curves.log_limits(rows["interval_s"].to_numpy(dtype=np.float64), 6))
         ticks.duration_ticks(axes, "x", frame.width_in)
         entries = []
-        for system, each in rows.groupby("system", sort=False):
-            name = str(system)
+        for name in table["system"].unique():
+            each = rows[rows["system"] == name]
             axes.plot(each["interval_s"], each["closed_form"], **curves.line(name))
             seen = each[each["overhead"].notna()]
             curves.with_whiskers(axes, seen, "interval_s", "overhead", curves.points(name))
