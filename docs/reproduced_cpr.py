@@ -102,8 +102,8 @@ def scaling(found: Titled) -> list[Line]:
     few = table[table.index.get_level_values("servers") <= 64]["overhead"]
     left = few.xs("cpr", level="policy") / few.xs("full", level="policy")
     low = Measured("yes" if (left < 1 / 8).all() else "no")
-    words, said = "cpr costs less than 1/8 of full up to 64 servers", f"{_MEDIUM}: it stays low"
-    return [*_checks(table, points), Line(words, "yes", said, "prediction", low)]
+    words, note = "cpr stays low", "less than 1/8 of full up to 64 servers, a limit of our own"
+    return [*_checks(table, points), Line(words, "yes", _MEDIUM, "prediction", low, "", note)]
 
 
 def sensitivity(found: Titled) -> list[Line]:
