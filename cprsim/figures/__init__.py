@@ -1,4 +1,7 @@
-"""Pictures of results: each takes a table and gives a `matplotlib.figure.Figure`.
+"""Pictures: each takes a table of what was found and gives a `matplotlib.figure.Figure`.
+
+`FIGURES` are those of one run, for `Result.figure`. Pictures of questions, which take runs of their
+own, are in `cprsim.gallery`.
 
 Nothing here touches pyplot or the global rcParams, and nothing depends on the user's matplotlibrc.
 """
@@ -54,11 +57,11 @@ def draw(name: str, table: pd.DataFrame, title: str = "") -> Figure:
     return FIGURES[name](table, title)
 
 
-def check_picture(path: Path) -> None:
-    """Raise `UsageError`, about `--plot`, where no picture can be written to `path`."""
+def check_picture(path: Path, option: str = "--plot") -> None:
+    """Raise `UsageError`, about `option`, where no picture can be written to `path`."""
     if path.suffix.lower().removeprefix(".") not in FORMATS:
-        raise UsageError(f"--plot {path}: a picture's name ends in .{', .'.join(FORMATS)}")
-    check_writable(path.parent, [path.name], "--plot")
+        raise UsageError(f"{option} {path}: a picture's name ends in .{', .'.join(FORMATS)}")
+    check_writable(path.parent, [path.name], option)
 
 
 def save_bytes(figure: Figure, format: str) -> bytes:

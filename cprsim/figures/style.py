@@ -41,7 +41,37 @@ LAW_DASHES: Final[dict[str, tuple[float, ...]]] = {  # on, off, in line widths
     "weibull": (5.0, 2.0),
     "lognormal": (9.0, 2.0),
 }
-#: Policies in the order of their comparison, from the same palette, then darker ones of it.
+#: Systems, the same in every picture: those of the CPR and ECRM papers of the same palette, the
+#: others of Tol's "muted" one (2021). Pictures name lines and areas beside their colour, too.
+SYSTEM_COLOURS: Final = {
+    "full": "#1A1A1A",  # black
+    "partial": "#E69F00",  # orange
+    "cpr-vanilla": "#009E73",  # bluish green
+    "cpr-mfu": "#0072B2",  # blue
+    "cpr-ssu": "#D55E00",  # vermillion
+    "cpr-scar": "#56B4E9",  # sky blue
+    "ecrm": "#CC79A7",  # reddish purple
+    "async": "#332288",  # indigo
+    "check-n-run": "#44AA99",  # teal
+    "tiered": "#999933",  # olive
+    "partial-experts": "#DDCC77",  # sand
+    "accepted-loss": "#CC6677",  # rose
+    "replication": "#882255",  # wine
+    "peer-memory": "#117733",  # green
+    "hot-swap": "#AA4499",  # purple
+}
+#: Markers that tell systems apart in grey too; a circle for all others.
+SYSTEM_MARKERS: Final = {
+    "full": "o",
+    "partial": "s",
+    "cpr-vanilla": "D",
+    "cpr-mfu": "^",
+    "cpr-ssu": "v",
+    "cpr-scar": "P",
+    "ecrm": "h",
+}
+#: Policies of a map, of which several may be of one system, in order: of the same palette, then
+#: darker ones of it.
 POLICY_COLOURS: Final = (
     "#0072B2",  # blue
     "#E69F00",  # orange

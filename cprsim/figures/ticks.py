@@ -89,11 +89,16 @@ def linear_ticks(
     _set_ticks(axis, length_in, _even(low, high), factor, suffix)
 
 
-def log_ticks(axes: Axes, which: Which, length_in: float, factor: float = 1.0) -> None:
-    """Round ticks on a log axis, in units of `factor`, as many as have room."""
+def log_ticks(
+    axes: Axes, which: Which, length_in: float, factor: float = 1.0, suffix: str = ""
+) -> None:
+    """Round ticks on a log axis, in units of `factor`, as many as have room.
+
+    `suffix` stands behind each number.
+    """
     axis = _axis(axes, which)
     low, high = (end / factor for end in axis.get_view_interval())
-    _set_ticks(axis, length_in, _decades(low, high), factor)
+    _set_ticks(axis, length_in, _decades(low, high), factor, suffix)
 
 
 def duration_ticks(axes: Axes, which: Which, length_in: float) -> None:
