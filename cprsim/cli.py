@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cprsim import cli_sweeps
+from cprsim import cli_sweeps, cli_timeline
 from cprsim.cli_common import (
     Json,
     Overrides,
@@ -197,6 +197,7 @@ def rows(
 
 app.command()(cli_sweeps.sweep)
 app.command()(cli_sweeps.export)
+app.command()(cli_timeline.timeline)
 
 
 def _check(plot: Path | None) -> None:
