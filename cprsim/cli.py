@@ -46,7 +46,7 @@ def run(
     workers: Annotated[int, typer.Option(help="Processes; they change no digit.")] = 1,
     overrides: Overrides = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for results.csv, scenario.toml, manifest.json ...")
+        Path | None, typer.Option(help="Folder for report.html, results.csv ...")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -59,7 +59,10 @@ def run(
     with _Progress(silent=as_json) as progress:
         result = runner.run(loaded, policy, replications, seed, engine, workers, progress.update)
     if out is not None:
-        files.write_all(out, outputs.contents(result))
+        from cprsim.report.source import Source
+
+        source = Source(scenario.read_text(encoding="utf-8-sig"), tuple(overrides or ()))
+        files.write_all(out, outputs.contents(result, source))
     if as_json:
         print_json(result.document())
     else:

@@ -8,7 +8,7 @@ import matplotlib as mpl
 from matplotlib.colors import to_rgb
 from matplotlib.typing import ColorType
 
-from cprsim.ledger import CAUSE_LABELS as CAUSE_LABELS
+from cprsim.ledger import CAUSE_LABELS as CAUSE_LABELS  # noqa: PLC0414  (part of the style)
 
 #: Safe for the colour-blind: Okabe and Ito, "Color Universal Design" (2008).
 CAUSE_COLOURS: Final = {

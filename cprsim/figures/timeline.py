@@ -37,10 +37,11 @@ def timeline(history: History, title: str = "") -> Figure:
         7 inches wide; its height grows with the number of lanes. x is the wall clock in seconds, y
         in inches from the top. What is thinner than a pixel is merged, its parts stacked.
     """
-    wall_s, struck = history.ledger.wall, len(history.failures)
+    wall_s, useful_s = history.ledger.wall, history.ledger.train
     facts = (
-        f"{history.policy}: {duration(wall_s)} of wall clock for {duration(history.ledger.train)} of "
-        f"training, {_failures(struck)}; seed {history.seed}, replication {history.replication}"
+        f"{history.policy}: {duration(wall_s)} of wall clock for {duration(useful_s)} of training, "
+        f"{_failures(len(history.failures))}; seed {history.seed}, replication "
+        f"{history.replication}"
     )
     seconds = {cause: getattr(history.ledger, cause) for cause in CAUSES}
     words = {

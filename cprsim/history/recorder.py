@@ -85,8 +85,8 @@ class Recorder(Observer):
     """Writes down what it sees.
 
     Training counts until a rollback takes it back: from the newest backwards, as many useful
-    seconds, and as many that slowdown added, as the job has lost. So what is `lost` is known only at
-    the end.
+    seconds, and as many that slowdown added, as the job has lost. So what is `lost` is known only
+    at the end.
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,8 @@
 """A run as Chrome's trace events, which Perfetto and chrome://tracing open.
 
-The format: "Trace Event Format", docs of the Chromium project (Catapult), complete events ("X"),
-instant events ("i") and metadata ("M"). A process is a group of lanes, a thread is a lane; times are
-in microseconds of the wall clock of the job, to the nanosecond, so that spans that follow each other
-touch and never overlap.
+The format is Catapult's "Trace Event Format": complete events ("X"), instant events ("i") and
+metadata ("M"). A process is a group of lanes, a thread is a lane. Times are in microseconds of the
+job's wall clock, to the nanosecond, so that spans that follow each other touch and never overlap.
 """
 
 import gzip
