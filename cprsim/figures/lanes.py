@@ -146,8 +146,9 @@ def _swatch(figure: Figure, at_in: tuple[float, float], colour: str) -> None:
 
 def _frame(axes: Axes, lane_in: float, row: Row) -> None:
     """A lane's outline, so that one in which nothing is done is seen, too."""
-    outline = {"fill": False, "edgecolor": style.RULE, "linewidth": 0.5}
-    axes.add_artist(Rectangle((0, lane_in), row.end_s, row.height_in, **outline))
+    frame = Rectangle((0, lane_in), row.end_s, row.height_in, linewidth=0.5)
+    frame.set(fill=False, edgecolor=style.RULE)
+    axes.add_artist(frame)
 
 
 def _bar(

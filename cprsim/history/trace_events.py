@@ -2,7 +2,8 @@
 
 The format is Catapult's "Trace Event Format": complete events ("X"), instant events ("i") and
 metadata ("M"). A process is a group of lanes, a thread is a lane. Times are in microseconds of the
-job's wall clock, to the nanosecond, so that spans that follow each other touch and never overlap.
+job's wall clock, rounded to the nanosecond (in runs of months, to what a float holds of that), so
+that spans that follow each other touch and never overlap.
 """
 
 import gzip

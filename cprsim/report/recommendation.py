@@ -61,7 +61,7 @@ def recommendation(result: Result) -> list[str]:
 
 
 def _choice(result: Result, best: str) -> str:
-    overhead = result.summary.loc[best, "overhead"]
+    overhead = _of(result, best, "overhead")
     others = differences(result, best)
     if not others:
         return f"{best} is the only policy that was run; its overhead is {overhead:.2%}."
@@ -90,38 +90,44 @@ def _certainty(result: Result, best: str) -> str:
 
 def _without_loss(result: Result, best: str) -> str:
     """What the quickest policy loses of learning, and the quickest that loses none."""
-    row, summary = result.summary.loc[best], result.summary
     lost = (
-        f"{best} pays in learning: {row['updates_lost']:.2%} of all updates are lost for good (PLS "
-        f"{row['pls']:.2%}), and what that does to accuracy is not simulated."
+        f"{best} pays in learning: {_of(result, best, 'updates_lost'):.2%} of all updates are lost "
+        f"for good (PLS {_of(result, best, 'pls'):.2%}), and what that does to accuracy is not "
+        "simulated."
     )
     keeping = [name for name in result.plans if not _loses(result, name)]
     if not keeping:
         return lost
-    safe = str(summary.loc[keeping, "overhead"].idxmin())
+    safe = min(keeping, key=lambda name: _of(result, name, "overhead"))
     more = next(each for each in differences(result, best) if each.policy == safe)
     return (
         f"{lost} Of the policies that lose none, {safe} takes the least time: "
-        f"{summary.loc[safe, 'overhead']:.2%} overhead, {more.words()} more."
+        f"{_of(result, safe, 'overhead'):.2%} overhead, {more.words()} more."
     )
 
 
 def _taken(result: Result, best: str) -> str:
     """What it takes beside time."""
-    row = result.summary.loc[best]
+    memory, sent = _of(result, best, "memory_overhead"), _of(result, best, "peer_bytes")
+    spares = _of(result, best, "spares")
     things = []
-    if row["memory_overhead"] > 0:
-        things.append(f"{row['memory_overhead']:.3g} times as much memory again for rows")
-    if row["peer_bytes"] > 0:
-        things.append(f"{format_bytes(float(row['peer_bytes']))} sent between servers")
-    if row["spares"] > 0:
-        things.append(f"{row['spares']:.0f} spare machines")
+    if memory > 0:
+        things.append(f"{memory:.3g} times the memory of the rows on top of it")
+    if sent > 0:
+        things.append(f"{format_bytes(sent)} sent between servers")
+    if spares > 0:
+        things.append(f"{spares:.0f} spare machines")
     return f"Beside time, {best} takes {_and(things)}." if things else ""
 
 
 def _loses(result: Result, policy: str) -> bool:
-    row = result.summary.loc[policy]
-    return bool(max(row["updates_lost"], row["pls"]) > _NOTHING)
+    lost = (_of(result, policy, measure) for measure in ("updates_lost", "pls"))
+    return max(lost) > _NOTHING
+
+
+def _of(result: Result, policy: str, measure: str) -> float:
+    """A mean of the summary."""
+    return float(result.summary[measure].to_dict()[policy])
 
 
 def _overheads(result: Result, policy: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
