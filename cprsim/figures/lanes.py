@@ -163,7 +163,7 @@ def _bar(
                 continue
             top_in = bottom_in - height_in * block.amounts[doing] / (block.end - block.start)
             corners = [(block.start, bottom_in), (block.end, bottom_in)]
-            corners += [(block.end, top_in), (block.start, top_in), (block.start, bottom_in)]
+            corners += [(block.end, top_in), (block.start, top_in)]
             boxes.setdefault(doing, []).append(corners)
             bottom_in = top_in
     for doing, polygons in boxes.items():
