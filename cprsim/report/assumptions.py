@@ -58,7 +58,8 @@ def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {_shown(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
-        return "; ".join(map(_shown, value))
+        named = [each["name"] for each in value if isinstance(each, dict) and each.get("name")]
+        return ", ".join(named if len(named) == len(value) else map(_shown, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -80,9 +81,7 @@ def _derived(result: Result) -> Iterator[Assumption]:
         yield Assumption(name, format_duration(seconds), "derived", note)
     for name, plan in result.plans.items():
         note = f"{plan.recovery} recovery"
-        yield Assumption(
-            f"{name}: saves every", format_duration(plan.interval_s), "planned by the policy", note
-        )
+        yield Assumption(f"{name}: saves every", format_duration(plan.interval_s), "planned", note)
 
 
 def _costs(scenario: Scenario) -> Iterator[tuple[str, bool, Callable[[], float]]]:

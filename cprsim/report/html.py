@@ -39,13 +39,16 @@ p, ul { max-width: 44rem; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: #595959; padding-bottom: .3rem; }
+caption span { display: block; position: sticky; left: 0;
+  max-width: min(44rem, calc(100vw - 2rem)); }
 th, td { padding: .25rem .7rem .25rem 0; text-align: right; vertical-align: top; }
+td { white-space: nowrap; }
 thead th { border-bottom: 1px solid #595959; vertical-align: bottom; }
 tbody tr { border-bottom: 1px solid #e6e6e6; }
 th:first-child, .words td { text-align: left; }
 .words th { text-align: left; }
 .words { min-width: 46rem; }
-.words td { overflow-wrap: break-word; }
+.words td { white-space: normal; overflow-wrap: break-word; }
 figure { margin: 1rem 0; }
 figure img { display: block; width: 100%; min-width: 40rem; max-width: 56rem; height: auto; }
 figcaption { color: #595959; font-size: .9rem; max-width: 44rem; }
@@ -56,6 +59,7 @@ pre { overflow-x: auto; background: #f5f5f5; padding: .7rem; font-size: .8rem; l
   .scroll, pre { overflow: visible; }
   pre { white-space: pre-wrap; }
   .words { min-width: 0; }
+  td { white-space: normal; }
   figure img { min-width: 0; }
   figure, tr { break-inside: avoid; }
   h2 { break-after: avoid; }
@@ -104,7 +108,7 @@ def table(
     marked = f' class="{kind}"' if kind else ""
     return (
         f'<div class="scroll" role="region" aria-label="{escape(caption)}" tabindex="0">\n'
-        f"<table{marked}>\n<caption>{escape(caption)}</caption>\n"
+        f"<table{marked}>\n<caption><span>{escape(caption)}</span></caption>\n"
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>\n"
     )
 

@@ -71,8 +71,8 @@ def _assumptions(result: Result, source: Source | None) -> list[str]:
     )
     told = (
         "Given values are inputs, of which the file's notes say what is measured, calibrated or "
-        "assumed; derived ones follow from them. What isn't listed is at its default, which the "
-        "scenario at the end shows."
+        "assumed; derived ones follow from them, and so do the intervals that policies plan. What "
+        "isn't listed is at its default, which the scenario at the end shows."
     )
     rows = [tuple(each) for each in assumptions(result, source)]
     headings = ("quantity", "value", "where from", "note")

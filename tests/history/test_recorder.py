@@ -1,5 +1,7 @@
 """Oracles: runs worked by hand, and the ledger, which the simulator keeps by itself."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from cprsim.sim.observer import Task
 from cprsim.testing import scenarios
 from tests.history.jobs import ASYNC, FULL, PARTIAL, REPLICATION, played, told
 
+ROOT = Path(__file__).parents[2]
 HIT = Hit((0,), ())
 BACK = Recover("all")
 
@@ -115,6 +118,16 @@ def test_a_lost_shard_costs_no_training():
     recorder.answered(Recover("lost"), 10.0, 0.0)
 
     assert recorder.phases() == [Phase("train", 0.0, 10.0)]
+
+
+def test_the_python_of_the_page_runs(tmp_path, monkeypatch):
+    page = (ROOT / "docs/timeline.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "timeline.md", "exec"), {})
+
+    assert (tmp_path / "one-run.png").read_bytes().startswith(b"\x89PNG")
 
 
 @given(scenarios(), st.integers(0, 9))
