@@ -1,6 +1,6 @@
 """Lanes: bars along the time of a run, one above the other, and what their colours mean."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +22,7 @@ WIDTH: Final = WIDTH_IN - LEFT - 0.2
 NAME_WIDTH: Final = LEFT - MARGIN - 0.08
 _MARKS: Final = 0.08  # above a lane that failures hit
 _FOOT: Final = 0.38
+_LEGEND_LINE: Final = 0.15
 _SWATCH: Final = 0.11
 _BESIDE: Final = 0.05  # from a swatch to its word
 _APART: Final = 0.16  # from a word to the next swatch
@@ -105,21 +106,25 @@ def legend(words: Mapping[str, str]) -> list[list[tuple[str, str]]]:
     return lines
 
 
-def draw_legend(figure: Figure, lines: Sequence[Sequence[tuple[str, str]]], top_in: float) -> float:
-    """The lines of a `legend` from `top_in` downwards; returns where they end."""
-    line_in = layout.height_in([""], SMALL_PT) + 0.03
+def legend_in(lines: Sequence[object]) -> float:
+    """How high the lines of a `legend` are."""
+    return len(lines) * _LEGEND_LINE
+
+
+def draw_legend(figure: Figure, lines: Sequence[Sequence[tuple[str, str]]], top_in: float) -> None:
+    """The lines of a `legend` from `top_in` downwards."""
+    words_in = (_LEGEND_LINE - layout.height_in([""], SMALL_PT)) / 2
     for line in lines:
         left_in = MARGIN
         for colour, word in line:
-            _swatch(figure, (left_in, top_in + (line_in - _SWATCH) / 2), colour)
-            at_in = (left_in + _SWATCH + _BESIDE, top_in + 0.015)
+            _swatch(figure, (left_in, top_in + (_LEGEND_LINE - _SWATCH) / 2), colour)
+            at_in = (left_in + _SWATCH + _BESIDE, top_in + words_in)
             layout.write(figure, at_in, [word], SMALL_PT)
             left_in += _entry_in(word)
-        top_in += line_in
-    return top_in
+        top_in += _LEGEND_LINE
 
 
-def words_of(doings: Sequence[str]) -> dict[str, str]:
+def words_of(doings: Collection[str]) -> dict[str, str]:
     """What is done in words, in the order in which a lane does it, training first."""
     return {doing: WORDS[doing] for doing in COLOURS if doing in doings}
 

@@ -13,10 +13,11 @@ from cprsim.figures.thinning import Block
 from cprsim.figures.ticks import duration
 from cprsim.history.lanes import background_lanes
 from cprsim.history.lanes import lanes as lanes_of
-from cprsim.history.phases import WAIT, WORDS, Phase, seconds_by_cause
+from cprsim.history.phases import Phase, seconds_by_cause
 from cprsim.history.recorder import Background, History
 from cprsim.ledger import CAUSES
 
+_GAP: Final = 0.06  # above the legend, half of what is below it; inches
 _MOST_SERVERS: Final = 12  # with a lane of their own
 _MOST_ROWS: Final = 4  # of tasks of one kind that go on at once
 
@@ -44,13 +45,20 @@ def timeline(history: History, title: str = "") -> Figure:
         f"{history.replication}"
     )
     seconds = {cause: getattr(history.ledger, cause) for cause in CAUSES}
-    words = {
-        doing: f"{WORDS[doing]} {duration(seconds[doing])}"
-        for doing in lanes.COLOURS
+    shown = lanes_of(history, _MOST_SERVERS)
+    found = {cause for cause, spent_s in seconds.items() if spent_s}
+    found |= {phase.doing for lane in shown for phase in lane.phases}
+    found |= {each.task.kind for each in history.background}
+    words = lanes.words_of(found)
+    words |= {
+        doing: f"{word} {duration(seconds[doing])}"
+        for doing, word in words.items()
         if seconds.get(doing)
     }
-    words[WAIT] = WORDS[WAIT]
-    return _figure(title, facts, words, _rows(history), wall_s)
+    rows = [
+        Row(_wrapped(each.name), _blocks(each.phases), wall_s, each.failures_s) for each in shown
+    ]
+    return _figure(title, facts, words, [*rows, *_background_rows(history)], wall_s)
 
 
 def timelines(histories: Sequence[History], title: str = "") -> Figure:
@@ -75,7 +83,7 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
     if any(each.background for each in histories):
         facts += "; thin lanes: in the background"
     end_s = max(each.ledger.wall for each in histories)
-    return _figure(title, facts, lanes.words_of(sorted(found)), rows, end_s)
+    return _figure(title, facts, lanes.words_of(found), rows, end_s)
 
 
 def _figure(
@@ -86,22 +94,18 @@ def _figure(
         lines = layout.wrap(facts, WIDTH_IN - 2 * MARGIN, SMALL_PT)
         key = lanes.legend(words)
         head_in = MARGIN + layout.height_in(titles, TITLE_PT) + layout.height_in(lines, SMALL_PT)
-        key_in = len(key) * (layout.height_in([""], SMALL_PT) + 0.03)
-        top_in = head_in + key_in + 0.18
+        top_in = head_in + lanes.legend_in(key) + 3 * _GAP
         figure = Figure(figsize=(WIDTH_IN, top_in + lanes.height_in(rows)))
         below_in = layout.write(figure, (MARGIN, MARGIN), titles, TITLE_PT, weight="bold")
         layout.write(figure, (MARGIN, below_in), lines, SMALL_PT, color=style.FAINT_INK)
-        lanes.draw_legend(figure, key, head_in + 0.06)
+        lanes.draw_legend(figure, key, head_in + _GAP)
         lanes.draw_lanes(figure, rows, top_in, end_s)
     return figure
 
 
-def _rows(history: History) -> list[Row]:
-    """Lanes of the job and its nodes, then of what goes on in the background."""
-    rows = [
-        Row(_wrapped(lane.name), _blocks(lane.phases), history.ledger.wall, lane.failures_s)
-        for lane in lanes_of(history, _MOST_SERVERS)
-    ]
+def _background_rows(history: History) -> list[Row]:
+    """Lanes of what goes on in the background; the first of each kind has its name."""
+    rows: list[Row] = []
     for kind, tasks in background_lanes(history).items():
         shown = tasks[:_MOST_ROWS]
         more = f", {len(tasks) - len(shown)} more at once" if len(tasks) > len(shown) else ""

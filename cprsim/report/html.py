@@ -53,6 +53,15 @@ figure { margin: 1rem 0; }
 figure img { display: block; width: 100%; min-width: 40rem; max-width: 56rem; height: auto; }
 figcaption { color: #595959; font-size: .9rem; max-width: 44rem; }
 pre { overflow-x: auto; background: #f5f5f5; padding: .7rem; font-size: .8rem; line-height: 1.4; }
+@media screen and (max-width: 40rem) {
+  .words { min-width: 0; }
+  .words thead, .words td:empty { display: none; }
+  .words tr, .words th, .words td:last-child { display: block; padding: 0; }
+  .words tr { padding: .35rem 0; }
+  .words td { padding: 0; margin-right: 1rem; }
+  .words td:not(:last-child) { display: inline-block; }
+  .words td:nth-child(3), .words td:last-child { color: #595959; }
+}
 @media print {
   body { font-size: 10pt; }
   main { max-width: none; padding: 0; }
