@@ -82,7 +82,9 @@ def draw_lanes(figure: Figure, rows: Sequence[Row], top_in: float, end_s: float)
         _frame(axes, lane_in, row)
         _bar(axes, row.blocks, lane_in, row.height_in, end_s)
         _marks(axes, row.failures_s, lane_in, end_s)
-        _name(figure, row, top_in + (lane_in + bottom_in - row.name_in) / 2)
+        # Beside the middle of the lane; a name that is higher than that has its room above.
+        beside_in = min((lane_in + bottom_in - row.name_in) / 2, bottom_in - row.name_in)
+        _name(figure, row, top_in + beside_in)
         at_in = bottom_in + row.below_in
     axes.tick_params(axis="y", left=False, labelleft=False)
     axes.spines["left"].set_visible(False)

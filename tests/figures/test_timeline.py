@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -150,6 +151,19 @@ def test_runs_under_several_policies_share_one_axis(failures: int) -> None:
     assert [word for word in words if word in POLICIES] == list(POLICIES)
     for each in histories:
         assert f"{each.ledger.wall / each.ledger.train - 1:.2%} overhead" in words
+
+
+def test_long_names_touch_nothing(tmp_path: Any) -> None:
+    history = played(ASYNC, tmp_path, (60.0, 1))
+    tiers = [f"a tier with a name that takes several lines, number {i}" for i in range(2)]
+    background = [
+        each._replace(task=each.task._replace(tier=tiers[i % 2]))
+        for i, each in enumerate(history.background)
+    ]
+    history = replace(history, policy="a-policy-with-a-name-" * 4, background=background)
+
+    drawn(timeline(history, "A title that goes on and on " * 8))
+    drawn(timelines([history] * 3))
 
 
 def test_causes_have_the_colours_of_the_breakdown() -> None:
