@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cprsim import cli_figures, cli_sweeps
+from cprsim import cli_figures, cli_sweeps, cli_timeline
 from cprsim.cli_common import (
     Json,
     Overrides,
@@ -46,7 +46,7 @@ def run(
     workers: Annotated[int, typer.Option(help="Processes; they change no digit.")] = 1,
     overrides: Overrides = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for results.csv, scenario.toml, manifest.json ...")
+        Path | None, typer.Option(help="Folder for report.html, results.csv ...")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -67,7 +67,10 @@ def run(
         else:
             result = runner.run(loaded, *chosen, progress.update)
     if out is not None:
-        files.write_all(out, outputs.contents(result))
+        from cprsim.report.source import Source
+
+        source = Source(scenario.read_text(encoding="utf-8-sig"), tuple(overrides or ()))
+        files.write_all(out, outputs.contents(result, source))
     if as_json:
         print_json(result.document())
     else:
@@ -216,6 +219,7 @@ def rows(
 app.command()(cli_sweeps.sweep)
 app.command()(cli_sweeps.export)
 app.command()(cli_figures.figure)
+app.command()(cli_timeline.timeline)
 
 
 def _check(plot: Path | None) -> None:

@@ -29,11 +29,12 @@ class PolicyTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
         """Choose the form that fits."""
-        wide = self._wide()
+        wide = self.wide()
         fits = Measurement.get(console, options.update(max_width=10_000), wide).maximum
         yield wide if fits <= options.max_width else self._narrow()
 
-    def _wide(self) -> Table:
+    def wide(self) -> Table:
+        """A row a policy."""
         table = _table(self._title)
         table.add_column("policy")
         for heading in self._headings:

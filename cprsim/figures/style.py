@@ -8,16 +8,8 @@ import matplotlib as mpl
 from matplotlib.colors import to_rgb
 from matplotlib.typing import ColorType
 
-#: The field's word for each cause of overhead, in the order in which bars stack them.
-CAUSE_LABELS: Final = {
-    "save": "saving",
-    "load": "loading",
-    "lost": "lost computation",
-    "reschedule": "rescheduling",
-    "detect": "detection",
-    "slowdown": "slowdown",
-    "stall": "snapshot stall",
-}
+from cprsim.ledger import CAUSE_LABELS as CAUSE_LABELS  # noqa: PLC0414  (part of the style)
+
 #: Safe for the colour-blind: Okabe and Ito, "Color Universal Design" (2008).
 CAUSE_COLOURS: Final = {
     "save": "#0072B2",  # blue
@@ -28,6 +20,8 @@ CAUSE_COLOURS: Final = {
     "slowdown": "#009E73",  # bluish green
     "stall": "#CC79A7",  # reddish purple
 }
+#: Training that counts: what a run is for is the ground on which overhead stands out.
+TRAINING_COLOUR: Final = "#DCE3E8"
 #: Laws of durations, from the same palette, and dashes that tell them apart in grey too.
 LAW_COLOURS: Final = {
     "exponential": "#E69F00",  # orange

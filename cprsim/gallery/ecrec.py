@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from cprsim.closed_form.ecrec import load_s, save_s
-from cprsim.failures.hit import Hit
 from cprsim.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
+from cprsim.sim.observer import Observer
 
 SIZES: Final = {"Original": 220, "2S": 440, "4S": 880, "8S": 1760}  # GB
 CKPT: Final = {interval: {"system": "full", "interval": f"{interval} min"} for interval in (30, 60)}
@@ -109,7 +109,7 @@ def rebuilt(size_gb: float, k: int) -> Rebuilt:
     )
 
 
-class _Training:
+class _Training(Observer):
     """An observer that writes down from when to when there was training."""
 
     def __init__(self) -> None:
@@ -118,9 +118,6 @@ class _Training:
     def span(self, cause: str, start_s: float, end_s: float) -> None:
         if cause == "train":
             self.spans_s.append((start_s, end_s))
-
-    def failure(self, at_s: float, hit: Hit) -> None:
-        pass
 
 
 def _played(of: Scenario) -> Ledger:
