@@ -12,7 +12,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test check bench validation pages clean help
+.PHONY: demo test check bench validation pages figures clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
 	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
@@ -31,12 +31,16 @@ check: $(INSTALLED) ## check style, format, types and who imports whom
 bench: $(INSTALLED) ## measure speed, as ratios between two things timed in the same run
 	@$(VENV)/bin/python -m benchmarks
 
-validation: $(INSTALLED) ## recompute docs/validation.md
+validation: $(INSTALLED) ## recompute docs/validation.md, and the tables of docs/fleets.md
 	@$(VENV)/bin/python -m docs.validation
+	@$(VENV)/bin/python -m docs.fleet_facts
 
 pages: $(INSTALLED) ## refresh the output of commands that README and docs show
 	@$(VENV)/bin/python -m docs.shown
 	@$(VENV)/bin/python -m docs.executed
+
+figures: $(INSTALLED) ## draw all pictures into docs/figures/ and recompute docs/reproduction.md
+	@$(VENV)/bin/python -m docs.reproduction
 
 clean: ## remove .venv, the caches, build leftovers and demo/
 	@rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \

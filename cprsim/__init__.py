@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from cprsim.contract import Policy
     from cprsim.fitting.fit import fit
     from cprsim.fitting.mtbf import mtbf_by_nodes
+    from cprsim.fleets.fleet import Fleet, load_fleet
+    from cprsim.fleets.play import run_fleet
+    from cprsim.fleets.result import FleetResult
     from cprsim.policies import register
     from cprsim.results import Result
     from cprsim.runner import run
@@ -29,30 +32,38 @@ __version__ = "0.1.0"
 # a second that `cprsim --help` should not.
 _HOMES = {
     "Advice": "cprsim.advice",
+    "Fleet": "cprsim.fleets.fleet",
+    "FleetResult": "cprsim.fleets.result",
     "Policy": "cprsim.contract",
     "Result": "cprsim.results",
     "Scenario": "cprsim.scenario",
     "Sweep": "cprsim.sweeps.stored",
     "advise": "cprsim.advice",
     "fit": "cprsim.fitting.fit",
+    "load_fleet": "cprsim.fleets.fleet",
     "load_scenario": "cprsim.scenario",
     "mtbf_by_nodes": "cprsim.fitting.mtbf",
     "register": "cprsim.policies",
     "run": "cprsim.runner",
+    "run_fleet": "cprsim.fleets.play",
     "sweep": "cprsim.sweeps.sweep",
 }
 __all__ = [
     "Advice",
+    "Fleet",
+    "FleetResult",
     "Policy",
     "Result",
     "Scenario",
     "Sweep",
     "advise",
     "fit",
+    "load_fleet",
     "load_scenario",
     "mtbf_by_nodes",
     "register",
     "run",
+    "run_fleet",
     "sweep",
 ]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cprsim import cli_sweeps
+from cprsim import cli_figures, cli_sweeps, cli_timeline
 from cprsim.cli_common import (
     Json,
     Overrides,
@@ -46,29 +46,50 @@ def run(
     workers: Annotated[int, typer.Option(help="Processes; they change no digit.")] = 1,
     overrides: Overrides = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for results.csv, scenario.toml, manifest.json ...")
+        Path | None, typer.Option(help="Folder for report.html, results.csv ...")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Simulate a scenario: where the time goes."""
+    """Simulate a scenario, or a fleet of jobs: where the time goes."""
     from cprsim import files, outputs, runner
+    from cprsim.fleets.fleet import Fleet
+    from cprsim.fleets.fleet import load as load_either
+    from cprsim.fleets.play import run_fleet
 
-    loaded = load(scenario, overrides)
+    loaded = load_either(scenario, overrides or ())
     if out is not None:
         files.check_writable(out, outputs.NAMES)
+    chosen = policy, replications, seed, engine, workers
+    result: Any
     with _Progress(silent=as_json) as progress:
-        result = runner.run(loaded, policy, replications, seed, engine, workers, progress.update)
+        if isinstance(loaded, Fleet):
+            result = run_fleet(loaded, *chosen, progress.update)
+        else:
+            result = runner.run(loaded, *chosen, progress.update)
     if out is not None:
-        files.write_all(out, outputs.contents(result))
+        from cprsim.report.source import Source
+
+        source = Source(scenario.read_text(encoding="utf-8-sig"), tuple(overrides or ()))
+        files.write_all(out, outputs.contents(result, source))
     if as_json:
         print_json(result.document())
     else:
-        from cprsim.tables import RunTable, resources_table
+        _show_run(result)
 
-        print_table(RunTable(result))
-        taken = resources_table(result)
-        if taken is not None:
-            print_table(taken)
+
+def _show_run(result: Any) -> None:
+    """Tables of a run of a scenario or a fleet."""
+    from cprsim import tables
+    from cprsim.fleets.result import FleetResult
+
+    of_fleet = isinstance(result, FleetResult)
+    print_table(tables.FleetTable(result) if of_fleet else tables.RunTable(result))
+    taken = tables.resources_table(result)
+    if taken is not None:
+        print_table(taken)
+    left_out = tables.given_up_line(result) if of_fleet else None
+    if left_out is not None:
+        typer.echo(left_out)
 
 
 @app.command()
@@ -197,6 +218,8 @@ def rows(
 
 app.command()(cli_sweeps.sweep)
 app.command()(cli_sweeps.export)
+app.command()(cli_figures.figure)
+app.command()(cli_timeline.timeline)
 
 
 def _check(plot: Path | None) -> None:

@@ -39,6 +39,7 @@ def sweep(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
+    engine: Annotated[str, typer.Option(help="auto, sim or batch.")] = "auto",
     workers: Annotated[
         int | None, typer.Option(help="Processes, all cores by default; they change no digit.")
     ] = None,
@@ -46,17 +47,32 @@ def sweep(
         str | None,
         typer.Option(metavar="tcp://HOST:PORT", help="A dask.distributed cluster, instead."),
     ] = None,
+    best: Annotated[
+        bool, typer.Option("--best", help="Print the best policy and interval at each point.")
+    ] = False,
+    max_pls: Annotated[
+        float | None, typer.Option(metavar="X", help="The best of those with a PLS of at most X.")
+    ] = None,
+    max_updates_lost: Annotated[
+        float | None, typer.Option(metavar="X", help="Of those that lose a share of X at most.")
+    ] = None,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
     """Simulate many points of a scenario; start it again, and it goes on where it was."""
     from cprsim.errors import UsageError
+    from cprsim.sweeps.answers import entries
+    from cprsim.sweeps.best import Quality
     from cprsim.sweeps.block import parse_half_width
+    from cprsim.sweeps.display import BestTable, sweep_table
     from cprsim.sweeps.progress import shown
     from cprsim.sweeps.sweep import sweep as run_sweep
 
     if workers is not None and scheduler is not None:
         raise UsageError("--workers and --scheduler exclude each other; leave one out")
+    quality = Quality(max_pls, max_updates_lost)
+    if quality and not best:
+        raise UsageError("--max-pls and --max-updates-lost go with --best; add it")
     width = None if half_width is None else parse_half_width(half_width)
     with _resumable(out), shown(silent=as_json) as display:
         done = run_sweep(
@@ -67,6 +83,7 @@ def sweep(
             replications,
             width,
             seed,
+            engine,
             workers or _cores(),
             scheduler,
             overrides or (),
@@ -74,11 +91,10 @@ def sweep(
             display.tell,
         )
     if as_json:
-        print_json(done.document())
+        more = {"best": entries(done.answers(quality))} if best else {}
+        print_json(done.document() | more)
     else:
-        from cprsim.sweeps.display import sweep_table
-
-        print_table(sweep_table(done))
+        print_table(BestTable(done, quality) if best else sweep_table(done))
     _complain_of_failures(done)
 
 

@@ -17,6 +17,12 @@ ENGINES = ("auto", "sim", "batch")
 Engine = Literal["sim", "batch"]
 
 
+def check_engine(engine: str) -> None:
+    """Raise `UsageError` where there is no such engine."""
+    if engine not in ENGINES:
+        raise UsageError(f"engine {engine!r} is not one of {', '.join(ENGINES)}")
+
+
 def chosen(scenario: Scenario, policies: Sequence[str], engine: str) -> dict[str, Engine]:
     """The engine of each policy: `"auto"` takes `"batch"` for all that it can play.
 
@@ -25,8 +31,7 @@ def chosen(scenario: Scenario, policies: Sequence[str], engine: str) -> dict[str
     UsageError
         If there is no such engine, or `"batch"` can't play one of the policies.
     """
-    if engine not in ENGINES:
-        raise UsageError(f"engine {engine!r} is not one of {', '.join(ENGINES)}")
+    check_engine(engine)
     if engine == "sim":
         return dict.fromkeys(policies, "sim")
     why_not = {name: batch.unfit(scenario, name) for name in policies}

@@ -9,6 +9,16 @@ from typing import Final
 CAUSES: Final = ("train", "lost", "save", "load", "reschedule", "detect", "slowdown", "stall")
 #: Causes that overhead is made of: all but training that counts.
 OVERHEAD_CAUSES: Final = CAUSES[1:]
+#: The field's word for each cause of overhead, in the order in which bars stack them.
+CAUSE_LABELS: Final = {
+    "save": "saving",
+    "load": "loading",
+    "lost": "lost computation",
+    "reschedule": "rescheduling",
+    "detect": "detection",
+    "slowdown": "slowdown",
+    "stall": "snapshot stall",
+}
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The files of `run --out`: replications, the scenario as resolved, a manifest, the picture."""
+"""The files of `run --out`: replications, scenario as resolved, manifest, picture, report."""
 
 import hashlib
 import json
@@ -6,29 +6,47 @@ import platform
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cprsim
 from cprsim.results import Result
 
+if TYPE_CHECKING:
+    from cprsim.report.source import Source
+
 _LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
 
 
-NAMES = ("results.csv", "scenario.toml", "manifest.json", "breakdown.png")
+#: What `run --out` may write.
+NAMES = (
+    "results.csv",
+    "scenario.toml",
+    "manifest.json",
+    "breakdown.png",
+    "fleet-breakdown.png",
+    "report.html",
+)
 
 
-def contents(result: Result) -> dict[str, bytes]:
-    """Name and bytes of each file; the same result gives the same bytes."""
+def contents(result: Result, source: "Source | None" = None) -> dict[str, bytes]:
+    """Name and bytes of each file; the same result gives the same bytes.
+
+    `source`: the scenario file that the result comes from, for what its comments say.
+    """
     from cprsim.figures import save_bytes  # noqa: PLC0415  (matplotlib is slow to import)
+    from cprsim.report.report import report  # noqa: PLC0415
 
-    scenario = result.scenario.to_toml()
-    files = (
-        result.replications.to_csv(index=False, lineterminator="\n").encode(),
-        scenario.encode(),
-        (json.dumps(manifest(result, scenario), indent=2) + "\n").encode(),
-        save_bytes(result.figure("breakdown"), "png"),
-    )
-    return dict(zip(NAMES, files, strict=True))
+    scenario = result.to_toml()
+    about = manifest(result, scenario)
+    files = {
+        "results.csv": result.replications.to_csv(index=False, lineterminator="\n").encode(),
+        "scenario.toml": scenario.encode(),
+        "manifest.json": (json.dumps(about, indent=2) + "\n").encode(),
+    }
+    files |= {f"{name}.png": save_bytes(result.figure(name), "png") for name in result.PICTURES}
+    if type(result) is Result:  # the one job that it tells of
+        files["report.html"] = report(result, files["breakdown.png"], about, source)
+    return files
 
 
 def manifest(result: Result, scenario: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,9 @@ class Result:
     engines: dict[str, Engine]
     plans: dict[str, Plan]
     replications: pd.DataFrame
+
+    #: Names of the pictures that there are of it.
+    PICTURES: ClassVar[tuple[str, ...]] = ("breakdown",)
 
     @classmethod
     def build(
@@ -94,6 +97,10 @@ class Result:
 
         return draw(name, self.summary, title=self.scenario.title)
 
+    def to_toml(self) -> str:
+        """What was run, as a scenario file."""
+        return self.scenario.to_toml()
+
     def document(self) -> dict[str, Any]:
         """The result as one JSON document; numbers that are not finite are null."""
         return {
@@ -112,9 +119,12 @@ def tidy(
     names: Sequence[str],
     values: NDArray[np.float64],
     columns: Sequence[str],
-    useful_time_s: float,
+    useful_time_s: float | NDArray[np.float64],
 ) -> pd.DataFrame:
-    """A row a policy and replication, from values of shape (replications, policies, columns)."""
+    """A row a policy and replication, from values of shape (replications, policies, columns).
+
+    `useful_time_s`: of every job, or of that of each row.
+    """
     count = len(values)
     flat = values.transpose(1, 0, 2).reshape(-1, len(columns))
     seconds = {*CAUSES, "wall"}
@@ -144,17 +154,29 @@ def statistics(values: NDArray[np.float64]) -> dict[str, float]:
     }
 
 
-def half_width(values: NDArray[np.float64]) -> Any:
-    """Half the 95 % confidence interval of the mean, along the last axis.
+def half_width(values: NDArray[np.float64], miss: float = 0.05) -> Any:
+    """Half the confidence interval of the mean, along the last axis.
 
-    Student's t times the standard error; not a number for a single value.
+    Student's t times the standard error; not a number for a single value. `miss`: the chance that
+    the interval doesn't hold the mean, 5 % by default.
     """
     from scipy.special import stdtrit  # noqa: PLC0415
 
     n = values.shape[-1]
     if n == 1:
         return np.full(values.shape[:-1], math.nan)
-    return float(stdtrit(n - 1, 0.975)) * values.std(axis=-1, ddof=1) / math.sqrt(n)
+    return float(stdtrit(n - 1, 1 - miss / 2)) * values.std(axis=-1, ddof=1) / math.sqrt(n)
+
+
+def paired_difference(
+    values: NDArray[np.float64], others: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Mean of `values - others` and half its 95 % interval, replication by replication.
+
+    Replications meet the same failures, so this is narrower than what the two intervals tell.
+    """
+    differences = values - others
+    return float(differences.mean()), float(half_width(differences))
 
 
 def entry(row: Any) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
+from functools import partial
 from numbers import Integral
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ from cprsim.workers import interrupts_for_this_process_alone, spawned
 
 #: Called with the number of replications done and the number in all.
 Progress = Callable[[int, int], None]
+Values = NDArray[np.float64]
+_Any = TypeVar("_Any")
 
 # Tasks of so many replications take long beside what it costs to hand them out.
 _BLOCK: dict[Engine, int] = {"sim": 64, "batch": 16384}
@@ -64,14 +67,12 @@ def run(
         If a job gets nowhere, or a worker process dies.
     """
     names = scenario.select(policies)
-    check_whole("replications", replications, 1)
-    check_whole("seed", seed, 0)
-    check_whole("workers", workers, 1)
+    check_arguments(replications, seed, workers)
     engines = chosen(scenario, names, engine)
     values = np.empty((replications, len(names), len(COLUMNS)))
     tasks = _tasks(engines, replications)
     done = 0
-    with closing(_results(scenario, tasks, seed, workers)) as results:
+    with closing(performed(partial(_play, scenario, seed), tasks, workers)) as results:
         for task, found in results:
             places = [names.index(name) for name in task.engines]
             values[task.start : task.stop, places] = found
@@ -98,23 +99,28 @@ def _tasks(engines: dict[str, Engine], replications: int) -> list[_Task]:
     return tasks
 
 
-def _results(
-    scenario: Scenario, tasks: Sequence[_Task], seed: int, workers: int
-) -> Generator[tuple[_Task, NDArray[np.float64]], None, None]:
-    """What comes of tasks, as it comes."""
+def _play(scenario: Scenario, seed: int, task: _Task) -> Values:
+    return simulate(scenario, task.engines, range(task.start, task.stop), seed)
+
+
+def performed(
+    play: Callable[[_Any], Values], tasks: Sequence[_Any], workers: int
+) -> Generator[tuple[_Any, Values], None, None]:
+    """What comes of tasks, as it comes, done in this process or in so many.
+
+    Raises
+    ------
+    RunError
+        If a worker process dies.
+    """
     if workers == 1 or len(tasks) == 1:
         for task in tasks:
-            yield task, simulate(scenario, task.engines, range(task.start, task.stop), seed)
+            yield task, play(task)
         return
     pool = spawned(min(workers, len(tasks)))
     try:
         with interrupts_for_this_process_alone():
-            futures = {
-                pool.submit(
-                    simulate, scenario, task.engines, range(task.start, task.stop), seed
-                ): task
-                for task in tasks
-            }
+            futures = {pool.submit(play, task): task for task in tasks}
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenProcessPool:
@@ -123,6 +129,13 @@ def _results(
         ) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def check_arguments(replications: int, seed: int, workers: int) -> None:
+    """Raise `UsageError` where those of a run make no sense."""
+    check_whole("replications", replications, 1)
+    check_whole("seed", seed, 0)
+    check_whole("workers", workers, 1)
 
 
 def check_whole(name: str, value: object, least: int) -> None:

@@ -18,6 +18,7 @@ from cprsim.analytic.expected import expected
 from cprsim.contract import Context, Plan, Policy
 from cprsim.costs import CostModel, Costs
 from cprsim.distributions import SPREAD
+from cprsim.drawn import tables
 from cprsim.errors import LogError, PlanError, ScenarioError
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import SOURCES, Failures
@@ -225,8 +226,14 @@ def resolve_files(mapping: Mapping[str, Any], folder: Path) -> None:
 
 
 def _resolve(table: object, key: str, folder: Path) -> None:
-    if isinstance(table, dict) and isinstance(table.get(key), str):
-        table[key] = os.path.normpath(folder.absolute() / table[key])
+    value = table.get(key) if isinstance(table, dict) else None
+    if isinstance(table, dict) and isinstance(value, str):
+        table[key] = os.path.normpath(folder.absolute() / value)
+    elif isinstance(value, dict) and isinstance(value.get("values"), list):  # drawn for each job
+        for place, each in enumerate(value["values"]):
+            value["values"][place] = (
+                os.path.normpath(folder.absolute() / each) if isinstance(each, str) else each
+            )
 
 
 def _reason(error: Exception) -> str:
@@ -235,6 +242,12 @@ def _reason(error: Exception) -> str:
 
 def _build(mapping: dict[str, Any]) -> dict[str, Any]:
     """Validated parts of a scenario, no plan tried; every fault of every part in one error."""
+    drawn = [".".join(path) for path, _ in tables(mapping)]
+    if drawn:
+        raise ScenarioError(
+            f"{', '.join(drawn)}: drawn for each job of a fleet, which `cprsim run` and "
+            "cprsim.load_fleet take; give one value here"
+        )
     found = [
         f"{key}: unknown key; {nearest(key, ['title', *_SECTIONS, 'policies'])}"
         for key in mapping

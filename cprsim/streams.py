@@ -26,6 +26,7 @@ class Cause(IntEnum):
     BURST_TIME = 5
     BURST_VICTIM = 6
     SEVERITY = 7
+    JOB_VALUE = 8
 
 
 def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.Generator:

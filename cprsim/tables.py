@@ -1,7 +1,7 @@
 """Tables for a terminal."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -16,44 +16,28 @@ if TYPE_CHECKING:
     from cprsim.advice import Advice
     from cprsim.fitting.logfit import LogFit
     from cprsim.fitting.mtbf import MtbfByNodes
+    from cprsim.fleets.result import FleetResult
     from cprsim.results import Result
     from cprsim.rowloss import AccessLog, RowLosses
 
 
-class RunTable:
-    """Overhead with its 95 % interval, by cause, what was lost, ETTR and interval, of each policy.
+class PolicyTable:
+    """A row a policy where the terminal is wide enough for it, else a column a policy."""
 
-    A row a policy where the terminal is wide enough for it, else a column a policy.
-    """
-
-    def __init__(self, result: "Result") -> None:
-        count = result.replications["replication"].nunique()
-        self._title = (
-            f"{result.scenario.title or 'cprsim run'}\n"
-            f"{count} replications, seed {result.seed}; time in % of the useful "
-            f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
-        )
-        self._rows = [
-            [
-                str(name),
-                _with_interval(row["overhead"], row["overhead_high"]),
-                *(_percent(row[cause]) for cause in _CAUSES),
-                *(_percent(row[measure]) for measure in ("pls", "updates_lost", "ettr")),
-                format_duration(row["interval_s"]),
-            ]
-            for name, row in result.summary.iterrows()
-        ]
+    def __init__(self, title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        self._title, self._headings, self._rows = title, headings, rows
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
         """Choose the form that fits."""
-        wide = self._wide()
+        wide = self.wide()
         fits = Measurement.get(console, options.update(max_width=10_000), wide).maximum
         yield wide if fits <= options.max_width else self._narrow()
 
-    def _wide(self) -> Table:
+    def wide(self) -> Table:
+        """A row a policy."""
         table = _table(self._title)
         table.add_column("policy")
-        for heading in _HEADINGS:
+        for heading in self._headings:
             table.add_column(heading, justify="right")
         for row in self._rows:
             table.add_row(*row)
@@ -64,9 +48,77 @@ class RunTable:
         table.add_column("policy")
         for name, *_ in self._rows:
             table.add_column(name, justify="right", overflow="fold")
-        for heading, *cells in zip(_HEADINGS, *(row[1:] for row in self._rows), strict=True):
+        for heading, *cells in zip(self._headings, *(row[1:] for row in self._rows), strict=True):
             table.add_row(heading.replace("\n", " "), *cells)
         return table
+
+
+class RunTable(PolicyTable):
+    """Overhead with its 95 % interval, by cause, what was lost, ETTR and interval."""
+
+    def __init__(self, result: "Result") -> None:
+        count = result.replications["replication"].nunique()
+        title = (
+            f"{result.scenario.title or 'cprsim run'}\n"
+            f"{count} replications, seed {result.seed}; time in % of the useful "
+            f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
+        )
+        rows = [
+            [
+                str(name),
+                _with_interval(row["overhead"], row["overhead_high"]),
+                *(_percent(row[cause]) for cause in _CAUSES),
+                *(_percent(row[measure]) for measure in ("pls", "updates_lost", "ettr")),
+                format_duration(row["interval_s"]),
+            ]
+            for name, row in result.summary.iterrows()
+        ]
+        super().__init__(title, _HEADINGS, rows)
+
+
+class FleetTable(PolicyTable):
+    """Overhead over the jobs of a fleet and by machine time, its percentiles, and by cause."""
+
+    def __init__(self, result: "FleetResult") -> None:
+        count = result.replications["replication"].nunique()
+        title = (
+            f"{result.fleet.title or 'cprsim run'}\n"
+            f"{count:,} jobs, seed {result.seed}; time in % of each job's useful time, ± 95 % of "
+            "the mean; node-hours of all jobs together"
+        )
+        summary = result.summary
+        percentiles = sorted(c for c in summary.columns if c.startswith("overhead_p"))
+        causes = [cause for cause in _CAUSES if summary[cause].any()]
+        headings = [
+            "overhead",
+            "by machine\ntime",
+            *(column.removeprefix("overhead_").upper() for column in percentiles),
+            *causes,
+            "PLS %",
+            "saves every\n(median)",
+            "node-hours\nlost",
+            "given\nback",
+        ]
+        rows = [
+            [
+                str(name),
+                _with_interval(row["overhead"], row["overhead_high"]),
+                *(_percent(row[c]) for c in ("machine_overhead", *percentiles, *causes, "pls")),
+                format_duration(row["interval_s"]),
+                *(f"{row[c] / 3600:,.0f}" for c in ("machine_s", "given_back_s")),
+            ]
+            for name, row in summary.iterrows()
+        ]
+        super().__init__(title, headings, rows)
+
+
+def given_up_line(result: "FleetResult") -> str | None:
+    """How many jobs of a fleet are left out since they get nowhere; None where none is."""
+    counts = {name: len(jobs) for name, jobs in result.given_up.items() if jobs}
+    if not counts:
+        return None
+    each = ", ".join(f"{count:,} under {name}" for name, count in counts.items())
+    return f"Left out under all policies: jobs that get nowhere, {each}."
 
 
 #: The causes in the order in which people read them: what checkpoints cost, then what failures do.

@@ -3,11 +3,13 @@
 Run `python -m docs.shown`, or `make pages`. Tests compare the pages with it.
 """
 
+import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from cprsim.failures.presets import PRESETS
 from cprsim.rows.meanfield import MeanField
@@ -17,7 +19,7 @@ from docs import compared
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
-    *(ROOT / name for name in ("README.md", "docs/failures.md", "docs/rows.md")),
+    *(ROOT / name for name in ("README.md", "docs/failures.md", "docs/rows.md", "docs/sweeps.md")),
     *sorted((ROOT / "docs/systems").glob("*.md")),
 )
 COMMAND = re.compile(r"```console\n\$ cprsim (.*?)\n(.*?)```", re.DOTALL)
@@ -32,14 +34,17 @@ PRESET_TABLE = re.compile(r"(?<=\| preset \| keys \| from \|\n\|---\|---\|---\|\
 
 def printed(command: str) -> str:
     """What `cprsim` with these arguments prints, without blanks at the ends of lines."""
-    done = subprocess.run(
-        [sys.executable, "-m", "cprsim.cli", *shlex.split(command)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=ROOT,
-        check=False,
-    )
+    with TemporaryDirectory() as folder:  # for what it may leave
+        (Path(folder) / "scenarios").symlink_to(ROOT / "scenarios")
+        done = subprocess.run(
+            [sys.executable, "-m", "cprsim.cli", *shlex.split(command)],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
     text = done.stdout or done.stderr
     return "".join(f"{line.rstrip()}\n" for line in text.rstrip().splitlines())
 

@@ -19,7 +19,7 @@ from PIL import Image
 from rich.console import Console
 
 import cprsim
-from cprsim import cli, files
+from cprsim import cli, files, outputs
 from cprsim.scenario import load_scenario
 from cprsim.tables import RunTable
 
@@ -251,10 +251,17 @@ def run_twice(tmp_path_factory) -> list[dict[str, bytes]]:
     return [written(folder / "first"), written(folder / "a/b/second")]
 
 
-def test_out_writes_four_files_and_the_same_bytes_every_time(run_twice):
+def test_out_writes_five_files_and_the_same_bytes_every_time(run_twice):
     first, second = run_twice
 
-    assert list(first) == ["breakdown.png", "manifest.json", "results.csv", "scenario.toml"]
+    assert list(first) == sorted(outputs.NAMES)
+    assert set(outputs.NAMES) == {
+        "breakdown.png",
+        "manifest.json",
+        "report.html",
+        "results.csv",
+        "scenario.toml",
+    }
     assert first == second
 
 

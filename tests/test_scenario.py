@@ -15,7 +15,8 @@ from cprsim.scenario import Scenario, apply_override, load_scenario
 from cprsim.workload import Job
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
-SHIPPED = sorted(path.stem for path in SCENARIOS.glob("*.toml"))
+FLEETS = {"production-fleet"}
+SHIPPED = sorted({path.stem for path in SCENARIOS.glob("*.toml")} - FLEETS)
 LANL = SCENARIOS / "../../shared/data/lanl_failures/lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
 EXPONENTIAL = {"distribution": "exponential", "mean": "5 h"}
 

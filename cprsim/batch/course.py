@@ -16,6 +16,7 @@ class Pace(NamedTuple):
 
     `period_s`: useful seconds between saves, finite; `save_s`: what one takes, `final_s` what one
     after the end takes, if `has_final`. `rate`: useful seconds in a second, of all lanes or each.
+    In the background a save holds training up for `save_s`, and is stored after `stored_s` more.
     """
 
     useful_time_s: float
@@ -24,6 +25,7 @@ class Pace(NamedTuple):
     final_s: float
     has_final: bool
     rate: float | Floats
+    stored_s: float = 0.0
 
     def of(self, which: Mask) -> "Pace":
         """That of some of the lanes."""
@@ -46,8 +48,7 @@ class Course(NamedTuple):
     def of(cls, lanes: Lanes, pace: Pace) -> "Course":
         """From the state of the lanes."""
         useful_s, period_s, rate = pace.useful_time_s, pace.period_s, pace.rate
-        to_go_s = useful_s * (1 - _ROUNDING) - lanes.due_s
-        count = np.where(to_go_s > 0, np.maximum(np.ceil(to_go_s / period_s), 1.0), 0.0)
+        count = saves_to_come(lanes.due_s, useful_s, period_s)
         first_s = lanes.left_s + (np.minimum(lanes.due_s, useful_s) - lanes.progress_s) / rate
         trained_s = lanes.left_s + (useful_s - lanes.progress_s) / rate + count * pace.save_s
         if not pace.has_final:
@@ -83,6 +84,21 @@ def advance(lanes: Lanes, pace: Pace, until_s: Floats) -> tuple[Lanes, Lanes, Wh
     return finished, going, lanes.number[close]
 
 
+def saves_to_come(due_s: Floats, useful_time_s: float, period_s: float | Floats) -> Floats:
+    """How many are due before the end, the first at progress `due_s`."""
+    to_go_s = useful_time_s * (1 - _ROUNDING) - due_s
+    return np.where(to_go_s > 0, np.maximum(np.ceil(to_go_s / period_s), 1.0), 0.0)
+
+
+def unclear(
+    due_s: Floats, to_come: Floats, period_s: float | Floats, pace: Pace, share: Floats
+) -> Mask:
+    """Where rounding decides how many those are."""
+    over_s = pace.useful_time_s * (1 - _ROUNDING) - due_s - to_come * period_s
+    near_s = np.minimum(np.abs(over_s), np.abs(over_s + period_s))
+    return np.asarray(near_s <= share * pace.useful_time_s)
+
+
 def _finish(lanes: Lanes, pace: Pace, course: Course) -> None:
     """Go on to the end of the job."""
     lanes.saves += course.to_come + ((lanes.left_s > 0) & (lanes.final == 0))
@@ -95,7 +111,7 @@ def _finish(lanes: Lanes, pace: Pace, course: Course) -> None:
 
 def _cut(lanes: Lanes, pace: Pace, course: Course, given_s: Floats) -> None:
     """Go on for `given_s`, which does not lead to the end."""
-    useful_s, period_s, save_s, _, _, rate = pace
+    useful_s, period_s, save_s, _, _, rate, _ = pace
     start_s, due_s, left_s = lanes.progress_s.copy(), lanes.due_s.copy(), lanes.left_s.copy()
     number, within_s = course.cycle(pace, given_s)
     # A save that is due when something happens has not begun.
@@ -138,12 +154,10 @@ def _store(lanes: Lanes, stored: Mask, at_s: Floats, slowdown_s: Floats, saves: 
 
 def _close(lanes: Lanes, pace: Pace, course: Course, until_s: Floats) -> Mask:
     """Which lanes are too close to call."""
-    useful_s, given_s = pace.useful_time_s, until_s - lanes.now_s
+    given_s = until_s - lanes.now_s
     _, within_s = course.cycle(pace, given_s)
     share = off(lanes.saves + course.to_come)
-    # How many saves are to come.
-    over_s = useful_s * (1 - _ROUNDING) - lanes.due_s - course.to_come * pace.period_s
-    close = np.minimum(np.abs(over_s), np.abs(over_s + pace.period_s)) <= share * useful_s
+    close = unclear(lanes.due_s, course.to_come, pace.period_s, pace, share)
     off_s = share * (lanes.now_s + course.end_s)
     cycle_s = pace.period_s / pace.rate + pace.save_s
     near_s = np.minimum(np.abs(within_s), np.abs(within_s - pace.save_s))

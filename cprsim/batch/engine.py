@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.batch import fit
+from cprsim.batch import background, course, fit
 from cprsim.batch.answers import Answers
 from cprsim.batch.close import close
-from cprsim.batch.course import Pace, advance
+from cprsim.batch.course import Pace
 from cprsim.batch.delays import Always, Delays, Spares
 from cprsim.batch.fronts import Front, Stack, front
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
@@ -107,6 +107,7 @@ class Runs:
             self._handed,
         )
         self._pace = _pace(setting, self._answers.full_rate)
+        self._advance = course.advance if schedule.save.blocking else background.advance
         self._lanes = Lanes.start(count)
         self._lanes.due_s[:] = self._pace.period_s
         self._lanes.next_s[:] = front.next_s
@@ -120,7 +121,7 @@ class Runs:
             if self._rebuilds.any:
                 until_s = np.minimum(until_s, self._rebuilds.event_s[lanes.number])
                 pace = pace._replace(rate=self._rebuilds.rate[lanes.number])
-            ended, lanes, unsure = advance(lanes, pace, until_s)
+            ended, lanes, unsure = self._advance(lanes, pace, until_s)
             self._handed[unsure] = True
             self._end(ended)
             lanes = lanes.take(~self._handed[lanes.number])
@@ -157,6 +158,7 @@ class Runs:
             "reschedule": lanes.reschedule_s,
             "detect": lanes.detect_s,
             "slowdown": lanes.slowdown_s,
+            "stall": lanes.stall_s,
             "wall": lanes.now_s,
             "pls": lanes.pls,
             "updates_lost": lanes.updates_lost,
@@ -186,6 +188,7 @@ def _pace(setting: Setting, rate: float) -> Pace:
         transfer.volume / per_second if transfer.volume else 0.0
         for transfer, per_second in (setting.save(schedule.save), setting.save(setting.last_save))
     )
+    hold_s = save_s if schedule.save.blocking else setting.snapshot_s(schedule.save)
     # Saves that are further apart than the job is long never come, whatever they are apart.
     period_s = min(schedule.period_s, 2 * setting.useful_time_s)
-    return Pace(setting.useful_time_s, period_s, save_s, final_s, setting.final_save, rate)
+    return Pace(setting.useful_time_s, period_s, hold_s, final_s, setting.final_save, rate, save_s)

@@ -1,6 +1,6 @@
 """Which policies and failures can be played in batches, and why others can't."""
 
-from cprsim.contract import Loss, Plan, Recover
+from cprsim.contract import Loss, Plan, Recover, Schedule
 from cprsim.failures.cohorts import Populations
 from cprsim.failures.timeline import Cohort
 from cprsim.sim.setting import Setting
@@ -9,10 +9,12 @@ from cprsim.transfer import Transfer, uncontended_rate
 
 def unfit(setting: Setting, cohort: Cohort) -> str | None:
     """Why a policy can't be played, or None."""
-    reason = _of_plan(setting.plan) or _of_failures(cohort)
-    if reason is None and _slowed(setting):
-        return "training and the filling of lost shards contend for links"
-    return reason
+    return (
+        _of_plan(setting.plan)
+        or _of_failures(cohort)
+        or _of_saves(setting, setting.plan.schedules[0])
+        or _of_rebuilds(setting)
+    )
 
 
 def _of_plan(plan: Plan) -> str | None:
@@ -22,7 +24,21 @@ def _of_plan(plan: Plan) -> str | None:
         return "it saves to several tiers"
     if plan.mirror is not None:
         return "it mirrors every step"
-    return None if plan.schedules[0].save.blocking else "it saves in the background"
+    return None
+
+
+def _of_saves(setting: Setting, schedule: Schedule) -> str | None:
+    if schedule.save.blocking:
+        return None
+    if setting.final_save:
+        return "it ends with a save in the background"
+    transfer, rate = setting.save(schedule.save)
+    training, useful = setting.training(0.0)
+    if _contend(transfer, training, setting):
+        return "training and saves in the background contend for links"
+    if schedule.max_pending > 1 and transfer.volume / rate > schedule.period_s / useful:
+        return "several saves are under way at once"
+    return None
 
 
 def _of_failures(cohort: Cohort) -> str | None:
@@ -33,12 +49,13 @@ def _of_failures(cohort: Cohort) -> str | None:
     return None if cohort.severities is None else "failures.severity cuts lives of nodes short"
 
 
-def _slowed(setting: Setting) -> bool:
-    """Whether training is slowed by what it goes on beside, after a loss of one node."""
+def _of_rebuilds(setting: Setting) -> str | None:
     nobody: frozenset[int] = frozenset()
     one = frozenset({0})
     answers = map(setting.plan.recover, (Loss(one, nobody), Loss(nobody, one)))
-    return any(trains_on(answer) and contends(setting, answer) for answer in answers)
+    if any(trains_on(answer) and contends(setting, answer) for answer in answers):
+        return "training and the filling of lost shards contend for links"
+    return None
 
 
 def trains_on(answer: Recover) -> bool:

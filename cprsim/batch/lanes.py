@@ -13,11 +13,13 @@ Mask = NDArray[np.bool_]
 #: next save is due; `left_s`: what is left of a save that a failure fell into; `final`: whether
 #: that is the one after the end; `base_s`: progress when saves were last counted anew, and `round`
 #: how many there were since; the last one was at progress `saved_s`, when training had taken
-#: `saved_slowdown_s` longer and `saved_lost` of all updates were lost for good.
+#: `saved_slowdown_s` longer and `saved_lost` of all updates were lost for good. `lands_s`: when the
+#: last byte of a save in the background is stored, infinite for none; `pending_...` as `saved_...`.
 FIELDS = (
     *("now_s", "progress_s", "slowdown_s", "due_s", "left_s", "final", "next_s"),
     *("base_s", "round", "saved_s", "saved_slowdown_s", "saved_lost"),
-    *("save_s", "load_s", "reschedule_s", "detect_s", "lost_s"),
+    *("lands_s", "pending_s", "pending_slowdown_s", "pending_lost"),
+    *("save_s", "stall_s", "load_s", "reschedule_s", "detect_s", "lost_s"),
     *("pls", "updates_lost", "failures", "saves", "finals"),
 )
 
@@ -39,7 +41,12 @@ class Lanes:
     saved_s: Floats
     saved_slowdown_s: Floats
     saved_lost: Floats
+    lands_s: Floats
+    pending_s: Floats
+    pending_slowdown_s: Floats
+    pending_lost: Floats
     save_s: Floats
+    stall_s: Floats
     load_s: Floats
     reschedule_s: Floats
     detect_s: Floats
@@ -58,7 +65,9 @@ class Lanes:
     @classmethod
     def start(cls, count: int) -> Self:
         """So many runs at time 0."""
-        return cls(np.arange(count), np.zeros((len(FIELDS), count)))
+        lanes = cls(np.arange(count), np.zeros((len(FIELDS), count)))
+        lanes.lands_s[:] = np.inf
+        return lanes
 
     def __len__(self) -> int:
         return self.number.size

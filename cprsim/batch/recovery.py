@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cprsim.batch.answers import ALL, LOST, Answers
+from cprsim.batch.background import land
 from cprsim.batch.close import close
 from cprsim.batch.delays import Delays, Spares
 from cprsim.batch.fronts import Front
@@ -73,6 +74,7 @@ class Recovery:
             lanes.failures.max(initial=0.0) >= _MOST_FAILURES
         ):
             self._hand_over(lanes, self._hopeless(lanes))
+        land(lanes)
         loss = self._strike(lanes, waiting)
         answers = self._answers.of(loss.down)
         depth = self._answers.depth[answers]
@@ -115,6 +117,9 @@ class Recovery:
 
     def _set_back(self, lanes: Lanes, depth: Whole, new: Hits) -> None:
         """Return who has to return to a checkpoint."""
+        # Lost nodes take their part of a save in the background with them.
+        void = (depth == ALL) | ((depth == LOST) & (new.server_count > 0))
+        lanes.lands_s[:] = np.where(void, np.inf, lanes.lands_s)
         back = depth == ALL
         if back.all():
             self._shards.roll_back(lanes)

@@ -1,4 +1,7 @@
-"""Pictures of results: each takes a summary table and gives a `matplotlib.figure.Figure`.
+"""Pictures: each takes a table of what was found and gives a `matplotlib.figure.Figure`.
+
+`FIGURES` are those of one run, for `Result.figure`. Pictures of questions, which take runs of their
+own, are in `cprsim.gallery`.
 
 Nothing here touches pyplot or the global rcParams, and nothing depends on the user's matplotlibrc.
 """
@@ -13,12 +16,16 @@ from matplotlib.figure import Figure
 
 from cprsim.errors import UsageError
 from cprsim.figures.breakdown import breakdown
+from cprsim.figures.fleet_breakdown import fleet_breakdown
 from cprsim.figures.style import styled
 from cprsim.files import check_writable
 from cprsim.schema import nearest
 
-#: What draws each picture, by its name: called with a `Result.summary` and a title.
-FIGURES: Final[dict[str, Callable[[pd.DataFrame, str], Figure]]] = {"breakdown": breakdown}
+#: What draws each picture, by its name: called with its table and a title.
+FIGURES: Final[dict[str, Callable[[pd.DataFrame, str], Figure]]] = {
+    "breakdown": breakdown,
+    "fleet-breakdown": fleet_breakdown,
+}
 #: Formats that `save_bytes` writes, each with the metadata that would date the file.
 FORMATS: Final[dict[str, dict[str, None]]] = {
     "png": {},
@@ -27,15 +34,16 @@ FORMATS: Final[dict[str, dict[str, None]]] = {
 }
 
 
-def draw(name: str, summary: pd.DataFrame, title: str = "") -> Figure:
+def draw(name: str, table: pd.DataFrame, title: str = "") -> Figure:
     """Draw the picture of that name.
 
     Parameters
     ----------
     name
         `"breakdown"`: where the time goes under each policy, and what learning is lost.
-    summary
-        A row a policy, as in `cprsim.results.Result.summary`.
+        `"fleet-breakdown"`: what the jobs at some percentiles lose.
+    table
+        `cprsim.results.Result.summary`, or `cprsim.fleets.result.FleetResult.percentiles`.
     title
         Stands above the picture, wrapped; none if empty.
 
@@ -46,14 +54,14 @@ def draw(name: str, summary: pd.DataFrame, title: str = "") -> Figure:
     """
     if name not in FIGURES:
         raise UsageError(f"figure {name!r}: there is none of that name; {nearest(name, FIGURES)}")
-    return FIGURES[name](summary, title)
+    return FIGURES[name](table, title)
 
 
-def check_picture(path: Path) -> None:
-    """Raise `UsageError`, about `--plot`, where no picture can be written to `path`."""
+def check_picture(path: Path, option: str = "--plot") -> None:
+    """Raise `UsageError`, about `option`, where no picture can be written to `path`."""
     if path.suffix.lower().removeprefix(".") not in FORMATS:
-        raise UsageError(f"--plot {path}: a picture's name ends in .{', .'.join(FORMATS)}")
-    check_writable(path.parent, [path.name], "--plot")
+        raise UsageError(f"{option} {path}: a picture's name ends in .{', .'.join(FORMATS)}")
+    check_writable(path.parent, [path.name], option)
 
 
 def save_bytes(figure: Figure, format: str) -> bytes:

@@ -42,7 +42,8 @@ def entry(
     room_in = _RIGHT - text_in
     fits = layout.text_width_in(words, SMALL_PT, weight) <= room_in
     # A line breaks after a comma rather than within a number.
-    lines = [words] if fits else words.replace(", ", ",\n", 1).splitlines()
+    parts = [words] if fits else words.replace(", ", ",\n", 1).splitlines()
+    lines = [line for part in parts for line in layout.wrap(part, room_in, SMALL_PT, weight)]
     top_in = layout.write(figure, (text_in, top_in), lines, SMALL_PT, weight=weight)
     lines = layout.wrap(facts, room_in, SMALL_PT)
     top_in = layout.write(figure, (text_in, top_in), lines, SMALL_PT, color=style.FAINT_INK)

@@ -34,35 +34,50 @@ _EQUAL: Final = 1e-9  # relative: lines closer than that are one
 _CHOSEN: Final = 3
 
 #: How the line of each tracker looks, its words, and which rows it takes. Later ones lie on top.
-#: Colours of the same palette as those in `style`.
+#: Those of a policy have its colour, the others are grey.
 _LOOKS: Final[dict[str, tuple[dict[str, Any], str, str]]] = {
     "random": (
-        {"color": "#CC79A7", "linewidth": 1.2, "linestyle": (0, LAW_DASHES["exponential"])},
+        {
+            "color": style.FAINT_INK,
+            "linewidth": 1.2,
+            "linestyle": (0, LAW_DASHES["exponential"]),
+        },
         "random",
         "drawn anew for each save",
     ),
     "round-robin": (
-        {"color": "#009E73", "linewidth": 1.2, "linestyle": (0, LAW_DASHES["weibull"])},
+        {
+            "color": style.LEARNING_COLOUR,
+            "linewidth": 1.2,
+            "linestyle": (0, LAW_DASHES["weibull"]),
+        },
         "round-robin",
         "in turn, whether accessed or not",
     ),
     "ssu": (
-        {"color": "#D55E00", "linewidth": 1.5},
+        {"color": style.SYSTEM_COLOURS["cpr-ssu"], "linewidth": 1.5},
         "SSU",
         "from a bounded list of those that were accessed in a sub-sample of the batches",
     ),
     "mfu": (
-        {"color": "#0072B2", "linewidth": 2.0},
+        {"color": style.SYSTEM_COLOURS["cpr-mfu"], "linewidth": 2.0},
         "MFU",
         "most accessed since their last save",
     ),
     "scar": (  # shows the line of MFU where it covers it
-        {"color": "#56B4E9", "linewidth": 1.2, "linestyle": (0, LAW_DASHES["weibull"])},
+        {
+            "color": style.SYSTEM_COLOURS["cpr-scar"],
+            "linewidth": 1.2,
+            "linestyle": (0, LAW_DASHES["weibull"]),
+        },
         "SCAR",
         "most changed since their last save",
     ),
 }
-_EVERYTHING: Final[dict[str, Any]] = {"color": style.INK, "linewidth": 0.7}
+_EVERYTHING: Final[dict[str, Any]] = {
+    "color": style.SYSTEM_COLOURS["cpr-vanilla"],
+    "linewidth": 1.0,
+}
 _MARK: Final[dict[str, Any]] = {
     "color": style.FAINT_INK,
     "linestyle": "none",

@@ -8,16 +8,8 @@ import matplotlib as mpl
 from matplotlib.colors import to_rgb
 from matplotlib.typing import ColorType
 
-#: The field's word for each cause of overhead, in the order in which bars stack them.
-CAUSE_LABELS: Final = {
-    "save": "saving",
-    "load": "loading",
-    "lost": "lost computation",
-    "reschedule": "rescheduling",
-    "detect": "detection",
-    "slowdown": "slowdown",
-    "stall": "snapshot stall",
-}
+from cprsim.ledger import CAUSE_LABELS as CAUSE_LABELS  # noqa: PLC0414  (part of the style)
+
 #: Safe for the colour-blind: Okabe and Ito, "Color Universal Design" (2008).
 CAUSE_COLOURS: Final = {
     "save": "#0072B2",  # blue
@@ -28,6 +20,8 @@ CAUSE_COLOURS: Final = {
     "slowdown": "#009E73",  # bluish green
     "stall": "#CC79A7",  # reddish purple
 }
+#: Training that counts: what a run is for is the ground on which overhead stands out.
+TRAINING_COLOUR: Final = "#DCE3E8"
 #: Laws of durations, from the same palette, and dashes that tell them apart in grey too.
 LAW_COLOURS: Final = {
     "exponential": "#E69F00",  # orange
@@ -41,6 +35,53 @@ LAW_DASHES: Final[dict[str, tuple[float, ...]]] = {  # on, off, in line widths
     "weibull": (5.0, 2.0),
     "lognormal": (9.0, 2.0),
 }
+#: Systems, the same in every picture: those of the CPR and ECRM papers of the same palette, the
+#: others of Tol's "muted" one (2021). Pictures name lines and areas beside their colour, too.
+SYSTEM_COLOURS: Final = {
+    "full": "#1A1A1A",  # black
+    "partial": "#E69F00",  # orange
+    "cpr-vanilla": "#009E73",  # bluish green
+    "cpr-mfu": "#0072B2",  # blue
+    "cpr-ssu": "#D55E00",  # vermillion
+    "cpr-scar": "#56B4E9",  # sky blue
+    "ecrm": "#CC79A7",  # reddish purple
+    "async": "#332288",  # indigo
+    "check-n-run": "#44AA99",  # teal
+    "tiered": "#999933",  # olive
+    "partial-experts": "#DDCC77",  # sand
+    "accepted-loss": "#CC6677",  # rose
+    "replication": "#882255",  # wine
+    "peer-memory": "#117733",  # green
+    "hot-swap": "#AA4499",  # purple
+}
+#: Markers that tell systems apart in grey too; a circle for all others.
+SYSTEM_MARKERS: Final = {
+    "full": "o",
+    "partial": "s",
+    "cpr-vanilla": "D",
+    "cpr-mfu": "^",
+    "cpr-ssu": "v",
+    "cpr-scar": "P",
+    "ecrm": "h",
+}
+#: Policies of a map, of which several may be of one system, in order: of the same palette, then
+#: darker ones of it.
+POLICY_COLOURS: Final = (
+    "#0072B2",  # blue
+    "#E69F00",  # orange
+    "#009E73",  # bluish green
+    "#CC79A7",  # reddish purple
+    "#56B4E9",  # sky blue
+    "#D55E00",  # vermillion
+    "#F0E442",  # yellow
+    "#003F62",
+    "#7F5700",
+    "#00573F",
+    "#70435C",
+    "#2F6380",
+    "#753400",
+    "#847D24",
+)
 #: Lost learning is no time: a grey beside the colours of the causes.
 LEARNING_COLOUR: Final = "#8C8C8C"
 INK: Final = "#1A1A1A"
@@ -89,6 +130,12 @@ def styled() -> Iterator[None]:
     defaults = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("backend")}
     with mpl.rc_context(defaults | _STYLE):
         yield
+
+
+def paler(colour: ColorType, white: float) -> tuple[float, float, float]:
+    """A colour mixed with this share of white."""
+    red, green, blue = (white + (1 - white) * part for part in to_rgb(colour))
+    return red, green, blue
 
 
 def ink_on(colour: ColorType) -> str:

@@ -1,7 +1,7 @@
 """Numbers and durations as people read them, and ticks at round ones, as many as have room."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal
 
 import numpy as np
@@ -89,17 +89,31 @@ def linear_ticks(
     _set_ticks(axis, length_in, _even(low, high), factor, suffix)
 
 
-def log_ticks(axes: Axes, which: Which, length_in: float, factor: float = 1.0) -> None:
-    """Round ticks on a log axis, in units of `factor`, as many as have room."""
+def log_ticks(
+    axes: Axes, which: Which, length_in: float, factor: float = 1.0, suffix: str = ""
+) -> None:
+    """Round ticks on a log axis, in units of `factor`, as many as have room.
+
+    `suffix` stands behind each number.
+    """
     axis = _axis(axes, which)
     low, high = (end / factor for end in axis.get_view_interval())
-    _set_ticks(axis, length_in, _decades(low, high), factor)
+    _set_ticks(axis, length_in, _decades(low, high), factor, suffix)
 
 
 def duration_ticks(axes: Axes, which: Which, length_in: float) -> None:
     """Ticks at durations that people know (1 min, 1 h, 1 d) on a log axis in seconds."""
     axis = _axis(axes, which)
     _set_ticks(axis, length_in, _durations(*axis.get_view_interval()))
+
+
+def value_ticks(axes: Axes, which: Which, length_in: float, ticks: Sequence[Tick]) -> None:
+    """These ticks, or every second, third ... of them, as have room."""
+    axis = _axis(axes, which)
+    sets = (list(ticks[::stride]) for stride in range(1, len(ticks) + 1))
+    chosen = next(some for some in sets if len(some) == 1 or _have_room(axis, length_in, some))
+    axis.set_ticks([value for value, _ in chosen], [text for _, text in chosen])
+    axis.set_minor_locator(NullLocator())
 
 
 def share_of(axis: Axis, values: ArrayLike) -> Floats:
@@ -154,7 +168,7 @@ def _set_ticks(
             for value, text in ticks
             if low - slack <= value * factor <= high + slack
         ]
-        if len(shown) > 1 and _have_room(axis, length_in, shown):
+        if 1 < len(shown) <= _MOST_TICKS and _have_room(axis, length_in, shown):
             chosen = shown
             break
         chosen = chosen or shown[:1]
@@ -163,8 +177,6 @@ def _set_ticks(
 
 
 def _have_room(axis: Axis, length_in: float, ticks: list[Tick]) -> bool:
-    if len(ticks) > _MOST_TICKS:
-        return False
     at_in = length_in * share_of(axis, [value for value, _ in ticks])
     if isinstance(axis, YAxis):
         return bool(np.all(np.diff(at_in) > _LINES_APART * layout.height_in([""], SMALL_PT)))

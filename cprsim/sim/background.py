@@ -5,6 +5,7 @@ from typing import NamedTuple
 from cprsim.contract import Save, Stored
 from cprsim.sim.dialogue import Dialogue
 from cprsim.sim.fabric import Flow
+from cprsim.sim.observer import Task
 from cprsim.sim.setting import Setting
 from cprsim.sim.state import Checkpoint, State
 from cprsim.sim.work import Work
@@ -31,7 +32,8 @@ class BackgroundSaves:
     def start(self, save: Save, taken: Checkpoint) -> None:
         """Begin to store what was `taken`."""
         transfer, _ = self._set.save(save)
-        self._pending[self._work.start(transfer, self._land)] = _Pending(save, taken)
+        flow = self._work.start(Task("save", save.tier), transfer, self._land)
+        self._pending[flow] = _Pending(save, taken)
 
     def holds(self, progress_s: float) -> bool:
         """Whether one of them is a checkpoint of everything that far."""

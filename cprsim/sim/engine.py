@@ -11,9 +11,9 @@ from cprsim.failures.timeline import Cursor
 from cprsim.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.job import JobRun
+from cprsim.sim.observer import Observer
 from cprsim.sim.recovery import Delays
 from cprsim.sim.setting import Setting
-from cprsim.sim.work import Observer
 from cprsim.streams import COHORT, Cause, Draws, Rows
 
 #: Columns of one replication under one policy, in the order of `simulate`'s last axis.

@@ -12,10 +12,11 @@ from cprsim.ledger import Ledger
 from cprsim.sim.background import BackgroundSaves
 from cprsim.sim.dialogue import Dialogue
 from cprsim.sim.limits import Limits
+from cprsim.sim.observer import Observer
 from cprsim.sim.recovery import Delays, Recovery
 from cprsim.sim.setting import Setting
 from cprsim.sim.state import State
-from cprsim.sim.work import WAIT, Observer, Process, Work
+from cprsim.sim.work import WAIT, Process, Work
 
 #: Shares of a time below which lies only the rounding of what was added up to it.
 _ROUNDING = 1e-12
@@ -60,6 +61,7 @@ class JobRun:
             if state.progress_s >= useful_time_s:  # an end and a failure: the end comes first
                 if not setting.final_save or self._end_is_saved():
                     self._recovery.end()
+                    work.end()
                     return
                 if cursor.next_s > work.now:
                     yield from self._save_the_end()
@@ -132,6 +134,7 @@ class JobRun:
         slower_s = work.now - start - done
         if slower_s > _ROUNDING * work.now:
             state.slowdown_s += slower_s
+            work.see_slowdown(slower_s)
 
     def _ahead(self, until_s: float) -> float:
         """The progress to train to: what was asked for, or the end."""

@@ -1,7 +1,7 @@
 """Failures: who is set back, who is waited for, and who is replaced while the job trains on."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from cprsim.contract import Loss, Recover, Resumed
 from cprsim.costs import Rollback
@@ -11,6 +11,7 @@ from cprsim.sim.background import BackgroundSaves
 from cprsim.sim.dialogue import Dialogue
 from cprsim.sim.fabric import Flow
 from cprsim.sim.limits import Limits
+from cprsim.sim.observer import Task
 from cprsim.sim.setting import Rated, Setting
 from cprsim.sim.spares import Spares
 from cprsim.sim.state import State
@@ -135,6 +136,7 @@ class Recovery:
             self._state.lose(servers, answer.source)
         if answer.rollback == "all" or (answer.rollback == "lost" and servers):
             self._background.abandon()
+        self._work.see_answer(answer, self._state.progress_s, self._state.slowdown_s)
 
     def _load(self, answer: Recover, servers: int) -> Rated:
         reads = 1.0
@@ -161,7 +163,8 @@ class Recovery:
         """Replace and fill the lost nodes while the job trains on; fill those that are placed."""
         if hit.servers or hit.trainers:
             rebuild = _Rebuild(_joined(_NOBODY, hit), hit, answer)
-            self._rebuilding[self._work.start(WAIT, self._replaced, delay_s)] = rebuild
+            flow = self._work.start(_task("reschedule", rebuild), WAIT, self._replaced, delay_s)
+            self._rebuilding[flow] = rebuild
         placed = Loss(placed.servers.difference(hit.servers), placed.trainers, placed.severity)
         if placed.servers:
             self._fill(_Rebuild(placed, Hit((), ()), answer))
@@ -181,7 +184,8 @@ class Recovery:
 
     def _fill(self, rebuild: _Rebuild) -> None:
         fill, _ = self._load(rebuild.answer, len(rebuild.down.servers))
-        self._rebuilding[self._work.start(fill, self._filled)] = rebuild
+        flow = self._work.start(_task("load", rebuild), fill, self._filled)
+        self._rebuilding[flow] = rebuild
 
     def _filled(self, flow: Flow) -> None:
         rebuild = self._rebuilding.pop(flow)
@@ -206,6 +210,10 @@ class Recovery:
         servers = tuple(server for each in hits for server in each.servers)
         trainers = tuple(trainer for each in hits for trainer in each.trainers)
         return down, Hit(servers, trainers), longest_s
+
+
+def _task(kind: Literal["reschedule", "load"], rebuild: _Rebuild) -> Task:
+    return Task(kind, rebuild.answer.source, rebuild.down.servers, rebuild.down.trainers)
 
 
 def _without(hit: Hit, down: Loss) -> Hit:

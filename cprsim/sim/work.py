@@ -5,14 +5,16 @@ the next failure. So nothing is ever interrupted, and no dead event is left in S
 """
 
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import simpy
 
+from cprsim.contract import Recover
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.ledger import CAUSES
 from cprsim.sim.fabric import Fabric, Flow
+from cprsim.sim.observer import Observer, Task
 from cprsim.transfer import Transfer
 
 #: A wait that draws on no link; its volume is in seconds.
@@ -24,14 +26,12 @@ OnEnd = Callable[[Flow], None]
 Moved = Callable[[float], None]
 
 
-class Observer(Protocol):
-    """Sees a run as it goes; draws nothing and changes nothing."""
+class _Background(NamedTuple):
+    """A task in the background, since when, and what is done when it ends."""
 
-    def span(self, cause: str, start_s: float, end_s: float) -> None:
-        """Wall time from `start_s` to `end_s` went to `cause`; training may yet be rolled back."""
-
-    def failure(self, at_s: float, hit: Hit) -> None:
-        """A failure struck at `at_s`."""
+    task: Task
+    start_s: float
+    on_end: OnEnd
 
 
 class Work:
@@ -54,7 +54,7 @@ class Work:
         self.spent = dict.fromkeys(CAUSES, 0.0)
         self.news = False
         self.cut = False
-        self.background: dict[Flow, OnEnd] = {}
+        self.background: dict[Flow, _Background] = {}
         self._timeout = env.timeout
         self._cursor = cursor
         self._capacities = capacities
@@ -107,12 +107,14 @@ class Work:
         yield from self._step()
         self._charge(cause, start)
 
-    def start(self, transfer: Transfer, on_end: OnEnd, volume: float | None = None) -> Flow:
+    def start(
+        self, task: Task, transfer: Transfer, on_end: OnEnd, volume: float | None = None
+    ) -> Flow:
         """Start `transfer`, or only `volume` of it, in the background."""
         if self._fabric is None:
             self._fabric = Fabric(self._capacities)
         flow = self._fabric.open(transfer, self.now, volume)
-        self.background[flow] = on_end
+        self.background[flow] = _Background(task, self.now, on_end)
         return flow
 
     def settle(self, foreground: Flow | None = None, moved: Moved | None = None) -> None:
@@ -128,14 +130,29 @@ class Work:
             for flow in ended:
                 if flow is not foreground:
                     self.news = True
-                    self.background.pop(flow)(flow)
+                    self._leave(flow, completed=True).on_end(flow)
             ended = self._fabric.advance(self.now)
 
     def abandon(self, flow: Flow) -> None:
         """Give a background transfer up."""
         assert self._fabric is not None
         self._fabric.close(flow, self.now)
-        del self.background[flow]
+        self._leave(flow, completed=False)
+
+    def end(self) -> None:
+        """The job is done; what is still under way in the background is given up."""
+        for flow in list(self.background):
+            self.abandon(flow)
+
+    def see_slowdown(self, by_s: float) -> None:
+        """Show by how much the training that has just been done was slowed."""
+        if self._observer is not None:
+            self._observer.slowed(by_s)
+
+    def see_answer(self, answer: Recover, progress_s: float, slowdown_s: float) -> None:
+        """Show what is done about a failure, and what training counts from now on."""
+        if self._observer is not None:
+            self._observer.answered(answer, progress_s, slowdown_s)
 
     def see_failure(self, hit: Hit) -> None:
         """Show a failure that strikes now to the observer."""
@@ -163,6 +180,13 @@ class Work:
         yield self._timeout(self.now - start)
         self.settle(foreground, moved)
         return strike < end
+
+    def _leave(self, flow: Flow, completed: bool) -> _Background:
+        """A background transfer ends."""
+        left = self.background.pop(flow)
+        if self._observer is not None:
+            self._observer.background(left.task, left.start_s, self.now, completed)
+        return left
 
     def _charge(self, cause: str, start_s: float) -> None:
         """The time from `start_s` to now went to `cause`."""

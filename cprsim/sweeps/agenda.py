@@ -66,12 +66,14 @@ class Agenda:
         seed: int,
         rule: Rule,
         results: Results,
+        engine: str = "auto",
     ) -> None:
         self._points = list({point.key: point for point in points if point.key}.values())
         self._waiting = iter([p for p in self._points if p.key not in finished])
         self._ready: deque[Task] = deque()
         self._opened: dict[str, _Open] = {}
         self._policies, self._seed, self._rule, self._results = policies, seed, rule, results
+        self._engine = engine
         self._finished = len(finished)
         self._failed = 0
         self._counted = len(finished) * rule.replications
@@ -141,6 +143,7 @@ class Agenda:
                 block.start,
                 block.stop,
                 self._seed,
+                self._engine,
             )
         )
 

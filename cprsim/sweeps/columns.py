@@ -27,8 +27,9 @@ def si_column(key: str, values: list[Any]) -> tuple[str, NDArray[Any]]:
             continue
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return key, np.asarray(values)
-    return key, np.asarray([_text(value) for value in values], dtype=object)
+    return key, np.asarray([text_of(value) for value in values], dtype=object)
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A varied value as people write it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

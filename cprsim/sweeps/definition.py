@@ -25,8 +25,8 @@ class Definition:
         Hashes of the scenario without what is varied, and of all points in order.
     keys
         What is varied, in order.
-    policies, seed, rule
-        What is played at each point, and how often.
+    policies, seed, rule, engine
+        What is played at each point, how often, and by what.
     model_version
         Of the code that plays it.
     """
@@ -38,6 +38,7 @@ class Definition:
     policies: tuple[str, ...]
     seed: int
     rule: Rule
+    engine: str = "auto"
     model_version: int = MODEL_VERSION
 
     def document(self) -> str:
@@ -67,6 +68,7 @@ class Definition:
             ("seed is", stored["seed"], new["seed"]),
             ("replications are", stored["rule"]["replications"], new["rule"]["replications"]),
             ("half-width is", stored["rule"]["half_width"], new["rule"]["half_width"]),
+            ("engine is", stored["engine"], new["engine"]),
             ("blocks are of", stored["rule"]["block"], new["rule"]["block"]),
         ):
             if was != now:

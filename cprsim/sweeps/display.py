@@ -1,15 +1,26 @@
-"""The table of a sweep for a terminal: a row a point, a column a policy."""
+"""Tables of a sweep for a terminal: of all points and policies, and of the best."""
 
 import math
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from rich import box
-from rich.console import Group
+from rich.console import Console, ConsoleOptions, Group
+from rich.measure import Measurement
 from rich.table import Table
 
+from cprsim.errors import UnitError
+from cprsim.sweeps.best import Answer, Candidate, Quality, circumstances
+from cprsim.sweeps.columns import text_of
+from cprsim.sweeps.paired import ROUNDING
 from cprsim.sweeps.stored import Sweep
+from cprsim.units import format_duration, parse_duration
 
 _MOST_ROWS = 40
+_LONGEST = 10  # letters of a value
+_MOST_NAMES = 3  # of the tied
+_VERDICT = 30  # letters in a line of a verdict
 
 
 def sweep_table(sweep: Sweep) -> Group:
@@ -29,23 +40,147 @@ def sweep_table(sweep: Sweep) -> Group:
         table.add_row(str(point.number), *map(str, point.values.values()), *cells)
     left = len(sweep.points) - _MOST_ROWS
     more = f"... and {left:,} points more: " if left > 0 else ""
-    head = (
-        f"{definition['title'] or 'cprsim sweep'}\n{len(sweep.points):,} points, {_counts(sweep)}"
-    )
+    counts = sweep.table["replications"].dropna().tolist()
+    head = f"{_title(sweep)}\n{len(sweep.points):,} points, {_replications(sweep, counts)}"
     return Group(head, table, f"{more}cprsim export {sweep.folder} --format csv")
+
+
+class BestTable:
+    """The best policy under all circumstances: what it costs and loses, and how sure it is.
+
+    A row for each where the terminal is wide enough for it, else a sentence.
+    """
+
+    def __init__(self, sweep: Sweep, quality: Quality) -> None:
+        found = sweep.answers(quality)
+        self._keys = circumstances(sweep.definition["keys"])
+        self._shown = found[:_MOST_ROWS]
+        counts = [each.replications for each in found if each.best]
+        self._head = (
+            f"{_title(sweep)}\n{len(sweep.points):,} points, {_replications(sweep, counts)}"
+        )
+        left = len(found) - _MOST_ROWS
+        self._notes = [f"... and {left:,} rows more: --json has them all"] if left > 0 else []
+        self._notes += _notes(found, quality)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | str]:
+        """Choose the form that fits."""
+        table = self._table()
+        fits = Measurement.get(console, options.update(max_width=10_000), table).maximum
+        yield self._head
+        if fits <= options.max_width:
+            yield table
+        else:
+            yield from ("", *(_sentence(each) for each in self._shown), "")
+        yield from self._notes
+
+    def _table(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for key in self._keys:
+            table.add_column(key.replace(".", ".\n"), justify="right")
+        table.add_column("best")
+        for heading in ("saves\nevery", "overhead\n%", "PLS\n%", "updates\nlost %"):
+            table.add_column(heading, justify="right")
+        table.add_column("next best")
+        table.add_column("margin,\npoints", justify="right")
+        table.add_column("verdict", max_width=_VERDICT)
+        for answer in self._shown:
+            table.add_row(*map(_value, answer.values.values()), *_answer(answer))
+        return table
+
+
+def _sentence(answer: Answer) -> str:
+    best, every, overhead, pls, lost, other, margin, verdict = _answer(answer)
+    where = ", ".join(f"{key} = {_value(value)}" for key, value in answer.values.items())
+    told = [
+        f"{best}, saves every {every}, overhead {overhead} %, PLS {pls} %, updates lost {lost} %"
+    ] * bool(best)
+    next_best = [f"{other} {margin} points worse"] * bool(other)
+    words = "; ".join([*told, *next_best, verdict])
+    return f"{where}: {words}" if where else words
+
+
+def _value(value: Any) -> str:
+    """As given, but for long durations, such as `log` makes: three digits."""
+    text = text_of(value)
+    if len(text) > _LONGEST:
+        with suppress(UnitError):
+            return format_duration(parse_duration(text))
+    return text
+
+
+def _notes(found: Sequence[Answer], quality: Quality) -> list[str]:
+    notes = ["Margin: mean of paired differences, ± 95 % for all comparisons of a row together."]
+    if quality:
+        return [*notes, f"Only candidates with {quality}."]
+    if any(each.best and each.statistics["updates_lost"] > 0 for each in found):
+        lossy = "The best by time, though learning is lost; --max-pls and --max-updates-lost bound"
+        notes.append(f"{lossy} that.")
+    return notes
+
+
+def _answer(answer: Answer) -> list[str]:
+    best, comparison, told = answer.best, answer.comparison, answer.statistics
+    if best is None or comparison is None:
+        none = "failed" if answer.verdict == "failed" else "no policy keeps to the bounds"
+        return [""] * 7 + [none]
+    return [
+        best.label,
+        format_duration(best.interval_s),
+        _with_half(told["overhead"], told["overhead_high"] - told["overhead"]),
+        _percent(told["pls"]),
+        _percent(told["updates_lost"]),
+        answer.runner_up.label if answer.runner_up else "",
+        _with_half(comparison.margin, comparison.high - comparison.margin),
+        _verdict(answer),
+    ]
+
+
+def _verdict(answer: Answer) -> str:
+    words = {
+        "clear": "clear",
+        "tied": f"tied with {_some(answer.tied)}",
+        "same": "no other differs",
+        "only": "the only one",
+        "unknown": "one replication tells nothing",
+    }[answer.verdict]
+    return f"{words}; same as {_some(answer.same)}" if answer.same else words
+
+
+def _some(candidates: Sequence[Candidate]) -> str:
+    shown = ", ".join(each.label for each in candidates[:_MOST_NAMES])
+    left = len(candidates) - _MOST_NAMES
+    return f"{shown} and {left} more" if left > 0 else shown
 
 
 def _overhead(row: dict[Any, Any]) -> str:
     if row["error"]:
         return "failed"
-    mean, half = 100 * row["overhead"], 100 * (row["overhead_high"] - row["overhead"])
-    return f"{mean:.2f}" if math.isnan(half) else f"{mean:.2f} ±{half:.2g}"
+    return _with_half(row["overhead"], row["overhead_high"] - row["overhead"])
 
 
-def _counts(sweep: Sweep) -> str:
-    counts = sweep.table["replications"].dropna()
-    if counts.empty:
+def _with_half(mean: float, half: float) -> str:
+    """In percent; nothing where there is no mean, or no interval."""
+    if math.isnan(mean):
+        return ""
+    if math.isnan(half):
+        return _percent(mean)
+    return f"{_percent(mean)} ±{100 * half if half > ROUNDING else 0:.2g}"
+
+
+def _percent(share: float) -> str:
+    """Two decimals, or one digit where they would show nothing."""
+    percent = 100 * share
+    return f"{percent:.1g}" if 0 < abs(percent) < 0.01 else f"{percent:.2f}"
+
+
+def _title(sweep: Sweep) -> str:
+    return sweep.definition["title"] or "cprsim sweep"
+
+
+def _replications(sweep: Sweep, counts: Sequence[int]) -> str:
+    if not counts:
         return "no replications"
-    least, most = counts.min(), counts.max()
+    least, most = min(counts), max(counts)
     each = f"{most:,}" if least == most else f"{least:,} to {most:,}"
     return f"{each} replications, seed {sweep.definition['seed']}; ± 95 % of the mean"

@@ -2,11 +2,11 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,15 @@ from cprsim.ledger import OVERHEAD_CAUSES
 from cprsim.resources import RESOURCES
 from cprsim.results import MEASURES, entry, statistics, tidy
 from cprsim.sim.engine import COLUMNS
+from cprsim.sweeps.answers import tabulated
+from cprsim.sweeps.best import Answer, Quality, answers
 from cprsim.sweeps.columns import si_column
+from cprsim.sweeps.phase_map import phase_map
 from cprsim.sweeps.store import packed, reading, stored_definition
 from cprsim.sweeps.tasks import unpack
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _PLAN = ("system", "recovery", "interval_s")
 _STATISTICS = tuple(
@@ -37,6 +43,17 @@ class StoredPoint:
     useful_time_s: float
     finished: bool
     error: str | None
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a policy at a point: its plan, and `MEASURES` by replications."""
+
+    policy: str
+    system: str
+    recovery: str
+    interval_s: float
+    measures: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -94,13 +111,96 @@ class Sweep:
         Row i of every policy was played on the same failure timeline, also at other points with
         the same failures: differences between policies are paired.
         """
+        stored, key = self._with_results(point)
+        policies = self.definition["policies"]
+        with reading(self.folder) as connection:
+            values = np.stack(_values(connection, key, policies), axis=1)
+        return tidy(policies, values.transpose(2, 1, 0), COLUMNS, stored.useful_time_s)
+
+    def played(self, point: int) -> list[Played]:
+        """What came of each policy at one point, in the order of the policies."""
+        stored, key = self._with_results(point)
+        policies = self.definition["policies"]
+        with reading(self.folder) as connection:
+            plans, values = _plans(connection, key), _values(connection, key, policies)
+        return [
+            Played(policy, measures=_measures(each, stored.useful_time_s), **plans[policy])
+            for policy, each in zip(policies, values, strict=True)
+        ]
+
+    def best(
+        self, max_pls: float | None = None, max_updates_lost: float | None = None
+    ) -> pd.DataFrame:
+        """The best policy, with the best of its choices, under all circumstances that are varied.
+
+        What is varied under `policies.NAME` is a choice of that policy; points that differ in
+        choices alone make one row. The best is the candidate (a policy with its choices) with the
+        least mean overhead. Rows of points that are still to be done are left out.
+
+        Parameters
+        ----------
+        max_pls, max_updates_lost
+            Candidates that lose more than this share in the mean are left out.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `point`, where the best was played; the circumstances, as in `table`; `policy`; its
+            choices, empty where they are another policy's; of its plan `system`, `recovery`,
+            `interval_s`; `replications`; `overhead`, `pls` and `updates_lost` with their 95 %
+            intervals; `runner_up`, and by how much its overhead is larger: `margin`, `margin_low`,
+            `margin_high`, an interval that allows for all comparisons; `verdict`: `clear`, `tied`,
+            `same` (nothing differs), `only` (one candidate), `unknown` (one replication), `none`
+            (no candidate keeps to the bounds) or `failed`; the candidates it is `tied_with` or the
+            `same_as`, and policies among the former, `rivals`; how many `candidates` there are, how
+            many points `failed`, and the `error` if all did.
+
+        Raises
+        ------
+        UsageError
+            If a bound is no share.
+        """
+        return tabulated(
+            self.answers(Quality(max_pls, max_updates_lost)), [p.values for p in self.points]
+        )
+
+    def figure(
+        self,
+        name: str = "phase",
+        at: Mapping[str, Any] | None = None,
+        max_pls: float | None = None,
+        max_updates_lost: float | None = None,
+    ) -> "Figure":
+        """A picture of the sweep; `"phase"`: a map of which policy is best.
+
+        Parameters
+        ----------
+        name
+            `"phase"` is the only one.
+        at
+            Of the values that are varied those to keep: `{"costs.save": "30 s"}`. What is left may
+            vary in one or two of the circumstances.
+        max_pls, max_updates_lost
+            As in `best`.
+
+        Raises
+        ------
+        UsageError
+            If there is no such picture, a bound is no share, or nothing or too much is left.
+        """
+        if name != "phase":
+            raise UsageError(f"figure {name!r}: a sweep has none of that name; known: phase")
+        return phase_map(self, at or {}, Quality(max_pls, max_updates_lost))
+
+    def answers(self, quality: Quality) -> list[Answer]:
+        """What `best` tabulates."""
+        return list(answers(self, quality))
+
+    def _with_results(self, point: int) -> tuple[StoredPoint, str]:
         stored = self.points[point] if 0 <= point < len(self.points) else None
         if stored is None or stored.key is None or not stored.finished:
             raise UsageError(f"point {point!r} has no results; it failed, or there is none")
-        policies = self.definition["policies"]
-        with reading(self.folder) as connection:
-            values = np.stack(_values(connection, stored.key, policies), axis=1)
-        return tidy(policies, values.transpose(2, 1, 0), COLUMNS, stored.useful_time_s)
+        return stored, stored.key
 
     def document(self) -> dict[str, Any]:
         """The sweep as one JSON document; numbers that are not finite are null."""
@@ -195,13 +295,18 @@ def _values(
     ]
 
 
-def _summary(values: NDArray[np.float64], useful_s: float) -> dict[str, float]:
+def _measures(values: NDArray[np.float64], useful_s: float) -> NDArray[np.float64]:
+    """Shape (len(MEASURES), replications)."""
     of = dict(zip(COLUMNS, values, strict=True))
     derived = {
         "wall_s": of["wall"],
         "overhead": of["wall"] / useful_s - 1.0,
         "ettr": useful_s / of["wall"],
     }
-    measures = np.stack([derived[name] if name in derived else of[name] for name in MEASURES])
+    return np.stack([derived[name] if name in derived else of[name] for name in MEASURES])
+
+
+def _summary(values: NDArray[np.float64], useful_s: float) -> dict[str, float]:
+    of = dict(zip(COLUMNS, values, strict=True))
     causes = {cause: float(of[cause].mean()) / useful_s for cause in OVERHEAD_CAUSES}
-    return statistics(measures) | causes
+    return statistics(_measures(values, useful_s)) | causes

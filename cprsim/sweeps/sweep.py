@@ -6,6 +6,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from cprsim.engines import check_engine
 from cprsim.errors import RunError, UsageError
 from cprsim.files import check_writable
 from cprsim.outputs import versions
@@ -29,7 +30,7 @@ _REPLICATIONS = 1000
 _MOST_REPLICATIONS = 100_000  # where a half-width says when they are enough
 # Replications of a task: long beside what it costs to hand it out, short beside what a kill may
 # lose. Part of a sweep's definition, so a change of it resumes no older sweep.
-_BLOCK = 100
+_BLOCK = 512
 _COMMIT_S = 1.0
 _READER_S = 0.2  # to wait for a reader; else with the next commit
 
@@ -42,6 +43,7 @@ def sweep(
     replications: int | None = None,
     half_width: float | None = None,
     seed: int = 0,
+    engine: str = "auto",
     workers: int = 1,
     scheduler: str | None = None,
     overrides: Sequence[str] = (),
@@ -71,6 +73,8 @@ def sweep(
         most this share of the mean to either side.
     seed
         Of all random streams.
+    engine
+        As of `cprsim.run`; what it can't play is a point that failed.
     workers
         Processes; the numbers are the same whatever their number. With more than one, a script
         needs its `if __name__ == "__main__":`.
@@ -94,6 +98,7 @@ def sweep(
     """
     check_whole("seed", seed, 0)
     check_whole("workers", workers, 1)
+    check_engine(engine)
     out = Path(out)
     check_writable(out, [NAME])
     mapping = _mapping(scenario, overrides)
@@ -106,10 +111,10 @@ def sweep(
     points = read_points(mapping, design, names)
     pool = pool_of(workers, scheduler)
     definition = Definition(
-        base.title, scenario_key(resolved), digest(points), design.keys, names, seed, rule
+        base.title, scenario_key(resolved), digest(points), design.keys, names, seed, rule, engine
     )
     with closing(Store.open(out, definition, points, versions())) as store:
-        agenda = Agenda(points, store.finished(), names, seed, rule, store)
+        agenda = Agenda(points, store.finished(), names, seed, rule, store, engine)
         _work(Driver(pool, agenda, tell or _silent), agenda, store, progress or _silent)
     return Sweep(out)
 

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.contract import Plan
+from cprsim.engines import Engine, chosen, simulate
 from cprsim.errors import CprsimError, RunError
 from cprsim.ledger import CAUSES
 from cprsim.resources import resources
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import COLUMNS, MODEL_VERSION, simulate
+from cprsim.sim.engine import COLUMNS, MODEL_VERSION
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Task:
     start: int
     stop: int
     seed: int
+    engine: str = "auto"
     model_version: int = MODEL_VERSION
 
 
@@ -60,7 +62,7 @@ class Fault:
 
 
 def perform(task: Task) -> Block | Fault:
-    """Simulate a block of replications.
+    """Play a block of replications.
 
     Whatever goes wrong is the point's fault, and returned; but for a worker with another model,
     none of whose numbers must be taken: that is a `RunError`.
@@ -71,8 +73,8 @@ def perform(task: Task) -> Block | Fault:
             "install the same cprsim on all workers"
         )
     try:
-        scenario, plans, rows = _planned(task.scenario, task.policies)
-        values = simulate(scenario, task.policies, range(task.start, task.stop), task.seed)
+        scenario, plans, rows, engines = _planned(task.scenario, task.policies, task.engine)
+        values = simulate(scenario, engines, range(task.start, task.stop), task.seed)
     except CprsimError as error:
         return Fault(str(error))
     except MemoryError:
@@ -86,8 +88,8 @@ def perform(task: Task) -> Block | Fault:
 
 @lru_cache(maxsize=8)  # blocks of one point come one after the other
 def _planned(
-    text: str, policies: tuple[str, ...]
-) -> tuple[Scenario, tuple[Plan, ...], tuple[PlanRow, ...]]:
+    text: str, policies: tuple[str, ...], engine: str
+) -> tuple[Scenario, tuple[Plan, ...], tuple[PlanRow, ...], dict[str, Engine]]:
     scenario = Scenario(**json.loads(text))
     plans = tuple(scenario.plan(name) for name in policies)
     rows = (
@@ -99,7 +101,7 @@ def _planned(
         )
         for name, plan in zip(policies, plans, strict=True)
     )
-    return scenario, plans, tuple(rows)
+    return scenario, plans, tuple(rows), chosen(scenario, policies, engine)
 
 
 def _taken(scenario: Scenario, plan: Plan, values: NDArray[np.float64]) -> dict[str, float]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from cprsim.failures.hit import Hit
 from cprsim.ledger import CAUSES, Ledger
 from cprsim.results import Result
+from cprsim.sim.observer import Observer
 
 
 def assert_time_adds_up(run: Result | Ledger) -> None:
@@ -58,7 +59,7 @@ class Span(NamedTuple):
 
 
 @dataclass
-class Recording:
+class Recording(Observer):
     """An observer that writes down what it sees: `play(..., observer=Recording())`.
 
     Attributes

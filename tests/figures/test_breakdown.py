@@ -328,7 +328,8 @@ def test_pyplot_stays_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("brakedown", "did you mean 'breakdown'?"), ("pie", "known: breakdown")]
+    ("name", "hint"),
+    [("brakedown", "did you mean 'breakdown'?"), ("pie", "known: breakdown, fleet-breakdown")],
 )
 def test_unknown_figure(name: str, hint: str) -> None:
     with pytest.raises(UsageError) as error:

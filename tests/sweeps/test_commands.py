@@ -7,11 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import cprsim
 from cprsim import cli
 from cprsim.sweeps import progress
 from cprsim.sweeps.agenda import Progress
+from cprsim.sweeps.best import Quality
+from cprsim.sweeps.display import BestTable
 from tests.sweeps.processes import SCENARIO
 
 VARY = ["--vary", "failures.mean=20 h,30 h"]
@@ -62,6 +65,75 @@ def test_json_is_one_document_and_says_what_the_table_of_run_says(capsys):
     assert policy["overhead"] == run_of["policies"]["partial"]["overhead"]
     assert policy.keys() == run_of["policies"]["partial"].keys()
     assert second["values"] == {"failures.mean": "30 h"}
+
+
+def test_best_prints_a_row_for_all_circumstances(capsys):
+    vary = [*VARY, "--vary", "policies.full.interval=1 h,3 h"]
+    code, out, err = swept(capsys, *vary, "--best")
+    rows = [
+        line.split() for line in out.splitlines() if line.split()[:2] in (["20", "h"], ["30", "h"])
+    ]
+    best = cprsim.Sweep("out").best()
+
+    assert (code, err) == (0, "")
+    assert "4 points, 5 replications, seed 0" in out
+    assert [row[2] for row in rows] == best["policy"].tolist() == ["partial"] * 2
+    assert [float(row[5]) for row in rows] == [
+        pytest.approx(100 * each, abs=0.005) for each in best["overhead"]
+    ]
+    assert "though learning is lost; --max-pls and --max-updates-lost bound that." in out
+    # Full recovery alone loses nothing; which of its intervals is better, five may not tell.
+    _, out, _ = swept(capsys, *vary, "--best", "--max-updates-lost", "0")
+    assert "Only candidates with updates lost <= 0." in out
+    assert "partial" not in out
+    _, out, _ = swept(capsys, *vary, "--best", "--max-pls", "0", "--policy", "full", "--out", "one")
+    assert "partial" not in out
+
+
+def test_a_narrow_terminal_gets_sentences(capsys):
+    swept(capsys, *VARY, "--vary", "costs.save=0 s,5 min", "--policy", "full")
+    done, told = cprsim.Sweep("out"), io.StringIO()
+    Console(file=told, width=60).print(BestTable(done, Quality()))
+    words = " ".join(told.getvalue().split())
+    best = done.best().loc[1]
+
+    assert "failures.mean = 20 h, costs.save = 0 s: failed failures.mean" in words
+    assert (
+        f"failures.mean = 20 h, costs.save = 5 min: full, saves every 1.83 h, overhead "
+        f"{100 * best['overhead']:.2f} ±" in words
+    )  # Young: sqrt(2 x 5 min x 20 h) = 1.826 h
+    assert "PLS 0.00 %, updates lost 0.00 %; the only one" in words
+    assert max(map(len, told.getvalue().splitlines())) <= 60
+
+
+def test_the_document_has_the_best_if_asked_for(capsys):
+    code, out, _ = swept(capsys, *VARY, "--best", "--max-pls", "0.5", "--json")
+    document, best = json.loads(out), cprsim.Sweep("out").best(max_pls=0.5)
+
+    assert code == 0
+    assert [each["policy"] for each in document["best"]] == best["policy"].tolist()
+    assert document["best"][0]["values"] == {"failures.mean": "20 h"}
+    assert (
+        document["best"][1]["margin"]["ci95"] == best.loc[1, ["margin_low", "margin_high"]].tolist()
+    )
+    assert len(document["points"]) == 2
+
+
+def test_no_candidate_within_a_bound_and_a_failed_point_are_told(capsys):
+    code, out, _ = swept(
+        capsys, "--vary", "costs.save=0 s,5 min", "--policy", "full", "--policy", "partial",
+        "--best", "--max-pls", "0",
+    )  # fmt: skip
+    failed, good = (line for line in out.splitlines() if line.split()[1:2] in (["s"], ["min"]))
+
+    assert code == 1
+    assert failed.split() == ["0", "s", "failed"]
+    assert good.split()[2:3] == ["full"]
+    assert good.rstrip().endswith("the only one")
+    _, out, _ = swept(
+        capsys, *VARY, "--policy", "partial", "--best", "--max-pls", "0", "--out", "b"
+    )
+    assert out.count("no policy keeps to the bounds") == 2
 
 
 def test_csv_goes_to_stdout_or_to_a_file(capsys):
@@ -150,6 +222,14 @@ def test_a_scheduler_without_its_library_says_what_to_install(capsys, monkeypatc
         (
             [*VARY, "--scheduler", "tcp://localhost:1"],
             "--workers and --scheduler exclude each other; leave one out",
+        ),
+        (
+            [*VARY, "--max-pls", "0.1"],
+            "--max-pls and --max-updates-lost go with --best; add it",
+        ),
+        (
+            [*VARY, "--best", "--max-updates-lost", "10"],
+            "max_updates_lost 10 is not a share from 0 to 1, e.g. 0.1 for 10 %",
         ),
         (
             ["--vary", "failures.mean=14"],

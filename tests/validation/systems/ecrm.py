@@ -1,117 +1,26 @@
-"""ECRec's evaluation, played again: 5 servers, 15 workers, Criteo models of 220 to 1760 GB.
+"""ECRec's evaluation beside what its authors published, played by `cprsim.gallery.ecrec`."""
 
-Sources are figures 5 and 12 and the text of Zhang et al. (PVLDB 16(11), 2023), the figures
-digitised to 0.3 points and 0.3 min. Nothing here is random: normal runs have no failure, and the
-others one at a given instant.
-"""
+from typing import Any
 
-from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
-
-from cprsim.closed_form.ecrec import coding_slowdown, commit_slowdown, load_s, save_s
-from cprsim.ledger import Ledger
-from cprsim.scenario import Scenario
-from cprsim.sim.engine import play
-from cprsim.testing import Recording
+from cprsim.closed_form.ecrec import coding_slowdown, commit_slowdown
+from cprsim.gallery.ecrec import (
+    CASES,
+    CKPT,
+    ECREC,
+    FIGURE_5,
+    FIGURE_12,
+    SIZES,
+    overhead,
+    rebuilt,
+    recovery,
+)
 from tests.validation.systems.row import Role, Row
 
-SIZES = {"Original": 220, "2S": 440, "4S": 880, "8S": 1760}  # GB
-CKPT = {interval: {"system": "full", "interval": f"{interval} min"} for interval in (30, 60)}
-ECREC = {k: {"system": "ecrm", "parity": k} for k in (2, 4)}
 WITHOUT_REPLICATION = ECREC[4] | {"nn_replication": False}
 ECRM = WITHOUT_REPLICATION | {"two_phase_commit": False}
-
-# Training-time overhead in %: Ckpt-60, Ckpt-30, ECRec k = 4, k = 2.
-FIGURE_5 = {
-    "Original": (4.6, 8.9, 18.2, 18.0),
-    "2S": (8.0, 16.7, 20.4, 20.6),
-    "4S": (15.4, 32.8, 21.9, 22.0),
-    "8S": (31.4, 64.8, 22.0, 22.0),
-}
-# Minutes until a lost server is recovered: Ckpt-60 and Ckpt-30 at best, on average and at worst,
-# ECRec k = 4 and k = 2. The last two of Original follow from the text's ratios.
-FIGURE_12 = {
-    "Original": ((1.1, 31.4, 61.2), (1.5, 16.4, 31.6), 4.7, 3.2),
-    "2S": ((3.0, 33.3, 63.1), (2.8, 17.8, 32.8), 9.5, 5.5),
-    "4S": ((5.7, 36.0, 65.8), (5.7, 21.0, 35.9), 18.1, 9.8),
-    "8S": ((11.4, 41.6, 71.5), (11.1, 26.4, 41.2), 33.7, 17.8),
-}
-_CASES = ("best", "average", "worst")
 # Rows that no calibration of a save can bring as near as the others.
 _OFF = ("4S, Ckpt-60", "8S, Ckpt-60")
 _OFF_NOTE = "no time of a save is nearer than 0.67 points to this and to Ckpt-30's"
-_MINUTE_S = 60.0
-_AT_S = 15 * _MINUTE_S  # when ECRec's server fails
-
-
-class Rebuilt(NamedTuple):
-    """Minutes from the failure until training goes on, and until the server is whole again.
-
-    `drop`: throughput lost between the two, as a share of the normal one.
-    """
-
-    resumed: float
-    filled: float
-    drop: float
-
-
-def scenario(size_gb: float, policy: dict[str, Any], strikes_s: tuple[float, ...] = ()) -> Scenario:
-    """2 h of training; server 0 fails at `strikes_s`. Checkpointing ends with a save.
-
-    So a run has as many saves as intervals.
-    """
-    with TemporaryDirectory() as folder:
-        failures: dict[str, Any] = {"exactly": 0}
-        if strikes_s:
-            log = Path(folder, "log.csv")
-            log.write_text("time_s,node\n" + "".join(f"{at_s!r},0\n" for at_s in strikes_s))
-            failures = {"trace": str(log)}
-        return Scenario(
-            job={"useful_time": "2 h", "final_save": policy["system"] == "full"},
-            model={"embedding": f"{size_gb / 2} GB", "optimizer": f"{size_gb / 2} GB"},
-            cluster={"parameter_servers": 5, "trainers": 15},
-            costs={"save": f"{save_s(size_gb * 1e9)!r} s", "load": f"{load_s(size_gb * 1e9)!r} s"},
-            failures=failures,
-            policies={"it": policy},
-        )
-
-
-def overhead(size_gb: float, policy: dict[str, Any]) -> float:
-    """Of a run without failures, % of the training time."""
-    ledger = _played(scenario(size_gb, policy))
-    return 100 * (ledger.wall / ledger.train - 1)
-
-
-def recovery(size_gb: float, interval: int, case: str) -> float:
-    """Minutes that one failure costs a job that saves every `interval` minutes.
-
-    At best it strikes just after a save, at worst just before one.
-    """
-    interval_s = interval * _MINUTE_S
-    after_save_s = interval_s + save_s(size_gb * 1e9) + 1e-3
-    at_s = {"best": after_save_s, "average": interval_s / 2, "worst": interval_s}[case]
-    hit, unhit = (_played(scenario(size_gb, CKPT[interval], each)) for each in ((at_s,), ()))
-    assert hit.failures == 1
-    return (hit.wall - unhit.wall) / _MINUTE_S
-
-
-@cache
-def rebuilt(size_gb: float, k: int) -> Rebuilt:
-    """One failure under ECRec."""
-    seen = Recording()
-    hit = play(scenario(size_gb, ECREC[k], (_AT_S,)), "it", 0, 0, seen)
-    extra_s = hit.wall - _played(scenario(size_gb, ECREC[k])).wall
-    # Training is cut into spans by the failure and by the end of the rebuild.
-    before, degraded, _ = (span for span in seen.spans if span.cause == "train")
-    assert before.end_s == _AT_S
-    paused_s, degraded_s = degraded.start_s - _AT_S, degraded.end_s - degraded.start_s
-    return Rebuilt(
-        resumed=paused_s / _MINUTE_S,
-        filled=(paused_s + degraded_s) / _MINUTE_S,
-        drop=(extra_s - paused_s) / degraded_s,
-    )
 
 
 def rows() -> list[Row]:
@@ -172,7 +81,7 @@ def recovery_rows() -> list[Row]:
     for model, size_gb in SIZES.items():
         *every, k4, k2 = FIGURE_12[model]
         for interval, printed in zip((60, 30), every, strict=True):
-            for case, minutes in zip(_CASES, printed, strict=True):
+            for case, minutes in zip(CASES, printed, strict=True):
                 role: Role = "calibrated" if (model, case) == ("8S", "best") else "prediction"
                 name = f"recovery, {model}, Ckpt-{interval}, {case}"
                 mine = recovery(size_gb, interval, case)
@@ -210,10 +119,6 @@ def ratio_rows() -> list[Row]:
         )
         for model, interval, k, given, role in cases
     ]
-
-
-def _played(of: Scenario) -> Ledger:
-    return play(of, "it", 0, 0)
 
 
 def _row(

@@ -1,0 +1,131 @@
+"""What the jobs of a fleet lose at some percentiles of their overhead, by cause and policy."""
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from cprsim.figures import layout, style, ticks
+from cprsim.figures.style import CAUSE_COLOURS, CAUSE_LABELS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+
+# In inches.
+_MARGIN: Final = 0.1
+_LEFT: Final = 0.62  # of the first panel: numbers on y and what they are
+_BETWEEN: Final = 0.15
+_LEGEND: Final = 0.3
+_NAMES: Final = 0.28
+_HEIGHT: Final = 2.6
+_TICKS: Final = 0.25  # names of percentiles
+_FOOT: Final = 0.25  # the note
+_ROW: Final = _NAMES + _HEIGHT + _TICKS
+_BAR: Final = 0.62  # of the room from one bar to the next
+_HEADROOM: Final = 1.1  # above the highest bar, for its number
+_MOST: Final = 4  # panels side by side
+
+
+def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
+    """Overhead by cause of the jobs at some percentiles, a panel a policy.
+
+    Parameters
+    ----------
+    table
+        A row a policy and percentile, as in `cprsim.fleets.result.FleetResult.percentiles`:
+        `percentile` of the policy's jobs by overhead, and causes as shares of useful time, means
+        over the jobs around it.
+    title
+        Stands above, wrapped; none if empty.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        7 inches wide; its height grows with the number of policies. It has axes for each policy, in
+        the table's order, with the same y: shares (1 is 100 %) over the places of the percentiles,
+        0, 1, ...
+    """
+    policies = list(table["policy"].unique())
+    with style.styled():
+        causes = [cause for cause in CAUSE_LABELS if (table[cause] > 0).any()]
+        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
+        legend_in = _MARGIN + layout.height_in(titles, TITLE_PT)
+        panels_in = legend_in + _LEGEND
+        rows = -(-len(policies) // _MOST)
+        figure = Figure(figsize=(WIDTH_IN, panels_in + rows * _ROW + _FOOT))
+        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        _legend(figure, causes, legend_in)
+        width_in = (WIDTH_IN - _LEFT - _MARGIN + _BETWEEN) / min(len(policies), _MOST) - _BETWEEN
+        top = _HEADROOM * float(table[causes].sum(axis=1).max()) or 1.0
+        for i, policy in enumerate(policies):
+            row, column = divmod(i, _MOST)
+            at_in = _LEFT + column * (width_in + _BETWEEN), panels_in + row * _ROW
+            name = layout.wrap(str(policy), width_in, TEXT_PT, "bold")[0]
+            layout.write(figure, at_in, [name], TEXT_PT, weight="bold")
+            axes = _panel(figure, at_in, width_in, top, leftmost=column == 0)
+            _stack(axes, table[table["policy"] == policy], causes)
+        _explain(figure)
+    return figure
+
+
+def _legend(figure: Figure, causes: list[str], top_in: float) -> None:
+    if causes:
+        figure.legend(
+            handles=[Patch(color=CAUSE_COLOURS[c], label=CAUSE_LABELS[c]) for c in causes],
+            loc="upper left",
+            bbox_to_anchor=(_MARGIN / WIDTH_IN, 1 - top_in / figure.get_figheight()),
+            ncols=len(causes),
+            borderpad=0.3,
+            borderaxespad=0,
+            handlelength=1.1,
+            handletextpad=0.4,
+            columnspacing=1.1,
+        )
+
+
+def _panel(
+    figure: Figure, at_in: tuple[float, float], width_in: float, top: float, *, leftmost: bool
+) -> Axes:
+    (left_in, top_in), whole_in = at_in, figure.get_figheight()
+    bottom = 1 - (top_in + _NAMES + _HEIGHT) / whole_in
+    axes = figure.add_axes((left_in / WIDTH_IN, bottom, width_in / WIDTH_IN, _HEIGHT / whole_in))
+    axes.set_ylim(0, top)
+    ticks.linear_ticks(axes, "y", _HEIGHT, 0.01, " %")
+    axes.grid(axis="y")
+    axes.tick_params(axis="x", length=0)
+    if leftmost:
+        axes.set_ylabel("overhead, % of useful training time")
+    else:
+        axes.tick_params(axis="y", left=False, labelleft=False)
+    return axes
+
+
+def _stack(axes: Axes, rows: pd.DataFrame, causes: list[str]) -> None:
+    """A bar for each percentile, its causes one upon the other, their sum above."""
+    places = np.arange(len(rows))
+    base = np.zeros(len(rows))
+    for cause in causes:
+        heights = rows[cause].to_numpy(dtype=np.float64)
+        axes.bar(places, heights, _BAR, base, color=CAUSE_COLOURS[cause])
+        base = base + heights
+    for place, share in zip(places, base, strict=True):
+        axes.annotate(
+            layout.percent(float(share)).removesuffix(" %"),
+            (place, share),
+            xytext=(0, 2),
+            textcoords="offset points",
+            ha="center",
+            size=SMALL_PT,
+            weight="bold",
+        )
+    axes.set_xlim(-0.5, len(rows) - 0.5)
+    axes.set_xticks(places, [f"P{percentile:g}" for percentile in rows["percentile"]])
+
+
+def _explain(figure: Figure) -> None:
+    note = (
+        "P90: the jobs with more overhead than 90 % of all under that policy; means over the jobs "
+        "within one percentile of all around"
+    )
+    at_in = (_MARGIN, figure.get_figheight() - _MARGIN / 2 - layout.height_in([note], SMALL_PT))
+    layout.write(figure, at_in, [note], SMALL_PT, color=style.FAINT_INK)

@@ -1,0 +1,221 @@
+"""A map of which policy is best under which circumstances."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.typing import ColorType
+
+from cprsim.errors import UsageError
+from cprsim.figures import key, layout, style, ticks
+from cprsim.figures.cells import MARGIN, RIGHT, Cells
+from cprsim.figures.scale import Scale
+from cprsim.figures.style import POLICY_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+
+# All in inches.
+_KEY_IN: Final = 5.2
+_HEADINGS: Final = 0.38
+_AXIS: Final = 0.5  # tick labels and what the axis is
+_NAME: Final = 0.2  # of the vertical axis, above it
+
+_PALE: Final = 0.6  # share of white where a policy isn't clear
+#: Verdicts without a best policy: their colour, and what they mean.
+_WITHOUT: Final = {
+    "none": ("#EDEDED", "no policy keeps to the bounds"),
+    "failed": ("#BFBFBF", "all points failed"),
+}
+_BORDER: Final = (0.04, 1.0)  # between cells: share of the narrowest, and points at most
+_SQUARE: Final[dict[str, Any]] = {
+    "marker": "s",
+    "linestyle": "None",
+    "markersize": 8.0,
+    "markeredgewidth": 0,
+}
+
+
+def phase(
+    table: pd.DataFrame,
+    axes: Mapping[str, str],
+    policies: Sequence[str],
+    title: str = "",
+    among: str = "",
+) -> Figure:
+    """Which policy is best, by one or two of the things that were varied.
+
+    Parameters
+    ----------
+    table
+        A row a cell, as `cprsim.Sweep.best` gives them: `policy`, `interval_s`, `margin`,
+        `verdict`, `rivals` and `same_as`, and the columns that `axes` names.
+    axes
+        What is varied, and its column: the horizontal axis, then the vertical one if there are two.
+    policies
+        All that were compared: a policy's place among them gives its colour.
+    title
+        Stands above, wrapped; none if empty.
+    among
+        Which candidates count, in words; all if empty.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        7 inches wide. A cell around each pair of values, log where those are spread so, or a square
+        for each row where less than half the pairs are there. It has the colour of the best policy;
+        paler, and hatched with the colour of the nearest rival, where that isn't surely worse. In
+        it, where there is room, how often to save and the margin over the next best, in points.
+
+    Raises
+    ------
+    UsageError
+        If the table is empty, or `axes` names none or more than two.
+    """
+    _check(table, axes)
+    colours = {name: POLICY_COLOURS[i % len(POLICY_COLOURS)] for i, name in enumerate(policies)}
+    with style.styled():
+        cells = Cells.of(table, axes)
+        titles = layout.wrap(title, WIDTH_IN - 2 * MARGIN, TITLE_PT, "bold")
+        top_in = MARGIN + layout.height_in(titles, TITLE_PT) + (MARGIN if titles else 0)
+        panel_in = top_in + _HEADINGS + (_NAME if cells.y else 0)
+        notes = cells.notes()
+        key_ends_in = _key(Figure(figsize=(WIDTH_IN, WIDTH_IN)), top_in, table, colours)
+        foot_in = max(panel_in + cells.height_in + _AXIS, key_ends_in)
+        whole_in = foot_in + layout.height_in(notes, SMALL_PT) + MARGIN
+        figure = Figure(figsize=(WIDTH_IN, whole_in))
+        layout.write(figure, (MARGIN, MARGIN), titles, TITLE_PT, weight="bold")
+        below_in = layout.write(figure, (MARGIN, top_in), ["Best policy"], TEXT_PT, weight="bold")
+        measure = layout.wrap(
+            f"least mean overhead{among and ', '}{among}", RIGHT - MARGIN, SMALL_PT
+        )
+        layout.write(figure, (MARGIN, below_in), measure[:1], SMALL_PT, color=style.FAINT_INK)
+        _draw(_panel(figure, panel_in, cells), cells, colours)
+        _key(figure, top_in, table, colours)
+        layout.write(figure, (MARGIN, foot_in), notes, SMALL_PT, color=style.FAINT_INK)
+    return figure
+
+
+def _check(table: pd.DataFrame, axes: Mapping[str, str]) -> None:
+    if table.empty:
+        raise UsageError("figure phase: no point is finished; give the sweep's command again")
+    if not 1 <= len(axes) <= 2:
+        raise UsageError(f"figure phase: a map has one or two axes, not {len(axes)}")
+
+
+def _face(row: Mapping[Any, Any], colours: Mapping[str, str]) -> ColorType:
+    if row["verdict"] in _WITHOUT:
+        return _WITHOUT[row["verdict"]][0]
+    colour = colours[row["policy"]]
+    return style.paler(colour, _PALE) if row["rivals"] else to_rgb(colour)
+
+
+def _panel(figure: Figure, top_in: float, cells: Cells) -> Axes:
+    whole_in = figure.get_figheight()
+    bottom_in = whole_in - top_in - cells.height_in
+    box = (cells.left_in / WIDTH_IN, bottom_in / whole_in,
+           cells.width_in / WIDTH_IN, cells.height_in / whole_in)  # fmt: skip
+    axes = figure.add_axes(box)
+    axes.set(xscale=cells.x.name, xlabel=cells.x.key)
+    axes.set_xlim(*cells.x.edges[[0, -1]])
+    _label(axes, "x", cells.width_in, cells.x)
+    if cells.y is None:
+        axes.set_yticks([])
+        axes.set_ylim(0, 1)
+    else:
+        axes.set_yscale(cells.y.name)
+        axes.set_ylim(*cells.y.edges[[0, -1]])
+        _label(axes, "y", cells.height_in, cells.y)
+        name = layout.wrap(cells.y.key, RIGHT - MARGIN, SMALL_PT)[:1]
+        layout.write(figure, (MARGIN, top_in - _NAME), name, SMALL_PT, color=style.FAINT_INK)
+    axes.spines[:].set_visible(False)
+    return axes
+
+
+def _label(axes: Axes, which: ticks.Which, length_in: float, scale: Scale) -> None:
+    marks = list(zip(scale.at.tolist(), scale.texts, strict=True))
+    ticks.value_ticks(axes, which, length_in, marks)
+
+
+def _draw(axes: Axes, cells: Cells, colours: Mapping[str, str]) -> None:
+    rows = cells.table.to_dict("records")
+    faces = [_face(row, colours) for row in rows]
+    hatches = [colours[row["rivals"][0]] if row["rivals"] else None for row in rows]
+    if not cells.is_grid:
+        y = cells.y.at[cells.rows] if cells.y else np.full(len(rows), 0.5)
+        edges = [colour or "none" for colour in hatches]
+        axes.scatter(
+            cells.x.at[cells.x.place],
+            y,
+            marker="s",
+            color=faces,
+            edgecolors=edges,
+            clip_on=False,
+            zorder=3,
+        )
+        return
+    border: dict[str, Any] = {
+        "edgecolor": "white",
+        "linewidth": min(_BORDER[0] * 72 * min(cells.cell), _BORDER[1]),
+    }
+    colour = np.zeros((len(cells.heights) - 1, len(cells.x.at), 4))  # transparent where nothing is
+    colour[cells.rows, cells.x.place] = [to_rgba(face) for face in faces]
+    axes.pcolormesh(cells.x.edges, cells.heights, colour, **border)
+    for row, column, face, hatch, lines in zip(
+        cells.rows, cells.x.place, faces, hatches, cells.texts(), strict=True
+    ):
+        corner = (cells.x.edges[column], cells.heights[row])
+        size = (cells.x.edges[column + 1] - corner[0], cells.heights[row + 1] - corner[1])
+        if hatch:
+            for look in ({"hatch": "////", "edgecolor": hatch, "linewidth": 0}, border):
+                axes.add_patch(Rectangle(corner, *size, fill=False, **look))
+        middle = (cells.x.at[column], cells.y.at[row] if cells.y else 0.5)
+        _write(axes, middle, lines, face)
+
+
+def _write(axes: Axes, at: tuple[float, float], lines: Sequence[str], face: ColorType) -> None:
+    if lines:
+        axes.text(
+            *at,
+            "\n".join(lines),
+            size=SMALL_PT,
+            color=style.ink_on(face),
+            ha="center",
+            va="center",
+            linespacing=1.1,
+            bbox={"facecolor": face, "edgecolor": "none", "pad": 0.5},  # no hatching runs through
+        )
+
+
+def _key(figure: Figure, top_in: float, table: pd.DataFrame, colours: Mapping[str, str]) -> float:
+    """What each colour is, and where it is best; returns where that ends, inches from above."""
+    for name, colour in colours.items():
+        facts = _facts(table, name)
+        if facts:
+            top_in = _entry(figure, top_in, colour, name, facts)
+    for verdict, (colour, words) in _WITHOUT.items():
+        count = int((table["verdict"] == verdict).sum())
+        if count:
+            top_in = _entry(figure, top_in, colour, verdict, f"{words}: {count} of {len(table)}")
+    return top_in
+
+
+def _entry(figure: Figure, top_in: float, colour: str, name: str, facts: str) -> float:
+    square = Line2D([], [], color=colour, **_SQUARE)
+    return key.entry(figure, (_KEY_IN, top_in), [square], name, facts, bold=True)
+
+
+def _facts(table: pd.DataFrame, policy: str) -> str:
+    """In how many cells a policy is best; empty if its colour is nowhere."""
+    best = table[table["policy"] == policy]
+    if best.empty:
+        ties = sum(policy in rivals[:1] for rivals in table["rivals"])
+        return f"nearest rival in {ties}" if ties else ""
+    clear = sum(not rivals for rivals in best["rivals"])
+    surely = "" if clear == len(best) else f" ({clear} surely)"
+    same = set.intersection(*(set(names) for names in best["same_as"]))
+    as_well = f"; no different: {', '.join(sorted(same))}" if same else ""
+    return f"best in {len(best)} of {len(table)}{surely}{as_well}"

@@ -1,0 +1,150 @@
+"""One run as lanes along its time, or runs under several policies one above the other."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from matplotlib.figure import Figure
+
+from cprsim.figures import lanes, layout, style
+from cprsim.figures.lanes import MARGIN, NAME_WIDTH, Row
+from cprsim.figures.style import SMALL_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.thinning import Block
+from cprsim.figures.ticks import duration
+from cprsim.history.lanes import background_lanes
+from cprsim.history.lanes import lanes as lanes_of
+from cprsim.history.phases import Phase, seconds_by_cause
+from cprsim.history.recorder import Background, History
+from cprsim.ledger import CAUSES
+
+_GAP: Final = 0.06  # above the legend, half of what is below it; inches
+_MOST_SERVERS: Final = 12  # with a lane of their own
+_MOST_ROWS: Final = 4  # of tasks of one kind that go on at once
+
+
+def timeline(history: History, title: str = "") -> Figure:
+    """One run: what the job and its nodes do when, and what goes on in the background.
+
+    Parameters
+    ----------
+    history
+        From `cprsim.history.recorder.record`.
+    title
+        Stands above, wrapped; none if empty.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        7 inches wide; its height grows with the number of lanes. x is the wall clock in seconds, y
+        in inches from the top. What is thinner than a pixel is merged, its parts stacked.
+    """
+    wall_s, useful_s = history.ledger.wall, history.ledger.train
+    facts = (
+        f"{history.policy}: {duration(wall_s)} of wall clock for {duration(useful_s)} of training, "
+        f"{_failures(len(history.failures))}; seed {history.seed}, replication "
+        f"{history.replication}"
+    )
+    seconds = {cause: getattr(history.ledger, cause) for cause in CAUSES}
+    shown = lanes_of(history, _MOST_SERVERS)
+    found = {cause for cause, spent_s in seconds.items() if spent_s}
+    found |= {phase.doing for lane in shown for phase in lane.phases}
+    found |= {each.task.kind for each in history.background}
+    words = lanes.words_of(found)
+    words |= {
+        doing: f"{word} {duration(seconds[doing])}"
+        for doing, word in words.items()
+        if seconds.get(doing)
+    }
+    rows = [
+        Row(_wrapped(each.name), _blocks(each.phases), wall_s, each.failures_s) for each in shown
+    ]
+    return _figure(title, facts, words, [*rows, *_background_rows(history)], wall_s)
+
+
+def timelines(histories: Sequence[History], title: str = "") -> Figure:
+    """Runs of the same replication under several policies: the job's lane of each.
+
+    Parameters
+    ----------
+    histories
+        A run each; from `cprsim.history.recorder.record`.
+    title
+        Stands above, wrapped; none if empty.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        As `timeline`'s; background tasks are thin lanes beneath each policy's own.
+    """
+    found = {doing for each in histories for doing in seconds_by_cause(each.phases)}
+    found |= {task.task.kind for each in histories for task in each.background}
+    rows = [row for each in histories for row in _policy_rows(each)]
+    facts = f"seed {histories[0].seed}, replication {histories[0].replication}"
+    if any(each.background for each in histories):
+        facts += "; thin lanes: in the background"
+    end_s = max(each.ledger.wall for each in histories)
+    return _figure(title, facts, lanes.words_of(found), rows, end_s)
+
+
+def _figure(
+    title: str, facts: str, words: dict[str, str], rows: Sequence[Row], end_s: float
+) -> Figure:
+    with style.styled():
+        titles = layout.wrap(title, WIDTH_IN - 2 * MARGIN, TITLE_PT, "bold")
+        lines = layout.wrap(facts, WIDTH_IN - 2 * MARGIN, SMALL_PT)
+        key = lanes.legend(words)
+        head_in = MARGIN + layout.height_in(titles, TITLE_PT) + layout.height_in(lines, SMALL_PT)
+        top_in = head_in + lanes.legend_in(key) + 3 * _GAP
+        figure = Figure(figsize=(WIDTH_IN, top_in + lanes.height_in(rows)))
+        below_in = layout.write(figure, (MARGIN, MARGIN), titles, TITLE_PT, weight="bold")
+        layout.write(figure, (MARGIN, below_in), lines, SMALL_PT, color=style.FAINT_INK)
+        lanes.draw_legend(figure, key, head_in + _GAP)
+        lanes.draw_lanes(figure, rows, top_in, end_s)
+    return figure
+
+
+def _background_rows(history: History) -> list[Row]:
+    """Lanes of what goes on in the background; the first of each kind has its name."""
+    rows: list[Row] = []
+    for kind, tasks in background_lanes(history).items():
+        shown = tasks[:_MOST_ROWS]
+        more = f", {len(tasks) - len(shown)} more at once" if len(tasks) > len(shown) else ""
+        names = [_wrapped(kind + more), *[[] for _ in shown[1:]]]
+        rows += [
+            Row(name, _task_blocks(row), history.ledger.wall, height_in=0.1, below_in=0.03)
+            for name, row in zip(names, shown, strict=True)
+        ]
+    return rows
+
+
+def _policy_rows(history: History) -> list[Row]:
+    """The job under one policy, and thin lanes of what goes on in the background."""
+    wall_s = history.ledger.wall
+    failures_s = [each.at_s for each in history.failures]
+    facts = [f"{wall_s / history.ledger.train - 1:.2%} overhead"]
+    beneath = [row for rows in background_lanes(history).values() for row in rows[:_MOST_ROWS]]
+    rows = [
+        Row(_wrapped(history.policy), _blocks(history.phases), wall_s, failures_s, facts, 0.2),
+        *(Row([], _task_blocks(tasks), wall_s, height_in=0.06) for tasks in beneath),
+    ]
+    close = [replace(row, below_in=0.02) for row in rows[:-1]]
+    return [*close, replace(rows[-1], below_in=0.12)]
+
+
+def _wrapped(name: str) -> list[str]:
+    return layout.wrap(name, NAME_WIDTH, SMALL_PT)
+
+
+def _blocks(phases: Iterable[Phase]) -> list[Block]:
+    return [Block(each.start_s, each.end_s, each.seconds()) for each in phases]
+
+
+def _task_blocks(tasks: Iterable[Background]) -> list[Block]:
+    return [
+        Block(each.start_s, each.end_s, {each.task.kind: each.end_s - each.start_s})
+        for each in tasks
+    ]
+
+
+def _failures(count: int) -> str:
+    return "1 failure" if count == 1 else f"{count:,} failures"

@@ -1,0 +1,184 @@
+"""What came of the jobs of a fleet: tables of jobs, of policies, of percentiles."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cprsim.errors import RunError
+from cprsim.fleets.fleet import Fleet, dotted
+from cprsim.ledger import OVERHEAD_CAUSES
+from cprsim.resources import RESOURCES
+from cprsim.results import MEASURES, Result, entry, statistics, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Percentiles of the jobs by overhead, in tables, and those whose causes are told as well.
+PERCENTILES: Final = (50, 75, 90, 95, 99)
+BROKEN_DOWN: Final = (50, 75, 90, 95)
+#: Jobs at a percentile are those up to so many percentiles of all from it, on both sides.
+BAND: Final = 1.0
+
+
+@dataclass(frozen=True)
+class FleetResult(Result):
+    """What a run of a fleet found; its replications are the jobs.
+
+    `replications`: as of `Result`, a row a policy and job, each with its own `useful_s`; besides
+    the job's `nodes` and the policy's `interval_s`, and a column for each value that is drawn, by
+    its dotted key, in SI units (`job.useful_time_s`). `given_up`: numbers of the jobs that got
+    nowhere, by policy; they are in no table, under no policy. `scenario` and `plans` are those of
+    the fleet's example.
+    """
+
+    fleet: Fleet
+    given_up: Mapping[str, tuple[int, ...]]
+
+    PICTURES: ClassVar[tuple[str, ...]] = ("breakdown", "fleet-breakdown")
+
+    @classmethod
+    def of_jobs(
+        cls,
+        fleet: Fleet,
+        names: Sequence[str],
+        values: NDArray[np.float64],
+        columns: Sequence[str],
+        *,
+        seed: int,
+    ) -> "FleetResult":
+        """From `values` of shape (jobs, policies, columns), not a number where none came of it.
+
+        Raises
+        ------
+        RunError
+            If there is no job that got somewhere under every policy.
+        """
+        nowhere = np.isnan(values[..., columns.index("wall")])
+        given_up = {
+            name: tuple(np.flatnonzero(nowhere[:, i]).tolist()) for i, name in enumerate(names)
+        }
+        kept = np.flatnonzero(~nowhere.any(axis=1))
+        if not kept.size:
+            raise RunError("every job of the fleet gets nowhere under some policy")
+        values = values[kept]
+        useful_s = values[..., columns.index("useful_s")].T.ravel()
+        table = tidy(names, values, columns, useful_s)
+        table["replication"] = np.tile(kept, len(names))
+        drawn = _drawn(fleet, seed, kept.tolist())
+        for column, each in drawn.items():
+            table[column] = each * len(names)
+        plans = {name: fleet.example.plan(name) for name in names}
+        return cls(fleet.example, seed, dict.fromkeys(names, "sim"), plans, table, fleet, given_up)
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """A row a policy: means over the jobs, each with its own useful time.
+
+        As of `Result`, but for these: of the overhead all of `PERCENTILES` (`overhead_p90`, ...);
+        `interval_s` is the median; `machine_overhead` weights jobs by their machine time;
+        `machine_s` is machine time beyond useful, `given_back_s` how much less of it that is than
+        under the first policy, both in machine seconds of all jobs together.
+        """
+        rows = {}
+        for name, plan in self.plans.items():
+            table = self.of(name)
+            row: dict[str, Any] = {
+                "system": self.scenario.policies[name].system,
+                "recovery": plan.recovery,
+                "interval_s": float(table["interval_s"].median()),
+            }
+            row |= statistics(table[[*MEASURES]].to_numpy(dtype=np.float64).T)
+            quantiles = np.percentile(table["overhead"], PERCENTILES)
+            row |= {
+                f"overhead_p{p}": q for p, q in zip(PERCENTILES, quantiles.tolist(), strict=True)
+            }
+            row |= {c: float((table[f"{c}_s"] / table["useful_s"]).mean()) for c in OVERHEAD_CAUSES}
+            row |= {each: float(table[each].mean()) for each in RESOURCES}
+            rows[name] = row | _machine_time(table)
+        summary = pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
+        summary["given_back_s"] = summary["machine_s"].iloc[0] - summary["machine_s"]
+        return summary
+
+    @cached_property
+    def percentiles(self) -> pd.DataFrame:
+        """A row a policy and percentile of its jobs by overhead: what the jobs there lose.
+
+        `percentile`, that `overhead`, and causes as shares of useful time, means over the jobs up
+        to one percentile of all below and above. The causes add up to the mean overhead of these
+        jobs, not quite to `overhead`.
+        """
+        rows = [
+            {"policy": name, **row} for name in self.plans for row in at_percentiles(self.of(name))
+        ]
+        return pd.DataFrame(rows)
+
+    def figure(self, name: str = "fleet-breakdown") -> "Figure":
+        """A picture of the result.
+
+        `"fleet-breakdown"`: what the jobs at some percentiles lose; `"breakdown"`: their mean.
+        """
+        from cprsim.figures import draw  # noqa: PLC0415  (matplotlib is slow to import)
+
+        table = self.percentiles if name == "fleet-breakdown" else self.summary
+        return draw(name, table, title=self.fleet.title)
+
+    def to_toml(self) -> str:
+        """The fleet as a scenario file."""
+        return self.fleet.to_toml()
+
+    def document(self) -> dict[str, Any]:
+        """The result as one JSON document; numbers that are not finite are null."""
+        return {
+            "scenario": self.fleet.title,
+            "seed": self.seed,
+            "replications": int(self.replications["replication"].nunique()),
+            "engine": self.engine,
+            "drawn": [dotted(path) for path in self.fleet.drawn],
+            "given_up": {name: len(jobs) for name, jobs in self.given_up.items()},
+            "policies": {str(name): _entry(row) for name, row in self.summary.iterrows()},
+        }
+
+
+def _drawn(fleet: Fleet, seed: int, jobs: list[int]) -> dict[str, list[Any]]:
+    """Columns of drawn values, numbers in SI units."""
+    rows = list(fleet.draws(seed, jobs))
+    return {
+        dotted(path) + law.kind.suffix: [law.number(row[path]) for row in rows]
+        for path, law in fleet.drawn.items()
+    }
+
+
+def _machine_time(table: pd.DataFrame) -> dict[str, float]:
+    """Machine time of one policy's jobs beyond useful, s and as a share; spares count as well."""
+    useful_s = float((table["nodes"] * table["useful_s"]).sum())
+    taken_s = float(((table["nodes"] + table["spares"]) * table["wall_s"]).sum())
+    return {"machine_s": taken_s - useful_s, "machine_overhead": taken_s / useful_s - 1}
+
+
+def at_percentiles(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """What the jobs around each percentile lose, of one policy's jobs: see `percentiles`."""
+    table = table.sort_values("overhead")
+    rank = 100 * (np.arange(len(table)) + 0.5) / len(table)
+    rows = []
+    for percentile in BROKEN_DOWN:
+        distance = np.abs(rank - percentile)
+        near = table[distance <= max(BAND, distance.min())]
+        causes = near[[f"{cause}_s" for cause in OVERHEAD_CAUSES]].div(near["useful_s"], axis=0)
+        shares = dict(zip(OVERHEAD_CAUSES, causes.mean().tolist(), strict=True))
+        overhead = float(np.percentile(table["overhead"], percentile))
+        rows.append({"percentile": percentile, "overhead": overhead, **shares})
+    return rows
+
+
+def _entry(row: Any) -> dict[str, Any]:
+    """A row of the summary as it stands in the JSON document."""
+    document = entry(row)
+    document["overhead"] |= {f"p{p}": float(row[f"overhead_p{p}"]) for p in PERCENTILES}
+    for key in ("machine_s", "given_back_s"):
+        document[key] = float(row[key])
+    return document

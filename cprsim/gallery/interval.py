@@ -1,0 +1,104 @@
+"""`interval`: overhead against the checkpoint interval, simulated on the closed form."""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from cprsim.analytic.expected import expected
+from cprsim.closed_form.intervals import young_interval_s
+from cprsim.closed_form.makespan import blocking_makespan_s, segment_count
+from cprsim.contract import Context
+from cprsim.errors import UsageError
+from cprsim.gallery.picture import Picture, Titled, of_scenario
+from cprsim.gallery.points import at_mtbf, measured, tidy
+from cprsim.policies.cpr import CprVanilla
+from cprsim.policies.full import full_plan
+from cprsim.policies.partial import partial_plan
+from cprsim.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Simulated intervals, as multiples of Young's.
+_SIMULATED = (1 / 8, 1 / 4, 1 / 2, 1 / math.sqrt(2), math.sqrt(2), 2.0, 4.0, 8.0)
+_MOST = 5.0  # overhead: jobs beyond it hardly end, and nobody asks for them
+_POINTS = 500  # of a curve: it jumps wherever there is one save less
+#: What saves at each interval: full recovery, and partial recovery as CPR does it.
+_SYSTEMS = ("full", "cpr-vanilla")
+
+
+def table(scenario: Scenario, replications: int = 200) -> pd.DataFrame:
+    """A row an interval and system, as `cprsim.figures.interval.interval` takes it.
+
+    Failures are exponential, with the scenario's MTBF.
+    """
+    context = scenario.context
+    young_s = young_interval_s(context.save_s, context.mtbf_s)
+    if not 0 < young_s < math.inf:
+        raise UsageError("figure interval: saves or failures cost nothing, so no interval is best")
+    cpr = next((p for p in scenario.policies.values() if isinstance(p, CprVanilla)), None)
+    cpr_s = (cpr or CprVanilla(system="cpr-vanilla")).interval_s(context)
+    chosen = dict(zip(_SYSTEMS, (young_s, min(cpr_s, context.useful_time_s)), strict=True))
+    played = [young_s * times for times in _SIMULATED]
+    played = [s for s in {*played, *chosen.values()} if s <= context.useful_time_s]
+    curve = np.geomspace(min(played), context.useful_time_s, _POINTS)
+    closed = pd.DataFrame(
+        [
+            (system, interval_s, closed_form(context, system, interval_s))
+            for system in _SYSTEMS
+            for interval_s in sorted({*curve.tolist(), *played})
+        ],
+        columns=["system", "interval_s", "closed_form"],
+    )
+    closed = closed[closed["closed_form"] <= _MOST]
+    closed["chosen"] = closed["interval_s"] == closed["system"].map(chosen)
+    simulated = _simulated(scenario, closed[closed["interval_s"].isin(played)], replications)
+    return closed.merge(simulated, how="left", on=["system", "interval_s"])
+
+
+def closed_form(context: Context, system: str, interval_s: float) -> float:
+    """Expected overhead at an interval under exponential failures, as a share.
+
+    Exact for full recovery. Partial recovery repeats no work, so each failure costs its recovery
+    alone; failures in recoveries are neglected.
+    """
+    plan = full_plan(interval_s) if system == "full" else partial_plan(interval_s)
+    shares, mtbf_s, useful_s = expected(plan, context), context.mtbf_s, context.useful_time_s
+    load_s, away_s = shares.load * mtbf_s, (shares.reschedule + shares.detect) * mtbf_s
+    save_s = context.save_s
+    if system == "full":
+        wall_s = blocking_makespan_s(useful_s, interval_s, save_s, mtbf_s, load_s, away_s)
+    else:
+        saving_s = (segment_count(useful_s, interval_s) - 1) * save_s
+        wall_s = (useful_s + saving_s) * (1 + (load_s + away_s) / mtbf_s)
+    return wall_s / useful_s - 1
+
+
+def _simulated(scenario: Scenario, points: pd.DataFrame, replications: int) -> pd.DataFrame:
+    policies = {
+        f"{i}": {"system": system, "interval": f"{interval_s!r} s"}
+        for i, (system, interval_s) in enumerate(
+            zip(points["system"], points["interval_s"], strict=True)
+        )
+    }
+    there = at_mtbf(scenario, scenario.context.mtbf_s, {"policies": policies})
+    rows = tidy([measured(there, replications)])
+    return rows[["system", "interval_s", "overhead", "overhead_low", "overhead_high"]]
+
+
+def _draw(found: Titled) -> "Figure":
+    from cprsim.figures.interval import interval  # noqa: PLC0415  (matplotlib is slow to import)
+
+    return interval(found.rows, found.title)
+
+
+PICTURE = Picture(
+    "interval",
+    "overhead against the checkpoint interval, simulated on the closed form, the optimum marked",
+    "scenario",
+    "criteo-kaggle.toml",
+    of_scenario(table),
+    _draw,
+)

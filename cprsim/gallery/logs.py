@@ -1,0 +1,53 @@
+"""`survival` and `mtbf-scaling`: what a failure log shows."""
+
+from pathlib import Path
+from typing import Any
+
+from cprsim.errors import UsageError
+from cprsim.fitting.fit import fit
+from cprsim.fitting.logfit import LogFit
+from cprsim.fitting.mtbf import MtbfByNodes, mtbf_by_nodes
+from cprsim.gallery.picture import Picture
+from cprsim.scenario import load_scenario
+
+#: Of a scenario's failures, what `fit` takes too.
+_KEYS = ("reader", "system", "window", "coalesce")
+
+
+def survival(source: Path) -> LogFit:
+    """The gaps between the failures of a log, or of a scenario's, and the laws fitted to them."""
+    return fit(**_log(source))
+
+
+def mtbf(source: Path) -> MtbfByNodes:
+    """The MTBF of jobs of every size on the nodes of a log, or of a scenario's."""
+    return mtbf_by_nodes(**_log(source))
+
+
+def _log(source: Path) -> dict[str, Any]:
+    """What to fit: the log itself (CSV), or that of a scenario."""
+    if source.suffix.lower() != ".toml":
+        return {"log": source}
+    failures = load_scenario(source).failures.mapping()
+    if "trace" not in failures:
+        raise UsageError(f"{source}: its failures are no log (failures.trace); give a log as CSV")
+    given = {key: failures[key] for key in _KEYS if key in failures}
+    return {"log": failures["trace"], **given}
+
+
+SURVIVAL = Picture(
+    "survival",
+    "gaps between failures of a log, and the laws fitted to them",
+    "log",
+    "failures.csv",
+    survival,
+    LogFit.figure,
+)
+MTBF = Picture(
+    "mtbf-scaling",
+    "MTBF of a job against its number of nodes, as a log has it and by two models",
+    "log",
+    "failures.csv",
+    mtbf,
+    MtbfByNodes.figure,
+)

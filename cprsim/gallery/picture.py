@@ -1,0 +1,93 @@
+"""What a picture of the gallery is, and where what it shows by default lies."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import pandas as pd
+
+import cprsim
+from cprsim.errors import UsageError
+from cprsim.scenario import Scenario, load_scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_PACKAGE = Path(cprsim.__file__).parent
+Takes = Literal["scenario", "run", "sweep", "log", "nothing"]
+#: What a picture is made of, in words.
+TAKES: Final[dict[Takes, str]] = {
+    "scenario": "a scenario",
+    "run": "a scenario, or the folder of a run",
+    "sweep": "a scenario, or the folder of a sweep",
+    "log": "a log (CSV), or a scenario that replays one",
+    "nothing": "nothing but its paper's own set-up",
+}
+#: In an installed package, and in a checkout.
+_HOMES = (_PACKAGE / "scenarios", _PACKAGE.parent / "scenarios")
+
+
+class Titled(NamedTuple):
+    """A tidy table, and the title of its picture."""
+
+    title: str
+    rows: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of the gallery.
+
+    `explains` says in a line what it shows, `takes` what it is made of. `default` is what it takes
+    if nothing is given, a file of scenarios/, or empty. `prepare` makes of that what is drawn,
+    `draw` draws it.
+    """
+
+    name: str
+    explains: str
+    takes: Takes
+    default: str
+    prepare: Callable[[Path], Any]
+    draw: Callable[[Any], "Figure"]
+
+    def found(self, source: Path | None = None) -> Any:
+        """What is drawn, of a file or a folder, or of the shipped one.
+
+        Raises
+        ------
+        UsageError
+            If it can't be made of that.
+        """
+        if source is None:
+            return self.prepare(shipped(self.default) if self.default else Path())
+        if self.takes == "nothing":
+            raise UsageError(
+                f"figure {self.name}: plays its paper's own set-up; leave {source} out"
+            )
+        if self.takes in ("scenario", "log") and source.is_dir():
+            raise UsageError(f"figure {self.name}: {source} is a folder; give a {self.takes}")
+        return self.prepare(source)
+
+    def figure(self, source: Path | None = None) -> "Figure":
+        """The picture, of a file or a folder, or of the shipped one."""
+        return self.draw(self.found(source))
+
+
+def shipped(name: str) -> Path:
+    """The shipped scenario or log of that name."""
+    for home in _HOMES:
+        path = home / name
+        if path.exists():  # as short as it can be written: titles name logs
+            return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    raise UsageError(f"scenarios/{name} is not here; give a scenario of your own")
+
+
+def of_scenario(table: Callable[[Scenario], pd.DataFrame]) -> Callable[[Path], Titled]:
+    """Prepares a table of a scenario file."""
+
+    def prepare(path: Path) -> Titled:
+        scenario = load_scenario(path)
+        return Titled(scenario.title, table(scenario))
+
+    return prepare

@@ -1,0 +1,71 @@
+"""A scenario at other points, and what its policies cost there: estimated and simulated."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from cprsim.analytic.expected import expected
+from cprsim.contract import Policy
+from cprsim.errors import UsageError
+from cprsim.runner import run
+from cprsim.scenario import Scenario, set_value
+
+#: What the CPR paper compares: full recovery, partial recovery at its interval, and CPR.
+CPR_SYSTEMS = ("full", "partial", "cpr-vanilla")
+_KEPT = ("hits", "severity", "during_recovery")
+_MEASURES = ("overhead", "pls", "updates_lost")
+#: Columns of a row that `measured` takes over from a summary.
+_COLUMNS = [
+    "system",
+    "interval_s",
+    *(f"{m}{end}" for m in _MEASURES for end in ("", "_low", "_high")),
+]
+
+
+def at(scenario: Scenario, values: Mapping[str, object]) -> Scenario:
+    """The scenario with other values, by dotted key as in `--set`."""
+    mapping = scenario.mapping()
+    for key, value in values.items():
+        set_value(mapping, key.split("."), value, f"figure: {key}")
+    return Scenario(**mapping)
+
+
+def at_mtbf(scenario: Scenario, mtbf_s: float, values: Mapping[str, object]) -> Scenario:
+    """The same with exponential failures of the whole job, whatever strikes it in the scenario."""
+    mapping = scenario.failures.mapping()
+    failures = {key: mapping[key] for key in _KEPT if key in mapping}
+    failures |= {"distribution": "exponential", "mean": f"{mtbf_s!r} s"}
+    return at(scenario, {**values, "failures": failures})
+
+
+def of_systems(scenario: Scenario, systems: Iterable[str], picture: str) -> dict[str, Policy]:
+    """The scenario's first policy of each of the systems; `UsageError` if it has none of them."""
+    first: dict[str, str] = {}
+    for name, policy in scenario.policies.items():
+        first.setdefault(policy.system, name)
+    found = {first[s]: scenario.policies[first[s]] for s in systems if s in first}
+    if not found:
+        raise UsageError(
+            f"figure {picture}: the scenario has no policy of system {', '.join(systems)}; add one"
+        )
+    return found
+
+
+def measured(scenario: Scenario, replications: int, **point: Any) -> list[dict[str, Any]]:
+    """A row a policy: the point, the overhead to first order, and means with 95 % intervals."""
+    result = run(scenario, replications=replications)
+    return [
+        {
+            **point,
+            "policy": name,
+            "first_order": expected(result.plans[str(name)], scenario.context).overhead,
+            **{column: row[column] for column in _COLUMNS},
+        }
+        for name, row in result.summary.iterrows()
+    ]
+
+
+def tidy(rows: Iterable[list[dict[str, Any]]]) -> pd.DataFrame:
+    """A table of the rows of many points."""
+    return pd.DataFrame([row for some in rows for row in some])

@@ -1,0 +1,33 @@
+"""All pictures of the gallery, by name."""
+
+from typing import Final
+
+from cprsim.errors import UsageError
+from cprsim.gallery import ecrm, interval, logs, rows, runs, scaling, sensitivity, tradeoff
+from cprsim.gallery.picture import Picture
+from cprsim.schema import nearest
+
+#: In the order in which they are listed.
+PICTURES: Final[dict[str, Picture]] = {
+    picture.name: picture
+    for picture in (
+        logs.SURVIVAL,
+        logs.MTBF,
+        runs.BREAKDOWN,
+        runs.PRODUCTION,
+        scaling.PICTURE,
+        sensitivity.PICTURE,
+        interval.PICTURE,
+        tradeoff.PICTURE,
+        rows.PICTURE,
+        ecrm.OVERHEAD,
+        ecrm.RECOVERY,
+    )
+}
+
+
+def picture(name: str) -> Picture:
+    """The picture of that name; `UsageError` if there is none."""
+    if name not in PICTURES:
+        raise UsageError(f"figure {name!r}: there is none of that name; {nearest(name, PICTURES)}")
+    return PICTURES[name]

@@ -1,0 +1,61 @@
+"""`policy-breakdown` and `production`: where the time goes under each policy of a run."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from cprsim.errors import UsageError
+from cprsim.gallery.picture import Picture
+from cprsim.gallery.points import of_systems
+from cprsim.results import Result
+from cprsim.runner import run
+from cprsim.scenario import load_scenario
+
+_FILES = ("scenario.toml", "manifest.json", "results.csv")
+
+
+def of_folder(folder: Path) -> Result:
+    """The result that `cprsim run --out` left there."""
+    for name in _FILES:
+        if not (folder / name).is_file():
+            raise UsageError(f"{folder} has no {name}; give a scenario, or the folder of a run")
+    scenario = load_scenario(folder / "scenario.toml")
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    plans = {name: scenario.plan(name) for name in manifest["policies"]}
+    table = pd.read_csv(folder / "results.csv", dtype={"policy": object})
+    return Result(scenario, manifest["seed"], manifest["engine"], plans, table)
+
+
+def breakdown(source: Path, replications: int = 400) -> Result:
+    """All policies of a scenario, or of the run in a folder."""
+    if source.is_dir():
+        return of_folder(source)
+    return run(load_scenario(source), replications=replications)
+
+
+def production(source: Path, replications: int = 400) -> Result:
+    """Full recovery against CPR in a scenario, or all policies of the run in a folder."""
+    if source.is_dir():
+        return of_folder(source)
+    scenario = load_scenario(source)
+    policies = of_systems(scenario, ("full", "cpr-vanilla"), "production")
+    return run(scenario, list(policies), replications)
+
+
+BREAKDOWN = Picture(
+    "policy-breakdown",
+    "where the time goes under each policy, by cause, beside the updates that it loses",
+    "run",
+    "criteo-kaggle.toml",
+    breakdown,
+    Result.figure,
+)
+PRODUCTION = Picture(
+    "production",
+    "full recovery against CPR on 18 servers, by cause",
+    "run",
+    "production.toml",
+    production,
+    Result.figure,
+)

@@ -1,0 +1,57 @@
+"""`sensitivity`: overhead against the number of failures, and the servers that each takes."""
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from cprsim.gallery.picture import Picture, Titled, of_scenario
+from cprsim.gallery.points import CPR_SYSTEMS, at, measured, of_systems, tidy
+from cprsim.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Failures, as multiples of the scenario's: of 2 the 20 and 40 of the CPR paper, as recalled.
+_TIMES = (0.5, 1, 2, 4, 10, 20)
+_SHARES = (0.125, 0.25, 0.5)
+
+
+def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
+    """A row a point and policy, as `cprsim.figures.sensitivity.sensitivity` takes it.
+
+    Every job has exactly that many failures, uniform over it: as many as the scenario's MTBF
+    gives on average, where its own number isn't exact.
+    """
+    policies = of_systems(scenario, CPR_SYSTEMS, "sensitivity")
+    usual = max(round(scenario.job.useful_time_s / scenario.context.mtbf_s), 1)
+    hits = scenario.failures.mapping().get("hits", {})
+    counts = sorted({max(round(times * usual), 1) for times in _TIMES})
+    points: list[tuple[str, float, int, dict[str, object]]] = [
+        ("failures", count, count, hits) for count in counts
+    ]
+    points += [("share", share, usual, {"parameter_servers": f"{share:%}"}) for share in _SHARES]
+    return tidy(
+        measured(
+            at(scenario, {"failures": {"exactly": count, "hits": who}, "policies": policies}),
+            replications,
+            varied=varied,
+            value=value,
+        )
+        for varied, value, count, who in points
+    )
+
+
+def _draw(found: Titled) -> "Figure":
+    from cprsim.figures.sensitivity import sensitivity  # noqa: PLC0415
+
+    return sensitivity(found.rows, found.title)
+
+
+PICTURE = Picture(
+    "sensitivity",
+    "overhead against the number of failures, and against the share of servers that each takes",
+    "scenario",
+    "criteo-kaggle.toml",
+    of_scenario(table),
+    _draw,
+)

@@ -1,0 +1,69 @@
+"""`tradeoff`: overhead against the learning lost, a curve a policy."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from cprsim.errors import UsageError
+from cprsim.gallery.picture import Picture, Titled, of_scenario
+from cprsim.gallery.points import at, measured, tidy
+from cprsim.policies.cpr import Cpr
+from cprsim.scenario import Scenario
+from cprsim.sweeps.stored import Sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Targets on the portion of lost samples.
+_TARGETS = (0.005, 0.01, 0.02, 0.05, 0.1)
+
+
+def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
+    """A row a target and CPR policy, and one for full recovery, as `tradeoff` draws them."""
+    cpr = {name: p for name, p in scenario.policies.items() if isinstance(p, Cpr)}
+    if not cpr:
+        raise UsageError(
+            "figure tradeoff: the scenario has no CPR policy whose target could be varied; add "
+            'one, e.g. system = "cpr-vanilla"'
+        )
+    full = {name: p for name, p in scenario.policies.items() if p.system == "full"}
+    points = []
+    if full:
+        points.append(measured(at(scenario, {"policies": full}), replications, target=0.0))
+    for target in _TARGETS:
+        # An interval of their own would be stronger than the target.
+        update = {"target_pls": target, "interval": None}
+        policies = {name: policy.model_copy(update=update) for name, policy in cpr.items()}
+        there = at(scenario, {"policies": policies})
+        points.append(measured(there, replications, target=target))
+    return tidy(points)
+
+
+def of_sweep(folder: Path) -> Titled:
+    """All points of a sweep, whatever it varies."""
+    sweep = Sweep(folder)
+    rows = sweep.table[sweep.table["error"] == ""]
+    if rows.empty:
+        raise UsageError(f"figure tradeoff: no point of the sweep in {folder} is finished")
+    return Titled(str(sweep.definition["title"]), rows)
+
+
+def _prepare(source: Path) -> Titled:
+    return of_sweep(source) if source.is_dir() else of_scenario(table)(source)
+
+
+def _draw(found: Titled) -> "Figure":
+    from cprsim.figures.tradeoff import tradeoff  # noqa: PLC0415  (matplotlib is slow to import)
+
+    return tradeoff(found.rows, found.title)
+
+
+PICTURE = Picture(
+    "tradeoff",
+    "overhead against PLS and updates lost, a curve a policy",
+    "sweep",
+    "criteo-kaggle.toml",
+    _prepare,
+    _draw,
+)

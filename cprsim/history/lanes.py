@@ -1,0 +1,152 @@
+"""Lanes: the job, its trainers, the servers that were never down, and those that were."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from cprsim.history.phases import WAIT, Phase, joined, overlaid
+from cprsim.history.recorder import Background, Failure, History
+from cprsim.sim.observer import Task
+
+_RECOVERY: Final = ("detect", "reschedule", "load")
+_NOBODY: Final[frozenset[int]] = frozenset()
+
+
+class Lane(NamedTuple):
+    """What some nodes do, or the job as a whole; `failures_s`: when any of them was hit."""
+
+    name: str
+    phases: list[Phase]
+    failures_s: list[float]
+
+
+def lanes(history: History, most: int) -> list[Lane]:
+    """The job, the trainers, the servers that aren't shown by themselves, and up to `most` others.
+
+    All trainers act alike, and so do all servers that are up. Those that were hit are shown by
+    themselves, those that were hit most often first of all; they come in order of their numbers.
+    The job's lane adds up to the ledger by cause; on the others healthy nodes that wait for lost
+    ones do `WAIT`, as trainers do while anything is saved or loaded.
+    """
+    job = Lane("job", joined(history.phases), [each.at_s for each in history.failures])
+    found = [job]
+    if history.trainers:
+        hit_s = [each.at_s for each in history.failures if each.hit.trainers]
+        found.append(Lane(_count(history.trainers, "trainer"), _trainers(history.phases), hit_s))
+    shown = _most_hit(history.failures, most)
+    recoveries = list(_recoveries(history))
+    up = _servers_up(history.phases, recoveries)
+    others = history.servers - len(shown)
+    if others:
+        hit_s = [each.at_s for each in history.failures if set(each.hit.servers) - shown]
+        name = _count(others, "other server" if shown else "parameter server")
+        found.append(Lane(name, up, hit_s))
+    for server in sorted(shown):
+        hit_s = [each.at_s for each in history.failures if server in each.hit.servers]
+        down = _down(server, recoveries, history.background)
+        found.append(Lane(f"server {server}", overlaid(up, down), hit_s))
+    return found
+
+
+def rows(tasks: Iterable[Background]) -> list[list[Background]]:
+    """Tasks in as few rows as they need so that none covers another; earlier ones come first."""
+    found: list[list[Background]] = []
+    for each in sorted(tasks, key=lambda each: each.start_s):
+        for row in found:
+            if row[-1].end_s <= each.start_s:
+                row.append(each)
+                break
+        else:
+            found.append([each])
+    return found
+
+
+def background_lanes(history: History) -> dict[str, list[list[Background]]]:
+    """Rows of saves in the background by tier, and of nodes that are replaced and filled."""
+    kinds: dict[str, list[Background]] = {}
+    for each in history.background:
+        if each.end_s > each.start_s:
+            kinds.setdefault(_kind(each.task), []).append(each)
+    return {kind: rows(tasks) for kind, tasks in kinds.items()}
+
+
+def _kind(task: Task) -> str:
+    return f"saves to {task.tier}" if task.kind == "save" else "rebuilds"
+
+
+def _count(nodes: int, kind: str) -> str:
+    return f"{nodes:,} {kind}s" if nodes > 1 else f"1 {kind}"
+
+
+def _most_hit(failures: Iterable[Failure], most: int) -> set[int]:
+    hits = Counter(server for each in failures for server in each.hit.servers)
+    return set(sorted(hits, key=lambda server: (-hits[server], server))[:most])
+
+
+@dataclass(frozen=True, slots=True)
+class _Recovery:
+    """A phase in which the job recovers, the servers that are down, and whether all are loaded."""
+
+    phase: Phase
+    down: frozenset[int]
+    loads_all: bool
+
+
+def _recoveries(history: History) -> Iterator[_Recovery]:
+    """Every phase of every recovery."""
+    failures, given_up = iter(history.failures), _given_up(history)
+    failure, task = next(failures, None), next(given_up, None)
+    down, loads_all = _NOBODY, False
+    for phase in history.phases:
+        if phase.doing not in _RECOVERY:
+            down, loads_all = _NOBODY, False
+        while failure is not None and failure.at_s <= phase.start_s:
+            down |= frozenset(failure.hit.servers)
+            loads_all = loads_all or _loads_all(history, failure)
+            failure = next(failures, None)
+        while task is not None and task.end_s <= phase.start_s:
+            down |= task.task.servers
+            task = next(given_up, None)
+        if phase.doing in _RECOVERY:
+            yield _Recovery(phase, down, loads_all)
+
+
+def _given_up(history: History) -> Iterator[Background]:
+    """Rebuilds that were given up, so that the job waits for their nodes."""
+    tasks = [each for each in history.background if each.task.kind != "save"]
+    return iter(sorted((e for e in tasks if not e.completed), key=lambda each: each.end_s))
+
+
+def _loads_all(history: History, failure: Failure) -> bool:
+    """Whether servers that are up load as well: from the store alone, and not what they hold."""
+    answer = failure.answer
+    return answer.loads == "all" and history.plan.tier(answer.source).medium == "store"
+
+
+def _trainers(phases: Iterable[Phase]) -> list[Phase]:
+    return joined(
+        phase if phase.doing in ("train", "lost") else phase._replace(doing=WAIT)
+        for phase in phases
+    )
+
+
+def _servers_up(phases: Iterable[Phase], recoveries: Iterable[_Recovery]) -> list[Phase]:
+    recovering = [
+        each.phase
+        if each.phase.doing == "load" and each.loads_all
+        else each.phase._replace(doing=WAIT)
+        for each in recoveries
+    ]
+    return overlaid(list(phases), recovering)
+
+
+def _down(server: int, recoveries: Iterable[_Recovery], tasks: Iterable[Background]) -> list[Phase]:
+    """What is done about a server while it is down."""
+    waited_for = [each.phase for each in recoveries if server in each.down]
+    rebuilt = [
+        Phase(each.task.kind, each.start_s, each.end_s)
+        for each in tasks
+        if server in each.task.servers
+    ]
+    return overlaid(waited_for, rebuilt)

@@ -1,0 +1,101 @@
+"""What a result rests on: what was given, and what follows from it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from cprsim.errors import ScenarioError
+from cprsim.report.source import Source
+from cprsim.results import Result
+from cprsim.scenario import Scenario
+from cprsim.schema import Section
+from cprsim.tiers import REMOTE
+from cprsim.units import format_duration
+
+_SECTIONS = ("job", "model", "cluster", "storage", "costs", "failures")
+
+
+class Assumption(NamedTuple):
+    """A quantity, its value, where it comes from, and what the file says of it."""
+
+    name: str
+    value: str
+    origin: str
+    note: str = ""
+
+
+def assumptions(result: Result, source: Source | None) -> list[Assumption]:
+    """What the scenario gives, table by table, then what was derived from it."""
+    return [*_given(result, source), *_derived(result)]
+
+
+def _given(result: Result, source: Source | None) -> Iterator[Assumption]:
+    scenario = result.scenario
+    sections: dict[str, Section | None] = {name: getattr(scenario, name) for name in _SECTIONS}
+    sections |= {f"policies.{name}": scenario.policies[name] for name in result.plans}
+    overridden = set() if source is None else source.overridden
+    comments = {} if source is None else source.comments
+    for table, section in sections.items():
+        if section is None:
+            continue
+        for key, value in _set_values(section).items():
+            path = f"{table}.{key}"
+            if any(each == path or each.startswith(f"{path}.") for each in overridden):
+                yield Assumption(path, _shown(value), "set by --set")
+            else:
+                note = comments.get(path, "")
+                if key == "system":
+                    note = "; ".join(filter(None, (comments.get(table), note)))
+                yield Assumption(path, _shown(value), "given", note)
+
+
+def _set_values(section: Section) -> dict[str, Any]:
+    """Keys that were given, as a scenario file has them."""
+    return section.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+
+
+def _shown(value: object) -> str:
+    """A value on one line."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_shown(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        named = [each["name"] for each in value if isinstance(each, dict) and each.get("name")]
+        return ", ".join(named if len(named) == len(value) else map(_shown, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _derived(result: Result) -> Iterator[Assumption]:
+    """What the scenario doesn't say outright."""
+    scenario = result.scenario
+    mtbf = format_duration(scenario.context.mtbf_s)
+    yield Assumption("MTBF of the job", mtbf, "derived", "what policies plan with")
+    for name, measured, cost in _costs(scenario):
+        if measured:
+            continue
+        try:
+            seconds = cost()
+        except ScenarioError:  # no policy needs it
+            continue
+        note = "from sizes and bandwidths, with the links to itself"
+        yield Assumption(name, format_duration(seconds), "derived", note)
+    for name, plan in result.plans.items():
+        note = f"{plan.recovery} recovery"
+        yield Assumption(f"{name}: saves every", format_duration(plan.interval_s), "planned", note)
+
+
+def _costs(scenario: Scenario) -> Iterator[tuple[str, bool, Callable[[], float]]]:
+    """Name, whether it was measured, and what it takes with the links to itself, s."""
+    model, costs = scenario.cost_model, scenario.costs
+    one_load = costs.load_s is not None
+    yield "one save", costs.save_s is not None, lambda: model.seconds(model.save(REMOTE))
+    yield (
+        "one load of everything",
+        one_load or costs.load_full_s is not None,
+        lambda: model.seconds(model.load(REMOTE, "all", 1)),
+    )
+    yield (
+        "one load of one server's shard",
+        one_load or costs.load_partial_s is not None,
+        lambda: model.seconds(model.load(REMOTE, "lost", 1)),
+    )

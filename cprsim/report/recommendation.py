@@ -1,0 +1,139 @@
+"""Which policy to take, and how sure that is."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from cprsim.results import Result, paired_difference
+from cprsim.units import format_bytes
+
+#: Shares of learning below which lies only rounding.
+_NOTHING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Overhead of `policy` less that of another on the same failures; half its 95 % interval.
+
+    Shares of the useful time; the half width is not a number for a single replication.
+    """
+
+    policy: str
+    mean: float
+    half: float
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the interval leaves 0 out."""
+        return abs(self.mean) > self.half
+
+    def words(self) -> str:
+        """In percentage points."""
+        if math.isnan(self.half):
+            return f"{100 * self.mean:.2f} points"
+        return f"{100 * self.mean:.2f} ± {100 * self.half:.2f} points"
+
+
+def quickest(result: Result) -> str:
+    """The policy with the least mean overhead; of equal ones the first."""
+    return str(result.summary["overhead"].idxmin())
+
+
+def differences(result: Result, policy: str) -> list[Difference]:
+    """What every other policy takes more than this one, the least first."""
+    own = _overheads(result, policy)
+    others = [name for name in result.plans if name != policy]
+    found = [Difference(o, *paired_difference(_overheads(result, o), own)) for o in others]
+    return sorted(found, key=lambda each: each.mean)
+
+
+def recommendation(result: Result) -> list[str]:
+    """Sentences: the policy that takes the least time, how sure that is, and what it costs."""
+    best = quickest(result)
+    said = [_choice(result, best)]
+    if differences(result, best):
+        said.append(_certainty(result, best))
+    if _loses(result, best):
+        said.append(_without_loss(result, best))
+    taken = _taken(result, best)
+    return [*said, taken] if taken else said
+
+
+def _choice(result: Result, best: str) -> str:
+    overhead = _of(result, best, "overhead")
+    others = differences(result, best)
+    if not others:
+        return f"{best} is the only policy that was run; its overhead is {overhead:.2%}."
+    tied = [each.policy for each in others if not each.is_sure and not math.isnan(each.half)]
+    if tied:
+        return (
+            f"Least time: {best}, {overhead:.2%} overhead, though these replications can't tell it "
+            f"apart from {_and(tied)}."
+        )
+    return f"Least time: {best}, {overhead:.2%} overhead."
+
+
+def _certainty(result: Result, best: str) -> str:
+    nearest = differences(result, best)[0]
+    if math.isnan(nearest.half):
+        return f"One replication tells nothing of chance; {nearest.policy} took " + (
+            f"{nearest.words()} more in it. Run more of them."
+        )
+    sure = "" if nearest.is_sure else ", which chance may well explain: more replications may tell"
+    return (
+        f"On the same failures {nearest.policy}, the next, takes {nearest.words()} more of the "
+        f"useful time (95 % interval of the mean of {len(result.of(best)):,} paired "
+        f"differences){sure}."
+    )
+
+
+def _without_loss(result: Result, best: str) -> str:
+    """What the quickest policy loses of learning, and the quickest that loses none."""
+    lost = (
+        f"{best} pays in learning: {_of(result, best, 'updates_lost'):.2%} of all updates are lost "
+        f"for good (PLS {_of(result, best, 'pls'):.2%}), and what that does to accuracy is not "
+        "simulated."
+    )
+    keeping = [name for name in result.plans if not _loses(result, name)]
+    if not keeping:
+        return lost
+    safe = min(keeping, key=lambda name: _of(result, name, "overhead"))
+    more = next(each for each in differences(result, best) if each.policy == safe)
+    return (
+        f"{lost} Of the policies that lose none, {safe} takes the least time: "
+        f"{_of(result, safe, 'overhead'):.2%} overhead, {more.words()} more."
+    )
+
+
+def _taken(result: Result, best: str) -> str:
+    """What it takes beside time."""
+    memory, sent = _of(result, best, "memory_overhead"), _of(result, best, "peer_bytes")
+    spares = _of(result, best, "spares")
+    things = []
+    if memory > 0:
+        things.append(f"{memory:.3g} times the memory of the rows on top of it")
+    if sent > 0:
+        things.append(f"{format_bytes(sent)} sent between servers")
+    if spares > 0:
+        things.append(f"{spares:.0f} spare machines")
+    return f"Beside time, {best} takes {_and(things)}." if things else ""
+
+
+def _loses(result: Result, policy: str) -> bool:
+    lost = (_of(result, policy, measure) for measure in ("updates_lost", "pls"))
+    return max(lost) > _NOTHING
+
+
+def _of(result: Result, policy: str, measure: str) -> float:
+    """A mean of the summary."""
+    return float(result.summary[measure].to_dict()[policy])
+
+
+def _overheads(result: Result, policy: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    return result.of(policy)["overhead"].to_numpy(dtype=np.float64)
+
+
+def _and(names: list[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

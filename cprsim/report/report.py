@@ -1,0 +1,179 @@
+"""`report.html`: the question, what it rests on, the answer and how sure that is."""
+
+import math
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cprsim.figures import save_bytes
+from cprsim.figures.timeline import timelines
+from cprsim.history.recorder import record
+from cprsim.report import html
+from cprsim.report.assumptions import assumptions
+from cprsim.report.recommendation import differences, quickest, recommendation
+from cprsim.report.source import Source
+from cprsim.results import Result
+from cprsim.tables import RunTable, resources_table
+from cprsim.units import format_duration
+
+
+def report(
+    result: Result, breakdown: bytes, manifest: Mapping[str, Any], source: Source | None = None
+) -> bytes:
+    """The page.
+
+    Parameters
+    ----------
+    result
+        What is reported.
+    breakdown
+        The picture of where the time goes, PNG.
+    manifest
+        Versions and the like, as in `manifest.json`.
+    source
+        The file that the scenario was read from, whose comments go into the page.
+    """
+    title = result.scenario.title or "cprsim run"
+    parts = [
+        html.heading(title),
+        html.section("Question", _question(result)),
+        html.section("What it rests on", _assumptions(result, source)),
+        html.section("Results", _tables(result)),
+        html.section("Where the time goes", [_breakdown(result, breakdown)]),
+        html.section("One run, watched", _timelines(result)),
+        html.section("Recommendation", _recommendation(result)),
+        html.section("How to repeat it", _reproduction(result, manifest)),
+    ]
+    return html.page(title, parts).encode()
+
+
+def _question(result: Result) -> list[str]:
+    job, cluster = result.scenario.job, result.scenario.cluster
+    mtbf_s = result.scenario.context.mtbf_s
+    fails = "never fails"
+    if math.isfinite(mtbf_s):
+        fails = f"fails every {format_duration(mtbf_s)} on average"
+    names = ", ".join(result.plans)
+    asked = (
+        f"A job of {format_duration(job.useful_time_s)} on {cluster.parameter_servers:,} parameter "
+        f"servers and {cluster.trainers:,} trainers {fails}: how much longer does it take under "
+        f"each policy ({names}), why, and what learning is lost?"
+    )
+    return [html.paragraph(asked), html.paragraph(recommendation(result)[0], "short")]
+
+
+def _assumptions(result: Result, source: Source | None) -> list[str]:
+    head = [] if source is None else source.head
+    said = (
+        [html.paragraph("The scenario file says of itself:"), *map(_quoted, head)] if head else []
+    )
+    told = (
+        "Given values are inputs, of which the file's notes say what is measured, calibrated or "
+        "assumed; derived ones follow from them, and so do the intervals that policies plan. What "
+        "isn't listed is at its default, which the scenario at the end shows."
+    )
+    rows = [tuple(each) for each in assumptions(result, source)]
+    headings = ("quantity", "value", "where from", "note")
+    return [
+        *said,
+        html.paragraph(told),
+        html.table("Inputs, and what follows from them", headings, rows, "words"),
+    ]
+
+
+def _quoted(text: str) -> str:
+    return f"<blockquote>{html.paragraph(text)}</blockquote>\n"
+
+
+def _tables(result: Result) -> list[str]:
+    table = RunTable(result).wide()
+    _, _, caption = str(table.title).partition("\n")
+    parts = [html.terminal_table(caption, table)]
+    taken = resources_table(result)
+    if taken is not None:
+        parts.append(html.terminal_table(str(taken.title), taken))
+    return parts
+
+
+def _breakdown(result: Result, png: bytes) -> str:
+    overheads = result.summary["overhead"]
+    described = "; ".join(f"{name} {share:.2%}" for name, share in overheads.items())
+    caption = "Overhead by cause, and updates lost for good; means over all replications."
+    return html.picture(png, f"Bars of overhead by cause: {described}.", caption)
+
+
+def _timelines(result: Result) -> list[str]:
+    """One replication, which is neither a lucky nor an unlucky one, under all policies."""
+    reference = reference_policy(result)
+    number = representative(result, reference)
+    histories = [record(result.scenario, name, result.seed, number) for name in result.plans]
+    png = save_bytes(timelines(histories), "png")
+    walls = "; ".join(f"{each.policy} {format_duration(each.ledger.wall)}" for each in histories)
+    caption = (
+        f"Replication {number}, whose overhead under {reference} is the median, under all "
+        "policies: the same failures are drawn for each, though what a policy does moves those "
+        "that come after. Triangles are failures, thin lanes go on in the background, and what is "
+        "thinner than a pixel is stacked. To see one of them closely:"
+    )
+    command = (
+        f"cprsim timeline scenario.toml --policy {shlex.quote(reference)} --seed {result.seed} "
+        f"--replication {number} --out timeline.png"
+    )
+    shown = html.picture(png, f"Lanes of one run under each policy, lasting: {walls}.", caption)
+    return [shown, html.code(command)]
+
+
+def reference_policy(result: Result) -> str:
+    """Full recovery where it is among the policies, else the first of them."""
+    policies = result.scenario.policies
+    return next((n for n in result.plans if policies[n].system == "full"), next(iter(result.plans)))
+
+
+def representative(result: Result, policy: str) -> int:
+    """The replication with the median overhead under a policy, the lower of two in the middle."""
+    order = np.argsort(result.of(policy)["overhead"].to_numpy(), kind="stable")
+    return int(order[(len(order) - 1) // 2])
+
+
+def _recommendation(result: Result) -> list[str]:
+    best = quickest(result)
+    found = differences(result, best)
+    parts = [html.points(recommendation(result))]
+    if found:
+        overheads = result.summary["overhead"]
+        rows = [
+            (
+                each.policy,
+                f"{100 * overheads[each.policy]:.2f}",
+                each.words(),
+                "" if math.isnan(each.half) else "yes" if each.is_sure else "no",
+            )
+            for each in found
+        ]
+        headings = ("policy", "overhead, %", f"more than {best}", "told apart")
+        caption = "Paired differences on the same failures, ± 95 % of the mean, each by itself"
+        parts.append(html.table(caption, headings, rows))
+    return parts
+
+
+def _reproduction(result: Result, manifest: Mapping[str, Any]) -> list[str]:
+    chosen = [] if list(result.plans) == list(result.scenario.policies) else list(result.plans)
+    policies = "".join(f" --policy {shlex.quote(name)}" for name in chosen)
+    command = (
+        f"cprsim run scenario.toml{policies} "
+        f"--replications {manifest['replications']} --seed {result.seed} --engine {result.engine} "
+        "--out again"
+    )
+    git = manifest["git"]
+    commit = "" if git is None else f", commit {git['commit'][:12]}{' with changes' * git['dirty']}"
+    libraries = ", ".join(f"{name} {number}" for name, number in manifest["libraries"].items())
+    versions = f"cprsim {manifest['cprsim']}{commit}; Python {manifest['python']}; {libraries}."
+    return [
+        html.paragraph("In the folder of this page, with the same versions:"),
+        html.code(command),
+        html.paragraph(versions),
+        html.paragraph("scenario.toml, as resolved:"),
+        html.code(result.scenario.to_toml()),
+    ]

@@ -1,0 +1,74 @@
+"""A map of which policy is best: its axes, and the points where all else is fixed."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cprsim.errors import UsageError
+from cprsim.sweeps.best import Quality, circumstances
+from cprsim.sweeps.columns import si_column, text_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from cprsim.sweeps.stored import StoredPoint, Sweep
+
+_SHOWN = 5
+
+
+def phase_map(sweep: "Sweep", at: Mapping[str, Any], quality: Quality) -> "Figure":
+    """The map of a sweep, or of its part where what `at` names has these values."""
+    from cprsim.figures.phase import phase  # noqa: PLC0415  (matplotlib is slow to import)
+
+    shown, keys = cut(sweep.points, circumstances(sweep.definition["keys"]), at)
+    table = sweep.best(quality.max_pls, quality.max_updates_lost)
+    return phase(
+        table[table["point"].isin(shown)].reset_index(drop=True),
+        {key: si_column(key, [point.values[key] for point in sweep.points])[0] for key in keys},
+        sweep.definition["policies"],
+        sweep.definition["title"],
+        str(quality),
+    )
+
+
+def cut(
+    points: Sequence["StoredPoint"], keys: Sequence[str], at: Mapping[str, Any]
+) -> tuple[list[int], list[str]]:
+    """Numbers of the points where what `at` names has that value, and keys that still vary there.
+
+    Raises
+    ------
+    UsageError
+        If `at` names what is not varied or a value that there is not, or if no key is left to be an
+        axis, or more than two.
+    """
+    if not keys:
+        raise UsageError("figure phase: only choices of policies are varied; a map needs more")
+    for key, value in at.items():
+        _check_fixed(points, keys, key, value)
+    shown = [
+        point
+        for point in points
+        if all(text_of(point.values[key]) == text_of(value) for key, value in at.items())
+    ]
+    axes = [key for key in keys if len({text_of(point.values[key]) for point in shown}) > 1]
+    if len(axes) > 2:
+        example = f"{axes[-1]} = {text_of(shown[0].values[axes[-1]])}"
+        raise UsageError(
+            f"figure phase: {len(axes)} keys are varied ({', '.join(axes)}), a map has two axes; "
+            f"fix {len(axes) - 2}, e.g. at {example}"
+        )
+    return [point.number for point in shown], axes or [keys[0]]
+
+
+def _check_fixed(
+    points: Sequence["StoredPoint"], keys: Sequence[str], key: str, value: Any
+) -> None:
+    if key not in keys:
+        raise UsageError(f"figure phase: at {key}: is not varied; varied: {', '.join(keys)}")
+    known = list(dict.fromkeys(text_of(point.values[key]) for point in points))
+    if text_of(value) not in known:
+        more = ", ..." if len(known) > _SHOWN else ""
+        raise UsageError(
+            f"figure phase: at {key} = {text_of(value)}: the sweep has "
+            f"{', '.join(known[:_SHOWN])}{more}"
+        )

@@ -1,0 +1,89 @@
+"""A published number beside a measured one, as docs/reproduction.md shows them."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+HEADS = ("quantity", "published", "source", "role", "measured", "difference", "note")
+
+
+class Measured(NamedTuple):
+    """A number or a word, and half of its 95 % interval where it is simulated."""
+
+    value: float | str
+    half: float = 0.0
+
+
+class Line(NamedTuple):
+    """What is published of a quantity and what comes out, in `unit`.
+
+    `source` also says how certain the published value is; `role`: whether it is an input, was
+    calibrated to, or is predicted.
+    """
+
+    quantity: str
+    published: float | str
+    source: str
+    role: str
+    measured: Measured
+    unit: str = ""
+    note: str = ""
+
+
+def printed(measured: Measured) -> str:
+    """As it stands in the table: `"8.61 ± 0.17"`, both to the second digit of the latter."""
+    value, half = measured
+    if isinstance(value, str):
+        return value
+    if half == 0:
+        return f"{value:.4g}"
+    places = max(0, 1 - math.floor(math.log10(half)))
+    return f"{value:.{places}f} ± {half:.{places}f}"
+
+
+def parsed(cell: str) -> Measured:
+    """The inverse of `printed`, to the digits that are there."""
+    value, _, half = cell.partition(" ± ")
+    try:
+        return Measured(float(value), float(half or 0))
+    except ValueError:
+        return Measured(cell)
+
+
+def agree(shown: Measured, again: Measured) -> bool:
+    """Whether what a page shows may be the same as what is measured again.
+
+    Without an interval to the last digit shown; with one, within twice the two half widths, which
+    are about four standard errors: with a hundred rows, one false alarm in more than a hundred
+    changes of the random numbers.
+    """
+    if isinstance(shown.value, str) or isinstance(again.value, str) or not shown.half:
+        return printed(shown) == printed(again)
+    rounding = 10.0 ** math.floor(math.log10(shown.half)) / 10
+    return abs(shown.value - again.value) <= 2 * math.hypot(shown.half, again.half) + rounding
+
+
+def row(line: Line, cell: str) -> str:
+    """A line of the table, with `cell` as what is measured."""
+    quantity = f"{line.quantity}, {line.unit}" if line.unit else line.quantity
+    cells = quantity, _text(line.published), line.source, line.role, cell, difference(line, cell)
+    return f"| {' | '.join((*cells, line.note))} |"
+
+
+def difference(line: Line, cell: str) -> str:
+    """Of what is shown from what is published."""
+    value = parsed(cell).value
+    if isinstance(value, str) or isinstance(line.published, str):
+        return "none" if value == line.published else "differs"
+    distance = value - line.published
+    return f"{distance:+.2g}" if abs(distance) > 1e-9 * abs(value) else "0"
+
+
+def table(lines: Sequence[Line], cells: Sequence[str]) -> str:
+    """All lines under their heads."""
+    rows = [row(line, cell) for line, cell in zip(lines, cells, strict=True)]
+    return "\n".join([f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}", *rows]) + "\n"
+
+
+def _text(published: float | str) -> str:
+    return published if isinstance(published, str) else f"{published:.4g}"

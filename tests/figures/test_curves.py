@@ -1,0 +1,306 @@
+"""Oracles: the tables that are drawn, and the boxes that the renderer gives each text."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+
+from cprsim.figures import FORMATS, save_bytes
+from cprsim.figures.curves import log_limits
+from cprsim.figures.ecrm_overhead import ecrm_overhead
+from cprsim.figures.ecrm_recovery import ecrm_recovery
+from cprsim.figures.interval import interval
+from cprsim.figures.scaling import MODELS, scaling
+from cprsim.figures.sensitivity import sensitivity
+from cprsim.figures.style import SYSTEM_COLOURS
+from cprsim.figures.tradeoff import LOSSES, tradeoff
+from cprsim.policies.registry import systems
+from tests.figures.reading import boxes_apart
+
+POLICIES = {"full": ("full", 0.08), "partial": ("partial", 0.04), "cpr": ("cpr-vanilla", 0.005)}
+HOUR = 3600.0
+
+
+def estimated(policy: str, times: float, **point: object) -> dict[str, object]:
+    system, overhead = POLICIES[policy]
+    overhead *= times
+    interval = {"overhead_low": 0.9 * overhead, "overhead_high": 1.15 * overhead}
+    return {
+        **point,
+        "policy": policy,
+        "system": system,
+        "first_order": 0.95 * overhead,
+        "overhead": overhead,
+        **interval,
+    }
+
+
+def by_servers(sizes: tuple[int, ...] = (8, 16, 32, 64, 128)) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            estimated(policy, math.sqrt(size), model=model, servers=size)
+            for model in MODELS
+            for size in sizes
+            for policy in POLICIES
+        ]
+    )
+
+
+def by_failures() -> pd.DataFrame:
+    points = [("failures", n) for n in (1, 2, 4, 40)] + [("share", s) for s in (0.125, 0.25, 0.5)]
+    return pd.DataFrame(
+        [
+            estimated(policy, 1 + value, varied=varied, value=value)
+            for varied, value in points
+            for policy in POLICIES
+        ]
+    )
+
+
+def by_interval() -> pd.DataFrame:
+    rows = []
+    for system, chosen_h in (("full", 2.0), ("cpr-vanilla", 32.0)):
+        for hours in 2.0 ** np.arange(-2, 6):
+            closed = 0.08 / hours + (0.02 * hours if system == "full" else 0.001)
+            there = hours in (0.5, 2.0, 32.0)
+            seen = closed * 1.02 if there else math.nan
+            rows.append(
+                {
+                    "system": system,
+                    "interval_s": hours * HOUR,
+                    "closed_form": closed,
+                    "overhead": seen,
+                    "overhead_low": 0.9 * seen,
+                    "overhead_high": 1.1 * seen,
+                    "chosen": hours == chosen_h,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def by_loss() -> pd.DataFrame:
+    rows = []
+    for policy, system, share in (
+        ("full", "full", 0.0),
+        ("cpr", "cpr-vanilla", 1.0),
+        ("a", "x", 0.2),
+    ):
+        for pls in (0.01, 0.05, 0.1):
+            row: dict[str, object] = {"policy": policy, "system": system}
+            for name, value in (
+                ("overhead", 0.0005 / pls + 0.002),
+                ("pls", pls if share else 0.0),
+                ("updates_lost", share * pls),
+            ):
+                row |= {name: value, f"{name}_low": 0.9 * value, f"{name}_high": 1.1 * value}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def by_size() -> pd.DataFrame:
+    policies = (
+        ("Ckpt-60", "full", 1.0),
+        ("Ckpt-30", "full", 2.0),
+        ("k = 4", "ecrm", 0.5),
+        ("k = 2", "ecrm", 0.5),
+    )
+    return pd.DataFrame(
+        [
+            {
+                "size_gb": size,
+                "policy": policy,
+                "system": system,
+                "overhead": times * size / 3000,
+                "published": times * size / 3100,
+                "best_s": times * size,
+                "recovery_s": times * size * 2,
+                "worst_s": times * size * 3,
+                "published_best_s": times * size * 1.1,
+                "published_s": times * size * 2.1,
+                "published_worst_s": times * size * 3.1,
+            }
+            for policy, system, times in policies
+            for size in (220, 440, 880, 1760)
+        ]
+    )
+
+
+LONG = "A title that takes more than one line, " * 5
+DRAWN: dict[str, tuple[Callable[..., Figure], pd.DataFrame, str]] = {
+    "scaling": (scaling, by_servers(), "Servers"),
+    "scaling, large": (scaling, by_servers((1000, 2000, 4000, 8000, 16000)), LONG),
+    "scaling, one size": (scaling, by_servers((8,)), ""),
+    "sensitivity": (sensitivity, by_failures(), "Failures"),
+    "interval": (interval, by_interval(), "Intervals"),
+    "tradeoff": (tradeoff, by_loss(), "$x_1$ and $y$"),
+    "ecrm-overhead": (ecrm_overhead, by_size(), "Sizes"),
+    "ecrm-recovery": (ecrm_recovery, by_size(), "Sizes"),
+}
+
+
+@cache
+def drawn(case: str) -> Figure:
+    draw, table, title = DRAWN[case]
+    figure = draw(table, title)
+    FigureCanvasAgg(figure).draw()
+    return figure
+
+
+def lines(axes: Axes, system: str, marker: str | None = None) -> list[Line2D]:
+    """Those of a system: curves, or points if a marker is asked for."""
+    colour = SYSTEM_COLOURS[system].lower()
+    return [
+        line
+        for line in axes.lines
+        if to_hex(line.get_color()) == colour
+        and (line.get_marker() == "None" if marker is None else line.get_marker() == marker)
+    ]
+
+
+def same(line: Line2D, x: pd.Series, y: pd.Series) -> None:
+    np.testing.assert_array_equal(line.get_xdata(), x)
+    np.testing.assert_array_equal(line.get_ydata(), y)
+
+
+@pytest.mark.parametrize("case", DRAWN)
+def test_no_text_is_cut_or_covers_another_or_lies_in_a_panel(case: str) -> None:
+    figure = drawn(case)
+    texts = figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
+    boxes = boxes_apart(figure, texts)
+    for axes in figure.axes:
+        assert not any(box.overlaps(axes.bbox) for box in boxes.values())
+
+
+@pytest.mark.parametrize("case", DRAWN)
+def test_axes_have_ticks_and_say_what_they_are(case: str) -> None:
+    for axes in drawn(case).axes:
+        assert axes.get_xlabel()
+        assert len(axes.get_xticks()) >= (1 if case == "scaling, one size" else 2)
+        assert len(axes.get_yticks()) >= 2
+    for tick, text in zip(
+        drawn(case).axes[0].get_yticks(), drawn(case).axes[0].get_yticklabels(), strict=True
+    ):
+        value, unit = text.get_text().split()
+        factor = {"%": 0.01, "min": 60.0, "h": HOUR, "d": 24 * HOUR}[unit]
+        assert tick == pytest.approx(float(value.replace(",", "")) * factor)
+
+
+@pytest.mark.parametrize("case", DRAWN)
+def test_the_key_names_each_policy_once(case: str) -> None:
+    if case == "interval":
+        return
+    words = [text.get_text() for text in drawn(case).texts if text.get_weight() == "bold"]
+    for policy in DRAWN[case][1]["policy"].unique():
+        named = [word for word in words if policy.lower() in word.lower().split(" and ")]
+        assert len(named) == 1, policy
+
+
+def test_the_key_puts_policies_of_one_curve_together() -> None:
+    assert "k = 4 and k = 2" in [text.get_text() for text in drawn("ecrm-overhead").texts]
+
+
+@pytest.mark.parametrize(
+    ("case", "panel", "x"), [("scaling", "model", "servers"), ("sensitivity", "varied", "value")]
+)
+def test_lines_are_estimates_and_points_are_simulated(case: str, panel: str, x: str) -> None:
+    table = DRAWN[case][1]
+    for axes, name in zip(drawn(case).axes, table[panel].unique(), strict=True):
+        for system, marker in (("full", "o"), ("partial", "s"), ("cpr-vanilla", "D")):
+            rows = table[(table[panel] == name) & (table["system"] == system)]
+            (curve,), (seen,) = lines(axes, system), lines(axes, system, marker)
+            same(curve, rows[x], rows["first_order"])
+            same(seen, rows[x], rows["overhead"])
+        whiskers = [segment for c in axes.collections for segment in c.get_segments()]
+        rows = table[table[panel] == name]
+        found = sorted((float(low[0]), float(low[1]), float(high[1])) for low, high in whiskers)
+        wanted = rows[[x, "overhead_low", "overhead_high"]].itertuples(index=False)
+        np.testing.assert_allclose(found, sorted(map(tuple, wanted)))
+
+
+def test_intervals_stand_on_their_closed_form_and_the_chosen_are_ringed() -> None:
+    (axes,), table = drawn("interval").axes, by_interval()
+    for system, marker in (("full", "o"), ("cpr-vanilla", "D")):
+        rows = table[table["system"] == system]
+        (curve,) = lines(axes, system)
+        same(curve, rows["interval_s"], rows["closed_form"])
+        markers = [line for line in lines(axes, system, marker) if line.get_markersize() < 5]
+        seen = rows[rows["overhead"].notna()]
+        same(markers[0], seen["interval_s"], seen["overhead"])
+        rings = [line for line in lines(axes, system, "o") if line.get_markersize() > 5]
+        chosen = rows[rows["chosen"]]
+        same(rings[0], chosen["interval_s"], chosen["closed_form"])
+    words = " ".join(text.get_text() for text in drawn("interval").texts)
+    assert "MTBF): 2 h" in words
+    assert "target PLS: 32 h" in words
+
+
+def test_a_policy_that_loses_nothing_is_a_level_at_its_least_overhead() -> None:
+    table = by_loss()
+    for axes, loss in zip(drawn("tradeoff").axes, LOSSES, strict=True):
+        (level,) = lines(axes, "full")
+        least = table.loc[table["policy"] == "full", "overhead"].min()
+        assert list(level.get_ydata()) == [least, least]
+        assert list(level.get_xdata()) == [0, 1]  # of the axes, all across
+        rows = table[table["policy"] == "cpr"].sort_values(loss)
+        same(lines(axes, "cpr-vanilla")[0], rows[loss], rows["overhead"])
+        same(lines(axes, "cpr-vanilla", "D")[0], rows[loss], rows["overhead"])
+        assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+def test_overheads_of_erasure_coding_are_lines_and_the_papers_are_hollow() -> None:
+    (axes,), table = drawn("ecrm-overhead").axes, by_size()
+    for system, marker in (("full", "o"), ("ecrm", "h")):
+        names = table.loc[table["system"] == system, "policy"].unique()
+        for policy, curve, seen in zip(
+            names, lines(axes, system), lines(axes, system, marker), strict=True
+        ):
+            rows = table[table["policy"] == policy]
+            same(curve, rows["size_gb"], rows["overhead"])
+            same(seen, rows["size_gb"], rows["published"])
+            assert seen.get_markerfacecolor() == "white"
+
+
+def test_recoveries_are_bands_between_best_and_worst() -> None:
+    table = by_size()
+    for axes, policy in zip(drawn("ecrm-recovery").axes, ("Ckpt-60", "Ckpt-30"), strict=True):
+        rows = table[table["policy"] == policy]
+        (curve,) = lines(axes, "full")
+        same(curve, rows["size_gb"], rows["recovery_s"])
+        low, high = axes.collections[0].get_paths()[0].get_extents().intervaly
+        assert (low, high) == (rows["best_s"].min(), rows["worst_s"].max())
+        markers = lines(axes, "full", "o")
+        for seen, column in zip(
+            markers, ("published_best_s", "published_s", "published_worst_s"), strict=True
+        ):
+            same(seen, rows["size_gb"], rows[column])
+        assert len(lines(axes, "ecrm")) == 2
+
+
+def test_every_shipped_system_has_a_colour_of_its_own() -> None:
+    shipped = {name for name in systems() if name in SYSTEM_COLOURS}
+    assert shipped >= {"full", "partial", "cpr-vanilla", "ecrm", "hot-swap", "async"}
+    assert len(set(SYSTEM_COLOURS.values())) == len(SYSTEM_COLOURS)
+
+
+def test_log_limits_hold_all_values_and_span_enough() -> None:
+    assert log_limits(np.array([1.0, 100.0]), 2) == pytest.approx((0.8, 125))
+    low, high = log_limits(np.array([4.0, math.nan, 0.0]), 9)
+    assert high / low == pytest.approx(9)
+    assert low * high == pytest.approx(16)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_same_table_same_bytes(format: str) -> None:
+    first = save_bytes(scaling(by_servers(), "Servers"), format)
+    with mpl.rc_context({"font.size": 30, "axes.grid": False, "lines.linewidth": 9}):
+        assert save_bytes(scaling(by_servers(), "Servers"), format) == first

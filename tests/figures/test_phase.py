@@ -1,0 +1,262 @@
+"""Oracles: the table that is drawn, and the boxes that the renderer gives each text."""
+
+import itertools
+import math
+from functools import cache
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from cprsim.errors import UsageError
+from cprsim.figures import save_bytes
+from cprsim.figures.phase import phase
+from cprsim.figures.style import POLICY_COLOURS
+from tests.figures.reading import boxes_apart
+
+HOUR = 3600.0
+POLICIES = ["full", "partial", "cpr"]
+COLOURS = dict(zip(POLICIES, POLICY_COLOURS, strict=False))
+MTBF, SAVE = {"failures.mean": "failures.mean_s"}, {"costs.save": "costs.save_s"}
+
+
+def row(policy: str, *rivals: str, **changed: Any) -> dict[str, Any]:
+    """A cell of the table."""
+    verdict = "tied" if rivals else "clear"
+    found = {"policy": policy, "interval_s": 2 * HOUR, "margin": 0.0123, "verdict": verdict,
+             "rivals": rivals, "same_as": ()}  # fmt: skip
+    return found | changed
+
+
+NOTHING = {"policy": None, "interval_s": math.nan, "margin": math.nan}
+NONE, FAILED = (row("") | NOTHING | {"verdict": verdict} for verdict in ("none", "failed"))
+
+
+def grid(x: list[Any], y: list[Any], cells: list[dict[str, Any]]) -> pd.DataFrame:
+    """Cells in the order of x, then y."""
+    pairs = itertools.product(x, y)
+    return pd.DataFrame(
+        [
+            {"failures.mean_s": mean, "costs.save_s": save, **cell}
+            for (mean, save), cell in zip(pairs, cells, strict=True)
+        ]
+    )
+
+
+DECADES = [HOUR, 10 * HOUR, 100 * HOUR]
+SQUARE = grid(
+    DECADES,
+    [60.0, 120.0, 180.0],
+    [row("full"), row("partial", "cpr", "full"), row("cpr"), NONE, FAILED, row("full", "partial"),
+     row("cpr", interval_s=math.inf), row("cpr", same_as=("partial",)),
+     row("cpr", margin=math.nan, verdict="only")],
+)  # fmt: skip
+CASES: dict[str, tuple[pd.DataFrame, dict[str, str], str, str]] = {
+    "square": (SQUARE, MTBF | SAVE, "A job", "PLS <= 0.1"),
+    "strip": (SQUARE[::3], MTBF, "", ""),
+    "one cell": (SQUARE[:1], MTBF, "A title that takes more than one line, " * 5, ""),
+    "one row of two keys": (SQUARE[::3], MTBF | SAVE, "$x$", ""),
+    "many": (
+        grid([float(i) for i in range(1, 26)], [2.0**i for i in range(12)], [row("full")] * 300),
+        MTBF | SAVE, "Many", "",
+    ),
+    "scattered": (
+        pd.concat([SQUARE.iloc[[0]], SQUARE.iloc[[1]], SQUARE.iloc[[5]], SQUARE.iloc[[6]]])
+        .assign(**{"costs.save_s": [1.0, 2.0, 3.0, 4.0], "failures.mean_s": [4.0, 9.0, 1.0, 7.0]}),
+        MTBF | SAVE, "Latin", "",
+    ),
+    "texts": (
+        SQUARE[::3].assign(law=["gamma", "a law with a name that goes on and on", "weibull"]),
+        {"failures.distribution": "law"} | SAVE, "", "",
+    ),
+}  # fmt: skip
+
+
+@cache
+def drawn(case: str) -> Figure:
+    table, axes, title, among = CASES[case]
+    figure = phase(table, axes, POLICIES, title, among)
+    FigureCanvasAgg(figure).draw()
+    return figure
+
+
+def cells(axes: Axes) -> np.ndarray:
+    """Colours of the cells, RGBA, from below."""
+    return np.asarray(axes.collections[0].get_array())
+
+
+def text(axes: Axes) -> list[str]:
+    return [each.get_text() for each in axes.texts]
+
+
+def test_each_cell_has_the_colour_of_its_policy_paler_where_it_is_not_clear() -> None:
+    (axes,) = drawn("square").axes
+    colours = cells(axes)
+
+    def at(x: int, y: int) -> tuple[float, ...]:
+        return tuple(colours[y, x])
+
+    assert at(0, 0) == to_rgba(COLOURS["full"])
+    assert at(0, 2) == at(2, 0) == at(2, 1) == at(2, 2) == to_rgba(COLOURS["cpr"])
+    full = np.array(to_rgba(COLOURS["full"]))
+    assert at(1, 2) == pytest.approx(tuple(0.4 * full + 0.6))  # 60 % white
+    assert at(1, 0) != at(1, 1)
+    assert all(part > 0.7 for part in (*at(1, 0), *at(1, 1)))  # greys
+
+
+def test_hatching_has_the_colour_of_the_nearest_rival() -> None:
+    (axes,) = drawn("square").axes
+    hatched = {
+        patch.get_xy(): patch
+        for patch in axes.patches
+        if isinstance(patch, Rectangle) and patch.get_hatch()
+    }
+    low, high = math.sqrt(10) * HOUR, math.sqrt(1000) * HOUR
+    # The cells around 1 h, 120 s and around 10 h, 180 s: from halfway to the cell before.
+    assert list(hatched) == [
+        pytest.approx((HOUR / math.sqrt(10), 90.0)), pytest.approx((low, 150.0)),
+    ]  # fmt: skip
+    first, second = hatched.values()
+    assert first.get_edgecolor() == to_rgba(COLOURS["cpr"])
+    assert second.get_edgecolor() == to_rgba(COLOURS["partial"])
+    assert low + second.get_width() == pytest.approx(high)
+
+
+def test_axes_are_logarithmic_where_values_are_spread_so_and_have_ticks_at_them() -> None:
+    (axes,) = drawn("square").axes
+    (many,) = drawn("many").axes
+
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
+    assert (many.get_xscale(), many.get_yscale()) == ("linear", "log")
+    assert axes.get_xlim() == pytest.approx((HOUR / math.sqrt(10), 100 * HOUR * math.sqrt(10)))
+    assert axes.get_ylim() == pytest.approx((30.0, 210.0))
+    assert axes.get_xticks().tolist() == DECADES
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1 h", "10 h", "4.17 d"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["1 min", "2 min", "3 min"]
+    assert axes.get_xlabel() == "failures.mean"
+    assert set(many.get_xticks()) < set(range(1, 26))
+
+
+def test_cells_say_how_often_to_save_and_the_margin_in_points() -> None:
+    (axes,) = drawn("square").axes
+    words = "\n".join(each.get_text() for each in drawn("square").texts)
+
+    assert text(axes) == [
+        "2 h\n+1.2", "2 h\n+1.2", "2 h\n+1.2", "none", "failed", "2 h\n+1.2",
+        "never\n+1.2", "2 h\n+1.2", "2 h",
+    ]  # fmt: skip
+    assert "how often the best policy saves, and by how many points" in words
+    assert text(drawn("many").axes[0]) == []
+    assert "In a cell" not in "\n".join(each.get_text() for each in drawn("many").texts)
+
+
+def test_the_key_tells_where_each_policy_is_best() -> None:
+    words = " ".join(each.get_text() for each in drawn("square").texts)
+
+    assert "best in 2 of 9 (1 surely)" in words
+    assert "best in 1 of 9 (0 surely)" in words
+    assert "best in 4 of 9" in words
+    assert "no policy keeps to the bounds: 1 of 9" in words
+    assert "all points failed: 1 of 9" in words
+    assert "least mean overhead, PLS <= 0.1" in words
+    assert (
+        "Pale: not surely better than the policy in whose colour it is hatched or edged." in words
+    )
+
+
+def test_a_policy_that_is_never_best_is_in_the_key_as_a_rival() -> None:
+    table = SQUARE.iloc[[1]].assign(same_as=[("twin",)])
+    figure = phase(table, MTBF, POLICIES)
+    words = " ".join(each.get_text() for each in figure.texts)
+
+    assert "nearest rival in 1" in words
+    assert "best in 1 of 1 (0 surely); no different: twin" in words
+    assert "full" not in words.split()  # farther away
+
+
+def test_a_policy_keeps_its_colour_whoever_else_is_drawn() -> None:
+    (whole,), (part,) = drawn("square").axes, phase(SQUARE[2:3], MTBF, POLICIES).axes
+
+    assert tuple(cells(whole)[2, 0]) == tuple(cells(part)[0, 0])
+
+
+def test_one_axis_makes_a_strip() -> None:
+    (axes,) = drawn("strip").axes
+
+    assert cells(axes).shape == (1, 3, 4)
+    assert axes.get_yticks().tolist() == []
+
+
+def test_points_that_are_no_grid_are_squares_where_they_are() -> None:
+    (axes,) = drawn("scattered").axes
+    (points,) = axes.collections
+
+    assert points.get_offsets().tolist() == [[4.0, 1.0], [9.0, 2.0], [1.0, 3.0], [7.0, 4.0]]
+    assert tuple(points.get_facecolors()[0]) == to_rgba(COLOURS["full"])
+    assert tuple(points.get_edgecolors()[1]) == to_rgba(COLOURS["cpr"])
+
+
+def test_what_is_not_there_is_left_blank() -> None:
+    (axes,) = phase(SQUARE[:8], MTBF | SAVE, POLICIES).axes
+
+    assert cells(axes)[2, 2].tolist() == [0.0] * 4
+
+
+def test_texts_stand_at_even_distances_and_long_ones_are_shortened() -> None:
+    (axes,) = drawn("texts").axes
+
+    assert axes.get_xlim() == (-0.5, 2.5)
+    assert [each.get_text() for each in axes.get_xticklabels()] == [
+        "gamma", "a law with a name tha…", "weibull",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_text_is_cut_or_covers_another(case: str) -> None:
+    figure = drawn(case)
+    (axes,) = figure.axes
+    labels = [
+        each
+        for each in (*axes.get_xticklabels(), *axes.get_yticklabels(), axes.xaxis.label)
+        if each.get_text()
+    ]
+    boxes_apart(figure, [*figure.texts, *axes.texts, *labels])
+
+
+def test_a_long_name_of_a_policy_stays_in_the_picture() -> None:
+    name = "a-policy-with-a-very-long-name-" * 3
+    figure = phase(pd.DataFrame([row(name) | {"x": 1.0}]), {"x": "x"}, [name])
+    FigureCanvasAgg(figure).draw()
+
+    boxes_apart(figure, figure.texts)
+
+
+def test_the_same_table_gives_the_same_bytes_and_leaves_no_style_behind() -> None:
+    table, axes, *_ = CASES["square"]
+    before = dict(mpl.rcParams)
+
+    first, second = (save_bytes(phase(table, axes, POLICIES), "svg") for _ in range(2))
+    assert first == second
+    assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.parametrize(
+    ("table", "axes", "fault"),
+    [
+        (SQUARE[:0], MTBF, "no point is finished; give the sweep's command again"),
+        (SQUARE, {}, "a map has one or two axes, not 0"),
+        (SQUARE, MTBF | SAVE | {"x": "margin"}, "a map has one or two axes, not 3"),
+    ],
+)
+def test_what_is_no_map_is_refused(table, axes, fault) -> None:
+    with pytest.raises(UsageError) as refused:
+        phase(table, axes, POLICIES)
+
+    assert str(refused.value) == f"figure phase: {fault}"

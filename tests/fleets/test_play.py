@@ -1,0 +1,187 @@
+"""Runs of fleets: against jobs played one by one, and sums done by hand."""
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from rich.console import Console
+
+from cprsim.errors import RunError, UsageError
+from cprsim.figures import draw
+from cprsim.fleets.fleet import Fleet
+from cprsim.fleets.play import run_fleet
+from cprsim.ledger import OVERHEAD_CAUSES
+from cprsim.sim.engine import COLUMNS, simulate
+from cprsim.tables import FleetTable, given_up_line
+from tests.figures.reading import boxes_apart
+from tests.fleets.test_fleet import DELAY, SERVERS, TIME, mapping
+
+#: Once in four jobs an MTBF so short that a rollback of all that was trained never ends.
+HOPELESS = {"distribution": "empirical", "values": ["8 h", "9 h", "10 h", "6 min"]}
+
+
+@pytest.fixture(scope="module")
+def fleet() -> Fleet:
+    return Fleet.of(
+        mapping(job__useful_time=TIME, cluster__parameter_servers=SERVERS, costs__reschedule=DELAY)
+    )
+
+
+@pytest.fixture(scope="module")
+def result(fleet):
+    return run_fleet(fleet, replications=120, seed=4)
+
+
+def test_a_replication_is_the_job_of_that_number(fleet, result):
+    for number in (0, 71, 119):
+        job = fleet.job(4, number)
+        expected = simulate(job, ["full", "cpr"], [number], 4)[0, :, COLUMNS.index("wall")]
+        rows = result.replications[result.replications["replication"] == number]
+
+        assert rows["policy"].tolist() == ["full", "cpr"]
+        assert rows["wall_s"].tolist() == expected.tolist()
+        useful_s = job.job.useful_time_s
+        assert rows["overhead"].tolist() == (expected / useful_s - 1).tolist()
+        assert rows["ettr"].tolist() == (useful_s / expected).tolist()
+        assert rows["interval_s"].tolist() == [job.plan(p).interval_s for p in ("full", "cpr")]
+        assert rows["job.useful_time_s"].tolist() == [useful_s] * 2
+        assert rows["cluster.parameter_servers"].tolist() == [job.cluster.parameter_servers] * 2
+        assert rows["costs.reschedule_s"].tolist() == [job.costs.reschedule] * 2
+
+
+def test_a_job_is_the_same_whatever_their_number_policies_and_workers(fleet, result):
+    few = run_fleet(fleet, ["cpr"], replications=60, seed=4, workers=2)
+
+    expected = result.of("cpr").iloc[:60].reset_index(drop=True)
+    pd.testing.assert_frame_equal(few.replications, expected, check_exact=True)
+
+
+def test_means_are_over_jobs_and_machine_time_is_weighted_by_it(result):
+    table = result.of("cpr")
+    row = result.summary.loc["cpr"]
+    nodes = table["cluster.parameter_servers"] + 4
+    beyond_s = (nodes * (table["wall_s"] - table["useful_s"])).sum()
+
+    assert row["overhead"] == pytest.approx(table["overhead"].mean())
+    assert sum(row[cause] for cause in OVERHEAD_CAUSES) == pytest.approx(row["overhead"])
+    assert row["machine_s"] == pytest.approx(beyond_s)
+    useful_s = (nodes * table["useful_s"]).sum()
+    assert row["machine_overhead"] == pytest.approx(beyond_s / useful_s)
+    assert row["overhead_p90"] == np.percentile(table["overhead"], 90)
+    full_s = result.summary.loc["full", "machine_s"]
+    assert row["given_back_s"] == pytest.approx(full_s - beyond_s)
+    assert result.summary.loc["full", "given_back_s"] == 0
+
+
+def test_jobs_at_a_percentile_are_those_within_one_of_it(result):
+    jobs = result.of("full").sort_values("overhead").reset_index(drop=True)
+    row = result.percentiles.set_index(["policy", "percentile"]).loc["full", 75]
+    # Of 120 jobs, ranks (i + 1/2) / 120 from 74 % to 76 % are those of places 89 and 90.
+    near = jobs.loc[[89, 90]]
+
+    for cause in OVERHEAD_CAUSES:
+        assert row[cause] == pytest.approx((near[f"{cause}_s"] / near["useful_s"]).mean())
+    assert sum(row[c] for c in OVERHEAD_CAUSES) == pytest.approx(near["overhead"].mean())
+
+
+def test_a_job_that_gets_nowhere_is_left_out_under_all_policies_and_counted():
+    # Under partial recovery, which loses no progress, none is given up.
+    tables = mapping(
+        failures__mean=HOPELESS,
+        job__useful_time="2 h",
+        costs__reschedule="0 s",
+        costs__load="6 min",
+    )
+    tables["policies"] = {
+        "full": {"system": "full", "interval": "3 h"},
+        "partial": {"system": "partial", "interval": "3 h"},
+    }
+    fleet = Fleet.of(tables)
+    draws = [draw["failures", "mean"] for draw in fleet.draws(0, range(12))]
+    nowhere = tuple(i for i, mean in enumerate(draws) if mean == "6 min")
+    kept = [i for i in range(12) if i not in nowhere]
+    result = run_fleet(fleet, replications=12)
+
+    assert 0 < len(nowhere) < 12
+    assert result.given_up == {"full": nowhere, "partial": ()}
+    for policy in ("full", "partial"):
+        assert result.of(policy)["replication"].tolist() == kept
+    assert result.document()["given_up"] == {"full": len(nowhere), "partial": 0}
+    assert given_up_line(result) == (
+        f"Left out under all policies: jobs that get nowhere, {len(nowhere)} under full."
+    )
+    with pytest.raises(RunError, match=r"^every job of the fleet gets nowhere under some policy$"):
+        run_fleet(Fleet.of(tables | {"failures": tables["failures"] | {"mean": "6 min"}}), None, 2)
+
+
+def test_arguments_that_make_no_sense(fleet):
+    with pytest.raises(UsageError, match=r"^replications 0 is not a whole number >= 1$"):
+        run_fleet(fleet, replications=0)
+    with pytest.raises(
+        UsageError, match=r"^engine 'batch': jobs of a fleet are played by auto or sim$"
+    ):
+        run_fleet(fleet, engine="batch")
+
+
+def test_the_command_prints_and_writes_what_the_result_says(fleet, tmp_path):
+    path = tmp_path / "fleet.toml"
+    path.write_text(fleet.to_toml(), encoding="utf-8")
+    options = ["--replications", "60", "--json", "--out", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "cprsim.cli", "run", str(path), *options],
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+    )
+    document = json.loads(done.stdout)
+    result = run_fleet(fleet, replications=60)
+    assert document == json.loads(json.dumps(result.document()))
+    assert (
+        document["policies"]["cpr"]["overhead"]["p90"] == result.summary.loc["cpr", "overhead_p90"]
+    )
+    written = pd.read_csv(tmp_path / "results.csv")
+    assert written["job.useful_time_s"].tolist() == result.replications["useful_s"].tolist()
+    assert (tmp_path / "scenario.toml").read_text(encoding="utf-8") == fleet.to_toml()
+    assert (tmp_path / "fleet-breakdown.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_table_has_a_row_or_a_column_a_policy(result, width):
+    console = Console(width=width, file=io.StringIO())
+    console.print(FleetTable(result))
+    text = console.file.getvalue()
+
+    assert "120 jobs, seed 4" in text
+    assert all(len(line.rstrip()) <= width for line in text.splitlines())
+    for name, row in result.summary.iterrows():
+        shown = (
+            text if width == 80 else next(x for x in text.splitlines() if x.split()[:1] == [name])
+        )
+        for share in (row["overhead"], row["machine_overhead"], row["overhead_p99"], row["save"]):
+            assert f"{100 * share:.2f}"[:4] in shown
+        assert f"{row['given_back_s'] / 3600:,.0f}" in shown
+
+
+@pytest.mark.parametrize("policies", [1, 2, 4, 7])
+def test_the_picture_stacks_the_causes_of_each_percentile(result, policies):
+    shown = result.percentiles[result.percentiles["policy"] == "full"]
+    table = pd.concat([shown.assign(policy=f"policy {i}") for i in range(policies)])
+    figure = draw("fleet-breakdown", table, "A fleet")
+    FigureCanvasAgg(figure).draw()
+
+    assert len(figure.axes) == policies
+    tops = [max(bar.get_y() + bar.get_height() for bar in bars) for bars in _bars(figure.axes[-1])]
+    assert tops == pytest.approx(shown[list(OVERHEAD_CAUSES)].sum(axis=1).tolist())
+    texts = [text for axes in figure.axes for text in axes.texts] + figure.texts
+    boxes_apart(figure, texts)
+
+
+def _bars(axes) -> list[list]:
+    """The segments of each bar."""
+    places = sorted({bar.get_x() for bar in axes.patches})
+    return [[bar for bar in axes.patches if bar.get_x() == place] for place in places]

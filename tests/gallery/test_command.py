@@ -1,0 +1,99 @@
+"""`cprsim figure`: what it lists, draws, and says of what can't be drawn."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from cprsim.cli import _main
+from cprsim.errors import UsageError
+from cprsim.gallery import picture as module
+from cprsim.gallery.picture import TAKES, shipped
+from cprsim.gallery.registry import PICTURES, picture
+
+SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+def test_the_list_explains_every_picture(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _main(["figure", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[::2]] == list(PICTURES)
+    for each, first, second in zip(PICTURES.values(), lines[::2], lines[1::2], strict=True):
+        assert first.endswith(each.explains)
+        assert TAKES[each.takes] in second
+        assert ("by default" in second) is (each.takes != "nothing")
+        assert second.endswith(each.default)
+
+
+@pytest.mark.parametrize("format", SIGNATURES)
+def test_a_picture_is_drawn_into_a_file(tmp_path: Path, format: str) -> None:
+    out = tmp_path / "new" / f"overhead.{format}"
+    assert _main(["figure", "ecrm-overhead", "--out", str(out)]) == 0
+    assert out.read_bytes().startswith(SIGNATURES[format])
+    assert [path.name for path in out.parent.iterdir()] == [out.name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["figure"], "give the name of a figure, or --list to see them all"),
+        (["figure", "scaling"], "figure scaling: give --out FILE.png, .svg or .pdf"),
+        (
+            ["figure", "scalling", "--out", "a.png"],
+            "figure 'scalling': there is none of that name; did you mean 'scaling'?",
+        ),
+        (
+            ["figure", "scaling", "--out", "a.jpg"],
+            "--out a.jpg: a picture's name ends in .png, .svg, .pdf",
+        ),
+        (
+            ["figure", "scaling", ".", "--out", "a.png"],
+            "figure scaling: . is a folder; give a scenario",
+        ),
+        (
+            ["figure", "survival", ".", "--out", "a.png"],
+            "figure survival: . is a folder; give a log",
+        ),
+        (
+            ["figure", "ecrm-recovery", "a.toml", "--out", "a.png"],
+            "figure ecrm-recovery: plays its paper's own set-up; leave a.toml out",
+        ),
+        (["figure", "scaling", "none.toml", "--out", "a.png"], "none.toml: no such file"),
+    ],
+)
+def test_what_cant_be_drawn_is_said_in_a_line(
+    arguments: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert _main(arguments) == 2
+    assert capsys.readouterr().err == f"cprsim: {said}\n"
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_is_shown_by_default_is_there() -> None:
+    for each in PICTURES.values():
+        assert each.takes == "nothing" or shipped(each.default).exists()
+
+
+def test_without_the_shipped_scenarios_one_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_HOMES", ())
+    with pytest.raises(UsageError) as raised:
+        picture("scaling").found()
+    assert str(raised.value) == (
+        "scenarios/criteo-kaggle.toml is not here; give a scenario of your own"
+    )
+
+
+def test_a_picture_can_be_had_from_python() -> None:
+    assert isinstance(picture("ecrm-recovery").figure(), Figure)
+
+
+def test_the_gallery_alone_does_not_import_matplotlib() -> None:
+    code = "import sys, cprsim.gallery.registry; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

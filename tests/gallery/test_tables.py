@@ -1,0 +1,237 @@
+"""Oracles: CPR's equations worked out by hand, the paper's figures, and what runs left behind."""
+
+import math
+import shutil
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cprsim
+from cprsim import outputs
+from cprsim.errors import UsageError
+from cprsim.gallery import ecrm, interval, logs, rows, runs, scaling, sensitivity, tradeoff
+from cprsim.gallery.picture import shipped
+from cprsim.gallery.points import at, of_systems
+from cprsim.scenario import Scenario, load_scenario
+
+HOUR = 3600.0
+# The costs of criteo-kaggle.toml: save, load and reschedule.
+SAVE_S, LOAD_S, AWAY_S, MTBF_S, USEFUL_S = 5.62 * 60, 2 * 60, 3.39 * 60, 28 * HOUR, 56 * HOUR
+
+
+@cache
+def kaggle(*policies: str) -> Scenario:
+    scenario = load_scenario(shipped("criteo-kaggle.toml"))
+    chosen = policies or ("full", "partial", "cpr")
+    return at(scenario, {"policies": {name: scenario.policies[name] for name in chosen}})
+
+
+@pytest.mark.parametrize(
+    ("servers", "linear_h", "independent_h"),
+    # With p = 0.004536 an hour: 1 / (1 - (1 - p)^n).
+    [(8, 28.0, 28.0), (16, 14.0, 14.25), (32, 7.0, 7.39), (64, 3.5, 3.96), (128, 1.75, 2.27)],
+)
+def test_mtbf_by_model(servers: int, linear_h: float, independent_h: float) -> None:
+    found = scaling.mtbf_by_model(MTBF_S, 8, servers)
+    assert found["linear"] == pytest.approx(linear_h * HOUR)
+    assert found["independent"] == pytest.approx(independent_h * HOUR, abs=0.005 * HOUR)
+
+
+def test_more_servers_cost_what_cprs_equations_say() -> None:
+    table = scaling.table(kaggle(), 2).set_index(["model", "servers", "policy"])["first_order"]
+    assert len(table) == 2 * 5 * 3
+    for model, servers, full, partial, cpr in (
+        ("linear", 32, 17.64, 9.46, 1.492),
+        ("linear", 128, 37.85, 21.49, 5.342),
+        ("independent", 16, 12.09, 6.36, 0.836),
+        ("independent", 64, 24.01, 13.14, 2.452),
+    ):
+        for policy, percent in (("full", full), ("partial", partial), ("cpr", cpr)):
+            tolerance = 0.006 if percent > 6 else 0.0006
+            assert 100 * table[model, servers, policy] == pytest.approx(percent, abs=tolerance)
+
+
+def test_more_failures_and_more_lost_servers_cost_what_cprs_equations_say() -> None:
+    table = sensitivity.table(kaggle(), 2)
+    failures = table[table["varied"] == "failures"]
+    assert sorted(failures["value"].unique()) == [1, 2, 4, 8, 20, 40]
+    found = table.set_index(["varied", "value", "policy"])["first_order"]
+    for varied, value, full, cpr in (
+        ("failures", 4, 12.21, 1.06),
+        ("failures", 20, 29.1, 5.30),
+        ("failures", 40, 43.0, 10.6),
+        ("share", 0.5, 8.50, 1.16),
+    ):
+        assert 100 * found[varied, value, "full"] == pytest.approx(full, abs=0.05)
+        assert 100 * found[varied, value, "cpr"] == pytest.approx(cpr, abs=0.05)
+
+
+def test_as_many_failures_of_as_many_servers_as_asked_for() -> None:
+    # CPR repeats no work: it waits for each failure, and saves ceil(T / T_save) - 1 times, with
+    # T_save = 2 x 0.1 T / (failures x share). One in a save costs a part of that besides, one while
+    # another is waited for costs nothing; one failure more or less costs 0.95 of a save.
+    table = sensitivity.table(kaggle("cpr"), 5).set_index(["varied", "value"])["overhead"]
+    for point, failures, saves in (
+        (("failures", 1), 1, 0),
+        (("failures", 8), 8, 4),
+        (("share", 0.25), 2, 2),
+        (("share", 0.5), 2, 4),
+    ):
+        seconds = failures * (LOAD_S + AWAY_S) + saves * SAVE_S
+        assert table[point] == pytest.approx(seconds / USEFUL_S, abs=0.4 * SAVE_S / USEFUL_S)
+
+
+def test_intervals_agree_with_their_closed_form() -> None:
+    table = interval.table(kaggle(), 50)
+    seen = table[table["overhead"].notna()]
+    assert len(seen) == 2 * 10  # eight multiples of Young's, Young's and CPR's
+    half = seen["overhead_high"] - seen["overhead"]
+    assert (abs(seen["overhead"] - seen["closed_form"]) < 2 * half).all()  # four standard errors
+
+
+def test_closed_form_of_partial_recovery_by_hand() -> None:
+    recovery = 1 + (LOAD_S + AWAY_S) / MTBF_S
+    for hours, saves in ((44.8, 1), (28.0, 1), (27.9, 2), (2.0, 27), (56.0, 0)):
+        wall_s = (USEFUL_S + saves * SAVE_S) * recovery
+        found = interval.closed_form(kaggle().context, "cpr-vanilla", hours * HOUR)
+        assert found == pytest.approx(wall_s / USEFUL_S - 1, rel=1e-9)
+
+
+def test_chosen_intervals_are_youngs_and_cprs() -> None:
+    table = interval.table(kaggle(), 2)
+    chosen = table[table["chosen"]].set_index("system")["interval_s"]
+    assert chosen["full"] == pytest.approx(math.sqrt(2 * SAVE_S * MTBF_S))
+    assert chosen["cpr-vanilla"] == pytest.approx(44.8 * HOUR)  # 2 x 0.1 x 8 x 28 h
+    full = table[table["system"] == "full"].set_index("interval_s")["closed_form"]
+    assert full[chosen["full"]] < 1.02 * full.min()
+
+
+def test_where_nothing_fails_no_interval_is_best() -> None:
+    with pytest.raises(UsageError) as raised:
+        interval.table(at(kaggle("cpr"), {"failures": {"exactly": 0}}), 2)
+    assert str(raised.value) == (
+        "figure interval: saves or failures cost nothing, so no interval is best"
+    )
+
+
+def test_tradeoff_by_target() -> None:
+    table = tradeoff.table(kaggle("full", "cpr"), 40)
+    full = table[table["system"] == "full"]
+    assert full["pls"].tolist() == full["updates_lost"].tolist() == [0.0]
+    cpr = table[table["system"] == "cpr-vanilla"]
+    # (E5), within four standard errors; at 10 % there is one save where it counts 1.25.
+    half = cpr["pls_high"] - cpr["pls"]
+    assert (abs(cpr["pls"] - cpr["target"]) < 2 * half + 0.15 * cpr["target"]).all()
+    assert cpr["overhead"].is_monotonic_decreasing
+
+
+def test_a_policys_own_interval_gives_way_to_the_target() -> None:
+    scenario = kaggle("cpr")
+    own = scenario.policies["cpr"].model_copy(update={"interval": 3600.0})
+    table = tradeoff.table(at(scenario, {"policies": {"cpr": own}}), 2)
+    assert table["interval_s"].tolist() == pytest.approx(
+        [448.0 * HOUR * target for target in (0.005, 0.01, 0.02, 0.05, 0.1)]
+    )
+
+
+def test_tradeoff_needs_a_policy_with_a_target() -> None:
+    text = (
+        "figure tradeoff: the scenario has no CPR policy whose target could be varied; add one, "
+        'e.g. system = "cpr-vanilla"'
+    )
+    with pytest.raises(UsageError) as raised:
+        tradeoff.table(kaggle("full"), 2)
+    assert str(raised.value) == text
+
+
+def test_of_systems_names_what_is_missing() -> None:
+    with pytest.raises(UsageError) as raised:
+        of_systems(kaggle("full"), ("partial", "cpr-vanilla"), "scaling")
+    assert str(raised.value) == (
+        "figure scaling: the scenario has no policy of system partial, cpr-vanilla; add one"
+    )
+
+
+def test_tradeoff_of_a_sweep_has_its_points(tmp_path: Path) -> None:
+    scenario = shipped("criteo-kaggle.toml")
+    done = cprsim.sweep(scenario, tmp_path, {"policies.cpr.target_pls": "0.05,0.1"}, ["cpr"], 2)
+    found = tradeoff.PICTURE.found(tmp_path)
+    pd.testing.assert_frame_equal(found.rows, done.table)
+    assert found.title == "CPR emulation, Criteo Kaggle (calibrated)"
+
+
+def test_the_run_in_a_folder_is_the_run(tmp_path: Path) -> None:
+    result = cprsim.run(kaggle(), replications=3, seed=5)
+    for name, content in outputs.contents(result).items():
+        (tmp_path / name).write_bytes(content)
+    found = runs.of_folder(tmp_path)
+    pd.testing.assert_frame_equal(found.summary, result.summary, check_exact=False, rtol=1e-12)
+    assert found.document()["seed"] == 5
+    (tmp_path / "manifest.json").unlink()
+    with pytest.raises(UsageError) as raised:
+        runs.PRODUCTION.found(tmp_path)
+    assert str(raised.value) == (
+        f"{tmp_path} has no manifest.json; give a scenario, or the folder of a run"
+    )
+
+
+def test_production_is_full_recovery_against_cpr() -> None:
+    assert list(runs.production(shipped("production.toml"), 2).summary.index) == ["full", "cpr"]
+
+
+def test_a_log_or_a_scenario_that_replays_it_are_the_same(tmp_path: Path) -> None:
+    shutil.copy(shipped("failures.csv"), tmp_path / "failures.csv")
+    text = (
+        '[job]\nuseful_time = "56 h"\n[cluster]\ntrainers = 20\nparameter_servers = 8\n'
+        '[costs]\nsave = "5 min"\nload = "2 min"\n[failures]\ntrace = "failures.csv"\n'
+        'coalesce = "5 min"\n[policies.full]\nsystem = "full"\n'
+    )
+    (tmp_path / "replay.toml").write_text(text)
+    replayed = logs.mtbf(tmp_path / "replay.toml")
+    alone = cprsim.mtbf_by_nodes(tmp_path / "failures.csv", coalesce="5 min")
+    pd.testing.assert_frame_equal(replayed.rows, alone.rows)
+    assert logs.mtbf(tmp_path / "failures.csv").rows["measured_s"].iloc[-1] != pytest.approx(
+        alone.rows["measured_s"].iloc[-1]
+    )
+
+
+def test_a_scenario_without_a_log_has_none_to_draw() -> None:
+    path = shipped("criteo-kaggle.toml")
+    with pytest.raises(UsageError) as raised:
+        logs.SURVIVAL.found(path)
+    assert str(raised.value) == (
+        f"{path}: its failures are no log (failures.trace); give a log as CSV"
+    )
+
+
+def test_rows_are_those_of_the_scenarios_cpr_policies() -> None:
+    found = rows.losses(shipped("criteo-kaggle.toml"))
+    assert list(found.policies) == ["cpr", "cpr-mfu", "cpr-ssu", "cpr-scar"]
+
+
+def test_ecrecs_tables_hold_what_its_paper_measured() -> None:
+    # Figures 5 and 12 of the paper, digitised: in percent and minutes.
+    overhead = ecrm.overhead_table().set_index(["policy", "size_gb"])["published"]
+    assert 100 * overhead["checkpoints every 30 min", 1760] == pytest.approx(64.8)
+    assert 100 * overhead["checkpoints every 60 min", 220] == pytest.approx(4.6)
+    assert 100 * overhead["ECRec k = 2", 440] == pytest.approx(20.6)
+    recovery = ecrm.recovery_table().set_index(["policy", "size_gb"])
+    worst = recovery.loc[("checkpoints every 60 min", 880)]
+    assert worst[["published_best_s", "published_s", "published_worst_s"]].tolist() == (
+        pytest.approx([5.7 * 60, 36.0 * 60, 65.8 * 60])
+    )
+    assert recovery.loc[("ECRec k = 4", 1760), "published_s"] == pytest.approx(33.7 * 60)
+
+
+def test_ecrecs_runs_take_what_arithmetic_says() -> None:
+    # Nothing at best, half an interval on average and all of it at worst is trained again.
+    table = ecrm.recovery_table()
+    for policy, minutes in (("checkpoints every 60 min", 60), ("checkpoints every 30 min", 30)):
+        found = table[table["policy"] == policy]
+        np.testing.assert_allclose(found["recovery_s"] - found["best_s"], minutes * 30, atol=0.01)
+        np.testing.assert_allclose(found["worst_s"] - found["best_s"], minutes * 60, atol=0.01)
+    coded = table[table["system"] == "ecrm"]
+    assert coded["best_s"].tolist() == coded["worst_s"].tolist()

@@ -1,0 +1,149 @@
+"""A page in headless Chromium, watched over the DevTools protocol: requests, console, layout."""
+
+import base64
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium here; Debian has it: apt-get install chromium"
+)
+_OPTIONS = (
+    "--headless",
+    "--no-sandbox",  # root has none in a container
+    "--disable-gpu",
+    "--hide-scrollbars",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--remote-debugging-pipe",
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a page did: addresses that it asked for, what the console said, and how wide it is."""
+
+    requests: list[str]
+    console: list[str]
+    width_px: int
+    screenshot: bytes
+
+
+class Browser:
+    """A running Chromium; commands and events go as JSON over two pipes."""
+
+    def __init__(self, commands: FileIO, events: FileIO) -> None:
+        self._commands, self._events = commands, events
+        self._number = 0
+        self._read_ahead = b""
+
+    def look(self, page: Path, width_px: int) -> Seen:
+        """Open a page in a tab of that width, and watch it until it is loaded."""
+        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        attached = self._call("Target.attachToTarget", targetId=target, flatten=True)
+        session = attached["sessionId"]
+        for domain in ("Network", "Runtime", "Log", "Page"):
+            self._call(f"{domain}.enable", session)
+        size = {"width": width_px, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self._call("Emulation.setDeviceMetricsOverride", session, **size)
+        events: list[dict[str, Any]] = []
+        self._call("Page.navigate", session, events, url=page.as_uri())
+        while not any(each["method"] == "Page.loadEventFired" for each in events):
+            events.append(self._read())
+        # Scripts that wait have their turn; then whatever came has been told.
+        wait = "new Promise(done => setTimeout(done, 200))"
+        self._call("Runtime.evaluate", session, events, expression=wait, awaitPromise=True)
+        measured = "document.documentElement.scrollWidth"
+        width = self._call("Runtime.evaluate", session, events, expression=measured)
+        shot = self._call("Page.captureScreenshot", session, captureBeyondViewport=True)
+        return Seen(
+            requests=[e["params"]["request"]["url"] for e in _of(events, "Network.requestWill")],
+            console=[
+                json.dumps(e["params"])
+                for name in ("Runtime.consoleAPI", "Runtime.exception", "Log.entryAdded")
+                for e in _of(events, name)
+            ],
+            width_px=width["result"]["value"],
+            screenshot=base64.b64decode(shot["data"]),
+        )
+
+    def _call(
+        self,
+        method: str,
+        session: str | None = None,
+        events: list[dict[str, Any]] | None = None,
+        **parameters: Any,
+    ) -> dict[str, Any]:
+        """The answer to a command; what happens until it comes goes to `events`."""
+        self._number += 1
+        command: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
+        if session is not None:
+            command["sessionId"] = session
+        self._commands.write(json.dumps(command).encode() + b"\0")
+        while (message := self._read()).get("id") != self._number:
+            if events is not None and "method" in message:
+                events.append(message)
+        assert "error" not in message, message
+        result: dict[str, Any] = message["result"]
+        return result
+
+    def _read(self) -> dict[str, Any]:
+        while b"\0" not in self._read_ahead:
+            part = self._events.read(2**16)
+            assert part, "Chromium has gone"
+            self._read_ahead += part
+        text, _, self._read_ahead = self._read_ahead.partition(b"\0")
+        message: dict[str, Any] = json.loads(text)
+        return message
+
+
+def _of(events: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    return [each for each in events if each["method"].startswith(name)]
+
+
+def _high_pipe() -> list[int]:
+    """A pipe whose ends are none of the numbers that Chromium wants them to have."""
+    ends = os.pipe()
+    high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends]
+    for end in ends:
+        os.close(end)
+    return high
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """Chromium with a profile of its own, which is gone afterwards."""
+    assert CHROMIUM is not None
+    (commands_out, commands_in), (events_out, events_in) = _high_pipe(), _high_pipe()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        # It reads commands at 3 and writes events at 4.
+        pipes = f'exec "$@" 3<&{commands_out} 4>&{events_in}'
+        command = ["bash", "-c", pipes, "bash", CHROMIUM, *_OPTIONS, f"--user-data-dir={profile}"]
+        running = subprocess.Popen(
+            command,
+            pass_fds=(commands_out, events_in),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(commands_out)
+        os.close(events_in)
+        try:
+            with FileIO(commands_in, "wb") as commands, FileIO(events_out, "rb") as events:
+                yield Browser(commands, events)
+        finally:
+            running.terminate()
+            running.wait(30)

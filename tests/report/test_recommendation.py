@@ -1,0 +1,74 @@
+"""Oracles: differences worked by hand, with Student's t from printed tables."""
+
+import math
+
+import numpy as np
+import pytest
+
+from cprsim.report.recommendation import differences, quickest, recommendation
+from cprsim.report.report import reference_policy, representative
+from cprsim.results import paired_difference
+from tests.report.results import result
+
+
+def test_a_paired_difference_by_hand():
+    # Differences 1, 2, 3: mean 2, standard deviation 1, t(2) = 4.303: half = 4.303 / sqrt(3).
+    mean, half = paired_difference(np.array([11.0, 2.0, 8.0]), np.array([10.0, 0.0, 5.0]))
+
+    assert mean == pytest.approx(2.0)
+    assert half == pytest.approx(4.303 / math.sqrt(3), rel=1e-4)
+
+
+def test_pairing_tells_apart_what_two_intervals_do_not():
+    # One policy takes 100 s more in each replication, whose overheads differ far more.
+    found = result({"a": [1000.0, 9000.0, 5000.0], "b": [1100.0, 9100.0, 5100.0]})
+    (difference,) = differences(found, "a")
+
+    assert quickest(found) == "a"
+    assert difference.is_sure
+    assert difference.mean == pytest.approx(0.001)
+    assert difference.half == pytest.approx(0.0, abs=1e-12)
+    assert found.summary.loc["a", "overhead_high"] > found.summary.loc["b", "overhead_low"]
+
+
+def test_the_recommendation_in_words():
+    # b - a: 100, 300 s: mean 200, standard deviation 141.4, t(1) = 12.706: half 1270.6 s.
+    found = result(
+        {"b": [1100.0, 2300.0], "a": [1000.0, 2000.0], "c": [6000.0, 7001.0]}, {"a": 0.02}
+    )
+
+    assert recommendation(found) == [
+        "Least time: a, 1.50% overhead, though these replications can't tell it apart from b.",
+        "On the same failures b, the next, takes 0.20 ± 1.27 points more of the useful time (95 % "
+        "interval of the mean of 2 paired differences), which chance may well explain: more "
+        "replications may tell.",
+        "a pays in learning: 2.00% of all updates are lost for good (PLS 2.00%), and what that "
+        "does to accuracy is not simulated. Of the policies that lose none, b takes the least "
+        "time: 1.70% overhead, 0.20 ± 1.27 points more.",
+    ]
+    assert [each.policy for each in differences(found, "a")] == ["b", "c"]
+    assert [each.is_sure for each in differences(found, "a")] == [False, True]
+
+
+def test_a_single_policy_and_a_single_replication():
+    assert recommendation(result({"a": [1000.0, 2000.0]})) == [
+        "a is the only policy that was run; its overhead is 1.50%."
+    ]
+    assert recommendation(result({"a": [1000.0], "b": [2000.0]})) == [
+        "Least time: a, 1.00% overhead.",
+        "One replication tells nothing of chance; b took 1.00 points more in it. Run more of them.",
+    ]
+
+
+def test_all_policies_that_lose_learning_leave_nothing_safe_to_name():
+    said = recommendation(result({"a": [1.0, 2.0], "b": [5.0, 9.0]}, {"a": 0.1, "b": 0.2}))
+
+    assert said[-1].endswith("what that does to accuracy is not simulated.")
+
+
+def test_the_replication_that_is_shown_is_the_median():
+    found = result({"a": [40.0, 10.0, 30.0, 20.0], "b": [1.0, 2.0, 3.0, 4.0]})
+
+    assert reference_policy(found) == "a"
+    assert representative(found, "a") == 3  # of 20 and 30 in the middle the lower
+    assert representative(found, "b") == 1

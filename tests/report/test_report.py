@@ -1,0 +1,142 @@
+"""The page as text: it is sound HTML, points nowhere outside, and says what the result does."""
+
+import shlex
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import cprsim
+from cprsim import cli, outputs
+from cprsim.report.report import report
+from cprsim.report.source import Source
+from cprsim.scenario import load_scenario
+from tests.report.results import result
+
+SCENARIO = Path(__file__).parents[2] / "scenarios" / "criteo-kaggle.toml"
+EMPTY = {"meta", "link", "img", "br", "hr"}
+MANIFEST = {
+    "git": None,
+    "cprsim": "1",
+    "python": "3",
+    "libraries": {"numpy": "2"},
+    "replications": 2,
+}
+
+
+class Page(HTMLParser):
+    """Tags that are opened and closed in turn, their attributes, and the text between them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in EMPTY:
+            self.open.append(tag)
+            self.texts.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        for tag in set(self.open):
+            self.texts[tag][-1] += data
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, bytes]:
+    found = cprsim.run(load_scenario(SCENARIO), ["full", "cpr"], replications=5, seed=3)
+    source = Source(SCENARIO.read_text(encoding="utf-8"))
+    return outputs.contents(found, source)
+
+
+@pytest.fixture(scope="module")
+def page(files: dict[str, bytes]) -> Page:
+    return Page(files["report.html"].decode())
+
+
+def test_every_tag_is_closed_and_nothing_points_outside(page: Page) -> None:
+    assert page.open == []
+    for tag, attributes in page.tags:
+        assert tag != "script"
+        assert not any(name.startswith("on") for name in attributes)
+        for name in ("src", "href", "srcset", "data", "action", "poster", "background"):
+            value = attributes.get(name)
+            assert value is None or value.startswith("data:"), (tag, value)
+    assert "url(" not in page.texts["style"][0]
+    assert "@import" not in page.texts["style"][0]
+
+
+def test_the_browser_is_told_to_fetch_nothing(page: Page) -> None:
+    policy = next(a for t, a in page.tags if t == "meta" and "http-equiv" in a)
+
+    assert policy["content"] == "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+
+
+def test_it_has_a_language_a_title_and_headings(page: Page) -> None:
+    assert ("html", {"lang": "en"}) in page.tags
+    assert page.texts["title"] == ["CPR emulation, Criteo Kaggle (calibrated)"]
+    assert page.texts["h1"] == page.texts["title"]
+    assert page.texts["h2"] == [
+        "Question",
+        "What it rests on",
+        "Results",
+        "Where the time goes",
+        "One run, watched",
+        "Recommendation",
+        "How to repeat it",
+    ]
+
+
+def test_pictures_are_told_in_words_too(page: Page) -> None:
+    pictures = [attributes for tag, attributes in page.tags if tag == "img"]
+
+    assert len(pictures) == 2
+    for each in pictures:
+        assert (each["src"] or "").startswith("data:image/png;base64,iVBORw0KGgo")
+        assert "full" in (each["alt"] or "")
+        assert "cpr" in (each["alt"] or "")
+
+
+def test_it_says_what_the_scenario_says_of_itself(page: Page) -> None:
+    quoted = " ".join(page.texts["blockquote"])
+
+    assert "The costs are CALIBRATED, not the paper's own" in quoted
+    assert "sqrt(2 O_save T_fail) = 2.29 h" in page.texts["table"][0]
+
+
+def test_the_command_on_the_page_gives_the_same_results(
+    page: Page, files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scenario.toml").write_bytes(files["scenario.toml"])
+    timeline, run, scenario = (text.strip() for text in page.texts["code"])
+    assert scenario.encode() == files["scenario.toml"].strip()
+
+    assert cli._main(shlex.split(run)[1:]) == 0
+    assert cli._main(shlex.split(timeline)[1:]) == 0
+    assert (tmp_path / "again/results.csv").read_bytes() == files["results.csv"]
+    assert (tmp_path / "timeline.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_names_cannot_break_the_page() -> None:
+    name = '<b onclick="x">&amp;</b>'
+    found = result({name: [1.0, 2.0], "b": [2.0, 4.0]}, title="</title><script>alert(1)</script>")
+    page = Page(report(found, b"", MANIFEST).decode())
+
+    assert page.open == []
+    assert {"b", "script"}.isdisjoint(tag for tag, _ in page.tags)
+    assert page.texts["h1"] == ["</title><script>alert(1)</script>"]
+    assert name in page.texts["th"]
+
+
+def test_the_same_result_gives_the_same_page() -> None:
+    found = result({"a": [1.0, 2.0]})
+
+    assert report(found, b"", MANIFEST) == report(found, b"", MANIFEST)

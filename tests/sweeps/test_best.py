@@ -1,0 +1,252 @@
+"""`Sweep.best`: candidates of choices and circumstances, bounds, what is left out."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import cprsim
+from cprsim.errors import UsageError
+from cprsim.results import MEASURES
+from cprsim.sweeps.answers import entries, tabulated
+from cprsim.sweeps.best import Answer, Quality, answers, policy_and_rest
+from cprsim.sweeps.stored import Played, StoredPoint
+from cprsim.sweeps.sweep import sweep
+from tests.sweeps.cases import MEANS, SCENARIO, scenario
+
+INTERVALS = {"policies.full.interval": ["1 h", "3 h"]}
+
+
+@dataclass
+class Told:
+    """A sweep whose results are told: overheads, or overheads with what is lost, of each policy."""
+
+    points: list[StoredPoint] = field(default_factory=list)
+    results: list[list[Played]] = field(default_factory=list)
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        return {"keys": list(self.points[0].values)}
+
+    def played(self, point: int) -> list[Played]:
+        return self.results[point]
+
+    def add(self, values: dict[str, Any], error: str | None = None, done: bool = True,
+            **policies: list[float] | tuple[list[float], float]) -> "Told":  # fmt: skip
+        finished = done and not error
+        self.points.append(StoredPoint(len(self.points), values, "k", 1.0, finished, error))
+        self.results.append([self._told(name, each) for name, each in policies.items()])
+        return self
+
+    def _told(self, policy: str, told: Any) -> Played:
+        overheads, lost = told if isinstance(told, tuple) else (told, 0.0)
+        measures = np.zeros((len(MEASURES), len(overheads)))
+        measures[MEASURES.index("overhead")] = overheads
+        measures[MEASURES.index("pls")] = 2 * lost
+        measures[MEASURES.index("updates_lost")] = lost
+        return Played(policy, "full", "full", 3600.0, measures)
+
+
+def found(told: Told, *bounds: float | None) -> list[Answer]:
+    return list(answers(told, Quality(*bounds)))
+
+
+def table(told: Told, *bounds: float | None) -> pd.DataFrame:
+    return tabulated(found(told, *bounds), [point.values for point in told.points])
+
+
+# Real sweeps
+
+
+def test_the_best_is_what_the_table_says_and_margins_are_paired(out):
+    done = sweep(scenario(), out, MEANS, replications=60)
+    best, means = done.best(), done.table.set_index(["point", "policy"])
+
+    assert best["point"].tolist() == [0, 1]
+    assert best["failures.mean_s"].tolist() == [36_000.0, 108_000.0]
+    for row in best.to_dict("records"):
+        one, other = (means.loc[(row["point"], name)] for name in (row["policy"], row["runner_up"]))
+        for column in ("overhead", "overhead_low", "pls_high", "updates_lost", "interval_s"):
+            assert row[column] == pytest.approx(one[column], rel=1e-12)
+        rows = done.replications(row["point"]).set_index("policy")["overhead"]
+        interval = stats.ttest_rel(
+            rows[row["runner_up"]], rows[row["policy"]]
+        ).confidence_interval()
+        assert row["margin"] == pytest.approx(other["overhead"] - one["overhead"])
+        assert (row["margin_low"], row["margin_high"]) == pytest.approx(tuple(interval))
+        assert row["verdict"] == "clear"
+
+
+def test_choices_of_a_policy_are_candidates_on_the_same_timelines(out):
+    done = sweep(scenario(), out, MEANS | INTERVALS, replications=40)
+    best = done.best(max_updates_lost=0.0)
+    # The same in one run, in which both intervals are policies of their own.
+    at_30 = {"failures": {"distribution": "exponential", "mean": "30 h"}}
+    both = {name: {"system": "full", "interval": name} for name in ("1 h", "3 h")}
+    run = cprsim.run(scenario(**at_30, policies=both), replications=40)
+    one, other = (run.of(name)["overhead"].to_numpy() for name in ("1 h", "3 h"))
+    less = "1 h" if one.mean() < other.mean() else "3 h"
+
+    assert len(done.points) == 4
+    assert best["failures.mean_s"].tolist() == [36_000.0, 108_000.0]
+    row = best.iloc[1]
+    assert (row["policy"], row["candidates"]) == ("full", 2)
+    assert row["policies.full.interval_s"] == row["interval_s"] == 3600.0 * int(less[0])
+    assert row["point"] == 2 + ["1 h", "3 h"].index(less)
+    assert row["margin"] == pytest.approx(abs((one - other).mean()))
+    assert row["runner_up"] == f"full ({'1 h' if less == '3 h' else '3 h'})"
+    # With no bound partial recovery is a candidate as well, once: nothing of it is varied.
+    assert done.best()["candidates"].tolist() == [3, 3]
+    assert done.best()["policy"].tolist() == ["partial"] * 2
+    assert done.best()["policies.full.interval_s"].isna().all()
+
+
+def test_a_policy_that_is_there_twice_is_the_same_and_not_tied(out):
+    twins = SCENARIO["policies"] | {"twin": {"system": "partial"}}
+    row = sweep(scenario(policies=twins), out, MEANS, replications=20).best().iloc[0]
+
+    assert (row["policy"], row["same_as"], row["tied_with"]) == ("partial", ("twin",), ())
+    assert (row["verdict"], row["runner_up"], row["candidates"]) == ("clear", "full", 3)
+
+
+def test_one_policy_and_one_replication(out):
+    only = sweep(scenario(), out / "1", MEANS, policies=["full"], replications=5).best()
+    once = sweep(scenario(), out / "2", MEANS, replications=1).best()
+
+    assert only["verdict"].tolist() == ["only"] * 2
+    assert only[["runner_up", "margin", "margin_low"]].isna().all(axis=None)
+    assert once["verdict"].tolist() == ["unknown"] * 2
+    assert once["margin"].gt(0).all()
+    assert once[["margin_low", "margin_high", "overhead_low"]].isna().all(axis=None)
+
+
+def test_a_point_that_failed_says_why(out):
+    short = scenario(job={"useful_time": "1 h"})  # failures every 20 s: no save gets done
+    done = sweep(short, out, {"failures.mean": ["20 s", "30 h"]}, ["full"], 5)
+    failed, good = done.best().to_dict("records")
+
+    assert (failed["verdict"], failed["error"]) == ("failed", done.failures[0].error)
+    assert pd.isna(failed["policy"])
+    assert (good["verdict"], good["error"]) == ("only", "")
+
+
+# Told results
+
+
+def test_what_is_varied_of_a_policy_is_a_choice_and_all_else_circumstance():
+    assert policy_and_rest("policies.full.interval") == ("full", "interval")
+    assert policy_and_rest(" policies . cpr . target_pls ") == ("cpr", "target_pls")
+    assert policy_and_rest("policies.full") == ("full", "")
+    assert policy_and_rest("costs.save") == ("", "")
+
+
+def test_choices_of_several_policies_are_candidates_once_each():
+    told = Told()
+    for a, one in (("1 h", [2.0, 4.0]), ("2 h", [4.0, 5.0])):
+        for b, two in ((0.1, [1.0, 3.1]), (0.2, [3.0, 4.0])):
+            told.add({"policies.full.interval": a, "policies.cpr.target_pls": b}, full=one, cpr=two)
+    (answer,) = found(told)
+
+    assert [each.label for each in answer.candidates] == [
+        "full (1 h)", "cpr (target_pls 0.1)",
+        "cpr (target_pls 0.2)", "full (2 h)",
+    ]  # fmt: skip
+    assert answer.best is not None
+    assert (answer.best.label, answer.best.point) == ("cpr (target_pls 0.1)", 0)
+    assert answer.rivals == ["full"]
+    assert (answer.values, table(told).columns[:4].tolist()) == (
+        {}, ["point", "policy", "policies.full.interval_s", "policies.cpr.target_pls"],
+    )  # fmt: skip
+
+
+def test_a_policy_is_clear_though_its_choices_are_tied():
+    told = Told()
+    told.add({"policies.a.interval": "1 h"}, a=[0.1, 0.2, 0.3], b=[2.1, 2.2, 2.31])
+    told.add({"policies.a.interval": "2 h"}, a=[0.2, 0.1, 0.35], b=[2.1, 2.2, 2.31])
+    (answer,) = found(told)
+
+    assert answer.verdict == "tied"
+    assert [each.label for each in answer.tied] == ["a (2 h)"]
+    assert answer.rivals == []
+
+
+def test_candidates_beyond_a_bound_are_none():
+    told = Told().add({"x": 1}, a=[3.0, 3.1, 3.2], b=([2.0, 2.1, 2.2], 0.02), c=([0.1] * 3, 0.05))
+
+    assert table(told)["policy"].tolist() == ["c"]
+    assert table(told, None, 0.02)["policy"].tolist() == ["b"]
+    assert table(told, 0.04, None)["policy"].tolist() == ["b"]  # its PLS is twice that
+    assert table(told, 0.02, 0.05)["policy"].tolist() == ["a"]
+    assert table(told, None, 0.0)["verdict"].tolist() == ["only"]
+
+
+def test_no_candidate_within_a_bound_is_an_answer():
+    (row,) = table(Told().add({"x": 1}, a=([1.0, 2.0], 0.3)), 0.1).to_dict("records")
+
+    assert (row["verdict"], row["candidates"], row["point"]) == ("none", 0, 0)
+    assert pd.isna(row["policy"])
+
+
+def test_choices_that_failed_are_no_candidates():
+    told = Told()
+    told.add({"x": 1, "policies.a.interval": "1 s"}, "gets nowhere", a=[0.0])
+    told.add({"x": 1, "policies.a.interval": "1 h"}, a=[1.0, 1.5], b=[2.0, 3.0])
+    (row,) = table(told).to_dict("records")
+
+    assert (row["point"], row["policy"], row["failed"], row["error"]) == (1, "a", 1, "")
+    assert row["candidates"] == 2
+
+
+def test_what_is_still_to_be_done_is_left_out():
+    told = Told()
+    told.add({"x": 1, "policies.a.interval": "1 h"}, a=[1.0, 1.5])
+    told.add({"x": 1, "policies.a.interval": "2 h"}, done=False)
+    told.add({"x": 2, "policies.a.interval": "1 h"}, a=[1.0, 1.5])
+
+    assert table(told)["x"].tolist() == [2]
+    assert table(Told().add({"x": 1}, done=False)).empty
+
+
+def test_replications_that_all_have_are_compared():
+    told = Told()
+    told.add({"policies.a.interval": "1 h"}, a=[1.0, 2.0, 3.0, 99.0], b=[1.5, 2.7, 3.6, 0.0])
+    told.add({"policies.a.interval": "2 h"}, a=[2.0, 2.5, 3.3], b=[1.5, 2.7, 3.6])
+    (answer,) = found(told)
+
+    assert answer.best is not None
+    assert (answer.best.label, answer.statistics["overhead"]) == ("a (1 h)", 2.0)
+    assert table(told)["replications"].tolist() == [3]
+
+
+def test_entries_for_json_have_lists_and_no_number_that_is_not_finite():
+    told = Told()
+    told.add({"x": 1, "policies.a.interval": "1 h"}, a=[1.0], b=([2.0], 0.1))
+    told.add({"x": 2, "policies.a.interval": "1 h"}, "gets nowhere")
+    first, second = entries(found(told))
+
+    assert first == {
+        "point": 0, "values": {"x": 1}, "verdict": "unknown", "candidates": 2, "failed": 0,
+        "error": None, "policy": "a", "choices": {"policies.a.interval": "1 h"}, "system": "full",
+        "recovery": "full", "replications": 1, "interval_s": 3600.0,
+        "overhead": {"mean": 1.0, "ci95": [None, None]},
+        "pls": {"mean": 0.0, "ci95": [None, None]},
+        "updates_lost": {"mean": 0.0, "ci95": [None, None]},
+        "runner_up": "b", "margin": {"mean": 1.0, "ci95": [None, None]},
+        "tied_with": ["b"], "same_as": [], "rivals": ["b"],
+    }  # fmt: skip
+    assert second == {
+        "point": 1, "values": {"x": 2}, "verdict": "failed", "candidates": 0, "failed": 1,
+        "error": "gets nowhere",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("bound", [-0.1, 1.5, float("nan")])
+@pytest.mark.parametrize("name", ["max_pls", "max_updates_lost"])
+def test_a_bound_that_is_no_share_is_refused(out, name, bound):
+    with pytest.raises(UsageError) as refused:
+        Quality(**{name: bound})
+
+    assert str(refused.value) == f"{name} {bound:g} is not a share from 0 to 1, e.g. 0.1 for 10 %"

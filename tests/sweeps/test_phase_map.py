@@ -1,0 +1,63 @@
+"""Which part of a sweep a map shows."""
+
+import pytest
+
+from cprsim.errors import UsageError
+from cprsim.sweeps.phase_map import cut
+from cprsim.sweeps.stored import StoredPoint, Sweep
+from cprsim.sweeps.sweep import sweep
+from tests.sweeps.cases import MEANS, scenario
+
+KEYS = ["failures.mean", "costs.save", "cluster.parameter_servers"]
+POINTS = [
+    StoredPoint(i, dict(zip(KEYS, (mean, save, servers), strict=True)), "k", 1.0, True, None)
+    for i, (mean, save, servers) in enumerate(
+        (mean, save, servers)
+        for mean in ("1 h", "2 h")
+        for save in ("30 s", "1 min", "2 min")
+        for servers in (4, 8)
+    )
+]
+
+
+def test_what_is_not_fixed_and_still_varies_gives_the_axes():
+    assert cut(POINTS, KEYS, {"failures.mean": "2 h"}) == ([6, 7, 8, 9, 10, 11], KEYS[1:])
+    assert cut(POINTS, KEYS, {"failures.mean": "1 h", KEYS[2]: 8}) == ([1, 3, 5], ["costs.save"])
+    assert cut(POINTS, KEYS, {KEYS[2]: "8", "failures.mean": "1 h"})[0] == [1, 3, 5]
+    assert cut(POINTS[:4:2], KEYS, {}) == ([0, 2], ["costs.save"])
+    assert cut(POINTS[:1], KEYS, {}) == ([0], ["failures.mean"])
+
+
+@pytest.mark.parametrize(
+    ("keys", "at", "fault"),
+    [
+        (
+            KEYS,
+            {},
+            "3 keys are varied (failures.mean, costs.save, cluster.parameter_servers), a map has "
+            "two axes; fix 1, e.g. at cluster.parameter_servers = 4",
+        ),
+        (KEYS, {"job.samples": 3}, f"at job.samples: is not varied; varied: {', '.join(KEYS)}"),
+        (KEYS, {"costs.save": "9 s"}, "at costs.save = 9 s: the sweep has 30 s, 1 min, 2 min"),
+        ([], {}, "only choices of policies are varied; a map needs more"),
+    ],
+)
+def test_a_part_that_can_not_be_shown_is_refused(keys, at, fault):
+    with pytest.raises(UsageError) as refused:
+        cut(POINTS, keys, at)
+
+    assert str(refused.value) == f"figure phase: {fault}"
+
+
+def test_a_map_of_a_sweep(out):
+    vary = MEANS | {"costs.save": ["1 min", "9 min"], "policies.full.interval": ["1 h", "3 h"]}
+    done = sweep(scenario(), out, vary, replications=3)
+    whole, part = done.figure("phase"), Sweep(out).figure(at={"failures.mean": "10 h"})
+
+    assert whole.axes[0].get_xlabel() == "failures.mean"
+    assert whole.axes[0].collections[0].get_array().shape == (2, 2, 4)
+    assert part.axes[0].get_xlabel() == "costs.save"
+    assert part.axes[0].collections[0].get_array().shape == (1, 2, 4)
+    with pytest.raises(UsageError) as refused:
+        done.figure("breakdown")
+    assert str(refused.value) == "figure 'breakdown': a sweep has none of that name; known: phase"

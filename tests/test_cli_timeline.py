@@ -1,0 +1,76 @@
+"""`cprsim timeline` as a user meets it."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from cprsim import cli
+
+SCENARIO = str(Path(__file__).parents[1] / "scenarios" / "criteo-kaggle.toml")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def timeline(*arguments: str) -> int:
+    return cli._main(["timeline", SCENARIO, *arguments])
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.png", b"\x89PNG"), ("b/c.SVG", b"<?xml"), ("d.pdf", b"%PDF")]
+)
+def test_pictures(name: str, start: bytes, folder: Path) -> None:
+    assert timeline("--policy", "cpr", "--out", name) == 0
+    assert (folder / name).read_bytes().startswith(start)
+
+
+def test_a_trace_of_the_run_that_was_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--seed", "5", "--replication", "3", "--set", "failures.exactly=0")
+    assert timeline("--policy", "partial", *options, "--out", "run.json.gz") == 0
+    trace = json.loads(gzip.decompress((folder / "run.json.gz").read_bytes()))
+
+    about = trace["otherData"]
+    assert about["scenario"] == "CPR emulation, Criteo Kaggle (calibrated)"
+    assert (about["policy"], about["seed"], about["replication"]) == ("partial", 5, 3)
+    # Nothing fails, so nothing is saved; the useful time is all that passes.
+    assert about["ledger"]["wall"] == 56 * 3600
+    assert capsys.readouterr().out == (
+        "partial, seed 5, replication 3: 56 h for 56 h of training (overhead 0.00%), 0 failures\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("--policy", "full", "--out", "run.txt"),
+            "--out run.txt: a timeline's name ends in .png, .svg, .pdf or .json.gz",
+        ),
+        (
+            ("--policy", "full", "--out", "run.json"),
+            "--out run.json: a timeline's name ends in .png, .svg, .pdf or .json.gz",
+        ),
+        (
+            ("--policy", "ful", "--out", "run.png"),
+            "policy 'ful': the scenario has none of that name; did you mean 'full'?",
+        ),
+        (
+            ("--policy", "full", "--replication", "-1", "--out", "run.png"),
+            "replication -1 is not a whole number >= 0",
+        ),
+    ],
+)
+def test_mistakes(
+    arguments: tuple[str, ...], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert timeline(*arguments) == 2
+    assert capsys.readouterr().err == f"cprsim: {said}\n"
+    assert list(folder.iterdir()) == []

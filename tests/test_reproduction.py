@@ -1,0 +1,81 @@
+"""docs/reproduction.md against its pictures' tables, made again of fewer replications."""
+
+import re
+from functools import cache
+
+import pytest
+
+from cprsim.gallery.registry import PICTURES
+from docs.measured import Line, Measured, agree, difference, parsed, printed
+from docs.reproduced import SECTIONS
+from docs.reproduction import FIGURES, PAGE, page, shown_cells
+
+HINT = "docs/reproduction.md is out of date; run `make figures` and commit what it makes"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+@cache
+def again(name: str) -> list[Line]:
+    return SECTIONS[name].lines(SECTIONS[name].again())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SECTIONS)
+def test_measured_numbers_on_the_page_are_what_comes_out(name: str) -> None:
+    cells = shown_cells(TEXT, name)
+    for line, cell in zip(again(name), cells, strict=True):
+        assert agree(parsed(cell), line.measured), f"{line.quantity}: {cell}; {HINT}"
+
+
+@pytest.mark.slow
+def test_everything_else_on_the_page() -> None:
+    lines_of = {name: again(name) for name in SECTIONS}
+    assert page(lines_of, {name: shown_cells(TEXT, name) for name in SECTIONS}) == TEXT, HINT
+
+
+def test_every_picture_is_there_and_on_the_page() -> None:
+    assert [path.stem for path in sorted(FIGURES.iterdir())] == sorted(PICTURES), HINT
+    assert re.findall(r"^## `(.*)`$", TEXT, re.MULTILINE) == list(PICTURES)
+    assert {*SECTIONS} <= {*PICTURES}
+
+
+@pytest.mark.parametrize(
+    ("measured", "cell"),
+    [
+        (Measured(8.6149, 0.1712), "8.61 ± 0.17"),
+        (Measured(0.48768, 0.000792), "0.48768 ± 0.00079"),
+        (Measured(48.62, 12.3), "49 ± 12"),
+        (Measured(56.9312), "56.93"),
+        (Measured("gamma"), "gamma"),
+    ],
+)
+def test_a_cell_is_what_is_measured_to_two_digits_of_its_interval(
+    measured: Measured, cell: str
+) -> None:
+    assert printed(measured) == cell
+    assert printed(parsed(cell)) == cell
+
+
+@pytest.mark.parametrize(
+    ("shown", "again", "same"),
+    [
+        (Measured(8.61, 0.17), Measured(8.3, 0.3), True),
+        (Measured(8.61, 0.17), Measured(8.3, 0.01), True),  # 2 x 0.17 apart at most
+        (Measured(8.61, 0.17), Measured(8.2, 0.01), False),
+        (Measured(8.61, 0.17), Measured(7.9, 0.3), False),  # 2 x 0.345
+        (Measured(56.93), Measured(56.9312), True),
+        (Measured(56.93), Measured(56.94), False),
+        (Measured("full"), Measured("full"), True),
+        (Measured("full"), Measured("partial"), False),
+    ],
+)
+def test_what_agrees(shown: Measured, again: Measured, same: bool) -> None:
+    assert agree(shown, again) is same
+
+
+def test_differences_are_those_of_what_is_shown() -> None:
+    line = Line("overhead", 8.5, "somewhere", "prediction", Measured(8.614, 0.17))
+    assert difference(line, "8.61 ± 0.17") == "+0.11"
+    assert difference(line, "8.5") == "0"
+    assert difference(line._replace(published="full"), "partial") == "differs"
+    assert difference(line._replace(published="full"), "full") == "none"
