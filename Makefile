@@ -38,6 +38,7 @@ validation: $(INSTALLED) ## recompute docs/validation.md, and the tables of docs
 pages: $(INSTALLED) ## refresh the output of commands that README and docs show
 	@$(VENV)/bin/python -m docs.shown
 	@$(VENV)/bin/python -m docs.executed
+	@$(VENV)/bin/python -m docs.batch
 
 figures: $(INSTALLED) ## draw all pictures into docs/figures/ and recompute docs/reproduction.md
 	@$(VENV)/bin/python -m docs.reproduction

@@ -17,7 +17,7 @@ ALL = str(SCENARIOS / "all-systems.toml")
 HOT_SWAP = str(SCENARIOS / "hot-swap.toml")
 
 DERIVED: dict[str, Any] = {
-    "job": {"useful_time": "10 h", "network": "40 GB/s"},
+    "job": {"useful_time": "10 h", "network": "99 GB/s"},
     "model": {"embedding": "1 TB"},
     "cluster": {"parameter_servers": 8, "trainers": 8, "nic": "100 Gbit/s"},
     "storage": {"write": "2 GB/s", "read": "4 GB/s"},
@@ -33,8 +33,19 @@ NODES = {"distribution": "exponential", "mean": "30 h", "per": "node"}
 FULL = {"system": "full", "interval": "1 h"}
 #: Why the batch engine does not play a scenario with this one policy.
 REASONS: dict[str, dict[str, Any]] = {
-    "it saves in the background": MEASURED
+    "training and saves in the background contend for links": DERIVED
     | {"policies": {"it": {"system": "async", "interval": "1 h", "snapshot": "1 s"}}},
+    "it ends with a save in the background": MEASURED
+    | {
+        "job": {"useful_time": "10 h", "final_save": True},
+        "policies": {"it": {"system": "async", "interval": "1 h", "snapshot": "1 s"}},
+    },
+    "several saves are under way at once": MEASURED
+    | {
+        "policies": {
+            "it": {"system": "async", "interval": "30 s", "snapshot": "1 s", "in_flight": 2}
+        }
+    },
     "its controller decides while the job runs": MEASURED
     | {
         "policies": {

@@ -14,7 +14,7 @@ from tests.batch import harsh
 from tests.batch.compare import compare
 
 #: Systems some of whose losses are made good while the others train on.
-REBUILDING = ("replication", "ecrm")
+REBUILDING = ("replication", "ecrm", "accepted-loss")
 Strategy = st.SearchStrategy[dict[str, Any]]
 
 
@@ -53,9 +53,9 @@ def test_when_failures_come_all_the_time(system: str) -> None:
     assert_often(
         seen,
         failures_in_a_train=200,
-        failures_in_a_save=40,
-        failures_while_loading=20,
-        three_in_a_row_while_loading=1,
+        failures_in_a_save=0 if system in harsh.IN_BACKGROUND else 40,
+        failures_while_loading=0 if system == "accepted-loss" else 20,
+        three_in_a_row_while_loading=0 if system == "accepted-loss" else 1,
         failures_of_several_servers=30,
         failures_of_trainers_alone=30,
         saves=500,
