@@ -59,7 +59,7 @@ def manifest(result: Result, scenario: str) -> dict[str, Any]:
         "policies": list(result.plans),
         "replications": int(result.replications["replication"].nunique()),
         "seed": result.seed,
-        "engine": result.engine,
+        "engines": result.engines,
     }
 
 
