@@ -100,6 +100,22 @@ def test_when_the_log_of_a_system_comes_again_and_again(tmp_path: Path) -> None:
     assert_often(seen, failures_in_a_train=100, failures_in_a_save=20)
 
 
+@pytest.mark.parametrize("interval", ["30 s", "29.9 s"])
+def test_many_saves_of_which_one_would_be_due_at_the_end(interval: str) -> None:
+    seen: Counter[str] = Counter()
+    tables = {
+        "job": {"useful_time": "10 h"},
+        "cluster": {"parameter_servers": 2},
+        "costs": {"save": "1 s", "load": "10 s"},
+        "failures": {"distribution": "exponential", "mean": "2 h"},
+        "policies": {"it": {"system": "full", "interval": interval}},
+    }
+    compare(tables, seen, range(4))
+
+    assert_often(seen, failures=10, saves=4000)
+    assert seen["handed over"] == 0
+
+
 # --- Jobs that get nowhere -----------------------------------------------------------------------
 
 HOPELESS: dict[str, dict[str, Any]] = {
