@@ -118,7 +118,7 @@ def test_each_policy_is_played_by_the_engine_that_can(capsys: pytest.CaptureFixt
 
 
 def test_the_engine_makes_no_difference() -> None:
-    scenario = cprsim.load_scenario(SCENARIOS / "quickstart.toml")
+    scenario = cprsim.load_scenario(SCENARIOS / "replication.toml")
     auto = cprsim.run(scenario, replications=20)
     one_by_one = cprsim.run(scenario, replications=20, engine="sim")
 

@@ -54,7 +54,7 @@ def test_when_failures_come_all_the_time(system: str) -> None:
         seen,
         failures_in_a_train=200,
         failures_in_a_save=0 if system in harsh.IN_BACKGROUND else 40,
-        failures_while_loading=0 if system == "accepted-loss" else 20,
+        failures_while_loading=0 if system == "accepted-loss" else 10,
         three_in_a_row_while_loading=0 if system == "accepted-loss" else 1,
         failures_of_several_servers=30,
         failures_of_trainers_alone=30,
@@ -98,6 +98,22 @@ def test_when_a_log_is_replayed(tmp_path: Path) -> None:
 def test_when_the_log_of_a_system_comes_again_and_again(tmp_path: Path) -> None:
     seen = compared(harsh.of_a_system(tmp_path / "log.csv"), 40, range(4))
     assert_often(seen, failures_in_a_train=100, failures_in_a_save=20)
+
+
+@pytest.mark.parametrize("interval", ["30 s", "29.9 s"])
+def test_many_saves_of_which_one_would_be_due_at_the_end(interval: str) -> None:
+    seen: Counter[str] = Counter()
+    tables = {
+        "job": {"useful_time": "10 h"},
+        "cluster": {"parameter_servers": 2},
+        "costs": {"save": "1 s", "load": "10 s"},
+        "failures": {"distribution": "exponential", "mean": "2 h"},
+        "policies": {"it": {"system": "full", "interval": interval}},
+    }
+    compare(tables, seen, range(4))
+
+    assert_often(seen, failures=10, saves=4000)
+    assert seen["handed over"] == 0
 
 
 # --- Jobs that get nowhere -----------------------------------------------------------------------
