@@ -18,7 +18,7 @@ def _prepare(source: Path, jobs: int = 1000) -> FleetResult:
     if not isinstance(fleet, Fleet):
         raise UsageError(
             f"figure fleet-breakdown: {source} is of one job; give a fleet, in which values are "
-            'distributions, e.g. useful_time = { distribution = "lognormal", mean = "20 h", cv = 1 }'
+            'drawn, e.g. useful_time = { distribution = "lognormal", mean = "20 h", cv = 1 }'
         )
     return run_fleet(fleet, [next(iter(fleet.select(None)))], jobs)
 
