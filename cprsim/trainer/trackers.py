@@ -1,0 +1,248 @@
+"""The trackers of `cprsim.rows.trackers` for tables that are tensors, and one for a whole server.
+
+They are the same trackers, with the same state and the same selections, in memory that torch and
+NumPy share: only what a batch does in them is torch's where torch is quicker. They take tensors in
+CPU memory where the others take arrays, and distinct rows beside how often each was accessed.
+"""
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol, Self, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from cprsim.errors import UsageError
+from cprsim.rows.trackers import MFU, SCAR, SSU, Rows, Tracker
+from cprsim.rows.trackers.contract import TrackerName, row_ids
+
+Ids: TypeAlias = Tensor | NDArray[np.integer[Any]]
+_MOST = int(np.iinfo(np.int32).max)
+
+
+class TorchTracker(Tracker, Protocol):
+    """A `Tracker` that takes tensors too, and distinct rows beside how often each was accessed."""
+
+    def observe(self, rows: Ids, values: object = None, times: Ids | None = None) -> None:
+        """Take note of the rows that one batch has accessed and updated.
+
+        Parameters
+        ----------
+        rows
+            Their ids, as in `Tracker.observe`.
+        values
+            Not looked at: SCAR has the table itself.
+        times
+            How often each of `rows` was accessed, shape (rows,), 1 or more; once each without it.
+        """
+
+    def saved(self, rows: Ids) -> None:
+        """Take note that these rows, distinct as `select` gave them, have been saved."""
+
+
+class TorchMFU(MFU):
+    """`MFU` that counts by `scatter_add_`."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__(rows)
+        self._live = torch.from_numpy(self._counts)
+        self._ones = torch.ones(0, dtype=torch.int32)
+
+    def part(self, rows: range) -> Self:
+        """A tracker of these rows alone, on the same counters; observe by the whole one."""
+        part = copy.copy(self)
+        part._counts = self._counts[rows.start : rows.stop]
+        return part
+
+    def observe(
+        self,
+        rows: Ids,
+        values: object = None,  # noqa: ARG002  (for trackers that judge by values)
+        times: Ids | None = None,
+    ) -> None:
+        """Count every occurrence of every id, or `times` of each."""
+        ids = row_ids(np.asarray(rows), self._counts.size)
+        counted = self._once(ids.size) if times is None else _times(times, ids.size)
+        added = ids.size if times is None else int(counted.sum())
+        if self._bound + added > _MOST:  # a counter may be full: the way that minds it
+            super().observe(np.repeat(ids, counted.numpy()))
+            return
+        self._bound += added
+        self._live.scatter_add_(0, _tensor(ids), counted)
+
+    def _once(self, count: int) -> Tensor:
+        if self._ones.numel() < count:
+            self._ones = torch.ones(count, dtype=torch.int32)
+        return self._ones[:count]
+
+
+class TorchSSU(SSU):
+    """`SSU`: which rows are listed, and their order, NumPy finds out sooner than torch does."""
+
+    def observe(
+        self,
+        rows: Ids,
+        values: object = None,  # noqa: ARG002  (for trackers that judge by values)
+        times: Ids | None = None,  # noqa: ARG002  (for trackers that count)
+    ) -> None:
+        """Put the rows on the list, if it is this batch's turn."""
+        super().observe(np.asarray(rows))
+
+
+class TorchSCAR(SCAR):
+    """`SCAR` of a tensor in CPU memory, which is looked at where it is."""
+
+    def __init__(self, table: Tensor) -> None:
+        if not isinstance(table, Tensor):
+            raise UsageError(f"table is a {type(table).__name__}: give the tensor in use")
+        super().__init__(table.detach().numpy())
+        self._marks = torch.from_numpy(self._touched)
+
+    def part(self, rows: range) -> Self:
+        """A tracker of these rows alone, on the same copy; observe by the whole one."""
+        part = copy.copy(self)
+        part._table = self._table[rows.start : rows.stop]
+        part._copy = self._copy[rows.start : rows.stop]
+        part._touched = self._touched[rows.start : rows.stop]
+        return part
+
+    def observe(
+        self,
+        rows: Ids,
+        values: object = None,  # noqa: ARG002  (the table itself has them)
+        times: Ids | None = None,  # noqa: ARG002  (for trackers that count)
+    ) -> None:
+        """Mark the rows as touched."""
+        ids = row_ids(np.asarray(rows), self._touched.size)
+        self._marks.index_fill_(0, _tensor(ids), True)
+
+
+class ShardTracker:
+    """Which rows of a server deserve the next save: a tracker for its part of each tracked table.
+
+    Parameters
+    ----------
+    name
+        "mfu", "ssu" or "scar".
+    weights
+        All live rows of the server, shape (rows, dim).
+    tables
+        The ranges of its rows that are tracked, ascending and apart; the other rows are saved whole
+        each time, and so is a range of which `fraction` is not one row.
+    fraction
+        Share of the rows of each range that a save takes, and that a list of SSU holds.
+    subsample, seed
+        SSU looks at the first of so many batches; of its evictions.
+
+    Notes
+    -----
+    The parts of MFU, and of SCAR, share memory, so that a batch is noted in one go.
+    """
+
+    def __init__(
+        self,
+        name: TrackerName,
+        weights: Tensor,
+        tables: Sequence[range],
+        fraction: float,
+        subsample: int = 2,
+        seed: int = 0,
+    ) -> None:
+        ends = [end for each in tables for end in (each.start, each.stop)]
+        if (np.diff([0, *ends, len(weights)]) < 0).any():
+            raise UsageError(
+                f"tables {list(tables)}: give ranges of {len(weights)} rows in order, apart"
+            )
+        self._rows = len(weights)
+        shares = [(each, round(fraction * len(each))) for each in tables]
+        self._shares = {each: share for each, share in shares if share}
+        self._whole: TorchMFU | TorchSCAR | _Lists
+        if name == "mfu":
+            self._whole = TorchMFU(self._rows)
+        elif name == "scar":
+            self._whole = TorchSCAR(weights)
+        elif name == "ssu":
+            self._whole = _Lists(self._rows, self._shares, subsample, seed)
+        else:
+            raise UsageError(f"tracker {name!r} is none of 'mfu', 'ssu' and 'scar'")
+        self._parts = {each: self._whole.part(each) for each in self._shares}
+
+    def observe(self, rows: Ids, times: Ids | None = None) -> None:
+        """Take note of the rows that one batch has accessed and updated.
+
+        `rows` are ids on this server; `times` is how often each was accessed, shape (rows,), once
+        each without it.
+        """
+        self._whole.observe(rows, times=times)
+
+    def select(self) -> Rows:
+        """The rows of the next save, ascending: a share of each tracked table, and all others."""
+        chosen = np.ones(self._rows, dtype=bool)
+        for each, share in self._shares.items():
+            of_table = chosen[each.start : each.stop]
+            of_table[:] = False
+            of_table[self._parts[each].select(share)] = True
+        return np.flatnonzero(chosen)
+
+    def saved(self, rows: Ids) -> None:
+        """Take note that these rows, distinct as `select` gave them, have been saved."""
+        ids = np.sort(row_ids(np.asarray(rows), self._rows))
+        for each, own in _cut(ids, self._shares):
+            self._parts[each].saved(own)
+
+    @property
+    def memory_bytes(self) -> int:
+        """What is kept in memory for the rows between calls, bytes; constant."""
+        return self._whole.memory_bytes
+
+
+class _Lists:
+    """A list of SSU for each range of rows, which all look at the same batches."""
+
+    def __init__(self, rows: int, shares: dict[range, int], period: int, seed: int) -> None:
+        self._rows = rows
+        self._lists = {
+            each: TorchSSU(len(each), share, 1, np.random.default_rng((seed, number)))
+            for number, (each, share) in enumerate(shares.items())
+        }
+        self._period = period
+        self._batches = 0
+
+    def part(self, rows: range) -> TorchSSU:
+        return self._lists[rows]
+
+    def observe(self, rows: Ids, times: Ids | None = None) -> None:  # noqa: ARG002
+        ids = row_ids(np.asarray(rows), self._rows)
+        turn = self._batches % self._period == 0
+        self._batches += ids.size > 0
+        if turn:
+            for each, own in _cut(np.sort(ids), self._lists):
+                self._lists[each].observe(own)
+
+    @property
+    def memory_bytes(self) -> int:
+        return sum(each.memory_bytes for each in self._lists.values())
+
+
+def _cut(ids: Rows, ranges: Iterable[range]) -> Iterator[tuple[range, Rows]]:
+    """Ascending ids that lie in each of the ranges, counted from its start."""
+    for each in ranges:
+        first, last = np.searchsorted(ids, (each.start, each.stop))
+        yield each, ids[first:last] - each.start
+
+
+def _times(times: Ids, count: int) -> Tensor:
+    counted = np.asarray(times)
+    if counted.shape != (count,) or (count and counted.min() < 1):
+        raise UsageError(
+            f"times of shape {counted.shape} for {count} rows: give how often each was accessed, "
+            "1 or more"
+        )
+    return _tensor(counted.astype(np.int32, copy=False))
+
+
+def _tensor(array: NDArray[Any]) -> Tensor:
+    """The same memory as a tensor; a copy of what torch doesn't take: read-only, or backwards."""
+    return torch.from_numpy(np.require(array, requirements=["C", "W"]))
