@@ -60,6 +60,8 @@ def read_criteo(
     """
     if most_rows < 2:
         raise UsageError(f"most_rows = {most_rows}: 2 or more, one of them for what is missing")
+    if most_samples is not None and most_samples < 1:
+        raise UsageError(f"most_samples = {most_samples}: must be at least 1")
     rows = tuple(min(each, most_rows) for each in PRESETS["criteo-kaggle"].rows)
     tables = tuple(Table(f"C{number + 1}", each, dim) for number, each in enumerate(rows))
     blocks = _blocks(Path(path), most_samples, np.array(rows))

@@ -48,19 +48,20 @@ def read_movielens(
     films = _columns(place / "ml-100k.item", ("item_id", "release_year", "class"))
     user = _places(place, "user_id", ratings, users)
     film = _places(place, "item_id", ratings, films)
-    sparse = {
-        "user": user,
-        "film": film,
-        "occupation": _numbered(users["occupation"])[user],
-        "gender": _numbered(users["gender"])[user],
-        "genre": _numbered([genres.split(" ")[0] for genres in films["class"]])[film],
+    genres = [each.split(" ")[0] for each in films["class"]]
+    columns = {
+        "user": (np.arange(len(users["user_id"])), user),
+        "film": (np.arange(len(films["item_id"])), film),
+        "occupation": (_numbered(users["occupation"]), user),
+        "gender": (_numbered(users["gender"]), user),
+        "genre": (_numbered(genres), film),
     }
     dense = (_standard(users["age"])[user], _standard(films["release_year"])[film])
     labels = np.array([rating in ("4", "5") for rating in ratings["rating"]], dtype=np.float32)
     order = np.random.default_rng(_SPLIT).permutation(labels.size)
-    columns = np.stack(list(sparse.values()), axis=1)
-    block = Batch(np.stack(dense, axis=1)[order], columns[order], labels[order])
-    tables = tuple(Table(name, int(ids.max()) + 1, dim) for name, ids in sparse.items())
+    sparse = np.stack([ids[whose] for ids, whose in columns.values()], axis=1)
+    block = Batch(np.stack(dense, axis=1)[order], sparse[order], labels[order])
+    tables = tuple(Table(name, int(ids.max()) + 1, dim) for name, (ids, _) in columns.items())
     return record([block], Path(folder), tables, test_share, batch_size, seed)
 
 
@@ -84,14 +85,16 @@ def _columns(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
     missing = [name for name in names if name not in header]
     if missing:
         raise DataError(f"{path}, line 1: no column {missing[0]!r} among {header}")
+    if len(lines) == 1:
+        raise DataError(f"{path}: nothing stands below its line of names")
     for number, line in enumerate(lines[1:], 2):
         if line.count("\t") != len(header) - 1:
             raise DataError(
                 f"{path}, line {number}: {line.count(chr(9)) + 1} fields under {len(header)} names"
             )
     fields = zip(*(line.split("\t") for line in lines[1:]), strict=True)
-    columns = dict(zip(header, map(list, fields), strict=False))
-    return {name: columns.get(name, []) for name in names}
+    columns = dict(zip(header, map(list, fields), strict=True))
+    return {name: columns[name] for name in names}
 
 
 def _places(

@@ -65,6 +65,11 @@ class Planted:
         for name in ("samples", "test_samples", "batch_size", "dim", "dense"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} = {getattr(self, name)}: must be at least 1")
+        for name in ("samples", "test_samples"):
+            if getattr(self, name) < self.batch_size:
+                raise UsageError(
+                    f"{name} = {getattr(self, name)}: fewer than a batch of {self.batch_size}"
+                )
         if not self.rows or min(self.rows) < 1:
             raise UsageError(f"rows = {self.rows}: give 1 or more for each table, and a table")
 

@@ -64,8 +64,8 @@ class Recorded:
         else:
             first += self.samples - self.steps * self.batch_size
             chosen = np.arange(first, first + self.batch_size)
-        dense, sparse, labels = (np.take(each, chosen, axis=0) for each in self._arrays)
-        return Batch(dense, sparse, labels)
+        dense, sparse, labels = self._arrays
+        return Batch(dense[chosen], sparse[chosen], labels[chosen])
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
@@ -75,13 +75,14 @@ class Recorded:
     def _arrays(self) -> Batch:
         """All samples, read when they are looked at."""
         count = self.samples + self.test_samples
-        shapes = ((count, self.dense), (count, len(self.tables)), (count,))
-        mapped = (
-            np.memmap(self.folder / name, kind, "r", shape=shape)
-            for (name, kind), shape in zip(_KINDS.items(), shapes, strict=True)
+        return Batch(
+            np.asarray(self._mapped("dense", np.float32)).reshape(count, self.dense),
+            np.asarray(self._mapped("sparse", np.int64)).reshape(count, len(self.tables)),
+            np.asarray(self._mapped("labels", np.float32)),
         )
-        dense, sparse, labels = map(np.asarray, mapped)
-        return Batch(dense, sparse, labels)
+
+    def _mapped(self, name: str, kind: type[Any]) -> NDArray[Any]:
+        return np.memmap(self.folder / name, kind, "r")
 
     def __getstate__(self) -> dict[str, Any]:
         """What it is made of; another process opens the files again."""
@@ -99,6 +100,8 @@ def record(
     """Write blocks of samples into a new folder, which is not there if that fails."""
     if not 0 < test_share < 1:
         raise UsageError(f"test_share = {test_share:g}: a share of the samples above 0 and below 1")
+    if batch_size < 1:
+        raise UsageError(f"batch_size = {batch_size}: must be at least 1")
     if folder.exists():
         raise UsageError(f"{folder} is there already: name a folder that is not")
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as place:
