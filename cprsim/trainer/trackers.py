@@ -6,7 +6,7 @@ CPU memory where the others take arrays, and distinct rows beside how often each
 """
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR, SSU, Rows, Tracker
-from cprsim.rows.trackers.contract import TrackerName, row_ids
+from cprsim.rows.trackers.contract import TrackerName, distinct, row_ids
 
 Ids: TypeAlias = Tensor | NDArray[np.integer[Any]]
 _MOST = int(np.iinfo(np.int32).max)
@@ -35,7 +35,8 @@ class TorchTracker(Tracker, Protocol):
         values
             Not looked at: SCAR has the table itself.
         times
-            How often each of `rows` was accessed, shape (rows,), 1 or more; once each without it.
+            How often each of `rows`, then distinct, was accessed, shape (rows,), 1 or more; once
+            for each time that it stands there without it.
         """
 
     def saved(self, rows: Ids) -> None:
@@ -63,19 +64,18 @@ class TorchMFU(MFU):
         times: Ids | None = None,
     ) -> None:
         """Count every occurrence of every id, or `times` of each."""
-        ids = row_ids(np.asarray(rows), self._counts.size)
-        counted = self._once(ids.size) if times is None else _times(times, ids.size)
-        added = ids.size if times is None else int(counted.sum())
-        if self._bound + added > _MOST:  # a counter may be full: the way that minds it
-            super().observe(np.repeat(ids, counted.numpy()))
+        ids = _ids(rows, self._counts.size)
+        counted, most = self._once(len(ids)) if times is None else _times(times, len(ids))
+        if self._bound + most > _MOST:  # a counter may be full: the way that minds it
+            super().observe(np.repeat(ids.numpy(), counted.numpy()))
             return
-        self._bound += added
-        self._live.scatter_add_(0, _tensor(ids), counted)
+        self._bound += most
+        self._live.scatter_add_(0, ids, counted)
 
-    def _once(self, count: int) -> Tensor:
-        if self._ones.numel() < count:
+    def _once(self, count: int) -> tuple[Tensor, int]:
+        if len(self._ones) < count:
             self._ones = torch.ones(count, dtype=torch.int32)
-        return self._ones[:count]
+        return self._ones[:count], count
 
 
 class TorchSSU(SSU):
@@ -89,6 +89,10 @@ class TorchSSU(SSU):
     ) -> None:
         """Put the rows on the list, if it is this batch's turn."""
         super().observe(np.asarray(rows))
+
+    def put(self, ids: Rows) -> None:
+        """Put rows on the list that are known to be in the table, in a batch whose turn it is."""
+        self._put(distinct(ids[~self._listed.has(ids)]))
 
 
 class TorchSCAR(SCAR):
@@ -115,8 +119,7 @@ class TorchSCAR(SCAR):
         times: Ids | None = None,  # noqa: ARG002  (for trackers that count)
     ) -> None:
         """Mark the rows as touched."""
-        ids = row_ids(np.asarray(rows), self._touched.size)
-        self._marks.index_fill_(0, _tensor(ids), True)
+        self._marks.index_fill_(0, _ids(rows, self._touched.size), True)
 
 
 class ShardTracker:
@@ -189,7 +192,7 @@ class ShardTracker:
     def saved(self, rows: Ids) -> None:
         """Take note that these rows, distinct as `select` gave them, have been saved."""
         ids = np.sort(row_ids(np.asarray(rows), self._rows))
-        for each, own in _cut(ids, self._shares):
+        for each, own in _cut(ids, list(self._shares)):
             self._parts[each].saved(own)
 
     @property
@@ -218,29 +221,40 @@ class _Lists:
         turn = self._batches % self._period == 0
         self._batches += ids.size > 0
         if turn:
-            for each, own in _cut(np.sort(ids), self._lists):
-                self._lists[each].observe(own)
+            for each, own in _cut(np.sort(ids), list(self._lists)):
+                self._lists[each].put(own)
 
     @property
     def memory_bytes(self) -> int:
         return sum(each.memory_bytes for each in self._lists.values())
 
 
-def _cut(ids: Rows, ranges: Iterable[range]) -> Iterator[tuple[range, Rows]]:
+def _cut(ids: Rows, ranges: Sequence[range]) -> Iterator[tuple[range, Rows]]:
     """Ascending ids that lie in each of the ranges, counted from its start."""
-    for each in ranges:
-        first, last = np.searchsorted(ids, (each.start, each.stop))
+    ends = np.searchsorted(ids, [(each.start, each.stop) for each in ranges])
+    for each, (first, last) in zip(ranges, ends.tolist(), strict=True):
         yield each, ids[first:last] - each.start
 
 
-def _times(times: Ids, count: int) -> Tensor:
-    counted = np.asarray(times)
-    if counted.shape != (count,) or (count and counted.min() < 1):
+def _ids(rows: Ids, count: int) -> Tensor:
+    """`row_ids` as a tensor; the usual ones are checked by torch, which is warm already."""
+    if isinstance(rows, Tensor) and rows.dtype == torch.int64 and rows.numel():
+        least, most = torch.aminmax(rows)
+        if least.item() >= 0 and most.item() < count:
+            return rows.reshape(-1)
+    return _tensor(row_ids(np.asarray(rows), count))
+
+
+def _times(times: Ids, count: int) -> tuple[Tensor, int]:
+    """How often each of so many rows was accessed, int32, and the largest of these numbers."""
+    counted = times if isinstance(times, Tensor) else _tensor(np.asarray(times))
+    least, most = torch.aminmax(counted) if counted.numel() else (counted.sum(), counted.sum())
+    if counted.shape != (count,) or (count and least.item() < 1):
         raise UsageError(
-            f"times of shape {counted.shape} for {count} rows: give how often each was accessed, "
-            "1 or more"
+            f"times of shape {tuple(counted.shape)} for {count} rows: give how often each was "
+            "accessed, 1 or more"
         )
-    return _tensor(counted.astype(np.int32, copy=False))
+    return counted.to(torch.int32), int(most.item())
 
 
 def _tensor(array: NDArray[Any]) -> Tensor:
