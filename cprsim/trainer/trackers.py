@@ -6,7 +6,7 @@ CPU memory where the others take arrays, and distinct rows beside how often each
 """
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -16,7 +16,8 @@ from torch import Tensor
 
 from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR, SSU, Rows, Tracker
-from cprsim.rows.trackers.contract import TrackerName, distinct, row_ids
+from cprsim.rows.trackers.contract import TrackerName, row_ids
+from cprsim.trainer.trackers_lists import Lists
 
 Ids: TypeAlias = Tensor | NDArray[np.integer[Any]]
 _MOST = int(np.iinfo(np.int32).max)
@@ -90,10 +91,6 @@ class TorchSSU(SSU):
         """Put the rows on the list, if it is this batch's turn."""
         super().observe(np.asarray(rows))
 
-    def put(self, ids: Rows) -> None:
-        """Put rows on the list that are known to be in the table, in a batch whose turn it is."""
-        self._put(distinct(ids[~self._listed.has(ids)]))
-
 
 class TorchSCAR(SCAR):
     """`SCAR` of a tensor in CPU memory, which is looked at where it is."""
@@ -141,7 +138,7 @@ class ShardTracker:
 
     Notes
     -----
-    The parts of MFU, and of SCAR, share memory, so that a batch is noted in one go.
+    All tables share memory, so that a batch is noted in one go.
     """
 
     def __init__(
@@ -161,79 +158,64 @@ class ShardTracker:
         self._rows = len(weights)
         shares = [(each, round(fraction * len(each))) for each in tables]
         self._shares = {each: share for each, share in shares if share}
-        self._whole: TorchMFU | TorchSCAR | _Lists
+        self._tables: _Parts | Lists
         if name == "mfu":
-            self._whole = TorchMFU(self._rows)
+            self._tables = _Parts(TorchMFU(self._rows), list(self._shares))
         elif name == "scar":
-            self._whole = TorchSCAR(weights)
+            self._tables = _Parts(TorchSCAR(weights), list(self._shares))
         elif name == "ssu":
-            self._whole = _Lists(self._rows, self._shares, subsample, seed)
+            self._tables = Lists(self._rows, self._shares, subsample, seed)
         else:
             raise UsageError(f"tracker {name!r} is none of 'mfu', 'ssu' and 'scar'")
-        self._parts = {each: self._whole.part(each) for each in self._shares}
 
     def observe(self, rows: Ids, times: Ids | None = None) -> None:
         """Take note of the rows that one batch has accessed and updated.
 
-        `rows` are ids on this server; `times` is how often each was accessed, shape (rows,), once
-        each without it.
+        `rows` are ids on this server; `times` is how often each was accessed, as of `TorchTracker`.
         """
-        self._whole.observe(rows, times=times)
+        self._tables.observe(rows, times)
 
     def select(self) -> Rows:
         """The rows of the next save, ascending: a share of each tracked table, and all others."""
         chosen = np.ones(self._rows, dtype=bool)
-        for each, share in self._shares.items():
-            of_table = chosen[each.start : each.stop]
-            of_table[:] = False
-            of_table[self._parts[each].select(share)] = True
+        for number, (each, share) in enumerate(self._shares.items()):
+            chosen[each.start : each.stop] = False
+            chosen[self._tables.select(number, share)] = True
         return np.flatnonzero(chosen)
 
     def saved(self, rows: Ids) -> None:
         """Take note that these rows, distinct as `select` gave them, have been saved."""
-        ids = np.sort(row_ids(np.asarray(rows), self._rows))
-        for each, own in _cut(ids, list(self._shares)):
-            self._parts[each].saved(own)
+        self._tables.saved(row_ids(np.asarray(rows), self._rows))
 
     @property
     def memory_bytes(self) -> int:
         """What is kept in memory for the rows between calls, bytes; constant."""
-        return self._whole.memory_bytes
+        return self._tables.memory_bytes
 
 
-class _Lists:
-    """A list of SSU for each range of rows, which all look at the same batches."""
+class _Parts:
+    """The parts of one tracker, for ranges of its rows."""
 
-    def __init__(self, rows: int, shares: dict[range, int], period: int, seed: int) -> None:
-        self._rows = rows
-        self._lists = {
-            each: TorchSSU(len(each), share, 1, np.random.default_rng((seed, number)))
-            for number, (each, share) in enumerate(shares.items())
-        }
-        self._period = period
-        self._batches = 0
+    def __init__(self, whole: TorchMFU | TorchSCAR, ranges: Sequence[range]) -> None:
+        self._whole = whole
+        self._ranges = ranges
+        self._parts = [whole.part(each) for each in ranges]
 
-    def part(self, rows: range) -> TorchSSU:
-        return self._lists[rows]
+    def observe(self, rows: Ids, times: Ids | None = None) -> None:
+        self._whole.observe(rows, times=times)
 
-    def observe(self, rows: Ids, times: Ids | None = None) -> None:  # noqa: ARG002
-        ids = row_ids(np.asarray(rows), self._rows)
-        turn = self._batches % self._period == 0
-        self._batches += ids.size > 0
-        if turn:
-            for each, own in _cut(np.sort(ids), list(self._lists)):
-                self._lists[each].put(own)
+    def select(self, number: int, k: int) -> Rows:
+        return self._parts[number].select(k) + self._ranges[number].start
+
+    def saved(self, ids: Rows) -> None:
+        ordered = np.sort(ids)
+        for each, part in zip(self._ranges, self._parts, strict=True):
+            first, last = np.searchsorted(ordered, (each.start, each.stop))
+            part.saved(ordered[first:last] - each.start)
 
     @property
     def memory_bytes(self) -> int:
-        return sum(each.memory_bytes for each in self._lists.values())
-
-
-def _cut(ids: Rows, ranges: Sequence[range]) -> Iterator[tuple[range, Rows]]:
-    """Ascending ids that lie in each of the ranges, counted from its start."""
-    ends = np.searchsorted(ids, [(each.start, each.stop) for each in ranges])
-    for each, (first, last) in zip(ranges, ends.tolist(), strict=True):
-        yield each, ids[first:last] - each.start
+        return self._whole.memory_bytes
 
 
 def _ids(rows: Ids, count: int) -> Tensor:

@@ -1,5 +1,7 @@
 """Trackers of tensors: the suite of all trackers, and the same selections as NumPy's."""
 
+from itertools import chain
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR, SSU
 from cprsim.testing import TrackerConformance
 from cprsim.trainer.trackers import ShardTracker, TorchMFU, TorchSCAR, TorchSSU
+from cprsim.trainer.trackers_lists import Lists
 
 ROWS = 12
 BATCH = st.lists(st.integers(0, ROWS - 1), max_size=30)
@@ -283,3 +286,71 @@ def test_errors_say_what_is_wrong(call, text: str) -> None:
     with pytest.raises(UsageError) as error:
         call()
     assert str(error.value) == text
+
+
+# --- Lists side by side --------------------------------------------------------------------------
+
+RANGES = {range(2, 6): 3, range(6, 14): 2, range(15, 20): 5}
+
+
+CALLS = st.lists(
+    st.tuples(st.lists(st.integers(0, 21), max_size=12), st.integers(0, 4)), max_size=9
+)
+
+
+@given(CALLS)
+@settings(max_examples=60, deadline=None)
+def test_each_list_is_a_set_while_there_is_room_and_then_keeps_within_it(
+    history: list[tuple[list[int], int]],
+) -> None:
+    lists, room = Lists(22, RANGES, 1, 0), [True] * 3
+    seen: list[set[int]] = [set() for _ in RANGES]
+    for ids, k in history:
+        before = [set(lists.select(number, 99).tolist()) for number in range(3)]
+        lists.observe(np.array(ids, dtype=int))
+        for number, (each, capacity) in enumerate(RANGES.items()):
+            batch = {row for row in ids if row in each}
+            seen[number] |= batch
+            room[number] &= len(seen[number]) <= capacity
+            listed = lists.select(number, 99).tolist()
+            assert len(set(listed)) == len(listed) == min(capacity, len(before[number] | batch))
+            assert set(listed) <= before[number] | batch
+            if room[number]:
+                assert set(listed) == seen[number]
+        chosen = np.concatenate([lists.select(number, k) for number in range(3)])
+        lists.saved(chosen)
+        for number in range(3):
+            seen[number] -= set(chosen.tolist())
+            assert not set(lists.select(number, 99).tolist()) & set(chosen.tolist())
+    assert lists._listed._bytes.tolist() == bits({*chain(*(lists.select(n, 99) for n in range(3)))})
+
+
+def bits(rows: set[int]) -> list[int]:
+    return [sum(1 << at for at in range(8) if 8 * byte + at in rows) for byte in range(3)]
+
+
+def test_each_list_evicts_as_ssu_does() -> None:
+    """How often each row is on its list in the end, over 400 seeds: a chi-square of two samples.
+
+    Batches of 3, 12 and 6 rows of a range of 20 on a list of 4, and as many of one beside it.
+    """
+    batches = [[0, 1, 2], list(range(2, 14)), list(range(12, 18))]
+    ranges, runs = {range(20): 4, range(20, 40): 4}, 400
+    ours, theirs = np.zeros(40), np.zeros(40)
+    for seed in range(runs):
+        lists = Lists(40, ranges, 1, seed)
+        own = [SSU(20, 4, 1, 2 * seed + number) for number in range(2)]
+        for ids in map(np.array, batches):
+            lists.observe(np.concatenate((ids + 20, ids)))
+            for tracker in own:
+                tracker.observe(ids)
+        for number, tracker in enumerate(own):
+            ours[lists.select(number, 4)] += 1
+            theirs[tracker.select(4) + 20 * number] += 1
+    assert ours.sum() == theirs.sum() == 8 * runs
+    variance = (ours + theirs) * (1 - (ours + theirs) / (2 * runs))
+    there = variance > 0
+    # 18 rows of each range can be listed; the mean is about 36 with standard deviation
+    # sqrt(2 x 36) = 8.5: four of them above.
+    assert there.sum() == 36
+    assert ((ours - theirs)[there] ** 2 / variance[there]).sum() < 36 + 4 * 8.5
