@@ -29,17 +29,19 @@ class Hashing:
 
 @contextmanager
 def written(path: Path) -> Iterator[Hashing]:
-    """Write `path` under another name; it is synced and has its own name when the block ends."""
+    """Write `path` under another name; it is synced and has its own name when the block ends.
+
+    That the name lasts is up to `sync_folder`.
+    """
     partial = path.with_name(path.name + PARTIAL)
     with partial.open("wb") as file:
         yield Hashing(path, file)
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)
-    _sync_folder(path.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make renames in a folder last."""
     handle = os.open(folder, os.O_RDONLY)
     try:

@@ -214,7 +214,7 @@ class LocalCluster:
         self._news.append(Answer(name, message))
 
     def _expect(self, name: Name, op: Op) -> None:
-        quick = op in (Op.TRAIN, Op.STEPPED)
+        quick = op in (Op.CONNECT, Op.TRAIN, Op.STEPPED)
         within_s = 3 * self._deadlines.answer_s if quick else self._deadlines.work_s
         self._due_s[name] = time.monotonic() + within_s
 

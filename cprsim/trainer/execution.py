@@ -43,11 +43,12 @@ class Execution:
         job, strikes = self._job, self._strikes
         self.recovery.connect()
         job.watch.start()
-        while self._cluster.dead or job.step < job.steps or self._end_is_to_be_saved():
+        while True:
             if self._cluster.dead:
                 self.recovery.recover()
             elif job.step == job.steps:
-                self._saving.save(Save())
+                if self._is_over():
+                    break
             elif strikes.due:
                 strikes.strike()
             else:
@@ -63,8 +64,16 @@ class Execution:
                 return event.message
             raise RunError(f"a member of the cluster was lost while it predicted: {event}")
 
-    def _end_is_to_be_saved(self) -> bool:
-        return self._final_save and self._job.safe.last.step < self._job.steps
+    def _is_over(self) -> bool:
+        """Whether all is done behind the last step; if not, some more of it is."""
+        if self._final_save and self._job.safe.last.step < self._job.steps:
+            self._saving.save(Save())
+        elif self._strikes.unnoticed:
+            self._job.watch.switch("detect")
+            self.recovery.connect()  # whoever has been hit can't answer
+        else:
+            return True
+        return False
 
     def _act(self) -> None:
         action = self._job.controller.ask(self._job.clock)

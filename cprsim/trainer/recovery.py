@@ -82,6 +82,7 @@ class Recovery:
         self._cluster.start(sorted(died))
         self.replaced += len(died)
         self._answers(died, Op.READY)
+        self._strikes.replaced(died)
 
     def _load(self, down: set[Name], rollback: Rollback) -> dict[Name, int]:
         """Have members return to the last usable checkpoint; the steps that they found.

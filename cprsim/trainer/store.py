@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.trainer.atomic import PARTIAL, written
+from cprsim.trainer.atomic import PARTIAL, sync_folder, written
 from cprsim.trainer.learned import Arrays
 
 #: A chain is merged into a new base once its deltas are so many times as large as the base.
@@ -108,6 +108,7 @@ class Store:
         body = json.dumps(checkpoint).encode()
         with written(self._manifest(checkpoint)) as file:
             file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+        sync_folder(self._folder)
 
     def _drop_old(self) -> None:
         newest, *older = self._checkpoints()

@@ -159,12 +159,15 @@ class Strikes:
             hit, self._when_saving = self._when_saving, None
             self._hit(hit, SIGKILL)
 
+    def replaced(self, names: set[Name]) -> None:
+        """Others stand in the places of these."""
+        self._victims -= names
+
     def loading(self) -> None:
         """Replacements are placed and load."""
         for hit in self._hits:
             self._cursor.replace(hit, self._now_s)
         self._hits.clear()
-        self._victims.clear()
         if self._during_recovery:
             self._cursor.resume(self._now_s)
         if self._when_loading is not None:
@@ -185,6 +188,8 @@ class Strikes:
         self._hits.append(hit)
         victims: list[Name] = [("server", server) for server in hit.servers]
         victims += [("trainer", trainer) for trainer in hit.trainers]
-        there = {victim for victim in victims if self._cluster.strike(victim, how)}
-        self._victims |= there
-        self.struck += len(there)
+        for victim in victims:
+            # Who hangs already can't be hit again, nor who is dead.
+            if victim not in self._victims and self._cluster.strike(victim, how):
+                self._victims.add(victim)
+                self.struck += 1

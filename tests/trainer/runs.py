@@ -1,5 +1,6 @@
 """Small real runs, and what the rows held whenever something happened."""
 
+import contextlib
 import hashlib
 import math
 from dataclasses import dataclass, field
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cprsim.contract import Failed, Resumed, Saved, Tracking
+from cprsim.contract import Failed, Loss, Resumed, Saved, Tracking
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Absolute
 from cprsim.trainer.cluster import LocalCluster
@@ -20,7 +21,7 @@ from cprsim.trainer.placement import Placement
 from cprsim.trainer.server import ServerSpec
 from cprsim.trainer.strikes import AtStep, AtTime, Manner, Strikes
 from cprsim.trainer.trainer import TrainerSpec
-from cprsim.trainer.wire import Link, Op
+from cprsim.trainer.wire import Link, Op, PeerLostError
 
 STEPS, BATCH, DIM = 40, 64, 8
 DATA = Planted(
@@ -32,6 +33,7 @@ PATIENT = Deadlines(answer_s=60.0, work_s=120.0)
 IMPATIENT = Deadlines(answer_s=1.0, work_s=120.0)
 
 
+NOBODY = Loss(frozenset(), frozenset())
 #: Every failure kills.
 KILLS = Manner()
 
@@ -72,6 +74,7 @@ class Watched:
         self._controller, self._cluster, self._placement = controller, cluster, placement
         self._job = job
         self.expected, self.before, self.after = {}, [], []
+        self._events = []  # of failures, each what is down; and of recoveries, None
 
     def start(self):
         self.expected = self._live()
@@ -84,27 +87,44 @@ class Watched:
             self._save()
         elif isinstance(event, Failed):
             self.before.append((event.loss, self._live(), dict(self.expected)))
+            self._events.append(event.loss)
         elif isinstance(event, Resumed):
             self.after.append(self._live())
+            self._events.append(None)
         self._controller.tell(event)
+
+    def recoveries(self):
+        """For each recovery all that was lost in it, and the rows before, saved, and after."""
+        failures, after = iter(self.before), iter(self.after)
+        lost, first = NOBODY, None
+        for loss in self._events:
+            if loss is None:
+                yield (lost, *first), next(after)
+                lost, first = NOBODY, None
+            else:
+                _, *rows = next(failures)
+                first = first or rows
+                lost = Loss(lost.servers | loss.servers, lost.trainers | loss.trainers)
 
     def _save(self):
         saved = self._job.happened[-1]
         assert isinstance(saved, RowsSaved)
-        for server, rows in self._live().items():
-            held = self.expected[server].copy()
+        live, expected = self._live(), {}
+        for server in live.keys() & self.expected.keys():  # of one that just died nothing is known
+            rows, held = live[server], self.expected[server].copy()
             ids = saved.rows.get(server, np.arange(len(rows)))
             held[ids] = rows[ids]
-            self.expected[server] = held
+            expected[server] = held
+        self.expected = expected
 
     def _live(self):
-        """Rows of the servers that live."""
-        dead = set(self._cluster.dead)
-        return {
-            server: self._rows(server)
-            for server in range(self._placement.servers)
-            if ("server", server) not in dead
-        }
+        """Rows of the servers that answer; not all that are dead are known to be."""
+        found = {}
+        for server in range(self._placement.servers):
+            if ("server", server) not in self._cluster.dead:
+                with contextlib.suppress(PeerLostError):
+                    found[server] = self._rows(server)
+        return found
 
     def _rows(self, server):
         link = Link.to(self._cluster.address(server), 60.0)
