@@ -10,11 +10,14 @@ from cprsim.trainer.cluster import Answer, LocalCluster
 from cprsim.trainer.history import JobSetBack, ShardSetBack
 from cprsim.trainer.job import Job
 from cprsim.trainer.member import Name
+from cprsim.trainer.scope import check_answer
 from cprsim.trainer.strikes import Strikes
 from cprsim.trainer.wire import Message, Op
 
 #: How far an answer sets the job back.
 _DEPTH: dict[Rollback, int] = {"none": 0, "lost": 1, "all": 2}
+#: Attempts to bring the job back from one failure: members that die so often are not being killed.
+_MOST_ATTEMPTS = 100
 
 
 class Recovery:
@@ -48,7 +51,13 @@ class Recovery:
         down: set[Name] = set()
         deepest = Recover("none")
         loaded: dict[Name, int] = {}
+        attempts = 0
         while self._cluster.dead:
+            attempts += 1
+            if attempts > _MOST_ATTEMPTS:
+                raise RunError(
+                    f"the job can't be brought back: members died in {_MOST_ATTEMPTS} attempts"
+                )
             died = set(self._cluster.dead)
             down |= died
             answer = self._answer(down)
@@ -76,6 +85,7 @@ class Recovery:
         answer = controller.ask(now)
         if not isinstance(answer, Recover):
             raise RunError(f"nodes have failed, but the controller answered {answer}")
+        check_answer(answer)
         return answer
 
     def _replace(self, died: set[Name]) -> None:

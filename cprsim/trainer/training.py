@@ -40,7 +40,8 @@ class Trained:
     `seconds`: by cause, as in `cprsim.ledger`. `pls`: (E4) of CPR, of the steps since the last
     whole checkpoint of each failed server. `updates_lost`: counted row by row (see `history`).
     `failures`: that struck; `absorbed`: that fell into a downtime. `struck`: processes that were
-    hit, `replaced`: those that were started in the places of dead ones.
+    hit, `replaced`: those that were started in the places of dead ones. `executed`: steps that were
+    trained, those that were rolled back as well.
     """
 
     policy: str
@@ -55,6 +56,7 @@ class Trained:
     struck: int
     replaced: int
     steps: int
+    executed: int
     seconds: dict[str, float]
 
     def document(self) -> dict[str, Any]:
@@ -123,6 +125,7 @@ def train(
         struck=strikes.struck,
         replaced=execution.recovery.replaced,
         steps=job.steps,
+        executed=job.executed,
         seconds=job.watch.seconds,
     )
 

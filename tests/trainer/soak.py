@@ -6,7 +6,6 @@ no other row changes; every process that was hit was replaced; no process, file 
 """
 
 import multiprocessing.util
-import os
 import sys
 import tempfile
 from dataclasses import dataclass, replace
@@ -52,7 +51,7 @@ def soak(kills: int, seed: int, folder: Path) -> Soaked:
 def _soak(kills, seed, folder):
     clean = ran(full_plan(1e9), [], folder / "clean").predictions
     rng = np.random.default_rng(seed)
-    handles = len(os.listdir("/proc/self/fd"))
+    handles = _handles()
     runs = failures = struck = replaced = 0
     while struck < kills:
         found = _one(rng, runs, folder / str(runs), clean)
@@ -62,8 +61,12 @@ def _soak(kills, seed, folder):
         replaced += found.replaced
         assert not [pid for pid in found.pids if psutil.pid_exists(pid)]
         assert not list(folder.glob("cprsim-*"))
-        assert len(os.listdir("/proc/self/fd")) == handles
+        assert _handles() == handles
     return Soaked(runs, failures, struck, replaced)
+
+
+def _handles():
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
 def _one(rng, number, folder, clean):
