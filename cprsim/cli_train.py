@@ -35,6 +35,10 @@ def train(
     from cprsim.scenario import Scenario, load_mapping
 
     check_torch()
+    from cprsim.trainer import forking
+
+    forking.context()  # imports torch while this process does
+
     from cprsim.trainer.spec import trainer_section
     from cprsim.trainer.training import train as train_for_real
 

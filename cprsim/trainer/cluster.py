@@ -1,27 +1,26 @@
 """A cluster on this machine: servers and trainers as processes that can really be killed."""
 
 import math
-import multiprocessing
 import shutil
-import sys
 import tempfile
 import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from multiprocessing.connection import wait
-from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from signal import Signals
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from cprsim.errors import RunError, UsageError
+from cprsim.trainer import forking
 from cprsim.trainer.member import Deadlines, Member, Name
 from cprsim.trainer.server import ServerSpec, serve
 from cprsim.trainer.trainer import TrainerSpec, learn
 from cprsim.trainer.wire import Message, Op, PeerLostError
-from cprsim.workers import interrupts_for_this_process_alone
 
+#: What is answered at once, or at least step by step.
+_QUICK = (Op.CONNECT, Op.TRAIN, Op.STEPPED, Op.SAVE)
 #: Longest path of a Unix socket, B (Linux has room for 108 with the 0 at the end).
 _LONGEST_PATH = 107
 
@@ -61,8 +60,7 @@ class LocalCluster:
     ) -> None:
         self._servers, self._trainers = servers, trainers
         self._deadlines = deadlines
-        self._context: ForkServerContext = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(_preloaded())
+        self._context = forking.context()
         self._folder = Path()
         self._addresses: dict[int, Path] = {}
         self._news: deque[Answer | Death] = deque()
@@ -120,10 +118,9 @@ class LocalCluster:
 
     def start(self, names: Iterable[Name]) -> None:
         """Start these members, in the places of dead ones perhaps; each says READY."""
-        with interrupts_for_this_process_alone():
-            for name in names:
-                self._members[name] = self._started(name)
-                self._expect(name, Op.READY)
+        for name in names:
+            self._members[name] = self._started(name)
+            self._expect(name, Op.READY)
 
     def _started(self, name: Name) -> Member:
         role, index = name
@@ -214,7 +211,7 @@ class LocalCluster:
         self._news.append(Answer(name, message))
 
     def _expect(self, name: Name, op: Op) -> None:
-        quick = op in (Op.CONNECT, Op.TRAIN, Op.STEPPED)
+        quick = op in _QUICK
         within_s = 3 * self._deadlines.answer_s if quick else self._deadlines.work_s
         self._due_s[name] = time.monotonic() + within_s
 
@@ -222,11 +219,3 @@ class LocalCluster:
         self._members[name].end()
         self._due_s.pop(name, None)
         self._news.append(Death(name))
-
-
-def _preloaded() -> list[str]:
-    """What is imported once, in the process that all members are forked from.
-
-    Members import the main script of this process again, so what that has imported counts as well.
-    """
-    return ["torch", *(name for name in sys.modules if name.startswith("cprsim."))]

@@ -20,9 +20,9 @@ Name = tuple[Literal["server", "trainer"], int]
 class Deadlines:
     """How long a member may be silent, s, before it counts as hung and is killed.
 
-    `answer_s`: a server that a trainer has asked; three times as long a trainer that
-    trains, since it may be waiting for a server. `work_s`:
-    who starts, saves or loads.
+    `answer_s`: a server that a trainer has asked. Whom the controller asks to train, to connect or
+    to begin a save has three times as long, since a trainer may be waiting for a server. `work_s`:
+    who starts, writes, loads or predicts.
     """
 
     answer_s: float = 2.0

@@ -25,7 +25,7 @@ from tests.trainer.runs import PATIENT, ran
 
 #: Useful seconds are steps here, of which these runs have 40.
 _INTERVAL = 7.0
-_QUICK = Deadlines(answer_s=0.5, work_s=60.0)
+_QUICK = Deadlines(answer_s=0.5, work_s=10.0)
 #: Kills are spread over so long, s: longer than a quiet machine takes for a run.
 _SPAN_S = 1.5
 _HITS = (((0,), ()), ((1,), ()), ((0, 1), ()), ((), (0,)), ((1,), (0,)))
