@@ -73,6 +73,8 @@ class Server:
         self._shard = self._keeper.learned
         self._tracker = self._new_tracker()
         self._lock = threading.Lock()
+        self._connections = threading.Condition()
+        self._epochs: list[int] = []  # of connections that are open
         self._epoch = 0
         self._applied = 0  # steps whose updates are in the rows
 
@@ -80,21 +82,39 @@ class Server:
 
     def answer(self, link: Link) -> None:
         """Answer one trainer until it goes."""
-        epoch = 0
+        epoch: int | None = None
         try:
             while True:
                 message = link.receive()
                 if message.op == Op.GREET:
                     epoch = message.step
+                    self._opened(epoch)
                     link.send(Op.GREET, epoch)
                 elif message.op == Op.LOOKUP:
                     link.send(Op.ROWS, message.step, self._lookup(message).numpy())
-                elif message.op == Op.UPDATE:
+                elif message.op == Op.UPDATE and epoch is not None:
                     self._update(epoch, message)
                 elif message.op == Op.SYNC:
                     link.send(Op.SYNC, message.step)
         except PeerLostError:
             link.close()
+        finally:
+            self._closed(epoch)
+
+    def _opened(self, epoch: int) -> None:
+        """Wait until connections of earlier epochs have been served to their ends.
+
+        Their trainers are dead or have left them; what they had sent belongs into the next save.
+        """
+        with self._connections:
+            self._epochs.append(epoch)
+            self._connections.wait_for(lambda: min(self._epochs) >= epoch)
+
+    def _closed(self, epoch: int | None) -> None:
+        with self._connections:
+            if epoch is not None:
+                self._epochs.remove(epoch)
+            self._connections.notify_all()
 
     def _lookup(self, message: Message) -> Tensor:
         ids = torch.from_numpy(np.frombuffer(message.parts[0], np.int64))
