@@ -53,7 +53,8 @@ class SpoiltError(Exception):
 class Store:
     """The checkpoints of one shard in a folder, which nobody else writes to.
 
-    Of its checkpoints the last two are kept, and the last one that shares no file with them.
+    Of its checkpoints the last is kept, the one of the step before, which the job still returns to
+    until all members have stored the last, and one with another base, should that be spoilt.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -112,8 +113,9 @@ class Store:
 
     def _drop_old(self) -> None:
         newest, *older = self._checkpoints()
+        before = [each for each in older if each.step < newest.step]
         others = [each for each in older if each.files[0] != newest.files[0]]
-        kept = {newest, *older[:1], *others[:1]}
+        kept = {newest, *before[:1], *others[:1]}
         needed = {file.name for each in kept for file in each.files}
         for each in {*older} - kept:  # first, for one whose files are gone is no checkpoint
             self._manifest(each).unlink()

@@ -1,6 +1,7 @@
 """Checkpoints on disk, whole or spoilt; the oracle is the state as it was when it was saved."""
 
 import random
+import shutil
 import time
 
 import numpy as np
@@ -91,6 +92,18 @@ def test_chains_stay_short_and_old_files_go(history, tmp_path):
         size = sum(path.stat().st_size for path in tmp_path.glob("*.npys"))
         assert size < 7 * ROWS * (DIM + 1) * 4 * 1.4  # ids come on top of rows
     history.check(at_most=999, step=101)
+
+
+def test_the_checkpoint_before_the_last_is_there_whatever_is_merged(history, tmp_path):
+    """Others may not have stored the last one yet: then the job returns to the one before."""
+    history.save()
+    for step in range(2, 60):
+        history.save(0.125)
+        copy = tmp_path.parent / f"copy-{step}"
+        shutil.copytree(tmp_path, copy)
+        found = Store(copy).restore(step - 1)
+        assert found.step == step - 1
+        assert np.array_equal(found.arrays[0], history.saved[step - 1][0])
 
 
 @pytest.mark.parametrize("spoil", ["cut", "flip", "empty", "gone"])
