@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
 from signal import Signals
@@ -116,8 +116,13 @@ class LocalCluster:
         """All members: servers, then trainers."""
         return list(self._members)
 
-    def start(self, names: Iterable[Name]) -> None:
-        """Start these members, in the places of dead ones perhaps; each says READY."""
+    def start(self, names: Collection[Name]) -> None:
+        """Start these members, in the places of dead ones perhaps; each says READY.
+
+        What was still to be heard of those is of no use any more.
+        """
+        started = set(names)
+        self._news = deque(event for event in self._news if event.name not in started)
         for name in names:
             self._members[name] = self._started(name)
             self._expect(name, Op.READY)

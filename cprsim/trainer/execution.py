@@ -58,11 +58,10 @@ class Execution:
     def predict(self, first: int, end: int) -> Message:
         """Probabilities and labels of the batches from one step to another."""
         self._cluster.ask(_TRAINER, Op.PREDICT, end, first=first)
-        while True:
-            event = self._cluster.next()
-            if isinstance(event, Answer) and event.message.op == Op.PREDICTED:
-                return event.message
-            raise RunError(f"a member of the cluster was lost while it predicted: {event}")
+        event = self._cluster.next()
+        if isinstance(event, Answer) and event.message.op == Op.PREDICTED:
+            return event.message
+        raise RunError(f"a member of the cluster was lost while it predicted: {event}")
 
     def _is_over(self) -> bool:
         """Whether all is done behind the last step; if not, some more of it is."""
