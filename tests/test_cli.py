@@ -354,7 +354,7 @@ from cprsim import cli
 # Whoever runs the tests in the background has Ctrl-C ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # Ctrl-C: the terminal signals every process of the command. After the first block of replications.
-cli._Progress.update = lambda *_: os.killpg(0, signal.SIGINT)
+cli.Progress.update = lambda *_: os.killpg(0, signal.SIGINT)
 sys.argv = ["cprsim", *sys.argv[1:]]
 cli.main()
 """

@@ -104,6 +104,7 @@ def sweep(
     check_writable(out, [NAME])
     mapping = _mapping(scenario, overrides)
     block = SweepBlock.of(mapping.pop("sweep", {}))
+    mapping.pop("trainer", None)
     rule = _rule(block, replications, half_width)
     base = Scenario.read(mapping)
     names = tuple(base.select(policies))
