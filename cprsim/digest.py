@@ -171,6 +171,12 @@ class Digest:
         return self.moments.count
 
     @property
+    def told(self) -> str:
+        """Why there are no rows."""
+        rows = len(self.policies) * self.count
+        return f"of {rows:,} rows none is kept, the most are {MOST_ROWS:,}"
+
+    @property
     def table(self) -> NoReturn:
         """Not kept.
 
@@ -179,10 +185,9 @@ class Digest:
         UsageError
             Always.
         """
-        rows = len(self.policies) * self.count
         raise UsageError(
-            f"replications: {rows:,} rows are not kept, the most are {MOST_ROWS:,}; take means and "
-            "percentiles from the summary, or run fewer replications or policies"
+            f"replications: {self.told}; the summary has their means and percentiles, and a run "
+            "with fewer replications or policies has rows"
         )
 
     def means(self, policy: str) -> dict[str, float]:
