@@ -23,8 +23,8 @@ from cprsim.sim.setting import Setting
 from cprsim.streams import COHORT, Cause, Rows
 from cprsim.tiers import Medium
 
-#: Lanes at once: more don't fit into the caches, fewer don't repay a call of NumPy.
-_LANES = 16 * COHORT
+#: Lanes at once: more take memory and gain nothing, fewer don't repay a call of NumPy.
+_LANES = 64 * COHORT
 #: What a chunk may take for its shards and nodes, numbers.
 _NUMBERS = 4_000_000
 
@@ -146,7 +146,8 @@ class Runs:
     def _end(self, lanes: Lanes) -> None:
         if self._rebuilds.any:
             self._rebuilds.end(lanes)
-        self._ends[:, lanes.number] = lanes.values
+        for ends, values in zip(self._ends, lanes.values, strict=True):
+            ends[lanes.number] = values
 
     def _ledgers(self) -> NDArray[np.float64]:
         lanes = Lanes(np.arange(self._ends.shape[1]), self._ends)
