@@ -30,6 +30,7 @@ class Spread(NamedTuple):
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
+        """Of these."""
         return cls(statistics.median(values), min(values), max(values))
 
     def __str__(self) -> str:

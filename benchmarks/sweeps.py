@@ -29,6 +29,7 @@ class Cost(NamedTuple):
 
     @property
     def point_us(self) -> float:
+        """Microseconds a point."""
         return 1e6 * self.cpu_s / self.points
 
 

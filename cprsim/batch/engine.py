@@ -10,7 +10,7 @@ from cprsim.batch.answers import Answers
 from cprsim.batch.close import close
 from cprsim.batch.course import Pace
 from cprsim.batch.delays import Always, Delays, Spares
-from cprsim.batch.fronts import Front, Stack, front
+from cprsim.batch.fronts import Front, Stack, fronts
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
 from cprsim.batch.rebuilds import Rebuilds
 from cprsim.batch.recovery import Recovery
@@ -74,8 +74,9 @@ class _Chunk:
     def play(self, settings: Sequence[Setting], policies: Sequence[str]) -> NDArray[np.float64]:
         """Ledgers, of shape (replications, policies, len(COLUMNS))."""
         values = np.empty((len(self._numbers), len(settings), len(COLUMNS)))
+        front = fronts(self._cohorts, self._place)
         for i, (setting, policy) in enumerate(zip(settings, policies, strict=True)):
-            runs = Runs(setting, front(self._cohorts, self._place), self._delays)
+            runs = Runs(setting, front(), self._delays)
             values[:, i], handed = runs.play()
             if handed.any():
                 numbers = self._numbers[handed].tolist()
