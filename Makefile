@@ -12,7 +12,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test check bench validation pages figures clean help
+.PHONY: demo test check soak bench validation pages figures clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
 	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
@@ -28,6 +28,9 @@ check: $(INSTALLED) ## check style, format, types and who imports whom
 	@$(call or_report,$(VENV)/bin/lint-imports)
 	@echo "Style, format, types and imports are in order"
 
+soak: $(INSTALLED) ## kill members of the real trainer 200 times, at random instants
+	@$(VENV)/bin/python -c "from tests.trainer.soak import main; main()"
+
 bench: $(INSTALLED) ## measure speed, as ratios between two things timed in the same run
 	@$(VENV)/bin/python -m benchmarks
 
@@ -38,6 +41,7 @@ validation: $(INSTALLED) ## recompute docs/validation.md, and the tables of docs
 pages: $(INSTALLED) ## refresh the output of commands that README and docs show
 	@$(VENV)/bin/python -m docs.shown
 	@$(VENV)/bin/python -m docs.executed
+	@$(VENV)/bin/python -m docs.batch
 
 figures: $(INSTALLED) ## draw all pictures into docs/figures/ and recompute docs/reproduction.md
 	@$(VENV)/bin/python -m docs.reproduction

@@ -1,5 +1,6 @@
 """`make bench`: every row is measured in this run, against a yardstick measured beside it."""
 
+import importlib.util
 import statistics
 import subprocess
 import sys
@@ -140,6 +141,15 @@ def _scipy_fits(gaps: NDArray[np.float64]) -> None:
         law.fit(gaps, floc=0)
 
 
+def tensors() -> str:
+    """What trackers of tensors cost, where torch is installed."""
+    if importlib.util.find_spec("torch") is None:
+        return "trackers of tensors: torch is not installed"
+    from benchmarks import torch_trackers  # noqa: PLC0415
+
+    return torch_trackers.per_batch()
+
+
 def help_page() -> str:
     """`cprsim --help` as a process, against an interpreter that does nothing."""
     ours, theirs = _alternate(
@@ -213,6 +223,7 @@ _ROWS = (
     fit_of_a_long_log,
     trackers.per_batch,
     trackers.per_save,
+    tensors,
     help_page,
     memory,
 )

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from cprsim import cli_figures, cli_sweeps, cli_timeline
+from cprsim import cli_figures, cli_sweeps, cli_timeline, cli_train
 from cprsim.cli_common import (
     Json,
     Overrides,
     Policies,
+    Progress,
     ScenarioFile,
     load,
     print_json,
@@ -61,7 +62,7 @@ def run(
         files.check_writable(out, outputs.NAMES)
     chosen = policy, replications, seed, engine, workers
     result: Any
-    with _Progress(silent=as_json) as progress:
+    with Progress("simulating", "replications", silent=as_json) as progress:
         if isinstance(loaded, Fleet):
             result = run_fleet(loaded, *chosen, progress.update)
         else:
@@ -230,6 +231,7 @@ app.command()(cli_sweeps.sweep)
 app.command()(cli_sweeps.export)
 app.command()(cli_figures.figure)
 app.command()(cli_timeline.timeline)
+app.command()(cli_train.train)
 
 
 def _check(plot: Path | None) -> None:
@@ -257,42 +259,6 @@ def _show(found: Any, table: Any, as_json: bool) -> None:
     print_table(table(found))
     for note in found.notes:
         typer.echo(note)
-
-
-class _Progress:
-    """A bar on a terminal's stderr; nothing when piped or silent."""
-
-    def __init__(self, *, silent: bool) -> None:
-        self._bar: Any = None
-        self._task: Any = None
-        if not silent and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-            self._bar = Progress(
-                "simulating",
-                BarColumn(),
-                MofNCompleteColumn(),
-                "replications",
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-
-    def __enter__(self) -> "_Progress":
-        if self._bar is not None:
-            self._bar.start()
-            self._task = self._bar.add_task("", total=None)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def update(self, done: int, total: int) -> None:
-        """Show that `done` of `total` replications are done."""
-        if self._bar is not None:
-            self._bar.update(self._task, completed=done, total=total)
 
 
 #: What typer makes of Ctrl-C.

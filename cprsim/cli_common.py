@@ -43,3 +43,39 @@ def print_table(table: Any) -> None:
     # A pipe has no width of its own: give the table the room that it needs.
     width = None if sys.stdout.isatty() else 140
     Console(width=width, markup=False, highlight=False).print(table)
+
+
+class Progress:
+    """A bar on a terminal's stderr; nothing when piped or silent."""
+
+    def __init__(self, what: str, unit: str, *, silent: bool) -> None:
+        self._bar: Any = None
+        self._task: Any = None
+        if not silent and sys.stderr.isatty():
+            from rich import progress
+            from rich.console import Console
+
+            self._bar = progress.Progress(
+                what,
+                progress.BarColumn(),
+                progress.MofNCompleteColumn(),
+                unit,
+                progress.TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+
+    def __enter__(self) -> "Progress":
+        if self._bar is not None:
+            self._bar.start()
+            self._task = self._bar.add_task("", total=None)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, done: int, total: int) -> None:
+        """Show that `done` of `total` are done."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=total)

@@ -63,7 +63,7 @@ def manifest(result: Result, scenario: str) -> dict[str, Any]:
         "policies": list(result.plans),
         "replications": result.count,
         "seed": result.seed,
-        "engine": result.engine,
+        "engines": result.engines,
     }
 
 

@@ -14,11 +14,11 @@ def spawned(workers: int) -> ProcessPoolExecutor:
     """A pool of so many processes; they start as tasks are submitted."""
     # spawn: workers start clean whatever threads or handles this process has.
     return ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=_end_with_parent
+        workers, mp_context=get_context("spawn"), initializer=end_with_parent
     )
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """In a worker: end when the process that started it does, however that was ended."""
     parent = parent_process()
 

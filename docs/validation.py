@@ -57,6 +57,9 @@ tolerance was widened to make a row pass.
   forms but the intervals of the shipped scenarios, and have no parameter that could be fitted to
   them.
 
+Plans that the batch engine can play are played in it, which gives the same ledgers as the
+simulator, run by run (`tests/batch/`).
+
 A mean that agrees with its exact value shows that the simulator plays the model as written in
 [semantics.md](semantics.md). It doesn't show that a cluster behaves like the model.
 

@@ -267,7 +267,7 @@ COMMANDS = [
     case(
         "unknown-engine",
         {},
-        "engine 'simpy' is not one of auto, sim",
+        "engine 'simpy' is not one of auto, sim, batch",
         args=["--engine", "simpy"],
     ),
     case(

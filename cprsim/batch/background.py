@@ -34,12 +34,14 @@ class _Course(NamedTuple):
 
 def _course(lanes: Lanes, pace: Pace) -> _Course:
     useful_s, rate = pace.useful_time_s, np.broadcast_to(pace.rate, len(lanes))
-    due_s = lanes.left_s + (lanes.due_s - lanes.progress_s) / rate
+    # One that was due while another was under way that a failure made void is taken at once.
+    due_at_s = np.maximum(lanes.due_s, lanes.progress_s)
+    due_s = lanes.left_s + (due_at_s - lanes.progress_s) / rate
     stored_s = np.where(lanes.left_s > 0, lanes.left_s + pace.stored_s, lanes.lands_s - lanes.now_s)
     waits = np.isfinite(stored_s) & (stored_s > due_s)
     first_s = np.where(waits, stored_s, due_s)
     waited_s = lanes.progress_s + (first_s - lanes.left_s) * rate
-    from_s = np.where(waits, np.maximum(waited_s, lanes.due_s), lanes.due_s)
+    from_s = np.where(waits, np.maximum(waited_s, due_at_s), due_at_s)
     stride_s = np.maximum(pace.period_s, pace.stored_s * rate)
     to_come = saves_to_come(from_s, useful_s, stride_s)
     end_s = lanes.left_s + (useful_s - lanes.progress_s) / rate + to_come * pace.save_s
@@ -75,7 +77,7 @@ def _cut(lanes: Lanes, pace: Pace, course: _Course, given_s: Floats) -> None:
     number, within_s = _cycle(course, given_s)
     began = (course.to_come > 0) & (within_s > 0)
     taking = began & (within_s < pace.save_s)
-    taken = np.where(began, number + ~taking, 0.0)
+    taken = number + (began & ~taking)
     rest = (left_s > 0) & (given_s >= left_s)
 
     into_s = np.where(taking, within_s, 0.0)
@@ -91,8 +93,8 @@ def _cut(lanes: Lanes, pace: Pace, course: _Course, given_s: Floats) -> None:
     slower = 1 / pace.rate - 1
     lanes.progress_s[:] = np.minimum(start_s + trained_s, pace.useful_time_s)
     lanes.slowdown_s += (lanes.progress_s - start_s) * slower
-    again_s = course.from_s + number * course.stride_s + pace.period_s
-    lanes.due_s[:] = np.where(began, again_s, lanes.due_s)
+    again_s = course.from_s + (number + began - 1.0) * course.stride_s + pace.period_s
+    lanes.due_s[:] = np.where(number + began > 0, again_s, lanes.due_s)
     lanes.left_s[:] = np.where(taking, pace.save_s - within_s, np.maximum(left_s - given_s, 0.0))
 
     # Each waits for the one before it to be stored, so all but the last are: the one under way at

@@ -97,7 +97,9 @@ def unclear(
     """Where rounding decides how many those are."""
     over_s = pace.useful_time_s * (1 - _ROUNDING) - due_s - to_come * period_s
     near_s = np.minimum(np.abs(over_s), np.abs(over_s + period_s))
-    return np.asarray(near_s <= share * pace.useful_time_s)
+    # Where a save would be due at the very end, that is far beyond rounding unless saves are many.
+    near = near_s <= share * pace.useful_time_s
+    return near & ~exact(due_s, period_s, pace.useful_time_s) if near.any() else near
 
 
 def _finish(lanes: Lanes, pace: Pace, course: Course) -> None:

@@ -48,16 +48,6 @@ def fronts(cohorts: Sequence[Cohort], place: Whole) -> Callable[[], Front]:
     return _replayed([c for c in cohorts if isinstance(c, Replays)], place)
 
 
-def unfit(cohort: Cohort) -> str | None:
-    """Why its failures can't be played lane by lane, or None."""
-    if isinstance(cohort, Populations):
-        if cohort.bursts is not None:
-            return "failures.bursts cut lives of nodes short"
-        if cohort.severities is not None:
-            return 'failures.severity can cut lives short with per = "node"'
-    return None
-
-
 class Stack:
     """Rows of several cohorts as one array, a row for each lane."""
 

@@ -61,7 +61,8 @@ class Rebuilds:
         both = (servers > 0) & (hits.nodes > servers)
         if both.any():
             left = hits.take(both).only_servers()
-            self.rate[which[both]] = self._answers.rate[self._answers.of(left)]
+            serving = self._answers.of(left)  # may be an answer that is new to the table of rates
+            self.rate[which[both]] = self._answers.rate[serving]
 
     def _serve(self, lanes: Lanes) -> None:
         """The servers serve again."""

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from cprsim.contract.actions import Controller, Loss, Recover
 from cprsim.contract.schedules import Schedule, ScheduledController
+from cprsim.rows.trackers.contract import TrackerName
 from cprsim.tiers import REMOTE, Tier
 
 _Kind = TypeVar("_Kind", bound="Plan")
@@ -36,12 +37,25 @@ class Mirror(NamedTuple):
     behind: int = 0
 
 
+class Tracking(NamedTuple):
+    """Who chooses the rows that saves of a portion take: a tracker of each table on each server.
+
+    `fraction`: share of the rows that one save takes, for which SSU's list has room.
+    `looks_at_one_in`: of so many batches it looks at one.
+    """
+
+    tracker: TrackerName
+    fraction: float
+    looks_at_one_in: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a policy comes to in one scenario.
 
     `schedules`: nearest tier first; a blocking save to a tier serves the nearer ones as well.
     `recover`: the answer to each loss. `tiers`: all that saves and answers name, nearest first.
+    `tracking`: who chooses the rows, where saves are of a portion of them.
 
     `slowdown`: share of time added to every useful second. `peer_bytes_per_s`: what the servers
     send to each other in a useful second, all together, to keep copies and parities; it draws on
@@ -54,6 +68,7 @@ class Plan:
     recover: Callable[[Loss], Recover]
     tiers: tuple[Tier, ...] = (REMOTE,)
     mirror: Mirror | None = None
+    tracking: Tracking | None = None
     slowdown: float = 0.0
     peer_bytes_per_s: float = 0.0
     memory_overhead: float = 0.0

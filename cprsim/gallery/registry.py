@@ -3,7 +3,18 @@
 from typing import Final
 
 from cprsim.errors import UsageError
-from cprsim.gallery import ecrm, interval, logs, rows, runs, scaling, sensitivity, tradeoff
+from cprsim.gallery import (
+    ecrm,
+    fleet,
+    interval,
+    logs,
+    phase,
+    rows,
+    runs,
+    scaling,
+    sensitivity,
+    tradeoff,
+)
 from cprsim.gallery.picture import Picture
 from cprsim.schema import nearest
 
@@ -13,6 +24,7 @@ PICTURES: Final[dict[str, Picture]] = {
     for picture in (
         logs.SURVIVAL,
         logs.MTBF,
+        fleet.PICTURE,
         runs.BREAKDOWN,
         runs.PRODUCTION,
         scaling.PICTURE,
@@ -20,6 +32,7 @@ PICTURES: Final[dict[str, Picture]] = {
         interval.PICTURE,
         tradeoff.PICTURE,
         rows.PICTURE,
+        phase.PICTURE,
         ecrm.OVERHEAD,
         ecrm.RECOVERY,
     )

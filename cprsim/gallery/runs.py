@@ -25,7 +25,7 @@ def of_folder(folder: Path) -> Result:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     plans = {name: scenario.plan(name) for name in manifest["policies"]}
     table = pd.read_csv(folder / "results.csv", dtype={"policy": object})
-    return Result(scenario, manifest["seed"], manifest["engine"], plans, Rows(table))
+    return Result(scenario, manifest["seed"], manifest["engines"], plans, Rows(table))
 
 
 def breakdown(source: Path, replications: int = 400) -> Result:

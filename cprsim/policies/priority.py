@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from cprsim.contract import Context, Plan, Save, every
+from cprsim.contract import Context, Plan, Save, Tracking, every
 from cprsim.policies.cpr import Cpr
 from cprsim.rows.model import MOST_SAVES
 from cprsim.rows.trackers.contract import TrackerName
@@ -52,6 +52,7 @@ class PrioritySaving(Cpr):
                 interval_s,
                 Save(portion=self.fraction, left_s=self._left_s(context, interval_s)),
             ),
+            tracking=Tracking(self.tracker, self.fraction, self.looks_at_one_in),
             slowdown=self.slowdown,
             memory_overhead=rows.memory_overhead(self.tracker, self.fraction),
         )

@@ -53,11 +53,15 @@ class RowModel:
     count: int | None = None
 
     @cached_property
+    def tracked_tables(self) -> tuple[int, ...]:
+        """Places of the tables whose rows are tracked, in order."""
+        by_size = sorted(range(len(self.tables)), key=lambda index: -self.tables[index].rows)
+        return tuple(sorted(by_size[: self._count([self.tables[each].rows for each in by_size])]))
+
+    @cached_property
     def tracked(self) -> tuple[TableRows, ...]:
         """The tables whose rows are tracked, in their order among the others."""
-        by_size = sorted(range(len(self.tables)), key=lambda index: -self.tables[index].rows)
-        chosen = sorted(by_size[: self._count([self.tables[index].rows for index in by_size])])
-        return tuple(self.tables[index] for index in chosen)
+        return tuple(self.tables[index] for index in self.tracked_tables)
 
     def _count(self, rows: Sequence[int]) -> int:
         """How many of the tables with so many `rows`, the largest first, are tracked."""

@@ -12,6 +12,7 @@ from cprsim.files import check_writable
 from cprsim.outputs import versions
 from cprsim.runner import check_whole
 from cprsim.scenario import Scenario, load_mapping
+from cprsim.streams import COHORT
 from cprsim.sweeps.agenda import Agenda, Progress
 from cprsim.sweeps.block import SweepBlock
 from cprsim.sweeps.definition import Definition, digest
@@ -30,7 +31,7 @@ _REPLICATIONS = 1000
 _MOST_REPLICATIONS = 100_000  # where a half-width says when they are enough
 # Replications of a task: long beside what it costs to hand it out, short beside what a kill may
 # lose. Part of a sweep's definition, so a change of it resumes no older sweep.
-_BLOCK = 512
+_BLOCK = COHORT
 _COMMIT_S = 1.0
 _READER_S = 0.2  # to wait for a reader; else with the next commit
 
@@ -103,6 +104,7 @@ def sweep(
     check_writable(out, [NAME])
     mapping = _mapping(scenario, overrides)
     block = SweepBlock.of(mapping.pop("sweep", {}))
+    mapping.pop("trainer", None)
     rule = _rule(block, replications, half_width)
     base = Scenario.read(mapping)
     names = tuple(base.select(policies))

@@ -14,8 +14,10 @@ Keys = dict[str, Any]
 #: All systems of which the batch engine plays at least some policies.
 COVERED = (
     *("full", "partial", "cpr-vanilla", "cpr-mfu", "cpr-ssu", "cpr-scar"),
-    *("replication", "ecrm", "partial-experts"),
+    *("replication", "ecrm", "partial-experts", "async", "accepted-loss"),
 )
+#: Those that save in the background; a last save there is not covered.
+IN_BACKGROUND = ("async", "accepted-loss")
 _SPREADS: dict[str, Keys] = {
     "exponential": {},
     "gamma": {"shape": 0.6},
@@ -125,11 +127,12 @@ def _tables(draw: st.DrawFn, systems: Sequence[str] = COVERED) -> Keys:
     elif kind == "law":
         costs["reschedule"] = {"distribution": "lognormal", "mean": "20 s", "cv": 1.5}
     system = draw(st.sampled_from(systems))
+    final_save = system not in IN_BACKGROUND and draw(_YES)
     return {
         "job": {
             "useful_time": seconds(100 * draw(st.floats(1.0, 8.0))),
             "samples": 10**7,
-            "final_save": draw(_YES),
+            "final_save": final_save,
         },
         "model": {"tables": [{"rows": 10**5, "dim": 16, "skew": {"zipf": 1.0}}]},
         "cluster": cluster,
@@ -179,6 +182,10 @@ def _experts(draw: st.DrawFn, cluster: Keys) -> Keys:
     return {"experts": 4, "per_save": draw(st.integers(1, 4)), "blocking": True}
 
 
+def _background(draw: st.DrawFn, cluster: Keys) -> Keys:
+    return {"snapshot": seconds(3 * draw(_SHARES))}
+
+
 def _slowdown(draw: st.DrawFn) -> Keys:
     return {"slowdown": 0.2 * draw(_SHARES)} if draw(_YES) else {}
 
@@ -190,6 +197,8 @@ _KEYS: dict[str, Callable[[st.DrawFn, Keys], Keys]] = {
     "replication": _replication,
     "ecrm": _ecrm,
     "partial-experts": _experts,
+    "async": _background,
+    "accepted-loss": _background,
 }
 
 

@@ -14,7 +14,7 @@ from tests.batch import harsh
 from tests.batch.compare import compare
 
 #: Systems some of whose losses are made good while the others train on.
-REBUILDING = ("replication", "ecrm")
+REBUILDING = ("replication", "ecrm", "accepted-loss")
 Strategy = st.SearchStrategy[dict[str, Any]]
 
 
@@ -48,18 +48,17 @@ def assert_often(seen: Counter[str], **least: int) -> None:
 @pytest.mark.parametrize("system", harsh.COVERED)
 def test_when_failures_come_all_the_time(system: str) -> None:
     strategy = harsh.by_law(harsh.CONTINUOUS, [system])
-    seen = compared(strategy, 40, [0, 1, 255, 256, 700], harsh.COVERED.index(system))
+    seen = compared(strategy, 30, [0, 1, 255, 256, 700], harsh.COVERED.index(system))
     assert seen["unfit"] == 0
     assert_often(
         seen,
-        failures_in_a_train=300,
-        failures_in_a_save=60,
-        failures_while_loading=20,
-        three_in_a_row_while_loading=1,
+        failures_in_a_train=200,
+        failures_in_a_save=0 if system in harsh.IN_BACKGROUND else 40,
+        failures_while_loading=0 if system == "accepted-loss" else 10,
+        three_in_a_row_while_loading=0 if system == "accepted-loss" else 1,
         failures_of_several_servers=30,
         failures_of_trainers_alone=30,
-        absorbed=5,
-        saves=1000,
+        saves=500,
     )
     # Nothing falls on one instant: only what is beyond the batch engine is handed over.
     if system in REBUILDING:
@@ -70,32 +69,91 @@ def test_when_failures_come_all_the_time(system: str) -> None:
 
 @pytest.mark.slow
 def test_when_failures_are_rare() -> None:
-    seen = compared(scenarios(systems=harsh.COVERED), 100, [0, 300, 301])
+    seen = compared(scenarios(systems=harsh.COVERED), 80, [0, 300, 301])
     assert seen["unfit"] < 0.5 * seen["policies"]
-    assert_often(seen, failures=300, failures_in_a_save=5, saves=2000)
+    assert_often(seen, failures=200, failures_in_a_save=5, saves=1500)
 
 
 @pytest.mark.slow
 def test_when_lives_and_gaps_are_all_alike() -> None:
     # All nodes that were placed at once fail at once.
-    seen = compared(harsh.by_law(["deterministic"]), 50, [0, 1])
+    seen = compared(harsh.by_law(["deterministic"]), 40, [0, 1])
     assert_often(seen, failures_of_several_servers=30, failures_in_a_save=20)
 
 
 @pytest.mark.slow
 def test_when_so_many_failures_come() -> None:
-    seen = compared(harsh.exactly(), 50, range(4))
+    seen = compared(harsh.exactly(), 40, range(4))
     assert_often(seen, failures_in_a_save=30, failures_while_loading=20, absorbed=20)
     assert seen["handed over"] < 0.3 * seen["runs"]
 
 
 @pytest.mark.slow
 def test_when_a_log_is_replayed(tmp_path: Path) -> None:
-    seen = compared(harsh.replayed(tmp_path / "log.csv"), 100, range(2))
+    seen = compared(harsh.replayed(tmp_path / "log.csv"), 80, range(2))
     assert_often(seen, failures_of_several_servers=100, failures_in_a_save=50, absorbed=50)
 
 
 @pytest.mark.slow
 def test_when_the_log_of_a_system_comes_again_and_again(tmp_path: Path) -> None:
-    seen = compared(harsh.of_a_system(tmp_path / "log.csv"), 50, range(4))
-    assert_often(seen, failures_in_a_train=200, failures_in_a_save=20)
+    seen = compared(harsh.of_a_system(tmp_path / "log.csv"), 40, range(4))
+    assert_often(seen, failures_in_a_train=100, failures_in_a_save=20)
+
+
+@pytest.mark.parametrize("interval", ["30 s", "29.9 s"])
+def test_many_saves_of_which_one_would_be_due_at_the_end(interval: str) -> None:
+    seen: Counter[str] = Counter()
+    tables = {
+        "job": {"useful_time": "10 h"},
+        "cluster": {"parameter_servers": 2},
+        "costs": {"save": "1 s", "load": "10 s"},
+        "failures": {"distribution": "exponential", "mean": "2 h"},
+        "policies": {"it": {"system": "full", "interval": interval}},
+    }
+    compare(tables, seen, range(4))
+
+    assert_often(seen, failures=10, saves=4000)
+    assert seen["handed over"] == 0
+
+
+# --- Jobs that get nowhere -----------------------------------------------------------------------
+
+HOPELESS: dict[str, dict[str, Any]] = {
+    "fails before each save ends": {
+        "costs": {"save": "30 s", "load": "10 s"},
+        "policies": {"it": {"system": "full", "interval": "90 s"}},
+    },
+    "fails before each load ends": {
+        "costs": {"save": "1 s", "load": "101 s"},
+        "policies": {"it": {"system": "partial", "interval": "20 s"}},
+    },
+    "fails before its end": {
+        "costs": {"save": "1 s", "load": "10 s"},
+        "policies": {"it": {"system": "replication", "copies": 1}},
+    },
+}
+
+
+@pytest.mark.parametrize("why", HOPELESS)
+def test_a_job_that_gets_nowhere_is_given_up_with_the_same_words(why: str) -> None:
+    seen: Counter[str] = Counter()
+    failures = {"distribution": "deterministic", "mean": "100 s"}
+    job, cluster = {"useful_time": "300 s"}, {"parameter_servers": 2}
+    tables = {"job": job, "cluster": cluster, "failures": failures} | HOPELESS[why]
+    compare(tables, seen, [0, 1])
+
+    assert seen["hopeless"] == 1
+
+
+def test_a_job_that_waits_long_for_machines_is_not_given_up() -> None:
+    seen: Counter[str] = Counter()
+    tables = {
+        "job": {"useful_time": "300 s"},
+        "cluster": {"parameter_servers": 2},
+        "costs": {"save": "1 s", "load": "10 s", "reschedule": "1 d"},
+        "failures": {"exactly": 3, "during_recovery": False},
+        "policies": {"it": {"system": "full", "interval": "50 s"}},
+    }
+    compare(tables, seen, range(20))
+
+    assert (seen["hopeless"], seen["handed over"]) == (0, 0)

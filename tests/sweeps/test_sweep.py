@@ -75,12 +75,12 @@ def test_points_of_one_scenario_are_simulated_once(out):
 
 def test_replications_go_on_until_every_mean_is_known_well_enough(out):
     means = {"failures.mean": ["10 h", "30 h"]}
-    done = sweep(scenario(), out, means, half_width=0.05, replications=5000)
+    done = sweep(scenario(), out, means, half_width=0.03, replications=5000)
     counts = []
     for point, mean in enumerate(means["failures.mean"]):
-        # Said in other words: the first multiple of 100 at which both intervals are that narrow.
-        run = cprsim.run(at(mean), replications=500)
-        for count in range(100, 501, 100):
+        # Said in other words: the first multiple of 256 at which both intervals are that narrow.
+        run = cprsim.run(at(mean), replications=2560)
+        for count in range(256, 2561, 256):
             halves = []
             for name in ("full", "partial"):
                 values = run.of(name)["overhead"].to_numpy()[:count]
@@ -88,7 +88,7 @@ def test_replications_go_on_until_every_mean_is_known_well_enough(out):
                     0.95, count - 1, loc=values.mean(), scale=stats.sem(values)
                 )
                 halves.append((high - low) / 2 / values.mean())
-            if max(halves) <= 0.05:
+            if max(halves) <= 0.03:
                 counts.append(count)
                 break
         rows = done.table[done.table["point"] == point]
@@ -100,7 +100,7 @@ def test_where_nothing_varies_one_block_is_enough(out):
     quiet = scenario(failures={"exactly": 0})
     done = sweep(quiet, out, {"costs.save": "1 min,2 min"}, half_width=0.01)
 
-    assert done.table["replications"].tolist() == [100] * 4
+    assert done.table["replications"].tolist() == [256] * 4
     assert (done.table["overhead"] == 0).all()  # nothing fails, so nothing is saved
 
 
@@ -136,14 +136,14 @@ def test_the_first_block_that_fails_says_why_whatever_came_before(out, monkeypat
     from cprsim.sweeps import driver, tasks
 
     def perform(task):
-        if task.start >= 200:
+        if task.start >= 256:
             return tasks.Fault(f"fault of block {task.start}")
         return tasks.perform(task)
 
     monkeypatch.setattr(driver, "perform", perform)
-    done = sweep(scenario(), out, {"failures.mean": ["30 h"]}, ["full"], 500)
+    done = sweep(scenario(), out, {"failures.mean": ["30 h"]}, ["full"], 1000)
 
-    assert done.table["error"].tolist() == ["fault of block 200"]
+    assert done.table["error"].tolist() == ["fault of block 256"]
 
 
 def test_a_plan_that_is_impossible_at_a_point_is_that_points_failure(out):

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.engines import chosen, simulate
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import COLUMNS, simulate
+from cprsim.sim.engine import COLUMNS
 
 Floats = NDArray[np.float64]
 
@@ -37,5 +38,6 @@ def ratio_of(part: Floats, whole: Floats) -> Mean:
 
 def played(scenario: Scenario, policy: str, replications: int, seed: int) -> dict[str, Floats]:
     """The ledgers of one policy, by column."""
-    rows = simulate(scenario, [policy], range(replications), seed)[:, 0, :]
+    engines = chosen(scenario, [policy], "auto")
+    rows = simulate(scenario, engines, range(replications), seed)[:, 0, :]
     return dict(zip(COLUMNS, rows.T, strict=True))

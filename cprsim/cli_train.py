@@ -1,0 +1,96 @@
+"""The command `cprsim train`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cprsim.cli_common import Json, Overrides, Progress, print_json, print_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from cprsim.trainer.training import Trained
+
+_RESULT = "train.json"
+
+
+def train(
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG", help="A scenario file with a block [trainer].")
+    ],
+    policy: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The policy; the first one by default.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of samples, model and failures.")] = 0,
+    overrides: Overrides = None,
+    out: Annotated[
+        Path | None, typer.Option(help=f"Folder for {_RESULT} and scenario.toml.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a scenario for real: its policy on processes that are really killed."""
+    from cprsim import files
+    from cprsim.runner import check_whole
+    from cprsim.scenario import Scenario, load_mapping
+
+    check_torch()
+    from cprsim.trainer import forking
+
+    forking.context()  # imports torch while this process does
+
+    from cprsim.trainer.spec import trainer_section
+    from cprsim.trainer.training import train as train_for_real
+
+    check_whole("seed", seed, 0)
+    mapping = load_mapping(config, overrides or ())
+    section = trainer_section(mapping.pop("trainer", None))
+    mapping.pop("sweep", None)
+    scenario = Scenario(**mapping)
+    (name,) = scenario.select(policy if policy is not None else next(iter(scenario.policies)))
+    if out is not None:
+        files.check_writable(out, [_RESULT, "scenario.toml"])
+    with Progress("training", "steps", silent=as_json) as progress:
+        trained = train_for_real(scenario, section, name, seed, progress.update)
+    if out is not None:
+        files.write_all(out, _contents(trained, scenario.to_toml()))
+    if as_json:
+        print_json(trained.document())
+    else:
+        print_table(_table(trained))
+
+
+def check_torch() -> None:
+    """Raise `UsageError` where torch is not installed, saying what to install."""
+    from importlib.util import find_spec
+
+    from cprsim.errors import UsageError
+
+    if find_spec("torch") is None:
+        raise UsageError(
+            'torch is not installed, and real training needs it: pip install "cprsim[torch]"'
+        )
+
+
+def _contents(trained: "Trained", scenario: str) -> dict[str, bytes]:
+    import json
+
+    document = json.dumps(trained.document(), indent=2, allow_nan=False) + "\n"
+    return {_RESULT: document.encode(), "scenario.toml": scenario.encode()}
+
+
+def _table(trained: "Trained") -> "Table":
+    from rich.table import Table
+
+    table = Table(title=f"{trained.policy}, seed {trained.seed}: {trained.steps:,} steps")
+    table.add_column("")
+    table.add_column("", justify="right")
+    for cause, spent_s in trained.seconds.items():
+        table.add_row(cause, f"{spent_s:.2f} s")
+    table.add_section()
+    table.add_row("failures", str(trained.failures))
+    table.add_row("PLS", f"{trained.pls:.4f}")
+    table.add_row("updates lost", f"{trained.updates_lost:.4f}")
+    table.add_row("AUC", f"{trained.auc:.5f}")
+    table.add_row("log loss", f"{trained.log_loss:.5f}")
+    return table

@@ -1,0 +1,64 @@
+"""`phase`: which policy costs least where."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cprsim.errors import UsageError
+from cprsim.gallery.picture import Picture
+from cprsim.scenario import Scenario, load_scenario
+from cprsim.sweeps.stored import Sweep
+from cprsim.sweeps.sweep import sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: What is varied of a scenario, as shares of what it is there.
+_SHARES = (1 / 4, 1 / 2, 1, 2, 4)
+_KEYS = {"failures.mean": "s", "storage.write": "B/s"}
+
+
+def _varied(scenario: Scenario) -> dict[str, list[str]]:
+    """Values of each key, as a scenario file writes them."""
+    if scenario.failures.mean_s is None or scenario.storage is None:
+        raise UsageError(
+            "figure phase: varies failures.mean and storage.write, and the scenario lacks one of "
+            "them; give the folder of a sweep"
+        )
+    values = (scenario.failures.mean_s, scenario.storage.write)
+    return {
+        key: [f"{value * share!r} {unit}" for share in _SHARES]
+        for (key, unit), value in zip(_KEYS.items(), values, strict=True)
+    }
+
+
+@contextmanager
+def _swept(source: Path, replications: int = 100) -> Iterator[Sweep]:
+    """The sweep in a folder, or one of a scenario that is not kept."""
+    if source.is_dir():
+        yield Sweep(source)
+        return
+    scenario = load_scenario(source)
+    with tempfile.TemporaryDirectory(prefix="cprsim-") as folder:
+        yield sweep(scenario, folder, _varied(scenario), replications=replications)
+
+
+def _prepare(source: Path) -> "Figure":
+    with _swept(source) as found:
+        return found.figure("phase")
+
+
+def _draw(found: "Figure") -> "Figure":
+    return found
+
+
+PICTURE = Picture(
+    "phase",
+    "which policy costs least, by the MTBF and the bandwidth of the store",
+    "sweep",
+    "quickstart.toml",
+    _prepare,
+    _draw,
+)

@@ -1,0 +1,94 @@
+"""Where the time went, what is safe, and what was lost, as it comes about."""
+
+import time
+from typing import NamedTuple
+
+from cprsim.ledger import CAUSES
+
+#: Portions add up to a full save but for rounding.
+_WHOLE = 1 - 1e-9
+
+
+class Stopwatch:
+    """Wall-clock seconds by cause: exactly one cause at any time, so they add up."""
+
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys(CAUSES, 0.0)
+        self._cause = "train"
+        self._start_s = self._since_s = time.monotonic()
+
+    @property
+    def now_s(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self._start_s
+
+    @property
+    def stopped_s(self) -> float:
+        """From the start to the last switch: what the causes add up to."""
+        return self._since_s - self._start_s
+
+    def start(self) -> None:
+        """Start from 0."""
+        self._start_s = self._since_s = time.monotonic()
+
+    def stop(self) -> None:
+        """Book the last of the time."""
+        self.switch(self._cause)
+
+    def switch(self, cause: str) -> None:
+        """From now on the time goes to `cause`."""
+        now_s = time.monotonic()
+        self.seconds[self._cause] += now_s - self._since_s
+        self._cause, self._since_s = cause, now_s
+
+    def undo(self, trained_s: float) -> None:
+        """The job is back where it had trained for so long: what it trained since is lost."""
+        self.stop()
+        self.seconds["lost"] += self.seconds["train"] - trained_s
+        self.seconds["train"] = trained_s
+
+
+class Usable(NamedTuple):
+    """A checkpoint of the job, which all members have stored.
+
+    `whole`: the step at which as much had been saved as a full checkpoint holds. `trained_s`:
+    seconds of training up to it.
+    """
+
+    step: int
+    whole: int
+    trained_s: float
+
+
+class Safe:
+    """The usable checkpoints of the job; its initial state is one."""
+
+    def __init__(self) -> None:
+        self._usable = [Usable(0, 0, 0.0)]
+        self._portions = 0.0  # saved since the last whole one
+
+    @property
+    def last(self) -> Usable:
+        """The newest."""
+        return self._usable[-1]
+
+    def put(self, step: int, portion: float, trained_s: float) -> None:
+        """All members have stored a save of that portion."""
+        whole = self.last.whole
+        self._portions += portion
+        if self._portions >= _WHOLE:
+            whole = step
+            self._portions = 0.0 if portion == 1.0 else max(self._portions - 1.0, 0.0)
+        self._usable.append(Usable(step, whole, trained_s))
+
+    def at(self, step: int) -> Usable:
+        """The newest that is no later than a step: what was loaded may be older than asked for."""
+        return next(each for each in reversed(self._usable) if each.step <= step)
+
+    def back_to(self, step: int) -> Usable:
+        """The job has returned to `step`: later ones are void, and nothing is older than this."""
+        while self.last.step > step:
+            self._usable.pop()
+        self._portions = 0.0
+        self._usable[-1] = self.last._replace(whole=self.last.step)
+        return self.last

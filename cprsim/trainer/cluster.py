@@ -1,0 +1,226 @@
+"""A cluster on this machine: servers and trainers as processes that can really be killed."""
+
+import math
+import shutil
+import tempfile
+import time
+from collections import deque
+from collections.abc import Collection, Sequence
+from multiprocessing.connection import wait
+from pathlib import Path
+from signal import Signals
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from cprsim.errors import RunError, UsageError
+from cprsim.trainer import forking
+from cprsim.trainer.member import Deadlines, Member, Name
+from cprsim.trainer.server import ServerSpec, serve
+from cprsim.trainer.trainer import TrainerSpec, learn
+from cprsim.trainer.wire import Message, Op, PeerLostError
+
+#: What is answered at once, or at least step by step.
+_QUICK = (Op.CONNECT, Op.TRAIN, Op.STEPPED, Op.SAVE)
+#: Longest path of a Unix socket, B (Linux has room for 108 with the 0 at the end).
+_LONGEST_PATH = 107
+
+
+class Answer(NamedTuple):
+    """What a member says."""
+
+    name: Name
+    message: Message
+
+
+class Death(NamedTuple):
+    """A member is gone; what it held is lost."""
+
+    name: Name
+
+
+class LocalCluster:
+    """Starts members, tells them what to do, and hears from them or of their deaths.
+
+    It is a context manager: whatever happens, at its end no process and no file of it are left. It
+    knows nothing of policies; it kills nobody but those that have gone silent.
+
+    Parameters
+    ----------
+    servers, trainers
+        What each is told when it starts.
+    deadlines
+        How long silence may last.
+    """
+
+    def __init__(
+        self,
+        servers: Sequence[ServerSpec],
+        trainers: Sequence[TrainerSpec],
+        deadlines: Deadlines,
+    ) -> None:
+        self._servers, self._trainers = servers, trainers
+        self._deadlines = deadlines
+        self._context = forking.context()
+        self._folder = Path()
+        self._addresses: dict[int, Path] = {}
+        self._news: deque[Answer | Death] = deque()
+        self._members: dict[Name, Member] = {}
+        self._starts = 0
+        self._due_s: dict[Name, float] = {}  # when an answer that is owed must have come
+
+    def __enter__(self) -> Self:
+        self._folder = Path(tempfile.mkdtemp(prefix="cprsim-"))
+        names: list[Name] = [("server", i) for i in range(len(self._servers))]
+        names += [("trainer", i) for i in range(len(self._trainers))]
+        try:
+            self.start(names)
+            for _ in names:
+                event = self.next()
+                if isinstance(event, Death):
+                    raise RunError("{} {} died as it was started".format(*event.name))
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all members."""
+        for member in self._members.values():
+            if not member.dead:
+                member.end()
+        self._members.clear()
+        self._due_s.clear()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    # --- Members ---
+
+    @property
+    def dead(self) -> list[Name]:
+        """Members that have died and not been started again."""
+        return [name for name, member in self._members.items() if member.dead]
+
+    def pid(self, name: Name) -> int:
+        """The process id of a member."""
+        return self._members[name].pid
+
+    @property
+    def names(self) -> list[Name]:
+        """All members: servers, then trainers."""
+        return list(self._members)
+
+    def start(self, names: Collection[Name]) -> None:
+        """Start these members, in the places of dead ones perhaps; each says READY.
+
+        What was still to be heard of those is of no use any more.
+        """
+        started = set(names)
+        self._news = deque(event for event in self._news if event.name not in started)
+        for name in names:
+            self._members[name] = self._started(name)
+            self._expect(name, Op.READY)
+
+    def _started(self, name: Name) -> Member:
+        role, index = name
+        if role == "trainer":
+            return Member(name, self._context, learn, (self._trainers[index],), self._deadlines)
+        self._starts += 1
+        address = self._folder / f"{index}.{self._starts}"
+        if len(str(address)) > _LONGEST_PATH:
+            raise UsageError(
+                f"{address}: is too long a path for a Unix socket; set TMPDIR to a shorter one"
+            )
+        self._addresses[index] = address
+        return Member(name, self._context, serve, (self._servers[index], address), self._deadlines)
+
+    def address(self, server: int) -> Path:
+        """Where a server answers trainers."""
+        return self._addresses[server]
+
+    def strike(self, name: Name, how: Signals) -> bool:
+        """Send a member a signal behind its back; whether it was there to be hit."""
+        member = self._members[name]
+        if not member.dead:
+            member.signal(how)
+        return not member.dead
+
+    def end(self, name: Name) -> None:
+        """Kill a member that has gone silent, if it isn't dead yet."""
+        if not self._members[name].dead:
+            self._bury(name)
+
+    # --- Asking and hearing ---
+
+    def ask(self, name: Name, op: Op, step: int = 0, **facts: Any) -> None:
+        """Ask a member for something; to a dead one nothing is said."""
+        member = self._members[name]
+        if member.dead:
+            return
+        self._expect(name, op)
+        try:
+            member.link.tell(op, step, facts)
+        except PeerLostError:
+            self._bury(name)
+
+    def connect(self, epoch: int) -> None:
+        """Ask all trainers to connect to all servers."""
+        for name in self._members:
+            if name[0] == "trainer":
+                addresses = [str(self.address(i)) for i in range(len(self._servers))]
+                self.ask(name, Op.CONNECT, addresses=addresses, epoch=epoch)
+
+    def next(self, timeout_s: float = math.inf) -> Answer | Death | None:
+        """What happens next; None if nothing has within that time."""
+        end_s = time.monotonic() + timeout_s
+        while not self._news:
+            limit_s = min(end_s, *self._due_s.values(), math.inf)
+            left_s = max(limit_s - time.monotonic(), 0.0)
+            self._listen(None if limit_s == math.inf else left_s)
+            now_s = time.monotonic()
+            for name in [name for name, due_s in self._due_s.items() if due_s <= now_s]:
+                self._bury(name)
+            if not self._news and now_s >= end_s:
+                return None
+        return self._news.popleft()
+
+    def _listen(self, timeout_s: float | None) -> None:
+        alive = {name: member for name, member in self._members.items() if not member.dead}
+        ends = {member.link.fileno(): name for name, member in alive.items()}
+        sentinels = {member.sentinel: name for name, member in alive.items()}
+        for end in wait([*ends, *sentinels], timeout_s):
+            assert isinstance(end, int)
+            name = ends[end] if end in ends else sentinels[end]
+            try:
+                self._hear(name, alive[name].link.receive())
+                # Who has died may have said more before; the end of it is an error.
+                while end in sentinels:
+                    self._hear(name, alive[name].link.receive())
+            except PeerLostError:
+                if not alive[name].dead:
+                    self._bury(name)
+
+    def _hear(self, name: Name, message: Message) -> None:
+        if message.op == Op.FAILED:
+            raise RunError("{} {}: {}".format(*name, message.facts["error"]))
+        if message.op in (Op.STEPPED, Op.TAKEN):
+            self._expect(name, message.op)
+        else:
+            self._due_s.pop(name, None)
+        self._news.append(Answer(name, message))
+
+    def _expect(self, name: Name, op: Op) -> None:
+        quick = op in _QUICK
+        within_s = 3 * self._deadlines.answer_s if quick else self._deadlines.work_s
+        self._due_s[name] = time.monotonic() + within_s
+
+    def _bury(self, name: Name) -> None:
+        self._members[name].end()
+        self._due_s.pop(name, None)
+        self._news.append(Death(name))

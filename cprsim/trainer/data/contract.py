@@ -1,0 +1,57 @@
+"""What a source of samples is, beside its batches: their tables, how many there are, a test set."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from cprsim.errors import CprsimError
+from cprsim.trainer.batches import Batches
+
+
+class DataError(CprsimError):
+    """Samples that can't be read: which file, which line, why, and the way out."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """An embedding table that samples look up one row of; `dim` numbers a row."""
+
+    name: str
+    rows: int
+    dim: int
+
+
+class Data(Batches, Protocol):
+    """A source of samples: those of steps 0 to `steps` - 1 to train on, once each, others to test.
+
+    Batches `steps` to `steps` + `test_steps` - 1 are held out: none of their samples is in an
+    earlier one. All have `batch_size` samples; what is left over is not used. Sources are values:
+    small to send to another process, which gets the same batches from its copy.
+    """
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables, in the order of the columns of `Batch.sparse`."""
+
+    @property
+    def dense(self) -> int:
+        """Columns of `Batch.dense`."""
+
+    @property
+    def batch_size(self) -> int:
+        """Samples of a batch."""
+
+    @property
+    def steps(self) -> int:
+        """Batches to train on."""
+
+    @property
+    def test_steps(self) -> int:
+        """Batches held out, behind those to train on."""
+
+
+def check_step(data: Data, step: int) -> None:
+    """Raise `IndexError` where `data` has no batch of that step."""
+    if not 0 <= step < data.steps + data.test_steps:
+        raise IndexError(
+            f"step {step}: there are {data.steps} steps to train and {data.test_steps} to test"
+        )

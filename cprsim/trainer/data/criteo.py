@@ -1,0 +1,124 @@
+"""Criteo's click logs as they were published: lines of tab-separated values, gzipped or not."""
+
+import gzip
+import re
+from collections.abc import Iterator
+from io import TextIOWrapper
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.errors import UsageError
+from cprsim.model_presets import PRESETS
+from cprsim.trainer.batches import Batch
+from cprsim.trainer.data.contract import DataError, Table
+from cprsim.trainer.data.recorded import Recorded, record
+
+_DENSE, _TABLES = 13, 26
+_INTEGER, _CATEGORY = r"(?:-?[0-9]{1,18})?", r"(?:[0-9a-fA-F]{1,8})?"
+_LINE = re.compile(rf"[01](?:\t{_INTEGER}){{{_DENSE}}}(?:\t{_CATEGORY}){{{_TABLES}}}")
+_BLOCK = 8192  # lines made into arrays at a time
+_GZIP = b"\x1f\x8b"
+
+
+def read_criteo(
+    path: Path,
+    folder: Path,
+    *,
+    most_rows: int = 100_000,
+    most_samples: int | None = None,
+    test_share: float = 0.1,
+    dim: int = 16,
+    batch_size: int = 512,
+    seed: int = 0,
+) -> Recorded:
+    """Read `train.txt` of Criteo Kaggle, or a day of Criteo Terabyte, or the like of them.
+
+    Parameters
+    ----------
+    path
+        The file, gzipped or not.
+    folder
+        A new one, for the samples as arrays: 264 bytes a sample.
+    most_rows
+        Rows of a table at most; those of smaller ones are as many as Criteo Kaggle has categories.
+    most_samples
+        How many lines to read from the start; all without it.
+    test_share
+        Share of the samples that is held out: the last ones, since the files are in order of time.
+    dim, batch_size, seed
+        Numbers of a row; samples of a batch; of the order of samples to train on.
+
+    Notes
+    -----
+    A line is a label, 13 integers and 26 categories of 8 hexadecimal digits, any of which but the
+    label may be missing. Integers become log(1 + x), 0 if missing or negative, as in DLRM's own
+    preprocessing. A category of a table of n rows is row 1 + (category mod (n - 1)): the published
+    categories are hashes of 32 bits. Row 0 is for missing ones.
+    """
+    if most_rows < 2:
+        raise UsageError(f"most_rows = {most_rows}: 2 or more, one of them for what is missing")
+    if most_samples is not None and most_samples < 1:
+        raise UsageError(f"most_samples = {most_samples}: must be at least 1")
+    rows = tuple(min(each, most_rows) for each in PRESETS["criteo-kaggle"].rows)
+    tables = tuple(Table(f"C{number + 1}", each, dim) for number, each in enumerate(rows))
+    blocks = _blocks(Path(path), most_samples, np.array(rows))
+    return record(blocks, Path(folder), tables, test_share, batch_size, seed)
+
+
+def _blocks(path: Path, most: int | None, rows: NDArray[np.int64]) -> Iterator[Batch]:
+    done = 0
+    try:
+        with _opened(path) as file:
+            lines = islice(file, most)
+            while block := list(islice(lines, _BLOCK)):
+                yield _batch(path, block, done + 1, rows)
+                done += len(block)
+    except (OSError, EOFError) as error:  # gzip's errors are among them
+        raise DataError(f"{path}, after line {done}: {error}") from None
+
+
+def _opened(path: Path) -> TextIOWrapper:
+    with path.open("rb") as file:
+        zipped = file.read(2) == _GZIP
+    # What is not ASCII is malformed, and should be named with its line.
+    if zipped:
+        return gzip.open(path, "rt", encoding="ascii", errors="backslashreplace", newline="\n")
+    return path.open(encoding="ascii", errors="backslashreplace", newline="\n")
+
+
+def _batch(path: Path, lines: list[str], first: int, rows: NDArray[np.int64]) -> Batch:
+    labels, integers, categories = [], [], []
+    for number, line in enumerate(lines, first):
+        text = line.rstrip("\r\n")
+        if not _LINE.fullmatch(text):
+            raise DataError(f"{path}, line {number}: {_fault(text)}")
+        fields = text.split("\t")
+        labels.append(fields[0] == "1")
+        integers.append([int(each or 0) for each in fields[1 : 1 + _DENSE]])
+        categories.append([int(each or "-1", 16) for each in fields[1 + _DENSE :]])
+    sparse = np.array(categories)
+    return Batch(
+        np.log1p(np.maximum(integers, 0)).astype(np.float32),
+        np.where(sparse < 0, 0, 1 + sparse % (rows - 1)),
+        np.array(labels, dtype=np.float32),
+    )
+
+
+def _fault(text: str) -> str:
+    """What is wrong with a line that is."""
+    fields = text.split("\t")
+    if len(fields) != 1 + _DENSE + _TABLES:
+        return (
+            f"{len(fields)} fields; there are 40, separated by tabs: a label, 13 integers and "
+            "26 categories"
+        )
+    kinds = [("[01]", "a label, 0 or 1")]
+    kinds += [(_INTEGER, "an integer or nothing")] * _DENSE
+    kinds += [(_CATEGORY, "up to 8 hexadecimal digits or nothing")] * _TABLES
+    for number, (field, (pattern, what)) in enumerate(zip(fields, kinds, strict=True), 1):
+        if not re.fullmatch(pattern, field):
+            return f"field {number} is {field!r}; it is {what}"
+    raise AssertionError(f"{text!r} has no fault")

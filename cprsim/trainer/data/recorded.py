@@ -1,0 +1,133 @@
+"""Samples that were read from files: kept in a folder as arrays, and drawn in shuffled order."""
+
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.errors import UsageError
+from cprsim.trainer.batches import Batch
+from cprsim.trainer.data.contract import DataError, Table, check_step
+
+_KINDS = {"dense": np.float32, "sparse": np.int64, "labels": np.float32}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Samples in a folder, the last of which are held out; the others are shuffled by `seed`.
+
+    Parameters
+    ----------
+    folder
+        Where `record` has put them.
+    samples, test_samples
+        How many there are to train on, and behind them to test.
+    dense
+        Dense features.
+    tables
+        What the columns of `Batch.sparse` look up.
+    batch_size
+        Samples of a batch.
+    seed
+        Of the order of those to train on.
+    """
+
+    folder: Path
+    samples: int
+    test_samples: int
+    dense: int
+    tables: tuple[Table, ...]
+    batch_size: int = 512
+    seed: int = 0
+
+    @property
+    def steps(self) -> int:
+        """Batches to train on."""
+        return self.samples // self.batch_size
+
+    @property
+    def test_steps(self) -> int:
+        """Batches held out, in the order of the files."""
+        return self.test_samples // self.batch_size
+
+    def batch(self, step: int) -> Batch:
+        """The batch of that step."""
+        check_step(self, step)
+        first = step * self.batch_size
+        if step < self.steps:
+            chosen = self._order[first : first + self.batch_size]
+        else:
+            first += self.samples - self.steps * self.batch_size
+            chosen = np.arange(first, first + self.batch_size)
+        dense, sparse, labels = self._arrays
+        return Batch(dense[chosen], sparse[chosen], labels[chosen])
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        return np.random.default_rng(self.seed).permutation(self.samples)
+
+    @cached_property
+    def _arrays(self) -> Batch:
+        """All samples, read when they are looked at."""
+        count = self.samples + self.test_samples
+        return Batch(
+            np.asarray(self._mapped("dense", np.float32)).reshape(count, self.dense),
+            np.asarray(self._mapped("sparse", np.int64)).reshape(count, len(self.tables)),
+            np.asarray(self._mapped("labels", np.float32)),
+        )
+
+    def _mapped(self, name: str, kind: type[Any]) -> NDArray[Any]:
+        return np.memmap(self.folder / name, kind, "r")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it is made of; another process opens the files again."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def record(
+    blocks: Iterable[Batch],
+    folder: Path,
+    tables: tuple[Table, ...],
+    test_share: float,
+    batch_size: int,
+    seed: int,
+) -> Recorded:
+    """Write blocks of samples into a new folder, which is not there if that fails."""
+    if not 0 < test_share < 1:
+        raise UsageError(f"test_share = {test_share:g}: a share of the samples above 0 and below 1")
+    if batch_size < 1:
+        raise UsageError(f"batch_size = {batch_size}: must be at least 1")
+    if folder.exists():
+        raise UsageError(f"{folder} is there already: name a folder that is not")
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as place:
+        written = Path(place) / folder.name
+        written.mkdir()
+        count, dense = _write(blocks, written)
+        test = round(test_share * count)
+        if min(test, count - test) < batch_size:
+            raise DataError(
+                f"{count} samples, {test} of them held out: too few for batches of {batch_size}; "
+                "give more samples or a smaller batch_size"
+            )
+        written.rename(folder)
+    return Recorded(folder, count - test, test, dense, tables, batch_size, seed)
+
+
+def _write(blocks: Iterable[Batch], folder: Path) -> tuple[int, int]:
+    """How many samples, and how many dense features."""
+    count = dense = 0
+    opened = [(folder / name).open("wb") for name in _KINDS]
+    try:
+        for block in blocks:
+            count, dense = count + len(block.labels), block.dense.shape[1]
+            for file, array, kind in zip(opened, block, _KINDS.values(), strict=True):
+                file.write(np.ascontiguousarray(array, kind).data)
+    finally:
+        for file in opened:
+            file.close()
+    return count, dense

@@ -1,0 +1,112 @@
+"""A real job: it trains, saves, fails and recovers as the controller of a plan says.
+
+The same actions and events as in `cprsim.sim`, carried out on processes that really die.
+"""
+
+from collections.abc import Callable
+
+from cprsim.contract import Save, Train
+from cprsim.errors import RunError
+from cprsim.trainer.cluster import Answer, Death, LocalCluster
+from cprsim.trainer.job import Job
+from cprsim.trainer.member import Name
+from cprsim.trainer.recovery import Recovery
+from cprsim.trainer.saving import Saving
+from cprsim.trainer.strikes import Strikes
+from cprsim.trainer.wire import Message, Op
+
+_TRAINER: Name = ("trainer", 0)
+
+
+class Execution:
+    """Carries out what a controller asks for, from the first step to the last.
+
+    `final_save`: whether the job ends with one more save. `progress` is called with the steps done.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        cluster: LocalCluster,
+        strikes: Strikes,
+        final_save: bool,
+        progress: Callable[[int], None],
+    ) -> None:
+        self._job, self._cluster, self._strikes = job, cluster, strikes
+        self.recovery = Recovery(job, cluster, strikes)
+        self._saving = Saving(job, cluster, strikes, self.recovery.recover)
+        self._final_save = final_save
+        self._progress = progress
+
+    def run(self) -> None:
+        """Train to the end, whatever happens."""
+        job, strikes = self._job, self._strikes
+        self.recovery.connect()
+        job.watch.start()
+        while True:
+            if self._cluster.dead:
+                self.recovery.recover()
+            elif job.step == job.steps:
+                if self._is_over():
+                    break
+            elif strikes.due:
+                strikes.strike()
+            else:
+                self._act()
+        job.watch.stop()
+
+    def predict(self, first: int, end: int) -> Message:
+        """Probabilities and labels of the batches from one step to another."""
+        self._cluster.ask(_TRAINER, Op.PREDICT, end, first=first)
+        event = self._cluster.next()
+        if isinstance(event, Answer) and event.message.op == Op.PREDICTED:
+            return event.message
+        raise RunError(f"a member of the cluster was lost while it predicted: {event}")
+
+    def _is_over(self) -> bool:
+        """Whether all is done behind the last step; if not, some more of it is."""
+        if self._final_save and self._job.safe.last.step < self._job.steps:
+            self._saving.save(Save())
+        elif self._strikes.unnoticed:
+            self._job.watch.switch("detect")
+            self.recovery.connect()  # whoever has been hit can't answer
+        else:
+            return True
+        return False
+
+    def _act(self) -> None:
+        action = self._job.controller.ask(self._job.clock)
+        if isinstance(action, Train):
+            self._train(self._job.step_at(action.until_s))
+        elif isinstance(action, Save):
+            self._saving.save(action)
+        else:
+            raise RunError(f"nothing has failed, but the controller answered {action}")
+
+    def _train(self, until: int) -> None:
+        """Train to a step, or until something happens; the trainer is idle afterwards."""
+        job, strikes = self._job, self._strikes
+        job.watch.switch("detect" if strikes.unnoticed else "train")
+        end = int(min(until, job.step + strikes.steps_ahead))
+        self._cluster.ask(_TRAINER, Op.TRAIN, end, first=job.step)
+        while True:
+            event = self._cluster.next(strikes.wait_s)
+            if event is None:
+                strikes.strike()
+            elif isinstance(event, Death):
+                if event.name == _TRAINER:
+                    return
+            elif event.message.op == Op.STEPPED:
+                self._stepped(event.message.step)
+                continue
+            elif event.message.op == Op.LOST:
+                self._cluster.end(("server", event.message.step))
+                return
+            elif event.message.op == Op.TRAINED:
+                return
+            job.watch.switch("detect")
+
+    def _stepped(self, step: int) -> None:
+        self._job.step = step
+        self._job.executed += 1
+        self._progress(step)

@@ -1,0 +1,60 @@
+"""How far a running job is, what is safe of it, and what has happened to it."""
+
+import math
+
+from cprsim.contract import Clock, Controller
+from cprsim.errors import RunError
+from cprsim.trainer.accounts import Safe, Stopwatch
+from cprsim.trainer.history import Happened
+
+#: Shares of a step below which lies only rounding.
+_ROUNDING = 1e-9
+
+
+class Job:
+    """What the parts of an execution share.
+
+    A step is `step_s` useful seconds of progress.
+
+    Attributes
+    ----------
+    step
+        Steps of progress.
+    executed
+        Steps that were trained, those that were rolled back as well.
+    lost_steps
+        Steps since the last whole checkpoint, summed over failures of servers: (E4)'s numerator.
+    """
+
+    def __init__(self, controller: Controller, steps: int, step_s: float) -> None:
+        self.controller = controller
+        self.steps, self.step_s = steps, step_s
+        self.watch, self.safe = Stopwatch(), Safe()
+        self.happened: list[Happened] = []
+        self.step = self.executed = self.lost_steps = 0
+        self._asked_s = 0.0
+
+    @property
+    def clock(self) -> Clock:
+        """Wall clock and progress, as the controller is told."""
+        progress_s = self.step * self.step_s
+        if math.isclose(progress_s, self._asked_s, rel_tol=_ROUNDING):
+            progress_s = self._asked_s  # what was asked for, to the last digit
+        return Clock(self.watch.now_s, progress_s)
+
+    @property
+    def trained_s(self) -> float:
+        """Seconds of training that count so far."""
+        return self.watch.seconds["train"]
+
+    def step_at(self, progress_s: float) -> int:
+        """The first step that is not before a progress that the controller asks for, or the end."""
+        self._asked_s = progress_s
+        if progress_s >= self.steps * self.step_s * (1 - _ROUNDING):
+            return self.steps
+        step = math.ceil(progress_s / self.step_s - _ROUNDING)
+        if step <= self.step:
+            raise RunError(
+                f"the controller asked to train until {progress_s} s, which is not ahead"
+            )
+        return step

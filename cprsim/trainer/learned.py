@@ -1,0 +1,41 @@
+"""What a member of the cluster has learned: weights, and what Adagrad has added up of them."""
+
+import hashlib
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+#: The arrays that a checkpoint holds: weights and optimiser state, one entry a row in each.
+Arrays: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float32]]
+
+#: Keeps a gradient of 0 from being divided by 0, as in `torch.optim.Adagrad`.
+EPSILON = 1e-10
+
+
+class Learned:
+    """Weights, shape (rows, ...), and the optimiser state of each row, shape (rows,)."""
+
+    def __init__(self, weights: Tensor, squares: Tensor) -> None:
+        self.weights = weights
+        self.squares = squares
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def arrays(self, ids: NDArray[np.int64] | None = None) -> Arrays:
+        """Copies of some rows, or of all of them."""
+        weights, squares = self.weights.numpy(), self.squares.numpy()
+        return (weights.copy(), squares.copy()) if ids is None else (weights[ids], squares[ids])
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take over the state of all rows."""
+        for mine, given in zip((self.weights, self.squares), arrays, strict=True):
+            mine.numpy()[...] = given
+
+    def digest(self) -> str:
+        """SHA-256 of all state, to compare bit for bit."""
+        found = hashlib.sha256(self.weights.numpy().data)
+        found.update(self.squares.numpy().data)
+        return found.hexdigest()

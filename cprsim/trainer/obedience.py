@@ -1,0 +1,35 @@
+"""What all members do with what the controller asks for."""
+
+import socket
+from collections.abc import Callable
+
+import torch
+
+from cprsim.errors import CprsimError
+from cprsim.trainer.wire import Link, Message, Op, PeerLostError
+from cprsim.workers import end_with_parent
+
+
+def obey(make: Callable[[], Callable[[Link, Message], None]], control: socket.socket) -> None:
+    """Be a member of the cluster until the controller has gone.
+
+    `make` makes the member, and returns what it does about a message. An error of its own ends the
+    job: to start the member again would bring the same.
+    """
+    end_with_parent()
+    torch.set_num_threads(1)  # more would spin for cores that other members use
+    link = Link(control, deadline_s=None)
+    try:
+        try:
+            act = make()
+            link.send(Op.READY)
+            while True:
+                act(link, link.receive())
+        except PeerLostError:
+            raise
+        except Exception as error:
+            said = str(error) if isinstance(error, CprsimError) else repr(error)
+            link.tell(Op.FAILED, 0, {"error": said})
+            raise
+    except PeerLostError:
+        return

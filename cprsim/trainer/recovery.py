@@ -1,0 +1,142 @@
+"""From a failure until training can go on: who is replaced, who loads, who is set back."""
+
+import math
+from collections.abc import Mapping
+
+from cprsim.contract import Failed, Loss, Recover, Resumed
+from cprsim.costs import Rollback
+from cprsim.errors import RunError
+from cprsim.trainer.cluster import Answer, LocalCluster
+from cprsim.trainer.history import JobSetBack, ShardSetBack
+from cprsim.trainer.job import Job
+from cprsim.trainer.member import Name
+from cprsim.trainer.scope import check_answer
+from cprsim.trainer.strikes import Strikes
+from cprsim.trainer.wire import Message, Op
+
+#: How far an answer sets the job back.
+_DEPTH: dict[Rollback, int] = {"none": 0, "lost": 1, "all": 2}
+#: Attempts to bring the job back from one failure: members that die so often are not being killed.
+_MOST_ATTEMPTS = 100
+
+
+class Recovery:
+    """Carries out what the controller answers to failures.
+
+    Attributes
+    ----------
+    replaced
+        How many processes were started in the places of dead ones.
+    """
+
+    def __init__(self, job: Job, cluster: LocalCluster, strikes: Strikes) -> None:
+        self._job, self._cluster, self._strikes = job, cluster, strikes
+        self._epoch = 0
+        self.replaced = 0
+
+    def connect(self) -> None:
+        """Connect the trainers to all servers; whoever doesn't answer is dead afterwards."""
+        self._cluster.connect(self._epoch)
+        trainers = {name for name in self._cluster.names if name[0] == "trainer"}
+        for message in self._answers(trainers, Op.CONNECT, Op.LOST).values():
+            if message.op == Op.LOST:
+                self._cluster.end(("server", message.step))
+
+    def recover(self) -> Rollback:
+        """Bring the job back from the deaths that are known; returns who was set back.
+
+        Deaths on the way are part of it: what the deepest rollback among the answers needs is what
+        has to be loaded.
+        """
+        down: set[Name] = set()
+        deepest = Recover("none")
+        loaded: dict[Name, int] = {}
+        attempts = 0
+        while self._cluster.dead:
+            attempts += 1
+            if attempts > _MOST_ATTEMPTS:
+                raise RunError(
+                    f"the job can't be brought back: members died in {_MOST_ATTEMPTS} attempts"
+                )
+            died = set(self._cluster.dead)
+            down |= died
+            answer = self._answer(down)
+            if _DEPTH[answer.rollback] >= _DEPTH[deepest.rollback]:
+                deepest = answer
+            self._job.watch.switch("reschedule")
+            self._replace(died)
+            if self._cluster.dead:
+                continue
+            self._job.watch.switch("load")
+            loaded |= self._load(down, deepest.rollback)
+            if not self._cluster.dead:
+                self.connect()
+        self._strikes.recovered()
+        self._settle(deepest.rollback, loaded)
+        self._job.controller.tell(Resumed(self._job.clock, ()))
+        return deepest.rollback
+
+    def _answer(self, down: set[Name]) -> Recover:
+        """What the controller says to the loss of all that are down."""
+        controller, now = self._job.controller, self._job.clock
+        servers = frozenset(index for role, index in down if role == "server")
+        trainers = frozenset(index for role, index in down if role == "trainer")
+        controller.tell(Failed(now, Loss(servers, trainers)))
+        answer = controller.ask(now)
+        if not isinstance(answer, Recover):
+            raise RunError(f"nodes have failed, but the controller answered {answer}")
+        check_answer(answer)
+        return answer
+
+    def _replace(self, died: set[Name]) -> None:
+        self._cluster.start(sorted(died))
+        self.replaced += len(died)
+        self._answers(died, Op.READY)
+        self._strikes.replaced(died)
+
+    def _load(self, down: set[Name], rollback: Rollback) -> dict[Name, int]:
+        """Have members return to the last usable checkpoint; the steps that they found.
+
+        Where the whole job returns and one member has to go further back, all go as far.
+        """
+        self._epoch += 1
+        step = self._job.safe.last.step
+        asked = set(self._cluster.names) if rollback == "all" else down
+        loaded: dict[Name, int] = {}
+        while asked:
+            for name in asked:
+                self._cluster.ask(name, Op.LOAD, step, epoch=self._epoch)
+            self._strikes.loading()
+            answers = self._answers(asked, Op.LOADED)
+            loaded |= {name: message.step for name, message in answers.items()}
+            if self._cluster.dead or rollback != "all":
+                break
+            step = min(loaded.values())
+            asked = {name for name, found in loaded.items() if found > step}
+        return loaded
+
+    def _settle(self, rollback: Rollback, loaded: Mapping[Name, int]) -> None:
+        """Account for what was set back to where."""
+        job = self._job
+        if rollback == "all":
+            to = job.safe.back_to(min(loaded.values()))
+            job.happened.append(JobSetBack(job.step, to.step))
+            job.watch.undo(to.trained_s)
+            job.step = to.step
+            return
+        for (role, index), step in sorted(loaded.items()):
+            if role == "server":
+                job.lost_steps += job.step - job.safe.at(step).whole
+                job.happened.append(ShardSetBack(job.step, index, step))
+
+    def _answers(self, asked: set[Name], *ops: Op) -> dict[Name, Message]:
+        """What all of those asked answer, but for those that die instead."""
+        found: dict[Name, Message] = {}
+        while asked - found.keys() - set(self._cluster.dead):
+            strikes = self._strikes if Op.LOADED in ops else None
+            event = self._cluster.next(math.inf if strikes is None else strikes.wait_s)
+            if event is None and strikes is not None:
+                strikes.strike()
+            elif isinstance(event, Answer) and event.message.op in ops:
+                found[event.name] = event.message
+        return found

@@ -1,0 +1,93 @@
+"""The block `[trainer]` of a scenario: what a simulation doesn't need to know."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from cprsim.errors import ScenarioError
+from cprsim.scenario import Scenario
+from cprsim.schema import PositiveSeconds, Section, faults
+from cprsim.trainer.data import Planted
+from cprsim.trainer.member import Deadlines
+from cprsim.trainer.strikes import Manner
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class TrainerSection(Section):
+    """How a scenario is trained for real.
+
+    `batch`: samples of a step. `test_samples`: held out, to measure how good the model is. `dense`:
+    dense features of a sample; `hidden`: width of the hidden layer of both MLPs; `learning_rate`
+    of Adagrad. The tables and their skew are those of `[model]`, the samples those of `[job]`, made
+    up with a planted teacher.
+
+    `failures`: `"at-step"` pins each to the step that its instant falls into, so that a run gives
+    the same each time; `"at-time"` strikes by the clock. `hangs`, `saving`, `loading`: shares of
+    them, see `Manner`. `answer`, `work`: how long a member may be silent, see `Deadlines`.
+    """
+
+    batch: Annotated[int, Field(ge=1)] = 512
+    test_samples: Annotated[int, Field(ge=1)] = 20_000
+    dense: Annotated[int, Field(ge=1)] = 4
+    hidden: Annotated[int, Field(ge=1)] = 64
+    learning_rate: Annotated[float, Field(gt=0)] = 0.05
+    failures: Literal["at-step", "at-time"] = "at-step"
+    hangs: Share = 0.0
+    saving: Share = 0.0
+    loading: Share = 0.0
+    answer_s: PositiveSeconds = Field(2.0, alias="answer")
+    work_s: PositiveSeconds = Field(60.0, alias="work")
+
+    @property
+    def deadlines(self) -> Deadlines:
+        """How long members may be silent."""
+        return Deadlines(self.answer_s, self.work_s)
+
+    def manner(self, seed: int) -> Manner:
+        """How failures strike."""
+        return Manner(self.hangs, self.saving, self.loading, seed)
+
+    def data(self, scenario: Scenario, seed: int) -> Planted:
+        """The samples of a scenario.
+
+        Raises
+        ------
+        ScenarioError
+            Where it doesn't say how many there are, or of what tables.
+        """
+        tables = None if scenario.model is None else scenario.model.tables
+        samples = scenario.job.samples
+        found = []
+        if tables is None:
+            found.append("model.tables: is missing; write each as [[model.tables]] to train them")
+        elif len({(table.dim, table.dtype, repr(table.skew)) for table in tables}) > 1:
+            found.append("model.tables: all must have the same dim, dtype and skew to be trained")
+        if samples is None:
+            found.append("job.samples: is missing; write e.g. samples = 100_000")
+        elif samples < self.batch:
+            found.append(f"job.samples: {samples} is less than a batch of {self.batch}")
+        if scenario.cluster.trainers != 1:
+            found.append(
+                f"cluster.trainers: {scenario.cluster.trainers} can't be trained with yet; give 1"
+            )
+        if found or tables is None or samples is None:
+            raise ScenarioError(*found)
+        return Planted(
+            samples,
+            self.test_samples,
+            self.batch,
+            seed,
+            tuple(table.rows for table in tables),
+            tables[0].dim,
+            self.dense,
+            tables[0].skew,
+        )
+
+
+def trainer_section(table: object) -> TrainerSection:
+    """The block, checked; raise `ScenarioError` with every fault."""
+    try:
+        return TrainerSection.model_validate({} if table is None else table)
+    except ValidationError as error:
+        raise ScenarioError(*faults(error, TrainerSection, "trainer")) from None

@@ -1,0 +1,126 @@
+"""A trainer: one process that holds the dense part, and trains batch by batch."""
+
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from cprsim.trainer.data.contract import Data
+from cprsim.trainer.dlrm import Dlrm
+from cprsim.trainer.keeper import Keeper
+from cprsim.trainer.obedience import obey
+from cprsim.trainer.placement import Placement
+from cprsim.trainer.remote import RemoteRows, ServerLostError
+from cprsim.trainer.store import Store
+from cprsim.trainer.wire import Link, Message, Op
+
+
+@dataclass(frozen=True)
+class TrainerSpec:
+    """What a trainer is told when it starts; it is the same each time it is started.
+
+    `deadline_s`: for each answer of a server. `folder`: of its checkpoints.
+    """
+
+    data: Data
+    placement: Placement
+    dim: int
+    hidden: int
+    seed: int
+    learning_rate: float
+    deadline_s: float
+    folder: Path
+
+    def model(self) -> Dlrm:
+        """The dense part at the start of the job."""
+        return Dlrm(
+            self.data.dense,
+            len(self.data.tables),
+            self.dim,
+            self.hidden,
+            self.seed,
+            self.learning_rate,
+        )
+
+
+def learn(spec: TrainerSpec, control: socket.socket) -> None:
+    """Be a trainer: obey the controller."""
+    obey(lambda: Trainer(spec).obey, control)
+
+
+class Trainer:
+    """The state of a trainer: the dense part, and its connections to the servers."""
+
+    def __init__(self, spec: TrainerSpec) -> None:
+        self._spec = spec
+        self._model = spec.model()
+        self._keeper = Keeper(lambda: spec.model().learned, Store(spec.folder))
+        self._model.learned = self._keeper.learned
+        self._rows = RemoteRows(spec.placement, spec.dim, spec.deadline_s)
+
+    def obey(self, link: Link, message: Message) -> None:
+        """Do what the controller asks for; say so if a server doesn't answer."""
+        try:
+            _DO[message.op](self, link, message)
+        except ServerLostError as lost:
+            self._rows.settle(lost.server)
+            link.send(Op.LOST, lost.server)
+
+    def _connect(self, link: Link, message: Message) -> None:
+        facts = message.facts
+        self._rows.connect([Path(each) for each in facts["addresses"]], facts["epoch"])
+        link.send(Op.CONNECT, message.step)
+
+    def _train(self, link: Link, message: Message) -> None:
+        """Train to a step, and wait until all updates are in the rows."""
+        for step in range(message.facts["first"], message.step):
+            self._step(step)
+            link.send(Op.STEPPED, step + 1)
+        self._rows.sync()
+        link.send(Op.TRAINED, message.step)
+
+    def _step(self, step: int) -> None:
+        dense, sparse, labels = self._spec.data.batch(step)
+        looked = self._rows.lookup(step, sparse)
+        gradient = self._model.step(
+            torch.from_numpy(dense),
+            looked.of_samples(sparse.shape[1]),
+            torch.from_numpy(labels),
+        )
+        self._rows.update(step, looked, gradient)
+
+    def _predict(self, link: Link, message: Message) -> None:
+        """Predict the batches from one step to another: probabilities, and the labels."""
+        predicted, labels = [], []
+        for step in range(message.facts["first"], message.step):
+            batch = self._spec.data.batch(step)
+            rows = self._rows.lookup(step, batch.sparse).of_samples(batch.sparse.shape[1])
+            predicted.append(self._model.predict(torch.from_numpy(batch.dense), rows).numpy())
+            labels.append(batch.labels)
+        link.send(Op.PREDICTED, message.step, np.concatenate(predicted), np.concatenate(labels))
+
+    def _save(self, link: Link, message: Message) -> None:
+        arrays = self._keeper.learned.arrays()
+        link.send(Op.TAKEN, message.step)
+        size = self._keeper.store.write(message.step, arrays)
+        link.tell(Op.SAVED, message.step, {"bytes": size})
+
+    def _load(self, link: Link, message: Message) -> None:
+        step, size = self._keeper.load(message.step)
+        link.tell(Op.LOADED, step, {"bytes": size})
+
+    def _digest(self, link: Link, message: Message) -> None:
+        link.tell(Op.DIGEST, message.step, {"sha256": self._keeper.learned.digest()})
+
+
+_DO: Mapping[Op, Callable[[Trainer, Link, Message], None]] = {
+    Op.CONNECT: Trainer._connect,
+    Op.TRAIN: Trainer._train,
+    Op.PREDICT: Trainer._predict,
+    Op.SAVE: Trainer._save,
+    Op.LOAD: Trainer._load,
+    Op.DIGEST: Trainer._digest,
+}

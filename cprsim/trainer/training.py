@@ -1,0 +1,206 @@
+"""Train a scenario for real under one policy, on a cluster of processes on this machine."""
+
+import hashlib
+import math
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cprsim.contract import Plan
+from cprsim.scenario import Scenario
+from cprsim.trainer.cluster import LocalCluster
+from cprsim.trainer.data import Data
+from cprsim.trainer.execution import Execution
+from cprsim.trainer.history import updates_lost
+from cprsim.trainer.job import Job
+from cprsim.trainer.placement import Placement
+from cprsim.trainer.scope import check_plan
+from cprsim.trainer.scores import auc, log_loss
+from cprsim.trainer.server import ServerSpec
+from cprsim.trainer.spec import TrainerSection
+from cprsim.trainer.strikes import AtStep, AtTime, Strikes
+from cprsim.trainer.trainer import TrainerSpec
+from cprsim.trainer.wire import Message
+
+#: Called with the steps done and the steps in all.
+Progress = Callable[[int, int], None]
+#: Largest absolute value that a number of an embedding row starts with. Chosen: rows of 16 numbers
+#: then start shorter than the output of the bottom MLP.
+_SPREAD = 0.05
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came of one run; times are of the real clock.
+
+    `seconds`: by cause, as in `cprsim.ledger`. `pls`: (E4) of CPR, of the steps since the last
+    whole checkpoint of each failed server. `updates_lost`: counted row by row (see `history`).
+    `failures`: that struck; `absorbed`: that fell into a downtime. `struck`: processes that were
+    hit, `replaced`: those that were started in the places of dead ones. `executed`: steps that were
+    trained, those that were rolled back as well.
+    """
+
+    policy: str
+    seed: int
+    auc: float
+    log_loss: float
+    predictions_sha256: str
+    pls: float
+    updates_lost: float
+    failures: int
+    absorbed: int
+    struck: int
+    replaced: int
+    steps: int
+    executed: int
+    seconds: dict[str, float]
+
+    def document(self) -> dict[str, Any]:
+        """What `cprsim train --json` prints; without clicks or without others no AUC."""
+        return {**vars(self), "auc": None if math.isnan(self.auc) else self.auc}
+
+
+def train(
+    scenario: Scenario,
+    section: TrainerSection,
+    policy: str,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Trained:
+    """Train a scenario for real.
+
+    Parameters
+    ----------
+    scenario
+        Its failures strike processes; its costs are for the policy to plan with.
+    section
+        Its block `[trainer]`.
+    policy
+        Name of one of its policies.
+    seed
+        Of the samples, the model, the failures, and what the trackers draw.
+    progress
+        Called in this process as steps are done.
+
+    Raises
+    ------
+    ScenarioError
+        Where the scenario or the policy can't be trained.
+    RunError
+        If a member of the cluster can't go on.
+
+    Notes
+    -----
+    Members are started by forkserver: a script needs its `if __name__ == "__main__":`.
+    """
+    plan = scenario.plan(policy)
+    check_plan(policy, plan)
+    data = section.data(scenario, seed)
+    placement = Placement(
+        tuple(table.rows for table in data.tables), scenario.cluster.parameter_servers
+    )
+    job = Job(plan.start(), data.steps, scenario.job.useful_time_s / data.steps)
+    with tempfile.TemporaryDirectory(prefix="cprsim-saved-") as folder:
+        servers = _servers(scenario, section, plan, placement, seed, Path(folder))
+        trainer = _trainer(section, data, placement, seed, Path(folder))
+        with LocalCluster(servers, [trainer], section.deadlines) as cluster:
+            strikes = _strikes(scenario, section, job, cluster, seed)
+            execution = Execution(
+                job, cluster, strikes, scenario.job.final_save, _told(progress, data.steps)
+            )
+            execution.run()
+            predicted = execution.predict(data.steps, data.steps + data.test_steps)
+    return Trained(
+        policy=policy,
+        seed=seed,
+        **_scored(predicted),
+        pls=job.lost_steps / (job.steps * placement.servers),
+        updates_lost=updates_lost(job.happened, job.steps, data, placement),
+        failures=strikes.failures,
+        absorbed=strikes.absorbed,
+        struck=strikes.struck,
+        replaced=execution.recovery.replaced,
+        steps=job.steps,
+        executed=job.executed,
+        seconds=job.watch.seconds,
+    )
+
+
+def _servers(
+    scenario: Scenario,
+    section: TrainerSection,
+    plan: Plan,
+    placement: Placement,
+    seed: int,
+    folder: Path,
+) -> list[ServerSpec]:
+    rows = scenario.context.rows
+    tracked = () if rows is None or plan.tracking is None else rows.tracked_tables
+    tables = scenario.model.tables if scenario.model is not None else None
+    assert tables is not None
+    return [
+        ServerSpec(
+            rows=placement.rows_of(server),
+            dim=tables[0].dim,
+            seed=_seed(seed, server),
+            spread=_SPREAD,
+            learning_rate=section.learning_rate,
+            tracking=plan.tracking,
+            tables=tuple(placement.range_of(table, server) for table in tracked),
+            folder=folder / f"server-{server}",
+        )
+        for server in range(placement.servers)
+    ]
+
+
+def _trainer(
+    section: TrainerSection, data: Data, placement: Placement, seed: int, folder: Path
+) -> TrainerSpec:
+    return TrainerSpec(
+        data=data,
+        placement=placement,
+        dim=data.tables[0].dim,
+        hidden=section.hidden,
+        seed=_seed(seed, placement.servers),
+        learning_rate=section.learning_rate,
+        deadline_s=section.answer_s,
+        folder=folder / "trainer-0",
+    )
+
+
+def _seed(seed: int, member: int) -> int:
+    """A seed for torch, of one member."""
+    return int(np.random.SeedSequence((seed, member)).generate_state(1)[0])
+
+
+def _strikes(
+    scenario: Scenario, section: TrainerSection, job: Job, cluster: LocalCluster, seed: int
+) -> Strikes:
+    cursor = scenario.failure_model.timeline(seed, 0).cursor()
+    if section.failures == "at-step":
+        times: AtStep | AtTime = AtStep(job.step_s, lambda: job.executed)
+    else:
+        times = AtTime(lambda: job.watch.now_s)
+    during_recovery = scenario.failures.during_recovery
+    return Strikes(cluster, cursor, times, section.manner(seed), during_recovery)
+
+
+def _told(progress: Progress | None, steps: int) -> Callable[[int], None]:
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress(done, steps)
+
+    return tell
+
+
+def _scored(message: Message) -> dict[str, Any]:
+    predicted, labels = (np.frombuffer(part, np.float32) for part in message.parts)
+    return {
+        "auc": auc(predicted, labels),
+        "log_loss": log_loss(predicted, labels),
+        "predictions_sha256": hashlib.sha256(message.parts[0]).hexdigest(),
+    }

@@ -1,0 +1,195 @@
+"""Small real runs, and what the rows held whenever something happened."""
+
+import contextlib
+import hashlib
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from cprsim.contract import Failed, Loss, Resumed, Saved, Tracking
+from cprsim.failures.hit import Hit
+from cprsim.failures.timeline import Absolute
+from cprsim.trainer.cluster import LocalCluster
+from cprsim.trainer.data import Planted
+from cprsim.trainer.execution import Execution
+from cprsim.trainer.history import RowsSaved
+from cprsim.trainer.job import Job
+from cprsim.trainer.member import Deadlines
+from cprsim.trainer.placement import Placement
+from cprsim.trainer.server import ServerSpec
+from cprsim.trainer.strikes import AtStep, AtTime, Manner, Strikes
+from cprsim.trainer.trainer import TrainerSpec
+from cprsim.trainer.wire import Link, Op, PeerLostError
+
+STEPS, BATCH, DIM = 40, 64, 8
+DATA = Planted(
+    samples=STEPS * BATCH, test_samples=256, batch_size=BATCH, rows=(300, 100, 20), dim=DIM
+)
+#: So long that no member is taken for hung, however busy the machine is.
+PATIENT = Deadlines(answer_s=60.0, work_s=120.0)
+#: A mistaken kill changes no prediction of `full`, so only tests of hangs are this impatient.
+IMPATIENT = Deadlines(answer_s=1.0, work_s=120.0)
+
+
+NOBODY = Loss(frozenset(), frozenset())
+#: Every failure kills.
+KILLS = Manner()
+
+
+def servers_hit(*servers):
+    return Hit(servers, ())
+
+
+def trainer_hit(*servers):
+    return Hit(servers, (0,))
+
+
+@dataclass
+class Ran:
+    """What came of a run."""
+
+    job: Job
+    predictions: str
+    failures: int
+    struck: int
+    replaced: int
+    pids: list = field(default_factory=list)
+    watched: "Watched | None" = None
+
+    @property
+    def pls(self):
+        return self.job.lost_steps / (self.job.steps * 2)
+
+
+class Watched:
+    """A controller that looks at all rows of all servers whenever it is told something.
+
+    `expected`: what each server's last checkpoint holds, worked out from the live rows and from
+    which of them were saved.
+    """
+
+    def __init__(self, controller, cluster, placement, job):
+        self._controller, self._cluster, self._placement = controller, cluster, placement
+        self._job = job
+        self.expected, self.before, self.after = {}, [], []
+        self._events = []  # of failures, each what is down; and of recoveries, None
+
+    def start(self):
+        self.expected = self._live()
+
+    def ask(self, now):
+        return self._controller.ask(now)
+
+    def tell(self, event):
+        if isinstance(event, Saved):
+            self._save()
+        elif isinstance(event, Failed):
+            self.before.append((event.loss, self._live(), dict(self.expected)))
+            self._events.append(event.loss)
+        elif isinstance(event, Resumed):
+            self.after.append(self._live())
+            self._events.append(None)
+        self._controller.tell(event)
+
+    def recoveries(self):
+        """For each recovery all that was lost in it, and the rows before, saved, and after."""
+        failures, after = iter(self.before), iter(self.after)
+        lost, first = NOBODY, None
+        for loss in self._events:
+            if loss is None:
+                yield (lost, *first), next(after)
+                lost, first = NOBODY, None
+            else:
+                _, *rows = next(failures)
+                first = first or rows
+                lost = Loss(lost.servers | loss.servers, lost.trainers | loss.trainers)
+
+    def _save(self):
+        saved = self._job.happened[-1]
+        assert isinstance(saved, RowsSaved)
+        live, expected = self._live(), {}
+        for server in live.keys() & self.expected.keys():  # of one that just died nothing is known
+            rows, held = live[server], self.expected[server].copy()
+            ids = saved.rows.get(server, np.arange(len(rows)))
+            held[ids] = rows[ids]
+            expected[server] = held
+        self.expected = expected
+
+    def _live(self):
+        """Rows of the servers that answer; not all that are dead are known to be."""
+        found = {}
+        for server in range(self._placement.servers):
+            if ("server", server) not in self._cluster.dead:
+                with contextlib.suppress(PeerLostError):
+                    found[server] = self._rows(server)
+        return found
+
+    def _rows(self, server):
+        link = Link.to(self._cluster.address(server), 60.0)
+        try:
+            link.send(Op.LOOKUP, 0, np.arange(self._placement.rows_of(server)))
+            return np.frombuffer(link.receive().parts[0], np.float32).reshape(-1, DIM)
+        finally:
+            link.close()
+
+
+def ran(
+    plan,
+    failures,
+    folder: Path,
+    *,
+    manner=KILLS,
+    deadlines=PATIENT,
+    final_save=False,
+    watch=False,
+    at_time=False,
+    during_recovery=True,
+    servers=2,
+) -> Ran:
+    """Run `plan`, a step being a useful second; `failures` are pairs of a time and a hit."""
+    placement = Placement(tuple(table.rows for table in DATA.tables), servers)
+    tracking: Tracking | None = plan.tracking
+    specs = [
+        ServerSpec(
+            rows=placement.rows_of(server),
+            dim=DIM,
+            seed=server,
+            spread=0.05,
+            learning_rate=0.05,
+            tracking=tracking,
+            tables=(placement.range_of(0, server),),
+            folder=folder / f"server-{server}",
+        )
+        for server in range(servers)
+    ]
+    trainer = TrainerSpec(
+        DATA, placement, DIM, 16, 99, 0.05, deadlines.answer_s, folder / "trainer"
+    )
+    job = Job(plan.start(), STEPS, 1.0)
+    with LocalCluster(specs, [trainer], deadlines) as cluster:
+        pids = [cluster.pid(name) for name in cluster.names]
+        watched = Watched(job.controller, cluster, placement, job) if watch else None
+        if watched is not None:
+            watched.start()
+            job.controller = watched
+        times, hits = zip(*failures, strict=True) if failures else ((), ())
+        clock = AtTime(lambda: job.watch.now_s) if at_time else AtStep(1.0, lambda: job.executed)
+        cursor = Absolute(times, hits).cursor()
+        strikes = Strikes(cluster, cursor, clock, manner, during_recovery)
+        execution = Execution(job, cluster, strikes, final_save, lambda _: None)
+        execution.run()
+        pids += [cluster.pid(name) for name in cluster.names]
+        message = execution.predict(DATA.steps, DATA.steps + DATA.test_steps)
+    assert job.step == STEPS
+    assert math.isclose(sum(job.watch.seconds.values()), job.watch.stopped_s, rel_tol=1e-9)
+    return Ran(
+        job,
+        hashlib.sha256(message.parts[0]).hexdigest(),
+        strikes.failures,
+        strikes.struck,
+        execution.recovery.replaced,
+        pids,
+        watched,
+    )

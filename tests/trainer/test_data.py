@@ -1,0 +1,193 @@
+"""What every source of samples holds, and whether the planted teacher can be learned."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from cprsim.errors import UsageError
+from cprsim.rows.skew import DLRM_PRODUCTION, Skew
+from cprsim.trainer.data import Planted
+from tests.trainer.reference import Reference, auc, trained
+from tests.trainer.sources import criteo, movielens
+
+SMALL = {"samples": 1000, "test_samples": 300, "batch_size": 64}
+
+
+@pytest.fixture(params=["planted", "criteo", "movielens"])
+def make(request, tmp_path: Path):
+    """A source by its seed."""
+
+    def made(seed: int):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        if request.param == "planted":
+            return Planted(seed=seed, **SMALL)
+        read = criteo if request.param == "criteo" else movielens
+        return read(tmp_path, folder, batch_size=64, seed=seed)
+
+    return made
+
+
+# --- Every source --------------------------------------------------------------------------------
+
+
+def test_batches_have_their_shapes_types_and_ranges(make) -> None:
+    data = make(0)
+    assert data.steps > 0
+    assert data.test_steps > 0
+    rows = np.array([table.rows for table in data.tables])
+    for step in range(data.steps + data.test_steps):
+        dense, sparse, labels = data.batch(step)
+        assert (dense.shape, dense.dtype) == ((64, data.dense), np.float32)
+        assert (sparse.shape, sparse.dtype) == ((64, len(data.tables)), np.int64)
+        assert (labels.shape, labels.dtype) == ((64,), np.float32)
+        assert (sparse >= 0).all()
+        assert (sparse < rows).all()
+        assert set(labels.tolist()) <= {0.0, 1.0}
+        assert np.isfinite(dense).all()
+
+
+def test_a_batch_depends_on_seed_and_step_alone(make) -> None:
+    """Whatever was asked for before, and in a copy that another process would get."""
+    data = make(3)
+    steps = data.steps + data.test_steps
+    expected = [data.batch(step) for step in range(steps)]
+    sent = pickle.dumps(data)
+    assert len(sent) < 10_000  # neither samples nor what is worked out goes along
+    for other in (data, make(3), pickle.loads(sent)):
+        for step in reversed(range(steps)):
+            for one, two in zip(other.batch(step), expected[step], strict=True):
+                assert one.tobytes() == two.tobytes()
+
+
+def test_batches_and_seeds_differ(make) -> None:
+    data, other = make(0), make(1)
+    assert not np.array_equal(data.batch(0).dense, data.batch(1).dense)
+    assert not np.array_equal(data.batch(0).dense, other.batch(0).dense)
+
+
+def test_there_is_no_batch_beyond(make) -> None:
+    data = make(0)
+    text = f"there are {data.steps} steps to train and {data.test_steps} to test"
+    for step in (-1, data.steps + data.test_steps):
+        with pytest.raises(IndexError, match=f"^step {step}: {text}$"):
+            data.batch(step)
+
+
+def test_what_is_given_is_nobody_elses(make) -> None:
+    """A trainer may write to its batch."""
+    data = make(0)
+    before = [each.copy() for each in data.batch(0)]
+    for each in data.batch(0):
+        each[:] = 0
+    for one, two in zip(data.batch(0), before, strict=True):
+        assert np.array_equal(one, two)
+
+
+# --- The planted teacher -------------------------------------------------------------------------
+
+
+def test_rows_are_as_popular_as_asked() -> None:
+    """Share of the accesses that the published shares of rows get, whichever rows these are."""
+    data = Planted(samples=64_000, batch_size=8000, rows=(2000,))
+    ids = np.concatenate([data.batch(step).sparse[:, 0] for step in range(data.steps)])
+    skew = Skew(name="dlrm-production").popularity(2000)
+    counts = np.bincount(ids, minlength=2000)
+    # Counts as NumPy draws them from the same popularity: whichever come out largest.
+    drawn = np.random.default_rng(0).multinomial(ids.size, skew.expand(), size=50)
+    for share, accesses in DLRM_PRODUCTION:
+        top = round(share * 2000)
+        ours, theirs = (np.sort(each)[..., -top:].sum(-1) / ids.size for each in (counts, drawn))
+        assert abs(theirs.mean() - accesses) < 0.02  # the published share, and luck on top
+        assert abs(ours - theirs.mean()) < 4 * theirs.std()
+    # Hot rows are anywhere: 20 numbers below 2,000 have a mean of 1,000, variance 2000^2 / 12 / 20.
+    assert abs(np.argsort(-counts)[:20].mean() - 1000) < 4 * 2000 / (12 * 20) ** 0.5
+
+
+def test_uniform_rows_are_all_alike() -> None:
+    data = Planted(samples=50_000, batch_size=10_000, rows=(50, 7), skew=Skew(name="uniform"))
+    sparse = np.concatenate([data.batch(step).sparse for step in range(data.steps)])
+    for column, rows in enumerate((50, 7)):
+        counts = np.bincount(sparse[:, column], minlength=rows)
+        # Chi-square of rows - 1 degrees of freedom: mean rows - 1, variance 2 (rows - 1).
+        expected = 50_000 / rows
+        statistic = ((counts - expected) ** 2 / expected).sum()
+        assert abs(statistic - (rows - 1)) < 4 * (2 * (rows - 1)) ** 0.5
+
+
+def test_labels_are_drawn_from_the_teachers_probabilities() -> None:
+    data = Planted(samples=40_000, batch_size=10_000)
+    batches = [data.batch(step) for step in range(data.steps)]
+    chances = np.concatenate([data.probability(batch) for batch in batches])
+    labels = np.concatenate([batch.labels for batch in batches])
+    for low in np.arange(0, 1, 0.2):
+        there = (chances >= low) & (chances < low + 0.2)
+        error = (chances[there] * (1 - chances[there])).sum() ** 0.5
+        assert abs(labels[there].sum() - chances[there].sum()) < 4 * error
+
+
+def test_the_teacher_is_what_it_says_it_is() -> None:
+    """Of two tables without latent vectors: bias, dense and rows; by hand, pair by pair, with."""
+    data = Planted(rows=(5, 4, 3), dense=2, **SMALL)
+    teacher, batch = data._teacher, data.batch(0)
+    starts = (0, 5, 9)
+    for sample in range(10):
+        ids = [start + row for start, row in zip(starts, batch.sparse[sample], strict=True)]
+        logit = -1.0 + sum(batch.dense[sample] * teacher._dense)
+        logit += sum(teacher._effects[row] for row in ids)
+        for first, second in ((0, 1), (0, 2), (1, 2)):
+            logit += teacher._latent[ids[first]] @ teacher._latent[ids[second]]
+        assert data.probability(batch)[sample] == pytest.approx(1 / (1 + np.exp(-logit)))
+
+
+@pytest.mark.slow
+def test_a_small_dlrm_learns_what_damage_to_its_rows_undoes() -> None:
+    """100,000 samples: most of what can be learned comes from rows, and goes with them.
+
+    A quarter of the rows set back to where they started cost about as large a share of what is
+    learned through rows: of the difference from the AUC with all rows set back.
+    """
+    torch.set_num_threads(1)
+    data = Planted()
+    model = trained(data)
+    start = Reference(data).rows
+    learned = model.rows.clone()
+    aucs = {}
+    for share in (0.0, 0.25, 0.5, 1.0):
+        back = torch.rand(len(learned), generator=torch.Generator().manual_seed(5)) < share
+        model.rows = torch.where(back.unsqueeze(1), start, learned)
+        aucs[share] = model.test_auc(data)
+    held_out = [data.batch(data.steps + step) for step in range(data.test_steps)]
+    attainable = auc(
+        np.concatenate([data.probability(batch) for batch in held_out]),
+        np.concatenate([batch.labels for batch in held_out]),
+    )
+    assert 0.72 < aucs[0.0] < attainable
+    assert aucs[0.0] > aucs[0.25] + 0.01 > aucs[0.5] + 0.02
+    assert aucs[0.5] > aucs[1.0] + 0.02
+
+
+def test_auc_is_the_share_of_pairs_in_order() -> None:
+    rng = np.random.default_rng(0)
+    scores, labels = rng.integers(8, size=60), rng.integers(2, size=60)
+    pairs = [(a > b) + (a == b) / 2 for a in scores[labels == 1] for b in scores[labels == 0]]
+    assert auc(scores, labels) == pytest.approx(np.mean(pairs))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"samples": 0}, "samples = 0: must be at least 1"),
+        ({"batch_size": -2}, "batch_size = -2: must be at least 1"),
+        ({"rows": ()}, "rows = (): give 1 or more for each table, and a table"),
+        ({"rows": (5, 0)}, "rows = (5, 0): give 1 or more for each table, and a table"),
+        ({"samples": 100}, "samples = 100: fewer than a batch of 512"),
+        ({"test_samples": 511}, "test_samples = 511: fewer than a batch of 512"),
+    ],
+)
+def test_errors_say_what_is_wrong(options, text: str) -> None:
+    with pytest.raises(UsageError) as error:
+        Planted(**options)
+    assert str(error.value) == text

@@ -1,0 +1,145 @@
+"""Kills pinned to steps, one trainer: what comes of them is known bit for bit."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from cprsim.contract import Save, Tracking, every
+from cprsim.policies.full import full_plan
+from cprsim.policies.partial import partial_plan
+from cprsim.trainer.strikes import Manner
+from tests.trainer.runs import IMPATIENT, PATIENT, STEPS, ran, servers_hit, trainer_hit
+
+INTERVAL = 10.0
+#: One after a save, two at once, one when a save is due, one after the last save.
+KILLS = [
+    (3.0, servers_hit(0)),
+    (14.5, servers_hit(0, 1)),
+    (20.0, servers_hit(1)),
+    (38.0, servers_hit(0)),
+]
+
+
+def portions(tracker, fraction=0.25):
+    return replace(
+        partial_plan(INTERVAL),
+        schedules=every(INTERVAL, Save(portion=fraction)),
+        tracking=Tracking(tracker, fraction),
+    )
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory):
+    """A run without failures or saves."""
+    return ran(full_plan(1e9), [], tmp_path_factory.mktemp("clean"))
+
+
+def test_without_failures_a_run_gives_the_same_again_whatever_is_saved(clean, tmp_path):
+    again = ran(portions("mfu"), [], tmp_path, final_save=True)
+
+    assert again.predictions == clean.predictions
+    assert (again.failures, again.struck, again.replaced, again.pls) == (0, 0, 0, 0)
+    assert [each.step for each in again.job.happened][-1] == STEPS
+
+
+@pytest.mark.parametrize(
+    ("failures", "manner", "deadlines"),
+    [
+        (KILLS, Manner(), PATIENT),
+        ([(13.0, trainer_hit()), (27.0, trainer_hit(0))], Manner(), PATIENT),
+        (KILLS, Manner(saving=1.0), PATIENT),
+        (KILLS, Manner(loading=1.0), PATIENT),
+        ([(13.0, servers_hit(1)), (25.0, trainer_hit())], Manner(hangs=1.0), IMPATIENT),
+    ],
+    ids=["servers", "trainer", "saving", "loading", "hangs"],
+)
+def test_full_recovery_predicts_what_a_run_without_failures_does(
+    clean, tmp_path, failures, manner, deadlines
+):
+    recovered = ran(full_plan(INTERVAL), failures, tmp_path, manner=manner, deadlines=deadlines)
+
+    assert recovered.predictions == clean.predictions
+    assert recovered.pls == 0
+    assert recovered.struck > 0
+    if deadlines is PATIENT:
+        assert recovered.replaced == recovered.struck
+    else:
+        assert recovered.replaced >= recovered.struck
+
+
+def test_full_recovery_does_again_what_was_lost(tmp_path):
+    recovered = ran(full_plan(INTERVAL), KILLS, tmp_path)
+
+    # The clock counts all steps: the kill at 14.5 finds step 11, of which one is lost; that at 20
+    # finds step 16, the one at 38 step 28.
+    assert recovered.job.executed == STEPS + 3 + 1 + 6 + 8
+    assert recovered.job.watch.seconds["lost"] > 0
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [partial_plan(INTERVAL), portions("mfu"), portions("ssu"), portions("scar")],
+    ids=["partial", "mfu", "ssu", "scar"],
+)
+def test_partial_recovery_gives_failed_shards_their_last_saved_rows_and_leaves_the_others(
+    clean, tmp_path, plan
+):
+    recovered = ran(plan, KILLS, tmp_path, watch=True)
+    watched = recovered.watched
+
+    assert len(watched.before) == len(watched.after) == len(KILLS)
+    for (loss, before, saved), after in zip(watched.before, watched.after, strict=True):
+        for server, rows in after.items():
+            expected = saved if server in loss.servers else before
+            assert np.array_equal(rows, expected[server])
+    assert recovered.predictions != clean.predictions
+    again = ran(plan, KILLS, tmp_path / "again")
+    assert recovered.predictions == again.predictions
+
+
+def test_pls_is_that_of_the_equation(tmp_path):
+    recovered = ran(partial_plan(INTERVAL), KILLS, tmp_path)
+
+    # (E4): steps since the last checkpoint, a term for each failed server. A failure when a save
+    # is due comes first.
+    terms = [3, 4, 4, 10, 8]
+    assert recovered.pls == float(Fraction(sum(terms), STEPS * 2))
+    assert recovered.job.lost_steps == sum(terms)
+
+
+def test_pls_of_portions_counts_from_the_last_full_round(tmp_path):
+    kills = [(9.0, servers_hit(0)), (11.0, servers_hit(1)), (33.0, servers_hit(0, 1))]
+    recovered = ran(portions("mfu"), kills, tmp_path)
+
+    # A quarter every 2.5 s is saved at the steps 3, 6, 9, 12 and so on: each interval starts at a
+    # save, and steps are whole. Rounds end at 12 and 24.
+    assert recovered.job.lost_steps == 9 + 11 + 2 * (33 - 24)
+
+
+def test_a_lost_trainer_takes_no_rows_with_it(tmp_path):
+    recovered = ran(partial_plan(INTERVAL), [(13.0, trainer_hit())], tmp_path, watch=True)
+
+    ((_, before, _),), (after,) = recovered.watched.before, recovered.watched.after
+    assert all(np.array_equal(after[server], before[server]) for server in before)
+    assert recovered.pls == 0
+
+
+@pytest.mark.parametrize("when", ["saving", "loading"])
+def test_partial_recovery_from_failures_in_saves_and_loads(tmp_path, when):
+    kills = [(13.0, servers_hit(0)), (25.0, servers_hit(1))]
+    recovered = ran(partial_plan(INTERVAL), kills, tmp_path, manner=Manner(**{when: 1.0}))
+
+    assert recovered.replaced == recovered.struck == (2 if when == "saving" else 4)
+    assert recovered.failures == recovered.struck
+    # While saving: the save at 20 isn't usable before all have stored it, so 10 steps are lost, and
+    # 10 more at 30. While loading: 3 and 5, as without the second strike.
+    assert recovered.job.lost_steps == (20 if when == "saving" else 8)
+
+
+@pytest.mark.parametrize("plan", [full_plan(INTERVAL), partial_plan(INTERVAL)])
+def test_the_final_save_is_of_the_last_step(tmp_path, plan):
+    recovered = ran(plan, [(38.0, servers_hit(0))], tmp_path, final_save=True)
+
+    assert recovered.job.safe.last.step == STEPS

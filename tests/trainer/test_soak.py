@@ -1,0 +1,12 @@
+import pytest
+
+from tests.trainer.soak import soak
+
+
+@pytest.mark.slow
+def test_training_goes_on_whatever_is_killed_and_whenever(tmp_path):
+    found = soak(30, 1, tmp_path)
+
+    assert found.struck >= 30
+    assert found.failures <= found.struck
+    assert found.replaced >= found.struck

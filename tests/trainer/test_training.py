@@ -1,0 +1,205 @@
+"""Whole scenarios: the command, the simulator beside it, and what is refused."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cprsim import cli
+from cprsim.contract import Recover
+from cprsim.errors import RunError, ScenarioError
+from cprsim.ledger import CAUSES
+from cprsim.scenario import Scenario, load_mapping, load_scenario
+from cprsim.sim.engine import play
+from cprsim.trainer.scope import check_answer
+from cprsim.trainer.spec import trainer_section
+from cprsim.trainer.training import train
+
+QUICK = Path(__file__).parents[2] / "scenarios" / "train-quick.toml"
+#: Steps of 0.01 s.
+SMALL = """
+[job]
+useful_time = "0.4 s"
+samples = 2560
+[model]
+tables = [
+    { rows = 300, dim = 8, skew = "dlrm-production" },
+    { rows = 100, dim = 8, skew = "dlrm-production" },
+]
+[cluster]
+trainers = 1
+parameter_servers = 3
+[costs]
+save = "0 s"
+load = "0 s"
+[failures]
+trace = "kills.csv"
+[policies.full]
+system = "full"
+interval = "70 ms"
+[policies.partial]
+system = "partial"
+interval = "70 ms"
+[policies.portions]
+system = "cpr-ssu"
+fraction = 0.25
+interval = "80 ms"
+"""
+SECTION = {"batch": 64, "test_samples": 256, "answer": "60 s"}
+#: The last two, in one instant, are one failure; node 3 is the trainer.
+KILLS = "time_s,node\n0.03,0\n0.1,2\n0.19,1\n0.2,3\n0.22,1\n0.33,0\n0.33,2\n"
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    (tmp_path / "kills.csv").write_text(KILLS)
+    mapping = tomllib.loads(SMALL) | {}
+    mapping["failures"]["trace"] = str(tmp_path / "kills.csv")
+    return Scenario(**mapping)
+
+
+@pytest.mark.parametrize("policy", ["full", "partial", "portions"])
+def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario, policy):
+    simulated = play(scenario, policy, seed=0, replication=0)
+
+    trained = train(scenario, trainer_section(SECTION), policy)
+
+    assert trained.failures == simulated.failures == 6
+    assert trained.pls == pytest.approx(simulated.pls, rel=1e-12)
+    assert trained.struck == trained.replaced == 7
+    assert set(trained.seconds) == set(CAUSES)
+    if policy == "full":
+        # The simulator's lost seconds are steps of 0.01 s that were trained again.
+        assert simulated.lost > 0
+        assert trained.executed - trained.steps == round(simulated.lost / 0.01)
+        assert trained.updates_lost == 0
+    if policy == "partial":  # whole saves: each update of a shard since then is lost, whichever row
+        assert trained.updates_lost == pytest.approx(simulated.updates_lost, rel=0.1)
+
+
+def cprsim(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "cprsim.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+
+
+@pytest.mark.slow
+def test_the_command_trains_the_shipped_scenario(tmp_path):
+    out = tmp_path / "out"
+    done = cprsim("train", str(QUICK), "--json", "--policy", "full", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    section = trainer_section(load_mapping(QUICK)["trainer"])
+    unharmed = train(load_scenario(QUICK, ["failures.exactly=0"]), section, "full")
+
+    assert document["failures"] == 4
+    assert unharmed.failures == 0
+    assert document["predictions_sha256"] == unharmed.predictions_sha256
+    assert document["auc"] > 0.75  # the teacher's own is higher; a coin's is 0.5
+    assert document["seconds"].keys() == set(CAUSES)
+    assert json.loads((out / "train.json").read_text()) == document
+    assert load_scenario(out / "scenario.toml") == load_scenario(QUICK)
+
+
+def test_without_torch_the_command_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(sys, "argv", ["cprsim", "train", str(QUICK)])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+
+    assert stop.value.code == 2
+    assert capsys.readouterr().err == (
+        'cprsim: torch is not installed, and real training needs it: pip install "cprsim[torch]"\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [
+        (
+            {"model": {"embedding": "1 GB"}},
+            "model.tables: is missing; write each as [[model.tables]] to train them",
+        ),
+        (
+            {"model": {"tables": [{"rows": 9, "dim": 8}, {"rows": 9, "dim": 4}]}},
+            "model.tables: all must have the same dim, dtype and skew to be trained",
+        ),
+        (
+            {"job": {"useful_time": "1 s"}},
+            "job.samples: is missing; write e.g. samples = 100_000",
+        ),
+        (
+            {"job": {"useful_time": "1 s", "samples": 9}},
+            "job.samples: 9 is less than a batch of 64",
+        ),
+        (
+            {"cluster": {"trainers": 2, "parameter_servers": 2}},
+            "cluster.trainers: 2 can't be trained with yet; give 1",
+        ),
+    ],
+)
+def test_what_a_scenario_lacks_is_said(changed, fault):
+    mapping = tomllib.loads(SMALL) | changed
+    mapping["failures"] = {"exactly": 1}
+    mapping["policies"] = {"full": {"system": "full", "interval": "70 ms"}}
+    mapping["costs"] = {"save": "0 s", "load": "0 s"}
+
+    with pytest.raises(ScenarioError) as error:
+        train(Scenario(**mapping), trainer_section(SECTION), "full")
+
+    assert str(error.value) == fault
+
+
+@pytest.mark.parametrize(
+    ("table", "fault"),
+    [
+        ({"bach": 64}, "trainer.bach: unknown key; did you mean 'batch'?"),
+        ({"hangs": 2}, "trainer.hangs: 2 is out of range: it must be <= 1"),
+        ({"answer": 2}, 'trainer.answer: 2 has no unit: write a string with one, e.g. "2 h"'),
+    ],
+)
+def test_faults_of_the_block_are_said(table, fault):
+    with pytest.raises(ScenarioError) as error:
+        trainer_section(table)
+
+    assert str(error.value) == fault
+
+
+@pytest.mark.parametrize(
+    ("policy", "lacks"),
+    [
+        ({"system": "async", "interval": "70 ms"}, "saves in the background"),
+        ({"system": "accepted-loss", "interval": "70 ms"}, "saves in the background"),
+        ({"system": "replication"}, "checkpoints in copies"),
+        ({"system": "ecrm"}, "checkpoints in parities"),
+    ],
+)
+def test_policies_that_can_not_be_carried_out_are_refused(policy, lacks):
+    mapping = tomllib.loads(SMALL) | {"failures": {"exactly": 1}, "policies": {"mine": policy}}
+
+    with pytest.raises(ScenarioError) as error:
+        train(Scenario(**mapping), trainer_section(SECTION), "mine")
+
+    assert str(error.value) == (
+        f"policies.mine: {lacks} can be simulated but not trained yet; "
+        "choose one of full, partial, cpr-vanilla, cpr-mfu, cpr-ssu, cpr-scar"
+    )
+
+
+def test_an_answer_that_can_not_be_carried_out_ends_the_run():
+    answer = Recover("lost", keep_training=True)
+
+    with pytest.raises(RunError, match="can be simulated but not trained yet"):
+        check_answer(answer)
+
+
+def test_the_simulator_leaves_the_block_alone():
+    assert "trainer" in load_mapping(QUICK)
+    assert load_scenario(QUICK).title
