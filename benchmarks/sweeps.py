@@ -33,14 +33,6 @@ class Cost(NamedTuple):
         return 1e6 * self.cpu_s / self.points
 
 
-def main() -> None:
-    for each in flat():
-        print(
-            f"{f'sweep and table, a point of {each.points:,}':<58} {each.point_us:>9,.0f} us"
-            f"{'':>22}   flat"
-        )
-
-
 def flat() -> list[Cost]:
     """Hardly any simulation, so that it is the sweep that costs; the best of several."""
     scenario = cprsim.Scenario(**_QUIET)
