@@ -17,7 +17,7 @@ import simpy
 from numpy.typing import NDArray
 
 import cprsim
-from benchmarks import rows, sweeps, trackers
+from benchmarks import page, rows, trackers
 from benchmarks.minimal_simpy import replicate
 from cprsim.failures.log import FailureLog
 from cprsim.sim.engine import COLUMNS, simulate
@@ -30,7 +30,7 @@ def main() -> None:
     for row in _ROWS:
         print(row())
     rows.main()
-    sweeps.main()
+    print(page.measured())
 
 
 def job() -> str:

@@ -72,10 +72,20 @@ def run(
 
         source = Source(scenario.read_text(encoding="utf-8-sig"), tuple(overrides or ()))
         files.write_all(out, outputs.contents(result, source))
+        _say_what_is_left_out(result, out)
     if as_json:
         print_json(result.document())
     else:
         _show_run(result)
+
+
+def _say_what_is_left_out(result: Any, out: Path) -> None:
+    """The rows of a run whose rows aren't kept; those of another run don't stay in their place."""
+    from cprsim.digest import Digest
+
+    if isinstance(result.kept, Digest):
+        (out / "results.csv").unlink(missing_ok=True)
+        typer.echo(f"cprsim: {out / 'results.csv'} isn't there: {result.kept.told}", err=True)
 
 
 def _show_run(result: Any) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cprsim
+from cprsim.kept import Rows
 from cprsim.results import Result
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ NAMES = (
 def contents(result: Result, source: "Source | None" = None) -> dict[str, bytes]:
     """Name and bytes of each file; the same result gives the same bytes.
 
+    There is no results.csv of replications that are not kept.
+
     `source`: the scenario file that the result comes from, for what its comments say.
     """
     from cprsim.figures import save_bytes  # noqa: PLC0415  (matplotlib is slow to import)
@@ -39,10 +42,11 @@ def contents(result: Result, source: "Source | None" = None) -> dict[str, bytes]
     scenario = result.to_toml()
     about = manifest(result, scenario)
     files = {
-        "results.csv": result.replications.to_csv(index=False, lineterminator="\n").encode(),
         "scenario.toml": scenario.encode(),
         "manifest.json": (json.dumps(about, indent=2) + "\n").encode(),
     }
+    if isinstance(result.kept, Rows):
+        files["results.csv"] = result.kept.table.to_csv(index=False, lineterminator="\n").encode()
     files |= {f"{name}.png": save_bytes(result.figure(name), "png") for name in result.PICTURES}
     if type(result) is Result:  # the one job that it tells of
         files["report.html"] = report(result, files["breakdown.png"], about, source)
@@ -57,7 +61,7 @@ def manifest(result: Result, scenario: str) -> dict[str, Any]:
         "scenario_sha256": hashlib.sha256(scenario.encode()).hexdigest(),
         "trace_sha256": None if trace is None else sha256(trace),
         "policies": list(result.plans),
-        "replications": int(result.replications["replication"].nunique()),
+        "replications": result.count,
         "seed": result.seed,
         "engines": result.engines,
     }

@@ -1,20 +1,17 @@
 """What a policy takes beside time: memory, network, store, and machines that stand ready."""
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from cprsim.contract import Plan
 from cprsim.scenario import Scenario
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Columns of a result's summary, and keys of its JSON.
 RESOURCES = ("memory_overhead", "peer_bytes", "store_bytes", "spares", "machine_overhead")
 
 
-def resources(plan: Plan, scenario: Scenario, table: "pd.DataFrame") -> dict[str, float]:
-    """Means over the replications of one policy, the rows of `table`.
+def resources(plan: Plan, scenario: Scenario, means: Mapping[str, float]) -> dict[str, float]:
+    """Of one policy, from the means over its replications, by the names of their columns.
 
     `memory_overhead`: as in `Plan`. `peer_bytes`: what servers sent to each other for copies,
     parities and saves, `store_bytes`: what saves wrote to the remote store, bytes in the whole job;
@@ -25,19 +22,18 @@ def resources(plan: Plan, scenario: Scenario, table: "pd.DataFrame") -> dict[str
     spares = plan.machines_ready(scenario.cluster.spares)
     nodes = scenario.cluster.parameter_servers + scenario.cluster.trainers
     # What was rolled back was forwarded as well.
-    trained_s = scenario.job.useful_time_s + float(table["lost_s"].mean())
+    trained_s = scenario.job.useful_time_s + means["lost_s"]
     return {
         "memory_overhead": plan.memory_overhead,
-        "peer_bytes": _bytes(table["sent"], scenario) + plan.peer_bytes_per_s * trained_s,
-        "store_bytes": _bytes(table["stored"], scenario),
+        "peer_bytes": _bytes(means["sent"], scenario) + plan.peer_bytes_per_s * trained_s,
+        "store_bytes": _bytes(means["stored"], scenario),
         "spares": spares,
-        "machine_overhead": (1 + float(table["overhead"].mean())) * (1 + spares / nodes) - 1,
+        "machine_overhead": (1 + means["overhead"]) * (1 + spares / nodes) - 1,
     }
 
 
-def _bytes(checkpoints: "pd.Series[float]", scenario: Scenario) -> float:
-    """Mean bytes of so many full checkpoints."""
-    mean = float(checkpoints.mean())
-    if mean == 0:
+def _bytes(checkpoints: float, scenario: Scenario) -> float:
+    """Of so many full checkpoints."""
+    if checkpoints == 0:
         return 0.0
-    return math.nan if scenario.model is None else mean * scenario.model.checkpoint_bytes
+    return math.nan if scenario.model is None else checkpoints * scenario.model.checkpoint_bytes

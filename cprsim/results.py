@@ -1,62 +1,65 @@
-"""Replications to tables: a row a policy with intervals, a row a policy and replication."""
+"""What a run found: a row a policy with intervals, and where they are kept, its replications."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from cprsim.contract import Plan
 from cprsim.engines import Engine
-from cprsim.ledger import CAUSES, OVERHEAD_CAUSES
+from cprsim.kept import Kept
+from cprsim.ledger import OVERHEAD_CAUSES
 from cprsim.resources import RESOURCES, resources
 from cprsim.scenario import Scenario
+from cprsim.summaries import MEASURES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Measures of a replication that are summed up with an interval.
-MEASURES = ("overhead", "pls", "updates_lost", "wall_s", "failures", "ettr")
-
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found.
-
-    `replications`: a row a policy and replication: seconds by cause (`save_s`, ...), `wall_s`,
-    `overhead` (wall / useful - 1), `ettr` (useful / wall), `pls`, `updates_lost`, and counts of
-    `failures` that struck, failures `absorbed` in downtimes, and usable `saves`. `stored` and
-    `sent`: what saves wrote to the remote store and to peers, in full checkpoints.
-    """
+    """What a run found; `kept`: what it has kept of the replications."""
 
     scenario: Scenario
     seed: int
     engines: dict[str, Engine]
     plans: dict[str, Plan]
-    replications: pd.DataFrame
+    kept: Kept
 
     #: Names of the pictures that there are of it.
     PICTURES: ClassVar[tuple[str, ...]] = ("breakdown",)
 
     @classmethod
     def build(
-        cls,
-        scenario: Scenario,
-        names: Sequence[str],
-        values: NDArray[np.float64],
-        columns: Sequence[str],
-        *,
-        seed: int,
-        engines: dict[str, Engine],
+        cls, scenario: Scenario, kept: Kept, *, seed: int, engines: dict[str, Engine]
     ) -> "Result":
-        """From `values` of shape (replications, policies, columns)."""
-        table = tidy(names, values, columns, scenario.job.useful_time_s)
-        plans = {name: scenario.plan(name) for name in names}
-        return cls(scenario, seed, engines, plans, table)
+        """From what was kept of the policies that `engines` played."""
+        plans = {name: scenario.plan(name) for name in engines}
+        return cls(scenario, seed, engines, plans, kept)
+
+    @property
+    def replications(self) -> pd.DataFrame:
+        """A row a policy and replication.
+
+        Seconds by cause (`save_s`, ...), `wall_s`, `overhead` (wall / useful - 1), `ettr` (useful /
+        wall), `pls`, `updates_lost`, and counts of `failures` that struck, failures `absorbed` in
+        downtimes, and usable `saves`. `stored` and `sent`: what saves wrote to the remote store and
+        to peers, in full checkpoints.
+
+        Raises
+        ------
+        UsageError
+            Where there were so many that they are not kept: see `cprsim.digest`.
+        """
+        return self.kept.table
+
+    @property
+    def count(self) -> int:
+        """How many replications were played under each policy."""
+        return self.kept.count
 
     @property
     def engine(self) -> str:
@@ -69,21 +72,22 @@ class Result:
 
         For each of `MEASURES` the mean (under its own name), the 95 % confidence interval of the
         mean (`_low`, `_high`; not a number for one replication), median (`_p50`) and 95th
-        percentile (`_p95`); for each cause mean seconds over useful seconds; and of the plan
+        percentile (`_p95`, both to a share of `cprsim.digest.WIDTH` where the replications are not
+        kept); for each cause mean seconds over useful seconds; and of the plan
         `system`, `recovery`, `interval_s`, and what it takes besides: see `cprsim.resources`.
         """
         useful_s = self.scenario.job.useful_time_s
         rows = {}
         for name, plan in self.plans.items():
-            table = self.of(name)
+            means = self.kept.means(name)
             row: dict[str, Any] = {
                 "system": self.scenario.policies[name].system,
                 "recovery": plan.recovery,
                 "interval_s": plan.interval_s,
             }
-            row |= statistics(table[[*MEASURES]].to_numpy(dtype=np.float64).T)
-            row |= {c: float(table[f"{c}_s"].mean()) / useful_s for c in OVERHEAD_CAUSES}
-            row |= resources(plan, self.scenario, table)
+            row |= self.kept.statistics(name)
+            row |= {cause: means[f"{cause}_s"] / useful_s for cause in OVERHEAD_CAUSES}
+            row |= resources(plan, self.scenario, means)
             rows[name] = row
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
 
@@ -106,77 +110,13 @@ class Result:
         return {
             "scenario": self.scenario.title,
             "seed": self.seed,
-            "replications": int(self.replications["replication"].nunique()),
+            "replications": self.count,
             "engine": self.engine,
             "policies": {
                 str(name): entry(row) | {"engine": self.engines[str(name)]}
                 for name, row in self.summary.iterrows()
             },
         }
-
-
-def tidy(
-    names: Sequence[str],
-    values: NDArray[np.float64],
-    columns: Sequence[str],
-    useful_time_s: float | NDArray[np.float64],
-) -> pd.DataFrame:
-    """A row a policy and replication, from values of shape (replications, policies, columns).
-
-    `useful_time_s`: of every job, or of that of each row.
-    """
-    count = len(values)
-    flat = values.transpose(1, 0, 2).reshape(-1, len(columns))
-    seconds = {*CAUSES, "wall"}
-    table = pd.DataFrame(
-        {
-            "policy": np.repeat(np.asarray(names, dtype=object), count),
-            "replication": np.tile(np.arange(count), len(names)),
-            **{f"{c}_s" if c in seconds else c: flat[:, i] for i, c in enumerate(columns)},
-        }
-    )
-    table = table.astype(dict.fromkeys(("failures", "absorbed", "saves"), "int64"))
-    table["overhead"] = table["wall_s"] / useful_time_s - 1.0
-    table["ettr"] = useful_time_s / table["wall_s"]
-    return table
-
-
-def statistics(values: NDArray[np.float64]) -> dict[str, float]:
-    """Columns of a summary, from values of shape (len(MEASURES), replications)."""
-    values = np.ascontiguousarray(values)  # sums of rows, whose order is that of the replications
-    mean, half = values.mean(axis=1), half_width(values)
-    median, p95 = np.quantile(values, [0.5, 0.95], axis=1)
-    columns = {"": mean, "_low": mean - half, "_high": mean + half, "_p50": median, "_p95": p95}
-    return {
-        f"{measure}{suffix}": float(column[i])
-        for i, measure in enumerate(MEASURES)
-        for suffix, column in columns.items()
-    }
-
-
-def half_width(values: NDArray[np.float64], miss: float = 0.05) -> Any:
-    """Half the confidence interval of the mean, along the last axis.
-
-    Student's t times the standard error; not a number for a single value. `miss`: the chance that
-    the interval doesn't hold the mean, 5 % by default.
-    """
-    from scipy.special import stdtrit  # noqa: PLC0415
-
-    n = values.shape[-1]
-    if n == 1:
-        return np.full(values.shape[:-1], math.nan)
-    return float(stdtrit(n - 1, 1 - miss / 2)) * values.std(axis=-1, ddof=1) / math.sqrt(n)
-
-
-def paired_difference(
-    values: NDArray[np.float64], others: NDArray[np.float64]
-) -> tuple[float, float]:
-    """Mean of `values - others` and half its 95 % interval, replication by replication.
-
-    Replications meet the same failures, so this is narrower than what the two intervals tell.
-    """
-    differences = values - others
-    return float(differences.mean()), float(half_width(differences))
 
 
 def entry(row: Any) -> dict[str, Any]:

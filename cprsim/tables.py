@@ -57,10 +57,9 @@ class RunTable(PolicyTable):
     """Overhead with its 95 % interval, by cause, what was lost, ETTR and interval."""
 
     def __init__(self, result: "Result") -> None:
-        count = result.replications["replication"].nunique()
         title = (
             f"{result.scenario.title or 'cprsim run'}\n"
-            f"{count} replications, seed {result.seed}; time in % of the useful "
+            f"{result.count} replications, seed {result.seed}; time in % of the useful "
             f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
         )
         rows = [
@@ -80,11 +79,10 @@ class FleetTable(PolicyTable):
     """Overhead over the jobs of a fleet and by machine time, its percentiles, and by cause."""
 
     def __init__(self, result: "FleetResult") -> None:
-        count = result.replications["replication"].nunique()
         title = (
             f"{result.fleet.title or 'cprsim run'}\n"
-            f"{count:,} jobs, seed {result.seed}; time in % of each job's useful time, ± 95 % of "
-            "the mean; node-hours of all jobs together"
+            f"{result.count:,} jobs, seed {result.seed}; time in % of each job's useful time, "
+            "± 95 % of the mean; node-hours of all jobs together"
         )
         summary = result.summary
         percentiles = sorted(c for c in summary.columns if c.startswith("overhead_p"))

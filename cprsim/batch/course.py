@@ -74,12 +74,13 @@ def advance(lanes: Lanes, pace: Pace, until_s: Floats) -> tuple[Lanes, Lanes, Wh
     the rounding of sums, which of them comes first depends on how these are made.
     """
     course, given_s = Course.of(lanes, pace), until_s - lanes.now_s
-    close = _close(lanes, pace, course, until_s)
+    number, within_s = course.cycle(pace, given_s)
+    close = _close(lanes, pace, course, until_s, within_s)
     ended = (given_s >= course.end_s) & ~close
     cut = ~(ended | close)
     finished, going = lanes.take(ended), lanes.take(cut)
     _finish(finished, pace.of(ended), course.take(ended))
-    _cut(going, pace.of(cut), course.take(cut), given_s[cut])
+    _cut(going, pace.of(cut), course.take(cut), given_s[cut], number[cut], within_s[cut])
     going.now_s[:] = until_s[cut]
     return finished, going, lanes.number[close]
 
@@ -111,11 +112,12 @@ def _finish(lanes: Lanes, pace: Pace, course: Course) -> None:
     lanes.progress_s[:] = pace.useful_time_s
 
 
-def _cut(lanes: Lanes, pace: Pace, course: Course, given_s: Floats) -> None:
-    """Go on for `given_s`, which does not lead to the end."""
+def _cut(
+    lanes: Lanes, pace: Pace, course: Course, given_s: Floats, number: Floats, within_s: Floats
+) -> None:
+    """Go on for `given_s`, which leads `within_s` into a cycle and not to the end."""
     useful_s, period_s, save_s, _, _, rate, _ = pace
     start_s, due_s, left_s = lanes.progress_s.copy(), lanes.due_s.copy(), lanes.left_s.copy()
-    number, within_s = course.cycle(pace, given_s)
     # A save that is due when something happens has not begun.
     began = (course.to_come > 0) & (within_s > 0)
     saving = began & (within_s < save_s)
@@ -154,10 +156,9 @@ def _store(lanes: Lanes, stored: Mask, at_s: Floats, slowdown_s: Floats, saves: 
     lanes.saved_lost[:] = np.where(stored, lanes.updates_lost, lanes.saved_lost)
 
 
-def _close(lanes: Lanes, pace: Pace, course: Course, until_s: Floats) -> Mask:
+def _close(lanes: Lanes, pace: Pace, course: Course, until_s: Floats, within_s: Floats) -> Mask:
     """Which lanes are too close to call."""
     given_s = until_s - lanes.now_s
-    _, within_s = course.cycle(pace, given_s)
     share = off(lanes.saves + course.to_come)
     close = unclear(lanes.due_s, course.to_come, pace.period_s, pace, share)
     off_s = share * (lanes.now_s + course.end_s)

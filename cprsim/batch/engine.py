@@ -10,7 +10,7 @@ from cprsim.batch.answers import Answers
 from cprsim.batch.close import close
 from cprsim.batch.course import Pace
 from cprsim.batch.delays import Always, Delays, Spares
-from cprsim.batch.fronts import Front, Stack, front
+from cprsim.batch.fronts import Front, Stack, fronts
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
 from cprsim.batch.rebuilds import Rebuilds
 from cprsim.batch.recovery import Recovery
@@ -23,8 +23,8 @@ from cprsim.sim.setting import Setting
 from cprsim.streams import COHORT, Cause, Rows
 from cprsim.tiers import Medium
 
-#: Lanes at once: more don't fit into the caches, fewer don't repay a call of NumPy.
-_LANES = 16 * COHORT
+#: Lanes at once: more take memory and gain nothing, fewer don't repay a call of NumPy.
+_LANES = 64 * COHORT
 #: What a chunk may take for its shards and nodes, numbers.
 _NUMBERS = 4_000_000
 
@@ -74,8 +74,9 @@ class _Chunk:
     def play(self, settings: Sequence[Setting], policies: Sequence[str]) -> NDArray[np.float64]:
         """Ledgers, of shape (replications, policies, len(COLUMNS))."""
         values = np.empty((len(self._numbers), len(settings), len(COLUMNS)))
+        front = fronts(self._cohorts, self._place)
         for i, (setting, policy) in enumerate(zip(settings, policies, strict=True)):
-            runs = Runs(setting, front(self._cohorts, self._place), self._delays)
+            runs = Runs(setting, front(), self._delays)
             values[:, i], handed = runs.play()
             if handed.any():
                 numbers = self._numbers[handed].tolist()
@@ -146,7 +147,8 @@ class Runs:
     def _end(self, lanes: Lanes) -> None:
         if self._rebuilds.any:
             self._rebuilds.end(lanes)
-        self._ends[:, lanes.number] = lanes.values
+        for ends, values in zip(self._ends, lanes.values, strict=True):
+            ends[lanes.number] = values
 
     def _ledgers(self) -> NDArray[np.float64]:
         lanes = Lanes(np.arange(self._ends.shape[1]), self._ends)

@@ -1,7 +1,8 @@
 """Ways of many runs through their failure timelines: `cprsim.failures.timeline`, lane by lane."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -32,15 +33,18 @@ class Front(Protocol):
         """These jobs can be hit again; how far from now is a failure that now may absorb, s."""
 
 
-def front(cohorts: Sequence[Cohort], place: Whole) -> Front:
-    """For lanes that are rows of cohorts: `place[i]` counts rows of all cohorts together."""
+def fronts(cohorts: Sequence[Cohort], place: Whole) -> Callable[[], Front]:
+    """For lanes that are rows of cohorts: `place[i]` counts rows of all cohorts together.
+
+    Each call gives one at the start; what is drawn is drawn once for all of them.
+    """
     first = cohorts[0]
     if isinstance(first, Renewals):
-        return _Renewing([c for c in cohorts if isinstance(c, Renewals)], place)
+        return _renewing([c for c in cohorts if isinstance(c, Renewals)], place)
     if isinstance(first, Instants):
         return _fixed([c for c in cohorts if isinstance(c, Instants)], place)
     if isinstance(first, Populations):
-        return _Lives([c for c in cohorts if isinstance(c, Populations)], place)
+        return partial(_Lives, [c for c in cohorts if isinstance(c, Populations)], place)
     return _replayed([c for c in cohorts if isinstance(c, Replays)], place)
 
 
@@ -102,17 +106,20 @@ class _Victims:
             self._severity = np.concatenate(codes)[place]
 
 
+def _victims(cohorts: Sequence[Renewals] | Sequence[Instants], place: Whole) -> _Victims:
+    return _Victims(
+        [each.victims for each in cohorts], [each.severities for each in cohorts], place
+    )
+
+
 class _Renewing:
     """Each gap is counted from when the job runs again."""
 
-    def __init__(self, cohorts: Sequence[Renewals], place: Whole) -> None:
-        self._gaps = Stack([each.gaps for each in cohorts], place)
-        self._victims = _Victims(
-            [each.victims for each in cohorts], [each.severities for each in cohorts], place
-        )
-        self._struck = np.zeros(len(place), np.intp)
-        self.next_s = self._gaps.at(np.arange(len(place)), self._struck)
-        self.absorbed = np.zeros(len(place), np.intp)
+    def __init__(self, gaps: Stack, victims: _Victims, lanes: int) -> None:
+        self._gaps, self._victims = gaps, victims
+        self._struck = np.zeros(lanes, np.intp)
+        self.next_s = self._gaps.at(np.arange(lanes), self._struck)
+        self.absorbed = np.zeros(lanes, np.intp)
 
     def strike(self, lanes: Whole) -> Hits:
         hits = self._victims.of(lanes, self._struck[lanes])
@@ -128,18 +135,25 @@ class _Renewing:
         return np.full(len(lanes), math.inf)
 
 
+def _renewing(cohorts: Sequence[Renewals], place: Whole) -> Callable[[], _Renewing]:
+    gaps = Stack([each.gaps for each in cohorts], place)
+    return partial(_Renewing, gaps, _victims(cohorts, place), len(place))
+
+
 class _Marks(Protocol):
     def of(self, lanes: Whole, index: Whole) -> Hits:
         """What failures take down."""
 
 
 class _Fixed:
-    """Failures at instants that nothing moves: `times_s` of shape (lanes, most), infinite after."""
+    """Failures at instants that nothing moves.
+
+    `times_s`: shape (lanes, most + 1), infinite after the last of a lane.
+    """
 
     def __init__(self, times_s: Floats, marks: _Marks, laps: "_Laps | None" = None) -> None:
         lanes = len(times_s)
-        self._times_s = np.concatenate([times_s, np.full((lanes, 1), math.inf)], axis=1)
-        self._marks, self._laps = marks, laps
+        self._times_s, self._marks, self._laps = times_s, marks, laps
         self._index = np.zeros(lanes, np.intp)
         self.absorbed = np.zeros(lanes, np.intp)
         self.next_s = self._at_s(np.arange(lanes))
@@ -172,12 +186,10 @@ class _Fixed:
         return margin_s
 
 
-def _fixed(cohorts: Sequence[Instants], place: Whole) -> _Fixed:
+def _fixed(cohorts: Sequence[Instants], place: Whole) -> Callable[[], _Fixed]:
     times_s = np.concatenate([each.times_s for each in cohorts])[place]
-    victims = _Victims(
-        [each.victims for each in cohorts], [each.severities for each in cohorts], place
-    )
-    return _Fixed(times_s, victims)
+    times_s = np.concatenate([times_s, np.full((len(place), 1), math.inf)], axis=1)
+    return partial(_Fixed, times_s, _victims(cohorts, place))
 
 
 class _Laps(NamedTuple):
@@ -218,10 +230,10 @@ class _Listed:
         return hits.graded(codes[self._place[lanes], index], self._severities[0].cluster)
 
 
-def _replayed(cohorts: Sequence[Replays], place: Whole) -> _Fixed:
+def _replayed(cohorts: Sequence[Replays], place: Whole) -> Callable[[], _Fixed]:
     timelines = [cohorts[each // COHORT].timeline(each % COHORT) for each in place.tolist()]
     count = np.array([len(each.times_s) for each in timelines], np.intp)
-    times_s = np.full((len(place), int(count.max(initial=0))), math.inf)
+    times_s = np.full((len(place), int(count.max(initial=0)) + 1), math.inf)
     for lane, each in enumerate(timelines):
         times_s[lane, : count[lane]] = each.times_s
     listed = [each.hits[i] for each in timelines for i in range(len(each.times_s))]
@@ -233,7 +245,7 @@ def _replayed(cohorts: Sequence[Replays], place: Whole) -> _Fixed:
     first = np.cumsum(count) - count
     severities = [each.severities for each in cohorts if each.severities is not None]
     marks = _Listed(hits, first, count, severities, place)
-    return _Fixed(times_s, marks, _Laps(count, timelines[0].period_s))
+    return partial(_Fixed, times_s, marks, _Laps(count, timelines[0].period_s))
 
 
 class _Lives:

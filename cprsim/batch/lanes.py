@@ -79,7 +79,8 @@ class Lanes:
         places = np.flatnonzero(which)
         values = np.empty((len(FIELDS), places.size))
         for mine, taken in zip(self.values, values, strict=True):
-            np.take(mine, places, out=taken)  # row by row: several times as fast as all at once
+            # Row by row is several times as fast as all at once, and what isn't checked is as well.
+            mine.take(places, out=taken, mode="clip")
         return Lanes(self.number[places], values)
 
     def put(self, which: Mask, taken: "Lanes") -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -93,8 +92,8 @@ def _of_the_job(scenario: Scenario, policy: str, values: Values) -> list[float]:
     """Values of `OF_THE_JOB`."""
     plan, cluster = scenario.plan(policy), scenario.cluster
     useful_s = scenario.job.useful_time_s
-    of = dict(zip(COLUMNS, values[:, None], strict=True))
-    table: Any = {**of, "lost_s": of["lost"], "overhead": of["wall"] / useful_s - 1}
-    taken = resources(plan, scenario, table)
+    of = dict(zip(COLUMNS, values.tolist(), strict=True))
+    own = {**of, "lost_s": of["lost"], "overhead": of["wall"] / useful_s - 1}
+    taken = resources(plan, scenario, own)
     nodes = cluster.parameter_servers + cluster.trainers
     return [useful_s, nodes, plan.interval_s, *(taken[name] for name in RESOURCES)]

@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cprsim.engines import Engine
 from cprsim.errors import RunError
 from cprsim.fleets.fleet import Fleet, dotted
+from cprsim.kept import Rows
 from cprsim.ledger import OVERHEAD_CAUSES
 from cprsim.resources import RESOURCES
-from cprsim.results import MEASURES, Result, entry, statistics, tidy
+from cprsim.results import Result, entry
+from cprsim.summaries import MEASURES, statistics, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,7 +76,8 @@ class FleetResult(Result):
         for column, each in drawn.items():
             table[column] = each * len(names)
         plans = {name: fleet.example.plan(name) for name in names}
-        return cls(fleet.example, seed, dict.fromkeys(names, "sim"), plans, table, fleet, given_up)
+        engines: dict[str, Engine] = dict.fromkeys(names, "sim")
+        return cls(fleet.example, seed, engines, plans, Rows(table), fleet, given_up)
 
     @cached_property
     def summary(self) -> pd.DataFrame:
@@ -136,7 +140,7 @@ class FleetResult(Result):
         return {
             "scenario": self.fleet.title,
             "seed": self.seed,
-            "replications": int(self.replications["replication"].nunique()),
+            "replications": self.count,
             "engine": self.engine,
             "drawn": [dotted(path) for path in self.fleet.drawn],
             "given_up": {name: len(jobs) for name, jobs in self.given_up.items()},

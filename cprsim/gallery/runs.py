@@ -8,6 +8,7 @@ import pandas as pd
 from cprsim.errors import UsageError
 from cprsim.gallery.picture import Picture
 from cprsim.gallery.points import of_systems
+from cprsim.kept import Rows
 from cprsim.results import Result
 from cprsim.runner import run
 from cprsim.scenario import load_scenario
@@ -24,7 +25,7 @@ def of_folder(folder: Path) -> Result:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     plans = {name: scenario.plan(name) for name in manifest["policies"]}
     table = pd.read_csv(folder / "results.csv", dtype={"policy": object})
-    return Result(scenario, manifest["seed"], manifest["engines"], plans, table)
+    return Result(scenario, manifest["seed"], manifest["engines"], plans, Rows(table))
 
 
 def breakdown(source: Path, replications: int = 400) -> Result:

@@ -3,9 +3,7 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from cprsim.results import Result, paired_difference
+from cprsim.results import Result
 from cprsim.units import format_bytes
 
 #: Shares of learning below which lies only rounding.
@@ -42,9 +40,8 @@ def quickest(result: Result) -> str:
 
 def differences(result: Result, policy: str) -> list[Difference]:
     """What every other policy takes more than this one, the least first."""
-    own = _overheads(result, policy)
     others = [name for name in result.plans if name != policy]
-    found = [Difference(o, *paired_difference(_overheads(result, o), own)) for o in others]
+    found = [Difference(o, *result.kept.paired_difference(o, policy)) for o in others]
     return sorted(found, key=lambda each: each.mean)
 
 
@@ -83,7 +80,7 @@ def _certainty(result: Result, best: str) -> str:
     sure = "" if nearest.is_sure else ", which chance may well explain: more replications may tell"
     return (
         f"On the same failures {nearest.policy}, the next, takes {nearest.words()} more of the "
-        f"useful time (95 % interval of the mean of {len(result.of(best)):,} paired "
+        f"useful time (95 % interval of the mean of {result.count:,} paired "
         f"differences){sure}."
     )
 
@@ -128,10 +125,6 @@ def _loses(result: Result, policy: str) -> bool:
 def _of(result: Result, policy: str, measure: str) -> float:
     """A mean of the summary."""
     return float(result.summary[measure].to_dict()[policy])
-
-
-def _overheads(result: Result, policy: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-    return result.of(policy)["overhead"].to_numpy(dtype=np.float64)
 
 
 def _and(names: list[str]) -> str:

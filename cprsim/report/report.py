@@ -5,8 +5,6 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from cprsim.figures import save_bytes
 from cprsim.figures.timeline import timelines
 from cprsim.history.recorder import record
@@ -107,7 +105,7 @@ def _breakdown(result: Result, png: bytes) -> str:
 def _timelines(result: Result) -> list[str]:
     """One replication, which is neither a lucky nor an unlucky one, under all policies."""
     reference = reference_policy(result)
-    number = representative(result, reference)
+    number = result.kept.median(reference)
     histories = [record(result.scenario, name, result.seed, number) for name in result.plans]
     png = save_bytes(timelines(histories), "png")
     walls = "; ".join(f"{each.policy} {format_duration(each.ledger.wall)}" for each in histories)
@@ -129,12 +127,6 @@ def reference_policy(result: Result) -> str:
     """Full recovery where it is among the policies, else the first of them."""
     policies = result.scenario.policies
     return next((n for n in result.plans if policies[n].system == "full"), next(iter(result.plans)))
-
-
-def representative(result: Result, policy: str) -> int:
-    """The replication with the median overhead under a policy, the lower of two in the middle."""
-    order = np.argsort(result.of(policy)["overhead"].to_numpy(), kind="stable")
-    return int(order[(len(order) - 1) // 2])
 
 
 def _recommendation(result: Result) -> list[str]:

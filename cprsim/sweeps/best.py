@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.results import MEASURES, half_width
+from cprsim.summaries import MEASURES, half_width
 from cprsim.sweeps.columns import text_of
 from cprsim.sweeps.paired import Comparison, Verdict, compare
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from cprsim.errors import UsageError
 from cprsim.ledger import OVERHEAD_CAUSES
 from cprsim.resources import RESOURCES
-from cprsim.results import MEASURES, entry, statistics, tidy
+from cprsim.results import entry
 from cprsim.sim.engine import COLUMNS
+from cprsim.summaries import MEASURES, statistics, tidy
 from cprsim.sweeps.answers import tabulated
 from cprsim.sweeps.best import Answer, Quality, answers
 from cprsim.sweeps.columns import si_column

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cprsim.kept import Rows
 from cprsim.ledger import Ledger
 from cprsim.results import Result
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
+from cprsim.summaries import tidy
 
 USEFUL_S = 100_000.0
 
@@ -40,4 +42,5 @@ def result(
             for name, seconds in saves.items()
         ]
         rows.append([[getattr(each, column) for column in COLUMNS] for each in ledgers])
-    return Result.build(scenario, list(saves), np.array(rows), COLUMNS, seed=7, engine="sim")
+    kept = Rows(tidy(list(saves), np.array(rows), COLUMNS, scenario.job.useful_time_s))
+    return Result.build(scenario, kept, seed=7, engines=dict.fromkeys(saves, "sim"))

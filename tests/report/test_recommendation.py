@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cprsim.report.recommendation import differences, quickest, recommendation
-from cprsim.report.report import reference_policy, representative
-from cprsim.results import paired_difference
+from cprsim.report.report import reference_policy
+from cprsim.summaries import paired_difference
 from tests.report.results import result
 
 
@@ -70,5 +70,5 @@ def test_the_replication_that_is_shown_is_the_median():
     found = result({"a": [40.0, 10.0, 30.0, 20.0], "b": [1.0, 2.0, 3.0, 4.0]})
 
     assert reference_policy(found) == "a"
-    assert representative(found, "a") == 3  # of 20 and 30 in the middle the lower
-    assert representative(found, "b") == 1
+    assert found.kept.median("a") == 3  # of 20 and 30 in the middle the lower
+    assert found.kept.median("b") == 1

@@ -10,7 +10,7 @@ from scipy import stats
 
 import cprsim
 from cprsim.errors import UsageError
-from cprsim.results import MEASURES
+from cprsim.summaries import MEASURES
 from cprsim.sweeps.answers import entries, tabulated
 from cprsim.sweeps.best import Answer, Quality, answers, policy_and_rest
 from cprsim.sweeps.stored import Played, StoredPoint

@@ -1,0 +1,197 @@
+"""Oracles: moments by hand, NumPy's quantiles, and the same runs with their rows kept."""
+
+import subprocess
+import sys
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+
+import cprsim
+from cprsim.digest import WIDTH, Bins, Digest, Moments
+from cprsim.errors import UsageError
+from cprsim.sim.engine import COLUMNS
+
+_JOB = {
+    "job": {"useful_time": "56 h"},
+    "model": {"embedding": "2 GB"},
+    "cluster": {"trainers": 8, "parameter_servers": 8},
+    "costs": {"save": "5 min", "load": "2 min", "reschedule": "3 min"},
+    "failures": {"distribution": "gamma", "shape": 0.6, "mean": "20 h"},
+    "policies": {
+        "full": {"system": "full", "interval": "2 h"},
+        "partial": {"system": "partial", "interval": "2 h"},
+        "cpr": {"system": "cpr-vanilla", "target_pls": 0.1},
+    },
+}
+
+
+def test_moments_of_two_parts_by_hand():
+    # 1, 2, 3, 10: mean 4, squares 9 + 4 + 1 + 36.
+    both = Moments.of(np.array([1.0, 2.0, 3.0])) + Moments.of(np.array([10.0]))
+
+    assert (both.count, both.mean, both.squares) == (4, 4.0, 50.0)
+
+
+def test_moments_of_many_parts_far_from_zero_do_not_cancel():
+    values = 1e9 + np.random.default_rng(0).normal(size=10_000)
+
+    found = reduce(add, map(Moments.of, np.split(values, 100)))
+
+    # Values have an error of 1e-7 beside their 1; the sum of their squares would be off by 1e6.
+    assert found.mean == pytest.approx(1e9 + (values - 1e9).mean(), abs=1e-6)
+    assert found.squares == pytest.approx((values - 1e9).var() * 10_000, rel=1e-6)
+
+
+_RNG = np.random.default_rng(1)
+_VALUES = {
+    "skewed": _RNG.gamma(0.3, 1e-3, 20_000),
+    "around zero": _RNG.normal(size=20_000),
+    "below zero": -_RNG.lognormal(0, 4, 20_000),
+    "with an atom": np.maximum(_RNG.normal(size=20_000), 0.0),
+    "two": np.array([3.0, 5.0]),
+    "one": np.array([0.1]),
+    "both zeros": np.array([-0.0, 0.0, -1e-300, 1e-300]),
+}
+
+
+@pytest.mark.parametrize("name", _VALUES)
+@pytest.mark.parametrize("parts", [1, 7])
+def test_quantiles_are_those_of_numpy_to_the_width_of_a_bin(name, parts):
+    values = _VALUES[name]
+    found = reduce(add, (Bins.of(each) for each in np.array_split(values, parts) if each.size))
+
+    for share in (0.0, 0.05, 0.5, 0.95, 0.999, 1.0):
+        exact = float(np.quantile(values, share))
+        # Between two values of opposite signs the share is one of them, not of their mean.
+        near = np.abs(np.quantile(values, share, method="lower")), abs(exact)
+        assert abs(found.quantile(share) - exact) <= WIDTH * max(near)
+
+
+def test_quantiles_of_whole_numbers_are_exact():
+    values = np.random.default_rng(2).integers(0, 4096, 50_001).astype(float)
+    found = reduce(add, map(Bins.of, np.split(values, [10, 20_000])))
+
+    assert [found.quantile(q) for q in (0.5, 0.95)] == np.quantile(values, [0.5, 0.95]).tolist()
+
+
+def test_bins_stay_few():
+    found = reduce(add, (Bins.of(_RNG.uniform(1.0, 2.0, 10_000)) for _ in range(20)))
+
+    assert len(found.number) <= 1 / WIDTH
+    assert found.count.sum() == 200_000
+
+
+@pytest.fixture
+def both(monkeypatch):
+    """The same run with rows and with a digest, which is of two blocks."""
+    scenario = cprsim.Scenario(**_JOB)
+    rows = cprsim.run(scenario, replications=17_000)
+    monkeypatch.setattr("cprsim.runner.MOST_ROWS", 50_000)
+    return rows, cprsim.run(scenario, replications=17_000)
+
+
+def test_a_digest_has_the_summary_of_the_rows(both):
+    rows, digest = both
+    numbers = [c for c in rows.summary if c not in ("system", "recovery")]
+    percentiles = [c for c in numbers if c.endswith(("_p50", "_p95"))]
+    others = [c for c in numbers if c not in percentiles]
+
+    assert isinstance(digest.kept, Digest)
+    assert list(digest.summary.columns) == list(rows.summary.columns)
+    for columns, off in ((percentiles, WIDTH), (others, 1e-12)):
+        found, exact = (each.summary[columns].to_numpy(float) for each in (digest, rows))
+        np.testing.assert_allclose(found, exact, rtol=off, atol=1e-15)
+    assert digest.document().keys() == rows.document().keys()
+    assert digest.count == rows.count == 17_000
+
+
+def test_a_digest_has_the_paired_differences_and_a_typical_replication(both):
+    rows, digest = both
+
+    for pair in (("full", "partial"), ("cpr", "full")):
+        exact = rows.kept.paired_difference(*pair)
+        assert digest.kept.paired_difference(*pair) == pytest.approx(exact, rel=1e-9)
+    overheads = rows.of("full")["overhead"].to_numpy()
+    shown = overheads[digest.kept.median("full")]
+    # Of the 16,384 first, as close to the median as neighbours in order are to each other.
+    assert shown == pytest.approx(np.median(overheads), rel=1e-2)
+
+
+def test_the_rows_of_a_digest_are_refused_with_a_way_out(both):
+    _, digest = both
+
+    for rows in (lambda: digest.replications, lambda: digest.of("full")):
+        with pytest.raises(UsageError) as error:
+            rows()
+        assert str(error.value) == (
+            "replications: of 51,000 rows none is kept, the most are 1,000,000; the summary has "
+            "their means and percentiles, and a run with fewer replications or policies has rows"
+        )
+
+
+def test_parts_of_a_digest_add_up_whatever_is_in_them():
+    values = np.random.default_rng(3).gamma(2.0, 1e3, (40, 2, len(COLUMNS)))
+    whole = Digest.of(["a", "b"], values, COLUMNS, 1e4)
+    parts = (Digest.of(["a", "b"], each, COLUMNS, 1e4) for each in np.split(values, [1, 13]))
+    found = reduce(add, parts)
+
+    assert found.count == 40
+    assert found.means("b") == pytest.approx(whole.means("b"), rel=1e-12)
+    assert found.statistics("a") == pytest.approx(whole.statistics("a"), rel=WIDTH)
+    assert found.statistics("a")["overhead_high"] == pytest.approx(
+        whole.statistics("a")["overhead_high"], rel=1e-12
+    )
+
+
+_MANY = """
+import resource, cprsim, cprsim.runner
+from tests.test_digest import _JOB
+cprsim.runner.MOST_ROWS = 1
+if __name__ == "__main__":
+    found = cprsim.run(cprsim.Scenario(**_JOB), ["partial"], {replications}, workers={workers})
+    print(found.summary.to_json(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def _many(replications: int, workers: int = 1) -> list[str]:
+    code = _MANY.format(replications=replications, workers=workers)
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return done.stdout.rsplit(maxsplit=1)
+
+
+def test_memory_does_not_grow_with_the_replications_nor_do_workers_change_a_digit():
+    (few, few_kb), (many, many_kb) = _many(20_000), _many(200_000)
+    shared, _ = _many(20_000, workers=2)
+
+    assert shared == few
+    assert many != few
+    # 180,000 rows more would take 26 MB in 18 columns of eight bytes, and to make them as much.
+    assert int(many_kb) - int(few_kb) < 15_000
+
+
+def test_out_leaves_the_rows_away_and_says_so(tmp_path):
+    (tmp_path / "job.toml").write_text(cprsim.Scenario(**_JOB).to_toml())
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/results.csv").write_text("of another run")
+    code = "import cprsim.runner, cprsim.cli; cprsim.runner.MOST_ROWS = 1; cprsim.cli.main()"
+    arguments = ["run", "job.toml", "--replications", "200", "--out", "out"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == [
+        "breakdown.png",
+        "manifest.json",
+        "report.html",
+        "scenario.toml",
+    ]
+    assert done.stderr == (
+        "cprsim: out/results.csv isn't there: of 600 rows none is kept, the most are 1,000,000\n"
+    )
+    assert "200 replications" in done.stdout
