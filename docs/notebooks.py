@@ -25,11 +25,6 @@ def source(script: Path) -> NotebookNode:
     notebook = jupytext.read(script)
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
-    notebook.metadata["kernelspec"] = {
-        "display_name": "Python 3 (ipykernel)",
-        "language": "python",
-        "name": "python3",
-    }
     return notebook
 
 

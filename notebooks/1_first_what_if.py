@@ -41,7 +41,8 @@ scenario = cprsim.load_scenario("../scenarios/quickstart.toml")
 # - `async` does the same, but writes in the background.
 # - `cpr` lets only the lost servers go back (partial recovery). That costs learning and not time:
 #   the portion of lost samples, PLS, for which its target is 2 %.
-# - `replication` keeps every shard on two servers. Nothing is lost, and memory doubles.
+# - `replication` keeps every shard on two servers, so memory doubles. The job goes back only if
+#   both are down at once, and then to its start: here it never saves.
 #
 # ## First, an estimate
 #
@@ -123,8 +124,8 @@ overhead = pd.DataFrame({name: each.summary["overhead"] for name, each in answer
 # Four times the failures cost `full` a bit more than twice as much: saves and work that is done
 # again grow with the square root of the failure rate, since the best interval is shorter then;
 # only waiting for new nodes grows in proportion. Under `cpr` all of it grows in proportion, for
-# its target has to be kept. A faster store helps `full` and `cpr`, and not `replication`, which
-# never uses it.
+# its target has to be kept. A faster store helps whoever saves, and `full` most, which stops for
+# it; `replication` never uses it.
 #
 # ## What must be so
 #

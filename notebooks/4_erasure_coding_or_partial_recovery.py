@@ -79,12 +79,7 @@ where
 # there is nothing to draw:
 
 # %%
-print(
-    *(
-        f"{policy} is best at {n} of 18 points"
-        for policy, n in anything["policy"].value_counts().items()
-    )
-)
+anything["policy"].value_counts().rename("best at so many of 18 points")
 
 # %% [markdown]
 # ## So how much learning may be lost?
