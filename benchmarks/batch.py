@@ -15,10 +15,10 @@ from cprsim.failures.cohorts import Instants
 from cprsim.sim import engine as sim
 from cprsim.streams import COHORT
 
-_ROUNDS = 5
-_MANY, _FEWER = 100_000, 16_384
+_ROUNDS = 3
+_MANY, _FEWER = 100_000, 4_096
 #: Shipped scenarios with other failures, and replications of the simulator that take no minutes.
-_OTHERS = {"quickstart": 40, "production": 10, "ecrm": 40, "replication": 10, "accepted-loss": 10}
+_OTHERS = {"quickstart": 20, "production": 20, "ecrm": 20, "replication": 5}
 
 
 class Spread(NamedTuple):

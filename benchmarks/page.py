@@ -20,21 +20,27 @@ def main() -> None:
 
 def measured() -> str:
     """The page, of what is measured now."""
-    return "\n\n".join([_HEAD.format(machine=_machine()), *_sections()]) + "\n"
+    parts = [
+        _HEAD.format(machine=_machine()),
+        _faster([*batch.kaggle(), *batch.others()]),
+        _memory(memory.peaks()),
+        _sweeps([*sweeps.flat(), sweeps.large()]),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 _HEAD = """# Performance
 
 Measured by `python -m benchmarks.page`, which writes this page, on {machine}. Times are processor \
 time of the process that is measured, since others may use the machine as well; ratios are those \
-of things measured in turn in the same round, as the median of five rounds, with the least and \
+of things measured in turn in the same round, as the median of three rounds, with the least and \
 the greatest. `make bench` measures more, all in ratios."""
 
 _FASTER = """## The batch engine
 
 What a replication takes in `sim` and in `batch`, microseconds; how many times faster batch is \
 (target for `criteo-kaggle`: 300); and what it takes beside drawing the failure timelines alone, \
-instants and victims (target: 6). Batch plays 100,000 replications of `criteo-kaggle`, 16,384 of \
+instants and victims (target: 6). Batch plays 100,000 replications of `criteo-kaggle`, 4,096 of \
 the others, the policies of a row on the same failures.
 
 {table}
@@ -57,8 +63,7 @@ what remains is the cost of the sweep; and of 1,000 replications of `criteo-kagg
 {table}"""
 
 
-def _sections() -> Iterable[str]:
-    speeds = [*batch.kaggle(), *batch.others()]
+def _faster(speeds: Sequence[batch.Speed]) -> str:
     rows = [
         (
             each.scenario,
@@ -71,14 +76,20 @@ def _sections() -> Iterable[str]:
         for each in speeds
     ]
     headings = ("scenario", "policies", "sim, us", "batch, us", "times faster", "times drawing")
-    yield _FASTER.format(table=_table(headings, rows), verdict=_verdict(speeds))
-    peaks = [
+    return _FASTER.format(table=_table(headings, rows), verdict=_verdict(speeds))
+
+
+def _memory(peaks: Sequence[memory.Peak]) -> str:
+    rows = [
         (each.policies, f"{each.replications:,}", f"{each.bytes / 1e6:,.0f}", f"{each.cpu_s:,.0f}")
-        for each in memory.peaks()
+        for each in peaks
     ]
     headings = ("policies", "replications", "peak, MB", "processor time, s")
-    yield _MEMORY.format(table=_table(headings, peaks))
-    costs = [
+    return _MEMORY.format(table=_table(headings, rows))
+
+
+def _sweeps(costs: Sequence[sweeps.Cost]) -> str:
+    rows = [
         (
             f"{each.points:,}",
             str(each.policies),
@@ -86,10 +97,10 @@ def _sections() -> Iterable[str]:
             f"{each.cpu_s:,.2f}",
             f"{each.point_us / 1e3:,.2f}",
         )
-        for each in (*sweeps.flat(), sweeps.large())
+        for each in costs
     ]
     headings = ("points", "policies", "replications", "processor time, s", "a point, ms")
-    yield _SWEEPS.format(table=_table(headings, costs))
+    return _SWEEPS.format(table=_table(headings, rows))
 
 
 def _verdict(speeds: Sequence[batch.Speed]) -> str:

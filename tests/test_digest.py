@@ -18,7 +18,7 @@ _JOB = {
     "model": {"embedding": "2 GB"},
     "cluster": {"trainers": 8, "parameter_servers": 8},
     "costs": {"save": "5 min", "load": "2 min", "reschedule": "3 min"},
-    "failures": {"distribution": "gamma", "shape": 0.6, "mean": "20 h"},
+    "failures": {"distribution": "gamma", "shape": 0.6, "mean": "40 h"},
     "policies": {
         "full": {"system": "full", "interval": "2 h"},
         "partial": {"system": "partial", "interval": "2 h"},
@@ -83,13 +83,14 @@ def test_bins_stay_few():
     assert found.count.sum() == 200_000
 
 
-@pytest.fixture
-def both(monkeypatch):
+@pytest.fixture(scope="module")
+def both():
     """The same run with rows and with a digest, which is of two blocks."""
     scenario = cprsim.Scenario(**_JOB)
     rows = cprsim.run(scenario, replications=17_000)
-    monkeypatch.setattr("cprsim.runner.MOST_ROWS", 50_000)
-    return rows, cprsim.run(scenario, replications=17_000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cprsim.runner.MOST_ROWS", 50_000)
+        return rows, cprsim.run(scenario, replications=17_000)
 
 
 def test_a_digest_has_the_summary_of_the_rows(both):
