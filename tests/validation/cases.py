@@ -81,7 +81,8 @@ def measure(case: Case) -> Measured:
 @cache
 def _play(table: str, policies: tuple[str, ...], replications: int, seed: int) -> Rows:
     scenario = Scenario(**json.loads(table))
-    return simulate(scenario, chosen(scenario, policies, "auto"), range(replications), seed)
+    engine = "auto" if replications >= 100 else "sim"  # a few long runs are no batch
+    return simulate(scenario, chosen(scenario, policies, engine), range(replications), seed)
 
 
 def _compare(values: Rows, exact: float) -> Measured:
