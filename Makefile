@@ -12,7 +12,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test check soak bench validation pages figures clean help
+.PHONY: demo test check soak bench validation pages figures notebooks clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
 	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
@@ -45,6 +45,9 @@ pages: $(INSTALLED) ## refresh the output of commands that README and docs show
 
 figures: $(INSTALLED) ## draw all pictures into docs/figures/ and recompute docs/reproduction.md
 	@$(VENV)/bin/python -m docs.reproduction
+
+notebooks: $(INSTALLED) ## execute notebooks/*.py and write the .ipynb beside them
+	@$(VENV)/bin/python -m docs.notebooks
 
 clean: ## remove .venv, the caches, build leftovers and demo/
 	@rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \

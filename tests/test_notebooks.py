@@ -1,17 +1,81 @@
-"""Notebooks run to their last assert."""
+"""Notebooks run to their last assert, say nothing they shouldn't, and agree with their .py."""
 
-import runpy
+import re
 from pathlib import Path
 
+import jupytext
+import nbformat
 import pytest
+from nbformat import NotebookNode
 
-ROOT = Path(__file__).parents[1]
+from docs.notebooks import FOLDER, SCRIPTS, executed, source
+
+#: A folder of somebody's machine: of a home, of temporary files, of an installation.
+ABSOLUTE = re.compile(r"(?<![\w.:/<])/(home|root|tmp|usr|opt|work|var|private|Users)/|\b[A-Z]:\\")
+MOST_BYTES = 300_000
 
 
-@pytest.mark.parametrize(
-    "notebook", sorted((ROOT / "notebooks").glob("*.py")), ids=lambda p: p.stem
-)
-def test_a_notebook_runs(notebook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def texts(notebook: NotebookNode) -> str:
+    """All that its cells put out, but pictures."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert not [output for output in outputs if output.output_type == "error"]
+    assert not [output.text for output in outputs if output.get("name") == "stderr"]
+    said = [output.get("text", "") for output in outputs]
+    shown = [output.get("data", {}) for output in outputs]
+    said += [text for data in shown for kind, text in data.items() if kind.startswith("text/")]
+    return "\n".join(said)
 
-    runpy.run_path(str(notebook))
+
+def cells(notebook: NotebookNode) -> list[tuple[str, str]]:
+    return [(cell.cell_type, cell.source) for cell in notebook.cells]
+
+
+def test_there_are_five() -> None:
+    assert [script.stem[0] for script in SCRIPTS] == list("12345")
+    assert [path.stem for path in sorted(FOLDER.glob("*.ipynb"))] == [p.stem for p in SCRIPTS]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_notebook_runs_and_warns_of_nothing(script: Path) -> None:
+    notebook = source(script)
+    warn = "import warnings\nwarnings.simplefilter('always')"  # where they show, on stderr
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(warn))
+
+    said = texts(executed(notebook))
+
+    assert not ABSOLUTE.search(said)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_notebook_and_its_pair_say_the_same(script: Path) -> None:
+    notebook = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
+
+    assert cells(notebook) == cells(jupytext.read(script)), "run `make notebooks`"
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_notebook_is_stored_as_it_ran_and_small(script: Path) -> None:
+    path = script.with_suffix(".ipynb")
+    notebook = nbformat.read(path, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+    nbformat.validate(notebook)
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    assert not ABSOLUTE.search(texts(notebook))
+    assert "image/png" in str(notebook)
+    assert path.stat().st_size < MOST_BYTES
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_notebook_ends_with_asserts(script: Path) -> None:
+    code = [cell.source for cell in jupytext.read(script).cells if cell.cell_type == "code"]
+
+    assert "\nassert " in code[-1]
+
+
+def test_an_absolute_path_is_found() -> None:
+    for text in ("in /home/me/x.py", "'/tmp/a'", "C:\\Users", "(/usr/lib"):
+        assert ABSOLUTE.search(text), text
+    for text in ("../scenarios/x.toml", "GB/s", "https://a.org/home/x", "</tmp/>"):
+        assert not ABSOLUTE.search(text), text
