@@ -62,6 +62,10 @@ def in_columns(
     }
 
 
+# Deviations of equal values that differ by the rounding of sums, as a share of them.
+_ROUNDING = 1e-12
+
+
 def half_width(values: NDArray[np.float64], miss: float = 0.05) -> Any:
     """Half the confidence interval of the mean, along the last axis.
 
@@ -71,7 +75,8 @@ def half_width(values: NDArray[np.float64], miss: float = 0.05) -> Any:
     n = values.shape[-1]
     if n == 1:
         return np.full(values.shape[:-1], math.nan)
-    return half_width_of(values.std(axis=-1, ddof=1), n, miss)
+    std, size = values.std(axis=-1, ddof=1), np.abs(values).max(axis=-1)
+    return half_width_of(np.where(std > _ROUNDING * size, std, 0.0), n, miss)
 
 
 def half_width_of(std: Any, n: int, miss: float = 0.05) -> Any:

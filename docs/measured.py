@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 HEADS = ("quantity", "published", "source", "role", "measured", "difference", "note")
 
+#: Intervals of values that differ by the rounding of sums alone, as a share of them.
+_ROUNDING = 1e-9
+
 
 class Measured(NamedTuple):
     """A number or a word, and half of its 95 % interval where it is simulated."""
@@ -35,7 +38,7 @@ def printed(measured: Measured) -> str:
     value, half = measured
     if isinstance(value, str):
         return value
-    if half == 0:
+    if half <= _ROUNDING * abs(value):
         return f"{value:.4g}"
     places = max(0, 1 - math.floor(math.log10(half)))
     return f"{value:.{places}f} ± {half:.{places}f}"

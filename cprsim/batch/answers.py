@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.batch.fit import contends, trains_on
+from cprsim.batch.fit import contends, contends_with_saves, trains_on
 from cprsim.batch.hits import Hits
 from cprsim.batch.lanes import Floats, Mask, Whole
 from cprsim.contract import Always, Loss, Recover
@@ -27,7 +27,7 @@ class Answers:
         self.answers: list[Recover] = []
         self.full_rate = setting.training(0.0)[1]
         self.depth = np.empty(0, np.intp)
-        self.fit = self.keeps = np.empty(0, np.bool_)
+        self.fit = self.keeps = self.slows_saves = np.empty(0, np.bool_)
         self.rate, self.takeover_s, self.pause_s = (np.empty(0) for _ in range(3))
         self._only = self._number(self._rule.answer) if isinstance(self._rule, Always) else None
 
@@ -80,6 +80,9 @@ class Answers:
         """What has to be looked up by number."""
         self.depth = np.array([_DEPTH[each.rollback] for each in self.answers])
         self.fit = np.array([self._fits(each) for each in self.answers])
+        self.slows_saves = np.array(
+            [trains_on(each) and contends_with_saves(self._setting, each) for each in self.answers]
+        )
         self.keeps = np.array([each.keep_training for each in self.answers])
         self.takeover_s = np.array([each.takeover_s for each in self.answers])
         self.pause_s = np.array([each.pause_s for each in self.answers])
@@ -91,7 +94,9 @@ class Answers:
         returns = answer.rollback != "none"
         if returns and (answer.healthy is not None or answer.source != schedule.save.tier):
             return False
-        return not (trains_on(answer) and contends(self._setting, answer))
+        return not (
+            trains_on(answer) and contends(self._setting, answer, self._setting.training(0.0)[0])
+        )
 
 
 def _distinct(hits: Hits) -> tuple[Whole, Whole]:

@@ -1,5 +1,6 @@
 """Replications of a scenario, many at once: the same ledgers as those of `cprsim.sim`."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from cprsim.batch.delays import Always, Delays, Spares
 from cprsim.batch.fronts import Front, Stack, fronts
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
 from cprsim.batch.rebuilds import Rebuilds
-from cprsim.batch.recovery import Recovery
+from cprsim.batch.recovery import Recovery, hopeless
 from cprsim.batch.shards import Shards
 from cprsim.distributions import Distribution
 from cprsim.scenario import Scenario
@@ -25,7 +26,7 @@ from cprsim.tiers import Medium
 
 #: Lanes at once: more take memory and gain nothing, fewer don't repay a call of NumPy.
 _LANES = 64 * COHORT
-#: What a chunk may take for its shards and nodes, numbers.
+#: How many numbers a chunk may take for its nodes, and for the failures that useful time brings.
 _NUMBERS = 4_000_000
 
 
@@ -49,8 +50,10 @@ def unfit(scenario: Scenario, policy: str) -> str | None:
 
 
 def _chunk(scenario: Scenario) -> int:
-    nodes = scenario.cluster.parameter_servers + scenario.cluster.trainers
-    return max(min(_LANES, _NUMBERS // nodes // COHORT * COHORT), COHORT)
+    failures, job = scenario.failure_model, scenario.job
+    drawn = 1 + failures.servers_hit + failures.trainers_hit
+    numbers = failures.nodes + math.ceil(job.useful_time_s / failures.mtbf_s * drawn)
+    return max(min(_LANES, _NUMBERS // numbers // COHORT * COHORT), COHORT)
 
 
 class _Chunk:
@@ -113,6 +116,7 @@ class Runs:
         self._lanes.due_s[:] = self._pace.period_s
         self._lanes.next_s[:] = front.next_s
         self._ends = np.zeros_like(self._lanes.values)
+        self._saved_s = np.full(count, np.inf)
 
     def play(self) -> tuple[NDArray[np.float64], Mask]:
         """Ledgers, of shape (lanes, len(COLUMNS)), but of those that are handed over."""
@@ -122,13 +126,29 @@ class Runs:
             if self._rebuilds.any:
                 until_s = np.minimum(until_s, self._rebuilds.event_s[lanes.number])
                 pace = pace._replace(rate=self._rebuilds.rate[lanes.number])
+            self._watch(lanes)
             ended, lanes, unsure = self._advance(lanes, pace, until_s)
             self._handed[unsure] = True
+            self._hand_over(ended)
+            self._hand_over(lanes)
             self._end(ended)
             lanes = lanes.take(~self._handed[lanes.number])
             self._meet(lanes)
             lanes = lanes.take(~self._handed[lanes.number])
         return self._ledgers(), self._handed
+
+    def _watch(self, lanes: Lanes) -> None:
+        """Remember how long runs have saved in which a save would now be slowed."""
+        if self._rebuilds.any:
+            slow = self._rebuilds.slow_saves(lanes)
+            self._saved_s[lanes.number] = np.where(slow, lanes.save_s, np.inf)
+
+    def _hand_over(self, lanes: Lanes) -> None:
+        """Runs whose saves were slowed, and those that seem to get nowhere, are not for here."""
+        beyond = hopeless(lanes, self._set.useful_time_s)
+        if self._rebuilds.any:
+            beyond |= lanes.save_s > self._saved_s[lanes.number]
+        self._handed[lanes.number[beyond]] = True
 
     def _meet(self, lanes: Lanes) -> None:
         """Go through what happens now."""

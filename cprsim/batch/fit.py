@@ -32,6 +32,8 @@ def _of_saves(setting: Setting, schedule: Schedule) -> str | None:
         return None
     if setting.final_save:
         return "it ends with a save in the background"
+    if schedule.save.portion != 1.0:
+        return "it saves portions in the background"
     transfer, rate = setting.save(schedule.save)
     training, useful = setting.training(0.0)
     if _contend(transfer, training, setting):
@@ -53,8 +55,12 @@ def _of_rebuilds(setting: Setting) -> str | None:
     nobody: frozenset[int] = frozenset()
     one = frozenset({0})
     answers = map(setting.plan.recover, (Loss(one, nobody), Loss(nobody, one)))
-    if any(trains_on(answer) and contends(setting, answer) for answer in answers):
+    beside = [answer for answer in answers if trains_on(answer)]
+    if any(contends(setting, answer, setting.training(0.0)[0]) for answer in beside):
         return "training and the filling of lost shards contend for links"
+    (schedule,) = setting.plan.schedules
+    if not schedule.save.blocking and any(contends_with_saves(setting, each) for each in beside):
+        return "saves in the background and the filling of lost shards contend for links"
     return None
 
 
@@ -63,12 +69,16 @@ def trains_on(answer: Recover) -> bool:
     return answer.keep_training and answer.rollback != "all"
 
 
-def contends(setting: Setting, answer: Recover, save: bool = False) -> bool:
-    """Whether filling lost shards and training (or a save) slow each other."""
-    (schedule,) = setting.plan.schedules
-    other = setting.save(schedule.save)[0] if save else setting.training(0.0)[0]
+def contends(setting: Setting, answer: Recover, other: Transfer) -> bool:
+    """Whether filling lost shards, as many as there may be, and `other` slow each other."""
     fills = (setting.load(answer, n, 1.0)[0] for n in {1, setting.servers})
     return any(_contend(fill, other, setting) for fill in fills)
+
+
+def contends_with_saves(setting: Setting, answer: Recover) -> bool:
+    """Whether filling lost shards and any save of the plan slow each other."""
+    saves = {setting.plan.schedules[0].save, setting.last_save}
+    return any(contends(setting, answer, setting.save(save)[0]) for save in saves)
 
 
 def _contend(a: Transfer, b: Transfer, setting: Setting) -> bool:

@@ -34,6 +34,11 @@ class Rebuilds:
         self.rate[which] = self._answers.rate[answers]
         self.event_s[which] = lanes.now_s + delay_s
 
+    def slow_saves(self, lanes: Lanes) -> Mask:
+        """Where lost shards are being filled over links that saves need as well."""
+        slows = self._answers.slows_saves[self._answer[lanes.number]]
+        return np.asarray(self._filling[lanes.number] & slows)
+
     def pass_by(self, lanes: Lanes) -> None:
         """See to all that has happened by now."""
         while (due := self.event_s[lanes.number] <= lanes.now_s).any():
@@ -70,6 +75,7 @@ class Rebuilds:
         self._refill(lanes, np.ones(len(which), np.bool_))
         self._front.replace(which, self._hits.take(which).only_servers(), self.event_s[which])
         self.event_s[which] = np.inf
+        self._filling[which] = False
         self.rate[which] = self._answers.full_rate
 
     def _refill(self, lanes: Lanes, down: Mask) -> None:

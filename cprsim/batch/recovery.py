@@ -15,8 +15,10 @@ from cprsim.batch.rebuilds import Rebuilds
 from cprsim.batch.shards import Shards
 from cprsim.sim.setting import Setting
 
-#: As in `cprsim.sim.limits`: what takes so long and fails so often is given up there.
-_HOPELESS, _OFTEN, _MOST_FAILURES = 100.0, 1000, 100_000
+#: As in `cprsim.sim.limits`: what takes so long, and fails and saves so often, is given up there.
+_HOPELESS, _OFTEN = 100.0, 1000
+#: So many failures of one run are quicker one by one.
+_MOST_FAILURES = 100_000
 #: Failures in a row while loading.
 _MOST_IN_A_ROW = 50
 
@@ -70,10 +72,7 @@ class Recovery:
 
     def _attempt(self, lanes: Lanes, waiting: _Waiting | None, in_a_row: int) -> None:
         """Recover; where a failure strikes while loading, again, for the nodes of both."""
-        if lanes.now_s.max(initial=0.0) > _HOPELESS * self._set.useful_time_s or (
-            lanes.failures.max(initial=0.0) >= _MOST_FAILURES
-        ):
-            self._hand_over(lanes, self._hopeless(lanes))
+        self._hand_over(lanes, hopeless(lanes, self._set.useful_time_s))
         land(lanes)
         loss = self._strike(lanes, waiting)
         answers = self._answers.of(loss.down)
@@ -190,11 +189,15 @@ class Recovery:
         margin_s = self._front.resume(lanes.number, lanes.now_s)
         self._hand_over(lanes, close(margin_s, lanes.now_s, lanes.saves))
 
-    def _hopeless(self, lanes: Lanes) -> Mask:
-        late = lanes.now_s > _HOPELESS * self._set.useful_time_s
-        often = lanes.failures + lanes.saves >= _OFTEN
-        return np.asarray((late & often) | (lanes.failures >= _MOST_FAILURES))
-
     def _hand_over(self, lanes: Lanes, which: Mask) -> None:
         if which.any():
             self._handed[lanes.number[np.broadcast_to(which, len(lanes))]] = True
+
+
+def hopeless(lanes: Lanes, useful_time_s: float) -> Mask:
+    """Which runs `cprsim.sim` may have given up, or will."""
+    late = lanes.now_s > _HOPELESS * useful_time_s
+    if not late.any():
+        return np.asarray(lanes.failures >= _MOST_FAILURES)
+    often = lanes.failures + lanes.saves >= _OFTEN
+    return np.asarray((late & often) | (lanes.failures >= _MOST_FAILURES))

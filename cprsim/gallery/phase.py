@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cprsim.errors import UsageError
+from cprsim.errors import RunError, UsageError
 from cprsim.gallery.picture import Picture
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.sweeps.stored import Sweep
@@ -47,6 +47,9 @@ def _swept(source: Path, replications: int = 100) -> Iterator[Sweep]:
 
 def _prepare(source: Path) -> "Figure":
     with _swept(source) as found:
+        failed = found.failures
+        if len(failed) == len(found.points):
+            raise RunError(f"figure phase: every point failed, the first with: {failed[0].error}")
         return found.figure("phase")
 
 

@@ -4,17 +4,22 @@ import math
 from dataclasses import dataclass
 
 from cprsim.results import Result
+from cprsim.summaries import half_width_of
 from cprsim.units import format_bytes
 
 #: Shares of learning below which lies only rounding.
 _NOTHING = 1e-12
+#: Shares of the useful time, likewise.
+_SAME = 1e-9
+_MISS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Overhead of `policy` less that of another on the same failures; half its 95 % interval.
+    """Overhead of `policy` less that of another on the same failures; half its interval.
 
-    Shares of the useful time; the half width is not a number for a single replication.
+    Shares of the useful time; the half width is not a number for a single replication. Intervals
+    hold for all comparisons of a result together, at 95 % (Bonferroni).
     """
 
     policy: str
@@ -25,6 +30,11 @@ class Difference:
     def is_sure(self) -> bool:
         """Whether the interval leaves 0 out."""
         return abs(self.mean) > self.half
+
+    @property
+    def is_none(self) -> bool:
+        """Whether both take the same time in every replication."""
+        return max(abs(self.mean), self.half) <= _SAME
 
     def words(self) -> str:
         """In percentage points."""
@@ -41,7 +51,14 @@ def quickest(result: Result) -> str:
 def differences(result: Result, policy: str) -> list[Difference]:
     """What every other policy takes more than this one, the least first."""
     others = [name for name in result.plans if name != policy]
-    found = [Difference(o, *result.kept.paired_difference(o, policy)) for o in others]
+    pairs = [result.kept.paired_difference(other, policy) for other in others]
+    wider, n = 1.0, result.count
+    if others and n > 1:
+        wider = float(half_width_of(1.0, n, _MISS / len(others)) / half_width_of(1.0, n, _MISS))
+    found = [
+        Difference(other, mean, half * wider)
+        for other, (mean, half) in zip(others, pairs, strict=True)
+    ]
     return sorted(found, key=lambda each: each.mean)
 
 
@@ -62,7 +79,11 @@ def _choice(result: Result, best: str) -> str:
     others = differences(result, best)
     if not others:
         return f"{best} is the only policy that was run; its overhead is {overhead:.2%}."
-    tied = [each.policy for each in others if not each.is_sure and not math.isnan(each.half)]
+    tied = [
+        each.policy
+        for each in others
+        if not each.is_sure and not each.is_none and not math.isnan(each.half)
+    ]
     if tied:
         return (
             f"Least time: {best}, {overhead:.2%} overhead, though these replications can't tell it "
@@ -77,10 +98,12 @@ def _certainty(result: Result, best: str) -> str:
         return f"One replication tells nothing of chance; {nearest.policy} took " + (
             f"{nearest.words()} more in it. Run more of them."
         )
+    if nearest.is_none:
+        return f"{nearest.policy} takes just as long in every replication."
     sure = "" if nearest.is_sure else ", which chance may well explain: more replications may tell"
     return (
         f"On the same failures {nearest.policy}, the next, takes {nearest.words()} more of the "
-        f"useful time (95 % interval of the mean of {result.count:,} paired "
+        f"useful time (95 % interval for all comparisons together, {result.count:,} paired "
         f"differences){sure}."
     )
 

@@ -145,7 +145,7 @@ def _recommendation(result: Result) -> list[str]:
             for each in found
         ]
         headings = ("policy", "overhead, %", f"more than {best}", "told apart")
-        caption = "Paired differences on the same failures, ± 95 % of the mean, each by itself"
+        caption = "Paired differences on the same failures, ± 95 % for all of them together"
         parts.append(html.table(caption, headings, rows))
     return parts
 
@@ -153,9 +153,11 @@ def _recommendation(result: Result) -> list[str]:
 def _reproduction(result: Result, manifest: Mapping[str, Any]) -> list[str]:
     chosen = [] if list(result.plans) == list(result.scenario.policies) else list(result.plans)
     policies = "".join(f" --policy {shlex.quote(name)}" for name in chosen)
+    engines = set(result.engines.values())
+    engine = engines.pop() if len(engines) == 1 else "auto"
     command = (
         f"cprsim run scenario.toml{policies} "
-        f"--replications {manifest['replications']} --seed {result.seed} --engine {result.engine} "
+        f"--replications {manifest['replications']} --seed {result.seed} --engine {engine} "
         "--out again"
     )
     git = manifest["git"]

@@ -6,7 +6,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from cprsim.engines import check_engine
+from cprsim.engines import check_engine, chosen
 from cprsim.errors import RunError, UsageError
 from cprsim.files import check_writable
 from cprsim.outputs import versions
@@ -108,6 +108,8 @@ def sweep(
     rule = _rule(block, replications, half_width)
     base = Scenario.read(mapping)
     names = tuple(base.select(policies))
+    if engine == "batch":
+        chosen(base, names, engine)
     resolved = base.mapping()
     design = block.design(vary or {}, _whole_in(resolved))
     points = read_points(mapping, design, names)

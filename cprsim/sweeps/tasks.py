@@ -4,7 +4,6 @@ import json
 import zlib
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,12 +105,10 @@ def _planned(
 
 def _taken(scenario: Scenario, plan: Plan, values: NDArray[np.float64]) -> dict[str, float]:
     """What a policy took in replications of shape (replications, len(COLUMNS))."""
-    of = dict(zip(COLUMNS, values.T, strict=True))
-    seconds = {f"{cause}_s": of[cause] for cause in CAUSES}
-    overhead = of["wall"] / scenario.job.useful_time_s - 1.0
-    # Arrays do for columns of a table: no worker needs pandas.
-    table: Any = {**of, **seconds, "overhead": overhead}
-    return {name: float(value) for name, value in resources(plan, scenario, table).items()}
+    means = dict(zip(COLUMNS, values.mean(axis=0).tolist(), strict=True))
+    means |= {f"{cause}_s": means[cause] for cause in CAUSES}
+    means["overhead"] = means["wall"] / scenario.job.useful_time_s - 1.0
+    return resources(plan, scenario, means)
 
 
 def pack(values: NDArray[np.float64]) -> bytes:
