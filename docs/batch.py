@@ -30,7 +30,8 @@ compares it with this page.
 ## Covered
 
 - Saves that hold training up, to one tier, of everything or of portions of the rows, with a last
-  one after the end; or saves in the background, one under way at a time, that slow nothing.
+  one after the end; or saves of everything in the background, one under way at a time, that slow
+  nothing.
 - Rollback of the whole job, of lost shards alone, or of nobody. Lost nodes are waited for, or
   replaced while the others train on. Spares, and rescheduling delays by any law.
 - Failures of the job by any law, as many as `exactly` says, lives of nodes by any law and of any
@@ -41,8 +42,8 @@ compares it with this page.
 What the batch engine has begun and can't decide it hands over to `sim`, run by run: where two
 things happen so close to each other that the rounding of sums would decide which comes first
 (unless all sums are exact, as with a log in whole seconds and costs in whole seconds), where a
-failure strikes while nodes are still replaced beside training, and where a job seems to get
-nowhere. The last column says how many of {replications} runs of each policy.
+failure strikes while nodes are still replaced beside training, where lost shards are filled over
+links that a save needs at the same time, and where a job seems to get nowhere. The last column says how many of {replications} runs of each policy.
 
 ## Shipped scenarios
 

@@ -40,9 +40,9 @@ def test_the_recommendation_in_words():
 
     assert recommendation(found) == [
         "Least time: a, 1.50% overhead, though these replications can't tell it apart from b.",
-        "On the same failures b, the next, takes 0.20 ± 1.27 points more of the useful time (95 % "
-        "interval of the mean of 2 paired differences), which chance may well explain: more "
-        "replications may tell.",
+        "On the same failures b, the next, takes 0.20 ± 2.55 points more of the useful time (95 % "
+        "interval for all comparisons together, 2 paired differences), which chance may well "
+        "explain: more replications may tell.",
         "a pays in learning: 2.00% of all updates are lost for good (PLS 2.00%), and what that "
         "does to accuracy is not simulated. Of the policies that lose none, b takes the least "
         "time: 1.70% overhead, 0.20 ± 2.55 points more.",
