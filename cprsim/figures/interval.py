@@ -16,6 +16,7 @@ _PANEL: Final = Panel(
 _RIGHT_IN: Final = 4.6
 _HEIGHT_IN: Final = 2.5
 _RING: Final = {"marker": "o", "markersize": 9.0, "markeredgewidth": 1.2}
+_STAR: Final = {"marker": "*", "markersize": 8.0}
 _RULES: Final = {
     "full": "Young's interval, sqrt(2 save MTBF): ",
     "cpr-vanilla": "CPR's, for its target PLS: ",
@@ -30,7 +31,8 @@ def interval(table: pd.DataFrame, title: str = "") -> Figure:
     table
         A row an interval and system: `interval_s`, seconds; `system`; `closed_form`, its expected
         overhead; `overhead` as simulated with its 95 % interval `overhead_low` to `overhead_high`,
-        not a number where none was simulated; `chosen`, whether that system chooses this interval.
+        not a number where none was simulated; `chosen`, whether that system chooses this interval,
+        and `best`, whether it is where full recovery's closed form is least.
         Overheads are shares of the useful time.
     title
         Stands above, wrapped; none if empty.
@@ -61,6 +63,11 @@ def interval(table: pd.DataFrame, title: str = "") -> Figure:
                 axes.plot(at["interval_s"], at["closed_form"], zorder=5, **ring)
                 facts = f"{_RULES[name]}{format_duration(at['interval_s'])}"
                 entries.append(Entry([ring], "chosen", facts))
+        (least,) = rows[rows["best"]].to_dict("records")
+        star = curves.points("full") | _STAR
+        axes.plot(least["interval_s"], least["closed_form"], zorder=6, **star)
+        facts = f"least of the closed form: {format_duration(least['interval_s'])}"
+        entries.append(Entry([star], "optimum", facts))
         entries += [
             curves.line_means("closed form; a step: one save less"),
             curves.point_means("simulated, 95 % interval"),

@@ -54,6 +54,9 @@ def table(scenario: Scenario, replications: int = 200) -> pd.DataFrame:
     )
     closed = closed[closed["closed_form"] <= _MOST]
     closed["chosen"] = closed["interval_s"] == closed["system"].map(chosen)
+    # Without rollbacks the rarest saves cost the least: only full recovery has an optimum.
+    of_full = closed.loc[closed["system"] == "full", "closed_form"]
+    closed["best"] = closed.index == of_full.idxmin()
     simulated = _simulated(scenario, closed[closed["interval_s"].isin(played)], replications)
     return closed.merge(simulated, how="left", on=["system", "interval_s"])
 

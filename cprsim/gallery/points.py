@@ -1,5 +1,6 @@
 """A scenario at other points, and what its policies cost there: estimated and simulated."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -37,6 +38,14 @@ def at_mtbf(scenario: Scenario, mtbf_s: float, values: Mapping[str, object]) -> 
     failures = {key: mapping[key] for key in _KEPT if key in mapping}
     failures |= {"distribution": "exponential", "mean": f"{mtbf_s!r} s"}
     return at(scenario, {**values, "failures": failures})
+
+
+def check_fails(scenario: Scenario, picture: str) -> None:
+    """Raise `UsageError` for a job that never fails."""
+    if scenario.context.mtbf_s == math.inf:
+        raise UsageError(
+            f"figure {picture}: the job never fails; give failures.mean, or failures.exactly >= 1"
+        )
 
 
 def of_systems(scenario: Scenario, systems: Iterable[str], picture: str) -> dict[str, Policy]:

@@ -13,6 +13,7 @@ from cprsim.results import Result
 from cprsim.runner import run
 from cprsim.scenario import load_scenario
 
+_COMPARED = ("full", "cpr-vanilla")
 _FILES = ("scenario.toml", "manifest.json", "results.csv")
 
 
@@ -40,7 +41,9 @@ def production(source: Path, replications: int = 400) -> Result:
     if source.is_dir():
         return of_folder(source)
     scenario = load_scenario(source)
-    policies = of_systems(scenario, ("full", "cpr-vanilla"), "production")
+    policies = of_systems(scenario, _COMPARED, "production")
+    if len(policies) < len(_COMPARED):
+        raise UsageError("figure production: compares full and cpr-vanilla; give policies of both")
     return run(scenario, list(policies), replications)
 
 
@@ -54,7 +57,7 @@ BREAKDOWN = Picture(
 )
 PRODUCTION = Picture(
     "production",
-    "full recovery against CPR on 18 servers, by cause",
+    "full recovery against CPR, by cause",
     "run",
     "production.toml",
     production,

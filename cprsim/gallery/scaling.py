@@ -6,7 +6,7 @@ import pandas as pd
 
 from cprsim.failures.scaling import STEP_S, independent_s
 from cprsim.gallery.picture import Picture, Titled, of_scenario
-from cprsim.gallery.points import CPR_SYSTEMS, at_mtbf, measured, of_systems, tidy
+from cprsim.gallery.points import CPR_SYSTEMS, at_mtbf, check_fails, measured, of_systems, tidy
 from cprsim.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
     Failures are exponential; the scenario's own MTBF is that of both models at its own size.
     """
     policies = of_systems(scenario, CPR_SYSTEMS, "scaling")
+    check_fails(scenario, "scaling")
     servers = scenario.cluster.parameter_servers
     return tidy(
         measured(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from cprsim.gallery.picture import Picture, Titled, of_scenario
-from cprsim.gallery.points import CPR_SYSTEMS, at, measured, of_systems, tidy
+from cprsim.gallery.points import CPR_SYSTEMS, at, check_fails, measured, of_systems, tidy
 from cprsim.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -23,13 +23,16 @@ def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
     gives on average, where its own number isn't exact.
     """
     policies = of_systems(scenario, CPR_SYSTEMS, "sensitivity")
+    check_fails(scenario, "sensitivity")
     usual = max(round(scenario.job.useful_time_s / scenario.context.mtbf_s), 1)
     hits = scenario.failures.mapping().get("hits", {})
     counts = sorted({max(round(times * usual), 1) for times in _TIMES})
     points: list[tuple[str, float, int, dict[str, object]]] = [
         ("failures", count, count, hits) for count in counts
     ]
-    points += [("share", share, usual, {"parameter_servers": f"{share:%}"}) for share in _SHARES]
+    servers = scenario.cluster.parameter_servers
+    taken = sorted({max(round(share * servers), 1) for share in _SHARES})
+    points += [("share", k / servers, usual, {"parameter_servers": k}) for k in taken]
     return tidy(
         measured(
             at(scenario, {"failures": {"exactly": count, "hits": who}, "policies": policies}),

@@ -83,6 +83,7 @@ def by_interval() -> pd.DataFrame:
                     "overhead_low": 0.9 * seen,
                     "overhead_high": 1.1 * seen,
                     "chosen": hours == chosen_h,
+                    "best": system == "full" and hours == 4.0,
                 }
             )
     return pd.DataFrame(rows)
@@ -239,7 +240,11 @@ def test_intervals_stand_on_their_closed_form_and_the_chosen_are_ringed() -> Non
         rings = [line for line in lines(axes, system, "o") if line.get_markersize() > 5]
         chosen = rows[rows["chosen"]]
         same(rings[0], chosen["interval_s"], chosen["closed_form"])
+    (star,) = lines(axes, "full", "*")
+    best = table[table["best"]]
+    same(star, best["interval_s"], best["closed_form"])
     words = " ".join(text.get_text() for text in drawn("interval").texts)
+    assert "closed form: 4 h" in words
     assert "MTBF): 2 h" in words
     assert "target PLS: 32 h" in words
 

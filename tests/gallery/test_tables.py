@@ -107,6 +107,23 @@ def test_chosen_intervals_are_youngs_and_cprs() -> None:
     assert chosen["cpr-vanilla"] == pytest.approx(44.8 * HOUR)  # 2 x 0.1 x 8 x 28 h
     full = table[table["system"] == "full"].set_index("interval_s")["closed_form"]
     assert full[chosen["full"]] < 1.02 * full.min()
+    assert table.loc[table["best"], "interval_s"].tolist() == [full.idxmin()]
+
+
+def test_shares_of_few_servers_are_those_that_can_be() -> None:
+    two = at(kaggle("full"), {"cluster.parameter_servers": 2})
+    table = sensitivity.table(two, 2)
+    assert table.loc[table["varied"] == "share", "value"].tolist() == [0.5]
+
+
+@pytest.mark.parametrize("picture", ["scaling", "sensitivity"])
+def test_a_job_that_never_fails_has_nothing_to_vary(picture: str) -> None:
+    table = {"scaling": scaling.table, "sensitivity": sensitivity.table}[picture]
+    with pytest.raises(UsageError) as raised:
+        table(at(kaggle("full"), {"failures": {"exactly": 0}}), 2)
+    assert str(raised.value) == (
+        f"figure {picture}: the job never fails; give failures.mean, or failures.exactly >= 1"
+    )
 
 
 def test_where_nothing_fails_no_interval_is_best() -> None:
