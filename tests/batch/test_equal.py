@@ -53,7 +53,7 @@ def test_when_failures_come_all_the_time(system: str) -> None:
     assert_often(
         seen,
         failures_in_a_train=200,
-        failures_in_a_save=0 if system in harsh.IN_BACKGROUND else 40,
+        failures_in_a_save=0 if system in harsh.IN_BACKGROUND else 20,
         failures_while_loading=0 if system == "accepted-loss" else 10,
         three_in_a_row_while_loading=0 if system == "accepted-loss" else 1,
         failures_of_several_servers=30,

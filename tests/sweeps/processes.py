@@ -15,7 +15,7 @@ import psutil
 from cprsim.sweeps import export
 from cprsim.sweeps.stored import Sweep
 
-#: A job that takes half a millisecond to simulate, so that the sweep below takes two seconds.
+#: A job that takes half a millisecond to simulate, so that the sweep below takes some seconds.
 SCENARIO = """
 [job]
 useful_time = "2 d"
@@ -34,7 +34,10 @@ system = "full"
 [policies.partial]
 system = "partial"
 """
-ASKED = ("--vary", "failures.mean=lin(5 h,40 h,6)", "--replications", "200")
+ASKED = (
+    *("--vary", "failures.mean=lin(5 h,40 h,6)"),
+    *("--replications", "512", "--engine", "sim"),  # which leaves time to kill it
+)
 
 
 def cprsim(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -79,11 +82,12 @@ def wait_until(true: Callable[[], object], timeout_s: float = 60.0) -> None:
 
 def pool_workers(process: "subprocess.Popen[str]") -> list[psutil.Process]:
     """Worker processes of a running sweep."""
-    return [
-        child
-        for child in psutil.Process(process.pid).children()
-        if any("spawn_main" in part for part in child.cmdline())
-    ]
+    found = []
+    for child in psutil.Process(process.pid).children():
+        with contextlib.suppress(psutil.ZombieProcess, psutil.NoSuchProcess):  # it has just ended
+            if any("spawn_main" in part for part in child.cmdline()):
+                found.append(child)
+    return found
 
 
 class Dask:

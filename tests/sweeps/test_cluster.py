@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cprsim import errors
+from cprsim.sim.engine import MODEL_VERSION
 from cprsim.sweeps.store import NAME
 from tests.sweeps.processes import (
     ASKED,
@@ -101,7 +102,7 @@ def test_a_cluster_with_another_model_is_refused(tmp_path, cluster, monkeypatch)
         module.Cluster(cluster.address).open()
 
     assert str(error.value).endswith(
-        "has model version 1, not 77; install this cprsim on all workers"
+        f"has model version {MODEL_VERSION}, not 77; install this cprsim on all workers"
     )
 
 

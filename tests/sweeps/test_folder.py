@@ -9,6 +9,7 @@ import pytest
 
 import cprsim
 from cprsim.errors import RunError, UsageError
+from cprsim.sim.engine import MODEL_VERSION
 from cprsim.sweeps import store as stores
 from cprsim.sweeps.store import NAME
 from cprsim.sweeps.sweep import sweep
@@ -74,8 +75,9 @@ def test_a_database_of_another_model_is_refused_and_can_still_be_read(out, versi
         sweep(scenario(), out, MEANS, replications=3)
 
     assert str(error.value) == (
-        f"--out {out}: holds a sweep of {age} cprsim (model version {version}, this one has 1), "
-        "whose numbers don't go with these; install that one, or choose another folder"
+        f"--out {out}: holds a sweep of {age} cprsim (model version {version}, this one "
+        f"has {MODEL_VERSION}), whose numbers don't go with these; install that one, or choose "
+        "another folder"
     )
     assert csv(cprsim.Sweep(out)) == done
 
@@ -150,10 +152,10 @@ def test_a_reader_that_takes_its_time_holds_nothing_up(out, monkeypatch):
         if len(seen) == 3:
             reader.close()
 
-    done = sweep(scenario(), out, MEANS, replications=250, progress=meanwhile)
+    done = sweep(scenario(), out, MEANS, replications=1500, progress=meanwhile)
 
     assert len(seen) >= 6  # a block each, of which none waited for the reader
-    assert csv(done) == csv(sweep(scenario(), out.parent / "other", MEANS, replications=250))
+    assert csv(done) == csv(sweep(scenario(), out.parent / "other", MEANS, replications=1500))
 
 
 def test_a_full_disk_ends_the_sweep_and_loses_nothing_that_was_stored(out, monkeypatch):
