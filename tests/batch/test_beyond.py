@@ -32,6 +32,23 @@ def test_saves_beside_the_filling_of_lost_shards_share_their_links() -> None:
     np.testing.assert_allclose(batched, played, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("system", ["full", "partial"])
+def test_failures_in_a_row_while_loading(system: str) -> None:
+    # Half of all loads, of 42 s at 60 s between failures, are cut short.
+    scenario = Scenario(
+        job={"useful_time": "600 s"},
+        cluster=CLUSTER,
+        costs={"save": "2 s", "load": "42 s", "reschedule": "3 s", "detect": "1 s"},
+        failures={"distribution": "exponential", "mean": "60 s"},
+        policies={"it": {"system": system, "interval": "20 s"}},
+    )
+    played, batched = (each.simulate(scenario, ["it"], range(100), 0) for each in (sim, batch))
+    load, failures = (sim.COLUMNS.index(name) for name in ("load", "failures"))
+
+    assert (played[:, 0, load] < 0.75 * 42 * played[:, 0, failures]).mean() > 0.5
+    np.testing.assert_allclose(batched, played, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("failures", [{"exactly": 0}, {"exactly": 1}])
 def test_a_job_that_saves_too_often_is_given_up_as_the_simulator_does(failures: object) -> None:
     scenario = Scenario(
