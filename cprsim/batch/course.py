@@ -6,9 +6,7 @@ import numpy as np
 
 from cprsim.batch.close import exact, off
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
-
-#: As in `cprsim.sim.job`: shares of a time below which lies only the rounding of sums.
-_ROUNDING = 1e-12
+from cprsim.sim.job import ROUNDING
 
 
 class Pace(NamedTuple):
@@ -87,7 +85,7 @@ def advance(lanes: Lanes, pace: Pace, until_s: Floats) -> tuple[Lanes, Lanes, Wh
 
 def saves_to_come(due_s: Floats, useful_time_s: float, period_s: float | Floats) -> Floats:
     """How many are due before the end, the first at progress `due_s`."""
-    to_go_s = useful_time_s * (1 - _ROUNDING) - due_s
+    to_go_s = useful_time_s * (1 - ROUNDING) - due_s
     return np.where(to_go_s > 0, np.maximum(np.ceil(to_go_s / period_s), 1.0), 0.0)
 
 
@@ -95,7 +93,7 @@ def unclear(
     due_s: Floats, to_come: Floats, period_s: float | Floats, pace: Pace, share: Floats
 ) -> Mask:
     """Where rounding decides how many those are."""
-    over_s = pace.useful_time_s * (1 - _ROUNDING) - due_s - to_come * period_s
+    over_s = pace.useful_time_s * (1 - ROUNDING) - due_s - to_come * period_s
     near_s = np.minimum(np.abs(over_s), np.abs(over_s + period_s))
     # Where a save would be due at the very end, that is far beyond rounding unless saves are many.
     near = near_s <= share * pace.useful_time_s

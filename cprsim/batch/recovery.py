@@ -13,10 +13,9 @@ from cprsim.batch.hits import Hits
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
 from cprsim.batch.rebuilds import Rebuilds
 from cprsim.batch.shards import Shards
+from cprsim.sim.limits import HOPELESS, OFTEN
 from cprsim.sim.setting import Setting
 
-#: As in `cprsim.sim.limits`: what takes so long, and fails and saves so often, is given up there.
-_HOPELESS, _OFTEN = 100.0, 1000
 #: So many failures of one run are quicker one by one.
 _MOST_FAILURES = 100_000
 #: Failures in a row while loading.
@@ -196,8 +195,8 @@ class Recovery:
 
 def hopeless(lanes: Lanes, useful_time_s: float) -> Mask:
     """Which runs `cprsim.sim` may have given up, or will."""
-    late = lanes.now_s > _HOPELESS * useful_time_s
+    late = lanes.now_s > HOPELESS * useful_time_s
     if not late.any():
         return np.asarray(lanes.failures >= _MOST_FAILURES)
-    often = lanes.failures + lanes.saves >= _OFTEN
+    often = lanes.failures + lanes.saves >= OFTEN
     return np.asarray((late & often) | (lanes.failures >= _MOST_FAILURES))

@@ -4,9 +4,7 @@ import numpy as np
 
 from cprsim.batch.lanes import Floats, Lanes, Whole
 from cprsim.contract import Schedule
-
-#: Portions add up to a full save but for rounding, as `cprsim.sim.state` has it.
-_WHOLE = 1 - 1e-9
+from cprsim.sim.state import WHOLE
 
 
 class Shards:
@@ -79,6 +77,6 @@ class Shards:
     def _count_rounds(self, saves: int) -> None:
         while len(self._rounds) <= saves:
             self._portions += self._portion
-            done = self._portions >= _WHOLE
+            done = self._portions >= WHOLE
             self._portions = max(self._portions - 1.0, 0.0) if done else self._portions
             self._rounds.append(len(self._rounds) if done else self._rounds[-1])

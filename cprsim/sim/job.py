@@ -19,7 +19,7 @@ from cprsim.sim.state import State
 from cprsim.sim.work import WAIT, Process, Work
 
 #: Shares of a time below which lies only the rounding of what was added up to it.
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
 
 
 class JobRun:
@@ -39,7 +39,7 @@ class JobRun:
         self._set, plan = setting, setting.plan
         self._known_save: Save | None = None
         self._save_s = 0.0  # what that takes
-        self._nearly_done_s = setting.useful_time_s * (1 - _ROUNDING)
+        self._nearly_done_s = setting.useful_time_s * (1 - ROUNDING)
         self._unslowed = setting.training(0.0)[1] == 1.0  # with nothing beside it
         self._cursor = cursor
         self._state = state = State(
@@ -132,7 +132,7 @@ class JobRun:
         done = yield from work.do("train", training, volume, rate, trained)
         state.progress_s = until_s if done == volume else start_s + done
         slower_s = work.now - start - done
-        if slower_s > _ROUNDING * work.now:
+        if slower_s > ROUNDING * work.now:
             state.slowdown_s += slower_s
             work.see_slowdown(slower_s)
 

@@ -9,8 +9,8 @@ from cprsim.sim.work import Work
 
 #: A job that has taken this many times its useful time, and failed and saved so often in it, will
 #: not end in any time worth waiting for.
-_HOPELESS = 100.0
-_OFTEN = 1000
+HOPELESS = 100.0
+OFTEN = 1000
 #: Nor will one that failed so often, even if its failures take no time.
 _MOST_FAILURES = 1_000_000
 #: Nor will one whose policy saves so often without training in between.
@@ -24,7 +24,7 @@ class Limits:
         self.failures = 0
         self.idle_saves = 0  # since it last trained
         self._set, self._state, self._work = setting, state, work
-        self._longest_s = _HOPELESS * setting.useful_time_s
+        self._longest_s = HOPELESS * setting.useful_time_s
 
     def failure(self) -> None:
         """One more failure."""
@@ -44,7 +44,7 @@ class Limits:
 
     def _check_often(self, way_out: str) -> None:
         # One long wait for machines takes its time as well, but it is over some day.
-        if self.failures + self._state.saves >= _OFTEN:
+        if self.failures + self._state.saves >= OFTEN:
             self._give_up(way_out)
 
     def _give_up(self, way_out: str) -> NoReturn:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cprsim.contract import Mirror, Save, Schedule
 
 #: Portions add up to a full save but for rounding.
-_WHOLE = 1 - 1e-9
+WHOLE = 1 - 1e-9
 
 
 class Checkpoint(NamedTuple):
@@ -53,7 +53,7 @@ class _Held:
             self.whole = taken
             return
         self.portions += save.portion
-        if self.portions >= _WHOLE:
+        if self.portions >= WHOLE:
             # What is beyond a round counts for the next, or rounds would be longer than the
             # interval.
             self.whole, self.portions = taken, max(self.portions - 1.0, 0.0)
