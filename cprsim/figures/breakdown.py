@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from cprsim.figures import layout, style
+from cprsim.figures import key, layout, style
 from cprsim.figures.style import CAUSE_COLOURS, CAUSE_LABELS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
 from cprsim.units import format_duration
 
@@ -75,7 +75,7 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         ends_in = np.cumsum([label.height_in + _GAP for label in labels])
         figure = Figure(figsize=(WIDTH_IN, rows_in + ends_in[-1] + _FOOT))
         layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
-        _legend(figure, causes, legend_in)
+        key.causes(figure, causes, (_MARGIN, legend_in))
         y = [
             end_in - (label.height_in + _GAP) / 2
             for end_in, label in zip(ends_in, labels, strict=True)
@@ -92,21 +92,6 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         )
         _explain(figure, headings_in)
     return figure
-
-
-def _legend(figure: Figure, causes: list[str], top_in: float) -> None:
-    if causes:
-        figure.legend(
-            handles=[Patch(color=CAUSE_COLOURS[c], label=CAUSE_LABELS[c]) for c in causes],
-            loc="upper left",
-            bbox_to_anchor=(_MARGIN / WIDTH_IN, 1 - top_in / figure.get_figheight()),
-            ncols=len(causes),
-            borderpad=0.3,
-            borderaxespad=0,
-            handlelength=1.1,
-            handletextpad=0.4,
-            columnspacing=1.1,
-        )
 
 
 def _names(figure: Figure, labels: list[_Label], top_in: float, y: list[float]) -> None:

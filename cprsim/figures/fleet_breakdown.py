@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
-from cprsim.figures import layout, style, ticks
+from cprsim.figures import key, layout, style, ticks
 from cprsim.figures.style import CAUSE_COLOURS, CAUSE_LABELS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
 
 # In inches.
@@ -54,7 +53,7 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
         rows = -(-len(policies) // _MOST)
         figure = Figure(figsize=(WIDTH_IN, panels_in + rows * _ROW + _FOOT))
         layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
-        _legend(figure, causes, legend_in)
+        key.causes(figure, causes, (_MARGIN, legend_in))
         width_in = (WIDTH_IN - _LEFT - _MARGIN + _BETWEEN) / min(len(policies), _MOST) - _BETWEEN
         top = _HEADROOM * float(table[causes].sum(axis=1).max()) or 1.0
         for i, policy in enumerate(policies):
@@ -66,21 +65,6 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
             _stack(axes, table[table["policy"] == policy], causes)
         _explain(figure)
     return figure
-
-
-def _legend(figure: Figure, causes: list[str], top_in: float) -> None:
-    if causes:
-        figure.legend(
-            handles=[Patch(color=CAUSE_COLOURS[c], label=CAUSE_LABELS[c]) for c in causes],
-            loc="upper left",
-            bbox_to_anchor=(_MARGIN / WIDTH_IN, 1 - top_in / figure.get_figheight()),
-            ncols=len(causes),
-            borderpad=0.3,
-            borderaxespad=0,
-            handlelength=1.1,
-            handletextpad=0.4,
-            columnspacing=1.1,
-        )
 
 
 def _panel(

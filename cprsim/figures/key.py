@@ -1,4 +1,4 @@
-"""A key beside the panels: a sample of each line, what it is, and in small letters more of it."""
+"""Keys: beside the panels a sample of each line, what it is, and more of it; causes in a row."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from cprsim.figures import layout, style
 from cprsim.figures.style import SMALL_PT, WIDTH_IN
@@ -48,3 +49,21 @@ def entry(
     lines = layout.wrap(facts, room_in, SMALL_PT)
     top_in = layout.write(figure, (text_in, top_in), lines, SMALL_PT, color=style.FAINT_INK)
     return top_in + _BELOW
+
+
+def causes(figure: Figure, names: Sequence[str], at_in: tuple[float, float]) -> None:
+    """Causes of lost time in one row, in their colours, from `at_in`: inches from the top left."""
+    if not names:
+        return
+    left_in, top_in = at_in
+    figure.legend(
+        handles=[Patch(color=style.CAUSE_COLOURS[c], label=style.CAUSE_LABELS[c]) for c in names],
+        loc="upper left",
+        bbox_to_anchor=(left_in / WIDTH_IN, 1 - top_in / figure.get_figheight()),
+        ncols=len(names),
+        borderpad=0.3,
+        borderaxespad=0,
+        handlelength=1.1,
+        handletextpad=0.4,
+        columnspacing=1.1,
+    )
