@@ -20,7 +20,7 @@ from cprsim.trainer.trainer import TrainerSpec, learn
 from cprsim.trainer.wire import Message, Op, PeerLostError
 
 #: What is answered at once, or at least step by step.
-_QUICK = (Op.CONNECT, Op.TRAIN, Op.STEPPED, Op.SAVE)
+_QUICK = (Op.LEAVE, Op.CONNECT, Op.TRAIN, Op.STEPPED, Op.SAVE)
 #: Longest path of a Unix socket, B (Linux has room for 108 with the 0 at the end).
 _LONGEST_PATH = 107
 
@@ -50,6 +50,8 @@ class LocalCluster:
         What each is told when it starts.
     deadlines
         How long silence may last.
+    dense
+        What the server of the dense part is told, where there are several trainers.
     """
 
     def __init__(
@@ -57,12 +59,18 @@ class LocalCluster:
         servers: Sequence[ServerSpec],
         trainers: Sequence[TrainerSpec],
         deadlines: Deadlines,
+        dense: ServerSpec | None = None,
     ) -> None:
-        self._servers, self._trainers = servers, trainers
+        self._specs: dict[Name, ServerSpec] = {
+            ("server", number): spec for number, spec in enumerate(servers)
+        }
+        if dense is not None:
+            self._specs["dense", 0] = dense
+        self._trainers = trainers
         self._deadlines = deadlines
         self._context = forking.context()
         self._folder = Path()
-        self._addresses: dict[int, Path] = {}
+        self._addresses: dict[Name, Path] = {}
         self._news: deque[Answer | Death] = deque()
         self._members: dict[Name, Member] = {}
         self._starts = 0
@@ -70,8 +78,7 @@ class LocalCluster:
 
     def __enter__(self) -> Self:
         self._folder = Path(tempfile.mkdtemp(prefix="cprsim-"))
-        names: list[Name] = [("server", i) for i in range(len(self._servers))]
-        names += [("trainer", i) for i in range(len(self._trainers))]
+        names = [*self.serving, *self.training]
         try:
             self.start(names)
             for _ in names:
@@ -113,8 +120,18 @@ class LocalCluster:
 
     @property
     def names(self) -> list[Name]:
-        """All members: servers, then trainers."""
+        """All members."""
         return list(self._members)
+
+    @property
+    def serving(self) -> list[Name]:
+        """Those that trainers connect to, in the order of their connections."""
+        return list(self._specs)
+
+    @property
+    def training(self) -> list[Name]:
+        """The trainers."""
+        return [("trainer", number) for number in range(len(self._trainers))]
 
     def start(self, names: Collection[Name]) -> None:
         """Start these members, in the places of dead ones perhaps; each says READY.
@@ -132,17 +149,17 @@ class LocalCluster:
         if role == "trainer":
             return Member(name, self._context, learn, (self._trainers[index],), self._deadlines)
         self._starts += 1
-        address = self._folder / f"{index}.{self._starts}"
+        address = self._folder / f"{role}-{index}.{self._starts}"
         if len(str(address)) > _LONGEST_PATH:
             raise UsageError(
                 f"{address}: is too long a path for a Unix socket; set TMPDIR to a shorter one"
             )
-        self._addresses[index] = address
-        return Member(name, self._context, serve, (self._servers[index], address), self._deadlines)
+        self._addresses[name] = address
+        return Member(name, self._context, serve, (self._specs[name], address), self._deadlines)
 
     def address(self, server: int) -> Path:
         """Where a server answers trainers."""
-        return self._addresses[server]
+        return self._addresses["server", server]
 
     def strike(self, name: Name, how: Signals) -> bool:
         """Send a member a signal behind its back; whether it was there to be hit."""
@@ -160,21 +177,27 @@ class LocalCluster:
 
     def ask(self, name: Name, op: Op, step: int = 0, **facts: Any) -> None:
         """Ask a member for something; to a dead one nothing is said."""
-        member = self._members[name]
-        if member.dead:
-            return
-        self._expect(name, op)
-        try:
-            member.link.tell(op, step, facts)
-        except PeerLostError:
-            self._bury(name)
+        if not self._members[name].dead:
+            self._expect(name, op)
+            self._tell(name, op, step, facts)
 
     def connect(self, epoch: int) -> None:
-        """Ask all trainers to connect to all servers."""
-        for name in self._members:
-            if name[0] == "trainer":
-                addresses = [str(self.address(i)) for i in range(len(self._servers))]
-                self.ask(name, Op.CONNECT, addresses=addresses, epoch=epoch)
+        """Ask all trainers to connect to all who serve."""
+        addresses = [str(self._addresses[name]) for name in self.serving]
+        for name in self.training:
+            self.ask(name, Op.CONNECT, addresses=addresses, epoch=epoch)
+
+    def stop(self, names: Collection[Name]) -> None:
+        """Have trainers end what they train; they answer what they were asked for before."""
+        for name in names:
+            if not self._members[name].dead:
+                self._tell(name, Op.STOP, 0, {})
+
+    def _tell(self, name: Name, op: Op, step: int, facts: dict[str, Any]) -> None:
+        try:
+            self._members[name].link.tell(op, step, facts)
+        except PeerLostError:
+            self._bury(name)
 
     def next(self, timeout_s: float = math.inf) -> Answer | Death | None:
         """What happens next; None if nothing has within that time."""

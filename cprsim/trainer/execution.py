@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from cprsim.contract import Save, Train
 from cprsim.errors import RunError
-from cprsim.trainer.cluster import Answer, Death, LocalCluster
+from cprsim.trainer.cluster import Answer, LocalCluster
 from cprsim.trainer.job import Job
 from cprsim.trainer.member import Name
 from cprsim.trainer.recovery import Recovery
@@ -51,6 +51,8 @@ class Execution:
                     break
             elif strikes.due:
                 strikes.strike()
+            elif strikes.unnoticed:
+                self._notice()
             else:
                 self._act()
         job.watch.stop()
@@ -68,45 +70,63 @@ class Execution:
         if self._final_save and self._job.safe.last.step < self._job.steps:
             self._saving.save(Save())
         elif self._strikes.unnoticed:
-            self._job.watch.switch("detect")
-            self.recovery.connect()  # whoever has been hit can't answer
+            self._notice()
         else:
             return True
         return False
+
+    def _notice(self) -> None:
+        """Find out who has been hit, before anything more is trained: they can't answer."""
+        self._job.watch.switch("detect")
+        self.recovery.connect()
 
     def _act(self) -> None:
         action = self._job.controller.ask(self._job.clock)
         if isinstance(action, Train):
             self._train(self._job.step_at(action.until_s))
         elif isinstance(action, Save):
-            self._saving.save(action)
+            if self._job.turns.ahead:  # a checkpoint is of a step, without gaps before it
+                self._train(self._job.turns.reach)
+            else:
+                self._saving.save(action)
         else:
             raise RunError(f"nothing has failed, but the controller answered {action}")
 
     def _train(self, until: int) -> None:
-        """Train to a step, or until something happens; the trainer is idle afterwards."""
-        job, strikes = self._job, self._strikes
-        job.watch.switch("detect" if strikes.unnoticed else "train")
-        end = int(min(until, job.step + strikes.steps_ahead))
-        self._cluster.ask(_TRAINER, Op.TRAIN, end, first=job.step)
-        while True:
-            event = self._cluster.next(strikes.wait_s)
+        """Train to a step, or until something happens; the trainers are idle afterwards."""
+        job, cluster, strikes = self._job, self._cluster, self._strikes
+        job.watch.switch("train")
+        training = self._start(int(min(until, job.step + strikes.steps_ahead)))
+        while training:
+            event = cluster.next(strikes.wait_s)
             if event is None:
                 strikes.strike()
-            elif isinstance(event, Death):
-                if event.name == _TRAINER:
-                    return
-            elif event.message.op == Op.STEPPED:
-                self._stepped(event.message.step)
-                continue
-            elif event.message.op == Op.LOST:
-                self._cluster.end(("server", event.message.step))
-                return
-            elif event.message.op == Op.TRAINED:
-                return
-            job.watch.switch("detect")
+                if strikes.unnoticed:
+                    job.watch.switch("detect")
+            elif isinstance(event, Answer) and event.message.op == Op.STEPPED:
+                self._stepped(event.name)
+            elif isinstance(event, Answer) and event.message.op == Op.TRAINED:
+                training.discard(event.name)
+            else:
+                job.watch.switch("detect")
+                training.discard(event.name)
+                cluster.stop(training)
+                if isinstance(event, Answer):  # it has lost a server
+                    cluster.end(cluster.serving[event.message.step])
 
-    def _stepped(self, step: int) -> None:
-        self._job.step = step
+    def _start(self, end: int) -> set[Name]:
+        """Have trainers do what is left of their steps before `end`; those that have some left."""
+        turns = self._job.turns
+        training: set[Name] = set()
+        for trainer in range(turns.trainers):
+            first = turns.next_of(trainer)
+            name: Name = ("trainer", trainer)
+            if first < end:
+                self._cluster.ask(name, Op.TRAIN, end, first=first, every=turns.trainers)
+                training.add(name)
+        return training
+
+    def _stepped(self, name: Name) -> None:
+        self._job.turns.did(name[1])
         self._job.executed += 1
-        self._progress(step)
+        self._progress(self._job.step)

@@ -18,11 +18,15 @@ class RowsSaved(NamedTuple):
 
 
 class ShardSetBack(NamedTuple):
-    """With the job at `step`, the rows of one server returned to the checkpoint of step `to`."""
+    """The rows of one server returned to the checkpoint of step `to`.
+
+    All steps before `step` were done, and those `ahead` of it, which another trainer was at.
+    """
 
     step: int
     server: int
     to: int
+    ahead: tuple[int, ...] = ()
 
 
 class JobSetBack(NamedTuple):
@@ -59,6 +63,7 @@ def updates_lost(
         if isinstance(each, RowsSaved):
             rows.save(each)
         elif isinstance(each, ShardSetBack):
+            rows.train_ahead(each.ahead)
             rows.set_back(each.server, each.to)
         else:
             rows.roll_back(each.to)
@@ -78,14 +83,24 @@ class _Rows:
         self._returned_to = {0, *returned_to}
         self._live = np.zeros(placement.total, dtype=np.int64)
         self._step = 0
+        self._ahead: set[int] = set()  # steps after that one that were trained
         self._kept = {0: _Kept(self._live.copy(), self._live.copy(), 0)}
         self.lost = 0
         self.per_step = batches.batch(0).sparse.size
 
     def train_to(self, step: int) -> None:
         for each in range(self._step, step):
-            np.add.at(self._live, self._placement.ids(self._batches.batch(each).sparse), 1)
+            if each not in self._ahead:
+                self._train(each)
         self._step = step
+
+    def train_ahead(self, steps: Collection[int]) -> None:
+        for each in {*steps} - self._ahead:
+            self._train(each)
+        self._ahead |= {*steps}
+
+    def _train(self, step: int) -> None:
+        np.add.at(self._live, self._placement.ids(self._batches.batch(step).sparse), 1)
 
     def save(self, saved: RowsSaved) -> None:
         stored = self._live.copy()
@@ -116,3 +131,4 @@ class _Rows:
         self.lost = kept.lost + int((kept.live - kept.stored).sum())
         self._live = kept.stored.copy()
         self._step = to
+        self._ahead.clear()

@@ -35,12 +35,19 @@ class Recovery:
         self.replaced = 0
 
     def connect(self) -> None:
-        """Connect the trainers to all servers; whoever doesn't answer is dead afterwards."""
-        self._cluster.connect(self._epoch)
-        trainers = {name for name in self._cluster.names if name[0] == "trainer"}
+        """Connect the trainers to all servers; whoever doesn't answer is dead afterwards.
+
+        Servers wait for the end of connections of earlier epochs. So all trainers leave them first:
+        one that hangs is found then, and no server is taken for dead because of it.
+        """
+        cluster, trainers = self._cluster, set(self._cluster.training)
+        for name in trainers:
+            cluster.ask(name, Op.LEAVE)
+        self._answers(trainers, Op.LEAVE)
+        cluster.connect(self._epoch)
         for message in self._answers(trainers, Op.CONNECT, Op.LOST).values():
             if message.op == Op.LOST:
-                self._cluster.end(("server", message.step))
+                cluster.end(cluster.serving[message.step])
 
     def recover(self) -> Rollback:
         """Bring the job back from the deaths that are known; returns who was set back.
@@ -77,8 +84,13 @@ class Recovery:
         return deepest.rollback
 
     def _answer(self, down: set[Name]) -> Recover:
-        """What the controller says to the loss of all that are down."""
+        """What the controller says to the loss of all that are down.
+
+        Controllers know no server of the dense part, which is that of all trainers.
+        """
         controller, now = self._job.controller, self._job.clock
+        if any(role == "dense" for role, _ in down):
+            down = down.union(self._cluster.training)
         servers = frozenset(index for role, index in down if role == "server")
         trainers = frozenset(index for role, index in down if role == "trainer")
         controller.tell(Failed(now, Loss(servers, trainers)))
@@ -122,12 +134,13 @@ class Recovery:
             to = job.safe.back_to(min(loaded.values()))
             job.happened.append(JobSetBack(job.step, to.step))
             job.watch.undo(to.trained_s)
-            job.step = to.step
+            job.turns.return_to(to.step)
             return
         for (role, index), step in sorted(loaded.items()):
             if role == "server":
                 job.lost_steps += job.step - job.safe.at(step).whole
-                job.happened.append(ShardSetBack(job.step, index, step))
+                turns = job.turns
+                job.happened.append(ShardSetBack(turns.first_missing, index, step, turns.ahead))
 
     def _answers(self, asked: set[Name], *ops: Op) -> dict[Name, Message]:
         """What all of those asked answer, but for those that die instead."""

@@ -1,24 +1,13 @@
 """The rows of all servers, as a trainer sees them."""
 
-import contextlib
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from cprsim.trainer.connections import Connections
 from cprsim.trainer.placement import Placement
-from cprsim.trainer.wire import Link, Op, PeerLostError
-
-
-class ServerLostError(Exception):
-    """A server has gone or is silent; its number is `server`."""
-
-    def __init__(self, server: int) -> None:
-        super().__init__(server)
-        self.server = server
+from cprsim.trainer.wire import Op
 
 
 class Looked:
@@ -45,43 +34,13 @@ class Looked:
 
 
 class RemoteRows:
-    """Looks up and updates rows wherever they are; each answer has the deadline.
+    """Looks up and updates rows wherever they are.
 
-    All methods raise `ServerLostError` where a server doesn't answer.
+    The methods raise `ServerLostError` where a server doesn't answer.
     """
 
-    def __init__(self, placement: Placement, dim: int, deadline_s: float) -> None:
-        self._placement, self._dim, self._deadline_s = placement, dim, deadline_s
-        self._links: list[Link] = []
-
-    def connect(self, addresses: Sequence[Path], epoch: int) -> None:
-        """Connect to all servers anew."""
-        self.close()
-        for server, address in enumerate(addresses):
-            try:
-                self._links.append(Link.to(address, self._deadline_s))
-            except PeerLostError:
-                raise ServerLostError(server) from None
-        self._ask(Op.GREET, epoch)
-
-    def close(self) -> None:
-        """Close all connections."""
-        for link in self._links:
-            link.close()
-        self._links.clear()
-
-    def settle(self, lost: int) -> None:
-        """Wait until all servers but the lost one have done what was sent; close connections."""
-        for link in [*self._links[:lost], *self._links[lost + 1 :]]:
-            with contextlib.suppress(PeerLostError):
-                link.send(Op.SYNC)
-                while link.receive().op != Op.SYNC:
-                    pass
-        self.close()
-
-    def sync(self) -> None:
-        """Wait until all that was sent is done."""
-        self._ask(Op.SYNC, 0)
+    def __init__(self, placement: Placement, dim: int, connections: Connections) -> None:
+        self._placement, self._dim, self._connections = placement, dim, connections
 
     def lookup(self, step: int, sparse: NDArray[np.int64]) -> Looked:
         """The rows of a batch; `sparse` has shape (B, tables)."""
@@ -92,10 +51,10 @@ class RemoteRows:
         places = [torch.nonzero(on == server).squeeze(1) for server in range(servers)]
         parts = [there[place] for place in places]
         for server, part in enumerate(parts):
-            self._send(server, Op.LOOKUP, step, part)
+            self._connections.send(server, Op.LOOKUP, step, part.numpy())
         rows = torch.empty((len(distinct), self._dim))
         for server, place in enumerate(places):
-            answer = self._receive(server)
+            answer = self._connections.receive(server)
             rows[place] = torch.from_numpy(np.frombuffer(answer, np.float32)).view(-1, self._dim)
         return Looked(rows, parts, places, uses, times)
 
@@ -103,23 +62,5 @@ class RemoteRows:
         """Push the gradients of what was looked up, shape (B, tables, dim)."""
         gradients = looked.gradients(of_samples)
         for server, (ids, place) in enumerate(zip(looked.ids, looked.places, strict=True)):
-            self._send(server, Op.UPDATE, step, ids, looked.times[place], gradients[place])
-
-    def _ask(self, op: Op, step: int) -> None:
-        for server in range(len(self._links)):
-            self._send(server, op, step)
-        for server in range(len(self._links)):
-            self._receive(server)
-
-    def _send(self, server: int, op: Op, step: int, *parts: Tensor) -> None:
-        try:
-            self._links[server].send(op, step, *(part.numpy() for part in parts))
-        except PeerLostError:
-            raise ServerLostError(server) from None
-
-    def _receive(self, server: int) -> bytearray:
-        try:
-            parts = self._links[server].receive().parts
-        except PeerLostError:
-            raise ServerLostError(server) from None
-        return parts[0] if parts else bytearray()
+            parts = (ids.numpy(), looked.times[place].numpy(), gradients[place].numpy())
+            self._connections.send(server, Op.UPDATE, step, *parts)

@@ -24,7 +24,8 @@ from cprsim.trainer.wire import Link, Message, Op, PeerLostError, listening
 class ServerSpec:
     """What a server is told when it starts; it is the same each time it is started.
 
-    `tables`: rows of tracked tables among its own. `folder`: of its checkpoints.
+    `tables`: rows of tracked tables among its own. `folder`: of its checkpoints. `trainers`: how
+    many there are; step s is that of trainer s mod `trainers`.
     """
 
     rows: int
@@ -35,6 +36,7 @@ class ServerSpec:
     tracking: Tracking | None
     tables: tuple[range, ...]
     folder: Path
+    trainers: int = 1
 
     def shard(self) -> Shard:
         """Its rows at the start of the job."""
@@ -76,7 +78,8 @@ class Server:
         self._connections = threading.Condition()
         self._epochs: list[int] = []  # of connections that are open
         self._epoch = 0
-        self._applied = 0  # steps whose updates are in the rows
+        # Of each trainer, the first step whose updates are not in the rows.
+        self._applied = [0] * spec.trainers
 
     # --- Trainers ---
 
@@ -117,22 +120,26 @@ class Server:
             self._connections.notify_all()
 
     def _lookup(self, message: Message) -> Tensor:
-        ids = torch.from_numpy(np.frombuffer(message.parts[0], np.int64))
         with self._lock:
-            return self._shard.lookup(ids)
+            if not message.parts:
+                return self._shard.weights.clone()
+            return self._shard.lookup(_tensor(message.parts[0], np.int64))
 
     def _update(self, epoch: int, message: Message) -> None:
-        ids, times, gradients = (
-            torch.from_numpy(np.frombuffer(part, kind))
-            for part, kind in zip(message.parts, (np.int64, np.int64, np.float32), strict=True)
-        )
+        *which, last = message.parts
+        gradients = _tensor(last, np.float32).view(-1, self._spec.dim)
+        trainer = message.step % self._spec.trainers
         with self._lock:
-            if epoch < self._epoch or message.step < self._applied:
+            if epoch < self._epoch or message.step < self._applied[trainer]:
                 return
-            self._shard.update(ids, gradients.view(len(ids), -1))
-            if self._tracker is not None:
-                self._tracker.observe(ids, times)
-            self._applied = message.step + 1
+            if which:
+                ids, times = (_tensor(part, np.int64) for part in which)
+                self._shard.update(ids, gradients)
+                if self._tracker is not None:
+                    self._tracker.observe(ids, times)
+            else:
+                self._shard.update_all(gradients)
+            self._applied[trainer] = message.step + 1
 
     # --- The controller ---
 
@@ -144,7 +151,7 @@ class Server:
             self._load(link, message)
         elif message.op == Op.DIGEST:
             with self._lock:
-                link.tell(Op.DIGEST, self._applied, {"sha256": self._shard.digest()})
+                link.tell(Op.DIGEST, min(self._applied), {"sha256": self._shard.digest()})
 
     def _save(self, link: Link, message: Message) -> None:
         """Copy the rows, then write them; trainers need not wait for that."""
@@ -176,7 +183,7 @@ class Server:
             step, size = self._keeper.load(message.step)
             self._tracker = self._new_tracker()
             # All steps from here on are new to it, whatever it had applied before.
-            self._epoch, self._applied = message.facts["epoch"], step
+            self._epoch, self._applied = message.facts["epoch"], [step] * self._spec.trainers
         link.tell(Op.LOADED, step, {"bytes": size})
 
     def _new_tracker(self) -> ShardTracker | None:
@@ -191,3 +198,7 @@ class Server:
             tracking.looks_at_one_in,
             self._spec.seed,
         )
+
+
+def _tensor(part: bytearray, kind: type[np.generic]) -> Tensor:
+    return torch.from_numpy(np.frombuffer(part, kind))

@@ -67,9 +67,9 @@ class TrainerSection(Section):
             found.append("job.samples: is missing; write e.g. samples = 100_000")
         elif samples < self.batch:
             found.append(f"job.samples: {samples} is less than a batch of {self.batch}")
-        if scenario.cluster.trainers != 1:
+        if scenario.cluster.trainers < 1:
             found.append(
-                f"cluster.trainers: {scenario.cluster.trainers} can't be trained with yet; give 1"
+                f"cluster.trainers: {scenario.cluster.trainers} can't train; give 1 or more"
             )
         if found or tables is None or samples is None:
             raise ScenarioError(*found)

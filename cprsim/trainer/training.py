@@ -14,6 +14,7 @@ from cprsim.contract import Plan
 from cprsim.scenario import Scenario
 from cprsim.trainer.cluster import LocalCluster
 from cprsim.trainer.data import Data
+from cprsim.trainer.dense_server import DenseSpec
 from cprsim.trainer.execution import Execution
 from cprsim.trainer.history import updates_lost
 from cprsim.trainer.job import Job
@@ -103,11 +104,13 @@ def train(
     placement = Placement(
         tuple(table.rows for table in data.tables), scenario.cluster.parameter_servers
     )
-    job = Job(plan.start(), data.steps, scenario.job.useful_time_s / data.steps)
+    step_s = scenario.job.useful_time_s / data.steps
+    job = Job(plan.start(), data.steps, step_s, scenario.cluster.trainers)
     with tempfile.TemporaryDirectory(prefix="cprsim-saved-") as folder:
         servers = _servers(scenario, section, plan, placement, seed, Path(folder))
-        trainer = _trainer(section, data, placement, seed, Path(folder))
-        with LocalCluster(servers, [trainer], section.deadlines) as cluster:
+        trainers = _trainers(scenario, section, data, placement, seed, Path(folder))
+        dense = DenseSpec.of(trainers[0]) if len(trainers) > 1 else None
+        with LocalCluster(servers, trainers, section.deadlines, dense) as cluster:
             strikes = _strikes(scenario, section, job, cluster, seed)
             execution = Execution(
                 job, cluster, strikes, scenario.job.final_save, _told(progress, data.steps)
@@ -152,15 +155,23 @@ def _servers(
             tracking=plan.tracking,
             tables=tuple(placement.range_of(table, server) for table in tracked),
             folder=folder / f"server-{server}",
+            trainers=scenario.cluster.trainers,
         )
         for server in range(placement.servers)
     ]
 
 
-def _trainer(
-    section: TrainerSection, data: Data, placement: Placement, seed: int, folder: Path
-) -> TrainerSpec:
-    return TrainerSpec(
+def _trainers(
+    scenario: Scenario,
+    section: TrainerSection,
+    data: Data,
+    placement: Placement,
+    seed: int,
+    folder: Path,
+) -> list[TrainerSpec]:
+    """All alike: they share one dense part."""
+    trainers = scenario.cluster.trainers
+    spec = TrainerSpec(
         data=data,
         placement=placement,
         dim=data.tables[0].dim,
@@ -168,8 +179,10 @@ def _trainer(
         seed=_seed(seed, placement.servers),
         learning_rate=section.learning_rate,
         deadline_s=section.answer_s,
-        folder=folder / "trainer-0",
+        folder=folder / "dense",
+        trainers=trainers,
     )
+    return [spec] * trainers
 
 
 def _seed(seed: int, member: int) -> int:

@@ -1,6 +1,7 @@
 """Messages between processes: a header and raw arrays over a Unix socket, with a deadline."""
 
 import json
+import select
 import socket
 import struct
 from enum import IntEnum
@@ -21,9 +22,11 @@ class Op(IntEnum):
 
     # A trainer to a server, and its answers
     GREET = 1  # step: the epoch of this connection; answered by itself
-    LOOKUP = 2  # ids -> ROWS
+    LOOKUP = 2  # ids, or nothing for all rows -> ROWS
     ROWS = 3
-    UPDATE = 4  # ids, how often each was accessed, gradients; not answered
+    UPDATE = (
+        4  # ids, how often each was accessed, and gradients, or those of all rows; not answered
+    )
     SYNC = 5  # answered by itself, once all that was sent before is done
 
     # The controller to a server or a trainer, and their answers
@@ -38,7 +41,9 @@ class Op(IntEnum):
     TRAIN = 18  # to a trainer: the step to train to -> STEPPED again and again, then TRAINED
     STEPPED = 19
     TRAINED = 20
-    LOST = 21  # from a trainer: which server does not answer
+    LOST = 21  # from a trainer, instead of its answer: which server does not answer
+    STOP = 25  # to a trainer that may be training: it does no more steps; not answered
+    LEAVE = 26  # to a trainer: close connections to servers; answered by itself
     PREDICT = 22  # -> PREDICTED
     PREDICTED = 23
     FAILED = 24  # from a member that can't go on, for a reason that starting it again won't cure
@@ -115,6 +120,11 @@ class Link:
                 raise PeerLostError("the connection is closed")
             left = left[got:]
         return whole
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something has come that was not received yet."""
+        return bool(select.select([self._socket], [], [], 0)[0])
 
     def fileno(self) -> int:
         """For `select` and its like."""
