@@ -157,9 +157,9 @@ class LocalCluster:
         self._addresses[name] = address
         return Member(name, self._context, serve, (self._specs[name], address), self._deadlines)
 
-    def address(self, server: int) -> Path:
+    def address(self, name: Name) -> Path:
         """Where a server answers trainers."""
-        return self._addresses["server", server]
+        return self._addresses[name]
 
     def strike(self, name: Name, how: Signals) -> bool:
         """Send a member a signal behind its back; whether it was there to be hit."""

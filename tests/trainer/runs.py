@@ -13,6 +13,7 @@ from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Absolute
 from cprsim.trainer.cluster import LocalCluster
 from cprsim.trainer.data import Planted
+from cprsim.trainer.dense_server import DenseSpec
 from cprsim.trainer.execution import Execution
 from cprsim.trainer.history import RowsSaved
 from cprsim.trainer.job import Job
@@ -33,6 +34,8 @@ PATIENT = Deadlines(answer_s=60.0, work_s=120.0)
 IMPATIENT = Deadlines(answer_s=1.0, work_s=120.0)
 
 
+#: Stands for the server of the dense part among the numbers of servers.
+DENSE = "dense"
 NOBODY = Loss(frozenset(), frozenset())
 #: Every failure kills.
 KILLS = Manner()
@@ -42,8 +45,8 @@ def servers_hit(*servers):
     return Hit(servers, ())
 
 
-def trainer_hit(*servers):
-    return Hit(servers, (0,))
+def trainer_hit(*servers, trainer=0):
+    return Hit(servers, (trainer,))
 
 
 @dataclass
@@ -67,17 +70,19 @@ class Watched:
     """A controller that looks at all rows of all servers whenever it is told something.
 
     `expected`: what each server's last checkpoint holds, worked out from the live rows and from
-    which of them were saved.
+    which of them were saved. The server of the dense part, if there is one, is `DENSE` among them.
     """
 
-    def __init__(self, controller, cluster, placement, job):
-        self._controller, self._cluster, self._placement = controller, cluster, placement
-        self._job = job
-        self.expected, self.before, self.after = {}, [], []
+    def __init__(self, controller, cluster, job):
+        self._controller, self._cluster, self._job = controller, cluster, job
+        self.expected, self.before, self.after, self.first, self.final = {}, [], [], {}, {}
         self._events = []  # of failures, each what is down; and of recoveries, None
 
     def start(self):
-        self.expected = self._live()
+        self.first = self.expected = self._live()
+
+    def finish(self):
+        self.final = self._live()
 
     def ask(self, now):
         return self._controller.ask(now)
@@ -120,17 +125,18 @@ class Watched:
     def _live(self):
         """Rows of the servers that answer; not all that are dead are known to be."""
         found = {}
-        for server in range(self._placement.servers):
-            if ("server", server) not in self._cluster.dead:
-                with contextlib.suppress(PeerLostError):
-                    found[server] = self._rows(server)
+        for name in set(self._cluster.serving) - set(self._cluster.dead):
+            with contextlib.suppress(PeerLostError):
+                role, number = name
+                found[DENSE if role == "dense" else number] = self._rows(name)
         return found
 
-    def _rows(self, server):
-        link = Link.to(self._cluster.address(server), 60.0)
+    def _rows(self, name):
+        link = Link.to(self._cluster.address(name), 60.0)
         try:
-            link.send(Op.LOOKUP, 0, np.arange(self._placement.rows_of(server)))
-            return np.frombuffer(link.receive().parts[0], np.float32).reshape(-1, DIM)
+            link.send(Op.LOOKUP, 0)
+            width = 1 if name[0] == "dense" else DIM
+            return np.frombuffer(link.receive().parts[0], np.float32).reshape(-1, width)
         finally:
             link.close()
 
@@ -147,6 +153,8 @@ def ran(
     at_time=False,
     during_recovery=True,
     servers=2,
+    trainers=1,
+    stepped=lambda _cluster, _step: None,
 ) -> Ran:
     """Run `plan`, a step being a useful second; `failures` are pairs of a time and a hit."""
     placement = Placement(tuple(table.rows for table in DATA.tables), servers)
@@ -161,16 +169,18 @@ def ran(
             tracking=tracking,
             tables=(placement.range_of(0, server),),
             folder=folder / f"server-{server}",
+            trainers=trainers,
         )
         for server in range(servers)
     ]
     trainer = TrainerSpec(
-        DATA, placement, DIM, 16, 99, 0.05, deadlines.answer_s, folder / "trainer"
+        DATA, placement, DIM, 16, 99, 0.05, deadlines.answer_s, folder / "dense", trainers
     )
-    job = Job(plan.start(), STEPS, 1.0)
-    with LocalCluster(specs, [trainer], deadlines) as cluster:
+    dense = DenseSpec.of(trainer) if trainers > 1 else None
+    job = Job(plan.start(), STEPS, 1.0, trainers)
+    with LocalCluster(specs, [trainer] * trainers, deadlines, dense) as cluster:
         pids = [cluster.pid(name) for name in cluster.names]
-        watched = Watched(job.controller, cluster, placement, job) if watch else None
+        watched = Watched(job.controller, cluster, job) if watch else None
         if watched is not None:
             watched.start()
             job.controller = watched
@@ -178,8 +188,12 @@ def ran(
         clock = AtTime(lambda: job.watch.now_s) if at_time else AtStep(1.0, lambda: job.executed)
         cursor = Absolute(times, hits).cursor()
         strikes = Strikes(cluster, cursor, clock, manner, during_recovery)
-        execution = Execution(job, cluster, strikes, final_save, lambda _: None)
+        execution = Execution(
+            job, cluster, strikes, final_save, lambda step: stepped(cluster, step)
+        )
         execution.run()
+        if watched is not None:
+            watched.finish()
         pids += [cluster.pid(name) for name in cluster.names]
         message = execution.predict(DATA.steps, DATA.steps + DATA.test_steps)
     assert job.step == STEPS

@@ -1,8 +1,9 @@
 """Many kills at random instants over short runs; `make soak` has 200 of them.
 
 What a run is checked for: it ends; full recovery predicts what a run without failures does, at
-whatever instants it was hit; under partial recovery failed shards come back as they were saved, and
-no other row changes; every process that was hit was replaced; no process, file or handle is left.
+whatever instants it was hit, or with two trainers, whose steps come in any order, gives all servers
+what they had saved; under partial recovery failed shards come back as they were saved, and no other
+row changes; every process that was hit was replaced; no process, file or handle is left.
 """
 
 import multiprocessing.util
@@ -28,7 +29,8 @@ _INTERVAL = 7.0
 _QUICK = Deadlines(answer_s=0.5, work_s=10.0)
 #: Kills are spread over so long, s: longer than a quiet machine takes for a run.
 _SPAN_S = 1.5
-_HITS = (((0,), ()), ((1,), ()), ((0, 1), ()), ((), (0,)), ((1,), (0,)))
+#: Servers and trainers that are hit together; one trainer is every one of them.
+_HITS = (((0,), ()), ((1,), ()), ((0, 1), ()), ((), (0,)), ((1,), (1,)), ((), (0, 1)))
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,16 @@ def _handles():
 
 def _one(rng, number, folder, clean):
     times = np.sort(rng.uniform(0, _SPAN_S, 6)).tolist()
-    failures = [(at_s, Hit(*_HITS[rng.integers(len(_HITS))])) for at_s in times]
+    trainers = 1 + number // 4 % 2
+    failures = [(at_s, _hit(rng, trainers)) for at_s in times]
     manner = Manner(saving=0.2, loading=0.2, seed=number)
     kind = ("full", "partial", "hangs", "mfu")[number % 4]
-    given = {"at_time": True, "manner": manner, "during_recovery": bool(rng.integers(2))}
+    given = {
+        "at_time": True,
+        "manner": manner,
+        "during_recovery": bool(rng.integers(2)),
+        "trainers": trainers,
+    }
     if kind == "hangs":
         given |= {"manner": replace(manner, hangs=0.5), "deadlines": _QUICK}
     if kind in ("partial", "mfu"):
@@ -87,15 +95,25 @@ def _one(rng, number, folder, clean):
             )
         found = ran(plan, failures, folder, watch=True, **given)
         _check_rows(found.watched)
-    else:
+    elif trainers == 1:
         found = ran(full_plan(_INTERVAL), failures, folder, **given)
         assert found.predictions == clean
+    else:
+        found = ran(full_plan(_INTERVAL), failures, folder, watch=True, **given)
+        for (_, _, saved), after in found.watched.recoveries():
+            for server in after.keys() & saved.keys():
+                assert np.array_equal(after[server], saved[server])
     # Members that were only slow may have been taken for hung where patience is short.
     if given.get("deadlines", PATIENT) is PATIENT:
         assert found.replaced == found.struck
     else:
         assert found.replaced >= found.struck
     return found
+
+
+def _hit(rng, trainers):
+    servers, hit = _HITS[rng.integers(len(_HITS))]
+    return Hit(servers, tuple({trainer % trainers for trainer in hit}))
 
 
 def _check_rows(watched):

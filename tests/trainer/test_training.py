@@ -140,8 +140,8 @@ def test_without_torch_the_command_says_what_to_install(monkeypatch, capsys):
             "job.samples: 9 is less than a batch of 64",
         ),
         (
-            {"cluster": {"trainers": 2, "parameter_servers": 2}},
-            "cluster.trainers: 2 can't be trained with yet; give 1",
+            {"cluster": {"trainers": 0, "parameter_servers": 2}},
+            "cluster.trainers: 0 can't train; give 1 or more",
         ),
     ],
 )
