@@ -4,7 +4,8 @@ Where there are several trainers the dense part is on a server, and they train i
 rows: for each batch a trainer fetches the weights, and sends the gradients, which the server adds
 by Adagrad as they come. That is Downpour SGD with fetches and pushes at every step (Dean et al.,
 "Large Scale Distributed Deep Networks", NIPS 2012, section 4.1). So a trainer that dies takes
-nothing with it. Nothing bounds how many steps of others are done while a gradient is worked out.
+nothing with it. Nothing bounds how many steps of others are done while a gradient is worked out,
+but for the warm start: as Dean et al. advise for Adagrad, the first steps are done one by one.
 """
 
 from typing import Protocol

@@ -96,7 +96,8 @@ class Execution:
         """Train to a step, or until something happens; the trainers are idle afterwards."""
         job, cluster, strikes = self._job, self._cluster, self._strikes
         job.watch.switch("train")
-        training = self._start(int(min(until, job.step + strikes.steps_ahead)))
+        end = int(min(until, job.step + strikes.steps_ahead))
+        training = self._start(job.turns.together(end))
         while training:
             event = cluster.next(strikes.wait_s)
             if event is None:

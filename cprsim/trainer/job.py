@@ -28,13 +28,18 @@ class Job:
     """
 
     def __init__(
-        self, controller: Controller, steps: int, step_s: float, trainers: int = 1
+        self,
+        controller: Controller,
+        steps: int,
+        step_s: float,
+        trainers: int = 1,
+        warm_start: int = 0,
     ) -> None:
         self.controller = controller
         self.steps, self.step_s = steps, step_s
         self.watch, self.safe = Stopwatch(), Safe()
         self.happened: list[Happened] = []
-        self.turns = Turns(trainers)
+        self.turns = Turns(trainers, warm_start)
         self.executed = self.lost_steps = 0
         self._asked_s = 0.0
 

@@ -39,7 +39,7 @@ class Shard(Learned):
     def update_all(self, gradients: Tensor) -> None:
         """One step of Adagrad on all rows; `gradients` has shape (rows, dim)."""
         self.squares += gradients.square().mean(dim=1)
-        self.weights -= gradients * (self._rate / (self.squares.sqrt() + EPSILON)).unsqueeze(1)
+        self.weights -= self._rate * gradients / (self.squares.sqrt() + EPSILON).unsqueeze(1)
 
     def update(self, ids: Tensor, gradients: Tensor) -> None:
         """One step of Adagrad on distinct rows; `gradients` has shape (ids, dim)."""

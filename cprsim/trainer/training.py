@@ -105,7 +105,7 @@ def train(
         tuple(table.rows for table in data.tables), scenario.cluster.parameter_servers
     )
     step_s = scenario.job.useful_time_s / data.steps
-    job = Job(plan.start(), data.steps, step_s, scenario.cluster.trainers)
+    job = Job(plan.start(), data.steps, step_s, scenario.cluster.trainers, section.warm_start)
     with tempfile.TemporaryDirectory(prefix="cprsim-saved-") as folder:
         servers = _servers(scenario, section, plan, placement, seed, Path(folder))
         trainers = _trainers(scenario, section, data, placement, seed, Path(folder))

@@ -4,11 +4,13 @@
 class Turns:
     """Step s is that of trainer s mod `trainers`; each does its own in order.
 
-    So all together see the samples that one would. While they train one may be ahead of another.
+    So all together see the samples that one would. While they train one may be ahead of another,
+    but for the first `warm_start` steps, which are done one after another.
     """
 
-    def __init__(self, trainers: int) -> None:
+    def __init__(self, trainers: int, warm_start: int = 0) -> None:
         self._done = [0] * trainers  # how many of its own steps each has done
+        self._warm_start = warm_start
 
     @property
     def trainers(self) -> int:
@@ -36,6 +38,11 @@ class Turns:
     def reach(self) -> int:
         """The step after the last one that is done."""
         return 1 + max(self.ahead, default=self.first_missing - 1)
+
+    def together(self, end: int) -> int:
+        """How far trainers go on their way to a step before they wait for each other."""
+        warming = self.trainers > 1 and self.count < self._warm_start
+        return min(self.count + 1, end) if warming else end
 
     def next_of(self, trainer: int) -> int:
         """The next step of a trainer."""

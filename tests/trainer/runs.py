@@ -154,6 +154,7 @@ def ran(
     during_recovery=True,
     servers=2,
     trainers=1,
+    warm_start=0,
     stepped=lambda _cluster, _step: None,
 ) -> Ran:
     """Run `plan`, a step being a useful second; `failures` are pairs of a time and a hit."""
@@ -177,7 +178,7 @@ def ran(
         DATA, placement, DIM, 16, 99, 0.05, deadlines.answer_s, folder / "dense", trainers
     )
     dense = DenseSpec.of(trainer) if trainers > 1 else None
-    job = Job(plan.start(), STEPS, 1.0, trainers)
+    job = Job(plan.start(), STEPS, 1.0, trainers, warm_start)
     with LocalCluster(specs, [trainer] * trainers, deadlines, dense) as cluster:
         pids = [cluster.pid(name) for name in cluster.names]
         watched = Watched(job.controller, cluster, job) if watch else None

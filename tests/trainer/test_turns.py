@@ -30,6 +30,16 @@ def test_what_is_done_is_a_set_of_steps(trainers, start, order):
     assert turns.reach == max(done, default=-1) + 1
 
 
+def test_a_warm_start_is_one_step_at_a_time():
+    turns = Turns(2, warm_start=3)
+    turns.return_to(2)
+
+    assert (turns.together(9), turns.together(2)) == (3, 2)
+    turns.did(0)
+    assert turns.together(9) == 9
+    assert Turns(1, warm_start=3).together(9) == 9
+
+
 @pytest.mark.parametrize("step", [0, 1, 7])
 def test_one_trainer_is_never_ahead(step):
     turns = Turns(1)
