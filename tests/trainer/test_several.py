@@ -67,9 +67,7 @@ def test_two_trainers_learn_what_one_does():
 def test_steps_that_are_done_one_after_another_are_those_of_one_trainer(tmp_path, failures):
     """Bit for bit, so each of them is in all rows and in the dense part once."""
     one = ran(full_plan(INTERVAL), [], tmp_path / "one")
-    several = ran(
-        full_plan(INTERVAL), failures, tmp_path / "two", trainers=2, warm_start=STEPS
-    )
+    several = ran(full_plan(INTERVAL), failures, tmp_path / "two", trainers=2, warm_start=STEPS)
 
     assert several.predictions == one.predictions
     assert several.failures == len(failures)
