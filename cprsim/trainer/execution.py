@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from cprsim.contract import Save, Train
 from cprsim.errors import RunError
-from cprsim.trainer.cluster import Answer, LocalCluster
+from cprsim.trainer.cluster import Answer, Death, LocalCluster
 from cprsim.trainer.job import Job
 from cprsim.trainer.member import Name
 from cprsim.trainer.recovery import Recovery
@@ -106,14 +106,14 @@ class Execution:
                     job.watch.switch("detect")
             elif isinstance(event, Answer) and event.message.op == Op.STEPPED:
                 self._stepped(event.name)
-            elif isinstance(event, Answer) and event.message.op == Op.TRAINED:
-                training.discard(event.name)
-            else:
+            elif isinstance(event, Death) or event.message.op == Op.LOST:
                 job.watch.switch("detect")
                 training.discard(event.name)
                 cluster.stop(training)
-                if isinstance(event, Answer):  # it has lost a server
+                if isinstance(event, Answer):
                     cluster.end(cluster.serving[event.message.step])
+            elif event.message.op == Op.TRAINED:
+                training.discard(event.name)
 
     def _start(self, end: int) -> set[Name]:
         """Have trainers do what is left of their steps before `end`; those that have some left."""

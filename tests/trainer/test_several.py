@@ -31,7 +31,7 @@ from tests.trainer.runs import (
     servers_hit,
     trainer_hit,
 )
-from tests.trainer.test_training import QUICK, SECTION
+from tests.trainer.test_training import QUICK, SECTION, SMALL
 
 INTERVAL = 10.0
 
@@ -144,13 +144,18 @@ def test_a_trainer_that_hangs_takes_no_server_with_it(tmp_path):
 
 
 def test_updates_that_rows_hold_are_those_that_were_not_lost(tmp_path):
-    """By brute force: a row that holds an update is not what it was at the start."""
-    found = two(
-        partial_plan(INTERVAL),
-        [(at_s, servers_hit(number % 2)) for number, at_s in enumerate((0.04, 0.1, 0.2, 0.35))],
-        tmp_path,
-        at_time=True,
-    )
+    """By brute force: a row that holds an update is not what it was at the start.
+
+    Servers are killed while both trainers are at some step, one ahead of the other perhaps.
+    """
+    due = [(7, 0), (18, 1), (26, 0), (37, 1)]
+
+    def stepped(cluster, step):
+        if due and step >= due[0][0]:
+            _, server = due.pop(0)
+            cluster.strike(("server", server), SIGKILL)
+
+    found = two(partial_plan(INTERVAL), [], tmp_path, stepped=stepped)
     placement = Placement(tuple(table.rows for table in DATA.tables), 2)
     held, saved, lost, done = Counter(), {0: Counter()}, 0, set()
     for each in [*found.job.happened, None]:
@@ -172,7 +177,8 @@ def test_updates_that_rows_hold_are_those_that_were_not_lost(tmp_path):
         )
     }
 
-    assert lost > 0
+    assert found.replaced == 4
+    assert found.job.lost_steps >= 7 + 8 + 6 + 7
     assert changed == {row for row, updates in held.items() if updates}
     assert updates_lost(found.job.happened, STEPS, DATA, placement) == pytest.approx(
         lost / (STEPS * BATCH * 3), rel=1e-12
@@ -205,6 +211,19 @@ def test_a_server_adds_each_step_of_each_trainer_once(tmp_path):
         link.close()
 
     assert np.array_equal(rows, expected.weights.numpy())
+
+
+def test_messages_larger_than_any_buffer_block_nobody():
+    """Servers that answered one trainer at a time would wait in a circle with both."""
+    mapping = tomllib.loads(SMALL)
+    mapping["job"]["samples"] = 6 * 8192
+    mapping["model"]["tables"] = [{"rows": 50_000, "dim": 64}] * 2
+    mapping["cluster"]["trainers"] = 2
+    mapping["failures"] = {"exactly": 0}
+    section = SECTION | {"batch": 8192, "test_samples": 8192, "warm_start": 0}
+    trained = train(Scenario(**mapping), trainer_section(section), "partial")
+
+    assert (trained.executed, trained.replaced) == (6, 0)
 
 
 def test_the_shipped_scenario_is_trained_by_two():
