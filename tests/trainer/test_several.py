@@ -45,6 +45,7 @@ def same(rows, expected):
     return all(np.array_equal(rows[server], expected[server]) for server in rows)
 
 
+@pytest.mark.slow
 def test_two_trainers_learn_what_one_does():
     mapping = tomllib.loads(QUICK.read_text())
     mapping["failures"] = {"exactly": 0}
