@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from cprsim.contract.actions import Controller, Loss, Recover
+from cprsim.contract.actions import Controller, Loss, Recover, Save
 from cprsim.contract.schedules import Schedule, ScheduledController
 from cprsim.rows.trackers.contract import TrackerName
 from cprsim.tiers import REMOTE, Tier
@@ -78,6 +78,14 @@ class Plan:
     def interval_s(self) -> float:
         """The checkpoint interval of the nearest tier, useful seconds; infinite for no saves."""
         return self.schedules[0].interval_s if self.schedules else math.inf
+
+    @property
+    def last_save(self) -> Save:
+        """`final_save`: of everything, to the furthest tier."""
+        save = self.schedules[-1].save if self.schedules else Save()
+        # Of all bytes, and as many times as there are copies.
+        writes = max(save.writes, 1.0)
+        return save._replace(portion=1.0, left_s=(0.0,), writes=writes, reads=1.0)
 
     def tier(self, name: str) -> Tier:
         """The tier of that name."""

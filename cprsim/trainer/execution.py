@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 from cprsim.contract import Save, Train
 from cprsim.errors import RunError
-from cprsim.trainer.cluster import Answer, Death, LocalCluster
+from cprsim.trainer.background import Saves
+from cprsim.trainer.cluster import Death, LocalCluster
+from cprsim.trainer.hearing import Hearing
 from cprsim.trainer.job import Job
 from cprsim.trainer.member import Name
 from cprsim.trainer.recovery import Recovery
@@ -21,7 +23,8 @@ _TRAINER: Name = ("trainer", 0)
 class Execution:
     """Carries out what a controller asks for, from the first step to the last.
 
-    `final_save`: whether the job ends with one more save. `progress` is called with the steps done.
+    `final_save`: what the job ends with, if it does with one more save. `progress` is called with
+    the steps done.
     """
 
     def __init__(
@@ -29,12 +32,14 @@ class Execution:
         job: Job,
         cluster: LocalCluster,
         strikes: Strikes,
-        final_save: bool,
+        final_save: Save | None,
         progress: Callable[[int], None],
     ) -> None:
         self._job, self._cluster, self._strikes = job, cluster, strikes
-        self.recovery = Recovery(job, cluster, strikes)
-        self._saving = Saving(job, cluster, strikes, self.recovery.recover)
+        self._hearing = Hearing(cluster)
+        self._saves = Saves(job, cluster, self._hearing)
+        self.recovery = Recovery(job, cluster, self._hearing, strikes, self._saves)
+        self._saving = Saving(job, self._hearing, strikes, self._saves, self.recovery.tend)
         self._final_save = final_save
         self._progress = progress
 
@@ -44,11 +49,15 @@ class Execution:
         self.recovery.connect()
         job.watch.start()
         while True:
-            if self._cluster.dead:
-                self.recovery.recover()
+            if self.recovery.tend():
+                continue
+            if self._saves.taking:
+                self._saving.wait("stall", lambda: not self._saves.taking)
             elif job.step == job.steps:
                 if self._is_over():
                     break
+            elif strikes.pinned and self._land_by_now:
+                self._saving.land("stall")
             elif strikes.due:
                 strikes.strike()
             else:
@@ -58,15 +67,26 @@ class Execution:
     def predict(self, first: int, end: int) -> Message:
         """Probabilities and labels of the batches from one step to another."""
         self._cluster.ask(_TRAINER, Op.PREDICT, end, first=first)
-        event = self._cluster.next()
-        if isinstance(event, Answer) and event.message.op == Op.PREDICTED:
-            return event.message
-        raise RunError(f"a member of the cluster was lost while it predicted: {event}")
+        while True:
+            event = self._hearing.next()
+            if isinstance(event, Death):
+                raise RunError("{} {} was lost while the cluster predicted".format(*event.name))
+            if event is not None and event.message.op == Op.PREDICTED:
+                return event.message
+
+    @property
+    def _land_by_now(self) -> bool:
+        """Whether saves have landed on a clock on which these take no time."""
+        under_way = self._saves.under_way
+        return bool(under_way) and (self._strikes.due or under_way[0].step < self._job.step)
 
     def _is_over(self) -> bool:
         """Whether all is done behind the last step; if not, some more of it is."""
-        if self._final_save and self._job.safe.last.step < self._job.steps:
-            self._saving.save(Save())
+        if self._final_save is not None and self._job.safe.last.step < self._job.steps:
+            if self._saves.under_way:
+                self._saving.land("save")
+            else:
+                self._saving.save(self._final_save)
         elif self._strikes.unnoticed:
             self._job.watch.switch("detect")
             self.recovery.connect()  # whoever has been hit can't answer
@@ -89,8 +109,12 @@ class Execution:
         job.watch.switch("detect" if strikes.unnoticed else "train")
         end = int(min(until, job.step + strikes.steps_ahead))
         self._cluster.ask(_TRAINER, Op.TRAIN, end, first=job.step)
+        self._hearing.news = False
         while True:
-            event = self._cluster.next(strikes.wait_s)
+            event = self._hearing.next(strikes.wait_s)
+            if self._hearing.news and not strikes.pinned:
+                self._hearing.news = False
+                self._cluster.ask(_TRAINER, Op.HALT)
             if event is None:
                 strikes.strike()
             elif isinstance(event, Death):
@@ -104,6 +128,8 @@ class Execution:
                 return
             elif event.message.op == Op.TRAINED:
                 return
+            else:  # of what goes on in the background
+                continue
             job.watch.switch("detect")
 
     def _stepped(self, step: int) -> None:

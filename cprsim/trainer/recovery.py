@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from cprsim.contract import Failed, Loss, Recover, Resumed
 from cprsim.costs import Rollback
 from cprsim.errors import RunError
+from cprsim.trainer.background import Saves
 from cprsim.trainer.cluster import Answer, LocalCluster
+from cprsim.trainer.hearing import Hearing
 from cprsim.trainer.history import JobSetBack, ShardSetBack
 from cprsim.trainer.job import Job
 from cprsim.trainer.member import Name
@@ -29,8 +31,16 @@ class Recovery:
         How many processes were started in the places of dead ones.
     """
 
-    def __init__(self, job: Job, cluster: LocalCluster, strikes: Strikes) -> None:
-        self._job, self._cluster, self._strikes = job, cluster, strikes
+    def __init__(
+        self,
+        job: Job,
+        cluster: LocalCluster,
+        hearing: Hearing,
+        strikes: Strikes,
+        saves: Saves,
+    ) -> None:
+        self._job, self._cluster, self._hearing = job, cluster, hearing
+        self._strikes, self._saves = strikes, saves
         self._epoch = 0
         self.replaced = 0
 
@@ -42,8 +52,15 @@ class Recovery:
             if message.op == Op.LOST:
                 self._cluster.end(("server", message.step))
 
-    def recover(self) -> Rollback:
-        """Bring the job back from the deaths that are known; returns who was set back.
+    def tend(self) -> bool:
+        """Recover from deaths, have who is back take part in saves; whether there was anything."""
+        if self._cluster.dead:
+            self.recover()
+            return True
+        return self._saves.ask(self._cluster.names)
+
+    def recover(self) -> None:
+        """Bring the job back from the deaths that are known.
 
         Deaths on the way are part of it: what the deepest rollback among the answers needs is what
         has to be loaded.
@@ -61,6 +78,7 @@ class Recovery:
             died = set(self._cluster.dead)
             down |= died
             answer = self._answer(down)
+            self._saves.lose(died, answer.rollback)
             if _DEPTH[answer.rollback] >= _DEPTH[deepest.rollback]:
                 deepest = answer
             self._job.watch.switch("reschedule")
@@ -73,8 +91,7 @@ class Recovery:
                 self.connect()
         self._strikes.recovered()
         self._settle(deepest.rollback, loaded)
-        self._job.controller.tell(Resumed(self._job.clock, ()))
-        return deepest.rollback
+        self._job.controller.tell(Resumed(self._job.clock, self._saves.pending))
 
     def _answer(self, down: set[Name]) -> Recover:
         """What the controller says to the loss of all that are down."""
@@ -134,7 +151,7 @@ class Recovery:
         found: dict[Name, Message] = {}
         while asked - found.keys() - set(self._cluster.dead):
             strikes = self._strikes if Op.LOADED in ops else None
-            event = self._cluster.next(math.inf if strikes is None else strikes.wait_s)
+            event = self._hearing.next(math.inf if strikes is None else strikes.wait_s)
             if event is None and strikes is not None:
                 strikes.strike()
             elif isinstance(event, Answer) and event.message.op in ops:

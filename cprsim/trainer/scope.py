@@ -13,14 +13,12 @@ def check_plan(policy: str, plan: Plan) -> None:
     if others:
         lacks.append(f"checkpoints in {', '.join(others)}")
     saves = [schedule.save for schedule in plan.schedules]
-    if any(not save.blocking for save in saves):
-        lacks.append("saves in the background")
     if any(save.writes != 1 or save.reads != 1 for save in saves):
         lacks.append("checkpoints of another size than the rows they hold")
     if lacks:
         raise ScenarioError(
             f"policies.{policy}: {' and '.join(lacks)} can be simulated but not trained yet; "
-            "choose one of full, partial, cpr-vanilla, cpr-mfu, cpr-ssu, cpr-scar"
+            "choose one of full, partial, cpr-vanilla, cpr-mfu, cpr-ssu, cpr-scar, async"
         )
 
 

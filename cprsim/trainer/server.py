@@ -147,7 +147,7 @@ class Server:
                 link.tell(Op.DIGEST, self._applied, {"sha256": self._shard.digest()})
 
     def _save(self, link: Link, message: Message) -> None:
-        """Copy the rows, then write them; trainers need not wait for that."""
+        """Copy the rows; they are written while trainers go on."""
         started_s = time.perf_counter()
         with self._lock:
             ids = None
@@ -157,18 +157,11 @@ class Server:
             arrays = self._shard.arrays(ids)
             if self._tracker is not None:
                 self._tracker.saved(np.arange(self._spec.rows) if ids is None else ids)
-        taken_s = time.perf_counter()
-        link.send(Op.TAKEN, message.step)
-        size = self._keeper.store.write(message.step, arrays, ids)
-        facts = {
-            "bytes": size,
-            "whole": ids is None,
+        spent = {
             "select_s": chosen_s - started_s,
-            "gather_s": taken_s - chosen_s,
-            "write_s": time.perf_counter() - taken_s,
+            "gather_s": time.perf_counter() - chosen_s,
         }
-        rows = np.empty(0, np.int64) if ids is None else ids
-        link.tell(Op.SAVED, message.step, facts, rows)
+        self._keeper.save(link, message, arrays, ids, **spent)
 
     def _load(self, link: Link, message: Message) -> None:
         """Return to a checkpoint; connections of earlier epochs are void from now on."""

@@ -33,7 +33,13 @@ class Manner:
 
 
 class Times(Protocol):
-    """When failures are due: by the wall clock, or pinned to steps."""
+    """When failures are due: by the wall clock, or pinned to steps.
+
+    `pinned`: nothing but training takes time on this clock. What goes on beside it is over before
+    the next step is, and before the next failure.
+    """
+
+    pinned: bool
 
     def now_s(self) -> float:
         """The time that the timeline runs on."""
@@ -47,6 +53,8 @@ class Times(Protocol):
 
 class AtTime:
     """On the real clock, in whatever the job is doing at that instant."""
+
+    pinned = False
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         self.now_s = now_s
@@ -66,6 +74,8 @@ class AtStep:
     So the same kills hit the same states on any machine, and the job of a simulator in which saves,
     loads and replacements take no time is the same as this one.
     """
+
+    pinned = True
 
     def __init__(self, step_s: float, executed: Callable[[], int]) -> None:
         self._step_s, self._executed = step_s, executed
@@ -120,6 +130,11 @@ class Strikes:
     def wait_s(self) -> float:
         """How long to wait for the next one in whatever is going on, s."""
         return self._times.wait_s(self._cursor.next_s)
+
+    @property
+    def pinned(self) -> bool:
+        """Whether nothing but training takes time on the clock that failures follow."""
+        return self._times.pinned
 
     @property
     def due(self) -> bool:

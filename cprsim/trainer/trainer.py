@@ -75,10 +75,12 @@ class Trainer:
         link.send(Op.CONNECT, message.step)
 
     def _train(self, link: Link, message: Message) -> None:
-        """Train to a step, and wait until all updates are in the rows."""
+        """Train to a step or until told to halt, and wait until all updates are in the rows."""
         for step in range(message.facts["first"], message.step):
             self._step(step)
             link.send(Op.STEPPED, step + 1)
+            if link.waiting:  # nothing but HALT is said to one who trains
+                break
         self._rows.sync()
         link.send(Op.TRAINED, message.step)
 
@@ -103,10 +105,7 @@ class Trainer:
         link.send(Op.PREDICTED, message.step, np.concatenate(predicted), np.concatenate(labels))
 
     def _save(self, link: Link, message: Message) -> None:
-        arrays = self._keeper.learned.arrays()
-        link.send(Op.TAKEN, message.step)
-        size = self._keeper.store.write(message.step, arrays)
-        link.tell(Op.SAVED, message.step, {"bytes": size})
+        self._keeper.save(link, message, self._keeper.learned.arrays())
 
     def _load(self, link: Link, message: Message) -> None:
         step, size = self._keeper.load(message.step)
@@ -123,4 +122,5 @@ _DO: Mapping[Op, Callable[[Trainer, Link, Message], None]] = {
     Op.SAVE: Trainer._save,
     Op.LOAD: Trainer._load,
     Op.DIGEST: Trainer._digest,
+    Op.HALT: lambda *_: None,  # it had ended TRAIN before
 }

@@ -103,15 +103,14 @@ def train(
     placement = Placement(
         tuple(table.rows for table in data.tables), scenario.cluster.parameter_servers
     )
+    final_save = plan.last_save if scenario.job.final_save else None
     job = Job(plan.start(), data.steps, scenario.job.useful_time_s / data.steps)
     with tempfile.TemporaryDirectory(prefix="cprsim-saved-") as folder:
         servers = _servers(scenario, section, plan, placement, seed, Path(folder))
         trainer = _trainer(section, data, placement, seed, Path(folder))
         with LocalCluster(servers, [trainer], section.deadlines) as cluster:
             strikes = _strikes(scenario, section, job, cluster, seed)
-            execution = Execution(
-                job, cluster, strikes, scenario.job.final_save, _told(progress, data.steps)
-            )
+            execution = Execution(job, cluster, strikes, final_save, _told(progress, data.steps))
             execution.run()
             predicted = execution.predict(data.steps, data.steps + data.test_steps)
     return Trained(

@@ -1,8 +1,10 @@
 """Messages between processes: a header and raw arrays over a Unix socket, with a deadline."""
 
 import json
+import select
 import socket
 import struct
+import threading
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -30,7 +32,7 @@ class Op(IntEnum):
     READY = 10  # it can be spoken to
     LOAD = 11  # step -> LOADED, with the step that was found
     LOADED = 12
-    SAVE = 13  # step -> TAKEN, then SAVED
+    SAVE = 13  # the number of the save -> TAKEN, then SAVED, with that number
     TAKEN = 14  # training may go on
     SAVED = 15
     DIGEST = 16  # answered by itself, with a hash of all state
@@ -42,6 +44,7 @@ class Op(IntEnum):
     PREDICT = 22  # -> PREDICTED
     PREDICTED = 23
     FAILED = 24  # from a member that can't go on, for a reason that starting it again won't cure
+    HALT = 25  # to a trainer: end TRAIN after the step it is in; not answered if it trains no more
 
 
 class Message(NamedTuple):
@@ -63,11 +66,15 @@ class PeerLostError(Exception):
 
 
 class Link:
-    """One end of a connection. Every send and every receive has the deadline."""
+    """One end of a connection. Every send and every receive has the deadline.
+
+    Several threads may send; one receives.
+    """
 
     def __init__(self, end: socket.socket, deadline_s: float | None) -> None:
         end.settimeout(deadline_s)
         self._socket = end
+        self._sending = threading.Lock()
 
     @classmethod
     def to(cls, address: Path, deadline_s: float) -> "Link":
@@ -87,10 +94,11 @@ class Link:
         sizes = [view.nbytes for view in views]
         header = _HEADER.pack(op, len(views), step, *sizes, *[0] * (_MOST_PARTS - len(sizes)))
         try:
-            self._socket.sendall(header)
-            for view in views:
-                if view.nbytes:
-                    self._socket.sendall(view)
+            with self._sending:
+                self._socket.sendall(header)
+                for view in views:
+                    if view.nbytes:
+                        self._socket.sendall(view)
         except OSError as error:  # a timeout is one
             raise PeerLostError(str(error)) from None
 
@@ -102,6 +110,11 @@ class Link:
         """Wait for the next message."""
         op, count, step, *sizes = _HEADER.unpack(self._exactly(_HEADER.size))
         return Message(Op(op), step, tuple(self._exactly(size) for size in sizes[:count]))
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is something to receive."""
+        return bool(select.select([self._socket], [], [], 0)[0])
 
     def _exactly(self, size: int) -> bytearray:
         whole = bytearray(size)

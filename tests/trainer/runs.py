@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from cprsim.contract import Failed, Loss, Resumed, Saved, Tracking
+from cprsim.contract import Failed, Loss, Resumed, Saved, Stored, Tracking
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Absolute
 from cprsim.trainer.cluster import LocalCluster
 from cprsim.trainer.data import Planted
 from cprsim.trainer.execution import Execution
-from cprsim.trainer.history import RowsSaved
 from cprsim.trainer.job import Job
 from cprsim.trainer.member import Deadlines
 from cprsim.trainer.placement import Placement
@@ -74,6 +73,8 @@ class Watched:
         self._controller, self._cluster, self._placement = controller, cluster, placement
         self._job = job
         self.expected, self.before, self.after = {}, [], []
+        self.pending = []  # how many saves are under way in the background, at each event
+        self._taken = []  # of these, which rows are saved, and the live ones
         self._events = []  # of failures, each what is down; and of recoveries, None
 
     def start(self):
@@ -83,14 +84,20 @@ class Watched:
         return self._controller.ask(now)
 
     def tell(self, event):
-        if isinstance(event, Saved):
-            self._save()
+        if isinstance(event, Saved) and event.stored:
+            self._store(self._job.happened[-1].rows, self._live())
+        elif isinstance(event, Saved):
+            self._taken.append((self._job.happened[-1].rows, self._live()))
+        elif isinstance(event, Stored):
+            self._store(*self._taken.pop(0))
         elif isinstance(event, Failed):
             self.before.append((event.loss, self._live(), dict(self.expected)))
             self._events.append(event.loss)
         elif isinstance(event, Resumed):
             self.after.append(self._live())
             self._events.append(None)
+            self._taken = self._taken[: len(event.pending)]
+        self.pending.append(len(self._taken))
         self._controller.tell(event)
 
     def recoveries(self):
@@ -106,13 +113,11 @@ class Watched:
                 first = first or rows
                 lost = Loss(lost.servers | loss.servers, lost.trainers | loss.trainers)
 
-    def _save(self):
-        saved = self._job.happened[-1]
-        assert isinstance(saved, RowsSaved)
-        live, expected = self._live(), {}
+    def _store(self, saved, live):
+        expected = {}
         for server in live.keys() & self.expected.keys():  # of one that just died nothing is known
             rows, held = live[server], self.expected[server].copy()
-            ids = saved.rows.get(server, np.arange(len(rows)))
+            ids = saved.get(server, np.arange(len(rows)))
             held[ids] = rows[ids]
             expected[server] = held
         self.expected = expected
@@ -147,8 +152,12 @@ def ran(
     at_time=False,
     during_recovery=True,
     servers=2,
+    free=False,
 ) -> Ran:
-    """Run `plan`, a step being a useful second; `failures` are pairs of a time and a hit."""
+    """Run `plan`, a step being a useful second; `failures` are pairs of a time and a hit.
+
+    `free`: failures are pinned to steps, but what goes on beside training takes its time.
+    """
     placement = Placement(tuple(table.rows for table in DATA.tables), servers)
     tracking: Tracking | None = plan.tracking
     specs = [
@@ -176,9 +185,13 @@ def ran(
             job.controller = watched
         times, hits = zip(*failures, strict=True) if failures else ((), ())
         clock = AtTime(lambda: job.watch.now_s) if at_time else AtStep(1.0, lambda: job.executed)
+        if free:
+            clock.pinned = False
         cursor = Absolute(times, hits).cursor()
         strikes = Strikes(cluster, cursor, clock, manner, during_recovery)
-        execution = Execution(job, cluster, strikes, final_save, lambda _: None)
+        execution = Execution(
+            job, cluster, strikes, plan.last_save if final_save else None, lambda _: None
+        )
         execution.run()
         pids += [cluster.pid(name) for name in cluster.names]
         message = execution.predict(DATA.steps, DATA.steps + DATA.test_steps)

@@ -40,6 +40,9 @@ trace = "kills.csv"
 [policies.full]
 system = "full"
 interval = "70 ms"
+[policies.async]
+system = "async"
+interval = "70 ms"
 [policies.partial]
 system = "partial"
 interval = "70 ms"
@@ -61,7 +64,7 @@ def scenario(tmp_path):
     return Scenario(**mapping)
 
 
-@pytest.mark.parametrize("policy", ["full", "partial", "portions"])
+@pytest.mark.parametrize("policy", ["full", "async", "partial", "portions"])
 def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario, policy):
     simulated = play(scenario, policy, seed=0, replication=0)
 
@@ -71,7 +74,7 @@ def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario
     assert trained.pls == pytest.approx(simulated.pls, rel=1e-12)
     assert trained.struck == trained.replaced == 7
     assert set(trained.seconds) == set(CAUSES)
-    if policy == "full":
+    if policy in ("full", "async"):
         # The simulator's lost seconds are steps of 0.01 s that were trained again.
         assert simulated.lost > 0
         assert trained.executed - trained.steps == round(simulated.lost / 0.01)
@@ -175,8 +178,6 @@ def test_faults_of_the_block_are_said(table, fault):
 @pytest.mark.parametrize(
     ("policy", "lacks"),
     [
-        ({"system": "async", "interval": "70 ms"}, "saves in the background"),
-        ({"system": "accepted-loss", "interval": "70 ms"}, "saves in the background"),
         ({"system": "replication"}, "checkpoints in copies"),
         ({"system": "ecrm"}, "checkpoints in parities"),
     ],
@@ -189,7 +190,7 @@ def test_policies_that_can_not_be_carried_out_are_refused(policy, lacks):
 
     assert str(error.value) == (
         f"policies.mine: {lacks} can be simulated but not trained yet; "
-        "choose one of full, partial, cpr-vanilla, cpr-mfu, cpr-ssu, cpr-scar"
+        "choose one of full, partial, cpr-vanilla, cpr-mfu, cpr-ssu, cpr-scar, async"
     )
 
 
