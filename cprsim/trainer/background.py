@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cprsim.contract import Save, Saved, Stored
 from cprsim.costs import Rollback
-from cprsim.trainer.cluster import Answer, LocalCluster
+from cprsim.trainer.cluster import Answer, Death, LocalCluster
 from cprsim.trainer.hearing import Hearing
 from cprsim.trainer.history import RowsSaved
 from cprsim.trainer.job import Job
@@ -123,18 +123,20 @@ class Saves:
             returns_to=[self._job.safe.last.step, *(other.step for other in before)],
         )
 
-    def _hear(self, answer: Answer) -> None:
-        (role, index), message = answer
+    def _hear(self, event: Answer | Death) -> None:
+        if isinstance(event, Death):
+            return  # recovery says what becomes of its part
+        (role, index), message = event
         if message.op not in (Op.TAKEN, Op.SAVED):
             return
         for each in self.under_way:
             if each.number != message.step:
                 continue
             if message.op == Op.TAKEN:
-                each.taking.discard(answer.name)
-                each.writing.add(answer.name)
+                each.taking.discard(event.name)
+                each.writing.add(event.name)
             else:
-                each.writing.discard(answer.name)
+                each.writing.discard(event.name)
                 if role == "server" and not message.facts["whole"]:
                     each.rows[index] = np.frombuffer(message.parts[1], np.int64)
         self._land()

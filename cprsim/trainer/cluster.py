@@ -180,11 +180,14 @@ class LocalCluster:
         except PeerLostError:
             self._bury(name)
 
-    def connect(self, epoch: int) -> None:
-        """Ask all trainers to connect to all servers."""
+    def connect(self, epoch: int, away: Collection[Name]) -> None:
+        """Ask all trainers to connect to all servers but those that they are to do without."""
+        addresses = [
+            None if ("server", i) in away else str(self.address(i))
+            for i in range(len(self._servers))
+        ]
         for name in self._members:
             if name[0] == "trainer":
-                addresses = [str(self.address(i)) for i in range(len(self._servers))]
                 self.ask(name, Op.CONNECT, addresses=addresses, epoch=epoch)
 
     def next(self, timeout_s: float = math.inf) -> Answer | Death | None:

@@ -56,6 +56,8 @@ class Execution:
             elif job.step == job.steps:
                 if self._is_over():
                     break
+            elif strikes.pinned and self.recovery.away:
+                self._saving.wait("load", lambda: not self.recovery.away)
             elif strikes.pinned and self._land_by_now:
                 self._saving.land("stall")
             elif strikes.due:
@@ -63,6 +65,7 @@ class Execution:
             else:
                 self._act()
         job.watch.stop()
+        self.recovery.finish()
 
     def predict(self, first: int, end: int) -> Message:
         """Probabilities and labels of the batches from one step to another."""

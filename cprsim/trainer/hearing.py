@@ -12,7 +12,7 @@ class Hearing:
     Attributes
     ----------
     listeners
-        Called with each answer, whoever waits: for what goes on in the background.
+        Called with each event, whoever waits: for what goes on in the background.
     news
         Set by them when something ends that the controller has to be asked about, and cleared by
         whoever trains.
@@ -20,13 +20,13 @@ class Hearing:
 
     def __init__(self, cluster: LocalCluster) -> None:
         self._cluster = cluster
-        self.listeners: list[Callable[[Answer], None]] = []
+        self.listeners: list[Callable[[Answer | Death], None]] = []
         self.news = False
 
     def next(self, timeout_s: float = math.inf) -> Answer | Death | None:
         """What happens next, as `LocalCluster.next` has it; listeners know it already."""
         event = self._cluster.next(timeout_s)
-        if isinstance(event, Answer):
+        if event is not None:
             for each in self.listeners:
                 each(event)
         return event

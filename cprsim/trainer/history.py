@@ -25,6 +25,20 @@ class ShardSetBack(NamedTuple):
     to: int
 
 
+class ShardAway(NamedTuple):
+    """From `step` on the rest trains without the rows of one server: their updates are lost."""
+
+    step: int
+    server: int
+
+
+class ShardFilled(NamedTuple):
+    """From `step` on the rows of that server are trained again."""
+
+    step: int
+    server: int
+
+
 class JobSetBack(NamedTuple):
     """With the job at `step`, all of it returned to the checkpoint of step `to`."""
 
@@ -32,7 +46,7 @@ class JobSetBack(NamedTuple):
     to: int
 
 
-Happened: TypeAlias = RowsSaved | ShardSetBack | JobSetBack
+Happened: TypeAlias = RowsSaved | ShardSetBack | ShardAway | ShardFilled | JobSetBack
 
 
 class _Kept(NamedTuple):
@@ -52,7 +66,7 @@ def updates_lost(
     the whole job are not lost. The batches of the run are looked at once more for it, so that
     nothing that was killed has had to keep count.
     """
-    returned_to = {each.to for each in happened if not isinstance(each, RowsSaved)}
+    returned_to = {each.to for each in happened if isinstance(each, ShardSetBack | JobSetBack)}
     rows = _Rows(batches, placement, returned_to)
     for each in happened:
         rows.train_to(each.step)
@@ -60,6 +74,10 @@ def updates_lost(
             rows.save(each)
         elif isinstance(each, ShardSetBack):
             rows.set_back(each.server, each.to)
+        elif isinstance(each, ShardAway):
+            rows.away.add(each.server)
+        elif isinstance(each, ShardFilled):
+            rows.away.discard(each.server)
         else:
             rows.roll_back(each.to)
     return rows.lost / (steps * rows.per_step) if steps else 0.0
@@ -80,11 +98,15 @@ class _Rows:
         self._step = 0
         self._kept = {0: _Kept(self._live.copy(), self._live.copy(), 0)}
         self.lost = 0
+        self.away: set[int] = set()  # servers whose rows nobody trains
         self.per_step = batches.batch(0).sparse.size
 
     def train_to(self, step: int) -> None:
         for each in range(self._step, step):
-            np.add.at(self._live, self._placement.ids(self._batches.batch(each).sparse), 1)
+            ids = self._placement.ids(self._batches.batch(each).sparse)
+            passed_by = np.isin(ids % self._placement.servers, list(self.away))
+            self.lost += int(passed_by.sum())
+            np.add.at(self._live, ids[~passed_by], 1)
         self._step = step
 
     def save(self, saved: RowsSaved) -> None:
@@ -116,3 +138,4 @@ class _Rows:
         self.lost = kept.lost + int((kept.live - kept.stored).sum())
         self._live = kept.stored.copy()
         self._step = to
+        self.away.clear()

@@ -24,6 +24,9 @@ class Job:
         Steps that were trained, those that were rolled back as well.
     lost_steps
         Steps since the last whole checkpoint, summed over failures of servers: (E4)'s numerator.
+    epoch
+        Counted on whenever members return to a checkpoint: what is still under way to them in
+        connections of earlier epochs is void.
     """
 
     def __init__(self, controller: Controller, steps: int, step_s: float) -> None:
@@ -31,7 +34,7 @@ class Job:
         self.steps, self.step_s = steps, step_s
         self.watch, self.safe = Stopwatch(), Safe()
         self.happened: list[Happened] = []
-        self.step = self.executed = self.lost_steps = 0
+        self.step = self.executed = self.lost_steps = self.epoch = 0
         self._asked_s = 0.0
 
     @property

@@ -7,11 +7,12 @@ from cprsim.contract import Failed, Loss, Recover, Resumed
 from cprsim.costs import Rollback
 from cprsim.errors import RunError
 from cprsim.trainer.background import Saves
-from cprsim.trainer.cluster import Answer, LocalCluster
+from cprsim.trainer.cluster import Answer, Death, LocalCluster
 from cprsim.trainer.hearing import Hearing
 from cprsim.trainer.history import JobSetBack, ShardSetBack
 from cprsim.trainer.job import Job
 from cprsim.trainer.member import Name
+from cprsim.trainer.rebuilding import Rebuilding
 from cprsim.trainer.scope import check_answer
 from cprsim.trainer.strikes import Strikes
 from cprsim.trainer.wire import Message, Op
@@ -41,23 +42,48 @@ class Recovery:
     ) -> None:
         self._job, self._cluster, self._hearing = job, cluster, hearing
         self._strikes, self._saves = strikes, saves
-        self._epoch = 0
+        self._rebuilding = Rebuilding(job, cluster, hearing, strikes)
+        self._ready: set[Name] = set()
+        hearing.listeners.append(self._hear)
         self.replaced = 0
+
+    @property
+    def away(self) -> set[Name]:
+        """Servers that are filled while the rest trains on."""
+        return self._rebuilding.away
 
     def connect(self) -> None:
         """Connect the trainers to all servers; whoever doesn't answer is dead afterwards."""
-        self._cluster.connect(self._epoch)
+        self._cluster.connect(self._job.epoch, self.away)
         trainers = {name for name in self._cluster.names if name[0] == "trainer"}
         for message in self._answers(trainers, Op.CONNECT, Op.LOST).values():
             if message.op == Op.LOST:
                 self._cluster.end(("server", message.step))
 
     def tend(self) -> bool:
-        """Recover from deaths, have who is back take part in saves; whether there was anything."""
+        """Recover from deaths, have who is back take part again; whether there was anything."""
         if self._cluster.dead:
             self.recover()
             return True
-        return self._saves.ask(self._cluster.names)
+        if self._rebuilding.filled:
+            self._job.watch.switch("load")
+            self._rejoin()
+            return True
+        return self._saves.ask(set(self._cluster.names) - self.away)
+
+    def finish(self) -> None:
+        """Wait for servers that are away when the job is done."""
+        while self.away:
+            if self._cluster.dead:
+                raise RunError(f"{self._cluster.dead} were lost after the last step")
+            if self._rebuilding.filled:
+                self._rejoin()
+            else:
+                self._hearing.next()
+
+    def _rejoin(self) -> None:
+        self._rebuilding.rejoin()
+        self.connect()
 
     def recover(self) -> None:
         """Bring the job back from the deaths that are known.
@@ -76,17 +102,23 @@ class Recovery:
                     f"the job can't be brought back: members died in {_MOST_ATTEMPTS} attempts"
                 )
             died = set(self._cluster.dead)
-            down |= died
-            answer = self._answer(down)
-            self._saves.lose(died, answer.rollback)
+            down |= died - self.away
+            answer = self._answer(down | self.away)
+            self._saves.lose(died - self.away, answer.rollback)
             if _DEPTH[answer.rollback] >= _DEPTH[deepest.rollback]:
                 deepest = answer
             self._job.watch.switch("reschedule")
-            self._replace(died)
-            if self._cluster.dead:
+            if deepest.rollback == "all":
+                down |= self._rebuilding.give_up()
+            elif answer.keep_training and not any(role == "trainer" for role, _ in down):
+                self._rebuilding.take(down, died)
+                down, loaded = set(), {}
+            self._start(died)
+            if not self._are_ready(down):
                 continue
             self._job.watch.switch("load")
-            loaded |= self._load(down, deepest.rollback)
+            if down:
+                loaded |= self._load(down, deepest.rollback)
             if not self._cluster.dead:
                 self.connect()
         self._strikes.recovered()
@@ -105,26 +137,39 @@ class Recovery:
         check_answer(answer)
         return answer
 
-    def _replace(self, died: set[Name]) -> None:
+    def _start(self, died: set[Name]) -> None:
+        self._ready -= died
         self._cluster.start(sorted(died))
         self.replaced += len(died)
-        self._answers(died, Op.READY)
         self._strikes.replaced(died)
+
+    def _are_ready(self, names: set[Name]) -> bool:
+        """Wait until these can be spoken to; False if one of them dies instead."""
+        while not names & set(self._cluster.dead):
+            if names <= self._ready:
+                return True
+            self._hearing.next()
+        return False
+
+    def _hear(self, event: Answer | Death) -> None:
+        if isinstance(event, Answer) and event.message.op == Op.READY:
+            self._ready.add(event.name)
 
     def _load(self, down: set[Name], rollback: Rollback) -> dict[Name, int]:
         """Have members return to the last usable checkpoint; the steps that they found.
 
         Where the whole job returns and one member has to go further back, all go as far.
         """
-        self._epoch += 1
+        self._job.epoch += 1
+        epoch = self._job.epoch
         step = self._job.safe.last.step
         asked = set(self._cluster.names) if rollback == "all" else down
         loaded: dict[Name, int] = {}
         while asked:
             for name in asked:
-                self._cluster.ask(name, Op.LOAD, step, epoch=self._epoch)
-            self._strikes.loading()
-            answers = self._answers(asked, Op.LOADED)
+                self._cluster.ask(name, Op.LOAD, step, epoch=epoch)
+            self._strikes.loading(down)
+            answers = self._answers(asked, Op.LOADED, epoch=epoch)
             loaded |= {name: message.step for name, message in answers.items()}
             if self._cluster.dead or rollback != "all":
                 break
@@ -146,14 +191,21 @@ class Recovery:
                 job.lost_steps += job.step - job.safe.at(step).whole
                 job.happened.append(ShardSetBack(job.step, index, step))
 
-    def _answers(self, asked: set[Name], *ops: Op) -> dict[Name, Message]:
-        """What all of those asked answer, but for those that die instead."""
+    def _answers(self, asked: set[Name], *ops: Op, epoch: int = 0) -> dict[Name, Message]:
+        """What all of those asked answer, but for those that die instead.
+
+        Answers to what was asked in another epoch are passed over, if one is given.
+        """
         found: dict[Name, Message] = {}
         while asked - found.keys() - set(self._cluster.dead):
             strikes = self._strikes if Op.LOADED in ops else None
             event = self._hearing.next(math.inf if strikes is None else strikes.wait_s)
             if event is None and strikes is not None:
                 strikes.strike()
-            elif isinstance(event, Answer) and event.message.op in ops:
+            elif (
+                isinstance(event, Answer)
+                and event.message.op in ops
+                and (not epoch or event.message.facts["epoch"] == epoch)
+            ):
                 found[event.name] = event.message
         return found

@@ -52,27 +52,32 @@ class RemoteRows:
 
     def __init__(self, placement: Placement, dim: int, deadline_s: float) -> None:
         self._placement, self._dim, self._deadline_s = placement, dim, deadline_s
-        self._links: list[Link] = []
+        self._links: dict[int, Link] = {}
 
-    def connect(self, addresses: Sequence[Path], epoch: int) -> None:
-        """Connect to all servers anew."""
+    def connect(self, addresses: Sequence[Path | None], epoch: int) -> None:
+        """Connect to all servers anew, but to those without an address, which are away.
+
+        Rows of servers that are away are zeros, and their updates are dropped.
+        """
         self.close()
         for server, address in enumerate(addresses):
+            if address is None:
+                continue
             try:
-                self._links.append(Link.to(address, self._deadline_s))
+                self._links[server] = Link.to(address, self._deadline_s)
             except PeerLostError:
                 raise ServerLostError(server) from None
         self._ask(Op.GREET, epoch)
 
     def close(self) -> None:
         """Close all connections."""
-        for link in self._links:
+        for link in self._links.values():
             link.close()
         self._links.clear()
 
     def settle(self, lost: int) -> None:
         """Wait until all servers but the lost one have done what was sent; close connections."""
-        for link in [*self._links[:lost], *self._links[lost + 1 :]]:
+        for link in [link for server, link in self._links.items() if server != lost]:
             with contextlib.suppress(PeerLostError):
                 link.send(Op.SYNC)
                 while link.receive().op != Op.SYNC:
@@ -91,24 +96,27 @@ class RemoteRows:
         on, there = distinct % servers, distinct // servers
         places = [torch.nonzero(on == server).squeeze(1) for server in range(servers)]
         parts = [there[place] for place in places]
-        for server, part in enumerate(parts):
-            self._send(server, Op.LOOKUP, step, part)
-        rows = torch.empty((len(distinct), self._dim))
-        for server, place in enumerate(places):
+        for server in self._links:
+            self._send(server, Op.LOOKUP, step, parts[server])
+        rows = torch.zeros((len(distinct), self._dim))
+        for server in self._links:
             answer = self._receive(server)
-            rows[place] = torch.from_numpy(np.frombuffer(answer, np.float32)).view(-1, self._dim)
+            rows[places[server]] = torch.from_numpy(np.frombuffer(answer, np.float32)).view(
+                -1, self._dim
+            )
         return Looked(rows, parts, places, uses, times)
 
     def update(self, step: int, looked: Looked, of_samples: Tensor) -> None:
         """Push the gradients of what was looked up, shape (B, tables, dim)."""
         gradients = looked.gradients(of_samples)
-        for server, (ids, place) in enumerate(zip(looked.ids, looked.places, strict=True)):
+        for server in self._links:
+            ids, place = looked.ids[server], looked.places[server]
             self._send(server, Op.UPDATE, step, ids, looked.times[place], gradients[place])
 
     def _ask(self, op: Op, step: int) -> None:
-        for server in range(len(self._links)):
+        for server in self._links:
             self._send(server, op, step)
-        for server in range(len(self._links)):
+        for server in self._links:
             self._receive(server)
 
     def _send(self, server: int, op: Op, step: int, *parts: Tensor) -> None:

@@ -18,11 +18,12 @@ def check_plan(policy: str, plan: Plan) -> None:
     if lacks:
         raise ScenarioError(
             f"policies.{policy}: {' and '.join(lacks)} can be simulated but not trained yet; "
-            "choose one of full, partial, cpr-vanilla, cpr-mfu, cpr-ssu, cpr-scar, async"
+            "choose one of full, partial, cpr-vanilla, cpr-mfu, cpr-ssu, cpr-scar, async, "
+            "accepted-loss"
         )
 
 
 def check_answer(answer: Recover) -> None:
     """Raise `RunError` where that answer to a failure can't be carried out."""
-    if answer.keep_training or answer.healthy is not None or answer.source != REMOTE.name:
+    if answer.healthy is not None or answer.source != REMOTE.name:
         raise RunError(f"{answer} can be simulated but not trained yet")

@@ -170,7 +170,7 @@ class Server:
             self._tracker = self._new_tracker()
             # All steps from here on are new to it, whatever it had applied before.
             self._epoch, self._applied = message.facts["epoch"], step
-        link.tell(Op.LOADED, step, {"bytes": size})
+        link.tell(Op.LOADED, step, {"bytes": size, "epoch": message.facts["epoch"]})
 
     def _new_tracker(self) -> ShardTracker | None:
         tracking = self._spec.tracking

@@ -71,7 +71,8 @@ class Trainer:
 
     def _connect(self, link: Link, message: Message) -> None:
         facts = message.facts
-        self._rows.connect([Path(each) for each in facts["addresses"]], facts["epoch"])
+        addresses = [None if each is None else Path(each) for each in facts["addresses"]]
+        self._rows.connect(addresses, facts["epoch"])
         link.send(Op.CONNECT, message.step)
 
     def _train(self, link: Link, message: Message) -> None:
@@ -109,7 +110,7 @@ class Trainer:
 
     def _load(self, link: Link, message: Message) -> None:
         step, size = self._keeper.load(message.step)
-        link.tell(Op.LOADED, step, {"bytes": size})
+        link.tell(Op.LOADED, step, {"bytes": size, "epoch": message.facts["epoch"]})
 
     def _digest(self, link: Link, message: Message) -> None:
         link.tell(Op.DIGEST, message.step, {"sha256": self._keeper.learned.digest()})

@@ -3,17 +3,18 @@
 import contextlib
 import hashlib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from cprsim.contract import Failed, Loss, Resumed, Saved, Stored, Tracking
+from cprsim.contract import Failed, Loss, Resumed, Saved, Stored, Tracking, every
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Absolute
 from cprsim.trainer.cluster import LocalCluster
 from cprsim.trainer.data import Planted
 from cprsim.trainer.execution import Execution
+from cprsim.trainer.history import JobSetBack, ShardAway, ShardFilled
 from cprsim.trainer.job import Job
 from cprsim.trainer.member import Deadlines
 from cprsim.trainer.placement import Placement
@@ -43,6 +44,13 @@ def servers_hit(*servers):
 
 def trainer_hit(*servers):
     return Hit(servers, (0,))
+
+
+def behind(plan, max_pending=1):
+    """The same plan with all saves in the background."""
+    (schedule,) = plan.schedules
+    save = schedule.save._replace(blocking=False)
+    return replace(plan, schedules=every(schedule.interval_s, save, max_pending))
 
 
 @dataclass
@@ -75,19 +83,28 @@ class Watched:
         self.expected, self.before, self.after = {}, [], []
         self.pending = []  # how many saves are under way in the background, at each event
         self._taken = []  # of these, which rows are saved, and the live ones
+        self._seen = None
+        self.filled = []  # of servers that were away: when, which, its rows, and the saved ones
         self._events = []  # of failures, each what is down; and of recoveries, None
 
     def start(self):
         self.expected = self._live()
 
     def ask(self, now):
+        last = self._job.happened[-1] if self._job.happened else None
+        if isinstance(last, ShardFilled) and last is not self._seen:
+            self._seen, live = last, self._live()
+            if last.server in live:  # else it has died again
+                self.filled.append((last, live[last.server], self.expected[last.server]))
         return self._controller.ask(now)
 
     def tell(self, event):
         if isinstance(event, Saved) and event.stored:
             self._store(self._job.happened[-1].rows, self._live())
         elif isinstance(event, Saved):
-            self._taken.append((self._job.happened[-1].rows, self._live()))
+            # Who is away takes its part once it is back, and then holds what it had saved.
+            held = {server: self.expected[server] for server in self._away()}
+            self._taken.append((self._job.happened[-1].rows, self._live() | held))
         elif isinstance(event, Stored):
             self._store(*self._taken.pop(0))
         elif isinstance(event, Failed):
@@ -121,6 +138,17 @@ class Watched:
             held[ids] = rows[ids]
             expected[server] = held
         self.expected = expected
+
+    def _away(self):
+        away = set()
+        for each in self._job.happened:
+            if isinstance(each, ShardAway):
+                away.add(each.server)
+            elif isinstance(each, ShardFilled):
+                away.discard(each.server)
+            elif isinstance(each, JobSetBack):
+                away.clear()
+        return away
 
     def _live(self):
         """Rows of the servers that answer; not all that are dead are known to be."""

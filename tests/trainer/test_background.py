@@ -1,10 +1,10 @@
 """Saves in the background: what counts when, and what a failure voids."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 
-from cprsim.contract import Save, Saved, Stored, every
+from cprsim.contract import Save, Saved, Stored
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.trainer.background import Saves
@@ -13,18 +13,12 @@ from cprsim.trainer.hearing import Hearing
 from cprsim.trainer.job import Job
 from cprsim.trainer.strikes import Manner
 from cprsim.trainer.wire import Message, Op
-from tests.trainer.runs import STEPS, ran, servers_hit, trainer_hit
+from tests.trainer.runs import STEPS, behind, ran, servers_hit, trainer_hit
 from tests.trainer.test_oracle import INTERVAL, KILLS
 
 BEHIND = Save(blocking=False)
 SERVERS = [("server", 0), ("server", 1)]
 TRAINER = ("trainer", 0)
-
-
-def behind(plan, max_pending=1):
-    """The same plan with all saves in the background."""
-    (schedule,) = plan.schedules
-    return replace(plan, schedules=every(schedule.interval_s, BEHIND, max_pending))
 
 
 # --- Accounts, with nothing real ---

@@ -43,6 +43,9 @@ interval = "70 ms"
 [policies.async]
 system = "async"
 interval = "70 ms"
+[policies.accepted]
+system = "accepted-loss"
+interval = "70 ms"
 [policies.partial]
 system = "partial"
 interval = "70 ms"
@@ -64,7 +67,7 @@ def scenario(tmp_path):
     return Scenario(**mapping)
 
 
-@pytest.mark.parametrize("policy", ["full", "async", "partial", "portions"])
+@pytest.mark.parametrize("policy", ["full", "async", "partial", "accepted", "portions"])
 def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario, policy):
     simulated = play(scenario, policy, seed=0, replication=0)
 
@@ -79,7 +82,10 @@ def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario
         assert simulated.lost > 0
         assert trained.executed - trained.steps == round(simulated.lost / 0.01)
         assert trained.updates_lost == 0
-    if policy == "partial":  # whole saves: each update of a shard since then is lost, whichever row
+    if policy in (
+        "partial",
+        "accepted",
+    ):  # whole saves: each update of a shard since then is lost, whichever row
         assert trained.updates_lost == pytest.approx(simulated.updates_lost, rel=0.1)
 
 
@@ -190,12 +196,12 @@ def test_policies_that_can_not_be_carried_out_are_refused(policy, lacks):
 
     assert str(error.value) == (
         f"policies.mine: {lacks} can be simulated but not trained yet; "
-        "choose one of full, partial, cpr-vanilla, cpr-mfu, cpr-ssu, cpr-scar, async"
+        "choose one of full, partial, cpr-vanilla, cpr-mfu, cpr-ssu, cpr-scar, async, accepted-loss"
     )
 
 
 def test_an_answer_that_can_not_be_carried_out_ends_the_run():
-    answer = Recover("lost", keep_training=True)
+    answer = Recover("lost", healthy="peer")
 
     with pytest.raises(RunError, match="can be simulated but not trained yet"):
         check_answer(answer)
