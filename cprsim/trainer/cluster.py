@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
 from signal import Signals
@@ -23,7 +23,7 @@ from cprsim.trainer.wire import Message, Op, PeerLostError
 _QUICK = (Op.CONNECT, Op.TRAIN, Op.SAVE)
 #: What each answer settles, where that isn't asked for by the same name.
 _SETTLES: dict[Op, tuple[Op, ...]] = {
-    Op.LOADED: (Op.LOAD,),
+    Op.LOADED: (Op.LOAD, Op.FILL, Op.CATCH_UP),
     Op.TAKEN: (Op.SAVE,),
     Op.TRAINED: (Op.TRAIN,),
     Op.PREDICTED: (Op.PREDICT,),
@@ -180,15 +180,21 @@ class LocalCluster:
         except PeerLostError:
             self._bury(name)
 
-    def connect(self, epoch: int, away: Collection[Name]) -> None:
-        """Ask all trainers to connect to all servers but those that they are to do without."""
-        addresses = [
-            None if ("server", i) in away else str(self.address(i))
-            for i in range(len(self._servers))
-        ]
+    def connect(self, epoch: int, holders: Sequence[Sequence[int]], again: bool) -> None:
+        """Ask all trainers to connect to servers.
+
+        `holders`: of each shard, the server that answers for it, and those with copies; none for
+        one that is away. `again`: what was pushed last may have been lost, and is pushed again.
+        """
+        routes = [[(server, str(self.address(server))) for server in each] for each in holders]
         for name in self._members:
             if name[0] == "trainer":
-                self.ask(name, Op.CONNECT, addresses=addresses, epoch=epoch)
+                self.ask(name, Op.CONNECT, routes=routes, epoch=epoch, again=again)
+
+    def fill(self, name: Name, epoch: int, sources: Mapping[int, int]) -> None:
+        """Ask a server to fetch shards from others, `sources` by shard."""
+        found = {shard: (each, str(self.address(each))) for shard, each in sources.items()}
+        self.ask(name, Op.FILL, epoch=epoch, sources=found)
 
     def next(self, timeout_s: float = math.inf) -> Answer | Death | None:
         """What happens next; None if nothing has within that time."""

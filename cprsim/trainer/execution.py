@@ -5,7 +5,7 @@ The same actions and events as in `cprsim.sim`, carried out on processes that re
 
 from collections.abc import Callable
 
-from cprsim.contract import Save, Train
+from cprsim.contract import Copies, Save, Train
 from cprsim.errors import RunError
 from cprsim.trainer.background import Saves
 from cprsim.trainer.cluster import Death, LocalCluster
@@ -24,7 +24,7 @@ class Execution:
     """Carries out what a controller asks for, from the first step to the last.
 
     `final_save`: what the job ends with, if it does with one more save. `progress` is called with
-    the steps done.
+    the steps done. `copies`: those of the plan.
     """
 
     def __init__(
@@ -34,11 +34,12 @@ class Execution:
         strikes: Strikes,
         final_save: Save | None,
         progress: Callable[[int], None],
+        copies: Copies | None = None,
     ) -> None:
         self._job, self._cluster, self._strikes = job, cluster, strikes
         self._hearing = Hearing(cluster)
         self._saves = Saves(job, cluster, self._hearing)
-        self.recovery = Recovery(job, cluster, self._hearing, strikes, self._saves)
+        self.recovery = Recovery(job, cluster, self._hearing, strikes, self._saves, copies)
         self._saving = Saving(job, self._hearing, strikes, self._saves, self.recovery.tend)
         self._final_save = final_save
         self._progress = progress
@@ -56,7 +57,7 @@ class Execution:
             elif job.step == job.steps:
                 if self._is_over():
                     break
-            elif strikes.pinned and self.recovery.away:
+            elif (strikes.pinned or self.recovery.waits) and self.recovery.away:
                 self._saving.wait("load", lambda: not self.recovery.away)
             elif strikes.pinned and self._land_by_now:
                 self._saving.land("stall")
@@ -83,6 +84,11 @@ class Execution:
         under_way = self._saves.under_way
         return bool(under_way) and (self._strikes.due or under_way[0].step < self._job.step)
 
+    @property
+    def _unnoticed(self) -> bool:
+        """Whether somebody was hit whom training will miss."""
+        return bool(self._strikes.unnoticed - self.recovery.away)
+
     def _is_over(self) -> bool:
         """Whether all is done behind the last step; if not, some more of it is."""
         if self._final_save is not None and self._job.safe.last.step < self._job.steps:
@@ -90,7 +96,7 @@ class Execution:
                 self._saving.land("save")
             else:
                 self._saving.save(self._final_save)
-        elif self._strikes.unnoticed:
+        elif self._unnoticed:
             self._job.watch.switch("detect")
             self.recovery.connect()  # whoever has been hit can't answer
         else:
@@ -109,7 +115,7 @@ class Execution:
     def _train(self, until: int) -> None:
         """Train to a step, or until something happens; the trainer is idle afterwards."""
         job, strikes = self._job, self._strikes
-        job.watch.switch("detect" if strikes.unnoticed else "train")
+        job.watch.switch("detect" if self._unnoticed else "train")
         end = int(min(until, job.step + strikes.steps_ahead))
         self._cluster.ask(_TRAINER, Op.TRAIN, end, first=job.step)
         self._hearing.news = False

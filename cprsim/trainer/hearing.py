@@ -4,6 +4,9 @@ import math
 from collections.abc import Callable
 
 from cprsim.trainer.cluster import Answer, Death, LocalCluster
+from cprsim.trainer.member import Name
+from cprsim.trainer.strikes import Strikes
+from cprsim.trainer.wire import Message, Op
 
 
 class Hearing:
@@ -24,9 +27,30 @@ class Hearing:
         self.news = False
 
     def next(self, timeout_s: float = math.inf) -> Answer | Death | None:
-        """What happens next, as `LocalCluster.next` has it; listeners know it already."""
+        """What happens next, as `LocalCluster.next` has it; listeners have been told."""
         event = self._cluster.next(timeout_s)
         if event is not None:
             for each in self.listeners:
                 each(event)
         return event
+
+    def answers(
+        self, asked: set[Name], *ops: Op, epoch: int = 0, strikes: Strikes | None = None
+    ) -> dict[Name, Message]:
+        """What all of those asked answer, but for those that die instead.
+
+        Answers to what was asked in another epoch are passed over, if one is given; failures can
+        strike meanwhile, if `strikes` are.
+        """
+        found: dict[Name, Message] = {}
+        while asked - found.keys() - set(self._cluster.dead):
+            event = self.next(math.inf if strikes is None else strikes.wait_s)
+            if event is None and strikes is not None:
+                strikes.strike()
+            elif (
+                isinstance(event, Answer)
+                and event.message.op in ops
+                and (not epoch or event.message.facts["epoch"] == epoch)
+            ):
+                found[event.name] = event.message
+        return found

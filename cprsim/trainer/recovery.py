@@ -1,13 +1,14 @@
 """From a failure until training can go on: who is replaced, who loads, who is set back."""
 
-import math
 from collections.abc import Mapping
 
-from cprsim.contract import Failed, Loss, Recover, Resumed
+from cprsim.contract import Copies, Failed, Loss, Recover, Resumed
 from cprsim.costs import Rollback
 from cprsim.errors import RunError
 from cprsim.trainer.background import Saves
 from cprsim.trainer.cluster import Answer, Death, LocalCluster
+from cprsim.trainer.copying import Ring
+from cprsim.trainer.filling import Filling
 from cprsim.trainer.hearing import Hearing
 from cprsim.trainer.history import JobSetBack, ShardSetBack
 from cprsim.trainer.job import Job
@@ -15,7 +16,7 @@ from cprsim.trainer.member import Name
 from cprsim.trainer.rebuilding import Rebuilding
 from cprsim.trainer.scope import check_answer
 from cprsim.trainer.strikes import Strikes
-from cprsim.trainer.wire import Message, Op
+from cprsim.trainer.wire import Op
 
 #: How far an answer sets the job back.
 _DEPTH: dict[Rollback, int] = {"none": 0, "lost": 1, "all": 2}
@@ -30,6 +31,8 @@ class Recovery:
     ----------
     replaced
         How many processes were started in the places of dead ones.
+    waits
+        Whether training waits for servers that are away.
     """
 
     def __init__(
@@ -39,24 +42,37 @@ class Recovery:
         hearing: Hearing,
         strikes: Strikes,
         saves: Saves,
+        copies: Copies | None,
     ) -> None:
+        self._copies = copies
+        self._ring = Ring(
+            sum(role == "server" for role, _ in cluster.names),
+            1 if copies is None else copies.per_shard,
+        )
         self._job, self._cluster, self._hearing = job, cluster, hearing
         self._strikes, self._saves = strikes, saves
-        self._rebuilding = Rebuilding(job, cluster, hearing, strikes)
+        self._rebuilding = Rebuilding(job, cluster, hearing, strikes, self._ring)
+        self._filling = Filling(job, cluster, hearing, strikes, self._ring)
         self._ready: set[Name] = set()
         hearing.listeners.append(self._hear)
         self.replaced = 0
+        self.waits = False
 
     @property
     def away(self) -> set[Name]:
         """Servers that are filled while the rest trains on."""
         return self._rebuilding.away
 
-    def connect(self) -> None:
-        """Connect the trainers to all servers; whoever doesn't answer is dead afterwards."""
-        self._cluster.connect(self._job.epoch, self.away)
+    def connect(self, again: bool = False) -> None:
+        """Connect the trainers to all servers; whoever doesn't answer is dead afterwards.
+
+        `again`: nothing has been set back, so what was pushed last has to be in all rows.
+        """
+        away = {index for _, index in self.away}
+        holders = [self._ring.holders(shard, away) for shard in range(self._ring.servers)]
+        self._cluster.connect(self._job.epoch, holders, again)
         trainers = {name for name in self._cluster.names if name[0] == "trainer"}
-        for message in self._answers(trainers, Op.CONNECT, Op.LOST).values():
+        for message in self._hearing.answers(trainers, Op.CONNECT, Op.LOST).values():
             if message.op == Op.LOST:
                 self._cluster.end(("server", message.step))
 
@@ -74,16 +90,22 @@ class Recovery:
     def finish(self) -> None:
         """Wait for servers that are away when the job is done."""
         while self.away:
-            if self._cluster.dead:
-                raise RunError(f"{self._cluster.dead} were lost after the last step")
-            if self._rebuilding.filled:
+            died = set(self._cluster.dead)
+            if died - self.away:
+                raise RunError(f"{died} were lost after the last step")
+            if died:
+                self._start(died)
+            elif self._rebuilding.filled:
                 self._rejoin()
             else:
                 self._hearing.next()
 
     def _rejoin(self) -> None:
-        self._rebuilding.rejoin()
-        self.connect()
+        """Connect servers that are filled, once they have what was trained meanwhile, too."""
+        filled, behind = self._rebuilding.filled, self._rebuilding.behind
+        if self._filling.catch_up(behind):
+            self._rebuilding.rejoin(filled)
+            self.connect()
 
     def recover(self) -> None:
         """Bring the job back from the deaths that are known.
@@ -110,20 +132,29 @@ class Recovery:
             self._job.watch.switch("reschedule")
             if deepest.rollback == "all":
                 down |= self._rebuilding.give_up()
-            elif answer.keep_training and not any(role == "trainer" for role, _ in down):
-                self._rebuilding.take(down, died)
-                down, loaded = set(), {}
+            elif deepest.rollback == "none" or self._goes_on(answer, down):
+                servers = {name for name in down if name[0] == "server"}
+                self._rebuilding.take(servers, died, deepest.rollback)
+                down -= servers
+                loaded = {name: step for name, step in loaded.items() if name in down}
+            self.waits = deepest.rollback == "none" and not answer.keep_training
             self._start(died)
             if not self._are_ready(down):
                 continue
             self._job.watch.switch("load")
             if down:
                 loaded |= self._load(down, deepest.rollback)
+            if deepest.rollback == "all" and not self._cluster.dead:
+                self._filling.copy_all()
             if not self._cluster.dead:
-                self.connect()
+                self.connect(again=deepest.rollback == "none")
         self._strikes.recovered()
         self._settle(deepest.rollback, loaded)
         self._job.controller.tell(Resumed(self._job.clock, self._saves.pending))
+
+    def _goes_on(self, answer: Recover, down: set[Name]) -> bool:
+        """Whether the rest trains on without these."""
+        return answer.keep_training and not any(role == "trainer" for role, _ in down)
 
     def _answer(self, down: set[Name]) -> Recover:
         """What the controller says to the loss of all that are down."""
@@ -134,7 +165,7 @@ class Recovery:
         answer = controller.ask(now)
         if not isinstance(answer, Recover):
             raise RunError(f"nodes have failed, but the controller answered {answer}")
-        check_answer(answer)
+        check_answer(answer, servers, self._copies)
         return answer
 
     def _start(self, died: set[Name]) -> None:
@@ -169,7 +200,7 @@ class Recovery:
             for name in asked:
                 self._cluster.ask(name, Op.LOAD, step, epoch=epoch)
             self._strikes.loading(down)
-            answers = self._answers(asked, Op.LOADED, epoch=epoch)
+            answers = self._hearing.answers(asked, Op.LOADED, epoch=epoch, strikes=self._strikes)
             loaded |= {name: message.step for name, message in answers.items()}
             if self._cluster.dead or rollback != "all":
                 break
@@ -190,22 +221,3 @@ class Recovery:
             if role == "server":
                 job.lost_steps += job.step - job.safe.at(step).whole
                 job.happened.append(ShardSetBack(job.step, index, step))
-
-    def _answers(self, asked: set[Name], *ops: Op, epoch: int = 0) -> dict[Name, Message]:
-        """What all of those asked answer, but for those that die instead.
-
-        Answers to what was asked in another epoch are passed over, if one is given.
-        """
-        found: dict[Name, Message] = {}
-        while asked - found.keys() - set(self._cluster.dead):
-            strikes = self._strikes if Op.LOADED in ops else None
-            event = self._hearing.next(math.inf if strikes is None else strikes.wait_s)
-            if event is None and strikes is not None:
-                strikes.strike()
-            elif (
-                isinstance(event, Answer)
-                and event.message.op in ops
-                and (not epoch or event.message.facts["epoch"] == epoch)
-            ):
-                found[event.name] = event.message
-        return found

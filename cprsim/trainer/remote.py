@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -44,6 +45,10 @@ class Looked:
         return torch.zeros_like(self._rows).index_add_(0, self._uses, of_samples.reshape(-1, width))
 
 
+#: What was pushed: the step, what it had looked up, and the gradients of that.
+_Push: TypeAlias = tuple[int, Looked, Tensor]
+
+
 class RemoteRows:
     """Looks up and updates rows wherever they are; each answer has the deadline.
 
@@ -52,22 +57,37 @@ class RemoteRows:
 
     def __init__(self, placement: Placement, dim: int, deadline_s: float) -> None:
         self._placement, self._dim, self._deadline_s = placement, dim, deadline_s
-        self._links: dict[int, Link] = {}
+        self._links: dict[int, Link] = {}  # by shard
+        self._answering: dict[int, int] = {}  # the server that answers for each
+        self._pushed: _Push | None = None
 
-    def connect(self, addresses: Sequence[Path | None], epoch: int) -> None:
-        """Connect to all servers anew, but to those without an address, which are away.
+    def connect(self, routes: Sequence[Sequence[tuple[int, str]]], epoch: int, again: bool) -> None:
+        """Connect anew.
 
-        Rows of servers that are away are zeros, and their updates are dropped.
+        `routes`: of each shard, the server that answers for it and those that hold copies, with
+        their addresses. Rows of a shard without any are zeros, and their updates are dropped.
+        `again`: push once more what was pushed last; who has it already passes over it.
         """
         self.close()
-        for server, address in enumerate(addresses):
-            if address is None:
+        for shard, route in enumerate(routes):
+            if not route:
                 continue
+            (self._answering[shard], address), *copies = route
             try:
-                self._links[server] = Link.to(address, self._deadline_s)
+                link = self._links[shard] = Link.to(Path(address), self._deadline_s)
+                link.tell(Op.GREET, epoch, {"shard": shard, "copies": copies})
             except PeerLostError:
-                raise ServerLostError(server) from None
-        self._ask(Op.GREET, epoch)
+                raise ServerLostError(self._answering[shard]) from None
+        for shard in self._links:
+            self._receive(shard)
+        if not again:
+            self.forget()
+        elif self._pushed is not None:
+            self._push(self._pushed)
+
+    def forget(self) -> None:
+        """What was pushed last is not to be pushed again."""
+        self._pushed = None
 
     def close(self) -> None:
         """Close all connections."""
@@ -77,16 +97,21 @@ class RemoteRows:
 
     def settle(self, lost: int) -> None:
         """Wait until all servers but the lost one have done what was sent; close connections."""
-        for link in [link for server, link in self._links.items() if server != lost]:
+        for shard, link in self._links.items():
+            if self._answering[shard] == lost:
+                continue
             with contextlib.suppress(PeerLostError):
                 link.send(Op.SYNC)
-                while link.receive().op != Op.SYNC:
+                while link.receive().op not in (Op.SYNC, Op.LOST):
                     pass
         self.close()
 
     def sync(self) -> None:
         """Wait until all that was sent is done."""
-        self._ask(Op.SYNC, 0)
+        for shard in self._links:
+            self._send(shard, Op.SYNC, 0)
+        for shard in self._links:
+            self._receive(shard)
 
     def lookup(self, step: int, sparse: NDArray[np.int64]) -> Looked:
         """The rows of a batch; `sparse` has shape (B, tables)."""
@@ -96,38 +121,46 @@ class RemoteRows:
         on, there = distinct % servers, distinct // servers
         places = [torch.nonzero(on == server).squeeze(1) for server in range(servers)]
         parts = [there[place] for place in places]
-        for server in self._links:
-            self._send(server, Op.LOOKUP, step, parts[server])
+        for shard in self._links:
+            self._send(shard, Op.LOOKUP, step, parts[shard])
         rows = torch.zeros((len(distinct), self._dim))
-        for server in self._links:
-            answer = self._receive(server)
-            rows[places[server]] = torch.from_numpy(np.frombuffer(answer, np.float32)).view(
+        for shard in self._links:
+            answer = self._receive(shard)
+            rows[places[shard]] = torch.from_numpy(np.frombuffer(answer, np.float32)).view(
                 -1, self._dim
             )
         return Looked(rows, parts, places, uses, times)
 
     def update(self, step: int, looked: Looked, of_samples: Tensor) -> None:
-        """Push the gradients of what was looked up, shape (B, tables, dim)."""
+        """Push the gradients of what was looked up, shape (B, tables, dim).
+
+        Who doesn't take them is found out when it is asked next: the step is done all the same.
+        """
         gradients = looked.gradients(of_samples)
-        for server in self._links:
-            ids, place = looked.ids[server], looked.places[server]
-            self._send(server, Op.UPDATE, step, ids, looked.times[place], gradients[place])
+        self._pushed = step, looked, gradients
+        self._push(self._pushed)
 
-    def _ask(self, op: Op, step: int) -> None:
-        for server in self._links:
-            self._send(server, op, step)
-        for server in self._links:
-            self._receive(server)
+    def _push(self, pushed: _Push) -> None:
+        step, looked, gradients = pushed
+        for shard, link in self._links.items():
+            ids, place = looked.ids[shard], looked.places[shard]
+            parts = ids, looked.times[place], gradients[place]
+            try:
+                link.send(Op.UPDATE, step, *(part.numpy() for part in parts))
+            except PeerLostError:
+                link.close()  # half a message may have gone
 
-    def _send(self, server: int, op: Op, step: int, *parts: Tensor) -> None:
+    def _send(self, shard: int, op: Op, step: int, *parts: Tensor) -> None:
         try:
-            self._links[server].send(op, step, *(part.numpy() for part in parts))
+            self._links[shard].send(op, step, *(part.numpy() for part in parts))
         except PeerLostError:
-            raise ServerLostError(server) from None
+            raise ServerLostError(self._answering[shard]) from None
 
-    def _receive(self, server: int) -> bytearray:
+    def _receive(self, shard: int) -> bytearray:
         try:
-            parts = self._links[server].receive().parts
+            answer = self._links[shard].receive()
         except PeerLostError:
-            raise ServerLostError(server) from None
-        return parts[0] if parts else bytearray()
+            raise ServerLostError(self._answering[shard]) from None
+        if answer.op == Op.LOST:
+            raise ServerLostError(answer.step)
+        return answer.parts[0] if answer.parts else bytearray()

@@ -148,9 +148,9 @@ class Strikes:
         return self._times.steps_until(self._cursor.next_s)
 
     @property
-    def unnoticed(self) -> bool:
-        """Whether a process that was hit has not been found dead yet."""
-        return not self._victims <= set(self._cluster.dead)
+    def unnoticed(self) -> set[Name]:
+        """Processes that were hit and have not been found dead yet."""
+        return self._victims - set(self._cluster.dead)
 
     @property
     def absorbed(self) -> int:

@@ -71,8 +71,7 @@ class Trainer:
 
     def _connect(self, link: Link, message: Message) -> None:
         facts = message.facts
-        addresses = [None if each is None else Path(each) for each in facts["addresses"]]
-        self._rows.connect(addresses, facts["epoch"])
+        self._rows.connect(facts["routes"], facts["epoch"], facts["again"])
         link.send(Op.CONNECT, message.step)
 
     def _train(self, link: Link, message: Message) -> None:
@@ -109,6 +108,7 @@ class Trainer:
         self._keeper.save(link, message, self._keeper.learned.arrays())
 
     def _load(self, link: Link, message: Message) -> None:
+        self._rows.forget()
         step, size = self._keeper.load(message.step)
         link.tell(Op.LOADED, step, {"bytes": size, "epoch": message.facts["epoch"]})
 

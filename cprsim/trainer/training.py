@@ -20,7 +20,7 @@ from cprsim.trainer.job import Job
 from cprsim.trainer.placement import Placement
 from cprsim.trainer.scope import check_plan
 from cprsim.trainer.scores import auc, log_loss
-from cprsim.trainer.server import ServerSpec
+from cprsim.trainer.server import ServerSpec, with_copies
 from cprsim.trainer.spec import TrainerSection
 from cprsim.trainer.strikes import AtStep, AtTime, Strikes
 from cprsim.trainer.trainer import TrainerSpec
@@ -110,7 +110,9 @@ def train(
         trainer = _trainer(section, data, placement, seed, Path(folder))
         with LocalCluster(servers, [trainer], section.deadlines) as cluster:
             strikes = _strikes(scenario, section, job, cluster, seed)
-            execution = Execution(job, cluster, strikes, final_save, _told(progress, data.steps))
+            execution = Execution(
+                job, cluster, strikes, final_save, _told(progress, data.steps), plan.copies
+            )
             execution.run()
             predicted = execution.predict(data.steps, data.steps + data.test_steps)
     return Trained(
@@ -141,8 +143,9 @@ def _servers(
     tracked = () if rows is None or plan.tracking is None else rows.tracked_tables
     tables = scenario.model.tables if scenario.model is not None else None
     assert tables is not None
-    return [
+    specs = [
         ServerSpec(
+            number=server,
             rows=placement.rows_of(server),
             dim=tables[0].dim,
             seed=_seed(seed, server),
@@ -151,9 +154,11 @@ def _servers(
             tracking=plan.tracking,
             tables=tuple(placement.range_of(table, server) for table in tracked),
             folder=folder / f"server-{server}",
+            deadlines=section.deadlines,
         )
         for server in range(placement.servers)
     ]
+    return with_copies(specs, plan.copies)
 
 
 def _trainer(

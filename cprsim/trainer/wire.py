@@ -21,12 +21,15 @@ _HEADER = struct.Struct(f"<BBxxxxxxq{_MOST_PARTS}Q")
 class Op(IntEnum):
     """What a message asks for or answers."""
 
-    # A trainer to a server, and its answers
-    GREET = 1  # step: the epoch of this connection; answered by itself
+    # A trainer to a server, and its answers; LOST where another that holds copies doesn't answer
+    GREET = 1  # step: the epoch of this connection; the shard, who holds copies; answered by itself
     LOOKUP = 2  # ids -> ROWS
     ROWS = 3
     UPDATE = 4  # ids, how often each was accessed, gradients; not answered
     SYNC = 5  # answered by itself, once all that was sent before is done
+
+    # A server to another: GREET, UPDATE and SYNC for copies, and
+    FETCH = 6  # answered by itself: all rows of a shard; then, those changed since
 
     # The controller to a server or a trainer, and their answers
     READY = 10  # it can be spoken to
@@ -40,11 +43,13 @@ class Op(IntEnum):
     TRAIN = 18  # to a trainer: the step to train to -> STEPPED again and again, then TRAINED
     STEPPED = 19
     TRAINED = 20
-    LOST = 21  # from a trainer: which server does not answer
+    LOST = 21  # which server does not answer
     PREDICT = 22  # -> PREDICTED
     PREDICTED = 23
     FAILED = 24  # from a member that can't go on, for a reason that starting it again won't cure
     HALT = 25  # to a trainer: end TRAIN after the step it is in; not answered if it trains no more
+    FILL = 26  # to a server: where to fetch shards from -> LOADED
+    CATCH_UP = 27  # to a server: fetch what has changed since -> LOADED
 
 
 class Message(NamedTuple):

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from cprsim.contract import Failed, Loss, Resumed, Saved, Stored, Tracking, every
+from cprsim.contract import Copies, Failed, Loss, Resumed, Saved, Stored, Tracking, every
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Absolute
+from cprsim.policies.full import full_plan
+from cprsim.policies.replication import AnyCopyServes
 from cprsim.trainer.cluster import LocalCluster
 from cprsim.trainer.data import Planted
 from cprsim.trainer.execution import Execution
@@ -18,7 +20,7 @@ from cprsim.trainer.history import JobSetBack, ShardAway, ShardFilled
 from cprsim.trainer.job import Job
 from cprsim.trainer.member import Deadlines
 from cprsim.trainer.placement import Placement
-from cprsim.trainer.server import ServerSpec
+from cprsim.trainer.server import ServerSpec, with_copies
 from cprsim.trainer.strikes import AtStep, AtTime, Manner, Strikes
 from cprsim.trainer.trainer import TrainerSpec
 from cprsim.trainer.wire import Link, Op, PeerLostError
@@ -53,6 +55,17 @@ def behind(plan, max_pending=1):
     return replace(plan, schedules=every(schedule.interval_s, save, max_pending))
 
 
+def copied(servers, per_shard, interval_s=1e9):
+    """Copies of each shard, and rare saves."""
+    return replace(
+        full_plan(interval_s),
+        recovery="replica",
+        schedules=every(interval_s),
+        recover=AnyCopyServes(servers, per_shard),
+        copies=Copies("copies", per_shard),
+    )
+
+
 @dataclass
 class Ran:
     """What came of a run."""
@@ -64,6 +77,7 @@ class Ran:
     replaced: int
     pids: list = field(default_factory=list)
     watched: "Watched | None" = None
+    digests: list = field(default_factory=list)
 
     @property
     def pls(self):
@@ -190,6 +204,7 @@ def ran(
     tracking: Tracking | None = plan.tracking
     specs = [
         ServerSpec(
+            number=server,
             rows=placement.rows_of(server),
             dim=DIM,
             seed=server,
@@ -198,9 +213,11 @@ def ran(
             tracking=tracking,
             tables=(placement.range_of(0, server),),
             folder=folder / f"server-{server}",
+            deadlines=deadlines,
         )
         for server in range(servers)
     ]
+    specs = with_copies(specs, plan.copies)
     trainer = TrainerSpec(
         DATA, placement, DIM, 16, 99, 0.05, deadlines.answer_s, folder / "trainer"
     )
@@ -218,11 +235,17 @@ def ran(
         cursor = Absolute(times, hits).cursor()
         strikes = Strikes(cluster, cursor, clock, manner, during_recovery)
         execution = Execution(
-            job, cluster, strikes, plan.last_save if final_save else None, lambda _: None
+            job,
+            cluster,
+            strikes,
+            plan.last_save if final_save else None,
+            lambda _: None,
+            plan.copies,
         )
         execution.run()
         pids += [cluster.pid(name) for name in cluster.names]
         message = execution.predict(DATA.steps, DATA.steps + DATA.test_steps)
+        digests = [_digest(cluster, server) for server in range(servers)]
     assert job.step == STEPS
     assert math.isclose(sum(job.watch.seconds.values()), job.watch.stopped_s, rel_tol=1e-9)
     return Ran(
@@ -233,4 +256,13 @@ def ran(
         execution.recovery.replaced,
         pids,
         watched,
+        digests,
     )
+
+
+def _digest(cluster, server):
+    cluster.ask(("server", server), Op.DIGEST)
+    while True:
+        event = cluster.next()
+        if event.message.op == Op.DIGEST:
+            return event.message.facts

@@ -22,14 +22,14 @@ from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.trainer.member import Deadlines
 from cprsim.trainer.strikes import Manner
-from tests.trainer.runs import PATIENT, behind, ran
+from tests.trainer.runs import PATIENT, behind, copied, ran
 
 #: Useful seconds are steps here, of which these runs have 40.
 _INTERVAL = 7.0
 _QUICK = Deadlines(answer_s=0.5, work_s=10.0)
 #: Kills are spread over so long, s: longer than a quiet machine takes for a run.
 _SPAN_S = 1.5
-_KINDS = ("full", "partial", "hangs", "mfu", "async", "accepted")
+_KINDS = ("full", "partial", "hangs", "mfu", "async", "accepted", "copies")
 _HITS = (((0,), ()), ((1,), ()), ((0, 1), ()), ((), (0,)), ((1,), (0,)))
 
 
@@ -83,6 +83,10 @@ def _one(rng, number, folder, clean):
         plan = replace(behind(partial_plan(_INTERVAL)), recover=NobodyWaits(2, 1))
         found = ran(plan, failures, folder, watch=True, **given)
         _check_survivors(found.watched)
+    elif kind == "copies":  # a lost trainer's dense part is nowhere else
+        of_servers = [(at_s, hit._replace(trainers=())) for at_s, hit in failures if hit.servers]
+        found = ran(copied(2, 2, _INTERVAL), of_servers, folder, **given)
+        assert found.predictions == clean
     elif kind in ("partial", "mfu"):
         plan = partial_plan(_INTERVAL)
         if kind == "mfu":
