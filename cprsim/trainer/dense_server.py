@@ -20,6 +20,7 @@ class DenseSpec(ServerSpec):
     def of(cls, trainer: TrainerSpec) -> "DenseSpec":
         """That for trainers such as this one."""
         return cls(
+            number=trainer.placement.servers,
             rows=len(trainer.model().learned),
             dim=1,
             seed=trainer.seed,

@@ -25,6 +25,9 @@ class Job:
         Steps that were trained, those that were rolled back as well.
     lost_steps
         Steps since the last whole checkpoint, summed over failures of servers: (E4)'s numerator.
+    epoch
+        Counted on whenever members return to a checkpoint: what is still under way to them in
+        connections of earlier epochs is void.
     """
 
     def __init__(
@@ -40,7 +43,7 @@ class Job:
         self.watch, self.safe = Stopwatch(), Safe()
         self.happened: list[Happened] = []
         self.turns = Turns(trainers, warm_start)
-        self.executed = self.lost_steps = 0
+        self.executed = self.lost_steps = self.epoch = 0
         self._asked_s = 0.0
 
     @property

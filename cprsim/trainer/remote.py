@@ -1,5 +1,7 @@
 """The rows of all servers, as a trainer sees them."""
 
+from typing import TypeAlias
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -33,14 +35,32 @@ class Looked:
         return torch.zeros_like(self._rows).index_add_(0, self._uses, of_samples.reshape(-1, width))
 
 
+#: What was pushed: the step, what it had looked up, and the gradients of that.
+_Push: TypeAlias = tuple[int, Looked, Tensor]
+
+
 class RemoteRows:
     """Looks up and updates rows wherever they are.
 
-    The methods raise `ServerLostError` where a server doesn't answer.
+    Rows of a shard that there is no connection for are zeros, and their updates are dropped.
     """
 
     def __init__(self, placement: Placement, dim: int, connections: Connections) -> None:
         self._placement, self._dim, self._connections = placement, dim, connections
+        self._pushed: _Push | None = None
+
+    @property
+    def _shards(self) -> list[int]:
+        return [each for each in self._connections.shards if each < self._placement.servers]
+
+    def forget(self) -> None:
+        """What was pushed last is not to be pushed again."""
+        self._pushed = None
+
+    def push_again(self) -> None:
+        """Push once more what was pushed last; who has it already passes over it."""
+        if self._pushed is not None:
+            self._push(self._pushed)
 
     def lookup(self, step: int, sparse: NDArray[np.int64]) -> Looked:
         """The rows of a batch; `sparse` has shape (B, tables)."""
@@ -50,17 +70,29 @@ class RemoteRows:
         on, there = distinct % servers, distinct // servers
         places = [torch.nonzero(on == server).squeeze(1) for server in range(servers)]
         parts = [there[place] for place in places]
-        for server, part in enumerate(parts):
-            self._connections.send(server, Op.LOOKUP, step, part.numpy())
-        rows = torch.empty((len(distinct), self._dim))
-        for server, place in enumerate(places):
-            answer = self._connections.receive(server)
-            rows[place] = torch.from_numpy(np.frombuffer(answer, np.float32)).view(-1, self._dim)
+        shards = self._shards
+        for shard in shards:
+            self._connections.send(shard, Op.LOOKUP, step, parts[shard].numpy())
+        rows = torch.zeros((len(distinct), self._dim))
+        for shard in shards:
+            answer = self._connections.receive(shard)
+            rows[places[shard]] = torch.from_numpy(np.frombuffer(answer, np.float32)).view(
+                -1, self._dim
+            )
         return Looked(rows, parts, places, uses, times)
 
     def update(self, step: int, looked: Looked, of_samples: Tensor) -> None:
-        """Push the gradients of what was looked up, shape (B, tables, dim)."""
+        """Push the gradients of what was looked up, shape (B, tables, dim).
+
+        Who doesn't take them is found out when it is asked next: the step is done all the same.
+        """
         gradients = looked.gradients(of_samples)
-        for server, (ids, place) in enumerate(zip(looked.ids, looked.places, strict=True)):
-            parts = (ids.numpy(), looked.times[place].numpy(), gradients[place].numpy())
-            self._connections.send(server, Op.UPDATE, step, *parts)
+        self._pushed = step, looked, gradients
+        self._push(self._pushed)
+
+    def _push(self, pushed: _Push) -> None:
+        step, looked, gradients = pushed
+        for shard in self._shards:
+            ids, place = looked.ids[shard], looked.places[shard]
+            parts = ids, looked.times[place], gradients[place]
+            self._connections.push(shard, step, *(part.numpy() for part in parts))

@@ -83,23 +83,24 @@ class Trainer:
 
     def _connect(self, link: Link, message: Message) -> None:
         facts = message.facts
-        self._connections.connect([Path(each) for each in facts["addresses"]], facts["epoch"])
+        self._connections.connect(facts["routes"], facts["epoch"])
+        if facts["again"]:
+            self._rows.push_again()
+        else:
+            self._rows.forget()
         link.send(Op.CONNECT, message.step)
 
     def _leave(self, link: Link, message: Message) -> None:
         self._connections.close()
         link.send(Op.LEAVE, message.step)
 
-    def _stop(self, link: Link, message: Message) -> None:
-        """Nothing: it isn't training any more."""
-
     def _train(self, link: Link, message: Message) -> None:
-        """Train every so many-th step up to one, and wait until all updates are in the rows.
+        """Train every so many-th step up to one or until told to halt.
 
-        Whatever the controller says meanwhile ends it after the step under way.
+        All updates are in the rows afterwards.
         """
         for step in range(message.facts["first"], message.step, message.facts["every"]):
-            if link.waiting:
+            if link.waiting:  # nothing but HALT is said to one who trains
                 break
             self._step(step)
             link.send(Op.STEPPED, step + 1)
@@ -132,18 +133,18 @@ class Trainer:
         link.send(Op.PREDICTED, message.step, np.concatenate(predicted), np.concatenate(labels))
 
     def _save(self, link: Link, message: Message) -> None:
-        arrays = None if self._keeper is None else self._keeper.learned.arrays()
+        if self._keeper is not None:
+            self._keeper.save(link, message, self._keeper.learned.arrays())
+            return
         link.send(Op.TAKEN, message.step)
-        size = 0
-        if self._keeper is not None and arrays is not None:
-            size = self._keeper.store.write(message.step, arrays)
-        link.tell(Op.SAVED, message.step, {"bytes": size})
+        link.tell(Op.SAVED, message.step, {"bytes": 0, "whole": True})
 
     def _load(self, link: Link, message: Message) -> None:
+        self._rows.forget()
         step, size = message.step, 0
         if self._keeper is not None:
             step, size = self._keeper.load(message.step)
-        link.tell(Op.LOADED, step, {"bytes": size})
+        link.tell(Op.LOADED, step, {"bytes": size, "epoch": message.facts["epoch"]})
 
     def _digest(self, link: Link, message: Message) -> None:
         link.tell(Op.DIGEST, message.step, {"sha256": self._model.learned.digest()})
@@ -152,10 +153,10 @@ class Trainer:
 _DO: Mapping[Op, Callable[[Trainer, Link, Message], None]] = {
     Op.CONNECT: Trainer._connect,
     Op.LEAVE: Trainer._leave,
-    Op.STOP: Trainer._stop,
     Op.TRAIN: Trainer._train,
     Op.PREDICT: Trainer._predict,
     Op.SAVE: Trainer._save,
     Op.LOAD: Trainer._load,
     Op.DIGEST: Trainer._digest,
+    Op.HALT: lambda *_: None,  # it had ended TRAIN before
 }

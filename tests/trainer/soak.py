@@ -18,17 +18,19 @@ import psutil
 
 from cprsim.contract import Save, Tracking, every
 from cprsim.failures.hit import Hit
+from cprsim.policies.accepted_loss import NobodyWaits
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.trainer.member import Deadlines
 from cprsim.trainer.strikes import Manner
-from tests.trainer.runs import PATIENT, ran
+from tests.trainer.runs import PATIENT, behind, copied, ran
 
 #: Useful seconds are steps here, of which these runs have 40.
 _INTERVAL = 7.0
 _QUICK = Deadlines(answer_s=0.5, work_s=10.0)
 #: Kills are spread over so long, s: longer than a quiet machine takes for a run.
 _SPAN_S = 1.5
+_KINDS = ("full", "partial", "hangs", "mfu", "async", "accepted", "copies")
 #: Servers and trainers that are hit together; one trainer is every one of them.
 _HITS = (((0,), ()), ((1,), ()), ((0, 1), ()), ((), (0,)), ((1,), (1,)), ((), (0, 1)))
 
@@ -73,10 +75,10 @@ def _handles():
 
 def _one(rng, number, folder, clean):
     times = np.sort(rng.uniform(0, _SPAN_S, 6)).tolist()
-    trainers = 1 + number // 4 % 2
+    kind = _KINDS[number % len(_KINDS)]
+    trainers = 1 if kind == "copies" else 1 + number // len(_KINDS) % 2
     failures = [(at_s, _hit(rng, trainers)) for at_s in times]
     manner = Manner(saving=0.2, loading=0.2, seed=number)
-    kind = ("full", "partial", "hangs", "mfu")[number % 4]
     given = {
         "at_time": True,
         "manner": manner,
@@ -85,7 +87,15 @@ def _one(rng, number, folder, clean):
     }
     if kind == "hangs":
         given |= {"manner": replace(manner, hangs=0.5), "deadlines": _QUICK}
-    if kind in ("partial", "mfu"):
+    if kind == "accepted":
+        plan = replace(behind(partial_plan(_INTERVAL)), recover=NobodyWaits(2, 1))
+        found = ran(plan, failures, folder, watch=True, **given)
+        _check_survivors(found.watched)
+    elif kind == "copies":  # a lost trainer's dense part is nowhere else
+        of_servers = [(at_s, hit._replace(trainers=())) for at_s, hit in failures if hit.servers]
+        found = ran(copied(2, 2, _INTERVAL), of_servers, folder, **given)
+        assert found.predictions == clean
+    elif kind in ("partial", "mfu"):
         plan = partial_plan(_INTERVAL)
         if kind == "mfu":
             plan = replace(
@@ -96,10 +106,13 @@ def _one(rng, number, folder, clean):
         found = ran(plan, failures, folder, watch=True, **given)
         _check_rows(found.watched)
     elif trainers == 1:
-        found = ran(full_plan(_INTERVAL), failures, folder, **given)
+        plan = full_plan(_INTERVAL)
+        found = ran(behind(plan) if kind == "async" else plan, failures, folder, **given)
         assert found.predictions == clean
     else:
-        found = ran(full_plan(_INTERVAL), failures, folder, watch=True, **given)
+        plan = full_plan(_INTERVAL)
+        plan = behind(plan) if kind == "async" else plan
+        found = ran(plan, failures, folder, watch=True, **given)
         for (_, _, saved), after in found.watched.recoveries():
             for server in after.keys() & saved.keys():
                 assert np.array_equal(after[server], saved[server])
@@ -127,6 +140,15 @@ def _check_rows(watched):
                 assert np.array_equal(after[server], saved[server])
             elif not lost.trainers:
                 assert np.array_equal(after[server], before[server])
+
+
+def _check_survivors(watched):
+    """Where the rest trains on: who is filled later is looked at then."""
+    for (lost, before, _), after in watched.recoveries():
+        for server in after.keys() & before.keys() - lost.servers:
+            assert lost.trainers or np.array_equal(after[server], before[server])
+    for _, rows, saved in watched.filled:
+        assert np.array_equal(rows, saved)
 
 
 def main(kills=200, seed=0):

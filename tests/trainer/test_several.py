@@ -187,7 +187,7 @@ def test_updates_that_rows_hold_are_those_that_were_not_lost(tmp_path):
 
 
 def test_a_server_adds_each_step_of_each_trainer_once(tmp_path):
-    spec = ServerSpec(6, 2, 1, 0.5, 0.1, None, (), tmp_path, trainers=2)
+    spec = ServerSpec(0, 6, 2, 1, 0.5, 0.1, None, (), tmp_path, trainers=2)
     server, expected = Server(spec), spec.shard()
     ids, times = np.array([1, 4]), np.array([1, 1])
     links = []
@@ -195,7 +195,7 @@ def test_a_server_adds_each_step_of_each_trainer_once(tmp_path):
         mine, its = socket.socketpair()
         threading.Thread(target=server.answer, args=(Link(its, None),), daemon=True).start()
         links.append(Link(mine, 60.0))
-        links[-1].send(Op.GREET, 0)
+        links[-1].tell(Op.GREET, 0, {"shard": 0, "copies": []})
         links[-1].receive()
     # Trainer 0 is ahead; both do again what the server has already.
     for step in (0, 2, 4, 1, 2, 4, 6, 1, 3, 5):
