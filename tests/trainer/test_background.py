@@ -50,7 +50,7 @@ class Bench:
         self.saves = Saves(self.job, self.told, self.hearing)
 
     def begin(self, step):
-        self.job.step = step
+        self.job.turns.return_to(step)
         each = self.saves.begin(BEHIND)
         self.saves.ask(self.told.names)
         return each
@@ -72,7 +72,7 @@ def test_a_checkpoint_counts_once_all_have_stored_it_as_of_when_it_was_taken():
     bench.hear(Op.SAVED, each, *SERVERS)
     assert not bench.saves.taking
     bench.saves.go_on(each)
-    bench.job.step = 8
+    bench.job.turns.return_to(8)
     assert bench.saves.pending == (BEHIND,)
     assert bench.job.safe.last.step == 0
 

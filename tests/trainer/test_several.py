@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from cprsim.errors import ScenarioError
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.scenario import Scenario
@@ -237,3 +238,13 @@ def test_the_shipped_scenario_is_trained_by_two():
 
     assert trained.failures == trained.replaced == 4
     assert (trained.pls, trained.updates_lost) == (0, 0)
+
+
+def test_copies_beside_several_trainers_are_refused():
+    mapping = tomllib.loads(SMALL)
+    mapping["cluster"]["trainers"] = 2
+    mapping["failures"] = {"exactly": 0}
+    mapping["policies"] = {"mine": {"system": "replication"}}
+
+    with pytest.raises(ScenarioError, match=r"^policies\.mine: copies beside several trainers can"):
+        train(Scenario(**mapping), trainer_section(SECTION), "mine")
