@@ -13,7 +13,7 @@ from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Absolute
 from cprsim.policies.full import full_plan
 from cprsim.policies.replication import AnyCopyServes
-from cprsim.trainer.cluster import LocalCluster
+from cprsim.trainer.cluster import Death, LocalCluster
 from cprsim.trainer.data import Planted
 from cprsim.trainer.dense_server import DenseSpec
 from cprsim.trainer.execution import Execution
@@ -21,6 +21,7 @@ from cprsim.trainer.history import JobSetBack, ShardAway, ShardFilled
 from cprsim.trainer.job import Job
 from cprsim.trainer.member import Deadlines
 from cprsim.trainer.placement import Placement
+from cprsim.trainer.rebuilding import Rebuilding
 from cprsim.trainer.server import ServerSpec, with_copies
 from cprsim.trainer.strikes import AtStep, AtTime, Manner, Strikes
 from cprsim.trainer.trainer import TrainerSpec
@@ -271,6 +272,23 @@ def ran(
         watched,
         digests,
     )
+
+
+def filled_late(monkeypatch, step):
+    """Nobody begins to fill a server that is away before the trainer has done so many steps."""
+    ready, hear = [], Rebuilding._hear
+
+    def late(self, event):
+        op = None if isinstance(event, Death) else event.message.op
+        if op == Op.READY and self._job.step < step:
+            ready.append(event)
+            return
+        hear(self, event)
+        if op == Op.STEPPED and event.message.step >= step:
+            while ready:
+                hear(self, ready.pop())
+
+    monkeypatch.setattr(Rebuilding, "_hear", late)
 
 
 def _digest(cluster, server):

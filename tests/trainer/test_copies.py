@@ -5,7 +5,16 @@ import pytest
 from cprsim.policies.full import full_plan
 from cprsim.trainer.copying import Ring
 from cprsim.trainer.strikes import Manner
-from tests.trainer.runs import IMPATIENT, PATIENT, STEPS, copied, ran, servers_hit, trainer_hit
+from tests.trainer.runs import (
+    IMPATIENT,
+    PATIENT,
+    STEPS,
+    copied,
+    filled_late,
+    ran,
+    servers_hit,
+    trainer_hit,
+)
 
 
 @pytest.fixture(scope="module")
@@ -24,13 +33,18 @@ def test_shards_are_on_their_servers_and_those_after_them():
 
 @pytest.mark.parametrize("free", [False, True], ids=["pinned", "free"])
 @pytest.mark.parametrize(("servers", "per_shard"), [(2, 2), (3, 2), (3, 3)])
-def test_losses_of_one_server_change_no_prediction(clean, tmp_path, servers, per_shard, free):
+def test_losses_of_one_server_change_no_prediction(
+    clean, tmp_path, monkeypatch, servers, per_shard, free
+):
     kills = [(9.0, servers_hit(0)), (30.0, servers_hit(servers - 1))]
+    if free:  # else training waits for it
+        filled_late(monkeypatch, 15)
+        kills.pop()  # it may not be back by then
     plan = copied(servers, per_shard)
     recovered = ran(plan, kills, tmp_path, servers=servers, free=free)
 
     assert recovered.predictions == clean[servers].predictions
-    assert recovered.replaced == recovered.struck == 2
+    assert recovered.replaced == recovered.struck == len(kills)
     assert recovered.job.executed == STEPS
     assert recovered.pls == 0
     assert recovered.job.happened == []
@@ -42,7 +56,7 @@ def test_losses_of_one_server_change_no_prediction(clean, tmp_path, servers, per
 
 def test_with_three_copies_two_may_go(clean, tmp_path):
     kills = [(9.0, servers_hit(0)), (9.0, servers_hit(1)), (30.0, servers_hit(1, 2))]
-    recovered = ran(copied(3, 3), kills, tmp_path, servers=3, free=True)
+    recovered = ran(copied(3, 3), kills, tmp_path, servers=3)
 
     assert recovered.predictions == clean[3].predictions
     assert recovered.replaced == recovered.struck == 4
