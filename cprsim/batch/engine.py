@@ -199,7 +199,7 @@ class Runs:
         """Bytes that saves wrote to tiers of that kind, in full checkpoints."""
         save, last = (
             self._set.written({(each.tier, each.portion, each.writes): 1}, medium)
-            for each in (self._set.plan.schedules[0].save, self._set.last_save)
+            for each in (self._set.plan.schedules[0].save, self._set.plan.last_save)
         )
         return lanes.saves * save + lanes.finals * last
 
@@ -208,7 +208,10 @@ def _pace(setting: Setting, rate: float) -> Pace:
     (schedule,) = setting.plan.schedules
     save_s, final_s = (
         transfer.volume / per_second if transfer.volume else 0.0
-        for transfer, per_second in (setting.save(schedule.save), setting.save(setting.last_save))
+        for transfer, per_second in (
+            setting.save(schedule.save),
+            setting.save(setting.plan.last_save),
+        )
     )
     hold_s = save_s if schedule.save.blocking else setting.snapshot_s(schedule.save)
     # Saves that are further apart than the job is long never come, whatever they are apart.

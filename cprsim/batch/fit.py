@@ -77,7 +77,7 @@ def contends(setting: Setting, answer: Recover, other: Transfer) -> bool:
 
 def contends_with_saves(setting: Setting, answer: Recover) -> bool:
     """Whether filling lost shards and any save of the plan slow each other."""
-    saves = {setting.plan.schedules[0].save, setting.last_save}
+    saves = {setting.plan.schedules[0].save, setting.plan.last_save}
     return any(contends(setting, answer, setting.save(save)[0]) for save in saves)
 
 

@@ -20,7 +20,7 @@ from cprsim.contract.actions import (
     Stored,
     Train,
 )
-from cprsim.contract.plan import Always, Mirror, Plan, Tracking
+from cprsim.contract.plan import Always, Copies, Mirror, Plan, Tracking
 from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.contract.schedules import Schedule, ScheduledController, every
 from cprsim.tiers import REMOTE, Tier
@@ -32,6 +32,7 @@ __all__ = [
     "Clock",
     "Context",
     "Controller",
+    "Copies",
     "Event",
     "Failed",
     "Interval",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from cprsim.contract.actions import Controller, Loss, Recover
+from cprsim.contract.actions import Controller, Loss, Recover, Save
 from cprsim.contract.schedules import Schedule, ScheduledController
 from cprsim.rows.trackers.contract import TrackerName
 from cprsim.tiers import REMOTE, Tier
@@ -49,13 +49,25 @@ class Tracking(NamedTuple):
     looks_at_one_in: int = 1
 
 
+class Copies(NamedTuple):
+    """Other servers hold copies of each shard, which every update goes to.
+
+    `tier`: what answers call the place that they are copied from. `per_shard`: how many, its own
+    server's among them; those of shard i are on the servers i, i + 1, ... around the ring.
+    """
+
+    tier: str
+    per_shard: int
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a policy comes to in one scenario.
 
     `schedules`: nearest tier first; a blocking save to a tier serves the nearer ones as well.
     `recover`: the answer to each loss. `tiers`: all that saves and answers name, nearest first.
-    `tracking`: who chooses the rows, where saves are of a portion of them.
+    `tracking`: who chooses the rows, where saves are of a portion of them. `copies`: of each shard
+    on other servers, where there are any.
 
     `slowdown`: share of time added to every useful second. `peer_bytes_per_s`: what the servers
     send to each other in a useful second, all together, to keep copies and parities; it draws on
@@ -69,6 +81,7 @@ class Plan:
     tiers: tuple[Tier, ...] = (REMOTE,)
     mirror: Mirror | None = None
     tracking: Tracking | None = None
+    copies: Copies | None = None
     slowdown: float = 0.0
     peer_bytes_per_s: float = 0.0
     memory_overhead: float = 0.0
@@ -78,6 +91,14 @@ class Plan:
     def interval_s(self) -> float:
         """The checkpoint interval of the nearest tier, useful seconds; infinite for no saves."""
         return self.schedules[0].interval_s if self.schedules else math.inf
+
+    @property
+    def last_save(self) -> Save:
+        """`final_save`: of everything, to the furthest tier."""
+        save = self.schedules[-1].save if self.schedules else Save()
+        # Of all bytes, and as many times as there are copies.
+        writes = max(save.writes, 1.0)
+        return save._replace(portion=1.0, left_s=(0.0,), writes=writes, reads=1.0)
 
     def tier(self, name: str) -> Tier:
         """The tier of that name."""

@@ -6,7 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cprsim.contract import REMOTE, Context, Interval, Loss, Plan, Policy, Recover, Tier, every
+from cprsim.contract import (
+    REMOTE,
+    Context,
+    Copies,
+    Interval,
+    Loss,
+    Plan,
+    Policy,
+    Recover,
+    Tier,
+    every,
+)
 from cprsim.policies.full import checkpoint_interval_s
 from cprsim.schema import Seconds
 
@@ -89,6 +100,7 @@ class Replication(Policy):
             recover=AnyCopyServes(context.servers, self.copies, self.takeover_s),
             slowdown=self.slowdown,
             tiers=(COPIES, REMOTE),
+            copies=Copies(COPIES.name, self.copies),
             peer_bytes_per_s=passed_on * context.pushed_bytes_per_s,
             memory_overhead=float(self.copies - 1),
         )

@@ -191,11 +191,13 @@ class JobRun:
         self._dialogue.tell(Saved(Clock(self._work.now, state.progress_s), save, True))
 
     def _end_is_saved(self) -> bool:
-        return self._state.saved(self._set.last_save.tier).progress_s >= self._set.useful_time_s
+        return (
+            self._state.saved(self._set.plan.last_save.tier).progress_s >= self._set.useful_time_s
+        )
 
     def _save_the_end(self) -> Process:
         """`final_save`: the job isn't over until a checkpoint of all of it is usable."""
-        save, schedules = self._set.last_save, self._set.plan.schedules
+        save, schedules = self._set.plan.last_save, self._set.plan.schedules
         most = schedules[-1].max_pending if schedules else 1
         under_way = sum(each.tier == save.tier for each in self._background.saves)
         if self._background.holds(self._state.progress_s) or under_way >= most:

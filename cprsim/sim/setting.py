@@ -74,15 +74,6 @@ class Setting:
             known = self._saves[key] = self._rated(transfer)
         return known
 
-    @property
-    def last_save(self) -> Save:
-        """`final_save`: of everything, to the furthest tier."""
-        schedules = self.plan.schedules
-        save = schedules[-1].save if schedules else Save()
-        # Of all bytes, and as many times as there are copies.
-        writes = max(save.writes, 1.0)
-        return save._replace(portion=1.0, left_s=(0.0,), writes=writes, reads=1.0)
-
     def written(self, saves: Mapping[Written, int], medium: Medium) -> float:
         """Bytes that saves wrote to tiers of that kind, in full checkpoints."""
         if not saves:

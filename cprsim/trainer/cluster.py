@@ -5,12 +5,12 @@ import shutil
 import tempfile
 import time
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
 from signal import Signals
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from cprsim.errors import RunError, UsageError
 from cprsim.trainer import forking
@@ -20,7 +20,17 @@ from cprsim.trainer.trainer import TrainerSpec, learn
 from cprsim.trainer.wire import Message, Op, PeerLostError
 
 #: What is answered at once, or at least step by step.
-_QUICK = (Op.CONNECT, Op.TRAIN, Op.STEPPED, Op.SAVE)
+_QUICK = (Op.LEAVE, Op.CONNECT, Op.TRAIN, Op.SAVE)
+#: What each answer settles, where that isn't asked for by the same name.
+_SETTLES: dict[Op, tuple[Op, ...]] = {
+    Op.LOADED: (Op.LOAD, Op.FILL, Op.CATCH_UP),
+    Op.TAKEN: (Op.SAVE,),
+    Op.TRAINED: (Op.TRAIN,),
+    Op.PREDICTED: (Op.PREDICT,),
+    Op.LOST: (Op.CONNECT, Op.TRAIN, Op.PREDICT),
+}
+#: An answer that is owed: by whom, to what, and for checkpoints that are written, which.
+_Owed: TypeAlias = tuple[Name, Op, int]
 #: Longest path of a Unix socket, B (Linux has room for 108 with the 0 at the end).
 _LONGEST_PATH = 107
 
@@ -50,6 +60,8 @@ class LocalCluster:
         What each is told when it starts.
     deadlines
         How long silence may last.
+    dense
+        What the server of the dense part is told, where there are several trainers.
     """
 
     def __init__(
@@ -57,21 +69,26 @@ class LocalCluster:
         servers: Sequence[ServerSpec],
         trainers: Sequence[TrainerSpec],
         deadlines: Deadlines,
+        dense: ServerSpec | None = None,
     ) -> None:
-        self._servers, self._trainers = servers, trainers
+        self._specs: dict[Name, ServerSpec] = {
+            ("server", number): spec for number, spec in enumerate(servers)
+        }
+        if dense is not None:
+            self._specs["dense", 0] = dense
+        self._trainers = trainers
         self._deadlines = deadlines
         self._context = forking.context()
         self._folder = Path()
-        self._addresses: dict[int, Path] = {}
+        self._addresses: dict[Name, Path] = {}
         self._news: deque[Answer | Death] = deque()
         self._members: dict[Name, Member] = {}
         self._starts = 0
-        self._due_s: dict[Name, float] = {}  # when an answer that is owed must have come
+        self._due_s: dict[_Owed, float] = {}  # when an answer that is owed must have come
 
     def __enter__(self) -> Self:
         self._folder = Path(tempfile.mkdtemp(prefix="cprsim-"))
-        names: list[Name] = [("server", i) for i in range(len(self._servers))]
-        names += [("trainer", i) for i in range(len(self._trainers))]
+        names = [*self.serving, *self.training]
         try:
             self.start(names)
             for _ in names:
@@ -113,8 +130,18 @@ class LocalCluster:
 
     @property
     def names(self) -> list[Name]:
-        """All members: servers, then trainers."""
+        """All members."""
         return list(self._members)
+
+    @property
+    def serving(self) -> list[Name]:
+        """Those that trainers connect to, in the order of their connections."""
+        return list(self._specs)
+
+    @property
+    def training(self) -> list[Name]:
+        """The trainers."""
+        return [("trainer", number) for number in range(len(self._trainers))]
 
     def start(self, names: Collection[Name]) -> None:
         """Start these members, in the places of dead ones perhaps; each says READY.
@@ -132,17 +159,17 @@ class LocalCluster:
         if role == "trainer":
             return Member(name, self._context, learn, (self._trainers[index],), self._deadlines)
         self._starts += 1
-        address = self._folder / f"{index}.{self._starts}"
+        address = self._folder / f"{role}-{index}.{self._starts}"
         if len(str(address)) > _LONGEST_PATH:
             raise UsageError(
                 f"{address}: is too long a path for a Unix socket; set TMPDIR to a shorter one"
             )
-        self._addresses[index] = address
-        return Member(name, self._context, serve, (self._servers[index], address), self._deadlines)
+        self._addresses[name] = address
+        return Member(name, self._context, serve, (self._specs[name], address), self._deadlines)
 
-    def address(self, server: int) -> Path:
+    def address(self, name: Name) -> Path:
         """Where a server answers trainers."""
-        return self._addresses[server]
+        return self._addresses[name]
 
     def strike(self, name: Name, how: Signals) -> bool:
         """Send a member a signal behind its back; whether it was there to be hit."""
@@ -163,18 +190,33 @@ class LocalCluster:
         member = self._members[name]
         if member.dead:
             return
-        self._expect(name, op)
+        if op != Op.HALT:
+            self._expect(name, op)
         try:
             member.link.tell(op, step, facts)
         except PeerLostError:
             self._bury(name)
 
-    def connect(self, epoch: int) -> None:
-        """Ask all trainers to connect to all servers."""
-        for name in self._members:
-            if name[0] == "trainer":
-                addresses = [str(self.address(i)) for i in range(len(self._servers))]
-                self.ask(name, Op.CONNECT, addresses=addresses, epoch=epoch)
+    def connect(self, epoch: int, holders: Sequence[Sequence[int]], again: bool) -> None:
+        """Ask all trainers to connect to servers.
+
+        `holders`: of each shard, the server that answers for it, and those with copies; none for
+        one that is away. `again`: what was pushed last may have been lost, and is pushed again.
+        """
+        found = [[self.serving[server] for server in each] for each in holders]
+        found += [[name] for name in self.serving[len(holders) :]]  # of the dense part
+        routes = [
+            [(self.serving.index(name), str(self.address(name))) for name in each] for each in found
+        ]
+        for name in self.training:
+            self.ask(name, Op.CONNECT, routes=routes, epoch=epoch, again=again)
+
+    def fill(self, name: Name, epoch: int, sources: Mapping[int, int]) -> None:
+        """Ask a server to fetch shards from others, `sources` by shard."""
+        found = {
+            shard: (each, str(self.address(("server", each)))) for shard, each in sources.items()
+        }
+        self.ask(name, Op.FILL, epoch=epoch, sources=found)
 
     def next(self, timeout_s: float = math.inf) -> Answer | Death | None:
         """What happens next; None if nothing has within that time."""
@@ -184,7 +226,8 @@ class LocalCluster:
             left_s = max(limit_s - time.monotonic(), 0.0)
             self._listen(None if limit_s == math.inf else left_s)
             now_s = time.monotonic()
-            for name in [name for name, due_s in self._due_s.items() if due_s <= now_s]:
+            late = [owed for owed, due_s in self._due_s.items() if due_s <= now_s]
+            for name in {name for name, _, _ in late}:
                 self._bury(name)
             if not self._news and now_s >= end_s:
                 return None
@@ -209,18 +252,23 @@ class LocalCluster:
     def _hear(self, name: Name, message: Message) -> None:
         if message.op == Op.FAILED:
             raise RunError("{} {}: {}".format(*name, message.facts["error"]))
-        if message.op in (Op.STEPPED, Op.TAKEN):
-            self._expect(name, message.op)
+        if message.op == Op.STEPPED:
+            self._expect(name, Op.TRAIN)
+        elif message.op == Op.SAVED:
+            self._due_s.pop((name, Op.SAVED, message.step), None)
         else:
-            self._due_s.pop(name, None)
+            for op in _SETTLES.get(message.op, (message.op,)):
+                self._due_s.pop((name, op, 0), None)
+        if message.op == Op.TAKEN:
+            self._expect(name, Op.SAVED, message.step)
         self._news.append(Answer(name, message))
 
-    def _expect(self, name: Name, op: Op) -> None:
+    def _expect(self, name: Name, op: Op, number: int = 0) -> None:
         quick = op in _QUICK
         within_s = 3 * self._deadlines.answer_s if quick else self._deadlines.work_s
-        self._due_s[name] = time.monotonic() + within_s
+        self._due_s[name, op, number] = time.monotonic() + within_s
 
     def _bury(self, name: Name) -> None:
         self._members[name].end()
-        self._due_s.pop(name, None)
+        self._due_s = {owed: due_s for owed, due_s in self._due_s.items() if owed[0] != name}
         self._news.append(Death(name))

@@ -18,11 +18,37 @@ class RowsSaved(NamedTuple):
 
 
 class ShardSetBack(NamedTuple):
-    """With the job at `step`, the rows of one server returned to the checkpoint of step `to`."""
+    """The rows of one server returned to the checkpoint of step `to`.
+
+    All steps before `step` were done, and those `ahead` of it, which another trainer was at.
+    """
 
     step: int
     server: int
     to: int
+    ahead: tuple[int, ...] = ()
+
+
+class ShardAway(NamedTuple):
+    """From now on the rest trains without the rows of one server: their updates are lost.
+
+    `step` and `ahead`: as in `ShardSetBack`.
+    """
+
+    step: int
+    server: int
+    ahead: tuple[int, ...] = ()
+
+
+class ShardFilled(NamedTuple):
+    """From now on the rows of that server are trained again.
+
+    `step` and `ahead`: as in `ShardSetBack`.
+    """
+
+    step: int
+    server: int
+    ahead: tuple[int, ...] = ()
 
 
 class JobSetBack(NamedTuple):
@@ -32,7 +58,7 @@ class JobSetBack(NamedTuple):
     to: int
 
 
-Happened: TypeAlias = RowsSaved | ShardSetBack | JobSetBack
+Happened: TypeAlias = RowsSaved | ShardSetBack | ShardAway | ShardFilled | JobSetBack
 
 
 class _Kept(NamedTuple):
@@ -52,14 +78,20 @@ def updates_lost(
     the whole job are not lost. The batches of the run are looked at once more for it, so that
     nothing that was killed has had to keep count.
     """
-    returned_to = {each.to for each in happened if not isinstance(each, RowsSaved)}
+    returned_to = {each.to for each in happened if isinstance(each, ShardSetBack | JobSetBack)}
     rows = _Rows(batches, placement, returned_to)
     for each in happened:
         rows.train_to(each.step)
+        if isinstance(each, ShardSetBack | ShardAway | ShardFilled):
+            rows.train_ahead(each.ahead)
         if isinstance(each, RowsSaved):
             rows.save(each)
         elif isinstance(each, ShardSetBack):
             rows.set_back(each.server, each.to)
+        elif isinstance(each, ShardAway):
+            rows.away.add(each.server)
+        elif isinstance(each, ShardFilled):
+            rows.away.discard(each.server)
         else:
             rows.roll_back(each.to)
     return rows.lost / (steps * rows.per_step) if steps else 0.0
@@ -78,14 +110,28 @@ class _Rows:
         self._returned_to = {0, *returned_to}
         self._live = np.zeros(placement.total, dtype=np.int64)
         self._step = 0
+        self._ahead: set[int] = set()  # steps after that one that were trained
         self._kept = {0: _Kept(self._live.copy(), self._live.copy(), 0)}
         self.lost = 0
+        self.away: set[int] = set()  # servers whose rows nobody trains
         self.per_step = batches.batch(0).sparse.size
 
     def train_to(self, step: int) -> None:
         for each in range(self._step, step):
-            np.add.at(self._live, self._placement.ids(self._batches.batch(each).sparse), 1)
+            if each not in self._ahead:
+                self._train(each)
         self._step = step
+
+    def train_ahead(self, steps: Collection[int]) -> None:
+        for each in {*steps} - self._ahead:
+            self._train(each)
+        self._ahead |= {*steps}
+
+    def _train(self, step: int) -> None:
+        ids = self._placement.ids(self._batches.batch(step).sparse)
+        passed_by = np.isin(ids % self._placement.servers, list(self.away))
+        self.lost += int(passed_by.sum())
+        np.add.at(self._live, ids[~passed_by], 1)
 
     def save(self, saved: RowsSaved) -> None:
         stored = self._live.copy()
@@ -116,3 +162,5 @@ class _Rows:
         self.lost = kept.lost + int((kept.live - kept.stored).sum())
         self._live = kept.stored.copy()
         self._step = to
+        self._ahead.clear()
+        self.away.clear()

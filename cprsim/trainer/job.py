@@ -6,6 +6,7 @@ from cprsim.contract import Clock, Controller
 from cprsim.errors import RunError
 from cprsim.trainer.accounts import Safe, Stopwatch
 from cprsim.trainer.history import Happened
+from cprsim.trainer.turns import Turns
 
 #: Shares of a step below which lies only rounding.
 _ROUNDING = 1e-9
@@ -18,21 +19,37 @@ class Job:
 
     Attributes
     ----------
-    step
-        Steps of progress.
+    turns
+        Which steps are done.
     executed
         Steps that were trained, those that were rolled back as well.
     lost_steps
         Steps since the last whole checkpoint, summed over failures of servers: (E4)'s numerator.
+    epoch
+        Counted on whenever members return to a checkpoint: what is still under way to them in
+        connections of earlier epochs is void.
     """
 
-    def __init__(self, controller: Controller, steps: int, step_s: float) -> None:
+    def __init__(
+        self,
+        controller: Controller,
+        steps: int,
+        step_s: float,
+        trainers: int = 1,
+        warm_start: int = 0,
+    ) -> None:
         self.controller = controller
         self.steps, self.step_s = steps, step_s
         self.watch, self.safe = Stopwatch(), Safe()
         self.happened: list[Happened] = []
-        self.step = self.executed = self.lost_steps = 0
+        self.turns = Turns(trainers, warm_start)
+        self.executed = self.lost_steps = self.epoch = 0
         self._asked_s = 0.0
+
+    @property
+    def step(self) -> int:
+        """Steps of progress, all trainers together."""
+        return self.turns.count
 
     @property
     def clock(self) -> Clock:

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from cprsim.trainer.wire import Link
 
-#: Who: a server or a trainer, and its number.
-Name = tuple[Literal["server", "trainer"], int]
+#: Who: a server, a trainer or the server of the dense part, and its number.
+Name = tuple[Literal["server", "trainer", "dense"], int]
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Deadlines:
 
 
 class Member:
-    """A server or a trainer that has been started, and the link to it.
+    """A process that has been started, and the link to it.
 
     `main` gets `arguments` and its end of the link. `dead`: it has been ended.
     """

@@ -1,7 +1,8 @@
 """What all members do with what the controller asks for."""
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -20,16 +21,23 @@ def obey(make: Callable[[], Callable[[Link, Message], None]], control: socket.so
     torch.set_num_threads(1)  # more would spin for cores that other members use
     link = Link(control, deadline_s=None)
     try:
-        try:
+        with failures_told(link):
             act = make()
             link.send(Op.READY)
             while True:
                 act(link, link.receive())
-        except PeerLostError:
-            raise
-        except Exception as error:
-            said = str(error) if isinstance(error, CprsimError) else repr(error)
-            link.tell(Op.FAILED, 0, {"error": said})
-            raise
     except PeerLostError:
         return
+
+
+@contextmanager
+def failures_told(link: Link) -> Iterator[None]:
+    """Tell the controller of errors in this block that are the member's own."""
+    try:
+        yield
+    except PeerLostError:
+        raise
+    except Exception as error:
+        said = str(error) if isinstance(error, CprsimError) else repr(error)
+        link.tell(Op.FAILED, 0, {"error": said})
+        raise

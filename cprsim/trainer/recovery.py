@@ -1,18 +1,22 @@
 """From a failure until training can go on: who is replaced, who loads, who is set back."""
 
-import math
 from collections.abc import Mapping
 
-from cprsim.contract import Failed, Loss, Recover, Resumed
+from cprsim.contract import Copies, Failed, Loss, Recover, Resumed
 from cprsim.costs import Rollback
 from cprsim.errors import RunError
-from cprsim.trainer.cluster import Answer, LocalCluster
+from cprsim.trainer.background import Saves
+from cprsim.trainer.cluster import Answer, Death, LocalCluster
+from cprsim.trainer.copying import Ring
+from cprsim.trainer.filling import Filling
+from cprsim.trainer.hearing import Hearing
 from cprsim.trainer.history import JobSetBack, ShardSetBack
 from cprsim.trainer.job import Job
 from cprsim.trainer.member import Name
+from cprsim.trainer.rebuilding import Rebuilding
 from cprsim.trainer.scope import check_answer
 from cprsim.trainer.strikes import Strikes
-from cprsim.trainer.wire import Message, Op
+from cprsim.trainer.wire import Op
 
 #: How far an answer sets the job back.
 _DEPTH: dict[Rollback, int] = {"none": 0, "lost": 1, "all": 2}
@@ -27,23 +31,90 @@ class Recovery:
     ----------
     replaced
         How many processes were started in the places of dead ones.
+    waits
+        Whether training waits for servers that are away.
     """
 
-    def __init__(self, job: Job, cluster: LocalCluster, strikes: Strikes) -> None:
-        self._job, self._cluster, self._strikes = job, cluster, strikes
-        self._epoch = 0
+    def __init__(
+        self,
+        job: Job,
+        cluster: LocalCluster,
+        hearing: Hearing,
+        strikes: Strikes,
+        saves: Saves,
+        copies: Copies | None,
+    ) -> None:
+        self._copies = copies
+        self._ring = Ring(
+            sum(role == "server" for role, _ in cluster.names),
+            1 if copies is None else copies.per_shard,
+        )
+        self._job, self._cluster, self._hearing = job, cluster, hearing
+        self._strikes, self._saves = strikes, saves
+        self._rebuilding = Rebuilding(job, cluster, hearing, strikes, self._ring)
+        self._filling = Filling(job, cluster, hearing, strikes, self._ring)
+        self._ready: set[Name] = set()
+        hearing.listeners.append(self._hear)
         self.replaced = 0
+        self.waits = False
 
-    def connect(self) -> None:
-        """Connect the trainers to all servers; whoever doesn't answer is dead afterwards."""
-        self._cluster.connect(self._epoch)
-        trainers = {name for name in self._cluster.names if name[0] == "trainer"}
-        for message in self._answers(trainers, Op.CONNECT, Op.LOST).values():
+    @property
+    def away(self) -> set[Name]:
+        """Servers that are filled while the rest trains on."""
+        return self._rebuilding.away
+
+    def connect(self, again: bool = False) -> None:
+        """Connect the trainers to all servers; whoever doesn't answer is dead afterwards.
+
+        `again`: nothing has been set back, so what was pushed last has to be in all rows.
+
+        Servers wait for the end of connections of earlier epochs. So all trainers leave them first:
+        one that hangs is found then, and no server is taken for dead because of it.
+        """
+        cluster, trainers = self._cluster, set(self._cluster.training)
+        for name in trainers:
+            cluster.ask(name, Op.LEAVE)
+        self._hearing.answers(trainers, Op.LEAVE)
+        away = {index for _, index in self.away}
+        holders = [self._ring.holders(shard, away) for shard in range(self._ring.servers)]
+        cluster.connect(self._job.epoch, holders, again)
+        for message in self._hearing.answers(trainers, Op.CONNECT, Op.LOST).values():
             if message.op == Op.LOST:
-                self._cluster.end(("server", message.step))
+                cluster.end(cluster.serving[message.step])
 
-    def recover(self) -> Rollback:
-        """Bring the job back from the deaths that are known; returns who was set back.
+    def tend(self) -> bool:
+        """Recover from deaths, have who is back take part again; whether there was anything."""
+        if self._cluster.dead:
+            self.recover()
+            return True
+        if self._rebuilding.filled:
+            self._job.watch.switch("load")
+            self._rejoin()
+            return True
+        return self._saves.ask(set(self._cluster.names) - self.away)
+
+    def finish(self) -> None:
+        """Wait for servers that are away when the job is done."""
+        while self.away:
+            died = set(self._cluster.dead)
+            if died - self.away:
+                raise RunError(f"{died} were lost after the last step")
+            if died:
+                self._start(died)
+            elif self._rebuilding.filled:
+                self._rejoin()
+            else:
+                self._hearing.next()
+
+    def _rejoin(self) -> None:
+        """Connect servers that are filled, once they have what was trained meanwhile, too."""
+        filled, behind = self._rebuilding.filled, self._rebuilding.behind
+        if self._filling.catch_up(behind):
+            self._rebuilding.rejoin(filled)
+            self.connect()
+
+    def recover(self) -> None:
+        """Bring the job back from the deaths that are known.
 
         Deaths on the way are part of it: what the deepest rollback among the answers needs is what
         has to be loaded.
@@ -59,55 +130,88 @@ class Recovery:
                     f"the job can't be brought back: members died in {_MOST_ATTEMPTS} attempts"
                 )
             died = set(self._cluster.dead)
-            down |= died
-            answer = self._answer(down)
+            down |= died - self.away
+            answer = self._answer(down | self.away)
+            self._saves.lose(died - self.away, answer.rollback)
             if _DEPTH[answer.rollback] >= _DEPTH[deepest.rollback]:
                 deepest = answer
             self._job.watch.switch("reschedule")
-            self._replace(died)
-            if self._cluster.dead:
+            if deepest.rollback == "all":
+                down |= self._rebuilding.give_up()
+            elif deepest.rollback == "none" or self._goes_on(answer, down):
+                servers = {name for name in down if name[0] == "server"}
+                self._rebuilding.take(servers, died, deepest.rollback)
+                down -= servers
+                loaded = {name: step for name, step in loaded.items() if name in down}
+            self.waits = deepest.rollback == "none" and not answer.keep_training
+            self._start(died)
+            if not self._are_ready(down):
                 continue
             self._job.watch.switch("load")
-            loaded |= self._load(down, deepest.rollback)
+            if down:
+                loaded |= self._load(down, deepest.rollback)
+            if deepest.rollback == "all" and not self._cluster.dead:
+                self._filling.copy_all()
             if not self._cluster.dead:
-                self.connect()
+                self.connect(again=deepest.rollback == "none")
         self._strikes.recovered()
         self._settle(deepest.rollback, loaded)
-        self._job.controller.tell(Resumed(self._job.clock, ()))
-        return deepest.rollback
+        self._job.controller.tell(Resumed(self._job.clock, self._saves.pending))
+
+    def _goes_on(self, answer: Recover, down: set[Name]) -> bool:
+        """Whether the rest trains on without these."""
+        return answer.keep_training and not any(role == "trainer" for role, _ in down)
 
     def _answer(self, down: set[Name]) -> Recover:
-        """What the controller says to the loss of all that are down."""
+        """What the controller says to the loss of all that are down.
+
+        Controllers know no server of the dense part, which is that of all trainers.
+        """
         controller, now = self._job.controller, self._job.clock
+        if any(role == "dense" for role, _ in down):
+            down = down.union(self._cluster.training)
         servers = frozenset(index for role, index in down if role == "server")
         trainers = frozenset(index for role, index in down if role == "trainer")
         controller.tell(Failed(now, Loss(servers, trainers)))
         answer = controller.ask(now)
         if not isinstance(answer, Recover):
             raise RunError(f"nodes have failed, but the controller answered {answer}")
-        check_answer(answer)
+        check_answer(answer, servers, self._copies)
         return answer
 
-    def _replace(self, died: set[Name]) -> None:
+    def _start(self, died: set[Name]) -> None:
+        self._ready -= died
         self._cluster.start(sorted(died))
         self.replaced += len(died)
-        self._answers(died, Op.READY)
         self._strikes.replaced(died)
+
+    def _are_ready(self, names: set[Name]) -> bool:
+        """Wait until these can be spoken to; False if one of them dies instead."""
+        while not names & set(self._cluster.dead):
+            if names <= self._ready:
+                return True
+            self._hearing.next()
+        return False
+
+    def _hear(self, event: Answer | Death) -> None:
+        if isinstance(event, Answer) and event.message.op == Op.READY:
+            self._ready.add(event.name)
 
     def _load(self, down: set[Name], rollback: Rollback) -> dict[Name, int]:
         """Have members return to the last usable checkpoint; the steps that they found.
 
         Where the whole job returns and one member has to go further back, all go as far.
         """
-        self._epoch += 1
+        self._job.epoch += 1
+        epoch = self._job.epoch
         step = self._job.safe.last.step
         asked = set(self._cluster.names) if rollback == "all" else down
         loaded: dict[Name, int] = {}
         while asked:
             for name in asked:
-                self._cluster.ask(name, Op.LOAD, step, epoch=self._epoch)
-            self._strikes.loading()
-            answers = self._answers(asked, Op.LOADED)
+                self._cluster.ask(name, Op.LOAD, step, epoch=epoch)
+            self._strikes.loading(down)
+            answers = self._hearing.answers(asked, Op.LOADED, epoch=epoch, strikes=self._strikes)
             loaded |= {name: message.step for name, message in answers.items()}
             if self._cluster.dead or rollback != "all":
                 break
@@ -122,21 +226,10 @@ class Recovery:
             to = job.safe.back_to(min(loaded.values()))
             job.happened.append(JobSetBack(job.step, to.step))
             job.watch.undo(to.trained_s)
-            job.step = to.step
+            job.turns.return_to(to.step)
             return
         for (role, index), step in sorted(loaded.items()):
             if role == "server":
                 job.lost_steps += job.step - job.safe.at(step).whole
-                job.happened.append(ShardSetBack(job.step, index, step))
-
-    def _answers(self, asked: set[Name], *ops: Op) -> dict[Name, Message]:
-        """What all of those asked answer, but for those that die instead."""
-        found: dict[Name, Message] = {}
-        while asked - found.keys() - set(self._cluster.dead):
-            strikes = self._strikes if Op.LOADED in ops else None
-            event = self._cluster.next(math.inf if strikes is None else strikes.wait_s)
-            if event is None and strikes is not None:
-                strikes.strike()
-            elif isinstance(event, Answer) and event.message.op in ops:
-                found[event.name] = event.message
-        return found
+                turns = job.turns
+                job.happened.append(ShardSetBack(turns.first_missing, index, step, turns.ahead))

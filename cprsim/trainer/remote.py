@@ -1,24 +1,15 @@
 """The rows of all servers, as a trainer sees them."""
 
-import contextlib
-from collections.abc import Sequence
-from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from cprsim.trainer.connections import Connections
 from cprsim.trainer.placement import Placement
-from cprsim.trainer.wire import Link, Op, PeerLostError
-
-
-class ServerLostError(Exception):
-    """A server has gone or is silent; its number is `server`."""
-
-    def __init__(self, server: int) -> None:
-        super().__init__(server)
-        self.server = server
+from cprsim.trainer.wire import Op
 
 
 class Looked:
@@ -44,44 +35,32 @@ class Looked:
         return torch.zeros_like(self._rows).index_add_(0, self._uses, of_samples.reshape(-1, width))
 
 
-class RemoteRows:
-    """Looks up and updates rows wherever they are; each answer has the deadline.
+#: What was pushed: the step, what it had looked up, and the gradients of that.
+_Push: TypeAlias = tuple[int, Looked, Tensor]
 
-    All methods raise `ServerLostError` where a server doesn't answer.
+
+class RemoteRows:
+    """Looks up and updates rows wherever they are.
+
+    Rows of a shard that there is no connection for are zeros, and their updates are dropped.
     """
 
-    def __init__(self, placement: Placement, dim: int, deadline_s: float) -> None:
-        self._placement, self._dim, self._deadline_s = placement, dim, deadline_s
-        self._links: list[Link] = []
+    def __init__(self, placement: Placement, dim: int, connections: Connections) -> None:
+        self._placement, self._dim, self._connections = placement, dim, connections
+        self._pushed: _Push | None = None
 
-    def connect(self, addresses: Sequence[Path], epoch: int) -> None:
-        """Connect to all servers anew."""
-        self.close()
-        for server, address in enumerate(addresses):
-            try:
-                self._links.append(Link.to(address, self._deadline_s))
-            except PeerLostError:
-                raise ServerLostError(server) from None
-        self._ask(Op.GREET, epoch)
+    @property
+    def _shards(self) -> list[int]:
+        return [each for each in self._connections.shards if each < self._placement.servers]
 
-    def close(self) -> None:
-        """Close all connections."""
-        for link in self._links:
-            link.close()
-        self._links.clear()
+    def forget(self) -> None:
+        """What was pushed last is not to be pushed again."""
+        self._pushed = None
 
-    def settle(self, lost: int) -> None:
-        """Wait until all servers but the lost one have done what was sent; close connections."""
-        for link in [*self._links[:lost], *self._links[lost + 1 :]]:
-            with contextlib.suppress(PeerLostError):
-                link.send(Op.SYNC)
-                while link.receive().op != Op.SYNC:
-                    pass
-        self.close()
-
-    def sync(self) -> None:
-        """Wait until all that was sent is done."""
-        self._ask(Op.SYNC, 0)
+    def push_again(self) -> None:
+        """Push once more what was pushed last; who has it already passes over it."""
+        if self._pushed is not None:
+            self._push(self._pushed)
 
     def lookup(self, step: int, sparse: NDArray[np.int64]) -> Looked:
         """The rows of a batch; `sparse` has shape (B, tables)."""
@@ -91,35 +70,29 @@ class RemoteRows:
         on, there = distinct % servers, distinct // servers
         places = [torch.nonzero(on == server).squeeze(1) for server in range(servers)]
         parts = [there[place] for place in places]
-        for server, part in enumerate(parts):
-            self._send(server, Op.LOOKUP, step, part)
-        rows = torch.empty((len(distinct), self._dim))
-        for server, place in enumerate(places):
-            answer = self._receive(server)
-            rows[place] = torch.from_numpy(np.frombuffer(answer, np.float32)).view(-1, self._dim)
+        shards = self._shards
+        for shard in shards:
+            self._connections.send(shard, Op.LOOKUP, step, parts[shard].numpy())
+        rows = torch.zeros((len(distinct), self._dim))
+        for shard in shards:
+            answer = self._connections.receive(shard)
+            rows[places[shard]] = torch.from_numpy(np.frombuffer(answer, np.float32)).view(
+                -1, self._dim
+            )
         return Looked(rows, parts, places, uses, times)
 
     def update(self, step: int, looked: Looked, of_samples: Tensor) -> None:
-        """Push the gradients of what was looked up, shape (B, tables, dim)."""
+        """Push the gradients of what was looked up, shape (B, tables, dim).
+
+        Who doesn't take them is found out when it is asked next: the step is done all the same.
+        """
         gradients = looked.gradients(of_samples)
-        for server, (ids, place) in enumerate(zip(looked.ids, looked.places, strict=True)):
-            self._send(server, Op.UPDATE, step, ids, looked.times[place], gradients[place])
+        self._pushed = step, looked, gradients
+        self._push(self._pushed)
 
-    def _ask(self, op: Op, step: int) -> None:
-        for server in range(len(self._links)):
-            self._send(server, op, step)
-        for server in range(len(self._links)):
-            self._receive(server)
-
-    def _send(self, server: int, op: Op, step: int, *parts: Tensor) -> None:
-        try:
-            self._links[server].send(op, step, *(part.numpy() for part in parts))
-        except PeerLostError:
-            raise ServerLostError(server) from None
-
-    def _receive(self, server: int) -> bytearray:
-        try:
-            parts = self._links[server].receive().parts
-        except PeerLostError:
-            raise ServerLostError(server) from None
-        return parts[0] if parts else bytearray()
+    def _push(self, pushed: _Push) -> None:
+        step, looked, gradients = pushed
+        for shard in self._shards:
+            ids, place = looked.ids[shard], looked.places[shard]
+            parts = ids, looked.times[place], gradients[place]
+            self._connections.push(shard, step, *(part.numpy() for part in parts))

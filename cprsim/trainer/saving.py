@@ -1,73 +1,63 @@
-"""Saves: every member writes its part, and the checkpoint is usable once all have."""
+"""Carries out saves: training waits until all is stored, or until all members have a copy."""
 
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cprsim.contract import Save, Saved
-from cprsim.costs import Rollback
-from cprsim.trainer.cluster import Answer, LocalCluster
-from cprsim.trainer.history import RowsSaved
+from cprsim.contract import Save
+from cprsim.trainer.background import Saves, UnderWay
+from cprsim.trainer.hearing import Hearing
 from cprsim.trainer.job import Job
-from cprsim.trainer.member import Name
 from cprsim.trainer.strikes import Strikes
-from cprsim.trainer.wire import Op
 
 
 class Saving:
-    """Carries out saves. `recover` brings the job back from a failure that one falls into."""
+    """Carries out saves.
+
+    `tend` does what has to be done about deaths and the like, and says whether there was anything.
+    """
 
     def __init__(
         self,
         job: Job,
-        cluster: LocalCluster,
+        hearing: Hearing,
         strikes: Strikes,
-        recover: Callable[[], Rollback],
+        saves: Saves,
+        tend: Callable[[], bool],
     ) -> None:
-        self._job, self._cluster, self._strikes = job, cluster, strikes
-        self._recover = recover
+        self._job, self._hearing, self._strikes = job, hearing, strikes
+        self._saves, self._tend = saves, tend
 
     def save(self, save: Save) -> None:
-        """Wait until all members have stored their parts.
+        """Save, and wait as long as the save says.
 
-        A rollback of the whole job makes the save void. Otherwise members that were replaced
-        meanwhile store what they have returned to, and it counts.
+        A rollback of the whole job makes it void. Otherwise members that were replaced meanwhile
+        store what they have returned to, and it counts.
         """
-        job, cluster = self._job, self._cluster
-        job.watch.switch("save")
-        rows: dict[int, NDArray[np.int64]] = {}
-        left = set(cluster.names)
-        while left:
-            for name in left:
-                cluster.ask(name, Op.SAVE, job.step, portion=save.portion)
-            self._strikes.saving()
-            left -= self._stored(left, rows)
-            died = set(cluster.dead)
-            if died:
-                if self._recover() == "all":
-                    return
-                left |= died
-                job.watch.switch("save")
-        job.safe.put(job.step, save.portion, job.trained_s)
-        job.happened.append(RowsSaved(job.step, rows))
-        job.controller.tell(Saved(job.clock, save, stored=True))
+        cause = "save" if save.blocking else "stall"
+        self._job.watch.switch(cause)
+        each = self._saves.begin(save)
+        self._tend()
+        self._strikes.saving()
+        self.wait(cause, lambda: self._may_go_on(each))
+        if each in self._saves.under_way:
+            self._saves.go_on(each)
 
-    def _stored(self, asked: set[Name], rows: dict[int, NDArray[np.int64]]) -> set[Name]:
-        """Those of the members asked that have stored their parts; the others have died."""
-        stored: set[Name] = set()
-        while asked - stored - set(self._cluster.dead):
-            event = self._cluster.next(self._strikes.wait_s)
-            if event is None:
+    def land(self, cause: str) -> None:
+        """Wait until one of those under way has landed, or is void; the time goes to `cause`."""
+        first = self._saves.under_way[0]
+        self.wait(cause, lambda: first not in self._saves.under_way)
+
+    def wait(self, cause: str, done: Callable[[], bool]) -> None:
+        """Wait for members, with failures on the way recovered from."""
+        while True:
+            if self._tend():
+                continue
+            self._job.watch.switch(cause)
+            if done():
+                return
+            if self._hearing.next(self._strikes.wait_s) is None:
                 self._strikes.strike()
-            elif isinstance(event, Answer) and event.message.op == Op.SAVED:
-                stored.add(event.name)
-                _note(event, rows)
-        return stored
 
-
-def _note(answer: Answer, rows: dict[int, NDArray[np.int64]]) -> None:
-    """Which rows a server has stored, if not all of them."""
-    (role, index), message = answer
-    if role == "server" and not message.facts["whole"]:
-        rows[index] = np.frombuffer(message.parts[1], np.int64)
+    def _may_go_on(self, each: UnderWay) -> bool:
+        """Whether training may, once all who are up have been asked."""
+        void = each not in self._saves.under_way
+        return void or (each.stored if each.save.blocking else not each.taking)

@@ -3,16 +3,19 @@
 import socket
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from cprsim.contract import Tracking
+from cprsim.contract import Copies, Tracking
+from cprsim.trainer.copying import Fetching, Onward, Ring, SourceLostError, give_copy
+from cprsim.trainer.held import Held
 from cprsim.trainer.keeper import Keeper
+from cprsim.trainer.member import Deadlines
 from cprsim.trainer.obedience import obey
 from cprsim.trainer.shard import Shard
 from cprsim.trainer.store import Store
@@ -24,9 +27,13 @@ from cprsim.trainer.wire import Link, Message, Op, PeerLostError, listening
 class ServerSpec:
     """What a server is told when it starts; it is the same each time it is started.
 
-    `tables`: rows of tracked tables among its own. `folder`: of its checkpoints.
+    `tables`: rows of tracked tables among its own. `folder`: of its checkpoints. `copies_of`: of
+    servers whose rows it holds copies of, what they are told, by number. `deadlines`: half of them
+    are for other servers, so that whoever waits for both learns which one is silent. `trainers`:
+    how many there are; step s is that of trainer s mod `trainers`.
     """
 
+    number: int
     rows: int
     dim: int
     seed: int
@@ -35,10 +42,24 @@ class ServerSpec:
     tracking: Tracking | None
     tables: tuple[range, ...]
     folder: Path
+    copies_of: Mapping[int, "ServerSpec"] = field(default_factory=dict)
+    deadlines: Deadlines = field(default_factory=Deadlines)
+    trainers: int = 1
 
     def shard(self) -> Shard:
         """Its rows at the start of the job."""
         return Shard(self.rows, self.dim, self.seed, self.spread, self.learning_rate)
+
+
+def with_copies(specs: Sequence[ServerSpec], copies: Copies | None) -> list[ServerSpec]:
+    """These servers, with copies of each other's rows."""
+    if copies is None:
+        return list(specs)
+    ring = Ring(len(specs), copies.per_shard)
+    return [
+        replace(each, copies_of={other: specs[other] for other in ring.shards(each.number)[1:]})
+        for each in specs
+    ]
 
 
 def serve(spec: ServerSpec, address: Path, control: socket.socket) -> None:
@@ -61,7 +82,7 @@ def _welcome(door: socket.socket, server: "Server") -> None:
 
 
 class Server:
-    """The state of a server: its rows, behind a lock, and how far they have come.
+    """The state of a server: its rows, copies of other servers' rows, and their checkpoints.
 
     A connection belongs to an epoch, which is counted on with every recovery. Once the rows have
     returned to a checkpoint, what is still under way in connections of earlier ones is void.
@@ -70,35 +91,50 @@ class Server:
     def __init__(self, spec: ServerSpec) -> None:
         self._spec = spec
         self._keeper = Keeper(spec.shard, Store(spec.folder))
-        self._shard = self._keeper.learned
-        self._tracker = self._new_tracker()
-        self._lock = threading.Lock()
+        self._own = Held(self._keeper.learned, spec.trainers)
+        self._own.tracker = self._new_tracker()
+        self._held = {spec.number: self._own}
+        self._held |= {number: Held(each.shard()) for number, each in spec.copies_of.items()}
+        self._fetching = Fetching(spec.deadlines.work_s / 2)
         self._connections = threading.Condition()
         self._epochs: list[int] = []  # of connections that are open
         self._epoch = 0
-        self._applied = 0  # steps whose updates are in the rows
 
-    # --- Trainers ---
+    # --- Trainers, and servers that pass on what they say ---
 
     def answer(self, link: Link) -> None:
-        """Answer one trainer until it goes."""
+        """Answer one trainer or server until it goes."""
         epoch: int | None = None
+        held, onward = self._own, Onward(self._spec.number, [], 0, 0.0)
         try:
             while True:
                 message = link.receive()
                 if message.op == Op.GREET:
-                    epoch = message.step
+                    epoch, facts = message.step, message.facts
                     self._opened(epoch)
-                    link.send(Op.GREET, epoch)
-                elif message.op == Op.LOOKUP:
-                    link.send(Op.ROWS, message.step, self._lookup(message).numpy())
+                    held = self._held[facts["shard"]]
+                    answer_s = self._spec.deadlines.answer_s / 2
+                    onward = Onward(facts["shard"], facts["copies"], epoch, answer_s)
                 elif message.op == Op.UPDATE and epoch is not None:
-                    self._update(epoch, message)
+                    onward.pass_on(message)
+                    self._update(held, epoch, message)
+                    continue
                 elif message.op == Op.SYNC:
-                    link.send(Op.SYNC, message.step)
+                    onward.sync()
+                elif message.op == Op.FETCH:
+                    give_copy(self._held[message.step], link)
+                    continue
+                if onward.lost is not None:
+                    link.send(Op.LOST, onward.lost)
+                elif message.op == Op.LOOKUP:
+                    ids = _tensor(message.parts[0], np.int64) if message.parts else None
+                    link.send(Op.ROWS, message.step, held.lookup(ids).numpy())
+                else:
+                    link.send(message.op, message.step)
         except PeerLostError:
             link.close()
         finally:
+            onward.close()
             self._closed(epoch)
 
     def _opened(self, epoch: int) -> None:
@@ -116,23 +152,16 @@ class Server:
                 self._epochs.remove(epoch)
             self._connections.notify_all()
 
-    def _lookup(self, message: Message) -> Tensor:
-        ids = torch.from_numpy(np.frombuffer(message.parts[0], np.int64))
-        with self._lock:
-            return self._shard.lookup(ids)
-
-    def _update(self, epoch: int, message: Message) -> None:
-        ids, times, gradients = (
-            torch.from_numpy(np.frombuffer(part, kind))
-            for part, kind in zip(message.parts, (np.int64, np.int64, np.float32), strict=True)
-        )
-        with self._lock:
-            if epoch < self._epoch or message.step < self._applied:
-                return
-            self._shard.update(ids, gradients.view(len(ids), -1))
-            if self._tracker is not None:
-                self._tracker.observe(ids, times)
-            self._applied = message.step + 1
+    def _update(self, held: Held, epoch: int, message: Message) -> None:
+        *which, last = message.parts
+        gradients = _tensor(last, np.float32).view(-1, self._spec.dim)
+        with held.lock:
+            if epoch >= self._epoch and held.lacks(message.step):
+                if which:
+                    ids, times = (_tensor(part, np.int64) for part in which)
+                    held.update(message.step, ids, times, gradients)
+                else:
+                    held.update_all(message.step, gradients)
 
     # --- The controller ---
 
@@ -142,42 +171,53 @@ class Server:
             self._save(link, message)
         elif message.op == Op.LOAD:
             self._load(link, message)
+        elif message.op in (Op.FILL, Op.CATCH_UP):
+            self._fetch(link, message)
         elif message.op == Op.DIGEST:
-            with self._lock:
-                link.tell(Op.DIGEST, self._applied, {"sha256": self._shard.digest()})
+            copies = {number: held.shard.digest() for number, held in self._held.items()}
+            sha256 = copies.pop(self._spec.number)
+            link.tell(Op.DIGEST, self._own.applied, {"sha256": sha256, "copies": copies})
 
     def _save(self, link: Link, message: Message) -> None:
-        """Copy the rows, then write them; trainers need not wait for that."""
+        """Copy the rows; they are written while trainers go on."""
         started_s = time.perf_counter()
-        with self._lock:
-            ids = None
-            if self._tracker is not None and message.facts["portion"] < 1:
-                ids = self._tracker.select()
+        with self._own.lock:
+            ids, tracker = None, self._own.tracker
+            if tracker is not None and message.facts["portion"] < 1:
+                ids = tracker.select()
             chosen_s = time.perf_counter()
-            arrays = self._shard.arrays(ids)
-            if self._tracker is not None:
-                self._tracker.saved(np.arange(self._spec.rows) if ids is None else ids)
-        taken_s = time.perf_counter()
-        link.send(Op.TAKEN, message.step)
-        size = self._keeper.store.write(message.step, arrays, ids)
-        facts = {
-            "bytes": size,
-            "whole": ids is None,
+            arrays = self._own.shard.arrays(ids)
+            if tracker is not None:
+                tracker.saved(np.arange(self._spec.rows) if ids is None else ids)
+        spent = {
             "select_s": chosen_s - started_s,
-            "gather_s": taken_s - chosen_s,
-            "write_s": time.perf_counter() - taken_s,
+            "gather_s": time.perf_counter() - chosen_s,
         }
-        rows = np.empty(0, np.int64) if ids is None else ids
-        link.tell(Op.SAVED, message.step, facts, rows)
+        self._keeper.save(link, message, arrays, ids, **spent)
 
     def _load(self, link: Link, message: Message) -> None:
         """Return to a checkpoint; connections of earlier epochs are void from now on."""
-        with self._lock:
+        with self._own.lock:
             step, size = self._keeper.load(message.step)
-            self._tracker = self._new_tracker()
+            self._own.tracker = self._new_tracker()
             # All steps from here on are new to it, whatever it had applied before.
-            self._epoch, self._applied = message.facts["epoch"], step
-        link.tell(Op.LOADED, step, {"bytes": size})
+            self._epoch = message.facts["epoch"]
+            self._own.return_to(step)
+        link.tell(Op.LOADED, step, {"bytes": size, "epoch": message.facts["epoch"]})
+
+    def _fetch(self, link: Link, message: Message) -> None:
+        """Fetch shards that other servers hold; say so if one of those doesn't answer."""
+        facts = message.facts
+        told = {"epoch": facts["epoch"]}
+        try:
+            if message.op == Op.FILL:
+                sources = {int(shard): source for shard, source in facts["sources"].items()}
+                self._fetching.begin(sources, self._held)
+            else:
+                self._fetching.end()
+        except SourceLostError as lost:
+            told["lost"] = lost.server
+        link.tell(Op.LOADED, self._own.applied, told)
 
     def _new_tracker(self) -> ShardTracker | None:
         tracking = self._spec.tracking
@@ -185,9 +225,13 @@ class Server:
             return None
         return ShardTracker(
             tracking.tracker,
-            self._shard.weights,
+            self._own.shard.weights,
             self._spec.tables,
             tracking.fraction,
             tracking.looks_at_one_in,
             self._spec.seed,
         )
+
+
+def _tensor(part: bytearray, kind: type[np.generic]) -> Tensor:
+    return torch.from_numpy(np.frombuffer(part, kind))

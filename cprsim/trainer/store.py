@@ -8,7 +8,8 @@ and the checkpoint before it is used.
 
 import hashlib
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,8 +54,8 @@ class SpoiltError(Exception):
 class Store:
     """The checkpoints of one shard in a folder, which nobody else writes to.
 
-    Of its checkpoints the last is kept, the one of the step before, which the job still returns to
-    until all members have stored the last, and one with another base, should that be spoilt.
+    Of its checkpoints the last is kept, the one of the step before, those that the job may still
+    return to, and one with another base, should that be spoilt.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -68,12 +69,22 @@ class Store:
 
     # --- Writing ---
 
-    def write(self, step: int, arrays: Arrays, ids: NDArray[np.int64] | None = None) -> int:
+    def write(
+        self,
+        step: int,
+        arrays: Arrays,
+        ids: NDArray[np.int64] | None = None,
+        returns_to: Collection[int] = (),
+    ) -> int:
         """Add a checkpoint of all rows, or of the rows `ids` on top of the last one.
+
+        `returns_to`: steps of checkpoints that the job may return to until all members have stored
+        this one; where they are given, others later than the first of them are void.
 
         Returns the bytes written. There must be a last one.
         """
         self.clean()
+        self._drop_void(returns_to)
         chain: tuple[File, ...] = ()
         if ids is not None:
             chain = self._checkpoints()[0].files
@@ -85,7 +96,7 @@ class Store:
         self._write_manifest(checkpoint)
         if sum(each.size for each in (*chain, file)[1:]) > _MOST_DELTAS * (*chain, file)[0].size:
             self._merge(checkpoint)
-        self._drop_old()
+        self._drop_old(returns_to)
         return file.size
 
     def clean(self) -> None:
@@ -111,11 +122,19 @@ class Store:
             file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
         sync_folder(self._folder)
 
-    def _drop_old(self) -> None:
+    def _drop_void(self, returns_to: Collection[int]) -> None:
+        first = min(returns_to, default=math.inf)
+        for each in self._checkpoints():
+            if each.step > first and each.step not in returns_to:
+                self._manifest(each).unlink()
+
+    def _drop_old(self, returns_to: Collection[int]) -> None:
         newest, *older = self._checkpoints()
         before = [each for each in older if each.step < newest.step]
         others = [each for each in older if each.files[0] != newest.files[0]]
         kept = {newest, *before[:1], *others[:1]}
+        for step in returns_to:
+            kept.update([each for each in older if each.step <= step][:1])
         needed = {file.name for each in kept for file in each.files}
         for each in {*older} - kept:  # first, for one whose files are gone is no checkpoint
             self._manifest(each).unlink()

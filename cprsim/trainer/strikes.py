@@ -1,7 +1,7 @@
 """Failures on purpose: when a timeline says so, processes are killed or stopped."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from signal import SIGKILL, SIGSTOP, Signals
 from typing import Protocol
@@ -33,7 +33,13 @@ class Manner:
 
 
 class Times(Protocol):
-    """When failures are due: by the wall clock, or pinned to steps."""
+    """When failures are due: by the wall clock, or pinned to steps.
+
+    `pinned`: nothing but training takes time on this clock. What goes on beside it is over before
+    the next step is, and before the next failure.
+    """
+
+    pinned: bool
 
     def now_s(self) -> float:
         """The time that the timeline runs on."""
@@ -47,6 +53,8 @@ class Times(Protocol):
 
 class AtTime:
     """On the real clock, in whatever the job is doing at that instant."""
+
+    pinned = False
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         self.now_s = now_s
@@ -66,6 +74,8 @@ class AtStep:
     So the same kills hit the same states on any machine, and the job of a simulator in which saves,
     loads and replacements take no time is the same as this one.
     """
+
+    pinned = True
 
     def __init__(self, step_s: float, executed: Callable[[], int]) -> None:
         self._step_s, self._executed = step_s, executed
@@ -109,7 +119,8 @@ class Strikes:
         self._cluster, self._cursor, self._times, self._manner = cluster, cursor, times, manner
         self._during_recovery = during_recovery
         self._last_s = 0.0
-        self._hits: list[Hit] = []  # whose nodes have not been placed anew
+        self._unplaced: set[Name] = set()  # of those hit, who has not been placed anew
+        self._stopped = False  # no failure comes before the job can be hit again
         self._victims: set[Name] = set()
         self._when_saving: Hit | None = None
         self._when_loading: Hit | None = None
@@ -122,6 +133,11 @@ class Strikes:
         return self._times.wait_s(self._cursor.next_s)
 
     @property
+    def pinned(self) -> bool:
+        """Whether nothing but training takes time on the clock that failures follow."""
+        return self._times.pinned
+
+    @property
     def due(self) -> bool:
         """Whether the next one strikes now."""
         return self.wait_s == 0 or self.steps_ahead == 0
@@ -132,9 +148,9 @@ class Strikes:
         return self._times.steps_until(self._cursor.next_s)
 
     @property
-    def unnoticed(self) -> bool:
-        """Whether a process that was hit has not been found dead yet."""
-        return not self._victims <= set(self._cluster.dead)
+    def unnoticed(self) -> set[Name]:
+        """Processes that were hit and have not been found dead yet."""
+        return self._victims - set(self._cluster.dead)
 
     @property
     def absorbed(self) -> int:
@@ -145,6 +161,7 @@ class Strikes:
         """The next one strikes, or waits for what it is to strike in."""
         self._last_s = max(self._cursor.next_s, self._last_s)
         hit = self._cursor.strike()
+        self._stopped = True
         draw, of_hang = np.random.default_rng((self._manner.seed, self.failures)).random(2)
         if draw < self._manner.saving:
             self._when_saving = hit
@@ -163,20 +180,31 @@ class Strikes:
         """Others stand in the places of these."""
         self._victims -= names
 
-    def loading(self) -> None:
-        """Replacements are placed and load."""
-        for hit in self._hits:
-            self._cursor.replace(hit, self._now_s)
-        self._hits.clear()
-        if self._during_recovery:
-            self._cursor.resume(self._now_s)
+    def placed(self, names: Collection[Name]) -> None:
+        """The replacements of these are in their places."""
+        new = sorted(self._unplaced.intersection(names))
+        self._unplaced.difference_update(names)
+        servers = tuple(index for role, index in new if role == "server")
+        trainers = tuple(index for role, index in new if role == "trainer")
+        self._cursor.replace(Hit(servers, trainers), self._now_s)
+
+    def loading(self, waited_for: Collection[Name]) -> None:
+        """Replacements load; the job waits for these."""
+        if waited_for:
+            self.placed(waited_for)
+            if self._during_recovery:
+                self._resume()
         if self._when_loading is not None:
             hit, self._when_loading = self._when_loading, None
             self._hit(hit, SIGKILL)
 
     def recovered(self) -> None:
         """Training can go on."""
-        if not self._during_recovery:
+        self._resume()
+
+    def _resume(self) -> None:
+        if self._stopped:
+            self._stopped = False
             self._cursor.resume(self._now_s)
 
     @property
@@ -185,9 +213,9 @@ class Strikes:
 
     def _hit(self, hit: Hit, how: Signals) -> None:
         self.failures += 1
-        self._hits.append(hit)
         victims: list[Name] = [("server", server) for server in hit.servers]
         victims += [("trainer", trainer) for trainer in hit.trainers]
+        self._unplaced.update(victims)
         for victim in victims:
             # Who hangs already can't be hit again, nor who is dead.
             if victim not in self._victims and self._cluster.strike(victim, how):

@@ -1,4 +1,4 @@
-"""A trainer: one process that holds the dense part, and trains batch by batch."""
+"""A trainer: one process that trains batch by batch."""
 
 import socket
 from collections.abc import Callable, Mapping
@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from cprsim.trainer.connections import Connections, ServerLostError
 from cprsim.trainer.data.contract import Data
+from cprsim.trainer.dense_part import DensePart, OwnDense, SharedDense
 from cprsim.trainer.dlrm import Dlrm
 from cprsim.trainer.keeper import Keeper
+from cprsim.trainer.learned import Learned
 from cprsim.trainer.obedience import obey
 from cprsim.trainer.placement import Placement
-from cprsim.trainer.remote import RemoteRows, ServerLostError
+from cprsim.trainer.remote import RemoteRows
 from cprsim.trainer.store import Store
 from cprsim.trainer.wire import Link, Message, Op
 
@@ -22,7 +25,8 @@ from cprsim.trainer.wire import Link, Message, Op
 class TrainerSpec:
     """What a trainer is told when it starts; it is the same each time it is started.
 
-    `deadline_s`: for each answer of a server. `folder`: of its checkpoints.
+    `deadline_s`: for each answer of a server. `folder`: of the dense part's checkpoints.
+    `trainers`: how many there are; several share their dense part on a server.
     """
 
     data: Data
@@ -33,6 +37,7 @@ class TrainerSpec:
     learning_rate: float
     deadline_s: float
     folder: Path
+    trainers: int = 1
 
     def model(self) -> Dlrm:
         """The dense part at the start of the job."""
@@ -57,35 +62,58 @@ class Trainer:
     def __init__(self, spec: TrainerSpec) -> None:
         self._spec = spec
         self._model = spec.model()
-        self._keeper = Keeper(lambda: spec.model().learned, Store(spec.folder))
-        self._model.learned = self._keeper.learned
-        self._rows = RemoteRows(spec.placement, spec.dim, spec.deadline_s)
+        self._connections = Connections(spec.deadline_s)
+        self._rows = RemoteRows(spec.placement, spec.dim, self._connections)
+        self._keeper: Keeper[Learned] | None = None  # None: the dense part's server has it
+        self._dense: DensePart
+        if spec.trainers == 1:
+            self._keeper = Keeper(lambda: spec.model().learned, Store(spec.folder))
+            self._model.learned = self._keeper.learned
+            self._dense = OwnDense(self._model)
+        else:
+            self._dense = SharedDense(self._model, self._connections, spec.placement.servers)
 
     def obey(self, link: Link, message: Message) -> None:
         """Do what the controller asks for; say so if a server doesn't answer."""
         try:
             _DO[message.op](self, link, message)
         except ServerLostError as lost:
-            self._rows.settle(lost.server)
+            self._connections.settle(lost.server)
             link.send(Op.LOST, lost.server)
 
     def _connect(self, link: Link, message: Message) -> None:
         facts = message.facts
-        self._rows.connect([Path(each) for each in facts["addresses"]], facts["epoch"])
+        self._connections.connect(facts["routes"], facts["epoch"])
+        if facts["again"]:
+            self._rows.push_again()
+        else:
+            self._rows.forget()
         link.send(Op.CONNECT, message.step)
 
+    def _leave(self, link: Link, message: Message) -> None:
+        self._connections.close()
+        link.send(Op.LEAVE, message.step)
+
     def _train(self, link: Link, message: Message) -> None:
-        """Train to a step, and wait until all updates are in the rows."""
-        for step in range(message.facts["first"], message.step):
+        """Train every so many-th step up to one or until told to halt.
+
+        All updates are in the rows afterwards.
+        """
+        for step in range(message.facts["first"], message.step, message.facts["every"]):
+            if link.waiting:  # nothing but HALT is said to one who trains
+                break
             self._step(step)
             link.send(Op.STEPPED, step + 1)
-        self._rows.sync()
+        self._connections.sync()
         link.send(Op.TRAINED, message.step)
 
     def _step(self, step: int) -> None:
         dense, sparse, labels = self._spec.data.batch(step)
+        self._dense.ask(step)
         looked = self._rows.lookup(step, sparse)
-        gradient = self._model.step(
+        self._dense.fetch()
+        gradient = self._dense.step(
+            step,
             torch.from_numpy(dense),
             looked.of_samples(sparse.shape[1]),
             torch.from_numpy(labels),
@@ -97,30 +125,38 @@ class Trainer:
         predicted, labels = [], []
         for step in range(message.facts["first"], message.step):
             batch = self._spec.data.batch(step)
+            self._dense.ask(step)
             rows = self._rows.lookup(step, batch.sparse).of_samples(batch.sparse.shape[1])
+            self._dense.fetch()
             predicted.append(self._model.predict(torch.from_numpy(batch.dense), rows).numpy())
             labels.append(batch.labels)
         link.send(Op.PREDICTED, message.step, np.concatenate(predicted), np.concatenate(labels))
 
     def _save(self, link: Link, message: Message) -> None:
-        arrays = self._keeper.learned.arrays()
+        if self._keeper is not None:
+            self._keeper.save(link, message, self._keeper.learned.arrays())
+            return
         link.send(Op.TAKEN, message.step)
-        size = self._keeper.store.write(message.step, arrays)
-        link.tell(Op.SAVED, message.step, {"bytes": size})
+        link.tell(Op.SAVED, message.step, {"bytes": 0, "whole": True})
 
     def _load(self, link: Link, message: Message) -> None:
-        step, size = self._keeper.load(message.step)
-        link.tell(Op.LOADED, step, {"bytes": size})
+        self._rows.forget()
+        step, size = message.step, 0
+        if self._keeper is not None:
+            step, size = self._keeper.load(message.step)
+        link.tell(Op.LOADED, step, {"bytes": size, "epoch": message.facts["epoch"]})
 
     def _digest(self, link: Link, message: Message) -> None:
-        link.tell(Op.DIGEST, message.step, {"sha256": self._keeper.learned.digest()})
+        link.tell(Op.DIGEST, message.step, {"sha256": self._model.learned.digest()})
 
 
 _DO: Mapping[Op, Callable[[Trainer, Link, Message], None]] = {
     Op.CONNECT: Trainer._connect,
+    Op.LEAVE: Trainer._leave,
     Op.TRAIN: Trainer._train,
     Op.PREDICT: Trainer._predict,
     Op.SAVE: Trainer._save,
     Op.LOAD: Trainer._load,
     Op.DIGEST: Trainer._digest,
+    Op.HALT: lambda *_: None,  # it had ended TRAIN before
 }

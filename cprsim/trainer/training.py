@@ -14,13 +14,14 @@ from cprsim.contract import Plan
 from cprsim.scenario import Scenario
 from cprsim.trainer.cluster import LocalCluster
 from cprsim.trainer.data import Data
+from cprsim.trainer.dense_server import DenseSpec
 from cprsim.trainer.execution import Execution
 from cprsim.trainer.history import updates_lost
 from cprsim.trainer.job import Job
 from cprsim.trainer.placement import Placement
 from cprsim.trainer.scope import check_plan
 from cprsim.trainer.scores import auc, log_loss
-from cprsim.trainer.server import ServerSpec
+from cprsim.trainer.server import ServerSpec, with_copies
 from cprsim.trainer.spec import TrainerSection
 from cprsim.trainer.strikes import AtStep, AtTime, Strikes
 from cprsim.trainer.trainer import TrainerSpec
@@ -98,19 +99,22 @@ def train(
     Members are started by forkserver: a script needs its `if __name__ == "__main__":`.
     """
     plan = scenario.plan(policy)
-    check_plan(policy, plan)
+    check_plan(policy, plan, scenario.cluster.trainers)
     data = section.data(scenario, seed)
     placement = Placement(
         tuple(table.rows for table in data.tables), scenario.cluster.parameter_servers
     )
-    job = Job(plan.start(), data.steps, scenario.job.useful_time_s / data.steps)
+    final_save = plan.last_save if scenario.job.final_save else None
+    step_s = scenario.job.useful_time_s / data.steps
+    job = Job(plan.start(), data.steps, step_s, scenario.cluster.trainers, section.warm_start)
     with tempfile.TemporaryDirectory(prefix="cprsim-saved-") as folder:
         servers = _servers(scenario, section, plan, placement, seed, Path(folder))
-        trainer = _trainer(section, data, placement, seed, Path(folder))
-        with LocalCluster(servers, [trainer], section.deadlines) as cluster:
+        trainers = _trainers(scenario, section, data, placement, seed, Path(folder))
+        dense = DenseSpec.of(trainers[0]) if len(trainers) > 1 else None
+        with LocalCluster(servers, trainers, section.deadlines, dense) as cluster:
             strikes = _strikes(scenario, section, job, cluster, seed)
             execution = Execution(
-                job, cluster, strikes, scenario.job.final_save, _told(progress, data.steps)
+                job, cluster, strikes, final_save, _told(progress, data.steps), plan.copies
             )
             execution.run()
             predicted = execution.predict(data.steps, data.steps + data.test_steps)
@@ -142,8 +146,9 @@ def _servers(
     tracked = () if rows is None or plan.tracking is None else rows.tracked_tables
     tables = scenario.model.tables if scenario.model is not None else None
     assert tables is not None
-    return [
+    specs = [
         ServerSpec(
+            number=server,
             rows=placement.rows_of(server),
             dim=tables[0].dim,
             seed=_seed(seed, server),
@@ -152,15 +157,25 @@ def _servers(
             tracking=plan.tracking,
             tables=tuple(placement.range_of(table, server) for table in tracked),
             folder=folder / f"server-{server}",
+            deadlines=section.deadlines,
+            trainers=scenario.cluster.trainers,
         )
         for server in range(placement.servers)
     ]
+    return with_copies(specs, plan.copies)
 
 
-def _trainer(
-    section: TrainerSection, data: Data, placement: Placement, seed: int, folder: Path
-) -> TrainerSpec:
-    return TrainerSpec(
+def _trainers(
+    scenario: Scenario,
+    section: TrainerSection,
+    data: Data,
+    placement: Placement,
+    seed: int,
+    folder: Path,
+) -> list[TrainerSpec]:
+    """All alike: they share one dense part."""
+    trainers = scenario.cluster.trainers
+    spec = TrainerSpec(
         data=data,
         placement=placement,
         dim=data.tables[0].dim,
@@ -168,8 +183,10 @@ def _trainer(
         seed=_seed(seed, placement.servers),
         learning_rate=section.learning_rate,
         deadline_s=section.answer_s,
-        folder=folder / "trainer-0",
+        folder=folder / "dense",
+        trainers=trainers,
     )
+    return [spec] * trainers
 
 
 def _seed(seed: int, member: int) -> int:

@@ -1,8 +1,10 @@
 """Messages between processes: a header and raw arrays over a Unix socket, with a deadline."""
 
 import json
+import select
 import socket
 import struct
+import threading
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -19,18 +21,21 @@ _HEADER = struct.Struct(f"<BBxxxxxxq{_MOST_PARTS}Q")
 class Op(IntEnum):
     """What a message asks for or answers."""
 
-    # A trainer to a server, and its answers
-    GREET = 1  # step: the epoch of this connection; answered by itself
-    LOOKUP = 2  # ids -> ROWS
+    # A trainer to a server, and its answers; LOST where another that holds copies doesn't answer
+    GREET = 1  # step: the epoch of this connection; the shard, who holds copies; answered by itself
+    LOOKUP = 2  # ids, or nothing for all rows -> ROWS
     ROWS = 3
-    UPDATE = 4  # ids, how often each was accessed, gradients; not answered
+    UPDATE = 4  # ids, how often each was accessed, gradients, or of all rows these; not answered
     SYNC = 5  # answered by itself, once all that was sent before is done
+
+    # A server to another: GREET, UPDATE and SYNC for copies, and
+    FETCH = 6  # answered by itself: all rows of a shard; then, those changed since
 
     # The controller to a server or a trainer, and their answers
     READY = 10  # it can be spoken to
     LOAD = 11  # step -> LOADED, with the step that was found
     LOADED = 12
-    SAVE = 13  # step -> TAKEN, then SAVED
+    SAVE = 13  # the number of the save -> TAKEN, then SAVED, with that number
     TAKEN = 14  # training may go on
     SAVED = 15
     DIGEST = 16  # answered by itself, with a hash of all state
@@ -38,10 +43,14 @@ class Op(IntEnum):
     TRAIN = 18  # to a trainer: the step to train to -> STEPPED again and again, then TRAINED
     STEPPED = 19
     TRAINED = 20
-    LOST = 21  # from a trainer: which server does not answer
+    LOST = 21  # instead of an answer: which server does not answer
+    LEAVE = 26  # to a trainer: close connections to servers; answered by itself
     PREDICT = 22  # -> PREDICTED
     PREDICTED = 23
     FAILED = 24  # from a member that can't go on, for a reason that starting it again won't cure
+    HALT = 25  # to a trainer: end TRAIN after the step it is in; not answered if it trains no more
+    FILL = 26  # to a server: where to fetch shards from -> LOADED
+    CATCH_UP = 27  # to a server: fetch what has changed since -> LOADED
 
 
 class Message(NamedTuple):
@@ -63,11 +72,15 @@ class PeerLostError(Exception):
 
 
 class Link:
-    """One end of a connection. Every send and every receive has the deadline."""
+    """One end of a connection. Every send and every receive has the deadline.
+
+    Several threads may send; one receives.
+    """
 
     def __init__(self, end: socket.socket, deadline_s: float | None) -> None:
         end.settimeout(deadline_s)
         self._socket = end
+        self._sending = threading.Lock()
 
     @classmethod
     def to(cls, address: Path, deadline_s: float) -> "Link":
@@ -87,10 +100,11 @@ class Link:
         sizes = [view.nbytes for view in views]
         header = _HEADER.pack(op, len(views), step, *sizes, *[0] * (_MOST_PARTS - len(sizes)))
         try:
-            self._socket.sendall(header)
-            for view in views:
-                if view.nbytes:
-                    self._socket.sendall(view)
+            with self._sending:
+                self._socket.sendall(header)
+                for view in views:
+                    if view.nbytes:
+                        self._socket.sendall(view)
         except OSError as error:  # a timeout is one
             raise PeerLostError(str(error)) from None
 
@@ -102,6 +116,11 @@ class Link:
         """Wait for the next message."""
         op, count, step, *sizes = _HEADER.unpack(self._exactly(_HEADER.size))
         return Message(Op(op), step, tuple(self._exactly(size) for size in sizes[:count]))
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is something to receive."""
+        return bool(select.select([self._socket], [], [], 0)[0])
 
     def _exactly(self, size: int) -> bytearray:
         whole = bytearray(size)

@@ -3,22 +3,26 @@
 import contextlib
 import hashlib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from cprsim.contract import Failed, Loss, Resumed, Saved, Tracking
+from cprsim.contract import Copies, Failed, Loss, Resumed, Saved, Stored, Tracking, every
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Absolute
-from cprsim.trainer.cluster import LocalCluster
+from cprsim.policies.full import full_plan
+from cprsim.policies.replication import AnyCopyServes
+from cprsim.trainer.cluster import Death, LocalCluster
 from cprsim.trainer.data import Planted
+from cprsim.trainer.dense_server import DenseSpec
 from cprsim.trainer.execution import Execution
-from cprsim.trainer.history import RowsSaved
+from cprsim.trainer.history import JobSetBack, ShardAway, ShardFilled
 from cprsim.trainer.job import Job
 from cprsim.trainer.member import Deadlines
 from cprsim.trainer.placement import Placement
-from cprsim.trainer.server import ServerSpec
+from cprsim.trainer.rebuilding import Rebuilding
+from cprsim.trainer.server import ServerSpec, with_copies
 from cprsim.trainer.strikes import AtStep, AtTime, Manner, Strikes
 from cprsim.trainer.trainer import TrainerSpec
 from cprsim.trainer.wire import Link, Op, PeerLostError
@@ -33,6 +37,8 @@ PATIENT = Deadlines(answer_s=60.0, work_s=120.0)
 IMPATIENT = Deadlines(answer_s=1.0, work_s=120.0)
 
 
+#: Stands for the server of the dense part among the numbers of servers.
+DENSE = "dense"
 NOBODY = Loss(frozenset(), frozenset())
 #: Every failure kills.
 KILLS = Manner()
@@ -42,8 +48,26 @@ def servers_hit(*servers):
     return Hit(servers, ())
 
 
-def trainer_hit(*servers):
-    return Hit(servers, (0,))
+def trainer_hit(*servers, trainer=0):
+    return Hit(servers, (trainer,))
+
+
+def behind(plan, max_pending=1):
+    """The same plan with all saves in the background."""
+    (schedule,) = plan.schedules
+    save = schedule.save._replace(blocking=False)
+    return replace(plan, schedules=every(schedule.interval_s, save, max_pending))
+
+
+def copied(servers, per_shard, interval_s=1e9):
+    """Copies of each shard, and rare saves."""
+    return replace(
+        full_plan(interval_s),
+        recovery="replica",
+        schedules=every(interval_s),
+        recover=AnyCopyServes(servers, per_shard),
+        copies=Copies("copies", per_shard),
+    )
 
 
 @dataclass
@@ -57,6 +81,7 @@ class Ran:
     replaced: int
     pids: list = field(default_factory=list)
     watched: "Watched | None" = None
+    digests: list = field(default_factory=list)
 
     @property
     def pls(self):
@@ -67,30 +92,49 @@ class Watched:
     """A controller that looks at all rows of all servers whenever it is told something.
 
     `expected`: what each server's last checkpoint holds, worked out from the live rows and from
-    which of them were saved.
+    which of them were saved. The server of the dense part, if there is one, is `DENSE` among them.
     """
 
-    def __init__(self, controller, cluster, placement, job):
-        self._controller, self._cluster, self._placement = controller, cluster, placement
-        self._job = job
-        self.expected, self.before, self.after = {}, [], []
+    def __init__(self, controller, cluster, job):
+        self._controller, self._cluster, self._job = controller, cluster, job
+        self.expected, self.before, self.after, self.first, self.final = {}, [], [], {}, {}
+        self.pending = []  # how many saves are under way in the background, at each event
+        self._taken = []  # of these, which rows are saved, and the live ones
+        self._seen = None
+        self.filled = []  # of servers that were away: when, which, its rows, and the saved ones
         self._events = []  # of failures, each what is down; and of recoveries, None
 
     def start(self):
-        self.expected = self._live()
+        self.first = self.expected = self._live()
+
+    def finish(self):
+        self.final = self._live()
 
     def ask(self, now):
+        last = self._job.happened[-1] if self._job.happened else None
+        if isinstance(last, ShardFilled) and last is not self._seen:
+            self._seen, live = last, self._live()
+            if last.server in live:  # else it has died again
+                self.filled.append((last, live[last.server], self.expected[last.server]))
         return self._controller.ask(now)
 
     def tell(self, event):
-        if isinstance(event, Saved):
-            self._save()
+        if isinstance(event, Saved) and event.stored:
+            self._store(self._job.happened[-1].rows, self._live())
+        elif isinstance(event, Saved):
+            # Who is away takes its part once it is back, and then holds what it had saved.
+            held = {server: self.expected[server] for server in self._away()}
+            self._taken.append((self._job.happened[-1].rows, self._live() | held))
+        elif isinstance(event, Stored):
+            self._store(*self._taken.pop(0))
         elif isinstance(event, Failed):
             self.before.append((event.loss, self._live(), dict(self.expected)))
             self._events.append(event.loss)
         elif isinstance(event, Resumed):
             self.after.append(self._live())
             self._events.append(None)
+            self._taken = self._taken[: len(event.pending)]
+        self.pending.append(len(self._taken))
         self._controller.tell(event)
 
     def recoveries(self):
@@ -106,31 +150,41 @@ class Watched:
                 first = first or rows
                 lost = Loss(lost.servers | loss.servers, lost.trainers | loss.trainers)
 
-    def _save(self):
-        saved = self._job.happened[-1]
-        assert isinstance(saved, RowsSaved)
-        live, expected = self._live(), {}
+    def _store(self, saved, live):
+        expected = {}
         for server in live.keys() & self.expected.keys():  # of one that just died nothing is known
             rows, held = live[server], self.expected[server].copy()
-            ids = saved.rows.get(server, np.arange(len(rows)))
+            ids = saved.get(server, np.arange(len(rows)))
             held[ids] = rows[ids]
             expected[server] = held
         self.expected = expected
 
+    def _away(self):
+        away = set()
+        for each in self._job.happened:
+            if isinstance(each, ShardAway):
+                away.add(each.server)
+            elif isinstance(each, ShardFilled):
+                away.discard(each.server)
+            elif isinstance(each, JobSetBack):
+                away.clear()
+        return away
+
     def _live(self):
         """Rows of the servers that answer; not all that are dead are known to be."""
         found = {}
-        for server in range(self._placement.servers):
-            if ("server", server) not in self._cluster.dead:
-                with contextlib.suppress(PeerLostError):
-                    found[server] = self._rows(server)
+        for name in set(self._cluster.serving) - set(self._cluster.dead):
+            with contextlib.suppress(PeerLostError):
+                role, number = name
+                found[DENSE if role == "dense" else number] = self._rows(name)
         return found
 
-    def _rows(self, server):
-        link = Link.to(self._cluster.address(server), 60.0)
+    def _rows(self, name):
+        link = Link.to(self._cluster.address(name), 60.0)
         try:
-            link.send(Op.LOOKUP, 0, np.arange(self._placement.rows_of(server)))
-            return np.frombuffer(link.receive().parts[0], np.float32).reshape(-1, DIM)
+            link.send(Op.LOOKUP, 0)
+            width = 1 if name[0] == "dense" else DIM
+            return np.frombuffer(link.receive().parts[0], np.float32).reshape(-1, width)
         finally:
             link.close()
 
@@ -147,12 +201,20 @@ def ran(
     at_time=False,
     during_recovery=True,
     servers=2,
+    trainers=1,
+    warm_start=0,
+    stepped=lambda _cluster, _step: None,
+    free=False,
 ) -> Ran:
-    """Run `plan`, a step being a useful second; `failures` are pairs of a time and a hit."""
+    """Run `plan`, a step being a useful second; `failures` are pairs of a time and a hit.
+
+    `free`: failures are pinned to steps, but what goes on beside training takes its time.
+    """
     placement = Placement(tuple(table.rows for table in DATA.tables), servers)
     tracking: Tracking | None = plan.tracking
     specs = [
         ServerSpec(
+            number=server,
             rows=placement.rows_of(server),
             dim=DIM,
             seed=server,
@@ -161,27 +223,43 @@ def ran(
             tracking=tracking,
             tables=(placement.range_of(0, server),),
             folder=folder / f"server-{server}",
+            deadlines=deadlines,
+            trainers=trainers,
         )
         for server in range(servers)
     ]
+    specs = with_copies(specs, plan.copies)
     trainer = TrainerSpec(
-        DATA, placement, DIM, 16, 99, 0.05, deadlines.answer_s, folder / "trainer"
+        DATA, placement, DIM, 16, 99, 0.05, deadlines.answer_s, folder / "dense", trainers
     )
-    job = Job(plan.start(), STEPS, 1.0)
-    with LocalCluster(specs, [trainer], deadlines) as cluster:
+    dense = DenseSpec.of(trainer) if trainers > 1 else None
+    job = Job(plan.start(), STEPS, 1.0, trainers, warm_start)
+    with LocalCluster(specs, [trainer] * trainers, deadlines, dense) as cluster:
         pids = [cluster.pid(name) for name in cluster.names]
-        watched = Watched(job.controller, cluster, placement, job) if watch else None
+        watched = Watched(job.controller, cluster, job) if watch else None
         if watched is not None:
             watched.start()
             job.controller = watched
         times, hits = zip(*failures, strict=True) if failures else ((), ())
         clock = AtTime(lambda: job.watch.now_s) if at_time else AtStep(1.0, lambda: job.executed)
+        if free:
+            clock.pinned = False
         cursor = Absolute(times, hits).cursor()
         strikes = Strikes(cluster, cursor, clock, manner, during_recovery)
-        execution = Execution(job, cluster, strikes, final_save, lambda _: None)
+        execution = Execution(
+            job,
+            cluster,
+            strikes,
+            plan.last_save if final_save else None,
+            lambda step: stepped(cluster, step),
+            plan.copies,
+        )
         execution.run()
+        if watched is not None:
+            watched.finish()
         pids += [cluster.pid(name) for name in cluster.names]
         message = execution.predict(DATA.steps, DATA.steps + DATA.test_steps)
+        digests = [_digest(cluster, server) for server in range(servers)]
     assert job.step == STEPS
     assert math.isclose(sum(job.watch.seconds.values()), job.watch.stopped_s, rel_tol=1e-9)
     return Ran(
@@ -192,4 +270,30 @@ def ran(
         execution.recovery.replaced,
         pids,
         watched,
+        digests,
     )
+
+
+def filled_late(monkeypatch, step):
+    """Nobody begins to fill a server that is away before the trainer has done so many steps."""
+    ready, hear = [], Rebuilding._hear
+
+    def late(self, event):
+        op = None if isinstance(event, Death) else event.message.op
+        if op == Op.READY and self._job.step < step:
+            ready.append(event)
+            return
+        hear(self, event)
+        if op == Op.STEPPED and event.message.step >= step:
+            while ready:
+                hear(self, ready.pop())
+
+    monkeypatch.setattr(Rebuilding, "_hear", late)
+
+
+def _digest(cluster, server):
+    cluster.ask(("server", server), Op.DIGEST)
+    while True:
+        event = cluster.next()
+        if event.message.op == Op.DIGEST:
+            return event.message.facts

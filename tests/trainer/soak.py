@@ -1,8 +1,9 @@
 """Many kills at random instants over short runs; `make soak` has 200 of them.
 
 What a run is checked for: it ends; full recovery predicts what a run without failures does, at
-whatever instants it was hit; under partial recovery failed shards come back as they were saved, and
-no other row changes; every process that was hit was replaced; no process, file or handle is left.
+whatever instants it was hit, or with two trainers, whose steps come in any order, gives all servers
+what they had saved; under partial recovery failed shards come back as they were saved, and no other
+row changes; every process that was hit was replaced; no process, file or handle is left.
 """
 
 import multiprocessing.util
@@ -17,18 +18,21 @@ import psutil
 
 from cprsim.contract import Save, Tracking, every
 from cprsim.failures.hit import Hit
+from cprsim.policies.accepted_loss import NobodyWaits
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.trainer.member import Deadlines
 from cprsim.trainer.strikes import Manner
-from tests.trainer.runs import PATIENT, ran
+from tests.trainer.runs import PATIENT, behind, copied, ran
 
 #: Useful seconds are steps here, of which these runs have 40.
 _INTERVAL = 7.0
 _QUICK = Deadlines(answer_s=0.5, work_s=10.0)
 #: Kills are spread over so long, s: longer than a quiet machine takes for a run.
 _SPAN_S = 1.5
-_HITS = (((0,), ()), ((1,), ()), ((0, 1), ()), ((), (0,)), ((1,), (0,)))
+_KINDS = ("full", "partial", "hangs", "mfu", "async", "accepted", "copies")
+#: Servers and trainers that are hit together; one trainer is every one of them.
+_HITS = (((0,), ()), ((1,), ()), ((0, 1), ()), ((), (0,)), ((1,), (1,)), ((), (0, 1)))
 
 
 @dataclass(frozen=True)
@@ -71,13 +75,27 @@ def _handles():
 
 def _one(rng, number, folder, clean):
     times = np.sort(rng.uniform(0, _SPAN_S, 6)).tolist()
-    failures = [(at_s, Hit(*_HITS[rng.integers(len(_HITS))])) for at_s in times]
+    kind = _KINDS[number % len(_KINDS)]
+    trainers = 1 if kind == "copies" else 1 + number // len(_KINDS) % 2
+    failures = [(at_s, _hit(rng, trainers)) for at_s in times]
     manner = Manner(saving=0.2, loading=0.2, seed=number)
-    kind = ("full", "partial", "hangs", "mfu")[number % 4]
-    given = {"at_time": True, "manner": manner, "during_recovery": bool(rng.integers(2))}
+    given = {
+        "at_time": True,
+        "manner": manner,
+        "during_recovery": bool(rng.integers(2)),
+        "trainers": trainers,
+    }
     if kind == "hangs":
         given |= {"manner": replace(manner, hangs=0.5), "deadlines": _QUICK}
-    if kind in ("partial", "mfu"):
+    if kind == "accepted":
+        plan = replace(behind(partial_plan(_INTERVAL)), recover=NobodyWaits(2, 1))
+        found = ran(plan, failures, folder, watch=True, **given)
+        _check_survivors(found.watched)
+    elif kind == "copies":  # a lost trainer's dense part is nowhere else
+        of_servers = [(at_s, hit._replace(trainers=())) for at_s, hit in failures if hit.servers]
+        found = ran(copied(2, 2, _INTERVAL), of_servers, folder, **given)
+        assert found.predictions == clean
+    elif kind in ("partial", "mfu"):
         plan = partial_plan(_INTERVAL)
         if kind == "mfu":
             plan = replace(
@@ -87,15 +105,28 @@ def _one(rng, number, folder, clean):
             )
         found = ran(plan, failures, folder, watch=True, **given)
         _check_rows(found.watched)
-    else:
-        found = ran(full_plan(_INTERVAL), failures, folder, **given)
+    elif trainers == 1:
+        plan = full_plan(_INTERVAL)
+        found = ran(behind(plan) if kind == "async" else plan, failures, folder, **given)
         assert found.predictions == clean
+    else:
+        plan = full_plan(_INTERVAL)
+        plan = behind(plan) if kind == "async" else plan
+        found = ran(plan, failures, folder, watch=True, **given)
+        for (_, _, saved), after in found.watched.recoveries():
+            for server in after.keys() & saved.keys():
+                assert np.array_equal(after[server], saved[server])
     # Members that were only slow may have been taken for hung where patience is short.
     if given.get("deadlines", PATIENT) is PATIENT:
         assert found.replaced == found.struck
     else:
         assert found.replaced >= found.struck
     return found
+
+
+def _hit(rng, trainers):
+    servers, hit = _HITS[rng.integers(len(_HITS))]
+    return Hit(servers, tuple({trainer % trainers for trainer in hit}))
 
 
 def _check_rows(watched):
@@ -109,6 +140,15 @@ def _check_rows(watched):
                 assert np.array_equal(after[server], saved[server])
             elif not lost.trainers:
                 assert np.array_equal(after[server], before[server])
+
+
+def _check_survivors(watched):
+    """Where the rest trains on: who is filled later is looked at then."""
+    for (lost, before, _), after in watched.recoveries():
+        for server in after.keys() & before.keys() - lost.servers:
+            assert lost.trainers or np.array_equal(after[server], before[server])
+    for _, rows, saved in watched.filled:
+        assert np.array_equal(rows, saved)
 
 
 def main(kills=200, seed=0):

@@ -15,19 +15,19 @@ PLACEMENT = Placement((30, 7), 3)
 def by_hand(happened):
     """Each row holds the numbers of the updates made to it; checkpoints hold copies of that."""
     live = [[] for _ in range(37)]
-    lost, step, serial = [], 0, 0
+    lost, done, serial = [], set(), 0
     kept = {0: ([list(row) for row in live], [list(row) for row in live], [])}
     stored = kept[0][0]
     for each in happened:
-        while step < each.step:
+        for step in sorted({*range(each.step), *getattr(each, "ahead", ())} - done):
             sparse = DATA.batch(step).sparse
             for table, row in [(t, r) for sample in sparse for t, r in enumerate(sample)]:
                 live[row + 30 * table].append(serial)
                 serial += 1
-            step += 1
+            done.add(step)
         if isinstance(each, RowsSaved):
             stored = [list(live[row] if _is_saved(each, row) else stored[row]) for row in range(37)]
-            kept[step] = stored, [list(row) for row in live], list(lost)
+            kept[each.step] = stored, [list(row) for row in live], list(lost)
         elif isinstance(each, ShardSetBack):
             for row in range(each.server, 37, 3):
                 held = kept[each.to][0][row]
@@ -38,7 +38,7 @@ def by_hand(happened):
             lost = list(lost)
             for row in range(37):
                 lost += [update for update in was_live[row] if update not in stored[row]]
-            live, step = [list(row) for row in stored], each.to
+            live, done = [list(row) for row in stored], set(range(each.to))
     return len(lost) / (STEPS * 8 * 2)
 
 
@@ -62,6 +62,9 @@ SOME = {0: np.array([0, 3, 5]), 1: np.array([], dtype=np.int64), 2: np.arange(12
         [RowsSaved(4, SOME), JobSetBack(8, 4), RowsSaved(8, SOME), ShardSetBack(10, 1, 8)],
         [RowsSaved(2, {}), RowsSaved(5, {}), ShardSetBack(7, 1, 2), RowsSaved(9, {})],
         [ShardSetBack(3, 0, 0), RowsSaved(4, {}), JobSetBack(6, 0), ShardSetBack(1, 2, 0)],
+        [ShardSetBack(2, 0, 0, (3, 5)), ShardSetBack(4, 1, 0, (5, 7)), RowsSaved(9, {})],
+        [RowsSaved(4, SOME), ShardSetBack(5, 2, 4, (6, 8)), ShardSetBack(7, 2, 4, (8,))],
+        [RowsSaved(4, {}), ShardSetBack(5, 0, 4, (6,)), JobSetBack(6, 4), ShardSetBack(7, 1, 4)],
     ],
 )
 def test_updates_lost_are_those_that_no_row_holds_any_more(happened):

@@ -180,3 +180,28 @@ def test_a_writer_that_is_killed_at_any_moment_leaves_whole_checkpoints(tmp_path
         assert found.step > last
         assert all((array == found.step).all() for array in found.arrays)
         last = found.step
+
+
+def test_checkpoints_that_the_job_may_return_to_are_kept_and_others_after_them_are_void(history):
+    for _ in range(3):
+        history.save()
+    store, whole = history.store, (history.weights, history.squares)
+    store.write(4, whole, returns_to=[2, 3])
+    store.write(5, whole, returns_to=[2, 4])
+
+    assert [each.step for each in store._checkpoints()] == [5, 4, 2]
+    history.check(at_most=3, step=2)
+
+
+def test_a_delta_does_not_go_on_top_of_what_is_void(history):
+    for share in (1.0, 1.0):
+        history.save(share)
+    ids = np.arange(10)
+    rows = history.weights[ids] + 1, history.squares[ids] + 1
+    history.store.write(3, rows, ids, returns_to=[1])
+
+    found = history.store.restore(3)
+    assert found is not None
+    for array, first, changed in zip(found.arrays, history.saved[1], rows, strict=True):
+        assert np.array_equal(array[:10], changed)
+        assert np.array_equal(array[10:], first[10:])

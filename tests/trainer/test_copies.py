@@ -1,0 +1,101 @@
+"""Copies of shards on other servers: nothing is lost while one is left."""
+
+import pytest
+
+from cprsim.policies.full import full_plan
+from cprsim.trainer.copying import Ring
+from cprsim.trainer.strikes import Manner
+from tests.trainer.runs import (
+    IMPATIENT,
+    PATIENT,
+    STEPS,
+    copied,
+    filled_late,
+    ran,
+    servers_hit,
+    trainer_hit,
+)
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory):
+    return {n: ran(full_plan(1e9), [], tmp_path_factory.mktemp("c"), servers=n) for n in (2, 3)}
+
+
+def test_shards_are_on_their_servers_and_those_after_them():
+    ring = Ring(4, 3)
+
+    assert ring.shards(1) == [1, 0, 3]
+    assert ring.holders(3) == [3, 0, 1]
+    assert ring.holders(3, without={3, 0}) == [1]
+    assert all(s in ring.shards(h) for s in range(4) for h in ring.holders(s))
+
+
+@pytest.mark.parametrize("free", [False, True], ids=["pinned", "free"])
+@pytest.mark.parametrize(("servers", "per_shard"), [(2, 2), (3, 2), (3, 3)])
+def test_losses_of_one_server_change_no_prediction(
+    clean, tmp_path, monkeypatch, servers, per_shard, free
+):
+    kills = [(9.0, servers_hit(0)), (30.0, servers_hit(servers - 1))]
+    if free:  # else training waits for it
+        filled_late(monkeypatch, 15)
+        kills.pop()  # it may not be back by then
+    plan = copied(servers, per_shard)
+    recovered = ran(plan, kills, tmp_path, servers=servers, free=free)
+
+    assert recovered.predictions == clean[servers].predictions
+    assert recovered.replaced == recovered.struck == len(kills)
+    assert recovered.job.executed == STEPS
+    assert recovered.pls == 0
+    assert recovered.job.happened == []
+    # What a copy holds is what its original does, bit for bit: also where it was filled.
+    for server, digests in enumerate(recovered.digests):
+        for shard, sha256 in digests["copies"].items():
+            assert sha256 == recovered.digests[int(shard)]["sha256"], (server, shard)
+
+
+def test_with_three_copies_two_may_go(clean, tmp_path):
+    kills = [(9.0, servers_hit(0)), (9.0, servers_hit(1)), (30.0, servers_hit(1, 2))]
+    recovered = ran(copied(3, 3), kills, tmp_path, servers=3)
+
+    assert recovered.predictions == clean[3].predictions
+    assert recovered.replaced == recovered.struck == 4
+    assert recovered.job.executed == STEPS
+
+
+def test_when_all_copies_of_a_shard_are_gone_the_job_rolls_back(clean, tmp_path):
+    plan = copied(3, 2, interval_s=10.0)
+    kills = [(14.0, servers_hit(0, 1)), (32.0, servers_hit(2))]
+    recovered = ran(plan, kills, tmp_path, servers=3, free=True)
+
+    assert recovered.predictions == clean[3].predictions
+    assert recovered.job.executed == STEPS + 4
+    for digests in recovered.digests:
+        for shard, sha256 in digests["copies"].items():
+            assert sha256 == recovered.digests[int(shard)]["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("manner", "deadlines"),
+    [(Manner(saving=1.0), PATIENT), (Manner(loading=1.0), PATIENT), (Manner(hangs=1.0), IMPATIENT)],
+    ids=["saving", "loading", "hangs"],
+)
+def test_in_whatever_they_are_hit(clean, tmp_path, manner, deadlines):
+    plan = copied(3, 2, interval_s=10.0)
+    kills = [(13.0, servers_hit(1)), (27.0, servers_hit(2))]
+    recovered = ran(plan, kills, tmp_path, servers=3, manner=manner, deadlines=deadlines, free=True)
+
+    assert recovered.predictions == clean[3].predictions
+    if deadlines is PATIENT:
+        assert recovered.replaced == recovered.struck > 0
+
+
+def test_a_lost_trainer_is_waited_for_and_servers_keep_their_rows(tmp_path):
+    kills = [(13.0, servers_hit(0)), (13.0, trainer_hit()), (30.0, trainer_hit(1))]
+    recovered = ran(copied(3, 2, 10.0), kills, tmp_path, servers=3, watch=True)
+
+    assert recovered.replaced == recovered.struck == 4
+    assert recovered.job.executed == STEPS
+    for digests in recovered.digests:
+        for shard, sha256 in digests["copies"].items():
+            assert sha256 == recovered.digests[int(shard)]["sha256"]

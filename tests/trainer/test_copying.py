@@ -1,0 +1,151 @@
+"""Rows that one server fetches from another while they are trained; threads, no processes."""
+
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from cprsim.contract import Copies
+from cprsim.failures.hit import Hit
+from cprsim.trainer.copying import Fetching, SourceLostError
+from cprsim.trainer.held import Held
+from cprsim.trainer.member import Deadlines
+from cprsim.trainer.placement import Placement
+from cprsim.trainer.remote import RemoteRows, ServerLostError
+from cprsim.trainer.server import Server, ServerSpec, _welcome, with_copies
+from cprsim.trainer.strikes import AtStep, Manner, Strikes
+from cprsim.trainer.wire import listening
+
+ROWS, DIM = 60, 4
+PATIENT = Deadlines(60.0, 60.0)
+
+
+@pytest.fixture
+def servers(tmp_path):
+    """Two servers that hold each other's rows, and where they answer."""
+    specs = [
+        ServerSpec(
+            number,
+            ROWS // 2,
+            DIM,
+            number,
+            0.1,
+            0.05,
+            None,
+            (),
+            tmp_path / str(number),
+            deadlines=PATIENT,
+        )
+        for number in range(2)
+    ]
+    found = []
+    for spec in with_copies(specs, Copies("copies", 2)):
+        server, address = Server(spec), tmp_path / f"{spec.number}.socket"
+        door = listening(address)
+        threading.Thread(target=_welcome, args=(door, server), daemon=True).start()
+        found.append((server, str(address)))
+    return found
+
+
+def update(held, step, ids):
+    ids = torch.tensor(ids)
+    with held.lock:
+        held.update(step, ids, torch.ones_like(ids), torch.full((len(ids), DIM), step + 1.0))
+
+
+def test_rows_that_change_while_they_are_fetched_are_fetched_again(servers):
+    (server, address), _ = servers
+    source = server._held
+    update(source[0], 0, [1, 2, 3])
+    empty = {shard: Held(server._spec.copies_of[1].shard()) for shard in (0, 1)}
+    fetching = Fetching(60.0)
+    fetching.begin({0: (0, address), 1: (0, address)}, empty)
+    assert empty[0].applied == 1
+    update(source[0], 1, [3, 7])
+    update(source[1], 0, [29])
+    assert empty[0].shard.digest() != source[0].shard.digest()
+
+    fetching.end()
+
+    for shard in (0, 1):
+        assert empty[shard].shard.digest() == source[shard].shard.digest()
+        assert empty[shard].applied == source[shard].applied
+        assert source[shard]._marks == []
+
+
+def test_an_update_that_is_there_already_is_not_applied_twice(servers):
+    (server, _), _ = servers
+    update(server._own, 4, [0])
+    once = server._own.shard.digest()
+    update(server._own, 4, [0])
+
+    assert server._own.shard.digest() == once
+
+
+def test_a_source_that_is_gone_is_named(tmp_path):
+    with pytest.raises(SourceLostError) as error:
+        Fetching(1.0).begin({0: (3, str(tmp_path / "gone"))}, {})
+
+    assert error.value.server == 3
+
+
+def test_updates_go_to_all_copies_and_one_that_is_gone_is_named(servers, tmp_path):
+    rows = RemoteRows(Placement((ROWS,), 2), DIM, 60.0)
+    (first, at_first), (second, at_second) = servers
+    rows.connect([[(0, at_first), (1, at_second)], [(1, at_second), (0, at_first)]], 1, False)
+    found = rows.lookup(0, np.arange(ROWS).reshape(-1, 1))
+    rows.update(0, found, torch.ones(ROWS, 1, DIM))
+    rows.sync()
+    for shard in (0, 1):
+        assert first._held[shard].shard.digest() == second._held[shard].shard.digest()
+        assert first._held[shard].applied == 1
+    before = first._held[0].shard.digest()
+
+    # The second is gone; the first answers for both shards, and has the update already.
+    rows.connect([[(0, at_first)], [(0, at_first)]], 2, True)
+    rows.sync()
+    assert first._held[0].shard.digest() == before
+
+    gone = (1, str(tmp_path / "gone"))
+    with pytest.raises(ServerLostError) as error:
+        rows.connect([[(0, at_first), gone], [(0, at_first)]], 3, True)
+    assert error.value.server == 1
+    rows.close()
+
+
+# --- Who is told to the timeline ---
+
+
+class Noting:
+    """A cursor that notes what it is told."""
+
+    next_s, absorbed = 5.0, 0
+
+    def __init__(self):
+        self.told = []
+
+    def strike(self):
+        return Hit((0, 1), ())
+
+    def replace(self, hit, now_s):
+        self.told.append(("placed", hit.servers))
+
+    def resume(self, now_s):
+        self.told.append(("resumed", now_s))
+
+
+@pytest.mark.parametrize("during_recovery", [True, False])
+def test_a_server_counts_as_placed_once_it_serves_and_the_clock_starts_once(during_recovery):
+    cursor, cluster = Noting(), SimpleNamespace(strike=lambda *_: True, dead=[])
+    clock = AtStep(1.0, lambda: 5)
+    strikes = Strikes(cluster, cursor, clock, Manner(), during_recovery)
+    strikes.strike()
+
+    strikes.loading(())  # both in the background
+    strikes.recovered()
+    strikes.recovered()  # from something that the timeline knows nothing of
+    strikes.placed({("server", 1)})
+
+    assert cursor.told == [("resumed", 5), ("placed", (1,))]
