@@ -116,16 +116,21 @@ def train(loop, hooks, first, end=STEPS):
         hooks.after_step(batch(step))
 
 
+def say(line):
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def main(policy, folder):
     torch.set_num_threads(1)
     loop = Loop()
     hooks = hooked(loop, policy, Path(folder))
     first = hooks.restore()
-    print("from", first, flush=True)
+    say(f"from {first}")
     for step in range(first, STEPS):
         train(loop, hooks, step, step + 1)
-        print("step", step + 1, flush=True)
-    print("digest", loop.digest(), flush=True)
+        say(f"step {step + 1}")
+    say(f"digest {loop.digest()}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from cprsim.trainer.chosen import Chosen
-from tests.trainer.loops import POLICIES, STEPS, Adapter, Loop, hooked, scenario, train
+from tests.trainer.loops import POLICIES, STEPS, Adapter, Loop, batch, hooked, scenario, train
 
 #: From `torch.optim.Adagrad` on sparse gradients, once a process.
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
@@ -194,9 +194,8 @@ def test_a_loop_comes_to_its_end_under_every_policy_whatever_is_lost(policy, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", ["full"])
-def test_a_process_that_was_killed_goes_on_from_its_folder(policy, clean, tmp_path):
-    command = [sys.executable, "-m", "tests.trainer.loops", policy, str(tmp_path)]
+def test_a_process_that_was_killed_goes_on_from_its_folder(clean, tmp_path):
+    command = [sys.executable, "-m", "tests.trainer.loops", "full", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as killed:
         for line in killed.stdout:
             if line == "step 23\n":
@@ -279,13 +278,11 @@ def test_a_new_process_saves_when_the_old_one_would_have(tmp_path):
 
 
 def test_mfu_counts_the_rows_that_batches_look_up(tmp_path):
-    """Counted by brute force: no row that is left out was used more often than one that is saved."""
+    """Counted by brute force: no row that is left out was used more often than one that is in."""
     loop = Loop()
     hooks = hooked(loop, "cpr-mfu", tmp_path)
     train(loop, hooks, hooks.restore(), 2)
     chosen = hooks._held._chosen.select()
-    from tests.trainer.loops import batch
-
     counts = np.zeros((3, 300), int)
     for step in range(2):
         for table, ids in Adapter(loop).lookups(batch(step)).items():
