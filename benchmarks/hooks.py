@@ -31,9 +31,11 @@ class Loop:
         self.optimizer = torch.optim.Adagrad(self.parameters(), lr=0.05)
 
     def parameters(self) -> list[nn.Parameter]:
+        """Tables and MLP."""
         return [*self.tables.parameters(), *self.mlp.parameters()]
 
     def step(self, ids: torch.Tensor) -> None:
+        """Train on one batch, one row of each table a sample."""
         rows = [table(ids[n].unsqueeze(1)) for n, table in enumerate(self.tables)]
         logits = self.mlp(torch.cat(rows, dim=1)).squeeze(1)
         loss = nn.functional.binary_cross_entropy_with_logits(logits, torch.ones(_BATCH))
@@ -42,6 +44,7 @@ class Loop:
         self.optimizer.step()
 
     def shards(self) -> dict[int, list[TablePart]]:
+        """Rows and sums of Adagrad."""
         found: dict[int, list[TablePart]] = {n: [] for n in range(self.shards_of_it)}
         for number, table in enumerate(self.tables):
             part = TablePart(number, table.weight, (self.optimizer.state[table.weight]["sum"],))
@@ -53,9 +56,11 @@ class Loop:
         return found
 
     def dense(self) -> dict[str, nn.Module]:
+        """The MLP."""
         return {"mlp": self.mlp}
 
     def lookups(self, ids: torch.Tensor) -> dict[int, torch.Tensor]:
+        """By table."""
         return dict(enumerate(ids))
 
 

@@ -13,8 +13,7 @@ leads it; docs/plug-into-your-trainer.md has more.
 Needs torch: `pip install "cprsim[torch]"`.
 """
 
-from importlib import import_module
-from importlib.util import find_spec
+from importlib import import_module, util
 from typing import TYPE_CHECKING, Any
 
 from cprsim.errors import UsageError
@@ -36,7 +35,7 @@ __all__ = ["ShardAdapter", "Summary", "TablePart", "TrainerHooks", "check_torch"
 
 def check_torch() -> None:
     """Raise `UsageError` where torch is not installed, saying what to install."""
-    if find_spec("torch") is None:
+    if util.find_spec("torch") is None:
         raise UsageError(
             'torch is not installed, and real training needs it: pip install "cprsim[torch]"'
         )

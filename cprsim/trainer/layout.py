@@ -114,6 +114,8 @@ class _Lookup:
         self._ends = begins + _integers(part.rows for part in ordered)
         self._shift = _integers(part.start for part in ordered) - begins
         self._whole = len(ordered) == len(base)  # each table is one part
+        self._last: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+        self._spread: list[Tensor] = []
 
     def numbers(self, lookups: Mapping[int, Tensor]) -> Tensor:
         unknown = sorted(lookups.keys() - self._place.keys())
@@ -127,23 +129,31 @@ class _Lookup:
         ids = torch.cat(given).cpu()
         if ids.is_floating_point() or ids.dtype == torch.bool:
             raise UsageError(f"lookups(): row numbers of {ids.dtype}: give integers")
-        counts = _integers(len(each) for each in given)
-        tables = _integers(self._place[table] for table in lookups).repeat_interleave(counts)
-        wrong = (ids < self._least[tables]) | (ids >= self._most[tables])
-        joined = ids + self._base[tables]
-        parts = tables
+        key = (tuple(lookups), tuple(map(len, given)))
+        if key != self._last:
+            self._last, self._spread = key, self._spread_over(*key)
+        least, most, base, *shifts = self._spread
+        wrong = (ids < least) | (ids >= most)
+        joined = ids + base
         if not self._whole:
             # What lies in no part at all was found above; 0 is for that.
             parts = torch.bucketize(joined, self._ends, right=True) * ~wrong
             wrong |= joined < self._begins[parts]
+            shifts = [self._shift[parts]]
         if wrong.any():
             at = int(wrong.nonzero()[0])
-            table = list(self._place)[int(tables[at])]
+            table = _integers(lookups).repeat_interleave(_integers(map(len, given)))[at]
             raise UsageError(
                 f"lookups(): row {int(ids[at])} of table {table} is not here; see the part of that "
                 "table that shards() gives"
             )
-        return joined + self._shift[parts]
+        return joined + shifts[0]
+
+    def _spread_over(self, tables: tuple[int, ...], counts: tuple[int, ...]) -> list[Tensor]:
+        """What is known of tables, once for each lookup; most batches have as many as the last."""
+        places = _integers(self._place[table] for table in tables)
+        known = [self._least, self._most, self._base, *([self._shift] if self._whole else [])]
+        return [each[places].repeat_interleave(_integers(counts)) for each in known]
 
 
 def _integers(values: Iterable[int]) -> Tensor:

@@ -28,6 +28,8 @@ def rows_as_bytes(tensor: Tensor) -> NDArray[np.uint8]:
 
 def from_bytes(content: NDArray[np.uint8], kind: torch.dtype, shape: Sequence[int]) -> Tensor:
     """The tensor of that type and shape which these are the bytes of."""
+    if not content.size:
+        return torch.empty(tuple(shape), dtype=kind)
     return torch.from_numpy(content).reshape(-1).view(kind).reshape(tuple(shape))
 
 

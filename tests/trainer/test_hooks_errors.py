@@ -342,7 +342,7 @@ def test_scar_on_a_device_where_it_can_not_look(tmp_path):
 def test_without_torch_it_is_said_what_to_install(monkeypatch):
     import cprsim.trainer
 
-    monkeypatch.setattr(cprsim.trainer, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(
         UsageError,
         match=said(
