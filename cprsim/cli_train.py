@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cprsim.cli_common import Json, Overrides, Progress, print_json, print_table
+from cprsim.trainer import check_torch
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -58,18 +59,6 @@ def train(
         print_json(trained.document())
     else:
         print_table(_table(trained))
-
-
-def check_torch() -> None:
-    """Raise `UsageError` where torch is not installed, saying what to install."""
-    from importlib.util import find_spec
-
-    from cprsim.errors import UsageError
-
-    if find_spec("torch") is None:
-        raise UsageError(
-            'torch is not installed, and real training needs it: pip install "cprsim[torch]"'
-        )
 
 
 def _contents(trained: "Trained", scenario: str) -> dict[str, bytes]:

@@ -1,11 +1,11 @@
-"""Do what docs/write-a-policy.md says, in an empty folder, and see what comes of it.
+"""Do what pages say, each in an empty folder, and see what comes of it.
 
 Blocks are taken in order. One whose first line is a comment with the name of a file is that file;
 other Python is run. In a console block each line after `$` is run, and the lines below it are what
 it prints. `pip install -e .` is not run: it would fetch things and change the environment. What it
 would leave behind is made by hand: the names of the entry points, beside the module.
 
-Run `python -m docs.executed` to refresh what the page shows; a test compares the two.
+Run `python -m docs.executed` to refresh what the pages show; tests compare the two.
 """
 
 import os
@@ -18,9 +18,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 PAGE = Path(__file__).parent / "write-a-policy.md"
+PLUG_IN = Path(__file__).parent / "plug-into-your-trainer.md"
 BLOCK = re.compile(r"```(python|toml|console)\n(.*?)```", re.DOTALL)
 _NAMED = re.compile(r"# (\S+\.\w+)\n")
 _TOOLS = {"cprsim": ["cprsim.cli"], "pytest": ["pytest", "-p", "no:cacheprovider"]}
+_PATHS = [each for each in (os.environ.get("PYTHONPATH"),) if each]
 _TOOK = re.compile(r"(?<=passed in )[\d.]+s")
 
 
@@ -62,6 +64,8 @@ def _command(line: str, folder: Path) -> str:
         _install(folder)
         return ""
     tool, *arguments = shlex.split(line)
+    if tool == "python":
+        return _run([sys.executable, *arguments], folder)
     return _run([sys.executable, "-m", *_TOOLS[tool], *arguments], folder)
 
 
@@ -73,7 +77,7 @@ def _run(command: list[str], folder: Path) -> str:
         text=True,
         encoding="utf-8",
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(folder)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), *_PATHS])},
         check=False,
     )
     text = done.stdout or done.stderr
@@ -95,5 +99,7 @@ def _install(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as scratch:
-        PAGE.write_text(followed(PAGE.read_text(encoding="utf-8"), Path(scratch)), encoding="utf-8")
+    for page in (PAGE, PLUG_IN):
+        with TemporaryDirectory() as scratch:
+            done = followed(page.read_text(encoding="utf-8"), Path(scratch))
+        page.write_text(done, encoding="utf-8")

@@ -6,5 +6,43 @@
 
 Embedding tables are sharded over parameter servers, a trainer trains a DLRM on them, and a
 controller saves, kills and recovers as a plan and a failure timeline say. docs/trainer.md has more.
+
+`TrainerHooks` does the same for a training loop of your own, to which a `ShardAdapter` of yours
+leads it; docs/plug-into-your-trainer.md has more.
+
 Needs torch: `pip install "cprsim[torch]"`.
 """
+
+from importlib import import_module, util
+from typing import TYPE_CHECKING, Any
+
+from cprsim.errors import UsageError
+
+if TYPE_CHECKING:
+    from cprsim.trainer.hooks.adapter import ShardAdapter, TablePart, split_rows
+    from cprsim.trainer.hooks.hooks import Summary, TrainerHooks
+
+# Names and the modules they come from: imported when first asked for, since they need torch.
+_HOMES = {
+    "ShardAdapter": "cprsim.trainer.hooks.adapter",
+    "Summary": "cprsim.trainer.hooks.hooks",
+    "TablePart": "cprsim.trainer.hooks.adapter",
+    "TrainerHooks": "cprsim.trainer.hooks.hooks",
+    "split_rows": "cprsim.trainer.hooks.adapter",
+}
+__all__ = ["ShardAdapter", "Summary", "TablePart", "TrainerHooks", "check_torch", "split_rows"]
+
+
+def check_torch() -> None:
+    """Raise `UsageError` where torch is not installed, saying what to install."""
+    if util.find_spec("torch") is None:
+        raise UsageError(
+            'torch is not installed, and real training needs it: pip install "cprsim[torch]"'
+        )
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        check_torch()
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

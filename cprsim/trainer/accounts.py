@@ -1,6 +1,7 @@
 """Where the time went, what is safe, and what was lost, as it comes about."""
 
 import time
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from cprsim.ledger import CAUSES
@@ -41,6 +42,17 @@ class Stopwatch:
         self.seconds[self._cause] += now_s - self._since_s
         self._cause, self._since_s = cause, now_s
 
+    def was(self, cause: str) -> None:
+        """The time since the last switch turns out to have gone to `cause`."""
+        self._cause = cause
+
+    def go_on(self, earlier: Mapping[str, float]) -> None:
+        """Add the seconds by cause that another process had counted before this one."""
+        self.stop()
+        for cause, spent_s in earlier.items():
+            self.seconds[cause] += spent_s
+        self._start_s -= sum(earlier.values())
+
     def undo(self, trained_s: float) -> None:
         """The job is back where it had trained for so long: what it trained since is lost."""
         self.stop()
@@ -61,16 +73,20 @@ class Usable(NamedTuple):
 
 
 class Safe:
-    """The usable checkpoints of the job; its initial state is one."""
+    """The usable checkpoints of the job; its initial state is one, unless it had others before."""
 
-    def __init__(self) -> None:
-        self._usable = [Usable(0, 0, 0.0)]
+    def __init__(self, before: Iterable[Usable] = (Usable(0, 0, 0.0),)) -> None:
+        self._usable = list(before)
         self._portions = 0.0  # saved since the last whole one
 
     @property
     def last(self) -> Usable:
         """The newest."""
         return self._usable[-1]
+
+    def since(self, step: int) -> list[Usable]:
+        """Those of that step and later ones."""
+        return [each for each in self._usable if each.step >= step]
 
     def put(self, step: int, portion: float, trained_s: float) -> None:
         """All members have stored a save of that portion."""

@@ -1,14 +1,14 @@
 """What a member of the cluster has learned: weights, and what Adagrad has added up of them."""
 
 import hashlib
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
 #: The arrays that a checkpoint holds: weights and optimiser state, one entry a row in each.
-Arrays: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float32]]
+Arrays: TypeAlias = tuple[NDArray[Any], ...]
 
 #: Keeps a gradient of 0 from being divided by 0, as in `torch.optim.Adagrad`.
 EPSILON = 1e-10

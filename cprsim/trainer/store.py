@@ -67,6 +67,11 @@ class Store:
         """Whether nothing was ever stored."""
         return not any(self._folder.glob("*.json"))
 
+    @property
+    def steps(self) -> list[int]:
+        """Of the checkpoints that are there, the newest first; files of them may be spoilt."""
+        return [each.step for each in self._checkpoints()]
+
     # --- Writing ---
 
     def write(
@@ -161,12 +166,13 @@ class Store:
 
     def _read(self, checkpoint: Checkpoint) -> Found:
         base, *deltas = checkpoint.files
-        weights, squares = self._arrays(base)
+        arrays = tuple(self._arrays(base))
         for each in deltas:
             ids, *changed = self._arrays(each)
-            weights[ids], squares[ids] = changed
+            for array, rows in zip(arrays, changed, strict=True):
+                array[ids] = rows
         size = sum(each.size for each in checkpoint.files)
-        return Found(checkpoint.step, (weights, squares), size)
+        return Found(checkpoint.step, arrays, size)
 
     def _arrays(self, file: File) -> list[NDArray[Any]]:
         path = self._folder / file.name

@@ -1,0 +1,1 @@
+"""Saves and recoveries for a training loop of the user's own."""

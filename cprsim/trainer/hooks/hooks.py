@@ -1,0 +1,310 @@
+"""Checkpoints and recovery, by the policies of cprsim, for a training loop of your own."""
+
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from cprsim.contract import Clock, Failed, Loss, Resumed, Save, Saved, Train
+from cprsim.errors import RunError, UsageError
+from cprsim.files import check_writable
+from cprsim.scenario import Scenario
+from cprsim.trainer.accounts import Safe, Usable
+from cprsim.trainer.hooks.adapter import ShardAdapter
+from cprsim.trainer.hooks.held import Held, claim
+from cprsim.trainer.hooks.hookable import check_hookable, check_return
+from cprsim.trainer.hooks.members import Least, alone
+from cprsim.trainer.job import Job
+
+_Batch = TypeVar("_Batch")
+#: A step that no job comes to.
+_ANY = sys.maxsize
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What came of a job so far, in this process and in those that it goes on from.
+
+    `seconds`: by cause, as in `cprsim.ledger`. `pls`: (E4) of CPR, as far as shards of this process
+    were lost. `failures`: that the hooks were told of, starts from a checkpoint among them.
+    `bytes_saved`, `bytes_loaded`: of files.
+    """
+
+    policy: str
+    step: int
+    steps: int
+    seconds: dict[str, float]
+    pls: float
+    failures: int
+    saves: int
+    bytes_saved: int
+    bytes_loaded: int
+
+
+class TrainerHooks(Generic[_Batch]):
+    """Saves and recovers a training loop as a policy says.
+
+        hooks = TrainerHooks(scenario, "cpr-mfu", adapter, "checkpoints", steps=1000)
+        for step in range(hooks.restore(), 1000):
+            ...  # train on a batch
+            hooks.after_step(batch)
+
+    Parameters
+    ----------
+    scenario, policy
+        What the policy plans with, and its name there. Failures are those that come.
+    adapter
+        Leads to the tensors and the lookups of the loop.
+    folder
+        For the checkpoints of this process, which nobody else writes to.
+    steps
+        Of the whole job: a step is `job.useful_time / steps` of progress.
+    least
+        The least of the numbers that all processes of the job give, each its own: an all-reduce.
+        One process needs none. All must make the same calls in the same order.
+    seed
+        Of what trackers draw.
+
+    Raises
+    ------
+    ScenarioError
+        Where the policy can't be carried out.
+    UsageError
+        Where the adapter gives what can't be used, or the folder is of another job.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        policy: str,
+        adapter: ShardAdapter[_Batch],
+        folder: str | Path,
+        steps: int,
+        least: Least = alone,
+        seed: int = 0,
+    ) -> None:
+        (self._policy,) = scenario.select([policy])
+        plan = scenario.plan(policy)
+        check_hookable(policy, plan)
+        if steps < 1:
+            raise UsageError(f"steps = {steps}: give those of the whole job, 1 or more")
+        self._folder = Path(folder)
+        check_writable(self._folder, option="folder")
+        self._servers = scenario.cluster.parameter_servers
+        self._held = Held(
+            adapter, self._folder, self._servers, scenario.context.rows, plan.tracking, seed
+        )
+        self._claim(steps)
+        self._least = least
+        self._plan, self._final_save = plan, scenario.job.final_save
+        self._job = Job(plan.start(), steps, scenario.job.useful_time_s / steps)
+        self._started = False
+        self._until = 0  # the controller is asked again at this step
+        self._counts = {"failures": 0, "saves": 0, "bytes_saved": 0, "bytes_loaded": 0}
+
+    # --- What a loop calls ---
+
+    def restore(self) -> int:
+        """Begin the job, or return all of it to its last checkpoint; gives the steps done by then.
+
+        To be called once, before the first step. Where the folder is empty, the state as it is now
+        becomes the first checkpoint.
+
+        Raises `RunError` where no checkpoint is sound, or where other processes have none.
+        """
+        if self._started:
+            raise UsageError("restore() was called before; after a failure call on_failure(shards)")
+        self._job.watch.start()
+        self._job.watch.was("load")
+        if self._least(int(self._held.stored)):
+            return self._recover(range(self._servers), dense=True, everything=True)
+        last = max(self._held.steps, default=0)
+        if last:
+            raise RunError(
+                f"folder {self._folder}: has a checkpoint of step {last}, but not of all shards of "
+                "the job; bring those back, or give another folder"
+            )
+        self._held.save_rows(0, portion=1.0)
+        self._held.save_dense(0, self._accounts())
+        self._started = True
+        self._job.watch.was("train")
+        self._job.watch.start()  # what the job begins with costs it nothing
+        self._act()
+        return 0
+
+    def after_step(self, batch: _Batch) -> None:
+        """A step is done, its updates are in the rows. Saves where the policy says so."""
+        job = self._job
+        if not self._started:
+            raise UsageError("after_step() before restore(): call that once, before the first step")
+        if job.step == job.steps:
+            raise UsageError(f"after_step(): all {job.steps} steps are done; give more as `steps`")
+        job.watch.stop()
+        self._held.observe(batch)
+        job.turns.did(0)
+        job.executed += 1
+        if job.step >= self._until:
+            self._act()
+
+    def on_failure(self, lost: Collection[int], dense: bool = False) -> int:
+        """Shards are lost: return to checkpoints as the policy says; gives the step to go on from.
+
+        What was lost has to be there again, with any values in it. Under partial recovery the
+        others keep theirs; under full recovery everything returns to the last checkpoint. Where
+        there are several processes all call it; one that stands in for another calls it in place of
+        `restore`, and loads all that it holds.
+
+        Parameters
+        ----------
+        lost
+            The numbers of the shards, in whatever process they are.
+        dense
+            Whether the dense part is lost as well.
+        """
+        unknown = [shard for shard in lost if shard not in range(self._servers)]
+        if unknown:
+            raise UsageError(
+                f"on_failure(): {unknown[0]!r} is none of the shards 0 to {self._servers - 1}"
+            )
+        if self._started:
+            self._job.watch.was("reschedule")
+        else:
+            missing = sorted({*self._held.shards} - {*lost})
+            if missing:
+                raise UsageError(
+                    f"on_failure(): shard {missing[0]} of a process that has just been started is "
+                    "lost as well; name it in all processes"
+                )
+            self._job.watch.start()
+            self._job.watch.was("load")
+        return self._recover(lost, dense, everything=False)
+
+    @property
+    def summary(self) -> Summary:
+        """What came of it so far."""
+        job = self._job
+        return Summary(
+            policy=self._policy,
+            step=job.step,
+            steps=job.steps,
+            seconds=dict(job.watch.seconds),
+            pls=job.lost_steps / (job.steps * self._servers),
+            **self._counts,
+        )
+
+    # --- Saving ---
+
+    def _act(self) -> None:
+        """Do what the controller says until it says to train, or all is done."""
+        job = self._job
+        while job.step < job.steps:
+            action = job.controller.ask(job.clock)
+            if isinstance(action, Train):
+                self._until = job.step_at(action.until_s)
+                return
+            if not isinstance(action, Save):
+                raise RunError(f"nothing has failed, but the controller answered {action}")
+            self._save(action)
+        if self._final_save and job.safe.last.step < job.steps:
+            self._save(Save())
+
+    def _save(self, save: Save) -> None:
+        """Store all shards, then the dense part, which makes it a checkpoint."""
+        job, counts = self._job, self._counts
+        job.watch.switch("save")
+        counts["saves"] += 1
+        counts["bytes_saved"] += self._held.save_rows(job.step, save.portion)
+        job.safe.put(job.step, save.portion, job.trained_s)
+        job.watch.stop()
+        counts["bytes_saved"] += self._held.save_dense(job.step, self._accounts())
+        job.controller.tell(Saved(job.clock, save, stored=True))
+        job.watch.switch("train")
+
+    def _accounts(self) -> dict[str, Any]:
+        """What another process has to know to go on from this checkpoint."""
+        return {
+            "seconds": self._job.watch.seconds,
+            "lost_steps": self._job.lost_steps,
+            "usable": self._job.safe.since(min(self._held.steps, default=0)),
+            "counts": self._counts,
+        }
+
+    # --- Recovery ---
+
+    def _recover(self, lost: Collection[int], dense: bool, everything: bool) -> int:
+        """Return as the controller says, or `everything` where nothing but checkpoints is left."""
+        job = self._job
+        self._counts["failures"] += 1
+        loss = Loss(frozenset(lost), frozenset({0} if dense else ()))
+        job.controller.tell(Failed(job.clock, loss))
+        answer = check_return(job.controller.ask(job.clock))
+        job.watch.switch("load")
+        if answer.rollback == "all":
+            self._return_all()
+        elif everything:
+            whole = self._return_all()
+            job.lost_steps += (job.step - whole) * len(self._held.shards)
+        else:
+            self._return_lost(lost, dense)
+        self._catch_up()
+        job.controller.tell(Resumed(job.clock, ()))
+        job.watch.switch("train")
+        self._until = job.step
+        self._act()
+        return job.step
+
+    def _return_all(self) -> int:
+        """Return to the last checkpoint; gives the step at which as much as all had been saved."""
+        job = self._job
+        step, size = self._held.load_all(self._last_usable, self._least)
+        self._loaded(size)
+        whole = job.safe.at(step).whole
+        job.watch.undo(job.safe.back_to(step).trained_s)
+        job.turns.return_to(step)
+        return whole
+
+    def _return_lost(self, lost: Collection[int], dense: bool) -> None:
+        job, held = self._job, self._held
+        mine = [shard for shard in held.shards if shard in lost]
+        loaded = [held.load_shard(shard, self._last_usable) for shard in mine]
+        size = sum(size for _, size in loaded)
+        if dense or not self._started:
+            size += held.load_dense(self._last_usable)[1]
+        self._loaded(size)
+        job.turns.return_to(self._latest(job.step))
+        job.lost_steps += sum(job.step - job.safe.at(step).whole for step, _ in loaded)
+
+    def _loaded(self, size: int) -> None:
+        """Count it; a process that has just been started goes on from the accounts of another."""
+        job, counts = self._job, self._counts
+        counts["bytes_loaded"] += size
+        if not self._started:
+            before = self._held.accounts
+            job.safe = Safe([Usable(*each) for each in before["usable"]])
+            job.lost_steps = before["lost_steps"]
+            job.watch.go_on(before["seconds"])
+            for name, number in before["counts"].items():
+                counts[name] += number
+
+    def _catch_up(self) -> None:
+        """A new controller hears of the last save, so that it saves when those of others do."""
+        job = self._job
+        saved = self._latest(job.safe.last.step)
+        if not self._started and self._plan.schedules:
+            clock = Clock(job.watch.now_s, saved * job.step_s)
+            job.controller.tell(Saved(clock, self._plan.schedules[0].save, stored=True))
+        self._started = True
+
+    @property
+    def _last_usable(self) -> int:
+        return self._job.safe.last.step if self._started else _ANY
+
+    def _latest(self, step: int) -> int:
+        return -self._least(-step)
+
+    def _claim(self, steps: int) -> None:
+        claim(
+            self._folder,
+            {"steps": steps, "shards": self._servers, "tables": self._held.document()},
+        )

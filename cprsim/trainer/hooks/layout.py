@@ -1,0 +1,233 @@
+"""Which rows a process holds of which tables, and the numbers they have there."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+from torch import Tensor
+
+from cprsim.errors import UsageError
+from cprsim.rows.model import RowModel
+from cprsim.trainer.hooks.adapter import TablePart
+
+#: Of each tensor of a part, its type and the shape of a row.
+Kinds: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+class Part(NamedTuple):
+    """Rows `first` to `first + rows` of a table; in the process their numbers begin at `start`."""
+
+    shard: int
+    table: int
+    first: int
+    rows: int
+    kinds: Kinds
+    start: int
+
+    @property
+    def numbers(self) -> range:
+        """Of its rows in the process."""
+        return range(self.start, self.start + self.rows)
+
+
+class Block(NamedTuple):
+    """Parts of one shard whose rows are alike, so that one file has room for all of them."""
+
+    shard: int
+    number: int
+    parts: tuple[Part, ...]
+
+    @property
+    def numbers(self) -> range:
+        """Of its rows in the process."""
+        return range(self.parts[0].start, self.parts[-1].numbers.stop)
+
+
+class Layout:
+    """The rows that a process holds, numbered shard by shard, block by block, part by part.
+
+    Parameters
+    ----------
+    shards
+        What `ShardAdapter.shards` gives.
+    servers
+        How many shards the job has in all processes.
+    model
+        The tables that the scenario tells of; None where it doesn't.
+    """
+
+    def __init__(
+        self, shards: Mapping[int, Sequence[TablePart]], servers: int, model: RowModel | None
+    ) -> None:
+        _check(shards, servers, model)
+        self.blocks: tuple[Block, ...] = tuple(_blocks(shards))
+        self.parts = tuple(part for block in self.blocks for part in block.parts)
+        self.shards = tuple(sorted(shards))
+        self.rows = sum(part.rows for part in self.parts)
+        self._lookup = _Lookup(self.parts)
+
+    def tensors(self, shards: Mapping[int, Sequence[TablePart]]) -> dict[Part, tuple[Tensor, ...]]:
+        """The tensors of each part, as the adapter gives them now."""
+        found = {}
+        for shard, given in shards.items():
+            for each in given:
+                found[shard, each.table, each.first, len(each.weights), _kinds(each)] = (
+                    each.weights.detach(),
+                    *(state.detach() for state in each.state),
+                )
+        if found.keys() != {part[:5] for part in self.parts}:
+            raise UsageError(
+                "shards(): gives tensors of other shapes than at the start; make the state of the "
+                "optimiser before, and new hooks if the tables themselves have changed"
+            )
+        return {part: found[part[:5]] for part in self.parts}
+
+    def numbers(self, lookups: Mapping[int, Tensor]) -> Tensor:
+        """The numbers in the process of rows that were looked up, shape (lookups,), on the CPU."""
+        return self._lookup.numbers(lookups)
+
+    def document(self) -> list[Any]:
+        """What a folder of checkpoints says of the rows in it."""
+        return [
+            [*part[:4], [[kind, list(shape)] for kind, shape in part[4]]] for part in self.parts
+        ]
+
+
+class _Lookup:
+    """Finds the numbers of rows, for all tables in one go."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        ordered = sorted(parts, key=lambda part: (part.table, part.first))
+        least: dict[int, int] = {}
+        most: dict[int, int] = {}
+        for part in ordered:
+            least.setdefault(part.table, part.first)
+            most[part.table] = part.first + part.rows
+        # Tables one after the other, each as long as the last of its rows here says.
+        bases = list(itertools.accumulate(most.values(), initial=0))[:-1]
+        base = dict(zip(most, bases, strict=True))
+        begins = _integers(base[part.table] + part.first for part in ordered)
+        self._place = {table: place for place, table in enumerate(most)}
+        self._least, self._most = _integers(least.values()), _integers(most.values())
+        self._base, self._begins = _integers(bases), begins
+        self._ends = begins + _integers(part.rows for part in ordered)
+        self._shift = _integers(part.start for part in ordered) - begins
+        self._whole = len(ordered) == len(base)  # each table is one part
+        self._last: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+        self._spread: list[Tensor] = []
+
+    def numbers(self, lookups: Mapping[int, Tensor]) -> Tensor:
+        unknown = sorted(lookups.keys() - self._place.keys())
+        if unknown:
+            raise UsageError(
+                f"lookups(): table {unknown[0]} is not here; shards() gives {list(self._place)}"
+            )
+        if not lookups:
+            return torch.empty(0, dtype=torch.int64)
+        given = [torch.as_tensor(ids).reshape(-1) for ids in lookups.values()]
+        ids = torch.cat(given).cpu()
+        if ids.is_floating_point() or ids.dtype == torch.bool:
+            raise UsageError(f"lookups(): row numbers of {ids.dtype}: give integers")
+        key = (tuple(lookups), tuple(map(len, given)))
+        if key != self._last:
+            self._last, self._spread = key, self._spread_over(*key)
+        least, most, base, *shifts = self._spread
+        wrong = (ids < least) | (ids >= most)
+        joined = ids + base
+        if not self._whole:
+            # What lies in no part at all was found above; 0 is for that.
+            parts = torch.bucketize(joined, self._ends, right=True) * ~wrong
+            wrong |= joined < self._begins[parts]
+            shifts = [self._shift[parts]]
+        if wrong.any():
+            at = int(wrong.nonzero()[0])
+            table = _integers(lookups).repeat_interleave(_integers(map(len, given)))[at]
+            raise UsageError(
+                f"lookups(): row {int(ids[at])} of table {table} is not here; see the part of that "
+                "table that shards() gives"
+            )
+        return joined + shifts[0]
+
+    def _spread_over(self, tables: tuple[int, ...], counts: tuple[int, ...]) -> list[Tensor]:
+        """What is known of tables, once for each lookup; most batches have as many as the last."""
+        places = _integers(self._place[table] for table in tables)
+        known = [self._least, self._most, self._base, *([self._shift] if self._whole else [])]
+        return [each[places].repeat_interleave(_integers(counts)) for each in known]
+
+
+def _integers(values: Iterable[int]) -> Tensor:
+    return torch.tensor(list(values), dtype=torch.int64)
+
+
+def _kinds(part: TablePart) -> Kinds:
+    return tuple(
+        (str(each.dtype).removeprefix("torch."), tuple(each.shape[1:]))
+        for each in (part.weights, *part.state)
+    )
+
+
+def _blocks(shards: Mapping[int, Sequence[TablePart]]) -> list[Block]:
+    blocks, start = [], 0
+    for shard, given in sorted(shards.items()):
+        alike: dict[Kinds, list[TablePart]] = {}
+        for each in sorted(given, key=lambda part: (part.table, part.first)):
+            alike.setdefault(_kinds(each), []).append(each)
+        for number, (kinds, members) in enumerate(sorted(alike.items())):
+            parts = []
+            for each in members:
+                rows = len(each.weights)
+                parts.append(Part(shard, each.table, each.first, rows, kinds, start))
+                start += rows
+            blocks.append(Block(shard, number, tuple(parts)))
+    return blocks
+
+
+def _check(shards: Mapping[int, Sequence[TablePart]], servers: int, model: RowModel | None) -> None:
+    taken: dict[int, list[tuple[int, int, int]]] = {}
+    for shard, given in shards.items():
+        if shard not in range(servers):
+            raise UsageError(
+                f"shards(): {shard!r} is none of 0 to {servers - 1}; "
+                f"cluster.parameter_servers = {servers} has to be the number of shards"
+            )
+        for each in given:
+            where = f"shards(): table {each.table} in shard {shard}"
+            _check_part(where, each, model)
+            span = (each.first, each.first + len(each.weights), shard)
+            taken.setdefault(each.table, []).append(span)
+    for table, spans in taken.items():
+        spans.sort()
+        for (_, stop, one), (first, _, other) in itertools.pairwise(spans):
+            if first < stop:
+                raise UsageError(
+                    f"shards(): row {first} of table {table} is in shard {one} and in shard "
+                    f"{other}; each row is in one, and `first` says which row a part begins with"
+                )
+
+
+def _check_part(where: str, part: TablePart, model: RowModel | None) -> None:
+    if part.weights.dim() != 2 or not len(part.weights):
+        raise UsageError(
+            f"{where}: weights of shape {tuple(part.weights.shape)}; give rows, shape (rows, dim)"
+        )
+    rows = len(part.weights)
+    for number, each in enumerate(part.state):
+        if each.dim() == 0 or len(each) != rows:
+            raise UsageError(
+                f"{where}: state {number} of shape {tuple(each.shape)} beside {rows} rows; its "
+                "first dimension has to be the rows, what isn't of rows belongs into dense()"
+            )
+    if model is None:
+        return
+    if part.table not in range(len(model.tables)):
+        raise UsageError(
+            f"{where}: the scenario has tables 0 to {len(model.tables) - 1}; "
+            "give it [[model.tables]] for all, in the same order"
+        )
+    has = model.tables[part.table].rows
+    if part.first < 0 or part.first + rows > has:
+        raise UsageError(
+            f"{where}: rows {part.first} to {part.first + rows - 1}, but model.tables.{part.table} "
+            f"of the scenario has {has}; give it as many"
+        )

@@ -1,0 +1,140 @@
+"""What a process of a training loop has in checkpoints: blocks of rows, and the dense part."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from cprsim.errors import RunError, UsageError
+from cprsim.rows.trackers import Rows
+from cprsim.trainer.hooks.adapter import ShardAdapter
+from cprsim.trainer.hooks.layout import Block, Layout
+from cprsim.trainer.hooks.nested import from_bytes, packed, rows_as_bytes, unpacked
+from cprsim.trainer.learned import Arrays
+from cprsim.trainer.store import Found, Store
+
+#: The least of the numbers that all processes of a job give, each its own.
+Least = Callable[[int], int]
+
+
+def alone(number: int) -> int:
+    """The least of them where there is one process."""
+    return number
+
+
+class Kept(Protocol):
+    """Something with checkpoints of its own."""
+
+    store: Store
+
+    def load(self, at_most: int) -> tuple[int, int]:
+        """Return to the last sound checkpoint up to a step; gives its step, and the bytes read."""
+
+
+class KeptRows:
+    """The rows of one block, wherever the adapter says that they are now."""
+
+    def __init__(
+        self, block: Block, layout: Layout, adapter: ShardAdapter[Any], folder: Path
+    ) -> None:
+        self.shard = block.shard
+        self._folder = folder / f"shard-{block.shard}-{block.number}"
+        self.store = Store(self._folder)
+        self._block, self._layout, self._adapter = block, layout, adapter
+
+    def save(self, step: int, numbers: Rows | None) -> int:
+        """Store its rows, or those of these numbers in the process; gives the bytes written."""
+        live = self._layout.tensors(self._adapter.shards())
+        if numbers is None:
+            return self.store.write(step, self._joined([live[part] for part in self._block.parts]))
+        chosen = []
+        for part in self._block.parts:
+            ids = _within(numbers, part.numbers) - part.start
+            chosen.append(tuple(each[ids] for each in live[part]))
+        mine = _within(numbers, self._block.numbers) - self._block.numbers.start
+        return self.store.write(step, self._joined(chosen), mine)
+
+    def load(self, at_most: int) -> tuple[int, int]:
+        """As `Kept.load`."""
+        found = _restored(self.store, self._folder, at_most)
+        live = self._layout.tensors(self._adapter.shards())
+        for part in self._block.parts:
+            first = part.start - self._block.numbers.start
+            for mine, stored in zip(live[part], found.arrays, strict=True):
+                content = stored[first : first + part.rows]
+                mine.copy_(from_bytes(content, mine.dtype, mine.shape))
+        return found.step, found.size
+
+    def _joined(self, parts: Sequence[tuple[Tensor, ...]]) -> Arrays:
+        """Each kind of tensor, rows of all parts one after the other, as bytes."""
+        return tuple(
+            np.concatenate([rows_as_bytes(each) for each in kind])
+            for kind in zip(*parts, strict=True)
+        )
+
+
+class KeptDense:
+    """All that is in no table, and the accounts of the job.
+
+    Attributes
+    ----------
+    accounts
+        What the checkpoint that was loaded last says of the job.
+    """
+
+    def __init__(self, adapter: ShardAdapter[Any], folder: Path) -> None:
+        self._folder = folder / "dense"
+        self.store = Store(self._folder)
+        self.accounts: dict[str, Any] = {}
+        self._adapter = adapter
+
+    def save(self, step: int, accounts: dict[str, Any]) -> int:
+        """Store it; gives the bytes written."""
+        state = {name: each.state_dict() for name, each in self._adapter.dense().items()}
+        return self.store.write(step, packed({"state": state, "job": accounts}))
+
+    def load(self, at_most: int) -> tuple[int, int]:
+        """As `Kept.load`."""
+        found = _restored(self.store, self._folder, at_most)
+        whole = unpacked(found.arrays)
+        state, self.accounts = whole["state"], whole["job"]
+        live = self._adapter.dense()
+        if live.keys() != state.keys():
+            raise UsageError(
+                f"dense(): gives {sorted(live)}, but the checkpoint has {sorted(state)}; give the "
+                "same, or another folder"
+            )
+        for name, each in live.items():
+            each.load_state_dict(state[name])
+        return found.step, found.size
+
+
+def together(kept: Sequence[Kept], at_most: int, least: Least) -> tuple[int, int]:
+    """Return all of these, in all processes, to the last checkpoint that every one of them has.
+
+    Gives its step, and the bytes read here. Where one has to go further back, all go as far.
+    """
+    size = 0
+    while True:
+        loaded = [each.load(at_most) for each in kept]
+        size += sum(read for _, read in loaded)
+        steps = [step for step, _ in loaded]
+        first, last = least(min(steps)), -least(-max(steps))
+        if first == last:
+            return first, size
+        at_most = first
+
+
+def _restored(store: Store, folder: Path, at_most: int) -> Found:
+    found = store.restore(at_most)
+    if found is None:
+        raise RunError(f"{folder}: no sound checkpoint is left in it; begin in another folder")
+    return found
+
+
+def _within(numbers: Rows, rows: range) -> NDArray[np.int64]:
+    first, end = np.searchsorted(numbers, (rows.start, rows.stop))
+    return numbers[first:end]

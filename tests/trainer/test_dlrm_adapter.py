@@ -1,0 +1,129 @@
+"""The adapter of docs/plug-into-dlrm.md on a model with the attributes of dlrm_s_pytorch.py."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import cprsim
+from cprsim.trainer import TrainerHooks
+from docs.executed import code
+
+PAGE = Path(__file__).parents[2] / "docs/plug-into-dlrm.md"
+ROWS, DIM, BATCH, STEPS = (60, 40, 10), 4, 8, 20
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
+
+
+class DLRM_Net(nn.Module):  # noqa: N801  (its name there)
+    """What the script's model is to an adapter: `emb_l`, `bot_l`, `top_l`."""
+
+    def __init__(self, seed=0):
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            self.emb_l = nn.ModuleList(
+                nn.EmbeddingBag(rows, DIM, mode="sum", sparse=True) for rows in ROWS
+            )
+            self.bot_l = nn.Sequential(nn.Linear(3, DIM), nn.ReLU())
+            self.top_l = nn.Sequential(nn.Linear(4 * DIM, 1), nn.Sigmoid())
+
+    def forward(self, dense_x, lS_o, lS_i):  # noqa: N803
+        rows = [
+            table(ids, offsets) for table, ids, offsets in zip(self.emb_l, lS_i, lS_o, strict=True)
+        ]
+        return self.top_l(torch.cat([self.bot_l(dense_x), *rows], dim=1))
+
+
+@pytest.fixture(scope="module")
+def adapter():
+    names = {}
+    exec(code(PAGE.read_text(encoding="utf-8"), "dlrm_adapter.py"), names)
+    return names["DlrmAdapter"]
+
+
+def batch(step, stacked):
+    """As the script's loader gives it: two rows of each table a sample, and where samples begin."""
+    drawn = torch.Generator().manual_seed(step)
+    X = torch.rand(BATCH, 3, generator=drawn)  # noqa: N806
+    lS_o = torch.arange(0, 2 * BATCH, 2).repeat(3, 1)  # noqa: N806
+    lS_i = [torch.randint(rows, (2 * BATCH,), generator=drawn) for rows in ROWS]  # noqa: N806
+    return X, lS_o, torch.stack(lS_i) if stacked else lS_i, (X.sum(1, keepdim=True) > 1.5).float()
+
+
+def scenario():
+    return cprsim.Scenario(
+        job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH},
+        model={"tables": [{"rows": rows, "dim": DIM} for rows in ROWS]},
+        cluster={"parameter_servers": 2, "trainers": 1},
+        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
+        failures={"exactly": 1},
+        policies={
+            "full": {"system": "full", "interval": "5 s"},
+            "cpr": {"system": "cpr-mfu", "interval": "8 s", "fraction": 0.25},
+        },
+    )
+
+
+class Script:
+    """The loop of the script, as far as hooks have to do with it."""
+
+    def __init__(self, adapter, optimiser, policy, folder, seed=0):
+        self.dlrm = DLRM_Net(seed)
+        self.optimizer = optimiser(self.dlrm.parameters(), lr=0.1)
+        self.adapter = adapter(self.dlrm, self.optimizer, 2)
+        self.hooks = TrainerHooks(scenario(), policy, self.adapter, folder, STEPS)
+
+    def train(self, end=STEPS, stacked=True):
+        skip_upto_batch = self.hooks.restore()
+        for j in range(end):
+            if j < skip_upto_batch:
+                continue
+            X, lS_o, lS_i, T = batch(j, stacked)  # noqa: N806
+            E = nn.functional.binary_cross_entropy(self.dlrm(X, lS_o, lS_i), T)  # noqa: N806
+            self.optimizer.zero_grad()
+            E.backward()
+            self.optimizer.step()
+            self.hooks.after_step(lS_i)
+        return skip_upto_batch
+
+    def learned(self):
+        return [each.detach().clone() for each in self.dlrm.parameters()]
+
+
+@pytest.mark.parametrize("optimiser", [torch.optim.SGD, torch.optim.Adagrad])
+@pytest.mark.parametrize("stacked", [True, False])
+def test_a_script_that_starts_again_ends_as_one_that_was_never_stopped(
+    adapter, optimiser, stacked, tmp_path
+):
+    clean = Script(adapter, optimiser, "full", tmp_path / "clean")
+    clean.train(stacked=stacked)
+    Script(adapter, optimiser, "full", tmp_path / "it").train(13, stacked)
+    again = Script(adapter, optimiser, "full", tmp_path / "it", seed=1)
+
+    assert again.train(stacked=stacked) == 10
+    assert all(map(torch.equal, again.learned(), clean.learned()))
+
+
+@pytest.mark.parametrize("optimiser", [torch.optim.SGD, torch.optim.Adagrad])
+def test_a_lost_shard_comes_back_alone(adapter, optimiser, tmp_path):
+    script = Script(adapter, optimiser, "cpr", tmp_path)
+    script.train(11)
+    tables = [table.weight.detach() for table in script.dlrm.emb_l]
+    kept = tables[1].clone()
+    for number in (0, 2):  # tables of shard 0
+        tables[number].fill_(float("nan"))
+
+    assert script.hooks.on_failure({0}) == 11
+    assert all(table.isfinite().all() for table in tables)
+    assert torch.equal(tables[1], kept)
+
+
+def test_state_of_rows_is_stored_with_them_alone(adapter, tmp_path):
+    script = Script(adapter, torch.optim.Adagrad, "full", tmp_path)
+    stored = script.adapter.state_dict()["state"]
+
+    assert len(stored) == 4  # weights and biases of the two layers
+    assert [len(part.state) for parts in script.adapter.shards().values() for part in parts] == [
+        1
+    ] * 3

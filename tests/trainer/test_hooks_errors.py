@@ -1,0 +1,352 @@
+"""What a user gets wrong is said in one line: name, value, way out."""
+
+import re
+
+import pytest
+import torch
+
+from cprsim.errors import RunError, ScenarioError, UsageError
+from cprsim.trainer import TablePart, TrainerHooks, split_rows
+from tests.trainer.loops import scenario
+
+STEPS = 10
+
+
+class Held:
+    """An adapter of tensors without a model; table 0 in shard 0, tables 1 and 2 in shard 1."""
+
+    def __init__(self, tables=((300, 8), (100, 8), (20, 8)), state=()):
+        self.parts = [TablePart(n, torch.zeros(shape), state) for n, shape in enumerate(tables)]
+        self.found = {0: self.parts[:1], 1: self.parts[1:]}
+        self.rest = {"mlp": torch.nn.Linear(2, 2)}
+
+    def shards(self):
+        return self.found
+
+    def dense(self):
+        return self.rest
+
+    def lookups(self, batch):
+        return batch
+
+
+def hooks(adapter, folder, policy="cpr-mfu", **more):
+    more = {"steps": STEPS, "scenario": scenario()} | more
+    return TrainerHooks(more.pop("scenario"), policy, adapter, folder, **more)
+
+
+def said(text):
+    return f"^{re.escape(text)}$"
+
+
+def one_part(*part):
+    adapter = Held()
+    adapter.found = {0: [TablePart(*part)]}
+    return adapter
+
+
+ROWS = torch.zeros(100, 8)
+WRONG_SHARDS = {
+    "weights": (
+        (1, torch.zeros(100)),
+        "shards(): table 1 in shard 0: weights of shape (100,); give rows, shape (rows, dim)",
+    ),
+    "no rows": (
+        (1, torch.zeros(0, 8)),
+        "shards(): table 1 in shard 0: weights of shape (0, 8); give rows, shape (rows, dim)",
+    ),
+    "state": (
+        (1, ROWS, (torch.zeros(8, 100),)),
+        "shards(): table 1 in shard 0: state 0 of shape (8, 100) beside 100 rows; its first "
+        "dimension has to be the rows, what isn't of rows belongs into dense()",
+    ),
+    "number": (
+        (1, ROWS, (torch.zeros(()),)),
+        "shards(): table 1 in shard 0: state 0 of shape () beside 100 rows; its first dimension "
+        "has to be the rows, what isn't of rows belongs into dense()",
+    ),
+    "table": (
+        (3, ROWS),
+        "shards(): table 3 in shard 0: the scenario has tables 0 to 2; give it [[model.tables]] "
+        "for all, in the same order",
+    ),
+    "rows": (
+        (1, torch.zeros(101, 8)),
+        "shards(): table 1 in shard 0: rows 0 to 100, but model.tables.1 of the scenario has 100; "
+        "give it as many",
+    ),
+    "first": (
+        (1, ROWS, (), 50),
+        "shards(): table 1 in shard 0: rows 50 to 149, but model.tables.1 of the scenario has 100; "
+        "give it as many",
+    ),
+}
+
+
+@pytest.mark.parametrize(("part", "text"), WRONG_SHARDS.values(), ids=WRONG_SHARDS)
+def test_tensors_of_wrong_shapes(part, text, tmp_path):
+    with pytest.raises(UsageError, match=said(text)):
+        hooks(one_part(*part), tmp_path)
+
+
+def test_a_shard_that_the_cluster_does_not_have(tmp_path):
+    adapter = Held()
+    adapter.found = {2: adapter.parts}
+    with pytest.raises(
+        UsageError,
+        match=said(
+            "shards(): 2 is none of 0 to 1; cluster.parameter_servers = 2 has to be the number of "
+            "shards"
+        ),
+    ):
+        hooks(adapter, tmp_path)
+
+
+def test_a_row_in_two_shards(tmp_path):
+    adapter = Held()
+    adapter.found = {0: [TablePart(0, torch.zeros(151, 8))], 1: split_rows(adapter.parts[0], 2)[1:]}
+    with pytest.raises(
+        UsageError,
+        match=said(
+            "shards(): row 150 of table 0 is in shard 0 and in shard 1; each row is in one, and "
+            "`first` says which row a part begins with"
+        ),
+    ):
+        hooks(adapter, tmp_path)
+
+
+WRONG_LOOKUPS = {
+    "too large": (
+        {0: torch.tensor([5]), 1: torch.tensor([[3, 100]])},
+        "lookups(): row 100 of table 1 is not here; see the part of that table that shards() gives",
+    ),
+    "negative": (
+        {1: torch.tensor([3, -1])},
+        "lookups(): row -1 of table 1 is not here; see the part of that table that shards() gives",
+    ),
+    "table": (
+        {3: torch.tensor([0])},
+        "lookups(): table 3 is not here; shards() gives [0, 1, 2]",
+    ),
+    "mask": (
+        {0: torch.ones(3, dtype=torch.bool)},
+        "lookups(): row numbers of torch.bool: give integers",
+    ),
+    "fractions": (
+        {0: torch.ones(3)},
+        "lookups(): row numbers of torch.float32: give integers",
+    ),
+}
+
+
+@pytest.mark.parametrize(("batch", "text"), WRONG_LOOKUPS.values(), ids=WRONG_LOOKUPS)
+def test_rows_that_are_not_there(batch, text, tmp_path):
+    it = hooks(Held(), tmp_path)
+    it.restore()
+    with pytest.raises(UsageError, match=said(text)):
+        it.after_step(batch)
+
+
+def test_a_row_between_parts_is_not_there(tmp_path):
+    """Rows 0 to 99 and 200 to 299 of table 0 are here; 150 lies between."""
+    adapter = Held()
+    adapter.found = {0: [TablePart(0, ROWS), TablePart(0, ROWS.clone(), (), 200)]}
+    it = hooks(adapter, tmp_path)
+    it.restore()
+    it.after_step({0: torch.tensor([0, 99, 200, 299])})
+    with pytest.raises(UsageError, match=r"^lookups\(\): row 150 of table 0 is not here"):
+        it.after_step({0: torch.tensor([99, 150])})
+
+
+def test_tensors_that_change_their_shapes_on_the_way(tmp_path):
+    adapter = Held()
+    it = hooks(adapter, tmp_path)
+    adapter.found = Held(state=(torch.zeros(300),)).found | {1: adapter.parts[1:]}
+    with pytest.raises(
+        UsageError,
+        match=said(
+            "shards(): gives tensors of other shapes than at the start; make the state of the "
+            "optimiser before, and new hooks if the tables themselves have changed"
+        ),
+    ):
+        it.restore()
+
+
+def test_dense_state_that_can_not_be_stored(tmp_path):
+    adapter = Held()
+    adapter.rest["sampler"] = type("", (), {"state_dict": lambda self: {"seen": {1, 2}}})()
+    with pytest.raises(
+        UsageError,
+        match=said(
+            "dense().state.sampler.seen is a set, which is not stored; give tensors, numbers, "
+            "strings, or lists, tuples and dictionaries of these"
+        ),
+    ):
+        hooks(adapter, tmp_path).restore()
+
+
+def test_a_dense_part_that_the_checkpoint_does_not_have(tmp_path):
+    hooks(Held(), tmp_path).restore()
+    adapter = Held()
+    adapter.rest["top"] = torch.nn.Linear(2, 2)
+    with pytest.raises(
+        UsageError,
+        match=said(
+            "dense(): gives ['mlp', 'top'], but the checkpoint has ['mlp']; give the same, or "
+            "another folder"
+        ),
+    ):
+        hooks(adapter, tmp_path).restore()
+
+
+def test_a_folder_of_another_job(tmp_path):
+    hooks(Held(), tmp_path)
+    smaller = Held(((200, 8), (100, 8), (20, 8)))
+    for adapter, steps, what in (
+        (Held(), 11, "steps differ"),
+        (smaller, STEPS, "tables differ"),
+        (smaller, 11, "steps and tables differ"),
+    ):
+        with pytest.raises(
+            UsageError,
+            match=said(
+                f"folder {tmp_path}: has checkpoints of another job ({what}); give another folder"
+            ),
+        ):
+            hooks(adapter, tmp_path, steps=steps)
+
+
+def test_a_folder_that_can_not_be_used(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        UsageError,
+        match=said(f"folder {tmp_path}/file: {tmp_path}/file is a file, not a folder"),
+    ):
+        hooks(Held(), tmp_path / "file")
+    (tmp_path / "job.json").write_text("{")
+    with pytest.raises(
+        UsageError,
+        match=said(f"folder {tmp_path}: job.json in it can't be read; give another"),
+    ):
+        hooks(Held(), tmp_path)
+
+
+def test_a_folder_whose_checkpoints_are_all_spoilt(tmp_path):
+    hooks(Held(), tmp_path).restore()
+    for file in (tmp_path / "shard-1-0").glob("*.npys"):
+        file.write_bytes(b"")
+    with pytest.raises(
+        RunError,
+        match=said(
+            f"{tmp_path}/shard-1-0: no sound checkpoint is left in it; begin in another folder"
+        ),
+    ):
+        hooks(Held(), tmp_path).restore()
+
+
+def test_a_shard_whose_checkpoints_are_gone(tmp_path):
+    it = hooks(Held(), tmp_path, "full")
+    it.restore()
+    for _ in range(5):
+        it.after_step({})
+    for file in (tmp_path / "shard-1-0").iterdir():
+        file.unlink()
+    with pytest.raises(
+        RunError,
+        match=said(
+            f"folder {tmp_path}: has a checkpoint of step 3, but not of all shards of the job; "
+            "bring those back, or give another folder"
+        ),
+    ):
+        hooks(Held(), tmp_path, "full").restore()
+
+
+def test_calls_out_of_order(tmp_path):
+    it = hooks(Held(), tmp_path)
+    with pytest.raises(
+        UsageError,
+        match=said("after_step() before restore(): call that once, before the first step"),
+    ):
+        it.after_step({})
+    with pytest.raises(
+        UsageError,
+        match=said(
+            "on_failure(): shard 1 of a process that has just been started is lost as well; name "
+            "it in all processes"
+        ),
+    ):
+        it.on_failure({0})
+    it.restore()
+    with pytest.raises(
+        UsageError,
+        match=said("restore() was called before; after a failure call on_failure(shards)"),
+    ):
+        it.restore()
+    with pytest.raises(UsageError, match=said("on_failure(): 2 is none of the shards 0 to 1")):
+        it.on_failure([0, 2])
+    for _ in range(STEPS):
+        it.after_step({})
+    with pytest.raises(
+        UsageError, match=said("after_step(): all 10 steps are done; give more as `steps`")
+    ):
+        it.after_step({})
+
+
+def test_no_steps(tmp_path):
+    with pytest.raises(UsageError, match=said("steps = 0: give those of the whole job, 1 or more")):
+        hooks(Held(), tmp_path, steps=0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "lacks"),
+    [
+        ({"system": "async", "interval": "10 s"}, "saves in the background"),
+        (
+            {"system": "replication", "copies": 2},
+            "checkpoints in copies and lost shards that come from elsewhere than checkpoints, or "
+            "beside training",
+        ),
+    ],
+    ids=lambda each: each["system"] if isinstance(each, dict) else "",
+)
+def test_policies_that_need_more_are_refused_by_what_they_need(policy, lacks, tmp_path):
+    with pytest.raises(
+        ScenarioError,
+        match=said(
+            f"policies.it: {lacks} can be simulated but not done by hooks; choose one of full, "
+            "partial, cpr-vanilla, cpr-mfu, cpr-ssu, cpr-scar"
+        ),
+    ):
+        hooks(Held(), tmp_path, "it", scenario=scenario(it=policy))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_policy_that_the_scenario_does_not_have(tmp_path):
+    with pytest.raises(ScenarioError, match=r"^policy 'fulll': the scenario has none of that name"):
+        hooks(Held(), tmp_path, "fulll")
+
+
+def test_scar_on_a_device_where_it_can_not_look(tmp_path):
+    adapter = Held()
+    adapter.found = {0: [TablePart(0, torch.zeros(300, 8, device="meta"))]}
+    with pytest.raises(
+        UsageError,
+        match=said(
+            "shards(): table 0 is on meta, and cpr-scar compares rows in CPU memory; keep them "
+            "there, or take cpr-mfu or cpr-ssu"
+        ),
+    ):
+        hooks(adapter, tmp_path, "cpr-scar")
+
+
+def test_without_torch_it_is_said_what_to_install(monkeypatch):
+    import cprsim.trainer
+
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(
+        UsageError,
+        match=said(
+            'torch is not installed, and real training needs it: pip install "cprsim[torch]"'
+        ),
+    ):
+        cprsim.trainer.TrainerHooks  # noqa: B018

@@ -1,0 +1,166 @@
+"""Hooks of several processes that agree by an all-reduce; threads stand in for the processes."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+
+from cprsim.trainer import TablePart, TrainerHooks
+from tests.trainer.loops import scenario
+
+STEPS = 40
+
+
+class Together:
+    """The least of what all give, once all have given."""
+
+    def __init__(self, processes):
+        self._given = {}
+        self._barrier = threading.Barrier(processes, timeout=60)
+
+    def least(self, process):
+        def of_all(number):
+            self._given[process] = number
+            self._barrier.wait()
+            found = min(self._given.values())
+            self._barrier.wait()
+            return found
+
+        return of_all
+
+
+class Rank:
+    """A process with one shard: half of the rows of each table, counting their uses."""
+
+    def __init__(self, rank, folder, together, policy):
+        self.rank = rank
+        self.rows = [torch.zeros(150, 8), torch.zeros(50, 8)]
+        self.mlp = torch.nn.Linear(1, 1)
+        self.hooks = TrainerHooks(
+            scenario((300, 100)), policy, self, folder / str(rank), STEPS, together.least(rank)
+        )
+
+    def shards(self):
+        return {
+            self.rank: [
+                TablePart(n, rows, (), self.rank * len(rows)) for n, rows in enumerate(self.rows)
+            ]
+        }
+
+    def dense(self):
+        return {"mlp": self.mlp}
+
+    def lookups(self, batch):
+        return {n: batch[: 5 - n] + self.rank * len(rows) for n, rows in enumerate(self.rows)}
+
+    def train(self, first, end):
+        for step in range(first, end):
+            batch = torch.arange(step, step + 5) % 50
+            for n, rows in enumerate(self.rows):
+                rows[batch[: 5 - n]] += 1
+            with torch.no_grad():
+                self.mlp.weight.fill_(step + 1)
+            self.hooks.after_step(batch)
+
+
+@pytest.fixture
+def both():
+    """Do the same in both processes at once."""
+    with ThreadPoolExecutor(2) as pool:
+        yield lambda do, ranks: list(pool.map(do, ranks))
+
+
+def begun(both, folder, policy, together, end):
+    ranks = [Rank(n, folder, together, policy) for n in range(2)]
+    assert both(lambda rank: rank.hooks.restore(), ranks) == [0, 0]
+    for rank in ranks:
+        rank.train(0, end)
+    return ranks
+
+
+def state(rank):
+    return [each.clone() for each in (*rank.rows, rank.mlp.weight.detach())]
+
+
+def test_all_return_to_the_last_checkpoint_that_all_have(both, tmp_path):
+    """One is killed after it has saved at step 20, the other before."""
+    together = Together(2)
+    ranks = begun(both, tmp_path, "full", together, 10)
+    saved = [state(rank) for rank in ranks]
+    ranks[0].train(10, 25)
+    ranks[1].train(10, 20 - 1)
+    again = [Rank(n, tmp_path, together, "full") for n in range(2)]
+
+    assert both(lambda rank: rank.hooks.restore(), again) == [10, 10]
+    for rank, expected in zip(again, saved, strict=True):
+        assert all(map(torch.equal, state(rank), expected))
+
+
+def test_under_full_recovery_survivors_return_with_the_new_one(both, tmp_path):
+    together = Together(2)
+    ranks = begun(both, tmp_path, "full", together, 20)
+    saved = [state(rank) for rank in ranks]
+    for rank in ranks:
+        rank.train(20, 27)
+    ranks[1] = Rank(1, tmp_path, together, "full")
+
+    assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [20, 20]
+    for rank, expected in zip(ranks, saved, strict=True):
+        assert all(map(torch.equal, state(rank), expected))
+
+
+@pytest.mark.parametrize("policy", ["partial", "cpr-mfu"])
+def test_under_partial_recovery_the_new_one_goes_on_with_the_survivors(both, policy, tmp_path):
+    together = Together(2)
+    ranks = begun(both, tmp_path, policy, together, 20)
+    saved = state(ranks[1])
+    for rank in ranks:
+        rank.train(20, 27)
+    kept = state(ranks[0])
+    ranks[1] = Rank(1, tmp_path, together, policy)
+
+    assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [27, 27]
+    assert all(map(torch.equal, state(ranks[0]), kept))
+    if policy == "partial":
+        assert all(map(torch.equal, state(ranks[1]), saved))
+        assert [rank.hooks.summary.pls for rank in ranks] == [0, 7 / (STEPS * 2)]
+    for rank in ranks:
+        rank.train(27, 35)
+    # Both save at the same steps, so that there is a checkpoint that all have.
+    steps = [{*rank.hooks._held.steps} for rank in ranks]
+    assert max(steps[0]) == max(steps[1]) > 27
+    again = [Rank(n, tmp_path, together, policy) for n in range(2)]
+    assert both(lambda rank: rank.hooks.restore(), again) == [max(steps[0])] * 2
+
+
+def test_a_new_process_that_was_killed_while_it_saved_saves_with_the_others_later(both, tmp_path):
+    """Its last checkpoint is one before that of the survivor."""
+    together = Together(2)
+    ranks = begun(both, tmp_path, "partial", together, 19)
+    ranks[0].train(19, 25)
+    ranks[1] = Rank(1, tmp_path, together, "partial")
+
+    assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [25, 25]
+    assert ranks[1].hooks.summary.pls == 15 / (STEPS * 2)
+    for rank in ranks:
+        rank.train(25, 31)
+    assert [max(rank.hooks._held.steps) for rank in ranks] == [30, 30]
+
+
+def test_when_one_has_nothing_nobody_overwrites_what_others_have(both, tmp_path):
+    together = Together(2)
+    begun(both, tmp_path, "full", together, 12)
+    again = [Rank(0, tmp_path, together, "full"), Rank(1, tmp_path / "new", together, "full")]
+
+    def restored(rank):
+        try:
+            return rank.hooks.restore()
+        except Exception as error:
+            return str(error)
+
+    assert both(restored, again) == [
+        f"folder {tmp_path / '0'}: has a checkpoint of step 10, but not of all shards of the job; "
+        "bring those back, or give another folder",
+        0,
+    ]

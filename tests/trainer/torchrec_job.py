@@ -1,0 +1,142 @@
+"""A rank of a small TorchRec job: `python -m tests.trainer.torchrec_job RANK PORT FOLDER`.
+
+The first time both ranks train to step 13 and are killed; the second time they go on to the end,
+and rank 1 loses its rows before step 17. What was checked is printed.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torchrec
+from torchrec import EmbeddingBagCollection, EmbeddingBagConfig, KeyedJaggedTensor
+from torchrec.distributed import DistributedModelParallel
+from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
+from torchrec.distributed.planner import EmbeddingShardingPlanner, Topology
+from torchrec.distributed.planner.types import ParameterConstraints
+from torchrec.optim.apply_optimizer_in_backward import apply_optimizer_in_backward
+
+import cprsim
+from cprsim.trainer import TrainerHooks
+from docs.executed import code
+
+PAGE = Path(__file__).parents[2] / "docs/plug-into-torchrec.md"
+ROWS, DIM, BATCH, STEPS, KILLED = (100, 200, 300, 400), 8, 16, 20, 13
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        tables = [
+            EmbeddingBagConfig(
+                name=f"t{n}", embedding_dim=DIM, num_embeddings=rows, feature_names=[f"f{n}"]
+            )
+            for n, rows in enumerate(ROWS)
+        ]
+        self.ebc = EmbeddingBagCollection(tables=tables, device=torch.device("meta"))
+        self.top = torch.nn.Linear(len(ROWS) * DIM, 1)
+
+    def forward(self, features):
+        return self.top(self.ebc(features).values()).squeeze(1)
+
+
+def sharded():
+    model = Model()
+    apply_optimizer_in_backward(torchrec.optim.RowWiseAdagrad, model.ebc.parameters(), {"lr": 0.05})
+    table_wise = ParameterConstraints(sharding_types=["table_wise"])
+    planner = EmbeddingShardingPlanner(
+        topology=Topology(world_size=2, compute_device="cpu"),
+        constraints={f"t{n}": table_wise for n in range(len(ROWS))},
+    )
+    sharders = [EmbeddingBagCollectionSharder()]
+    plan = planner.collective_plan(model, sharders, dist.group.WORLD)
+    return DistributedModelParallel(model, device=torch.device("cpu"), plan=plan, sharders=sharders)
+
+
+def features(step, rank):
+    drawn = torch.Generator().manual_seed(2 * step + rank)
+    ids = [(torch.rand(BATCH, generator=drawn) ** 3 * rows).long() for rows in ROWS]
+    lengths = torch.ones(len(ROWS) * BATCH, dtype=torch.int64)
+    keys = [f"f{n}" for n in range(len(ROWS))]
+    return KeyedJaggedTensor(keys=keys, values=torch.cat(ids), lengths=lengths)
+
+
+def scenario():
+    return cprsim.Scenario(
+        job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH * 2},
+        model={"tables": [{"rows": rows, "dim": DIM} for rows in ROWS]},
+        cluster={"parameter_servers": 2, "trainers": 2},
+        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
+        failures={"exactly": 1},
+        policies={"cpr": {"system": "cpr-mfu", "interval": "20 s", "fraction": 0.25}},
+    )
+
+
+def main(rank, port, folder):
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2"}
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    dist.init_process_group("gloo")
+    names = {}
+    exec(code(PAGE.read_text(encoding="utf-8"), "torchrec_adapter.py"), names)
+    model = sharded()
+    top = model.module.top
+    optimizer = torch.optim.Adagrad(top.parameters(), lr=0.05)
+    adapter = names["TorchRecAdapter"](model.module.ebc, {"top": top, "adagrad": optimizer}, rank)
+    hooks = TrainerHooks(
+        scenario(), "cpr", adapter, folder / str(rank), STEPS, least=names["least"]
+    )
+
+    def rows():
+        parts = adapter.shards()[rank]
+        return [each.detach() for part in parts for each in (part.weights, *part.state)]
+
+    def copies():
+        return [each.clone() for each in rows()]
+
+    def train(first, end):
+        for step in range(first, end):
+            logits = model(features(step, rank))
+            labels = torch.arange(BATCH) % 2
+            torch.nn.functional.binary_cross_entropy_with_logits(logits, labels.float()).backward()
+            for each in top.parameters():
+                dist.all_reduce(each.grad)
+            optimizer.step()
+            optimizer.zero_grad()
+            hooks.after_step(None)
+
+    first = hooks.restore()
+    if first == 0:
+        train(0, KILLED - 3)
+        torch.save(copies(), folder / f"{rank}.pt")  # saves are at 5, 10, 15: a quarter each
+        train(KILLED - 3, KILLED)
+        dist.barrier()
+        os.kill(os.getpid(), signal.SIGKILL)
+    at_save = torch.load(folder / f"{rank}.pt")
+    found = copies()
+    fresh = [
+        (now == then).reshape(len(now), -1).all(dim=1)
+        for now, then in zip(found, at_save, strict=True)
+    ]
+    train(first, 17)
+    kept = copies()
+    if rank == 1:
+        for each in rows():
+            each.fill_(float("nan"))
+    step = hooks.on_failure({1})
+    now = copies()
+    back = all(each.isfinite().all() for each in now)
+    touched = not all(map(torch.equal, now, kept))
+    train(step, STEPS)
+    sys.stdout.write(
+        f"{first} {min(each.float().mean() for each in fresh) > 0.25} {step} {back} {touched} "
+        f"{hooks.summary.step} {hooks.summary.pls}\n"
+    )
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
