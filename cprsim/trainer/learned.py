@@ -36,6 +36,7 @@ class Learned:
 
     def digest(self) -> str:
         """SHA-256 of all state, to compare bit for bit."""
-        found = hashlib.sha256(self.weights.numpy().data)
-        found.update(self.squares.numpy().data)
+        found = hashlib.sha256()
+        for each in (self.weights, self.squares):
+            found.update(each.contiguous().numpy().data)
         return found.hexdigest()

@@ -97,7 +97,7 @@ class RemoteRows:
         for server, place in enumerate(places):
             answer = self._receive(server)
             rows[place] = torch.from_numpy(np.frombuffer(answer, np.float32)).view(-1, self._dim)
-        return Looked(rows, parts, places, uses, times)
+        return Looked(rows, parts, places, uses, times.to(torch.int32))
 
     def update(self, step: int, looked: Looked, of_samples: Tensor) -> None:
         """Push the gradients of what was looked up, shape (B, tables, dim)."""

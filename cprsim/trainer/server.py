@@ -14,7 +14,7 @@ from torch import Tensor
 from cprsim.contract import Tracking
 from cprsim.trainer.keeper import Keeper
 from cprsim.trainer.obedience import obey
-from cprsim.trainer.shard import Shard
+from cprsim.trainer.shard import CountingShard, Shard
 from cprsim.trainer.store import Store
 from cprsim.trainer.trackers import ShardTracker
 from cprsim.trainer.wire import Link, Message, Op, PeerLostError, listening
@@ -38,7 +38,9 @@ class ServerSpec:
 
     def shard(self) -> Shard:
         """Its rows at the start of the job."""
-        return Shard(self.rows, self.dim, self.seed, self.spread, self.learning_rate)
+        counts = self.tracking is not None and self.tracking.tracker == "mfu"
+        kind = CountingShard if counts else Shard
+        return kind(self.rows, self.dim, self.seed, self.spread, self.learning_rate)
 
 
 def serve(spec: ServerSpec, address: Path, control: socket.socket) -> None:
@@ -124,12 +126,12 @@ class Server:
     def _update(self, epoch: int, message: Message) -> None:
         ids, times, gradients = (
             torch.from_numpy(np.frombuffer(part, kind))
-            for part, kind in zip(message.parts, (np.int64, np.int64, np.float32), strict=True)
+            for part, kind in zip(message.parts, (np.int64, np.int32, np.float32), strict=True)
         )
         with self._lock:
             if epoch < self._epoch or message.step < self._applied:
                 return
-            self._shard.update(ids, gradients.view(len(ids), -1))
+            self._shard.update(ids, gradients.view(len(ids), -1), times)
             if self._tracker is not None:
                 self._tracker.observe(ids, times)
             self._applied = message.step + 1
@@ -190,4 +192,5 @@ class Server:
             tracking.fraction,
             tracking.looks_at_one_in,
             self._spec.seed,
+            self._shard.counts if isinstance(self._shard, CountingShard) else None,
         )

@@ -79,6 +79,25 @@ class TorchMFU(MFU):
         return self._ones[:count], count
 
 
+class CountedMFU(TorchMFU):
+    """`MFU` of counters that whoever updates the rows keeps (`CountingShard`), set to 0 now.
+
+    They may have wrapped around once since rows were selected.
+    """
+
+    def __init__(self, counts: Tensor) -> None:
+        super().__init__(len(counts))
+        self._counts = counts.zero_().numpy()
+
+    def observe(self, rows: Ids, values: object = None, times: Ids | None = None) -> None:
+        """Nothing: they are counted."""
+
+    def select(self, k: int) -> Rows:
+        """Up to `k` rows of the largest counts, none of which is 0."""
+        self._counts[self._counts < 0] = _MOST
+        return super().select(k)
+
+
 class TorchSSU(SSU):
     """`SSU`: which rows are listed, and their order, NumPy finds out sooner than torch does."""
 
@@ -135,6 +154,8 @@ class ShardTracker:
         Share of the rows of each range that a save takes, and that a list of SSU holds.
     subsample, seed
         SSU looks at the first of so many batches; of its evictions.
+    counts
+        Counters of `CountingShard` for MFU; without them it has its own.
 
     Notes
     -----
@@ -149,6 +170,7 @@ class ShardTracker:
         fraction: float,
         subsample: int = 2,
         seed: int = 0,
+        counts: Tensor | None = None,
     ) -> None:
         ends = [end for each in tables for end in (each.start, each.stop)]
         if (np.diff([0, *ends, len(weights)]) < 0).any():
@@ -160,7 +182,8 @@ class ShardTracker:
         self._shares = {each: share for each, share in shares if share}
         self._tables: _Parts | Lists
         if name == "mfu":
-            self._tables = _Parts(TorchMFU(self._rows), list(self._shares))
+            counter = TorchMFU(self._rows) if counts is None else CountedMFU(counts)
+            self._tables = _Parts(counter, list(self._shares))
         elif name == "scar":
             self._tables = _Parts(TorchSCAR(weights), list(self._shares))
         elif name == "ssu":

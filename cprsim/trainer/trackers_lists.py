@@ -28,18 +28,21 @@ class Lists:
 
     Notes
     -----
-    Each list does what `SSU` does for a table of that range's rows. A `SSU` for each would take
-    several times as long: a batch has few rows of each range.
+    Each list does what `SSU` does for a table of that range's rows, but that rows of a batch which
+    all find room on it stand there in the order of their ids. A `SSU` for each would take several
+    times as long: a batch has few rows of each range. Batches whose turn it isn't are not looked
+    at, so that wrong ids in them are no error.
     """
 
     def __init__(self, rows: int, capacities: Mapping[range, int], period: int, seed: int) -> None:
         self._rows = rows
-        self._starts = np.array([each.start for each in capacities], dtype=np.int64)
-        self._stops = np.array([each.stop for each in capacities], dtype=np.int64)
-        self._capacities = np.array(list(capacities.values()), dtype=np.int64)
-        self._first = np.cumsum(self._capacities) - self._capacities  # places of the lists
-        self._lengths = np.zeros_like(self._capacities)
-        self._list = np.zeros(int(self._capacities.sum()), dtype=np.uint32)
+        self._ends = np.array(  # of all ranges, first and last ones in turn
+            [end for each in capacities for end in (each.start, each.stop)], dtype=np.int64
+        )
+        self._capacities = list(capacities.values())
+        self._first = np.cumsum([0, *self._capacities[:-1]]).tolist()  # places of the lists
+        self._lengths = [0] * len(self._capacities)
+        self._list = np.zeros(sum(self._capacities), dtype=np.uint32)
         self._listed = _Bits(rows)
         self._period, self._batches = period, 0
         self._rng = np.random.default_rng(seed)
@@ -50,11 +53,9 @@ class Lists:
         times: object = None,  # noqa: ARG002  (for trackers that count)
     ) -> None:
         """Put the rows on their lists, if it is this batch's turn."""
-        ids = row_ids(np.asarray(rows), self._rows)
-        turn = self._batches % self._period == 0
-        self._batches += ids.size > 0
-        if turn:
-            self._put(distinct(ids[~self._listed.has(ids)]))
+        if self._batches % self._period == 0:
+            self._put(_ascending(row_ids(np.asarray(rows), self._rows)))
+        self._batches += len(rows) > 0
 
     def select(self, number: int, k: int) -> Rows:
         """Up to `k` rows of one of the lists: those that have been there longest."""
@@ -63,7 +64,7 @@ class Lists:
     def saved(self, ids: Rows) -> None:
         """Take these rows off the lists."""
         self._listed.remove(distinct(ids[self._listed.has(ids)]))
-        for number, first in enumerate(self._first.tolist()):
+        for number, first in enumerate(self._first):
             listed = self._of(number)
             kept = listed[self._listed.has(listed)]
             self._list[first : first + kept.size] = kept
@@ -78,27 +79,51 @@ class Lists:
         first = self._first[number]
         return self._list[first : first + self._lengths[number]]
 
-    def _put(self, new: Rows) -> None:
-        """Put rows that are on no list on those of their ranges, in random order."""
-        self._rng.shuffle(new)
-        lists = np.searchsorted(self._stops, new, side="right")
-        tracked = new >= np.append(self._starts, np.iinfo(np.int64).max)[lists]
-        new, lists = new[tracked], lists[tracked]
-        order = np.argsort(lists, kind="stable")
-        new, lists = new[order], lists[order]
-        counts = np.bincount(lists, minlength=self._lengths.size)
-        turns = np.arange(new.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        places = self._lengths[lists] + turns
-        free = places < self._capacities[lists]
-        self._list[(self._first[lists] + places)[free]] = new[free]
-        self._listed.add(new[free])
-        self._lengths = np.minimum(self._lengths + counts, self._capacities)
-        self._replace(new[~free], lists[~free])
+    def _parts(self, ids: Rows) -> list[Rows]:
+        """Views of the part of ascending ids that is in each range."""
+        ends = np.searchsorted(ids, self._ends).tolist()
+        return [ids[first:stop] for first, stop in zip(ends[::2], ends[1::2], strict=True)]
 
-    def _replace(self, new: Rows, lists: NDArray[np.int64]) -> None:
-        """Put each row in a random place, where one of these may have been put before."""
-        places = self._first[lists] + self._rng.integers(self._capacities[lists])
+    def _put(self, ids: Rows) -> None:
+        """Put rows, ascending, on the lists of their ranges unless they are there."""
+        tracked = np.concatenate([ids[:0], *self._parts(ids)])
+        new = tracked[~self._listed.has(tracked)]
+        parts = self._parts(new)
+        surplus = [self._append(number, part) for number, part in enumerate(parts)]
+        if any(each.size for each in surplus):
+            fitting = zip(parts, surplus, strict=True)
+            self._listed.add(
+                np.concatenate([part[: part.size - each.size] for part, each in fitting])
+            )
+            self._replace(surplus)
+        else:
+            self._listed.add(new)
+
+    def _append(self, number: int, new: Rows) -> Rows:
+        """Put rows on a list while there is room, or a random choice of them; returns the others.
+
+        These stand behind the others in `new` then.
+        """
+        end = self._first[number] + self._lengths[number]
+        room = self._capacities[number] - self._lengths[number]
+        if new.size > room:
+            self._rng.shuffle(new)
+        fitting = new[:room]
+        self._list[end : end + fitting.size] = fitting
+        self._lengths[number] += fitting.size
+        return new[room:]
+
+    def _replace(self, new: list[Rows]) -> None:
+        """Put rows in random places of their lists, where one of these may have been put before."""
+        lists = np.repeat(np.arange(len(new)), [each.size for each in new])
+        random = self._rng.random(lists.size) * np.take(self._capacities, lists)
+        places = np.take(self._first, lists) + random.astype(np.int64)
         changed = distinct(places)
         self._listed.remove(self._list[changed])
-        self._list[places] = new  # the last one stays where a place was drawn again
+        self._list[places] = np.concatenate(new)  # the last stays where a place was drawn again
         self._listed.add(self._list[changed])
+
+
+def _ascending(ids: Rows) -> Rows:
+    """`distinct`, for ids that mostly are in order and each there once."""
+    return ids if (ids[1:] > ids[:-1]).all() else distinct(ids)
