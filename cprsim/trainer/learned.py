@@ -36,7 +36,6 @@ class Learned:
 
     def digest(self) -> str:
         """SHA-256 of all state, to compare bit for bit."""
-        found = hashlib.sha256()
-        for each in (self.weights, self.squares):
-            found.update(each.contiguous().numpy().data)
+        found = hashlib.sha256(self.weights.numpy().data)
+        found.update(self.squares.numpy().data)
         return found.hexdigest()

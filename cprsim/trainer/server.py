@@ -14,7 +14,7 @@ from torch import Tensor
 from cprsim.contract import Tracking
 from cprsim.trainer.keeper import Keeper
 from cprsim.trainer.obedience import obey
-from cprsim.trainer.shard import CountingShard, Shard
+from cprsim.trainer.shard import Shard
 from cprsim.trainer.store import Store
 from cprsim.trainer.trackers import ShardTracker
 from cprsim.trainer.wire import Link, Message, Op, PeerLostError, listening
@@ -38,9 +38,7 @@ class ServerSpec:
 
     def shard(self) -> Shard:
         """Its rows at the start of the job."""
-        counts = self.tracking is not None and self.tracking.tracker == "mfu"
-        kind = CountingShard if counts else Shard
-        return kind(self.rows, self.dim, self.seed, self.spread, self.learning_rate)
+        return Shard(self.rows, self.dim, self.seed, self.spread, self.learning_rate)
 
 
 def serve(spec: ServerSpec, address: Path, control: socket.socket) -> None:
@@ -131,9 +129,9 @@ class Server:
         with self._lock:
             if epoch < self._epoch or message.step < self._applied:
                 return
-            self._shard.update(ids, gradients.view(len(ids), -1), times)
+            self._shard.update(ids, gradients.view(len(ids), -1))
             if self._tracker is not None:
-                self._tracker.observe(ids, times)
+                self._tracker.note(ids, times)
             self._applied = message.step + 1
 
     # --- The controller ---
@@ -192,5 +190,4 @@ class Server:
             tracking.fraction,
             tracking.looks_at_one_in,
             self._spec.seed,
-            self._shard.counts if isinstance(self._shard, CountingShard) else None,
         )

@@ -39,10 +39,10 @@ class Lists:
         self._ends = np.array(  # of all ranges, first and last ones in turn
             [end for each in capacities for end in (each.start, each.stop)], dtype=np.int64
         )
-        self._capacities = list(capacities.values())
-        self._first = np.cumsum([0, *self._capacities[:-1]]).tolist()  # places of the lists
-        self._lengths = [0] * len(self._capacities)
-        self._list = np.zeros(sum(self._capacities), dtype=np.uint32)
+        self._capacities = np.array(list(capacities.values()), dtype=np.int64)
+        self._first = np.cumsum(self._capacities) - self._capacities  # places of the lists
+        self._lengths = np.zeros_like(self._capacities)
+        self._list = np.zeros(int(self._capacities.sum()), dtype=np.uint32)
         self._listed = _Bits(rows)
         self._period, self._batches = period, 0
         self._rng = np.random.default_rng(seed)
@@ -54,8 +54,14 @@ class Lists:
     ) -> None:
         """Put the rows on their lists, if it is this batch's turn."""
         if self._batches % self._period == 0:
-            self._put(_ascending(row_ids(np.asarray(rows), self._rows)))
+            self._put(distinct(row_ids(np.asarray(rows), self._rows)))
         self._batches += len(rows) > 0
+
+    def note(self, ids: Tensor, times: Tensor) -> None:  # noqa: ARG002  (for trackers that count)
+        """`observe` of ids, int64, distinct and in order, that are known to be rows."""
+        if self._batches % self._period == 0:
+            self._put(ids.numpy())
+        self._batches += len(ids) > 0
 
     def select(self, number: int, k: int) -> Rows:
         """Up to `k` rows of one of the lists: those that have been there longest."""
@@ -64,7 +70,7 @@ class Lists:
     def saved(self, ids: Rows) -> None:
         """Take these rows off the lists."""
         self._listed.remove(distinct(ids[self._listed.has(ids)]))
-        for number, first in enumerate(self._first):
+        for number, first in enumerate(self._first.tolist()):
             listed = self._of(number)
             kept = listed[self._listed.has(listed)]
             self._list[first : first + kept.size] = kept
@@ -79,51 +85,43 @@ class Lists:
         first = self._first[number]
         return self._list[first : first + self._lengths[number]]
 
-    def _parts(self, ids: Rows) -> list[Rows]:
-        """Views of the part of ascending ids that is in each range."""
-        ends = np.searchsorted(ids, self._ends).tolist()
-        return [ids[first:stop] for first, stop in zip(ends[::2], ends[1::2], strict=True)]
-
     def _put(self, ids: Rows) -> None:
         """Put rows, ascending, on the lists of their ranges unless they are there."""
-        tracked = np.concatenate([ids[:0], *self._parts(ids)])
+        ends = np.searchsorted(ids, self._ends).tolist()
+        parts = [ids[first:stop] for first, stop in zip(ends[::2], ends[1::2], strict=True)]
+        tracked = np.concatenate([ids[:0], *parts])
         new = tracked[~self._listed.has(tracked)]
-        parts = self._parts(new)
-        surplus = [self._append(number, part) for number, part in enumerate(parts)]
-        if any(each.size for each in surplus):
-            fitting = zip(parts, surplus, strict=True)
-            self._listed.add(
-                np.concatenate([part[: part.size - each.size] for part, each in fitting])
-            )
-            self._replace(surplus)
-        else:
-            self._listed.add(new)
+        stops = np.searchsorted(new, self._ends[1::2])
+        counts = np.diff(stops, prepend=0)
+        fitting = np.minimum(counts, self._capacities - self._lengths)
+        surplus = new[:0]
+        if (fitting < counts).any():
+            new, surplus = self._divided(new, stops, fitting)
+        shifts = self._first + self._lengths - (np.cumsum(fitting) - fitting)
+        self._list[np.arange(new.size) + np.repeat(shifts, fitting)] = new
+        self._lengths += fitting
+        self._listed.add(new)
+        if surplus.size:
+            self._replace(surplus, counts - fitting)
 
-    def _append(self, number: int, new: Rows) -> Rows:
-        """Put rows on a list while there is room, or a random choice of them; returns the others.
+    def _divided(
+        self, new: Rows, stops: NDArray[np.int64], fitting: NDArray[np.int64]
+    ) -> tuple[Rows, Rows]:
+        """As many rows of each list as find room, a random choice where not all do; the others."""
+        parts = np.split(new, stops[:-1])
+        for part, count in zip(parts, fitting.tolist(), strict=True):
+            if count < part.size:
+                self._rng.shuffle(part)
+        firsts = [part[:count] for part, count in zip(parts, fitting.tolist(), strict=True)]
+        others = [part[count:] for part, count in zip(parts, fitting.tolist(), strict=True)]
+        return np.concatenate(firsts), np.concatenate(others)
 
-        These stand behind the others in `new` then.
-        """
-        end = self._first[number] + self._lengths[number]
-        room = self._capacities[number] - self._lengths[number]
-        if new.size > room:
-            self._rng.shuffle(new)
-        fitting = new[:room]
-        self._list[end : end + fitting.size] = fitting
-        self._lengths[number] += fitting.size
-        return new[room:]
-
-    def _replace(self, new: list[Rows]) -> None:
-        """Put rows in random places of their lists, where one of these may have been put before."""
-        lists = np.repeat(np.arange(len(new)), [each.size for each in new])
-        random = self._rng.random(lists.size) * np.take(self._capacities, lists)
-        places = np.take(self._first, lists) + random.astype(np.int64)
+    def _replace(self, new: Rows, counts: NDArray[np.int64]) -> None:
+        """Put rows, so many on each list, in random places, in some perhaps one after the other."""
+        capacities = np.repeat(self._capacities, counts)
+        places = np.repeat(self._first, counts)
+        places += (self._rng.random(new.size) * capacities).astype(np.int64)
         changed = distinct(places)
         self._listed.remove(self._list[changed])
-        self._list[places] = np.concatenate(new)  # the last stays where a place was drawn again
+        self._list[places] = new  # the last one stays where a place was drawn again
         self._listed.add(self._list[changed])
-
-
-def _ascending(ids: Rows) -> Rows:
-    """`distinct`, for ids that mostly are in order and each there once."""
-    return ids if (ids[1:] > ids[:-1]).all() else distinct(ids)

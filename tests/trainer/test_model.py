@@ -10,7 +10,7 @@ import torch
 from cprsim.trainer.dlrm import Dlrm
 from cprsim.trainer.placement import Placement
 from cprsim.trainer.scores import auc, log_loss
-from cprsim.trainer.shard import CountingShard, Shard
+from cprsim.trainer.shard import Shard
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3, 8])
@@ -72,7 +72,7 @@ def test_rows_of_one_number_are_updated_as_by_torchs_adagrad():
         weights.grad = torch.zeros_like(weights)
         weights.grad[ids] = gradients
         optimizer.step()
-        shard.update(torch.tensor(ids), gradients, torch.ones(len(ids), dtype=torch.int32))
+        shard.update(torch.tensor(ids), gradients)
         assert torch.allclose(shard.weights, weights.detach(), atol=1e-6)
         assert torch.equal(shard.lookup(torch.tensor(ids)), shard.weights[ids])
 
@@ -80,28 +80,11 @@ def test_rows_of_one_number_are_updated_as_by_torchs_adagrad():
 def test_state_that_is_restored_is_the_same_bit_for_bit():
     shard = Shard(10, 4, seed=3, spread=0.5, learning_rate=0.1)
     before, digest = shard.arrays(), shard.digest()
-    shard.update(torch.tensor([2]), torch.ones((1, 4)), torch.tensor([1], dtype=torch.int32))
+    shard.update(torch.tensor([2]), torch.ones((1, 4)))
     assert shard.digest() != digest
     shard.restore(before)
 
     assert shard.digest() == digest
-
-
-def test_a_shard_that_counts_learns_the_same_bit_for_bit():
-    plain, counting = (kind(10, 4, 3, 0.5, 0.1) for kind in (Shard, CountingShard))
-    counted = torch.zeros(10, dtype=torch.int32)
-    for ids, times in (([0, 3], [2, 1]), ([9, 3], [1, 7]), ([1], [5])):
-        which, often = torch.tensor(ids), torch.tensor(times, dtype=torch.int32)
-        for shard in (plain, counting):
-            shard.update(which, torch.linspace(-1, 2, 4 * len(ids)).view(-1, 4), often)
-        counted[which] += often
-
-    assert counting.counts.tolist() == counted.tolist()
-    assert counting.digest() == plain.digest()
-    counting.restore(counting.arrays())
-    assert counting.digest() == plain.digest()
-    for mine, others in zip(counting.arrays(np.array([3, 9])), plain.arrays(), strict=True):
-        assert mine.tobytes() == others[[3, 9]].tobytes()
 
 
 @pytest.mark.parametrize("ties", [False, True])

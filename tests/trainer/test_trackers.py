@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR, SSU
 from cprsim.testing import TrackerConformance
-from cprsim.trainer.shard import CountingShard
-from cprsim.trainer.trackers import CountedMFU, ShardTracker, TorchMFU, TorchSCAR, TorchSSU
+from cprsim.trainer.trackers import ShardTracker, TorchMFU, TorchSCAR, TorchSSU
 from cprsim.trainer.trackers_lists import Lists
 
 ROWS = 12
@@ -197,37 +196,6 @@ def test_a_server_saves_a_share_of_each_table_and_the_rest_whole(name: str) -> N
     tracker.saved(chosen)
     again = set(tracker.select()) - ALWAYS
     assert not again & set(chosen)
-
-
-def test_counters_of_a_shard_select_what_a_trackers_own_do() -> None:
-    rng = np.random.default_rng(2)
-    counting = CountingShard(300, 4, 0, 0.1, 0.1)
-    tables = (range(20, 120), range(150, 290))
-    counting.counts += 1  # of an earlier tracker
-    own = ShardTracker("mfu", counting.weights, tables, 0.1)
-    read = ShardTracker("mfu", counting.weights, tables, 0.1, counts=counting.counts)
-    for step in range(60):
-        ids = torch.from_numpy((rng.random(40) ** 3 * 300).astype(np.int64))
-        rows, times = torch.unique(ids, return_counts=True)
-        counting.update(rows, torch.ones(len(rows), 4), times.to(torch.int32))
-        for tracker in (own, read):
-            tracker.observe(rows, times)
-        if step % 5 == 4:
-            chosen = own.select()
-            assert read.select().tolist() == chosen.tolist()
-            for tracker in (own, read):
-                tracker.saved(chosen)
-    assert read.memory_bytes == own.memory_bytes
-
-
-def test_a_counter_of_a_shard_that_wraps_around_counts_most() -> None:
-    counting = CountingShard(4, 1, 0, 0.1, 0.1)
-    tracker = CountedMFU(counting.counts)
-    counting.counts[:] = torch.tensor([2**31 - 1, 2**31 - 2, 0, 7])
-    counting.update(torch.tensor([0, 3]), torch.ones(2, 1), torch.tensor([2, 1]).to(torch.int32))
-
-    assert tracker.select(1).tolist() == [0]
-    assert counting.counts.tolist() == [2**31 - 1, 2**31 - 2, 0, 8]
 
 
 @pytest.mark.parametrize("name", ["mfu", "scar"])
