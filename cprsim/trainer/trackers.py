@@ -21,6 +21,8 @@ from cprsim.trainer.trackers_lists import Lists
 
 Ids: TypeAlias = Tensor | NDArray[np.integer[Any]]
 _MOST = int(np.iinfo(np.int32).max)
+#: How often one batch may access a row.
+MOST_TIMES = 1 << 20
 
 
 class TorchTracker(Tracker, Protocol):
@@ -69,18 +71,20 @@ class TorchMFU(MFU):
         if times is None:
             self._count(ids, self._once(len(ids)), len(ids))
         else:
-            self.note(ids, _times(times, len(ids)))
+            counted = _times(times, len(ids))
+            self._count(ids, counted, int(counted.max()) if len(ids) else 0)
 
     def note(self, ids: Tensor, times: Tensor) -> None:
-        """`observe` of distinct ids, int64, that are known to be rows, and counts, int32, as well.
+        """`observe` of distinct ids, int64, known to be rows; `times` int32, known to be in bounds.
 
-        To check them takes as long as to count them.
+        To check them takes longer than to count them.
         """
-        if len(ids):
-            self._count(ids, times, int(times.max()))
+        self._count(ids, times, MOST_TIMES)
 
     def _count(self, ids: Tensor, times: Tensor, most: int) -> None:
         """Count, no row more often than `most`."""
+        if self._bound + most > _MOST:
+            self._bound = int(self._counts.max())
         if self._bound + most > _MOST:  # a counter may be full: the way that minds it
             super().observe(np.repeat(ids.numpy(), times.numpy()))
             return
@@ -194,9 +198,9 @@ class ShardTracker:
         self._tables.observe(rows, times)
 
     def note(self, ids: Tensor, times: Tensor) -> None:
-        """`observe` of ids that were just updated: int64, ascending, each once; `times` is int32.
+        """`observe` of ids that were just updated: int64, ascending, each once.
 
-        Nothing of this is checked.
+        `times` is int32, from 1 to `MOST_TIMES`. Nothing of this is checked.
         """
         self._tables.note(ids, times)
 
