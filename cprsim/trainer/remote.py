@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from cprsim.trainer.placement import Placement
-from cprsim.trainer.wire import Link, Op, PeerLostError
+from cprsim.trainer.uses import Uses
+from cprsim.trainer.wire import Link, Op, PeerLostError, Raw
 
 
 class ServerLostError(Exception):
@@ -21,27 +23,15 @@ class ServerLostError(Exception):
         self.server = server
 
 
-class Looked:
-    """Rows that a batch looked up, each once, and where its samples use them.
+class Looked(NamedTuple):
+    """The rows that a batch uses, shape (rows, dim), and where it uses them."""
 
-    `ids`: of each server, the rows on it, ascending. `places`: of each server, where these stand
-    among all of them. `uses`: the row of every sample and table, shape (B * tables,).
-    """
-
-    def __init__(
-        self, rows: Tensor, ids: list[Tensor], places: list[Tensor], uses: Tensor, times: Tensor
-    ) -> None:
-        self._rows, self._uses = rows, uses
-        self.ids, self.places, self.times = ids, places, times
+    rows: Tensor
+    uses: Uses
 
     def of_samples(self, tables: int) -> Tensor:
         """Rows by sample and table, shape (B, tables, dim)."""
-        return self._rows[self._uses].view(-1, tables, self._rows.shape[1])
-
-    def gradients(self, of_samples: Tensor) -> Tensor:
-        """Gradients of the distinct rows: those of all their uses added up, shape (rows, dim)."""
-        width = self._rows.shape[1]
-        return torch.zeros_like(self._rows).index_add_(0, self._uses, of_samples.reshape(-1, width))
+        return self.uses.spread(self.rows).view(-1, tables, self.rows.shape[1])
 
 
 class RemoteRows:
@@ -85,25 +75,21 @@ class RemoteRows:
 
     def lookup(self, step: int, sparse: NDArray[np.int64]) -> Looked:
         """The rows of a batch; `sparse` has shape (B, tables)."""
-        ids = torch.from_numpy(self._placement.ids(sparse).reshape(-1))
-        distinct, uses, times = torch.unique(ids, return_inverse=True, return_counts=True)
-        servers = self._placement.servers
-        on, there = distinct % servers, distinct // servers
-        places = [torch.nonzero(on == server).squeeze(1) for server in range(servers)]
-        parts = [there[place] for place in places]
-        for server, part in enumerate(parts):
-            self._send(server, Op.LOOKUP, step, part)
-        rows = torch.empty((len(distinct), self._dim))
-        for server, place in enumerate(places):
-            answer = self._receive(server)
-            rows[place] = torch.from_numpy(np.frombuffer(answer, np.float32)).view(-1, self._dim)
-        return Looked(rows, parts, places, uses, times.to(torch.int32))
+        uses = Uses(self._placement, sparse)
+        for server, part in enumerate(uses.parts):
+            self._send(server, Op.LOOKUP, step, uses.ids[part])
+        rows = torch.empty((len(uses.ids), self._dim))
+        for server, part in enumerate(uses.parts):
+            answer = torch.from_numpy(np.frombuffer(self._receive(server), np.float32))
+            rows[part] = answer.view(-1, self._dim)
+        return Looked(rows, uses)
 
     def update(self, step: int, looked: Looked, of_samples: Tensor) -> None:
         """Push the gradients of what was looked up, shape (B, tables, dim)."""
-        gradients = looked.gradients(of_samples)
-        for server, (ids, place) in enumerate(zip(looked.ids, looked.places, strict=True)):
-            self._send(server, Op.UPDATE, step, ids, looked.times[place], gradients[place])
+        uses = looked.uses
+        gradients = uses.collect(of_samples.reshape(-1, self._dim)).numpy()
+        for server, part in enumerate(uses.parts):
+            self._send(server, Op.UPDATE, step, uses.ids[part], uses.times[part], gradients[part])
 
     def _ask(self, op: Op, step: int) -> None:
         for server in range(len(self._links)):
@@ -111,9 +97,9 @@ class RemoteRows:
         for server in range(len(self._links)):
             self._receive(server)
 
-    def _send(self, server: int, op: Op, step: int, *parts: Tensor) -> None:
+    def _send(self, server: int, op: Op, step: int, *parts: Raw) -> None:
         try:
-            self._links[server].send(op, step, *(part.numpy() for part in parts))
+            self._links[server].send(op, step, *parts)
         except PeerLostError:
             raise ServerLostError(server) from None
 
