@@ -6,6 +6,7 @@ controller that is told of each step. Samples and the dense part are the same.
 """
 
 import multiprocessing
+import os
 import statistics
 import tempfile
 import time
@@ -142,7 +143,7 @@ def _ours(data: Planted) -> Iterator[_Side]:
                 cluster.ask(("trainer", 0), Op.TRAIN, end, first=first)
                 _wait(cluster, Op.TRAINED)
 
-            yield [cluster.pid(name) for name in cluster.names], train
+            yield [os.getpid(), *(cluster.pid(name) for name in cluster.names)], train
 
 
 def _wait(cluster: LocalCluster, op: Op) -> None:
@@ -174,7 +175,8 @@ def _bare(data: Planted) -> Iterator[_Side]:
         control.recv()
 
     try:
-        yield [process.pid for process in processes if process.pid is not None], train
+        pids = [process.pid for process in processes if process.pid is not None]
+        yield [os.getpid(), *pids], train
     finally:
         for process in processes:
             process.kill()
