@@ -11,6 +11,10 @@ from cprsim.rows.trackers import Rows
 from cprsim.rows.trackers.contract import distinct, row_ids
 from cprsim.rows.trackers.ssu import _Bits
 
+#: Batches that are put on the lists as one: most of what this takes is the same for any number of
+#: rows. What is kept until then is small beside the lists.
+_TOGETHER = 4
+
 
 class Lists:
     """A list of SSU for each of some ranges of rows, side by side in one array.
@@ -30,7 +34,8 @@ class Lists:
     -----
     Each list does what `SSU` does for a table of that range's rows, but that rows of a batch which
     all find room on it stand there in the order of their ids. A `SSU` for each would take several
-    times as long: a batch has few rows of each range. Batches whose turn it isn't are not looked
+    times as long: a batch has few rows of each range. Batches that are noted rather than observed
+    go on the lists some at a time, as if they were one. Batches whose turn it isn't are not looked
     at, so that wrong ids in them are no error.
     """
 
@@ -44,6 +49,7 @@ class Lists:
         self._lengths = np.zeros_like(self._capacities)
         self._list = np.zeros(int(self._capacities.sum()), dtype=np.uint32)
         self._listed = _Bits(rows)
+        self._noted: list[Rows] = []  # batches that are still to be looked at
         self._period, self._batches = period, 0
         self._rng = np.random.default_rng(seed)
 
@@ -53,22 +59,27 @@ class Lists:
         times: object = None,  # noqa: ARG002  (for trackers that count)
     ) -> None:
         """Put the rows on their lists, if it is this batch's turn."""
+        self._put_noted()
         if self._batches % self._period == 0:
             self._put(distinct(row_ids(np.asarray(rows), self._rows)))
         self._batches += len(rows) > 0
 
     def note(self, ids: Tensor, times: Tensor) -> None:  # noqa: ARG002  (for trackers that count)
-        """`observe` of ids, int64, distinct and in order, that are known to be rows."""
+        """`observe` of ids, int64, that are known to be rows, some batches at a time."""
         if self._batches % self._period == 0:
-            self._put(ids.numpy())
+            self._noted.append(ids.numpy())
+            if len(self._noted) == _TOGETHER:
+                self._put_noted()
         self._batches += len(ids) > 0
 
     def select(self, number: int, k: int) -> Rows:
         """Up to `k` rows of one of the lists: those that have been there longest."""
+        self._put_noted()
         return self._of(number)[:k].astype(np.int64)
 
     def saved(self, ids: Rows) -> None:
         """Take these rows off the lists."""
+        self._put_noted()
         self._listed.remove(distinct(ids[self._listed.has(ids)]))
         for number, first in enumerate(self._first.tolist()):
             listed = self._of(number)
@@ -84,6 +95,11 @@ class Lists:
     def _of(self, number: int) -> NDArray[np.uint32]:
         first = self._first[number]
         return self._list[first : first + self._lengths[number]]
+
+    def _put_noted(self) -> None:
+        if self._noted:
+            self._put(distinct(np.concatenate(self._noted)))
+            self._noted.clear()
 
     def _put(self, ids: Rows) -> None:
         """Put rows, ascending, on the lists of their ranges unless they are there."""
