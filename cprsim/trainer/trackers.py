@@ -198,7 +198,7 @@ class ShardTracker:
         self._tables.observe(rows, times)
 
     def note(self, ids: Tensor, times: Tensor) -> None:
-        """`observe` of ids that were just updated: int64, ascending, each once.
+        """`observe` of ids that were just updated: int64, each once; they may be kept for a while.
 
         `times` is int32, from 1 to `MOST_TIMES`. Nothing of this is checked.
         """

@@ -241,11 +241,13 @@ def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(name: str, to
                 tracker.saved(expected)
 
 
-def test_lists_of_a_server_look_at_one_batch_in_so_many() -> None:
+@pytest.mark.parametrize("told", ["observe", "note"])
+def test_lists_of_a_server_look_at_one_batch_in_so_many(told: str) -> None:
     tracker = ShardTracker("ssu", torch.zeros(20, 1), [range(10), range(10, 20)], 0.5, 3)
     for row in range(20):
-        tracker.observe(torch.tensor([row]))
-        tracker.observe(torch.tensor([], dtype=torch.int64))
+        for rows in ([row], []):
+            ids = torch.tensor(rows, dtype=torch.int64)
+            getattr(tracker, told)(ids, torch.ones(len(rows), dtype=torch.int32))
     assert set(tracker.select()) == {0, 3, 6, 9, 12, 15, 18}
 
 
