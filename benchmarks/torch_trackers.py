@@ -19,8 +19,11 @@ from cprsim.trainer.trackers import ShardTracker
 from cprsim.trainer.uses import Uses
 
 _DIM, _RATE, _FRACTION = 16, 0.05, 1 / 8
+#: Batches that an SSU of a server does the work of at one of them: it looks at one of two, and puts
+#: four of these on its lists together.
+_ROUND = 8
 #: Batches that are seen first, and batches that are measured: all of them new.
-_WARM, _MEASURED = 20, 100
+_WARM, _MEASURED = 2 * _ROUND, 8 * _ROUND
 #: Rows in tables as unequal as those of Criteo Kaggle, with production skew, the 7 largest tracked.
 ROWS = (10_000, 1_000_000, 10_000_000)
 BATCHES = (128, 512, 2048)
@@ -113,8 +116,10 @@ def _costs(rows: int) -> Iterator[Cost]:
 
 
 def _typical(us: Sequence[float]) -> float:
-    """The mean without the slowest tenth, which are the machine's: batches of SSU are not alike."""
-    return statistics.mean(sorted(us)[: len(us) * 9 // 10])
+    """The median of means over as many batches as SSU takes turns in, which are not alike."""
+    return statistics.median(
+        statistics.mean(us[first : first + _ROUND]) for first in range(0, len(us), _ROUND)
+    )
 
 
 class _Measured:

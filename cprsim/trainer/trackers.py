@@ -21,7 +21,7 @@ from cprsim.trainer.trackers_lists import Lists
 
 Ids: TypeAlias = Tensor | NDArray[np.integer[Any]]
 _MOST = int(np.iinfo(np.int32).max)
-#: How often one batch may access a row.
+#: How often one batch accesses a row at most.
 MOST_TIMES = 1 << 20
 
 
