@@ -30,6 +30,7 @@ def main() -> None:
     for row in _ROWS:
         print(row())
     rows.main()
+    trainer()
     print(page.measured())
 
 
@@ -141,13 +142,15 @@ def _scipy_fits(gaps: NDArray[np.float64]) -> None:
         law.fit(gaps, floc=0)
 
 
-def tensors() -> str:
-    """What trackers of tensors cost, where torch is installed."""
+def trainer() -> None:
+    """What trackers of tensors cost, and how fast the trainer is, where torch is installed."""
     if importlib.util.find_spec("torch") is None:
-        return "trackers of tensors: torch is not installed"
-    from benchmarks import torch_trackers  # noqa: PLC0415
+        print("\nThe trainer: torch is not installed")
+        return
+    from benchmarks import torch_trackers, trainer_speed  # noqa: PLC0415
 
-    return torch_trackers.per_batch()
+    torch_trackers.main()
+    trainer_speed.main()
 
 
 def help_page() -> str:
@@ -223,7 +226,6 @@ _ROWS = (
     fit_of_a_long_log,
     trackers.per_batch,
     trackers.per_save,
-    tensors,
     help_page,
     memory,
 )

@@ -1,8 +1,13 @@
-"""`python -m benchmarks.page`: measure millions of runs, print it and write docs/performance.md."""
+"""`python -m benchmarks.page`: measure millions of runs, print it and write docs/performance.md.
 
+`python -m benchmarks.page "The trainer"` measures that section alone and leaves the others be.
+"""
+
+import importlib.util
 import os
 import platform
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,20 +18,24 @@ _PAGE = Path("docs/performance.md")
 
 
 def main() -> None:
-    text = measured()
+    alone = sys.argv[1:]
+    text = _with(_PAGE.read_text(encoding="utf-8"), alone) if alone else measured()
     _PAGE.write_text(text, encoding="utf-8")
     print(text)
 
 
 def measured() -> str:
     """The page, of what is measured now."""
-    parts = [
-        _HEAD.format(machine=_machine()),
-        _faster([*batch.kaggle(), *batch.others()]),
-        _memory(memory.peaks()),
-        _sweeps([*sweeps.flat(), sweeps.large()]),
-    ]
-    return "\n\n".join(parts) + "\n"
+    head = _HEAD.format(machine=_machine())
+    return "\n\n".join((head, *(section() for section in _SECTIONS.values()))) + "\n"
+
+
+def _with(text: str, names: Sequence[str]) -> str:
+    """The page `text` with these sections measured now."""
+    head, *parts = text.rstrip("\n").split("\n\n## ")
+    kept = {part.partition("\n")[0]: f"## {part}" for part in parts}
+    kept |= {name: _SECTIONS[name]() for name in names}
+    return "\n\n".join((head, *(kept[name] for name in _SECTIONS if name in kept))) + "\n"
 
 
 _HEAD = """# Performance
@@ -61,6 +70,80 @@ In one process, from the scenario to the table. Of one replication in which noth
 what remains is the cost of the sweep; and of 1,000 replications of `criteo-kaggle`.
 
 {table}"""
+
+
+_TRAINER = """## The trainer
+
+Measured with {machine}.
+
+What a tracker takes of a batch with 26 lookups a sample, and its share of looking rows up and \
+updating them (targets at batch 512: MFU 3 %, SSU 10 %). A tracker is told of distinct rows. \
+What it is a share of can be three things: lookup and SGD of every id as often as it occurs, in \
+one process; what the trainer and its servers do, which find distinct rows, look them up, add up \
+their gradients and update them by row-wise Adagrad; and what of that a server does. A single \
+bare `scatter_add_` of every id stands beside them: a counter is one more place in memory that \
+has to be waited for.
+
+{trackers}
+
+{verdict}
+
+One trainer and two servers, batches of 512, beside a bare loop of plain sends and receives that \
+does the same with neither checkpoints nor deadlines, epochs, locks or a controller, and looks \
+up and updates every id by SGD (target: {least:.0%} of its throughput). Processor time is of all \
+processes together; where others use the machine as well, it says more than the throughput does.
+
+{speeds}"""
+
+
+def _trainer() -> str:
+    if importlib.util.find_spec("torch") is None:
+        return "## The trainer\n\nNot measured: torch is not installed."
+    from benchmarks import torch_trackers, trainer_speed  # noqa: PLC0415
+
+    machine, costs = _machine(), list(torch_trackers.costs())
+    trackers = [
+        (
+            f"{each.rows:,}",
+            f"{each.batch:,}",
+            each.tracker,
+            f"{each.us:,.0f}",
+            *(f"{share:.1%}" for share in each.shares),
+        )
+        for each in costs
+    ]
+    speeds = [
+        (
+            each.model,
+            f"{each.samples_per_s:,.0f}",
+            f"{each.bare_samples_per_s:,.0f}",
+            f"{each.ratio:.2f}",
+            f"{each.cpu_ms:.1f}",
+            f"{each.bare_cpu_ms:.1f}",
+            f"{each.cpu_ratio:.2f}",
+        )
+        for each in trainer_speed.speeds()
+    ]
+    return _TRAINER.format(
+        machine=machine,
+        trackers=_table(
+            (
+                "rows",
+                "batch",
+                "tracker",
+                "us",
+                "of every id",
+                "of distinct rows",
+                "of a server's part",
+            ),
+            trackers,
+        ),
+        verdict=torch_trackers.verdict(costs),
+        least=trainer_speed.TARGET,
+        speeds=_table(
+            ("model", "samples/s", "bare", "ratio", "CPU ms a step", "bare", "bare / ours"), speeds
+        ),
+    )
 
 
 def _faster(speeds: Sequence[batch.Speed]) -> str:
@@ -158,6 +241,13 @@ def _processor() -> str:
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()
 
+
+_SECTIONS: Mapping[str, Callable[[], str]] = {
+    "The batch engine": lambda: _faster([*batch.kaggle(), *batch.others()]),
+    "Memory": lambda: _memory(memory.peaks()),
+    "Sweeps": lambda: _sweeps([*sweeps.flat(), sweeps.large()]),
+    "The trainer": _trainer,
+}
 
 if __name__ == "__main__":
     main()

@@ -1,107 +1,175 @@
-"""What trackers of tensors cost a batch, beside the trainer's own lookup and update of its rows."""
+"""What trackers of tensors cost a batch, as a share of looking its rows up and updating them."""
 
+import statistics
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from benchmarks.trackers import _batches, _typical
 from cprsim.model_presets import PRESETS
-from cprsim.rows.trackers import MFU, SSU, Tracker
 from cprsim.trainer.data import Planted
+from cprsim.trainer.placement import Placement
 from cprsim.trainer.shard import Shard
-from cprsim.trainer.trackers import ShardTracker, TorchMFU, TorchSCAR, TorchSSU
+from cprsim.trainer.trackers import ShardTracker
+from cprsim.trainer.uses import Uses
 
-_DIM = 16
-_FRACTION = 1 / 8
-_TARGETS = {"mfu": "<= 0.03", "ssu": "<= 0.10", "scar": ""}
+_DIM, _RATE, _FRACTION = 16, 0.05, 1 / 8
+#: Batches that an SSU of a server does the work of at one of them: it looks at one of two, and puts
+#: four of these on its lists together.
+_ROUND = 8
+#: Batches that are seen first, and batches that are measured: all of them new.
+_WARM, _MEASURED = 2 * _ROUND, 8 * _ROUND
+#: Rows in tables as unequal as those of Criteo Kaggle, with production skew, the 7 largest tracked.
+ROWS = (10_000, 1_000_000, 10_000_000)
+BATCHES = (128, 512, 2048)
+#: Largest share of lookup and update at batch 512.
+TARGETS = {"MFU": 0.03, "SSU": 0.10}
 
 
-def per_batch() -> str:
-    """`observe` of a batch of 512 x 26 lookups, against looking its rows up and updating them."""
+class Cost(NamedTuple):
+    """CPU microseconds of a batch: of a tracker, and of three kinds of lookup and update.
+
+    `every`: of each id as often as it occurs, with plain SGD, in one process. `whole`: of the
+    distinct rows, by a trainer that finds them and adds up their gradients and a server with
+    row-wise Adagrad. `server`: what of that the server does.
+    """
+
+    rows: int
+    batch: int
+    tracker: str
+    us: float
+    every_us: float
+    whole_us: float
+    server_us: float
+
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """Of the three kinds."""
+        return self.us / self.every_us, self.us / self.whole_us, self.us / self.server_us
+
+
+def main() -> None:
+    """Print the table."""
+    names = ("every id, SGD", "distinct, Adagrad", "server alone")
+    print("\nTrackers of tensors: CPU time of a batch of 26 lookups a sample, and its share of")
+    print(f"{'lookup + update:':<45}" + "".join(f"{name:>19}" for name in names))
+    for cost in costs():
+        shares = "".join(f"{share:>19.1%}" for share in cost.shares)
+        target = f"   <= {TARGETS[cost.tracker]:.0%}" if aimed(cost) else ""
+        what = f"{cost.tracker}, {cost.rows:,} rows, batch {cost.batch}"
+        print(f"{what:<34}{cost.us:>8,.0f} us{shares}{target}")
+
+
+def aimed(cost: Cost) -> bool:
+    """Whether there is a target for it."""
+    return cost.tracker in TARGETS and cost.batch == 512
+
+
+def verdict(found: Sequence[Cost]) -> str:
+    """How far the targets are met, by each of the three."""
+    lines = []
+    for name, target in TARGETS.items():
+        mine = [cost.shares for cost in found if aimed(cost) and cost.tracker == name]
+        of = ("every id", "distinct rows", "a server's part")
+        met = [
+            f"{sum(share <= target for share in shares)} of {len(shares)} sizes as a share of "
+            f"{what} (at most {max(shares):.1%})"
+            for what, shares in zip(of, zip(*mine, strict=True), strict=True)
+        ]
+        lines.append(f"- {name} keeps to {target:.0%} in {', '.join(met)}.")
+    return "\n".join(lines)
+
+
+def costs() -> Iterator[Cost]:
+    """Of all sizes and batches."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # as on a server
     try:
-        return "\n".join((*_of_zipf(), *_of_the_trainer()))
+        for rows in ROWS:
+            yield from _costs(rows)
     finally:
         torch.set_num_threads(threads)
 
 
-def _of_zipf() -> list[str]:
-    """10 M rows in one table, as for the trackers of NumPy arrays, which are measured beside."""
-    batches = [ids.reshape(-1) for ids in _batches()]
-    shard = Shard(10_000_000, _DIM, 0, 0.01, 0.05)
-    rows = len(shard.weights)
-    made: list[tuple[str, Tracker, str, bool]] = [
-        ("MFU, every id", MFU(rows), "mfu", False),
-        ("TorchMFU, every id", TorchMFU(rows), "mfu", False),
-        ("TorchMFU, distinct ids", TorchMFU(rows), "mfu", True),
-        ("SSU, every id", SSU(rows, rows // 8), "ssu", False),
-        ("TorchSSU, distinct ids", TorchSSU(rows, rows // 8), "ssu", True),
-        ("TorchSCAR, distinct ids", TorchSCAR(shard.weights), "scar", True),
-    ]
-    return [
-        _row(f"{name}, 10 M rows", _measured(shard, batches, tracker.observe, distinct), kind)
-        for name, tracker, kind, distinct in made
-    ]
-
-
-def _of_the_trainer() -> list[str]:
-    """1 M rows in tables as unequal as those of Criteo Kaggle, production skew; 7 tracked."""
+def _costs(rows: int) -> Iterator[Cost]:
     whole = PRESETS["criteo-kaggle"].rows
-    rows = tuple(max(3, each * 1_000_000 // sum(whole)) for each in whole)
-    starts = np.cumsum([0, *rows[:-1]])
-    data = Planted(rows=rows, dense=13)
-    batches = [(data.batch(step).sparse + starts).reshape(-1) for step in range(100)]
-    shard = Shard(sum(rows), _DIM, 0, 0.01, 0.05)
-    largest = sorted(np.argsort(rows)[-7:])
-    tables = [range(starts[each], starts[each] + rows[each]) for each in largest]
-    lines = []
-    for name in ("mfu", "ssu", "scar"):
-        tracker = ShardTracker(name, shard.weights, tables, _FRACTION)
-        measured = _measured(shard, batches, tracker.observe, True)
-        lines.append(_row(f"ShardTracker {name}, 1 M rows, 7 of 26 tables", measured, name))
-    return lines
+    tables = tuple(max(3, each * rows // sum(whole)) for each in whole)
+    placement = Placement(tables, servers=1)
+    tracked = [placement.range_of(each, 0) for each in sorted(np.argsort(tables)[-7:])]
+    shard = Shard(sum(tables), _DIM, 0, 0.01, _RATE)
+    for size in BATCHES:
+        steps = _WARM + _MEASURED
+        data = Planted(size * steps, size, size, rows=tables, dense=13)
+        made = _Measured(placement, shard, tracked)
+        for step in range(steps):
+            made.measure(data.batch(step).sparse)
+        times = {name: _typical(each[_WARM:]) for name, each in made.us.items()}
+        server_us = times["server"]
+        of_update = (times["every"], times["trainer"] + server_us, server_us)
+        for name in ("MFU", "SSU", "bare scatter_add_"):
+            yield Cost(rows, size, name, times[name], *of_update)
 
 
-def _measured(
-    shard: Shard,
-    batches: list[NDArray[np.int64]],
-    observe: Callable[..., None],
-    distinct: bool,
-) -> tuple[float, float]:
-    """Mean CPU seconds of `observe` and of lookup and update, in turns, over batches seen before.
-
-    `distinct`: it is told each row once with how often it was accessed, as a server is.
-    """
-    observing, training = [], []
-    gradients = torch.full((batches[0].size, _DIM), 0.01)
-    for ids in batches * 2:
-        every = torch.from_numpy(ids)
-        start = time.thread_time()
-        rows, uses, times = torch.unique(every, return_inverse=True, return_counts=True)
-        shard.lookup(rows)[uses]
-        shard.update(rows, torch.zeros(len(rows), _DIM).index_add_(0, uses, gradients))
-        trained = time.thread_time()
-        if distinct:
-            observe(rows, times=times)
-        else:
-            observe(every)
-        observing.append(time.thread_time() - trained)
-        training.append(trained - start)
-    warm = len(batches)
-    return _typical(observing[warm:]), _typical(training[warm:])
-
-
-def _row(what: str, measured: tuple[float, float], kind: str) -> str:
-    ours, theirs = measured
-    return (
-        f"{what + ' (lookup + Adagrad)':<58} {1e6 * ours:>9,.0f} us {1e6 * theirs:>9,.0f} us "
-        f"{ours / theirs:>7.3f}   {_TARGETS[kind]}"
+def _typical(us: Sequence[float]) -> float:
+    """The median of means over as many batches as SSU takes turns in, which are not alike."""
+    return statistics.median(
+        statistics.mean(us[first : first + _ROUND]) for first in range(0, len(us), _ROUND)
     )
 
 
+class _Measured:
+    """Does with batches what is to be measured; `us`: CPU time of each thing, by batch."""
+
+    def __init__(self, placement: Placement, shard: Shard, tracked: list[range]) -> None:
+        self._placement, self._shard = placement, shard
+        self._mfu, self._ssu = (
+            ShardTracker(name, shard.weights, tracked, _FRACTION) for name in ("mfu", "ssu")
+        )
+        self._counts = torch.zeros(len(shard), dtype=torch.int32)
+        self.us: dict[str, list[float]] = defaultdict(list)
+
+    def measure(self, sparse: NDArray[np.int64]) -> None:
+        """One batch; `sparse` has shape (B, tables)."""
+        ids = torch.from_numpy(self._placement.ids(sparse).reshape(-1))
+        gradients = torch.full((len(ids), _DIM), 0.01)
+        ones = torch.ones(len(ids), dtype=torch.int32)
+        self._timed("every", lambda: self._every(ids, gradients))
+        self._timed("bare scatter_add_", lambda: self._counts.scatter_add_(0, ids, ones))
+        found: list[tuple[Uses, Tensor]] = []
+        self._timed("trainer", lambda: found.append(self._trainers(sparse, gradients)))
+        ((uses, summed),) = found
+        rows, times = torch.from_numpy(uses.ids), torch.from_numpy(uses.times)
+        self._timed("server", lambda: self._servers(rows, summed))
+        self._timed("MFU", lambda: self._mfu.note(rows, times))
+        self._timed("SSU", lambda: self._ssu.note(rows, times))
+
+    def _timed(self, name: str, do: Callable[[], object]) -> float:
+        start = time.thread_time_ns()
+        do()
+        us = (time.thread_time_ns() - start) / 1e3
+        self.us[name].append(us)
+        return us
+
+    def _every(self, ids: Tensor, gradients: Tensor) -> None:
+        self._shard.lookup(ids)
+        self._shard.weights.index_add_(0, ids, gradients * -_RATE)
+
+    def _trainers(self, sparse: NDArray[np.int64], gradients: Tensor) -> tuple[Uses, Tensor]:
+        """The rows of a batch, and the sums of their gradients."""
+        uses = Uses(self._placement, sparse)
+        summed = uses.collect(gradients)
+        uses.spread(summed)  # what it does with the rows that come
+        return uses, summed
+
+    def _servers(self, rows: Tensor, gradients: Tensor) -> None:
+        self._shard.lookup(rows)
+        self._shard.update(rows, gradients)
+
+
 if __name__ == "__main__":
-    print(per_batch())
+    main()

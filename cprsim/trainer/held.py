@@ -58,7 +58,7 @@ class Held:
         """Apply the update of a step; the lock is held."""
         self.shard.update(ids, gradients)
         if self.tracker is not None:
-            self.tracker.observe(ids, times)
+            self.tracker.note(ids, times)
         for marks in self._marks:
             marks[ids.numpy()] = True
         self._done(step)

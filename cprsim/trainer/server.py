@@ -158,8 +158,10 @@ class Server:
         with held.lock:
             if epoch >= self._epoch and held.lacks(message.step):
                 if which:
-                    ids, times = (_tensor(part, np.int64) for part in which)
-                    held.update(message.step, ids, times, gradients)
+                    ids, times = which
+                    held.update(
+                        message.step, _tensor(ids, np.int64), _tensor(times, np.int32), gradients
+                    )
                 else:
                     held.update_all(message.step, gradients)
 

@@ -10,6 +10,7 @@ from cprsim.schema import PositiveSeconds, Section, faults
 from cprsim.trainer.data import Planted
 from cprsim.trainer.member import Deadlines
 from cprsim.trainer.strikes import Manner
+from cprsim.trainer.trackers import MOST_TIMES
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -28,7 +29,7 @@ class TrainerSection(Section):
     them, see `Manner`. `answer`, `work`: how long a member may be silent, see `Deadlines`.
     """
 
-    batch: Annotated[int, Field(ge=1)] = 512
+    batch: Annotated[int, Field(ge=1, le=MOST_TIMES)] = 512
     test_samples: Annotated[int, Field(ge=1)] = 20_000
     dense: Annotated[int, Field(ge=1)] = 4
     hidden: Annotated[int, Field(ge=1)] = 64

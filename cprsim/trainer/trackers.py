@@ -21,6 +21,8 @@ from cprsim.trainer.trackers_lists import Lists
 
 Ids: TypeAlias = Tensor | NDArray[np.integer[Any]]
 _MOST = int(np.iinfo(np.int32).max)
+#: How often one batch accesses a row at most.
+MOST_TIMES = 1 << 20
 
 
 class TorchTracker(Tracker, Protocol):
@@ -45,7 +47,7 @@ class TorchTracker(Tracker, Protocol):
 
 
 class TorchMFU(MFU):
-    """`MFU` that counts by `scatter_add_`."""
+    """`MFU` that counts by `index_add_`, which is quicker than `scatter_add_` in one dimension."""
 
     def __init__(self, rows: int) -> None:
         super().__init__(rows)
@@ -66,17 +68,33 @@ class TorchMFU(MFU):
     ) -> None:
         """Count every occurrence of every id, or `times` of each."""
         ids = _ids(rows, self._counts.size)
-        counted, most = self._once(len(ids)) if times is None else _times(times, len(ids))
+        if times is None:
+            self._count(ids, self._once(len(ids)), len(ids))
+        else:
+            counted = _times(times, len(ids))
+            self._count(ids, counted, int(counted.max()) if len(ids) else 0)
+
+    def note(self, ids: Tensor, times: Tensor) -> None:
+        """`observe` of distinct ids, int64, known to be rows; `times` int32, known to be in bounds.
+
+        To check them takes longer than to count them.
+        """
+        self._count(ids, times, MOST_TIMES)
+
+    def _count(self, ids: Tensor, times: Tensor, most: int) -> None:
+        """Count, no row more often than `most`."""
+        if self._bound + most > _MOST:
+            self._bound = int(self._counts.max())
         if self._bound + most > _MOST:  # a counter may be full: the way that minds it
-            super().observe(np.repeat(ids.numpy(), counted.numpy()))
+            super().observe(np.repeat(ids.numpy(), times.numpy()))
             return
         self._bound += most
-        self._live.scatter_add_(0, ids, counted)
+        self._live.index_add_(0, ids, times)
 
-    def _once(self, count: int) -> tuple[Tensor, int]:
+    def _once(self, count: int) -> Tensor:
         if len(self._ones) < count:
             self._ones = torch.ones(count, dtype=torch.int32)
-        return self._ones[:count], count
+        return self._ones[:count]
 
 
 class TorchSSU(SSU):
@@ -117,6 +135,10 @@ class TorchSCAR(SCAR):
     ) -> None:
         """Mark the rows as touched."""
         self._marks.index_fill_(0, _ids(rows, self._touched.size), True)
+
+    def note(self, ids: Tensor, times: Tensor) -> None:  # noqa: ARG002  (for trackers that count)
+        """`observe` of distinct ids, int64, that are known to be rows."""
+        self._marks.index_fill_(0, ids, True)
 
 
 class ShardTracker:
@@ -175,6 +197,13 @@ class ShardTracker:
         """
         self._tables.observe(rows, times)
 
+    def note(self, ids: Tensor, times: Tensor) -> None:
+        """`observe` of ids that were just updated: int64, each once; they may be kept for a while.
+
+        `times` is int32, from 1 to `MOST_TIMES`. Nothing of this is checked.
+        """
+        self._tables.note(ids, times)
+
     def select(self) -> Rows:
         """The rows of the next save, ascending: a share of each tracked table, and all others."""
         chosen = np.ones(self._rows, dtype=bool)
@@ -204,6 +233,9 @@ class _Parts:
     def observe(self, rows: Ids, times: Ids | None = None) -> None:
         self._whole.observe(rows, times=times)
 
+    def note(self, ids: Tensor, times: Tensor) -> None:
+        self._whole.note(ids, times)
+
     def select(self, number: int, k: int) -> Rows:
         return self._parts[number].select(k) + self._ranges[number].start
 
@@ -227,16 +259,15 @@ def _ids(rows: Ids, count: int) -> Tensor:
     return _tensor(row_ids(np.asarray(rows), count))
 
 
-def _times(times: Ids, count: int) -> tuple[Tensor, int]:
-    """How often each of so many rows was accessed, int32, and the largest of these numbers."""
+def _times(times: Ids, count: int) -> Tensor:
+    """How often each of so many rows was accessed, int32."""
     counted = times if isinstance(times, Tensor) else _tensor(np.asarray(times))
-    least, most = torch.aminmax(counted) if counted.numel() else (counted.sum(), counted.sum())
-    if counted.shape != (count,) or (count and least.item() < 1):
+    if counted.shape != (count,) or (count and counted.min().item() < 1):
         raise UsageError(
             f"times of shape {tuple(counted.shape)} for {count} rows: give how often each was "
             "accessed, 1 or more"
         )
-    return counted.to(torch.int32), int(most.item())
+    return counted.to(torch.int32)
 
 
 def _tensor(array: NDArray[Any]) -> Tensor:

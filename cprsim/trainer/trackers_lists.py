@@ -11,6 +11,10 @@ from cprsim.rows.trackers import Rows
 from cprsim.rows.trackers.contract import distinct, row_ids
 from cprsim.rows.trackers.ssu import _Bits
 
+#: Batches that are put on the lists as one: most of what this takes is the same for any number of
+#: rows. What is kept until then is small beside the lists.
+_TOGETHER = 4
+
 
 class Lists:
     """A list of SSU for each of some ranges of rows, side by side in one array.
@@ -28,19 +32,24 @@ class Lists:
 
     Notes
     -----
-    Each list does what `SSU` does for a table of that range's rows. A `SSU` for each would take
-    several times as long: a batch has few rows of each range.
+    Each list does what `SSU` does for a table of that range's rows, but that rows of a batch which
+    all find room on it stand there in the order of their ids. A `SSU` for each would take several
+    times as long: a batch has few rows of each range. Batches that are noted rather than observed
+    go on the lists some at a time, as if they were one. Batches whose turn it isn't are not looked
+    at, so that wrong ids in them are no error.
     """
 
     def __init__(self, rows: int, capacities: Mapping[range, int], period: int, seed: int) -> None:
         self._rows = rows
-        self._starts = np.array([each.start for each in capacities], dtype=np.int64)
-        self._stops = np.array([each.stop for each in capacities], dtype=np.int64)
+        self._ends = np.array(  # of all ranges, first and last ones in turn
+            [end for each in capacities for end in (each.start, each.stop)], dtype=np.int64
+        )
         self._capacities = np.array(list(capacities.values()), dtype=np.int64)
         self._first = np.cumsum(self._capacities) - self._capacities  # places of the lists
         self._lengths = np.zeros_like(self._capacities)
         self._list = np.zeros(int(self._capacities.sum()), dtype=np.uint32)
         self._listed = _Bits(rows)
+        self._noted: list[Rows] = []  # batches that are still to be looked at
         self._period, self._batches = period, 0
         self._rng = np.random.default_rng(seed)
 
@@ -50,18 +59,27 @@ class Lists:
         times: object = None,  # noqa: ARG002  (for trackers that count)
     ) -> None:
         """Put the rows on their lists, if it is this batch's turn."""
-        ids = row_ids(np.asarray(rows), self._rows)
-        turn = self._batches % self._period == 0
-        self._batches += ids.size > 0
-        if turn:
-            self._put(distinct(ids[~self._listed.has(ids)]))
+        self._put_noted()
+        if self._batches % self._period == 0:
+            self._put(distinct(row_ids(np.asarray(rows), self._rows)))
+        self._batches += len(rows) > 0
+
+    def note(self, ids: Tensor, times: Tensor) -> None:  # noqa: ARG002  (for trackers that count)
+        """`observe` of ids, int64, that are known to be rows, some batches at a time."""
+        if self._batches % self._period == 0:
+            self._noted.append(ids.numpy())
+            if len(self._noted) == _TOGETHER:
+                self._put_noted()
+        self._batches += len(ids) > 0
 
     def select(self, number: int, k: int) -> Rows:
         """Up to `k` rows of one of the lists: those that have been there longest."""
+        self._put_noted()
         return self._of(number)[:k].astype(np.int64)
 
     def saved(self, ids: Rows) -> None:
         """Take these rows off the lists."""
+        self._put_noted()
         self._listed.remove(distinct(ids[self._listed.has(ids)]))
         for number, first in enumerate(self._first.tolist()):
             listed = self._of(number)
@@ -78,26 +96,47 @@ class Lists:
         first = self._first[number]
         return self._list[first : first + self._lengths[number]]
 
-    def _put(self, new: Rows) -> None:
-        """Put rows that are on no list on those of their ranges, in random order."""
-        self._rng.shuffle(new)
-        lists = np.searchsorted(self._stops, new, side="right")
-        tracked = new >= np.append(self._starts, np.iinfo(np.int64).max)[lists]
-        new, lists = new[tracked], lists[tracked]
-        order = np.argsort(lists, kind="stable")
-        new, lists = new[order], lists[order]
-        counts = np.bincount(lists, minlength=self._lengths.size)
-        turns = np.arange(new.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        places = self._lengths[lists] + turns
-        free = places < self._capacities[lists]
-        self._list[(self._first[lists] + places)[free]] = new[free]
-        self._listed.add(new[free])
-        self._lengths = np.minimum(self._lengths + counts, self._capacities)
-        self._replace(new[~free], lists[~free])
+    def _put_noted(self) -> None:
+        if self._noted:
+            self._put(distinct(np.concatenate(self._noted)))
+            self._noted.clear()
 
-    def _replace(self, new: Rows, lists: NDArray[np.int64]) -> None:
-        """Put each row in a random place, where one of these may have been put before."""
-        places = self._first[lists] + self._rng.integers(self._capacities[lists])
+    def _put(self, ids: Rows) -> None:
+        """Put rows, ascending, on the lists of their ranges unless they are there."""
+        ends = np.searchsorted(ids, self._ends).tolist()
+        parts = [ids[first:stop] for first, stop in zip(ends[::2], ends[1::2], strict=True)]
+        tracked = np.concatenate([ids[:0], *parts])
+        new = tracked[~self._listed.has(tracked)]
+        stops = np.searchsorted(new, self._ends[1::2])
+        counts = np.diff(stops, prepend=0)
+        fitting = np.minimum(counts, self._capacities - self._lengths)
+        surplus = new[:0]
+        if (fitting < counts).any():
+            new, surplus = self._divided(new, stops, fitting)
+        shifts = self._first + self._lengths - (np.cumsum(fitting) - fitting)
+        self._list[np.arange(new.size) + np.repeat(shifts, fitting)] = new
+        self._lengths += fitting
+        self._listed.add(new)
+        if surplus.size:
+            self._replace(surplus, counts - fitting)
+
+    def _divided(
+        self, new: Rows, stops: NDArray[np.int64], fitting: NDArray[np.int64]
+    ) -> tuple[Rows, Rows]:
+        """As many rows of each list as find room, a random choice where not all do; the others."""
+        parts = np.split(new, stops[:-1])
+        for part, count in zip(parts, fitting.tolist(), strict=True):
+            if count < part.size:
+                self._rng.shuffle(part)
+        firsts = [part[:count] for part, count in zip(parts, fitting.tolist(), strict=True)]
+        others = [part[count:] for part, count in zip(parts, fitting.tolist(), strict=True)]
+        return np.concatenate(firsts), np.concatenate(others)
+
+    def _replace(self, new: Rows, counts: NDArray[np.int64]) -> None:
+        """Put rows, so many on each list, in random places, in some perhaps one after the other."""
+        capacities = np.repeat(self._capacities, counts)
+        places = np.repeat(self._first, counts)
+        places += (self._rng.random(new.size) * capacities).astype(np.int64)
         changed = distinct(places)
         self._listed.remove(self._list[changed])
         self._list[places] = new  # the last one stays where a place was drawn again

@@ -3,7 +3,8 @@
 What a run is checked for: it ends; full recovery predicts what a run without failures does, at
 whatever instants it was hit, or with two trainers, whose steps come in any order, gives all servers
 what they had saved; under partial recovery failed shards come back as they were saved, and no other
-row changes; every process that was hit was replaced; no process, file or handle is left.
+row changes; every process that was hit was replaced; the last checkpoint of each member is sound;
+no process, socket or handle is left, here and in the process that members are forked from.
 """
 
 import multiprocessing.util
@@ -22,6 +23,7 @@ from cprsim.policies.accepted_loss import NobodyWaits
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.trainer.member import Deadlines
+from cprsim.trainer.store import Store
 from cprsim.trainer.strikes import Manner
 from tests.trainer.runs import PATIENT, behind, copied, ran
 
@@ -55,7 +57,7 @@ def soak(kills: int, seed: int, folder: Path) -> Soaked:
 def _soak(kills, seed, folder):
     clean = ran(full_plan(1e9), [], folder / "clean").predictions
     rng = np.random.default_rng(seed)
-    handles = _handles()
+    there = _there()
     runs = failures = struck = replaced = 0
     while struck < kills:
         found = _one(rng, runs, folder / str(runs), clean)
@@ -65,12 +67,23 @@ def _soak(kills, seed, folder):
         replaced += found.replaced
         assert not [pid for pid in found.pids if psutil.pid_exists(pid)]
         assert not list(folder.glob("cprsim-*"))
-        assert _handles() == handles
+        assert _there() == there
+        _check_stores(folder / str(runs - 1))
     return Soaked(runs, failures, struck, replaced)
 
 
-def _handles():
-    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+def _there():
+    """How many handles this process has open, and all that it has started, by their ids."""
+    mine = psutil.Process()
+    return {each.pid: each.num_fds() for each in (mine, *mine.children(recursive=True))}
+
+
+def _check_stores(folder):
+    """What members that were killed have left is a checkpoint, or isn't seen."""
+    stores = [Store(each) for each in folder.iterdir()]
+    assert stores
+    for store in stores:
+        assert store.restore(at_most=10**9) is not None
 
 
 def _one(rng, number, folder, clean):

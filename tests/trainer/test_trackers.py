@@ -143,6 +143,20 @@ def test_a_counter_stays_at_its_largest_value(times: list[int] | None) -> None:
     assert tracker._counts.tolist() == expected
 
 
+def test_a_counter_that_is_told_unchecked_stays_at_its_largest_value() -> None:
+    most = 2**31 - 1
+    tracker = TorchMFU(4)
+    tracker._counts[:] = [most - 2, 0, 5, 0]
+    tracker._bound = most - 2
+    for _ in range(3):
+        tracker.note(torch.tensor([0, 2]), torch.tensor([1, 3], dtype=torch.int32))
+    assert tracker._counts.tolist() == [most, 0, 14, 0]
+    tracker.saved(np.array([0]))
+    tracker.note(torch.tensor([0, 2]), torch.tensor([1, 3], dtype=torch.int32))
+    assert tracker._counts.tolist() == [1, 0, 17, 0]
+    assert tracker._bound < most / 2
+
+
 @pytest.mark.parametrize("name", ["read-only", "backwards", "every other", "int16"])
 def test_arrays_that_torch_does_not_take_are_taken(name: str) -> None:
     ids = np.array([3, 1, 3, 0, 3, 1], dtype=np.int64)
@@ -198,8 +212,9 @@ def test_a_server_saves_a_share_of_each_table_and_the_rest_whole(name: str) -> N
     assert not again & set(chosen)
 
 
+@pytest.mark.parametrize("told", ["observe", "note"])
 @pytest.mark.parametrize("name", ["mfu", "scar"])
-def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(name: str) -> None:
+def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(name: str, told: str) -> None:
     """Also after saves, in each of which ties are broken from another row on."""
     rng = np.random.default_rng(2)
     weights = torch.zeros(300, 4)
@@ -213,7 +228,7 @@ def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(name: str) ->
         ids = torch.from_numpy((rng.random(40) ** 3 * 300).astype(np.int64))
         rows, times = torch.unique(ids, return_counts=True)
         weights.index_add_(0, ids, torch.ones(40, 4))
-        shard.observe(rows, times)
+        getattr(shard, told)(rows, times.to(torch.int32))
         for each, tracker in zip(tables, own, strict=True):
             tracker.observe(ids[(ids >= each.start) & (ids < each.stop)].numpy() - each.start)
         if step % 5 == 4:
@@ -226,11 +241,13 @@ def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(name: str) ->
                 tracker.saved(expected)
 
 
-def test_lists_of_a_server_look_at_one_batch_in_so_many() -> None:
+@pytest.mark.parametrize("told", ["observe", "note"])
+def test_lists_of_a_server_look_at_one_batch_in_so_many(told: str) -> None:
     tracker = ShardTracker("ssu", torch.zeros(20, 1), [range(10), range(10, 20)], 0.5, 3)
     for row in range(20):
-        tracker.observe(torch.tensor([row]))
-        tracker.observe(torch.tensor([], dtype=torch.int64))
+        for rows in ([row], []):
+            ids = torch.tensor(rows, dtype=torch.int64)
+            getattr(tracker, told)(ids, torch.ones(len(rows), dtype=torch.int32))
     assert set(tracker.select()) == {0, 3, 6, 9, 12, 15, 18}
 
 
@@ -298,16 +315,19 @@ CALLS = st.lists(
 )
 
 
-@given(CALLS)
+@given(CALLS, st.sampled_from(["observe", "note"]))
 @settings(max_examples=60, deadline=None)
 def test_each_list_is_a_set_while_there_is_room_and_then_keeps_within_it(
-    history: list[tuple[list[int], int]],
+    history: list[tuple[list[int], int]], told: str
 ) -> None:
     lists, room = Lists(22, RANGES, 1, 0), [True] * 3
     seen: list[set[int]] = [set() for _ in RANGES]
     for ids, k in history:
         before = [set(lists.select(number, 99).tolist()) for number in range(3)]
-        lists.observe(np.array(ids, dtype=int))
+        if told == "observe":
+            lists.observe(np.array(ids, dtype=int))
+        else:
+            lists.note(torch.unique(torch.tensor(ids, dtype=torch.int64)), torch.empty(0))
         for number, (each, capacity) in enumerate(RANGES.items()):
             batch = {row for row in ids if row in each}
             seen[number] |= batch

@@ -117,7 +117,8 @@ class _Bits:
         self._bytes = np.zeros(-(-rows // 8), dtype=np.uint8)
 
     def has(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
-        there: NDArray[np.bool_] = self._bytes[ids >> 3] & _bit(ids) != 0
+        bytes_ = np.take(self._bytes, ids >> 3, mode="clip")  # which needs no checks
+        there: NDArray[np.bool_] = (bytes_ >> (ids & 7).astype(np.uint8) & 1).view(np.bool_)
         return there
 
     def add(self, ids: NDArray[np.integer[Any]]) -> None:
