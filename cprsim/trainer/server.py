@@ -156,12 +156,13 @@ class Server:
         *which, last = message.parts
         gradients = _tensor(last, np.float32).view(-1, self._spec.dim)
         with held.lock:
-            if epoch >= self._epoch and held.lacks(message.step):
-                if which:
-                    ids, times = (_tensor(part, np.int64) for part in which)
-                    held.update(message.step, ids, times, gradients)
-                else:
-                    held.update_all(message.step, gradients)
+            if epoch < self._epoch:
+                return
+            if which:
+                ids, times = (_tensor(part, np.int64) for part in which)
+                held.update(message.step, ids, times, gradients)
+            else:
+                held.update_all(message.step, gradients)
 
     # --- The controller ---
 
