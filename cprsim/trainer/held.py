@@ -45,23 +45,26 @@ class Held:
         with self.lock:
             return self.shard.weights.clone() if ids is None else self.shard.lookup(ids)
 
-    def lacks(self, step: int) -> bool:
-        """Whether the update of a step isn't in the rows yet."""
-        return step >= self._applied[step % len(self._applied)]
-
     def update_all(self, step: int, gradients: Tensor) -> None:
-        """Apply the update of a step to all rows; the lock is held."""
+        """Apply the update of a step to all rows, as `update` does to some."""
+        if self._has(step):
+            return
         self.shard.update_all(gradients)
         self._done(step)
 
     def update(self, step: int, ids: Tensor, times: Tensor, gradients: Tensor) -> None:
-        """Apply the update of a step; the lock is held."""
+        """Apply the update of a step; the lock is held. What is in the rows already is not."""
+        if self._has(step):
+            return
         self.shard.update(ids, gradients)
         if self.tracker is not None:
             self.tracker.note(ids, times)
         for marks in self._marks:
             marks[ids.numpy()] = True
         self._done(step)
+
+    def _has(self, step: int) -> bool:
+        return step < self._applied[step % len(self._applied)]
 
     def _done(self, step: int) -> None:
         self._applied[step % len(self._applied)] = step + 1

@@ -156,14 +156,15 @@ class Server:
         *which, last = message.parts
         gradients = _tensor(last, np.float32).view(-1, self._spec.dim)
         with held.lock:
-            if epoch >= self._epoch and held.lacks(message.step):
-                if which:
-                    ids, times = which
-                    held.update(
-                        message.step, _tensor(ids, np.int64), _tensor(times, np.int32), gradients
-                    )
-                else:
-                    held.update_all(message.step, gradients)
+            if epoch < self._epoch:
+                return
+            if which:
+                ids, times = which
+                held.update(
+                    message.step, _tensor(ids, np.int64), _tensor(times, np.int32), gradients
+                )
+            else:
+                held.update_all(message.step, gradients)
 
     # --- The controller ---
 

@@ -9,11 +9,12 @@ import torch
 
 from cprsim.contract import Copies
 from cprsim.failures.hit import Hit
+from cprsim.trainer.connections import Connections, ServerLostError
 from cprsim.trainer.copying import Fetching, SourceLostError
 from cprsim.trainer.held import Held
 from cprsim.trainer.member import Deadlines
 from cprsim.trainer.placement import Placement
-from cprsim.trainer.remote import RemoteRows, ServerLostError
+from cprsim.trainer.remote import RemoteRows
 from cprsim.trainer.server import Server, ServerSpec, _welcome, with_copies
 from cprsim.trainer.strikes import AtStep, Manner, Strikes
 from cprsim.trainer.wire import listening
@@ -92,27 +93,29 @@ def test_a_source_that_is_gone_is_named(tmp_path):
 
 
 def test_updates_go_to_all_copies_and_one_that_is_gone_is_named(servers, tmp_path):
-    rows = RemoteRows(Placement((ROWS,), 2), DIM, 60.0)
+    links = Connections(60.0)
+    rows = RemoteRows(Placement((ROWS,), 2), DIM, links)
     (first, at_first), (second, at_second) = servers
-    rows.connect([[(0, at_first), (1, at_second)], [(1, at_second), (0, at_first)]], 1, False)
+    links.connect([[(0, at_first), (1, at_second)], [(1, at_second), (0, at_first)]], 1)
     found = rows.lookup(0, np.arange(ROWS).reshape(-1, 1))
     rows.update(0, found, torch.ones(ROWS, 1, DIM))
-    rows.sync()
+    links.sync()
     for shard in (0, 1):
         assert first._held[shard].shard.digest() == second._held[shard].shard.digest()
         assert first._held[shard].applied == 1
     before = first._held[0].shard.digest()
 
     # The second is gone; the first answers for both shards, and has the update already.
-    rows.connect([[(0, at_first)], [(0, at_first)]], 2, True)
-    rows.sync()
+    links.connect([[(0, at_first)], [(0, at_first)]], 2)
+    rows.push_again()
+    links.sync()
     assert first._held[0].shard.digest() == before
 
     gone = (1, str(tmp_path / "gone"))
     with pytest.raises(ServerLostError) as error:
-        rows.connect([[(0, at_first), gone], [(0, at_first)]], 3, True)
+        links.connect([[(0, at_first), gone], [(0, at_first)]], 3)
     assert error.value.server == 1
-    rows.close()
+    links.close()
 
 
 # --- Who is told to the timeline ---
