@@ -45,7 +45,8 @@ def train(
     check_whole("seed", seed, 0)
     mapping = load_mapping(config, overrides or ())
     section = trainer_section(mapping.pop("trainer", None))
-    mapping.pop("sweep", None)
+    for block in ("sweep", "study"):
+        mapping.pop(block, None)
     scenario = Scenario(**mapping)
     (name,) = scenario.select(policy if policy is not None else next(iter(scenario.policies)))
     if out is not None:

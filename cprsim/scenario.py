@@ -138,11 +138,12 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
     """Read a scenario file; `overrides` are `dotted.key=value` as in `--set`.
 
     A relative path in the file, of a trace or a curve, is taken from its folder, one in an override
-    from the current folder. Blocks `[sweep]` and `[trainer]` are left to `cprsim sweep` and `cprsim
-    train`. Raises `ScenarioError` for a file that is missing or is no TOML, and for every fault.
+    from the current folder. Blocks `[sweep]`, `[trainer]` and `[study]` are left to the commands
+    `sweep`, `train` and `study`. Raises `ScenarioError` for a file that is missing or is no TOML,
+    and for every fault.
     """
     mapping = load_mapping(path, overrides)
-    for block in ("sweep", "trainer"):
+    for block in ("sweep", "trainer", "study"):
         mapping.pop(block, None)
     return Scenario(**mapping)
 
