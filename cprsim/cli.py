@@ -98,6 +98,9 @@ def _show_run(result: Any) -> None:
     taken = tables.resources_table(result)
     if taken is not None:
         print_table(taken)
+    predicted = None if of_fleet else tables.accuracy_table(result)
+    if predicted is not None:
+        print_table(predicted)
     left_out = tables.given_up_line(result) if of_fleet else None
     if left_out is not None:
         typer.echo(left_out)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cprsim.cli_common import Overrides, Progress
+from cprsim.cli_common import Overrides, Progress, print_table
 from cprsim.cli_train import check_torch
 
 _RUNS = "runs"
@@ -23,21 +23,28 @@ def study(
     """Measure what failures do to accuracy: many paired runs of the real trainer."""
     from cprsim import files
     from cprsim.runner import check_whole
-    from cprsim.scenario import Scenario, load_mapping
+    from cprsim.scenario import Scenario, load_mapping, scenario_tables
 
     check_torch()
     check_whole("workers", workers, 1)
+    from cprsim.studies import outputs
     from cprsim.studies.design import runs, study_section
+    from cprsim.studies.display import tables
+    from cprsim.studies.findings import with_drops
     from cprsim.studies.play import play
     from cprsim.studies.store import RunStore
     from cprsim.trainer.spec import trainer_section
 
     mapping = load_mapping(config, overrides or ())
-    section = trainer_section(mapping.pop("trainer", None))
-    block = study_section(mapping.pop("study", None))
-    mapping.pop("sweep", None)
-    planned = runs(Scenario(**mapping), section, block)
-    files.check_writable(out)
+    section = trainer_section(mapping.get("trainer"))
+    block = study_section(mapping.get("study"))
+    scenario = Scenario(**scenario_tables(mapping))
+    planned = runs(scenario, section, block)
+    files.check_writable(out, outputs.NAMES)
     store = RunStore(out / _RUNS)
     with Progress("training", "runs", silent=False) as progress:
         play(planned, store, workers, progress.update)
+    source = scenario.title or config.name
+    files.write_all(out, outputs.contents(planned, store, source, block.linear_up_to))
+    for table in tables(with_drops(outputs.runs_table(planned, store), ""), block.linear_up_to):
+        print_table(table)

@@ -32,7 +32,7 @@ def train(
     """Train a scenario for real: its policy on processes that are really killed."""
     from cprsim import files
     from cprsim.runner import check_whole
-    from cprsim.scenario import Scenario, load_mapping
+    from cprsim.scenario import Scenario, load_mapping, scenario_tables
 
     check_torch()
     from cprsim.trainer import forking
@@ -44,10 +44,8 @@ def train(
 
     check_whole("seed", seed, 0)
     mapping = load_mapping(config, overrides or ())
-    section = trainer_section(mapping.pop("trainer", None))
-    for block in ("sweep", "study"):
-        mapping.pop(block, None)
-    scenario = Scenario(**mapping)
+    section = trainer_section(mapping.get("trainer"))
+    scenario = Scenario(**scenario_tables(mapping))
     (name,) = scenario.select(policy if policy is not None else next(iter(scenario.policies)))
     if out is not None:
         files.check_writable(out, [_RESULT, "scenario.toml"])

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, InstanceOf, ValidationError
 
 from cprsim import units
+from cprsim.accuracy import Accuracy
 from cprsim.analytic.expected import expected
 from cprsim.contract import Context, Plan, Policy
 from cprsim.costs import CostModel, Costs
@@ -34,7 +35,10 @@ _SECTIONS: dict[str, tuple[type[Section], bool]] = {  # class, and whether a fil
     "storage": (Storage, False),
     "costs": (Costs, False),
     "failures": (Failures, True),
+    "accuracy": (Accuracy, False),
 }
+#: Tables of a file that are no part of a scenario.
+_BLOCKS = ("sweep", "trainer", "study")
 
 
 class Scenario(BaseModel, frozen=True, extra="forbid"):
@@ -51,6 +55,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
     storage: Storage | None
     costs: Costs
     failures: Failures
+    accuracy: Accuracy | None = None
     policies: dict[str, InstanceOf[Policy]]
 
     def __init__(self, **mapping: Any) -> None:
@@ -142,10 +147,12 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
     `sweep`, `train` and `study`. Raises `ScenarioError` for a file that is missing or is no TOML,
     and for every fault.
     """
-    mapping = load_mapping(path, overrides)
-    for block in ("sweep", "trainer", "study"):
-        mapping.pop(block, None)
-    return Scenario(**mapping)
+    return Scenario(**scenario_tables(load_mapping(path, overrides)))
+
+
+def scenario_tables(mapping: dict[str, Any]) -> dict[str, Any]:
+    """The tables of a file without the blocks that only one command reads."""
+    return {name: table for name, table in mapping.items() if name not in _BLOCKS}
 
 
 def load_mapping(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:

@@ -146,6 +146,23 @@ def resources_table(result: "Result") -> Table | None:
     return table
 
 
+def accuracy_table(result: "Result") -> Table | None:
+    """What AUC each policy is predicted to lose, and on what that rests; None without a slope."""
+    if result.scenario.accuracy is None:
+        return None
+    source = result.scenario.accuracy.source
+    table = _table(f"Predicted drop of AUC, linear in PLS as measured with: {source}")
+    table.add_column("policy")
+    table.add_column("AUC drop", justify="right")
+    table.add_column("")
+    for name, drop in result.auc_drops.items():
+        shown = "" if math.isnan(drop.mean) else f"{drop.mean:.5f}"
+        if drop.half > 0:
+            shown += f" ±{drop.half:.5f}"
+        table.add_row(name, shown or "not predicted", drop.note)
+    return table
+
+
 def advice_table(advice: "Advice", title: str) -> Table:
     """A row an option: interval, expected overhead by cause, expected PLS; the recommendation."""
     table = _table(

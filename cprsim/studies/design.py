@@ -13,6 +13,7 @@ import cprsim
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.schema import Section, faults
+from cprsim.studies.findings import LINEAR_UP_TO
 from cprsim.trainer.spec import TrainerSection
 
 #: Raised when the trainer's numbers change, so that no study mixes old runs with new ones.
@@ -39,7 +40,7 @@ class StudySection(Section):
     """
 
     seeds: Annotated[int, Field(ge=2, le=20)] = 12
-    linear_up_to: Annotated[float, Field(gt=0)] = 0.5
+    linear_up_to: Annotated[float, Field(gt=0)] = LINEAR_UP_TO
     parts: Annotated[dict[str, Part], Field(min_length=1)]
 
 
