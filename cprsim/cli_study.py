@@ -23,7 +23,7 @@ def study(
     """Measure what failures do to accuracy: many paired runs of the real trainer."""
     from cprsim import files
     from cprsim.runner import check_whole
-    from cprsim.scenario import Scenario, load_mapping, scenario_tables
+    from cprsim.scenario import load_mapping
 
     check_torch()
     check_whole("workers", workers, 1)
@@ -33,18 +33,17 @@ def study(
     from cprsim.studies.findings import with_drops
     from cprsim.studies.play import play
     from cprsim.studies.store import RunStore
-    from cprsim.trainer.spec import trainer_section
+    from cprsim.trainer.config import opened
 
-    mapping = load_mapping(config, overrides or ())
-    section = trainer_section(mapping.get("trainer"))
-    block = study_section(mapping.get("study"))
-    scenario = Scenario(**scenario_tables(mapping))
-    planned = runs(scenario, section, block)
-    files.check_writable(out, outputs.NAMES)
-    store = RunStore(out / _RUNS)
-    with Progress("training", "runs", silent=False) as progress:
-        play(planned, store, workers, progress.update)
-    source = scenario.title or config.name
-    files.write_all(out, outputs.contents(planned, store, source, block.linear_up_to))
-    for table in tables(with_drops(outputs.runs_table(planned, store), ""), block.linear_up_to):
+    block = study_section(load_mapping(config, overrides or ()).get("study"))
+    with opened(config, overrides or ()) as (scenario, section):
+        planned = runs(scenario, section, block)
+        files.check_writable(out, outputs.NAMES)
+        store = RunStore(out / _RUNS)
+        with Progress("training", "runs", silent=False) as progress:
+            play(planned, store, workers, progress.update)
+        source = scenario.title or config.name
+        files.write_all(out, outputs.contents(planned, store, source, block.linear_up_to))
+        found = with_drops(outputs.runs_table(planned, store), str(out))
+    for table in tables(found, block.linear_up_to):
         print_table(table)

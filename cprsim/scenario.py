@@ -224,9 +224,13 @@ def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:
 
 
 def resolve_files(mapping: Mapping[str, Any], folder: Path) -> None:
-    """Take the paths of logs and curves that are relative from `folder`."""
+    """Take the paths of logs, curves and samples that are relative from `folder`."""
     failures, model = mapping.get("failures"), mapping.get("model")
     _resolve(failures, "trace", folder)
+    trainer = mapping.get("trainer")
+    samples = trainer.get("data") if isinstance(trainer, dict) else None
+    for source in ("criteo", "movielens"):
+        _resolve(samples, source, folder)
     if isinstance(model, dict):
         tables = model.get("tables")
         for part in (model, *(tables if isinstance(tables, list) else ())):

@@ -1,6 +1,7 @@
 """What accuracy lost samples cost: AUC against PLS, and whether failing together matters."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import cycle
 from typing import Any, Final
 
 import numpy as np
@@ -18,8 +19,13 @@ _PANELS: Final = (
 _RIGHT_IN: Final = 5.3
 _HEIGHT_IN: Final = 2.5
 _ROOM: Final = 1.06  # beyond the outermost points
-#: How points look by how many servers fail at once: one, and more of them in this order.
-_MARKERS: Final = ("s", "X", "*", "p")
+#: How points look by how many servers fail at once, the least first.
+_MARKERS: Final[tuple[dict[str, Any], ...]] = (
+    {"marker": "o", "markerfacecolor": "white", "markeredgewidth": 0.9},
+    {"marker": "s", "markersize": 4.5},
+    {"marker": "X", "markersize": 6.0},
+    {"marker": "*", "markersize": 7.0},
+)
 
 
 def pls_accuracy(
@@ -50,14 +56,14 @@ def pls_accuracy(
         frame = curves.frame(title, _PANELS[: 1 + (not several.empty)], _RIGHT_IN, _HEIGHT_IN)
         for axes in frame.axes:
             axes.set_xlim(0, _ROOM * points["pls_high"].max())
-        frame.axes[0].set_ylim(min(0, points["auc_drop_low"].min()), None)
+        low, high = points["auc_drop_low"].min(), points["auc_drop_high"].max()
+        frame.axes[0].set_ylim(min(0, _ROOM * low), _ROOM * high)
         for _, system, rows in curves.by_policy(one):
             curves.with_whiskers(frame.axes[0], rows, "pls", "auc_drop", curves.points(system))
             if system in slopes:
                 _line(frame.axes[0], system, *slopes[system])
         for rows, look in _by_share(several):
             curves.with_whiskers(frame.axes[-1], rows, "pls", "auc_drop", look)
-        frame.axes[0].set_ylim(None, _ROOM * frame.axes[0].get_ylim()[1])
         curves.write_key(frame, [*_policies(one, slopes), *_shares(several)])
     return frame.figure
 
@@ -67,18 +73,10 @@ def _line(axes: Axes, system: str, slope: float, up_to: float) -> None:
     axes.plot(ends, slope * ends, **curves.line(system))
 
 
-def _by_share(points: pd.DataFrame) -> list[tuple[pd.DataFrame, dict[str, Any]]]:
-    """Rows of each number of servers that fail at once, and how they look."""
-    shares = sorted(points["servers_hit"].unique())
-    return [
-        (
-            points[points["servers_hit"] == hit],
-            curves.points(str(points["system"].iloc[0]))
-            | ({"marker": _MARKERS[min(n - 1, len(_MARKERS) - 1)], "markersize": 6} if n else {})
-            | ({} if n else {"markerfacecolor": "white", "markeredgewidth": 0.9}),
-        )
-        for n, hit in enumerate(shares)
-    ]
+def _by_share(points: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, dict[str, Any]]]:
+    """Rows of each number of servers that fail at once, the least first, and how they look."""
+    for marker, (_, rows) in zip(cycle(_MARKERS), points.groupby("servers_hit"), strict=False):
+        yield rows, curves.points(str(rows["system"].iloc[0])) | marker
 
 
 def _policies(one: pd.DataFrame, slopes: Mapping[str, tuple[float, float]]) -> list[Entry]:
@@ -88,7 +86,7 @@ def _policies(one: pd.DataFrame, slopes: Mapping[str, tuple[float, float]]) -> l
             if system in slopes
             else [curves.points(system)],
             policy,
-            f"{slopes[system][0]:.4f} a unit of PLS" if system in slopes else "",
+            f"slope {slopes[system][0]:.4f}" if system in slopes else "",
         )
         for policy, system, _ in curves.by_policy(one)
     ]

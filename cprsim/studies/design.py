@@ -76,6 +76,8 @@ class Run:
         of = self.scenario
         parts = (of.job, of.model, of.cluster, of.storage, of.costs, of.failures, self.section)
         given = [_given(part) for part in (*parts, of.policies[self.policy])]
+        if self.section.recorded is not None:  # samples count by content, not by name
+            given[-2] |= {"data": self.section.recorded.sha256}
         taken = [VERSION, cprsim.__version__, given, self.seed]
         return hashlib.sha256(json.dumps(taken, sort_keys=True).encode()).hexdigest()
 

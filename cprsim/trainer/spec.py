@@ -1,17 +1,40 @@
 """The block `[trainer]` of a scenario: what a simulation doesn't need to know."""
 
-from typing import Annotated, Literal
+from dataclasses import replace
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.schema import PositiveSeconds, Section, faults
-from cprsim.trainer.data import Planted
+from cprsim.trainer.data import Data, Planted, Recorded
 from cprsim.trainer.member import Deadlines
 from cprsim.trainer.strikes import Manner
 
 Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Files(Section):
+    """Samples out of files, in place of made-up ones.
+
+    `criteo`: a file as Criteo published them; each table has `most_rows` at most. `movielens`: the
+    folder of MovieLens-100K's three files, or true for those in the installed package recbole.
+    `dim`: numbers of a row.
+    """
+
+    criteo: Annotated[str, Field(min_length=1)] | None = None
+    movielens: Annotated[str, Field(min_length=1)] | Literal[True] | None = None
+    most_rows: Annotated[int, Field(ge=2)] | None = None
+    dim: Annotated[int, Field(ge=1)] = 16
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.criteo is None) == (self.movielens is None):
+            raise ValueError("give one of criteo and movielens")
+        if self.most_rows is not None and self.criteo is None:
+            raise ValueError("'most_rows' goes with criteo; leave it out")
+        return self
 
 
 class TrainerSection(Section):
@@ -20,13 +43,14 @@ class TrainerSection(Section):
     `batch`: samples of a step. `test_samples`: held out, to measure how good the model is. `dense`:
     dense features of a sample; `hidden`: width of the hidden layer of both MLPs; `learning_rate`
     of Adagrad. The tables and their skew are those of `[model]`, the samples those of `[job]`, made
-    up with a planted teacher.
+    up with a planted teacher; with `data` both come out of files, see `Files`, and so does `dense`.
 
     `failures`: `"at-step"` pins each to the step that its instant falls into, so that a run gives
     the same each time; `"at-time"` strikes by the clock. `hangs`, `saving`, `loading`: shares of
     them, see `Manner`. `answer`, `work`: how long a member may be silent, see `Deadlines`.
     """
 
+    files: Files | None = Field(None, alias="data")
     batch: Annotated[int, Field(ge=1)] = 512
     test_samples: Annotated[int, Field(ge=1)] = 20_000
     dense: Annotated[int, Field(ge=1)] = 4
@@ -39,6 +63,8 @@ class TrainerSection(Section):
     answer_s: PositiveSeconds = Field(2.0, alias="answer")
     work_s: PositiveSeconds = Field(60.0, alias="work")
 
+    _recorded: Recorded | None = PrivateAttr(None)
+
     @property
     def deadlines(self) -> Deadlines:
         """How long members may be silent."""
@@ -48,7 +74,18 @@ class TrainerSection(Section):
         """How failures strike."""
         return Manner(self.hangs, self.saving, self.loading, seed)
 
-    def data(self, scenario: Scenario, seed: int) -> Planted:
+    def reading(self, recorded: Recorded) -> Self:
+        """The same, with the samples that were read for its `data`."""
+        found = self.model_copy()
+        found._recorded = recorded
+        return found
+
+    @property
+    def recorded(self) -> Recorded | None:
+        """Samples that were read from files."""
+        return self._recorded
+
+    def data(self, scenario: Scenario, seed: int) -> Data:
         """The samples of a scenario.
 
         Raises
@@ -59,6 +96,8 @@ class TrainerSection(Section):
         tables = None if scenario.model is None else scenario.model.tables
         samples = scenario.job.samples
         found = []
+        if self.files is not None and self._recorded is None:
+            found.append("trainer.data: is not read yet; use cprsim.trainer.config.opened")
         if tables is None:
             found.append("model.tables: is missing; write each as [[model.tables]] to train them")
         elif len({(table.dim, table.dtype, repr(table.skew)) for table in tables}) > 1:
@@ -73,6 +112,8 @@ class TrainerSection(Section):
             )
         if found or tables is None or samples is None:
             raise ScenarioError(*found)
+        if self._recorded is not None:
+            return replace(self._recorded, seed=seed)
         return Planted(
             samples,
             self.test_samples,
