@@ -19,6 +19,9 @@ def study(
     out: Annotated[Path, typer.Option(help="Folder of the results; a study there goes on.")],
     workers: Annotated[int, typer.Option(help="Runs at a time; they change no digit.")] = 2,
     overrides: Overrides = None,
+    so_far: Annotated[
+        bool, typer.Option("--so-far", help="Train nothing: tell of what is done already.")
+    ] = False,
 ) -> None:
     """Measure what failures do to accuracy: many paired runs of the real trainer."""
     from cprsim import files
@@ -40,8 +43,9 @@ def study(
         planned = runs(scenario, section, block)
         files.check_writable(out, outputs.NAMES)
         store = RunStore(out / _RUNS)
-        with Progress("training", "runs", silent=False) as progress:
-            play(planned, store, workers, progress.update)
+        if not so_far:
+            with Progress("training", "runs", silent=False) as progress:
+                play(planned, store, workers, progress.update)
         source = scenario.title or config.name
         files.write_all(out, outputs.contents(planned, store, source, block.linear_up_to))
         found = with_drops(outputs.runs_table(planned, store), str(out))

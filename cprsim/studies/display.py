@@ -15,10 +15,12 @@ def tables(runs: pd.DataFrame, linear_up_to: float) -> Iterator[Table]:
     seeds = runs["seed"].nunique()
     yield _points(points(runs), seeds)
     yield _slopes(runs, linear_up_to)
-    yield _differences("Policies, at the same failures", policy_differences(runs))
-    shares = share_differences(runs)
+    yield _differences("AUC of policies, at the same failures", policy_differences(runs))
+    shares = share_differences(runs, linear_up_to)
     if shares:
-        yield _differences("One server at a time less several at once", shares)
+        yield _differences(
+            "AUC drop for each unit of PLS, by how many servers fail at once", shares
+        )
 
 
 def _points(found: pd.DataFrame, seeds: int) -> Table:
@@ -46,7 +48,7 @@ def _slopes(runs: pd.DataFrame, linear_up_to: float) -> Table:
 
 
 def _differences(title: str, found: Sequence[Difference]) -> Table:
-    table = _table(title, "AUC of", "less that of", "difference", "p", "p (Holm)", "")
+    table = _table(title, "of", "less that of", "difference", "p", "p (Holm)", "")
     for each in found:
         table.add_row(
             each.first,

@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.studies.paired import Difference, compare_all
-from cprsim.studies.slope import Slope, fit_slope
+from cprsim.studies.slope import Slope, fit_slope, seed_slopes
 from cprsim.summaries import half_width
 
 #: What tells the points of a study apart.
 POINT: Final = ["policy", "system", "failures", "servers_hit", "servers"]
+Floats = NDArray[np.float64]
 #: A line is fitted to points whose mean PLS is at most that, where nobody says otherwise. Chosen:
-#: six times what CPR accepts by default, and few enough losses to be nearly in proportion.
-LINEAR_UP_TO: Final = 0.6
+#: far above what CPR accepts by default (0.1), and drops are nearly in proportion up to there.
+LINEAR_UP_TO: Final = 1.5
 _TAKEN: Final = [*POINT, "seed", "auc", "pls", "updates_lost"]
 _MEASURES: Final = ("pls", "updates_lost", "auc", "auc_drop")
 
@@ -79,15 +80,25 @@ def slopes(table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO) -> dict[str,
     Those whose mean PLS is at most `linear_up_to`.
     """
     found = {}
-    one = table[(table["failures"] > 0) & (table["servers_hit"] == 1)]
+    one = table[table["servers_hit"] == 1]
     for system, runs in one.groupby("system", sort=False):
-        pls = runs.pivot_table(values="pls", index="seed", columns=["policy", "failures"])
-        drops = runs.pivot_table(values="auc_drop", index="seed", columns=["policy", "failures"])
-        mean = pls.mean(axis=0).to_numpy()
-        within = (mean > 0) & (mean <= linear_up_to)
-        if within.any():
-            found[str(system)] = fit_slope(pls.to_numpy()[:, within], drops.to_numpy()[:, within])
+        pls, drops = _by_seed(runs, linear_up_to)
+        if pls.size:
+            found[str(system)] = fit_slope(pls, drops)
     return found
+
+
+def _by_seed(runs: pd.DataFrame, linear_up_to: float) -> tuple[Floats, Floats]:
+    """PLS and drops, shape (seeds, points), of the points that a line is fitted to."""
+    runs = runs[runs["failures"] > 0]
+    columns = ["policy", "failures", "servers_hit"]
+    pls, drops = (
+        runs.pivot_table(values=values, index="seed", columns=columns).to_numpy(np.float64)
+        for values in ("pls", "auc_drop")
+    )
+    mean = pls.mean(axis=0)
+    within = (mean > 0) & (mean <= linear_up_to)
+    return pls[:, within], drops[:, within]
 
 
 def compared_at(table: pd.DataFrame) -> pd.DataFrame:
@@ -106,26 +117,18 @@ def policy_differences(table: pd.DataFrame) -> list[Difference]:
     return compare_all({str(name): aucs[name].to_numpy(dtype=np.float64) for name in order})
 
 
-def share_differences(table: pd.DataFrame) -> list[Difference]:
-    """AUC where one server fails at a time, less that where several do at once, paired by seed.
+def share_differences(table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO) -> list[Difference]:
+    """How much AUC a unit of PLS costs where more servers fail at once, less that of fewer.
 
-    Of points at which as many servers fail altogether, and so as many samples are lost on average.
+    Paired by seed, under the policy that has such points; empty if none has. Slopes and not AUCs,
+    since as many failures don't lose the same number of samples each time.
     """
-    struck = table[table["failures"] > 0].sort_values("seed")
-    aucs: dict[tuple[str, int, int], NDArray[np.float64]] = {}
-    for _, runs in struck.groupby(["policy", "failures", "servers_hit"]):
-        first = runs.iloc[0]
-        key = str(first["policy"]), int(first["failures"]), int(first["servers_hit"])
-        aucs[key] = runs["auc"].to_numpy(dtype=np.float64)
-    found: list[Difference] = []
-    for several in aucs:
-        policy, failures, servers_hit = several
-        one = (policy, failures * servers_hit, 1)
-        if servers_hit > 1 and one in aucs:
-            found += compare_all({_named(each): aucs[each] for each in (one, several)})
-    return found
-
-
-def _named(point: tuple[str, int, int]) -> str:
-    policy, failures, servers_hit = point
-    return f"{policy}, {failures} failures of {servers_hit} at once"
+    several = table[table["servers_hit"] > 1]
+    runs = table[table["policy"].isin(several["policy"].head(1))]
+    servers = table["servers"].iloc[0]
+    found = {}
+    for hit, those in runs.groupby("servers_hit"):
+        pls, drops = _by_seed(those, linear_up_to)
+        if pls.size:
+            found[f"{hit} of {servers}"] = seed_slopes(pls, drops)
+    return compare_all(dict(reversed(found.items())))

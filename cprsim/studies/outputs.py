@@ -1,6 +1,7 @@
 """What a study leaves: its table of runs, and the block `[accuracy]` that scenarios can take."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -43,7 +44,8 @@ def contents(
     found = slopes(with_drops(table, "the study"), linear_up_to)
     about = {
         "source": source,
-        "runs": len(runs),
+        "runs": len(table),
+        "planned": len(runs),
         "linear_up_to": linear_up_to,
         "made_with": _made_with(runs, store),
     }
@@ -55,32 +57,22 @@ def contents(
 
 
 def accuracy_block(found: Mapping[str, Slope], source: str) -> str:
-    """The block `[accuracy]` with these slopes, each with three significant digits."""
-    import tomli_w  # noqa: PLC0415  (only those who write need it)
-
-    block: dict[str, Any] = {
-        "source": source,
-        # Rounded down: nothing is predicted beyond what was measured.
-        "pls_up_to": int(100 * min(each.pls_up_to for each in found.values())) / 100,
-        "systems": {
-            system: {
-                "auc_drop_per_pls": _rounded(slope.auc_drop_per_pls),
-                "ci95": [_rounded(slope.low), _rounded(slope.high)],
-            }
-            for system, slope in found.items()
-        },
-    }
-    return tomli_w.dumps({"accuracy": block})
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
+    """The block `[accuracy]` with these slopes, each with four significant digits."""
+    # Rounded down: nothing is predicted beyond what was measured.
+    up_to = math.floor(100 * min(each.pls_up_to for each in found.values())) / 100
+    head = ["[accuracy]", f"source = {json.dumps(source)}", f"pls_up_to = {up_to}", ""]
+    lines = [
+        f"{json.dumps(system)} = {{ auc_drop_per_pls = {slope.auc_drop_per_pls:.4g}, "
+        f"ci95 = [{slope.low:.4g}, {slope.high:.4g}] }}"
+        for system, slope in found.items()
+    ]
+    return "\n".join([*head, "[accuracy.systems]", *lines, ""])
 
 
 def _made_with(runs: Sequence[Run], store: RunStore) -> list[dict[str, Any]]:
     """Versions that runs were made with; one entry, unless a study went on after a change."""
     found = []
-    for run in runs:
+    for run in filter(store.holds, runs):
         versions = store.get(run)["versions"]
         versions.pop("git", None)
         if versions not in found:

@@ -25,20 +25,10 @@ class Slope:
 
 
 def fit_slope(pls: NDArray[np.float64], drops: NDArray[np.float64]) -> Slope:
-    """Fit drop = slope x PLS.
+    """Fit drop = slope x PLS; arguments as those of `seed_slopes`.
 
-    Parameters
-    ----------
-    pls, drops
-        Shape (seeds, points): of a seed's run at a point the portion of lost samples, and the AUC
-        of that seed's run without failures less its own.
-
-    Notes
-    -----
-    Without lost samples nothing is lost, so the line goes through the origin. Points of one seed
-    share its run without failures, and so aren't independent; seeds are. So each seed gives one
-    slope by least squares, sum(PLS x drop) / sum(PLS^2), and Student's t the interval of their
-    mean.
+    Points of one seed share its run without failures, and so aren't independent; seeds are. So the
+    slope is the mean of the seeds', and Student's t gives its interval.
 
     Raises
     ------
@@ -46,9 +36,32 @@ def fit_slope(pls: NDArray[np.float64], drops: NDArray[np.float64]) -> Slope:
         For fewer than two seeds, or where no samples are lost.
     """
     seeds, points = pls.shape
-    squares = np.square(pls).sum(axis=1)
-    if seeds < 2 or not squares.all():
-        raise UsageError("a slope takes two seeds at least, and lost samples in each of them")
-    slopes = (pls * drops).sum(axis=1) / squares
+    if seeds < 2:
+        raise UsageError("a slope takes two seeds at least")
+    slopes = seed_slopes(pls, drops)
     mean, half = float(slopes.mean()), float(half_width(slopes))
     return Slope(mean, mean - half, mean + half, float(pls.mean(axis=0).max()), points, seeds)
+
+
+def seed_slopes(pls: NDArray[np.float64], drops: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A slope of each seed, by least squares.
+
+    Without lost samples nothing is lost, so the line goes through the origin: the slope is
+    sum(PLS x drop) / sum(PLS^2).
+
+    Parameters
+    ----------
+    pls, drops
+        Shape (seeds, points): of a seed's run at a point the portion of lost samples, and the AUC
+        of that seed's run without failures less its own.
+
+    Raises
+    ------
+    UsageError
+        Where a seed loses no samples.
+    """
+    squares = np.square(pls).sum(axis=1)
+    if not squares.all():
+        raise UsageError("a slope takes lost samples, in every seed")
+    found: NDArray[np.float64] = (pls * drops).sum(axis=1) / squares
+    return found
