@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cprsim.figures import curves, style
+from cprsim.figures import curves, style, ticks
 from cprsim.figures.curves import Entry, Panel
 
 _PANELS: Final = (
@@ -54,10 +54,12 @@ def pls_accuracy(
     several = points[points["policy"].isin(points.loc[points["servers_hit"] > 1, "policy"])]
     with style.styled():
         frame = curves.frame(title, _PANELS[: 1 + (not several.empty)], _RIGHT_IN, _HEIGHT_IN)
-        for axes in frame.axes:
-            axes.set_xlim(0, _ROOM * points["pls_high"].max())
         low, high = points["auc_drop_low"].min(), points["auc_drop_high"].max()
         frame.axes[0].set_ylim(min(0, _ROOM * low), _ROOM * high)
+        ticks.linear_ticks(frame.axes[0], "y", frame.height_in)
+        for axes in frame.axes:
+            axes.set_xlim(0, _ROOM * points["pls_high"].max())
+            ticks.linear_ticks(axes, "x", frame.width_in)
         for _, system, rows in curves.by_policy(one):
             curves.with_whiskers(frame.axes[0], rows, "pls", "auc_drop", curves.points(system))
             if system in slopes:

@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from cprsim.figures import curves, style
+from cprsim.figures import curves, style, ticks
 from cprsim.figures.curves import Entry, Panel
 
 _RIGHT_IN: Final = 5.3
 _HEIGHT_IN: Final = 2.5
+_ROOM: Final = 0.06  # beyond the outermost drops, as a share of the largest
 _SEED: Final[dict[str, Any]] = {
     "color": style.RULE,
     "linewidth": 0.8,
@@ -47,6 +48,10 @@ def policy_accuracy(runs: pd.DataFrame, points: pd.DataFrame, title: str = "") -
         (axes,) = frame.axes
         for drops in by_seed.to_numpy():
             axes.plot(np.arange(len(order)), drops, **_SEED)
+        low = min(by_seed.to_numpy().min(), points["auc_drop_low"].min(), 0)
+        high = max(by_seed.to_numpy().max(), points["auc_drop_high"].max())
+        axes.set_ylim(low - _ROOM * high, (1 + _ROOM) * high)
+        ticks.linear_ticks(axes, "y", frame.height_in)
         axes.set_xlim(-0.5, len(order) - 0.5)
         curves.named_ticks(axes, dict(enumerate(order)))
         axes.grid(visible=False, axis="x")

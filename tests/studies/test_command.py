@@ -50,8 +50,7 @@ interval = "200 ms"
 
 def started(config: Path, out: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "cprsim.cli", "study", str(config), "--out", str(out)]
-        + ["--workers", "1"],
+        [sys.executable, "-m", "cprsim.cli", "study", str(config), f"--out={out}", "--workers=1"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
