@@ -106,18 +106,28 @@ def test_without_the_block_nothing_is_said(capsys: pytest.CaptureFixture[str]) -
     assert "AUC" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("up_to", "table", "advice"),
+    [
+        (0.5, "cpr 0.00", "which by the slope measured with a model of ours makes AUC lower by 0."),
+        (1e-6, "cpr not predicted PLS", "what that does to accuracy is not simulated"),
+    ],
+)
 def test_the_table_and_the_report_name_the_source(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], up_to: float, table: str, advice: str
 ) -> None:
-    path = tmp_path / "with.toml"
-    path.write_text(kaggle(pls_up_to=1e-6).to_toml())
-    assert _main(["run", str(path), "--replications", "5", "--out", str(tmp_path / "out")]) == 0
+    path, out = tmp_path / "with.toml", tmp_path / "out"
+    path.write_text(kaggle(pls_up_to=up_to).to_toml())
+    chosen = ["--policy=cpr", "--policy=full", "--replications=5", f"--out={out}"]
+    assert _main(["run", str(path), *chosen]) == 0
     printed = " ".join(capsys.readouterr().out.split())
+    page = (out / "report.html").read_text()
 
     assert "linear in PLS as measured with: a model of ours" in printed
-    assert "not predicted PLS" in printed  # beyond what was measured
-    assert "as measured with: a model of ours" in (tmp_path / "out/report.html").read_text()
-    assert load_scenario(tmp_path / "out/scenario.toml").accuracy == kaggle(pls_up_to=1e-6).accuracy
+    assert table in printed
+    assert "as measured with: a model of ours" in page
+    assert advice in page
+    assert load_scenario(out / "scenario.toml").accuracy == kaggle(pls_up_to=up_to).accuracy
 
 
 @pytest.mark.parametrize(
