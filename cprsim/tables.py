@@ -147,19 +147,18 @@ def resources_table(result: "Result") -> Table | None:
 
 
 def accuracy_table(result: "Result") -> Table | None:
-    """What AUC each policy is predicted to lose, and on what that rests; None without a slope."""
-    if result.scenario.accuracy is None:
+    """What AUC each policy is predicted to lose, and on what that rests; None without slopes."""
+    if not result.auc_drops:
         return None
-    source = result.scenario.accuracy.source
-    table = _table(f"Predicted drop of AUC, linear in PLS as measured with: {source}")
+    table = _table("Predicted drop of AUC, in proportion to PLS")
     table.add_column("policy")
     table.add_column("AUC drop", justify="right")
-    table.add_column("")
+    table.add_column("measured with")
     for name, drop in result.auc_drops.items():
-        shown = "" if math.isnan(drop.mean) else f"{drop.mean:.5f}"
+        shown = "not predicted" if math.isnan(drop.mean) else f"{drop.mean:.5f}"
         if drop.half > 0:
             shown += f" ±{drop.half:.5f}"
-        table.add_row(name, shown or "not predicted", drop.note)
+        table.add_row(name, shown, "; ".join(filter(None, (drop.source, drop.note))))
     return table
 
 

@@ -110,7 +110,11 @@ def test_without_the_block_nothing_is_said(capsys: pytest.CaptureFixture[str]) -
     ("up_to", "table", "advice"),
     [
         (0.5, "cpr 0.00", "which by the slope measured with a model of ours makes AUC lower by 0."),
-        (1e-6, "cpr not predicted PLS", "what that does to accuracy is not simulated"),
+        (
+            1e-6,
+            "cpr not predicted a model of ours; PLS",
+            "what that does to accuracy is not simulated",
+        ),
     ],
 )
 def test_the_table_and_the_report_name_the_source(
@@ -123,9 +127,11 @@ def test_the_table_and_the_report_name_the_source(
     printed = " ".join(capsys.readouterr().out.split())
     page = (out / "report.html").read_text()
 
-    assert "linear in PLS as measured with: a model of ours" in printed
+    assert "Predicted drop of AUC, in proportion to PLS policy AUC drop measured with" in printed
     assert table in printed
-    assert "as measured with: a model of ours" in page
+    assert "full 0.00000 a model of ours" in printed
+    assert "Predicted drop of AUC" in page
+    assert ">a model of ours" in page
     assert advice in page
     assert load_scenario(out / "scenario.toml").accuracy == kaggle(pls_up_to=up_to).accuracy
 
