@@ -2,11 +2,13 @@
 
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from cprsim.errors import ScenarioError, UsageError
+from cprsim.errors import RunError, ScenarioError, UsageError
 from cprsim.scenario import Scenario, load_mapping, scenario_tables
+from cprsim.studies import play
 from cprsim.studies.design import Run, runs, study_section
 from cprsim.studies.store import RunStore
 from cprsim.trainer.spec import trainer_section
@@ -130,3 +132,18 @@ def test_a_store_holds_what_was_put_and_says_what_was_spoilt(tmp_path: Path) -> 
         store.get(first)
     assert str(error.value).startswith(f"{path}: ")
     assert str(error.value).endswith("; delete it, and start the study again")
+
+
+def test_a_run_on_a_machine_too_slow_for_its_deadlines_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = planned()[0]
+    monkeypatch.setattr(play, "train", lambda *_: SimpleNamespace(struck=2, replaced=3))
+
+    with pytest.raises(RunError) as error:
+        play.played(run)
+
+    assert str(error.value) == (
+        "cpr-vanilla, seed 0: 3 processes were replaced though 2 were struck; give trainer.answer "
+        "more time, and start again"
+    )
