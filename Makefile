@@ -12,7 +12,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test check soak bench validation pages figures notebooks clean help
+.PHONY: demo test check soak study bench validation pages figures notebooks clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
 	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
@@ -30,6 +30,10 @@ check: $(INSTALLED) ## check style, format, types and who imports whom
 
 soak: $(INSTALLED) ## kill members of the real trainer 200 times, at random instants
 	@$(VENV)/bin/python -c "from tests.trainer.soak import main; main()"
+
+study: $(INSTALLED) ## measure what failures do to accuracy (under an hour; goes on where it was stopped)
+	@$(VENV)/bin/cprsim study scenarios/train-study.toml --out study
+	@$(VENV)/bin/python -m docs.accuracy study
 
 bench: $(INSTALLED) ## measure speed, as ratios between two things timed in the same run
 	@$(VENV)/bin/python -m benchmarks

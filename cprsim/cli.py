@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cprsim import cli_figures, cli_sweeps, cli_timeline, cli_train
+from cprsim import cli_figures, cli_study, cli_sweeps, cli_timeline, cli_train
 from cprsim.cli_common import (
     Json,
     Overrides,
@@ -98,6 +98,9 @@ def _show_run(result: Any) -> None:
     taken = tables.resources_table(result)
     if taken is not None:
         print_table(taken)
+    predicted = None if of_fleet else tables.accuracy_table(result)
+    if predicted is not None:
+        print_table(predicted)
     left_out = tables.given_up_line(result) if of_fleet else None
     if left_out is not None:
         typer.echo(left_out)
@@ -232,6 +235,7 @@ app.command()(cli_sweeps.export)
 app.command()(cli_figures.figure)
 app.command()(cli_timeline.timeline)
 app.command()(cli_train.train)
+app.command()(cli_study.study)
 
 
 def _check(plot: Path | None) -> None:

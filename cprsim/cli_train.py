@@ -33,26 +33,22 @@ def train(
     """Train a scenario for real: its policy on processes that are really killed."""
     from cprsim import files
     from cprsim.runner import check_whole
-    from cprsim.scenario import Scenario, load_mapping
 
     check_torch()
     from cprsim.trainer import forking
 
     forking.context()  # imports torch while this process does
 
-    from cprsim.trainer.spec import trainer_section
+    from cprsim.trainer.config import opened
     from cprsim.trainer.training import train as train_for_real
 
     check_whole("seed", seed, 0)
-    mapping = load_mapping(config, overrides or ())
-    section = trainer_section(mapping.pop("trainer", None))
-    mapping.pop("sweep", None)
-    scenario = Scenario(**mapping)
-    (name,) = scenario.select(policy if policy is not None else next(iter(scenario.policies)))
-    if out is not None:
-        files.check_writable(out, [_RESULT, "scenario.toml"])
-    with Progress("training", "steps", silent=as_json) as progress:
-        trained = train_for_real(scenario, section, name, seed, progress.update)
+    with opened(config, overrides or ()) as (scenario, section):
+        (name,) = scenario.select(policy if policy is not None else next(iter(scenario.policies)))
+        if out is not None:
+            files.check_writable(out, [_RESULT, "scenario.toml"])
+        with Progress("training", "steps", silent=as_json) as progress:
+            trained = train_for_real(scenario, section, name, seed, progress.update)
     if out is not None:
         files.write_all(out, _contents(trained, scenario.to_toml()))
     if as_json:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
+from cprsim.accuracy import Drop
 from cprsim.contract import Plan
 from cprsim.engines import Engine
 from cprsim.kept import Kept
@@ -91,6 +92,17 @@ class Result:
             rows[name] = row
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
 
+    @cached_property
+    def auc_drops(self) -> dict[str, Drop]:
+        """What AUC each policy is predicted to lose; empty without the section `[accuracy]`."""
+        accuracy = self.scenario.accuracy
+        if accuracy is None:
+            return {}
+        return {
+            str(name): accuracy.auc_drop(row["system"], row["pls"], row["pls_high"] - row["pls"])
+            for name, row in self.summary.iterrows()
+        }
+
     def of(self, policy: str) -> pd.DataFrame:
         """The replications of one policy."""
         return self.replications[self.replications["policy"] == policy]
@@ -113,10 +125,17 @@ class Result:
             "replications": self.count,
             "engine": self.engine,
             "policies": {
-                str(name): entry(row) | {"engine": self.engines[str(name)]}
+                str(name): entry(row) | self._more(str(name))
                 for name, row in self.summary.iterrows()
             },
         }
+
+    def _more(self, name: str) -> dict[str, Any]:
+        """What one run says of a policy, and a fleet doesn't."""
+        more: dict[str, Any] = {"engine": self.engines[name]}
+        if self.auc_drops:
+            more["predicted_auc_drop"] = self.auc_drops[name].document()
+        return more
 
 
 def entry(row: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, InstanceOf, ValidationError
 
 from cprsim import units
+from cprsim.accuracy import Accuracy
 from cprsim.analytic.expected import expected
 from cprsim.contract import Context, Plan, Policy
 from cprsim.costs import CostModel, Costs
@@ -34,7 +35,10 @@ _SECTIONS: dict[str, tuple[type[Section], bool]] = {  # class, and whether a fil
     "storage": (Storage, False),
     "costs": (Costs, False),
     "failures": (Failures, True),
+    "accuracy": (Accuracy, False),
 }
+#: Tables of a file that are no part of a scenario.
+_BLOCKS = ("sweep", "trainer", "study")
 
 
 class Scenario(BaseModel, frozen=True, extra="forbid"):
@@ -51,6 +55,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
     storage: Storage | None
     costs: Costs
     failures: Failures
+    accuracy: Accuracy | None = None
     policies: dict[str, InstanceOf[Policy]]
 
     def __init__(self, **mapping: Any) -> None:
@@ -138,13 +143,16 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
     """Read a scenario file; `overrides` are `dotted.key=value` as in `--set`.
 
     A relative path in the file, of a trace or a curve, is taken from its folder, one in an override
-    from the current folder. Blocks `[sweep]` and `[trainer]` are left to `cprsim sweep` and `cprsim
-    train`. Raises `ScenarioError` for a file that is missing or is no TOML, and for every fault.
+    from the current folder. Blocks `[sweep]`, `[trainer]` and `[study]` are left to the commands
+    `sweep`, `train` and `study`. Raises `ScenarioError` for a file that is missing or is no TOML,
+    and for every fault.
     """
-    mapping = load_mapping(path, overrides)
-    for block in ("sweep", "trainer"):
-        mapping.pop(block, None)
-    return Scenario(**mapping)
+    return Scenario(**scenario_tables(load_mapping(path, overrides)))
+
+
+def scenario_tables(mapping: dict[str, Any]) -> dict[str, Any]:
+    """The tables of a file without the blocks that only one command reads."""
+    return {name: table for name, table in mapping.items() if name not in _BLOCKS}
 
 
 def load_mapping(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
@@ -216,9 +224,13 @@ def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:
 
 
 def resolve_files(mapping: Mapping[str, Any], folder: Path) -> None:
-    """Take the paths of logs and curves that are relative from `folder`."""
+    """Take the paths of logs, curves and samples that are relative from `folder`."""
     failures, model = mapping.get("failures"), mapping.get("model")
     _resolve(failures, "trace", folder)
+    trainer = mapping.get("trainer")
+    samples = trainer.get("data") if isinstance(trainer, dict) else None
+    for source in ("criteo", "movielens"):
+        _resolve(samples, source, folder)
     if isinstance(model, dict):
         tables = model.get("tables")
         for part in (model, *(tables if isinstance(tables, list) else ())):

@@ -146,6 +146,22 @@ def resources_table(result: "Result") -> Table | None:
     return table
 
 
+def accuracy_table(result: "Result") -> Table | None:
+    """What AUC each policy is predicted to lose, and on what that rests; None without slopes."""
+    if not result.auc_drops:
+        return None
+    table = _table("Predicted drop of AUC, in proportion to PLS")
+    table.add_column("policy")
+    table.add_column("AUC drop", justify="right")
+    table.add_column("measured with")
+    for name, drop in result.auc_drops.items():
+        shown = "not predicted" if math.isnan(drop.mean) else f"{drop.mean:.5f}"
+        if drop.half > 0:
+            shown += f" ±{drop.half:.5f}"
+        table.add_row(name, shown, "; ".join(filter(None, (drop.source, drop.note))))
+    return table
+
+
 def advice_table(advice: "Advice", title: str) -> Table:
     """A row an option: interval, expected overhead by cause, expected PLS; the recommendation."""
     table = _table(

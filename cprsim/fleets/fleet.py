@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from cprsim.drawn import Drawn, tables
 from cprsim.drawn import Path as Keys
 from cprsim.errors import ScenarioError
-from cprsim.scenario import Scenario, load_mapping
+from cprsim.scenario import Scenario, load_mapping, scenario_tables
 from cprsim.schema import faults
 from cprsim.streams import COHORT
 
@@ -138,15 +138,13 @@ class Fleet:
 
 def load_fleet(path: str | Path, overrides: Iterable[str] = ()) -> Fleet:
     """Read the scenario file of a fleet; as `load_scenario` else."""
-    mapping = load_mapping(path, overrides)
-    mapping.pop("sweep", None)
+    mapping = scenario_tables(load_mapping(path, overrides))
     return Fleet.of(mapping)
 
 
 def load(path: str | Path, overrides: Iterable[str] = ()) -> Scenario | Fleet:
     """A fleet where a value of the file is drawn for each job, else a scenario."""
-    mapping = load_mapping(path, overrides)
-    mapping.pop("sweep", None)
+    mapping = scenario_tables(load_mapping(path, overrides))
     return Fleet.of(mapping) if any(tables(mapping)) else Scenario(**mapping)
 
 

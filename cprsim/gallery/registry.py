@@ -4,6 +4,7 @@ from typing import Final
 
 from cprsim.errors import UsageError
 from cprsim.gallery import (
+    accuracy,
     ecrm,
     fleet,
     interval,
@@ -35,6 +36,8 @@ PICTURES: Final[dict[str, Picture]] = {
         phase.PICTURE,
         ecrm.OVERHEAD,
         ecrm.RECOVERY,
+        accuracy.PLS,
+        accuracy.POLICIES,
     )
 }
 

@@ -11,7 +11,7 @@ from cprsim.schema import Section
 from cprsim.tiers import REMOTE
 from cprsim.units import format_duration
 
-_SECTIONS = ("job", "model", "cluster", "storage", "costs", "failures")
+_SECTIONS = ("job", "model", "cluster", "storage", "costs", "failures", "accuracy")
 
 
 class Assumption(NamedTuple):

@@ -13,7 +13,7 @@ from cprsim.report.assumptions import assumptions
 from cprsim.report.recommendation import differences, quickest, recommendation
 from cprsim.report.source import Source
 from cprsim.results import Result
-from cprsim.tables import RunTable, resources_table
+from cprsim.tables import RunTable, accuracy_table, resources_table
 from cprsim.units import format_duration
 
 
@@ -89,10 +89,8 @@ def _tables(result: Result) -> list[str]:
     table = RunTable(result).wide()
     _, _, caption = str(table.title).partition("\n")
     parts = [html.terminal_table(caption, table)]
-    taken = resources_table(result)
-    if taken is not None:
-        parts.append(html.terminal_table(str(taken.title), taken))
-    return parts
+    more = filter(None, (resources_table(result), accuracy_table(result)))
+    return parts + [html.terminal_table(str(each.title), each) for each in more]
 
 
 def _breakdown(result: Result, png: bytes) -> str:

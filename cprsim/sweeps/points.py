@@ -88,7 +88,8 @@ def _hopeless(points: Sequence[Point], steps: Sequence[tuple[int, ...]]) -> list
 def scenario_key(mapping: dict[str, Any], file_hash: Callable[[str], str] = sha256) -> str:
     """Hash of a resolved scenario and of the model version; files count by content, not by name."""
     mapping = copy.deepcopy(mapping)
-    mapping.pop("title", None)
+    for shown in ("title", "accuracy"):
+        mapping.pop(shown, None)
     for table, name in _files(mapping):
         table[name] = file_hash(table[name])
     text = f"{MODEL_VERSION} {_json(mapping)}"

@@ -11,7 +11,7 @@ from cprsim.errors import RunError, UsageError
 from cprsim.files import check_writable
 from cprsim.outputs import versions
 from cprsim.runner import check_whole
-from cprsim.scenario import Scenario, load_mapping
+from cprsim.scenario import Scenario, load_mapping, scenario_tables
 from cprsim.streams import COHORT
 from cprsim.sweeps.agenda import Agenda, Progress
 from cprsim.sweeps.block import SweepBlock
@@ -104,7 +104,7 @@ def sweep(
     check_writable(out, [NAME])
     mapping = _mapping(scenario, overrides)
     block = SweepBlock.of(mapping.pop("sweep", {}))
-    mapping.pop("trainer", None)
+    mapping = scenario_tables(mapping)
     rule = _rule(block, replications, half_width)
     base = Scenario.read(mapping)
     names = tuple(base.select(policies))

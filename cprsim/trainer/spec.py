@@ -1,18 +1,41 @@
 """The block `[trainer]` of a scenario: what a simulation doesn't need to know."""
 
-from typing import Annotated, Literal
+from dataclasses import replace
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.schema import PositiveSeconds, Section, faults
-from cprsim.trainer.data import Planted
+from cprsim.trainer.data import Data, Planted, Recorded
 from cprsim.trainer.member import Deadlines
 from cprsim.trainer.strikes import Manner
 from cprsim.trainer.trackers import MOST_TIMES
 
 Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Files(Section):
+    """Samples out of files, in place of made-up ones.
+
+    `criteo`: a file as Criteo published them; each table has `most_rows` at most. `movielens`: the
+    folder of MovieLens-100K's three files, or true for those in the installed package recbole.
+    `dim`: numbers of a row.
+    """
+
+    criteo: Annotated[str, Field(min_length=1)] | None = None
+    movielens: Annotated[str, Field(min_length=1)] | Literal[True] | None = None
+    most_rows: Annotated[int, Field(ge=2)] | None = None
+    dim: Annotated[int, Field(ge=1)] = 16
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.criteo is None) == (self.movielens is None):
+            raise ValueError("give one of criteo and movielens")
+        if self.most_rows is not None and self.criteo is None:
+            raise ValueError("'most_rows' goes with criteo; leave it out")
+        return self
 
 
 class TrainerSection(Section):
@@ -22,13 +45,15 @@ class TrainerSection(Section):
     dense features of a sample; `hidden`: width of the hidden layer of both MLPs; `learning_rate`
     of Adagrad; `warm_start`: steps at first that several trainers do one after another (chosen;
     Adagrad's first steps are too large to be made at once). The tables and their skew are those of
-    `[model]`, the samples those of `[job]`, made up with a planted teacher.
+    `[model]`, the samples those of `[job]`, made up with a planted teacher; with `data` both come
+    out of files, see `Files`, and so does `dense`.
 
     `failures`: `"at-step"` pins each to the step that its instant falls into, so that a run gives
     the same each time; `"at-time"` strikes by the clock. `hangs`, `saving`, `loading`: shares of
     them, see `Manner`. `answer`, `work`: how long a member may be silent, see `Deadlines`.
     """
 
+    files: Files | None = Field(None, alias="data")
     batch: Annotated[int, Field(ge=1, le=MOST_TIMES)] = 512
     test_samples: Annotated[int, Field(ge=1)] = 20_000
     dense: Annotated[int, Field(ge=1)] = 4
@@ -42,6 +67,8 @@ class TrainerSection(Section):
     answer_s: PositiveSeconds = Field(2.0, alias="answer")
     work_s: PositiveSeconds = Field(60.0, alias="work")
 
+    _recorded: Recorded | None = PrivateAttr(None)
+
     @property
     def deadlines(self) -> Deadlines:
         """How long members may be silent."""
@@ -51,7 +78,18 @@ class TrainerSection(Section):
         """How failures strike."""
         return Manner(self.hangs, self.saving, self.loading, seed)
 
-    def data(self, scenario: Scenario, seed: int) -> Planted:
+    def reading(self, recorded: Recorded) -> Self:
+        """The same, with the samples that were read for its `data`."""
+        found = self.model_copy()
+        found._recorded = recorded
+        return found
+
+    @property
+    def recorded(self) -> Recorded | None:
+        """Samples that were read from files."""
+        return self._recorded
+
+    def data(self, scenario: Scenario, seed: int) -> Data:
         """The samples of a scenario.
 
         Raises
@@ -62,6 +100,8 @@ class TrainerSection(Section):
         tables = None if scenario.model is None else scenario.model.tables
         samples = scenario.job.samples
         found = []
+        if self.files is not None and self._recorded is None:
+            found.append("trainer.data: is not read yet; use cprsim.trainer.config.opened")
         if tables is None:
             found.append("model.tables: is missing; write each as [[model.tables]] to train them")
         elif len({(table.dim, table.dtype, repr(table.skew)) for table in tables}) > 1:
@@ -76,6 +116,8 @@ class TrainerSection(Section):
             )
         if found or tables is None or samples is None:
             raise ScenarioError(*found)
+        if self._recorded is not None:
+            return replace(self._recorded, seed=seed)
         return Planted(
             samples,
             self.test_samples,

@@ -215,3 +215,4 @@ def test_an_answer_that_can_not_be_carried_out_ends_the_run():
 def test_the_simulator_leaves_the_block_alone():
     assert "trainer" in load_mapping(QUICK)
     assert load_scenario(QUICK).title
+    assert cli._main(["run", str(QUICK), "--replications", "2", "--policy", "full"]) == 0

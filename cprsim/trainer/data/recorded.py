@@ -1,5 +1,6 @@
 """Samples that were read from files: kept in a folder as arrays, and drawn in shuffled order."""
 
+import hashlib
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -66,6 +67,15 @@ class Recorded:
             chosen = np.arange(first, first + self.batch_size)
         dense, sparse, labels = self._arrays
         return Batch(dense[chosen], sparse[chosen], labels[chosen])
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the samples: that of the hashes of their files."""
+        found = hashlib.sha256()
+        for name in _KINDS:
+            with (self.folder / name).open("rb") as file:
+                found.update(hashlib.file_digest(file, "sha256").digest())
+        return found.hexdigest()
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:

@@ -1,0 +1,102 @@
+"""What accuracy lost samples cost: AUC against PLS, and whether failing together matters."""
+
+from collections.abc import Iterator, Mapping
+from itertools import cycle
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from cprsim.figures import curves, style, ticks
+from cprsim.figures.curves import Entry, Panel
+
+_PANELS: Final = (
+    Panel("One server at a time", "AUC below that without failures", "PLS"),
+    Panel("Several at once", "the same, under one policy", "PLS"),
+)
+_RIGHT_IN: Final = 5.3
+_HEIGHT_IN: Final = 2.5
+_ROOM: Final = 1.06  # beyond the outermost points
+#: How points look by how many servers fail at once, the least first.
+_MARKERS: Final[tuple[dict[str, Any], ...]] = (
+    {"marker": "o", "markerfacecolor": "white", "markeredgewidth": 0.9},
+    {"marker": "s", "markersize": 4.5},
+    {"marker": "X", "markersize": 6.0},
+    {"marker": "*", "markersize": 7.0},
+)
+
+
+def pls_accuracy(
+    points: pd.DataFrame, slopes: Mapping[str, tuple[float, float]], title: str = ""
+) -> Figure:
+    """Drops of AUC against the portion of lost samples, with lines through the origin.
+
+    Parameters
+    ----------
+    points
+        A row a point: `policy`, its `system`; `servers_hit` by a failure, out of `servers`; means
+        `pls` and `auc_drop`, each with its 95 % interval, `_low` to `_high`.
+    slopes
+        By system the drop of AUC for each unit of PLS, and the largest PLS it was fitted to.
+    title
+        Stands above, wrapped; none if empty.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        7 inches wide. The first axes have the points at which one server fails at a time, and the
+        lines. The second, which are there if there is something to see in them, those of one policy
+        at which several do at once, beside its others.
+    """
+    one = points[points["servers_hit"] == 1]
+    several = points[points["policy"].isin(points.loc[points["servers_hit"] > 1, "policy"])]
+    with style.styled():
+        frame = curves.frame(title, _PANELS[: 1 + (not several.empty)], _RIGHT_IN, _HEIGHT_IN)
+        low, high = points["auc_drop_low"].min(), points["auc_drop_high"].max()
+        frame.axes[0].set_ylim(min(0, _ROOM * low), _ROOM * high)
+        ticks.linear_ticks(frame.axes[0], "y", frame.height_in)
+        for axes in frame.axes:
+            axes.set_xlim(0, _ROOM * points["pls_high"].max())
+            ticks.linear_ticks(axes, "x", frame.width_in)
+        for _, system, rows in curves.by_policy(one):
+            curves.with_whiskers(frame.axes[0], rows, "pls", "auc_drop", curves.points(system))
+            if system in slopes:
+                _line(frame.axes[0], system, *slopes[system])
+        for rows, look in _by_share(several):
+            curves.with_whiskers(frame.axes[-1], rows, "pls", "auc_drop", look)
+        curves.write_key(frame, [*_policies(one, slopes), *_shares(several)])
+    return frame.figure
+
+
+def _line(axes: Axes, system: str, slope: float, up_to: float) -> None:
+    ends = np.array([0.0, up_to])
+    axes.plot(ends, slope * ends, **curves.line(system))
+
+
+def _by_share(points: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, dict[str, Any]]]:
+    """Rows of each number of servers that fail at once, the least first, and how they look."""
+    for marker, (_, rows) in zip(cycle(_MARKERS), points.groupby("servers_hit"), strict=False):
+        yield rows, curves.points(str(rows["system"].iloc[0])) | marker
+
+
+def _policies(one: pd.DataFrame, slopes: Mapping[str, tuple[float, float]]) -> list[Entry]:
+    return [
+        Entry(
+            [curves.line(system), curves.points(system)]
+            if system in slopes
+            else [curves.points(system)],
+            policy,
+            f"slope {slopes[system][0]:.4f}" if system in slopes else "",
+        )
+        for policy, system, _ in curves.by_policy(one)
+    ]
+
+
+def _shares(several: pd.DataFrame) -> list[Entry]:
+    entries = [
+        Entry([look], f"{rows['servers_hit'].iloc[0]} of {rows['servers'].iloc[0]}", "at once")
+        for rows, look in _by_share(several)
+    ]
+    return [*entries, curves.point_means("means over the seeds, 95 % intervals")]

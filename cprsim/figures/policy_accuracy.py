@@ -1,0 +1,70 @@
+"""What accuracy each policy keeps at the same failures, seed by seed."""
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from cprsim.figures import curves, style, ticks
+from cprsim.figures.curves import Entry, Panel
+
+_RIGHT_IN: Final = 5.3
+_HEIGHT_IN: Final = 2.5
+_ROOM: Final = 0.06  # beyond the outermost drops, as a share of the largest
+_SEED: Final[dict[str, Any]] = {
+    "color": style.RULE,
+    "linewidth": 0.8,
+    "marker": "o",
+    "markersize": 2.6,
+    "markeredgewidth": 0,
+    "markerfacecolor": style.LEARNING_COLOUR,
+}
+
+
+def policy_accuracy(runs: pd.DataFrame, points: pd.DataFrame, title: str = "") -> Figure:
+    """Drops of AUC of each policy: a line a seed, means with their intervals on top.
+
+    Parameters
+    ----------
+    runs
+        A row a run: `seed`, `policy`, and its `auc_drop`.
+    points
+        A row a policy, in the order in which they stand: `policy`, its `system`, and the mean
+        `auc_drop` with its 95 % interval, `auc_drop_low` to `auc_drop_high`; `pls`, `updates_lost`.
+    title
+        Stands above, wrapped; none if empty.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        7 inches wide, with one pair of axes: policies over drops of AUC.
+    """
+    panel = Panel("Accuracy under each policy", "AUC below that without failures", "")
+    order = list(points["policy"])
+    by_seed = runs.pivot_table(values="auc_drop", index="seed", columns="policy")[order]
+    with style.styled():
+        frame = curves.frame(title, [panel], _RIGHT_IN, _HEIGHT_IN)
+        (axes,) = frame.axes
+        for drops in by_seed.to_numpy():
+            axes.plot(np.arange(len(order)), drops, **_SEED)
+        low = min(by_seed.to_numpy().min(), points["auc_drop_low"].min(), 0)
+        high = max(by_seed.to_numpy().max(), points["auc_drop_high"].max())
+        axes.set_ylim(low - _ROOM * high, (1 + _ROOM) * high)
+        ticks.linear_ticks(axes, "y", frame.height_in)
+        axes.set_xlim(-0.5, len(order) - 0.5)
+        curves.named_ticks(axes, dict(enumerate(order)))
+        axes.grid(visible=False, axis="x")
+        entries = []
+        for place, (policy, system, rows) in enumerate(curves.by_policy(points)):
+            look = curves.points(system) | {"markersize": 6.0}
+            curves.with_whiskers(axes, rows.assign(place=place), "place", "auc_drop", look)
+            entries.append(Entry([look], policy, _facts(rows.iloc[0])))
+        entries.append(Entry([_SEED], "line", "one seed: same data, model and failures"))
+        entries.append(curves.point_means("mean, 95 % interval"))
+        curves.write_key(frame, entries)
+    return frame.figure
+
+
+def _facts(row: Any) -> str:
+    return f"PLS {row['pls']:.2f}, {100 * row['updates_lost']:.0f} % of updates lost"

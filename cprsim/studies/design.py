@@ -1,0 +1,154 @@
+"""Which runs a study has: its block in a scenario, and every run that follows from it."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+import cprsim
+from cprsim.errors import ScenarioError
+from cprsim.scenario import Scenario
+from cprsim.schema import Section, faults
+from cprsim.studies.findings import LINEAR_UP_TO
+from cprsim.trainer.spec import TrainerSection
+
+#: Raised when the trainer's numbers change, so that no study mixes old runs with new ones.
+VERSION = 1
+
+_Count = Annotated[int, Field(ge=1)]
+_Listed = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
+
+
+class Part(Section):
+    """Runs at all combinations of policies, numbers of failures, and servers that fail at once."""
+
+    policies: Annotated[tuple[str, ...], _Listed, Field(min_length=1)]
+    failures: Annotated[tuple[_Count, ...], _Listed, Field(min_length=1)]
+    servers_hit: Annotated[tuple[_Count, ...], _Listed, Field(min_length=1)] = (1,)
+
+
+class StudySection(Section):
+    """The block `[study]` of a scenario.
+
+    `seeds`: runs of each kind, and of the one without failures that each is compared with; with
+    more than 20 of them the exact test would take too long. `linear_up_to`: a line is fitted to the
+    points whose mean PLS is at most that. `parts`: see `Part`.
+    """
+
+    seeds: Annotated[int, Field(ge=2, le=20)] = 12
+    linear_up_to: Annotated[float, Field(gt=0)] = LINEAR_UP_TO
+    parts: Annotated[dict[str, Part], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the trainer.
+
+    Parameters
+    ----------
+    scenario, section
+        What is trained; `failures` of the scenario are those of this run.
+    policy
+        The only one of the scenario.
+    failures, servers_hit
+        How many there are in the job, and servers that each of them hits.
+    seed
+        Of the samples, the model, and the failures.
+    """
+
+    scenario: Scenario
+    section: TrainerSection
+    policy: str
+    failures: int
+    servers_hit: int
+    seed: int
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of all that the result depends on, versions included.
+
+        What is left at its default isn't part of it, so that a new option makes no run a new one.
+        """
+        of = self.scenario
+        parts = (of.job, of.model, of.cluster, of.storage, of.costs, of.failures, self.section)
+        given = [_given(part) for part in (*parts, of.policies[self.policy])]
+        if self.section.recorded is not None:  # samples count by content, not by name
+            given[-2] |= {"data": self.section.recorded.sha256}
+        taken = [VERSION, cprsim.__version__, given, self.seed]
+        return hashlib.sha256(json.dumps(taken, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a table says of it before it has run."""
+        return {
+            "seed": self.seed,
+            "policy": self.policy,
+            "system": self.scenario.policies[self.policy].system,
+            "failures": self.failures,
+            "servers_hit": self.servers_hit,
+            "servers": self.scenario.cluster.parameter_servers,
+        }
+
+
+def study_section(table: object) -> StudySection:
+    """The block, checked; raise `ScenarioError` with every fault."""
+    if table is None:
+        raise ScenarioError(
+            "study: the block [study] is missing, with seeds and [study.parts.NAME]"
+        )
+    try:
+        return StudySection.model_validate(table)
+    except ValidationError as error:
+        raise ScenarioError(*faults(error, StudySection, "study")) from None
+
+
+def runs(scenario: Scenario, section: TrainerSection, study: StudySection) -> list[Run]:
+    """All runs, seed by seed, each once; the one without failures is the first of its seed.
+
+    Raises
+    ------
+    ScenarioError
+        For a policy that the scenario doesn't have, or more servers hit than there are.
+    """
+    if section.failures != "at-step":
+        raise ScenarioError(
+            f"trainer.failures: {section.failures!r} makes accuracy depend on how fast the machine "
+            'is; a study needs "at-step"'
+        )
+    points = list(dict.fromkeys(_points(study)))
+    kinds = [_run(scenario, section, *point) for point in points]
+    return [
+        Run(each.scenario, section, each.policy, each.failures, each.servers_hit, seed)
+        for seed in range(study.seeds)
+        for each in kinds
+    ]
+
+
+def _points(study: StudySection) -> Iterator[tuple[str, int, int]]:
+    """Policy, failures, and servers hit by each."""
+    yield next(iter(study.parts.values())).policies[0], 0, 1
+    for part in study.parts.values():
+        for servers_hit in part.servers_hit:
+            for failures in part.failures:
+                for policy in part.policies:
+                    yield policy, failures, servers_hit
+
+
+def _run(
+    scenario: Scenario, section: TrainerSection, policy: str, failures: int, servers_hit: int
+) -> Run:
+    (name,) = scenario.select([policy])
+    mapping = scenario.mapping()
+    mapping["policies"] = {name: mapping["policies"][name]}
+    mapping["failures"] = {"exactly": failures, "hits": {"parameter_servers": servers_hit}}
+    return Run(Scenario(**mapping), section, name, failures, servers_hit, 0)
+
+
+def _given(section: Section | None) -> dict[str, Any]:
+    if section is None:
+        return {}
+    return section.model_dump(mode="json", by_alias=True, exclude_defaults=True)

@@ -1,0 +1,80 @@
+"""What a study leaves: its table of runs, and the block `[accuracy]` that scenarios can take."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pandas as pd
+
+from cprsim.studies.design import Run
+from cprsim.studies.findings import slopes, with_drops
+from cprsim.studies.slope import Slope
+from cprsim.studies.store import RunStore
+
+#: Files of `cprsim study --out`, beside the folder of runs.
+NAMES: Final = ("runs.csv", "accuracy.toml", "manifest.json")
+_COLUMNS: Final = [
+    "seed",
+    "policy",
+    "system",
+    "failures",
+    "servers_hit",
+    "servers",
+    "auc",
+    "log_loss",
+    "pls",
+    "updates_lost",
+    "predictions_sha256",
+]
+_HASH_DIGITS: Final = 16  # of a hash, in the table: enough to see that two are the same
+
+
+def runs_table(runs: Sequence[Run], store: RunStore) -> pd.DataFrame:
+    """A row a run that is done: what it was, and what came out."""
+    table = pd.DataFrame([store.get(run) for run in runs if store.holds(run)], columns=_COLUMNS)
+    return table.assign(predictions_sha256=table["predictions_sha256"].str[:_HASH_DIGITS])
+
+
+def contents(
+    runs: Sequence[Run], store: RunStore, source: str, linear_up_to: float
+) -> dict[str, bytes]:
+    """Name and bytes of each of `NAMES`; `source` says what data the slopes come from."""
+    table = runs_table(runs, store)
+    found = slopes(with_drops(table, "the study"), linear_up_to)
+    about = {
+        "source": source,
+        "runs": len(table),
+        "planned": len(runs),
+        "linear_up_to": linear_up_to,
+        "made_with": _made_with(runs, store),
+    }
+    return {
+        "runs.csv": table.to_csv(index=False, lineterminator="\n").encode(),
+        "accuracy.toml": accuracy_block(found, source).encode(),
+        "manifest.json": (json.dumps(about, indent=2) + "\n").encode(),
+    }
+
+
+def accuracy_block(found: Mapping[str, Slope], source: str) -> str:
+    """The block `[accuracy]` with these slopes, each with four significant digits."""
+    # Rounded down: nothing is predicted beyond what was measured.
+    up_to = math.floor(100 * min(each.pls_up_to for each in found.values())) / 100
+    head = ["[accuracy]", f"source = {json.dumps(source)}", f"pls_up_to = {up_to}", ""]
+    lines = [
+        f"{json.dumps(system)} = {{ auc_drop_per_pls = {slope.auc_drop_per_pls:.4g}, "
+        f"ci95 = [{slope.low:.4g}, {slope.high:.4g}] }}"
+        for system, slope in found.items()
+    ]
+    return "\n".join([*head, "[accuracy.systems]", *lines, ""])
+
+
+def _made_with(runs: Sequence[Run], store: RunStore) -> list[dict[str, Any]]:
+    """Versions that runs were made with; one entry, unless a study went on after a change."""
+    found = []
+    for run in filter(store.holds, runs):
+        versions = store.get(run)["versions"]
+        versions.pop("git", None)
+        if versions not in found:
+            found.append(versions)
+    return found

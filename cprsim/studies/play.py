@@ -1,0 +1,76 @@
+"""Do the runs of a study that are not done yet, several at a time."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from importlib.metadata import version
+from typing import Any
+
+from cprsim.errors import RunError
+from cprsim.outputs import versions
+from cprsim.studies.design import Run
+from cprsim.studies.store import RunStore
+from cprsim.trainer.training import train
+from cprsim.workers import interrupts_for_this_process_alone, spawned
+
+#: Called with the number of runs done and the number in all.
+Progress = Callable[[int, int], None]
+
+
+def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress) -> None:
+    """Do and store those that the store doesn't hold; each as soon as it has ended.
+
+    Raises
+    ------
+    RunError
+        If a run fails, or a worker process dies. Those that are done stay.
+    """
+    missing = [run for run in runs if not store.holds(run)]
+    progress(len(runs) - len(missing), len(runs))
+    if not missing:
+        return
+    pool = spawned(workers)
+    under_way: dict[Future[dict[str, Any]], Run] = {}
+    left = iter(missing)
+    done = len(runs) - len(missing)
+    try:
+        for run in left:
+            with interrupts_for_this_process_alone():
+                under_way[pool.submit(played, run)] = run
+            if len(under_way) == workers:
+                done += _keep(under_way, store)
+                progress(done, len(runs))
+        while under_way:
+            done += _keep(under_way, store)
+            progress(done, len(runs))
+    except BrokenProcessPool:
+        raise RunError("a worker process died; start the study again: it goes on") from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _keep(under_way: dict[Future[dict[str, Any]], Run], store: RunStore) -> int:
+    """Wait for one run at least; store all that have ended, and say how many."""
+    ended = wait(under_way, return_when=FIRST_COMPLETED).done
+    for future in ended:
+        store.put(under_way.pop(future), future.result())
+    return len(ended)
+
+
+def played(run: Run) -> dict[str, Any]:
+    """One run, and the versions that it was made with.
+
+    Raises
+    ------
+    RunError
+        If a member died that no failure had struck: the machine was too slow for its deadlines, and
+        what came out is not what another machine would give.
+    """
+    trained = train(run.scenario, run.section, run.policy, run.seed)
+    if trained.replaced != trained.struck:
+        raise RunError(
+            f"{run.policy}, seed {run.seed}: {trained.replaced} processes were replaced though "
+            f"{trained.struck} were struck; give trainer.answer more time, and start again"
+        )
+    made_with = {**versions(), "torch": version("torch")}
+    return {**run.facts, **trained.document(), "versions": made_with}

@@ -1,0 +1,85 @@
+"""A scenario that is to be trained, and its block `[trainer]`, with the samples that it names."""
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cprsim.errors import ScenarioError
+from cprsim.scenario import Scenario, load_mapping, scenario_tables
+from cprsim.trainer.data import DataError, Recorded, read_criteo, read_movielens
+from cprsim.trainer.spec import Files, TrainerSection, trainer_section
+
+_MOST_ROWS = 100_000  # of a table of Criteo's, if nobody says: 26 of them then fit into 70 MB
+
+
+@contextmanager
+def opened(path: Path, overrides: Iterable[str] = ()) -> Iterator[tuple[Scenario, TrainerSection]]:
+    """Read a file for `train`; samples that it names lie in a folder until this ends.
+
+    The tables are then those of the samples, and the scenario says so: `Scenario.to_toml` is a file
+    that can be simulated.
+
+    Raises
+    ------
+    ScenarioError
+        With every fault of the file.
+    DataError
+        For samples that can't be read, or are not as many as the scenario says.
+    """
+    mapping = load_mapping(path, overrides)
+    section = trainer_section(mapping.get("trainer"))
+    tables = scenario_tables(mapping)
+    if section.files is None:
+        yield Scenario(**tables), section
+        return
+    with tempfile.TemporaryDirectory(prefix="cprsim-samples-") as folder:
+        samples = _samples(tables)
+        model = _model(tables)
+        recorded = _read(section.files, section, samples, Path(folder) / "samples")
+        rows = [{"name": t.name, "rows": t.rows, "dim": t.dim} for t in recorded.tables]
+        yield Scenario(**tables | {"model": model | {"tables": rows}}), section.reading(recorded)
+
+
+def _samples(tables: dict[str, Any]) -> int:
+    """How many samples the job trains on."""
+    job = tables.get("job")
+    samples = job.get("samples") if isinstance(job, dict) else None
+    if not isinstance(samples, int) or samples < 1:
+        raise ScenarioError("job.samples: is missing; write e.g. samples = 90_000")
+    return samples
+
+
+def _model(tables: dict[str, Any]) -> dict[str, Any]:
+    """What the file says of the model beside its tables."""
+    model = tables.get("model", {})
+    given = [key for key in ("tables", "preset", "embedding") if key in model]
+    if given:
+        raise ScenarioError(f"model.{given[0]}: trainer.data has tables of its own; leave it out")
+    return dict(model)
+
+
+def _read(files: Files, section: TrainerSection, samples: int, folder: Path) -> Recorded:
+    asked = samples + section.test_samples
+    share, dim, batch = section.test_samples / asked, files.dim, section.batch
+    if files.criteo is not None:
+        read = read_criteo(
+            Path(files.criteo),
+            folder,
+            most_rows=files.most_rows or _MOST_ROWS,
+            most_samples=asked,
+            test_share=share,
+            dim=dim,
+            batch_size=batch,
+        )
+    else:
+        source = None if files.movielens is True else Path(str(files.movielens))
+        read = read_movielens(folder, source=source, test_share=share, dim=dim, batch_size=batch)
+    there = read.samples + read.test_samples
+    if there != asked:
+        raise DataError(
+            f"trainer.data: has {there:,} samples, not job.samples = {samples:,} and "
+            f"trainer.test_samples = {section.test_samples:,}; give as many together"
+        )
+    return read

@@ -1,0 +1,118 @@
+"""`cprsim study`: it goes on where it was killed, and leaves what other commands take."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from cprsim.cli import _main
+from cprsim.studies import findings
+
+SMALL = """
+title = "a small one"
+[job]
+useful_time = "0.4 s"
+samples = 2560
+[model]
+tables = [{ rows = 300, dim = 8 }, { rows = 100, dim = 8 }]
+[cluster]
+trainers = 1
+parameter_servers = 2
+[costs]
+save = "1 ms"
+load = "1 ms"
+[failures]
+exactly = 1
+[trainer]
+batch = 64
+test_samples = 256
+answer = "60 s"
+work = "2 min"
+[study]
+seeds = 2
+[study.parts.it]
+policies = ["full", "cpr-vanilla"]
+failures = [3]
+[policies.full]
+system = "full"
+interval = "70 ms"
+[policies.cpr-vanilla]
+system = "cpr-vanilla"
+interval = "200 ms"
+"""
+
+
+def started(config: Path, out: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "cprsim.cli", "study", str(config), f"--out={out}", "--workers=1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)  # on a machine that does much else
+def test_a_study_that_is_killed_goes_on_and_loses_no_run(tmp_path: Path) -> None:
+    config, out = tmp_path / "small.toml", tmp_path / "out"
+    config.write_text(SMALL)
+    killed = started(config, out)
+    while not [*out.glob("runs/*.json")] and killed.poll() is None:
+        time.sleep(0.05)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.communicate(timeout=600)
+    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in out.glob("runs/*")}
+    assert 1 <= sum(path.suffix == ".json" for path in before) < 6
+
+    done = started(config, out)
+    printed, errors = done.communicate(timeout=600)
+
+    assert done.returncode == 0, errors
+    for path, (changed_ns, content) in before.items():
+        if path.suffix == ".json":
+            assert (path.stat().st_mtime_ns, path.read_bytes()) == (changed_ns, content)
+    runs = findings.read_runs(out / "runs.csv")
+    assert len(runs) == len([*out.glob("runs/*.json")]) == 6  # 2 seeds x (none, full, vanilla)
+    hashes = runs.pivot_table("predictions_sha256", "seed", ["policy", "failures"], "first")
+    assert (hashes["full", 3] == hashes["full", 0]).all()
+    assert (hashes["cpr-vanilla", 3] != hashes["full", 0]).all()
+    assert (runs.loc[runs["policy"] == "cpr-vanilla", "pls"] > 0).all()
+    assert "AUC of policies, at the same failures" in printed
+    assert json.loads((out / "manifest.json").read_text())["source"] == "a small one"
+    assert "[accuracy]" in (out / "accuracy.toml").read_text()
+
+
+def test_a_study_that_has_no_runs_yet_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "small.toml"
+    config.write_text(SMALL)
+
+    assert _main(["study", str(config), "--out", str(tmp_path / "out"), "--so-far"]) == 2
+    assert capsys.readouterr().err == (
+        "cprsim: the study: 0 seeds have all their runs and one without failures; two are needed "
+        "at least\n"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_without_the_block_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "small.toml"
+    config.write_text(SMALL.replace("study", "sturdy"))
+
+    assert _main(["study", str(config), "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.startswith("cprsim: study: the block [study] is missing")
+
+
+def test_the_kept_runs_are_a_study() -> None:
+    shipped = Path(__file__).parents[2] / "scenarios" / "train-study.csv"
+    assert isinstance(findings.read_runs(shipped), pd.DataFrame)

@@ -1,0 +1,149 @@
+"""Which runs a study has, under which keys, and what is said of blocks that make none."""
+
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from cprsim.errors import RunError, ScenarioError, UsageError
+from cprsim.scenario import Scenario, load_mapping, scenario_tables
+from cprsim.studies import play
+from cprsim.studies.design import Run, runs, study_section
+from cprsim.studies.store import RunStore
+from cprsim.trainer.spec import trainer_section
+
+SHIPPED = Path(__file__).parents[2] / "scenarios" / "train-study.toml"
+BLOCK = """
+seeds = 3
+[parts.pls]
+policies = ["cpr-vanilla"]
+failures = [4, 8]
+[parts.policies]
+policies = ["full", "cpr-vanilla"]
+failures = [8]
+[parts.share]
+policies = ["cpr-vanilla"]
+failures = [4]
+servers_hit = [1, 2]
+"""
+
+
+def planned(block: str = BLOCK, trainer: dict | None = None, **changed: object) -> list[Run]:
+    tables = scenario_tables(load_mapping(SHIPPED)) | changed
+    section = trainer_section(load_mapping(SHIPPED)["trainer"] | (trainer or {}))
+    return runs(Scenario(**tables), section, study_section(tomllib.loads(block)))
+
+
+def test_each_run_is_there_once_seed_by_seed_the_one_without_failures_first() -> None:
+    found = [(r.seed, r.policy, r.failures, r.servers_hit) for r in planned()]
+
+    of_seed = [
+        ("cpr-vanilla", 0, 1),
+        ("cpr-vanilla", 4, 1),
+        ("cpr-vanilla", 8, 1),
+        ("full", 8, 1),
+        ("cpr-vanilla", 4, 2),
+    ]
+    assert found == [(seed, *kind) for seed in range(3) for kind in of_seed]
+
+
+def test_a_run_has_its_policy_and_its_failures_alone() -> None:
+    run = planned()[4]
+
+    assert list(run.scenario.policies) == ["cpr-vanilla"]
+    assert run.scenario.failures.exactly == 4
+    assert run.scenario.failure_model.servers_hit == 2
+
+
+def test_keys_tell_runs_apart_by_what_changes_their_results() -> None:
+    keys = [run.key for run in planned()]
+    assert len(set(keys)) == len(keys)
+    assert keys == [run.key for run in planned(title="another", accuracy=None)]
+    assert keys == [run.key for run in planned(trainer={"loading": 0.0})]  # as by default
+    for different in (
+        planned(trainer={"hidden": 32}),
+        planned(job={"useful_time": "6 s", "samples": 200_000}),
+        planned(costs={"save": "31 ms", "load": "20 ms"}),
+    ):
+        assert not {*keys} & {run.key for run in different}
+
+
+def test_the_shipped_study_has_what_was_asked() -> None:
+    block = study_section(load_mapping(SHIPPED)["study"])
+    assert block.seeds >= 10
+    found = runs(
+        Scenario(**scenario_tables(load_mapping(SHIPPED))),
+        trainer_section(load_mapping(SHIPPED)["trainer"]),
+        block,
+    )
+    systems = {run.facts["system"] for run in found if run.failures == 32}
+    assert systems == {"full", "cpr-vanilla", "cpr-mfu", "cpr-ssu", "cpr-scar"}
+    assert {run.servers_hit for run in found} == {1, 2, 4}
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ("seeds = 3", "study.parts: is missing"),
+        ("seeds = 21\n[parts.a]\npolicies = ['full']\nfailures = [1]",
+         "study.seeds: 21 is out of range: it must be <= 20"),
+        ("[parts.a]\npolicies = ['full']", "study.parts.a.failures: is missing"),
+        ("[parts.a]\npolicies = ['full']\nfailures = [0]",
+         "study.parts.a.failures.0: 0 is out of range: it must be >= 1"),
+        ("[parts.a]\npolicies = ['fall']\nfailures = [1]",
+         "policy 'fall': the scenario has none of that name; did you mean 'full'?"),
+        ("[parts.a]\npolicies = ['full']\nfailures = [1]\nservers_hit = [5]",
+         "failures.hits.parameter_servers: "),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_block(block: str, said: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        planned(block)
+
+    assert str(error.value).startswith(said)
+    assert "\n" not in str(error.value)
+
+
+def test_without_the_block_and_with_failures_by_the_clock() -> None:
+    with pytest.raises(ScenarioError) as error:
+        study_section(None)
+    assert str(error.value) == (
+        "study: the block [study] is missing, with seeds and [study.parts.NAME]"
+    )
+    with pytest.raises(ScenarioError) as error:
+        planned(trainer={"failures": "at-time"})
+    assert str(error.value) == (
+        "trainer.failures: 'at-time' makes accuracy depend on how fast the machine is; a study "
+        'needs "at-step"'
+    )
+
+
+def test_a_store_holds_what_was_put_and_says_what_was_spoilt(tmp_path: Path) -> None:
+    first, second, *_ = planned()
+    store = RunStore(tmp_path / "runs")
+    store.put(first, {"auc": 0.8})
+
+    assert (store.holds(first), store.holds(second)) == (True, False)
+    assert RunStore(tmp_path / "runs").get(first) == {"auc": 0.8}
+    (path,) = (tmp_path / "runs").iterdir()
+    path.write_text('{"auc": ')
+    with pytest.raises(UsageError) as error:
+        store.get(first)
+    assert str(error.value).startswith(f"{path}: ")
+    assert str(error.value).endswith("; delete it, and start the study again")
+
+
+def test_a_run_on_a_machine_too_slow_for_its_deadlines_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = planned()[0]
+    monkeypatch.setattr(play, "train", lambda *_: SimpleNamespace(struck=2, replaced=3))
+
+    with pytest.raises(RunError) as error:
+        play.played(run)
+
+    assert str(error.value) == (
+        "cpr-vanilla, seed 0: 3 processes were replaced though 2 were struck; give trainer.answer "
+        "more time, and start again"
+    )

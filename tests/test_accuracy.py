@@ -1,0 +1,161 @@
+"""`[accuracy]`: what `run` predicts from a slope that somebody measured, and what it won't say."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cprsim
+from cprsim.accuracy import Accuracy
+from cprsim.cli import _main
+from cprsim.errors import ScenarioError
+from cprsim.scenario import Scenario, load_scenario
+
+KAGGLE = Path(__file__).parents[1] / "scenarios" / "criteo-kaggle.toml"
+BLOCK = {
+    "source": "a model of ours",
+    "pls_up_to": 0.5,
+    "systems": {"cpr-vanilla": {"auc_drop_per_pls": 0.02, "ci95": [0.016, 0.024]}},
+}
+ACCURACY = Accuracy.model_validate(BLOCK)
+
+
+def kaggle(**block: object) -> Scenario:
+    mapping = load_scenario(KAGGLE).mapping()
+    return Scenario(**mapping, accuracy=BLOCK | block)
+
+
+def test_a_drop_is_slope_times_pls_by_hand() -> None:
+    drop = ACCURACY.auc_drop("cpr-vanilla", 0.3, 0.08)
+
+    # The PLS is off by 0.08 / 0.3, the slope by 0.004 / 0.02: 0.02 x 0.08 and 0.3 x 0.004.
+    assert drop.mean == pytest.approx(0.006)
+    assert drop.half == pytest.approx(math.hypot(0.0016, 0.0012))
+    assert drop.source == "a model of ours"
+
+
+def test_its_interval_is_that_of_a_product_of_two_estimates() -> None:
+    rng = np.random.default_rng(0)
+    slopes, shares = (
+        rng.normal(mean, half / 1.96, 200_000) for mean, half in ((0.02, 0.004), (0.3, 0.03))
+    )
+
+    drop = ACCURACY.auc_drop("cpr-vanilla", 0.3, 0.03)
+
+    # To first order: the product of the two relative errors, 0.1 x 0.05, is left out, 0.1 %.
+    assert drop.half == pytest.approx(1.96 * (slopes * shares).std(), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("system", "pls", "note"),
+    [
+        ("cpr-mfu", 0.1, "no slope was measured for cpr-mfu"),
+        ("cpr-vanilla", 0.51, "PLS 0.51 is beyond 0.5, the largest measured"),
+    ],
+)
+def test_nothing_is_predicted_where_nothing_was_measured(
+    system: str, pls: float, note: str
+) -> None:
+    drop = ACCURACY.auc_drop(system, pls, 0.0)
+
+    assert drop.document() == {
+        "mean": None,
+        "ci95": [None, None],
+        "source": "a model of ours",
+        "note": note,
+    }
+
+
+def test_who_loses_no_samples_loses_nothing_whatever_the_slope() -> None:
+    assert ACCURACY.auc_drop("full", 0.0, 0.0).document() == {
+        "mean": 0.0,
+        "ci95": [0.0, 0.0],
+        "source": "a model of ours",
+        "note": "",
+    }
+
+
+def test_run_predicts_for_each_policy_with_the_source() -> None:
+    result = cprsim.run(kaggle(), replications=20)
+    document = result.document()["policies"]
+
+    for name, policy in document.items():
+        predicted = policy["predicted_auc_drop"]
+        assert predicted["source"] == "a model of ours"
+        if policy["system"] == "cpr-vanilla":
+            assert predicted["mean"] == pytest.approx(0.02 * policy["pls"]["mean"])
+            low, high = predicted["ci95"]
+            assert low < predicted["mean"] < high
+        elif policy["pls"]["mean"] == 0:
+            assert predicted["mean"] == 0
+        else:
+            assert predicted["mean"] is None, name
+    assert cprsim.run(kaggle(), ["cpr"], 1).document()["policies"]["cpr"]["predicted_auc_drop"][
+        "ci95"
+    ] == [None, None]
+
+
+def test_without_the_block_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _main(["run", str(KAGGLE), "--replications", "5", "--json"]) == 0
+    printed = capsys.readouterr().out
+    assert "auc" not in printed
+    assert json.loads(printed)["policies"]
+    assert _main(["run", str(KAGGLE), "--replications", "5"]) == 0
+    assert "AUC" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("up_to", "table", "advice"),
+    [
+        (0.5, "cpr 0.00", "which by the slope measured with a model of ours makes AUC lower by 0."),
+        (
+            1e-6,
+            "cpr not predicted a model of ours; PLS",
+            "what that does to accuracy is not simulated",
+        ),
+    ],
+)
+def test_the_table_and_the_report_name_the_source(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], up_to: float, table: str, advice: str
+) -> None:
+    path, out = tmp_path / "with.toml", tmp_path / "out"
+    path.write_text(kaggle(pls_up_to=up_to).to_toml())
+    chosen = ["--policy=cpr", "--policy=full", "--replications=5", f"--out={out}"]
+    assert _main(["run", str(path), *chosen]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    page = (out / "report.html").read_text()
+
+    assert "Predicted drop of AUC, in proportion to PLS policy AUC drop measured with" in printed
+    assert table in printed
+    assert "full 0.00000 a model of ours" in printed
+    assert "Predicted drop of AUC" in page
+    assert ">a model of ours" in page
+    assert advice in page
+    assert load_scenario(out / "scenario.toml").accuracy == kaggle(pls_up_to=up_to).accuracy
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ({"source": ""}, "accuracy.source: "),
+        ({"source": None}, "accuracy.source: None is not a string"),
+        ({"sources": "x"}, "accuracy.sources: unknown key; did you mean 'source'?"),
+        ({"pls_up_to": 0}, "accuracy.pls_up_to: 0 is out of range: it must be > 0"),
+        (
+            {"systems": {"cpr-mfu": {"auc_drop_per_pls": 0.5, "ci95": [0.1, 0.2]}}},
+            "accuracy.systems.cpr-mfu: auc_drop_per_pls = 0.5 is outside ci95 = [0.1, 0.2]",
+        ),
+        (
+            {"systems": {"cpr-mfu": {"auc_drop_per_pls": 0.5}}},
+            "accuracy.systems.cpr-mfu.ci95: is missing",
+        ),
+    ],
+)
+def test_faults_of_the_block(block: dict[str, object], said: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        kaggle(**block)
+
+    assert str(error.value).startswith(said)
+    assert "\n" not in str(error.value)

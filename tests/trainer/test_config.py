@@ -1,0 +1,169 @@
+"""`[trainer] data`: samples out of files, the tables that come with them, and what is refused."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cprsim.errors import CprsimError, ScenarioError
+from cprsim.scenario import load_scenario
+from cprsim.trainer.config import opened
+from cprsim.trainer.training import train
+from tests.trainer.sources import criteo_lines, movielens_files
+
+FILE = """
+[job]
+useful_time = "1 s"
+samples = {samples}
+{model}
+[cluster]
+trainers = 1
+parameter_servers = 2
+[costs]
+save = "1 ms"
+load = "1 ms"
+[failures]
+exactly = 2
+[trainer]
+data = {data}
+batch = 20
+test_samples = 100
+answer = "60 s"
+[policies.cpr-mfu]
+system = "cpr-mfu"
+interval = "300 ms"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    movielens_files(tmp_path / "ml", ratings=400)
+    (tmp_path / "train.txt").write_text("\n".join(criteo_lines(400)) + "\n")
+    return tmp_path
+
+
+def file(folder: Path, data: str, samples: int = 300, model: str = "") -> Path:
+    path = folder / "it.toml"
+    path.write_text(FILE.format(data=data, samples=samples, model=model))
+    return path
+
+
+def test_tables_and_samples_are_those_of_movielens(folder: Path) -> None:
+    with opened(file(folder, '{ movielens = "ml", dim = 8 }')) as (scenario, section):
+        data = section.data(scenario, 0)
+        tables = scenario.model.tables
+        assert [(t.name, t.rows, t.dim) for t in tables] == [
+            ("user", 30, 8),
+            ("film", 20, 8),
+            ("occupation", 2, 8),
+            ("gender", 2, 8),
+            ("genre", 3, 8),
+        ]
+        assert (data.steps, data.test_steps, data.dense) == (15, 5, 2)
+        other = section.data(scenario, 1)
+        order = [d.batch(0).dense for d in (data, other)]
+        assert not np.array_equal(*order)  # the seed shuffles what is trained on
+        np.testing.assert_array_equal(data.batch(15).dense, other.batch(15).dense)
+        kept = data.folder
+        assert kept.is_dir()
+    assert not kept.exists()
+
+
+def test_criteos_rows_are_hashed_to_as_many_as_asked(folder: Path) -> None:
+    # Criteo Kaggle has 3 and 4 categories in its two smallest fields: those stay as they are.
+    with opened(file(folder, '{ criteo = "train.txt", most_rows = 50 }')) as (scenario, section):
+        rows = [table.rows for table in scenario.model.tables]
+        data = section.data(scenario, 0)
+        assert (len(rows), max(rows), min(rows)) == (26, 50, 3)
+        assert (data.samples, data.test_samples, data.dense) == (300, 100, 13)
+        for step in range(data.steps):
+            assert (data.batch(step).sparse < rows).all()
+
+
+def test_more_lines_than_asked_are_left_unread(folder: Path) -> None:
+    with opened(file(folder, '{ criteo = "train.txt" }', samples=200)) as (scenario, section):
+        data = section.data(scenario, 0)
+        assert (data.samples, data.test_samples) == (200, 100)
+
+
+@pytest.mark.slow
+def test_movielens_is_trained_and_its_scenario_can_be_simulated(folder: Path) -> None:
+    with opened(file(folder, '{ movielens = "ml", dim = 8 }')) as (scenario, section):
+        trained = train(scenario, section, "cpr-mfu")
+        assert (trained.steps, trained.failures) == (15, 2)
+        assert 0 < trained.pls < 1
+        (folder / "resolved.toml").write_text(scenario.to_toml())
+    assert load_scenario(folder / "resolved.toml").plan("cpr-mfu").tracking is not None
+
+
+@pytest.mark.parametrize(
+    ("data", "samples", "model", "said"),
+    [
+        (
+            '{ movielens = "ml" }',
+            200,
+            "",
+            "trainer.data: has 400 samples, not job.samples = 200 and trainer.test_samples = 100; "
+            "give as many together",
+        ),
+        (
+            '{ criteo = "train.txt" }',
+            500,
+            "",
+            "trainer.data: has 400 samples, not job.samples = 500 and trainer.test_samples = 100; "
+            "give as many together",
+        ),
+        (
+            '{ criteo = "train.txt" }',
+            300,
+            '[model]\npreset = "criteo-kaggle"',
+            "model.preset: trainer.data has tables of its own; leave it out",
+        ),
+        ('{ criteo = "none.gz" }', 300, "", "{folder}/none.gz, after line 0: "),
+        ("{ }", 300, "", "trainer.data: give one of criteo and movielens"),
+        (
+            '{ criteo = "a", movielens = true }',
+            300,
+            "",
+            "trainer.data: give one of criteo and movielens",
+        ),
+        (
+            "{ movielens = true, most_rows = 50 }",
+            300,
+            "",
+            "trainer.data: 'most_rows' goes with criteo; leave it out",
+        ),
+        ('{ creteo = "a" }', 300, "", "trainer.data.creteo: unknown key; did you mean 'criteo'?"),
+        ('"criteo"', 300, "", "trainer.data: 'criteo' is not a table"),
+        ('{ criteo = "train.txt", most_rows = 1 }', 300, "", "trainer.data.most_rows: 1 is out"),
+    ],
+)
+def test_what_is_refused(folder: Path, data: str, samples: int, model: str, said: str) -> None:
+    with pytest.raises(CprsimError) as error, opened(file(folder, data, samples, model)):
+        pass
+
+    assert str(error.value).startswith(said.replace("{folder}", str(folder)))
+    assert "\n" not in str(error.value)
+
+
+def test_without_the_number_of_samples(folder: Path) -> None:
+    path = file(folder, '{ movielens = "ml" }')
+    path.write_text(path.read_text().replace("samples = 300\n", "", 1))
+    with pytest.raises(ScenarioError) as error, opened(path):
+        pass
+
+    assert str(error.value) == "job.samples: is missing; write e.g. samples = 90_000"
+
+
+def test_a_block_whose_files_were_not_read_trains_nothing(folder: Path) -> None:
+    from cprsim.scenario import load_mapping
+    from cprsim.trainer.spec import trainer_section
+
+    path = file(folder, '{ movielens = "ml" }')
+    with opened(path) as (scenario, _):
+        section = trainer_section(load_mapping(path)["trainer"])
+        with pytest.raises(ScenarioError) as error:
+            section.data(scenario, 0)
+
+    assert str(error.value) == ("trainer.data: is not read yet; use cprsim.trainer.config.opened")
