@@ -4,7 +4,7 @@ import math
 
 from cprsim.contract import Clock, Controller
 from cprsim.errors import RunError
-from cprsim.trainer.accounts import Safe, Stopwatch
+from cprsim.trainer.accounts import Part, Safe, Stopwatch
 from cprsim.trainer.history import Happened
 
 #: Shares of a step below which lies only rounding.
@@ -24,6 +24,8 @@ class Job:
         Steps that were trained, those that were rolled back as well.
     lost_steps
         Steps since the last whole checkpoint, summed over failures of servers: (E4)'s numerator.
+    parts
+        What servers' parts of saves took.
     """
 
     def __init__(self, controller: Controller, steps: int, step_s: float) -> None:
@@ -31,6 +33,7 @@ class Job:
         self.steps, self.step_s = steps, step_s
         self.watch, self.safe = Stopwatch(), Safe()
         self.happened: list[Happened] = []
+        self.parts: list[Part] = []
         self.step = self.executed = self.lost_steps = 0
         self._asked_s = 0.0
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from cprsim.contract import Save, Saved
 from cprsim.costs import Rollback
+from cprsim.trainer.accounts import Part
 from cprsim.trainer.cluster import Answer, LocalCluster
 from cprsim.trainer.history import RowsSaved
 from cprsim.trainer.job import Job
@@ -62,12 +63,17 @@ class Saving:
                 self._strikes.strike()
             elif isinstance(event, Answer) and event.message.op == Op.SAVED:
                 stored.add(event.name)
-                _note(event, rows)
+                self._note(event, rows)
         return stored
 
-
-def _note(answer: Answer, rows: dict[int, NDArray[np.int64]]) -> None:
-    """Which rows a server has stored, if not all of them."""
-    (role, index), message = answer
-    if role == "server" and not message.facts["whole"]:
-        rows[index] = np.frombuffer(message.parts[1], np.int64)
+    def _note(self, answer: Answer, rows: dict[int, NDArray[np.int64]]) -> None:
+        """What a server's part took, and which rows it has stored, if not all of them."""
+        (role, index), message = answer
+        if role != "server":
+            return
+        facts = message.facts
+        if not facts["whole"]:
+            rows[index] = np.frombuffer(message.parts[1], np.int64)
+        chosen = None if facts["whole"] else rows[index].size
+        took_s = (facts[key] for key in ("select_s", "gather_s", "write_s"))
+        self._job.parts.append(Part(message.step, index, facts["bytes"], chosen, *took_s))

@@ -1,0 +1,99 @@
+"""The command `cprsim validate`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cprsim.cli_common import Json, Overrides, Policies, Progress, print_json, print_table
+from cprsim.cli_train import check_torch
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from cprsim.trainer.predicted import Compared, Validated
+
+_RESULT = "validate.json"
+_FILES = (_RESULT, "scenario.toml", "failures.csv")
+
+
+def validate(
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG", help="A scenario file with a block [trainer].")
+    ],
+    policy: Policies = None,
+    seed: Annotated[int, typer.Option(help="Of samples, model and failures.")] = 0,
+    overrides: Overrides = None,
+    out: Annotated[Path | None, typer.Option(help=f"Folder for {', '.join(_FILES)}.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Predicted beside measured: calibrate, simulate, and train for real, failures and all."""
+    from cprsim import files
+    from cprsim.runner import check_whole
+    from cprsim.scenario import Scenario, load_mapping
+
+    check_torch()
+    from cprsim.trainer import forking
+
+    forking.context()  # imports torch while this process does
+
+    from cprsim.trainer.predicted import validate as predict_and_train
+    from cprsim.trainer.spec import trainer_section
+
+    check_whole("seed", seed, 0)
+    mapping = load_mapping(config, overrides or ())
+    section = trainer_section(mapping.pop("trainer", None))
+    mapping.pop("sweep", None)
+    scenario = Scenario(**mapping)
+    if out is not None:
+        files.check_writable(out, _FILES)
+    with Progress("training", "steps", silent=as_json) as progress:
+        found = predict_and_train(scenario, section, policy, seed, progress.update)
+    if out is not None:
+        files.write_all(out, _contents(found))
+    if as_json:
+        print_json(found.document())
+    else:
+        _show(found)
+
+
+def _contents(found: "Validated") -> dict[str, bytes]:
+    import json
+
+    document = json.dumps(found.document(), indent=2, allow_nan=False) + "\n"
+    return {_RESULT: document.encode(), **found.files()}
+
+
+def _show(found: "Validated") -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=f"{found.scenario.title}, seed {found.seed}", box=box.SIMPLE_HEAD)
+    for heading in ("policy", "", "predicted", "measured", "distance", "%"):
+        table.add_column(heading, justify="left" if heading in ("policy", "") else "right")
+    for compared in found.compared:
+        _add(table, compared)
+    print_table(table)
+    step_s = found.calibration.step_s
+    typer.echo(f"Calibrated: a step takes {step_s * 1e3:.2f} ms; costs " + _costs(found))
+
+
+def _costs(found: "Validated") -> str:
+    costs = found.calibration.costs
+    return ", ".join(f"{name} {value}" for name, value in costs.items())
+
+
+def _add(table: "Table", compared: "Compared") -> None:
+    """The rows of one policy: seconds by cause, then counts."""
+    name = compared.policy
+    for cause, predicted, measured in compared.seconds():
+        off_s = predicted - measured
+        share = f"{100 * off_s / measured:+.0f}" if measured else ""
+        cells = (f"{predicted:.3f} s", f"{measured:.3f} s", f"{off_s * 1e3:+,.0f} ms", share)
+        table.add_row(name, cause, *cells)
+        name = ""
+    for what, (predicted, measured) in compared.counts().items():
+        share = f"{100 * (predicted / measured - 1):+.1f}" if measured else ""
+        cells = (f"{predicted:.5g}", f"{measured:.5g}", f"{predicted - measured:+.2g}", share)
+        table.add_row("", what, *cells)
+    table.add_section()

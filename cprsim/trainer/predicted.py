@@ -1,0 +1,179 @@
+"""What a simulation on this machine's costs predicts of real runs, and what these then measure.
+
+    found = validate(scenario, section, ["full", "cpr-mfu"])
+    found.document()
+
+Calibrated are the time of a step and what saves and recoveries take (`calibration`). Steps,
+intervals, failures and rows are the scenario's own, the same in both.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cprsim.ledger import CAUSES, OVERHEAD_CAUSES, Ledger
+from cprsim.scenario import Scenario
+from cprsim.sim.engine import meet
+from cprsim.trainer.calibration import Calibration, calibrate
+from cprsim.trainer.modelled import calibrated, check_predictable, period_of, tracking_of
+from cprsim.trainer.pinned import Kill, pinned
+from cprsim.trainer.rehearsal import rehearsal
+from cprsim.trainer.spec import TrainerSection
+from cprsim.trainer.training import Progress, Trained, train
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One policy's run, as predicted and as it came.
+
+    `period`: steps from one save to the next; None if there are none. `kills`: the failures that
+    both met. `step_s`: what a step takes in the simulation, s.
+    """
+
+    policy: str
+    system: str
+    period: int | None
+    kills: Sequence[Kill]
+    simulated: Ledger
+    trained: Trained
+    step_s: float
+
+    def seconds(self) -> list[tuple[str, float, float]]:
+        """Each cause that took time, and the sum of those of overhead: predicted, measured, s."""
+        rows = [
+            (cause, getattr(self.simulated, cause), self.trained.seconds[cause]) for cause in CAUSES
+        ]
+        of_overhead = [row for row in rows if row[0] in OVERHEAD_CAUSES]
+        predicted, measured = (math.fsum(row[i] for row in of_overhead) for i in (1, 2))
+        told = [row for row in rows if row[1] or row[2]]
+        return [*told, ("overhead", predicted, measured)]
+
+    def counts(self) -> dict[str, tuple[float, float]]:
+        """What is no time, predicted and measured."""
+        simulated, trained = self.simulated, self.trained
+        return {
+            "pls": (simulated.pls, trained.pls),
+            "updates_lost": (simulated.updates_lost, trained.updates_lost),
+            "failures": (simulated.failures, trained.failures),
+            "lost_steps": (round(simulated.lost / self.step_s), trained.executed - trained.steps),
+        }
+
+    def document(self) -> dict[str, Any]:
+        """What `cprsim validate --json` prints of it."""
+        counts = {
+            name: {"predicted": predicted, "measured": measured}
+            for name, (predicted, measured) in self.counts().items()
+        }
+        _, *overhead = self.seconds()[-1]
+        return {
+            "system": self.system,
+            "period_steps": self.period,
+            "kills": [
+                {"step": kill.executed, "servers": kill.hit.servers, "trainers": kill.hit.trainers}
+                for kill in self.kills
+            ],
+            "predicted": {cause: getattr(self.simulated, cause) for cause in CAUSES},
+            "measured": self.trained.seconds,
+            "overhead_s": dict(zip(("predicted", "measured"), overhead, strict=True)),
+            **counts,
+        }
+
+
+@dataclass(frozen=True)
+class Validated:
+    """All policies' runs; `scenario` is that of the predictions, but for its failures."""
+
+    scenario: Scenario
+    seed: int
+    calibration: Calibration
+    compared: Sequence[Compared]
+
+    def document(self) -> dict[str, Any]:
+        """What `cprsim validate --json` prints."""
+        return {
+            "scenario": self.scenario.title,
+            "seed": self.seed,
+            "calibration": vars(self.calibration),
+            "policies": {each.policy: each.document() for each in self.compared},
+        }
+
+    def files(self) -> dict[str, bytes]:
+        """The scenario with its failures, on a clock on which only training takes time."""
+        import tomli_w  # noqa: PLC0415  (only those who write need it)
+
+        kills = max((each.kills for each in self.compared), key=len)
+        rows = [
+            f"{kill.executed * self.calibration.step_s!r},{node},{kind}"
+            for kill in kills
+            for kind, nodes in (
+                ("parameter_server", kill.hit.servers),
+                ("trainer", kill.hit.trainers),
+            )
+            for node in nodes
+        ]
+        mapping = self.scenario.mapping()
+        if rows:
+            mapping["failures"] = {"trace": "failures.csv"}
+        return {
+            "scenario.toml": tomli_w.dumps(mapping).encode(),
+            "failures.csv": "\n".join(["time_s,node,kind", *rows, ""]).encode(),
+        }
+
+
+def validate(
+    scenario: Scenario,
+    section: TrainerSection,
+    policies: Sequence[str] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Validated:
+    """Predict real runs, and do them.
+
+    Parameters
+    ----------
+    scenario, section
+        As for `train`; failures have to be pinned to steps.
+    policies
+        Names of the scenario's policies; all of them by default.
+    seed, progress
+        As for `train`; steps are those of all runs, the one that calibrates included.
+
+    Raises
+    ------
+    ScenarioError
+        Where the scenario can't be trained, or a policy not be predicted.
+    RunError
+        If a member of the cluster can't go on.
+    """
+    names = scenario.select(policies)
+    plans = {name: scenario.plan(name) for name in names}
+    check_predictable(section, plans)
+    steps = section.data(scenario, seed).steps
+    tracking = tracking_of(plans)
+    before = rehearsal(tracking).steps
+    total = before + steps * len(names)
+    calibration = calibrate(scenario, section, tracking, seed, _part(progress, 0, total))
+    modelled = calibrated(scenario, plans, steps, calibration)
+    nominal_s = scenario.job.useful_time_s / steps
+    compared = []
+    for name, plan in plans.items():
+        cursor = scenario.failure_model.timeline(seed, 0).cursor()
+        met = pinned(modelled, name, calibration.step_s, cursor, nominal_s)
+        simulated = meet(modelled, name, met.timeline)
+        trained = train(scenario, section, name, seed, _part(progress, before, total))
+        before += steps
+        system, period = modelled.policies[name].system, period_of(plan, nominal_s)
+        found = Compared(name, system, period, met.kills, simulated, trained, calibration.step_s)
+        compared.append(found)
+    return Validated(modelled, seed, calibration, compared)
+
+
+def _part(progress: Progress | None, before: int, total: int) -> Progress:
+    """Tells of the steps of one run as of `total`, of which others have done `before`."""
+
+    def tell(done: int, _steps: int) -> None:
+        if progress is not None:
+            progress(before + done, total)
+
+    return tell
