@@ -94,7 +94,7 @@ class State:
     `progress_s`: useful seconds done. `slowdown_s`: how much longer than that they took. `lost_s`:
     wall-clock seconds of training that was rolled back. `pls` and `updates_lost`: shares of
     learning lost (see `Ledger`). `schedules` and `mirror`: those of the plan, nearest tier first;
-    every tier holds the initial state.
+    every tier holds the initial state. `update_shares`: of all updates, by server; alike if None.
     """
 
     def __init__(
@@ -103,6 +103,7 @@ class State:
         servers: int,
         schedules: Sequence[Schedule] = (),
         mirror: Mirror | None = None,
+        update_shares: Sequence[float] | None = None,
     ) -> None:
         self.progress_s = 0.0
         self.slowdown_s = 0.0
@@ -113,6 +114,7 @@ class State:
         self.lost_s = 0.0
         self.pls = 0.0
         self._per_shard = 1.0 / (useful_time_s * servers)
+        self._update_shares = update_shares
         self._servers = servers
         self._mirror = mirror
         self._tiers = {each.save.tier: _Held(each.period_s) for each in schedules}
@@ -202,13 +204,13 @@ class State:
             unsaved_s = self.progress_s - max(whole_s, held.last.progress_s)
             if whole_s < held.last.progress_s:
                 unsaved_s += held.left_of(whole_s)
-            self._lost.append(unsaved_s * self._per_shard)
+            self._lost.append(self._updates(server, unsaved_s))
             self._set_back[server] = self.progress_s
 
     def refill(self, servers: Iterable[int]) -> None:
         """These shards serve again; what was trained while they were down passed them by."""
         for server in servers:
-            self._lost.append((self.progress_s - self._whole_s(server)) * self._per_shard)
+            self._lost.append(self._updates(server, self.progress_s - self._whole_s(server)))
             self._set_back[server] = self.progress_s
 
     def _whole_s(self, server: int) -> float:
@@ -220,15 +222,21 @@ class State:
         held = self._tiers.get(source)
         if held is None or held.leaves_nothing:
             return 0.0
-        total_s = 0.0
+        total = 0.0
         for server in range(self._servers):
             fresher = healthy is not None and server not in lost
             tier = self._tiers[healthy] if fresher and healthy is not None else held
             # Rows that came back from a nearer tier are as old in this one as they were.
             whole_s = self._set_back.get(server, tier.whole_s(server))
             if whole_s < tier.last.progress_s:
-                total_s += tier.left_of(whole_s)
-        return total_s * self._per_shard
+                total += self._updates(server, tier.left_of(whole_s))
+        return total
+
+    def _updates(self, server: int, trained_s: float) -> float:
+        """Share of all updates that this shard gets in so many useful seconds."""
+        alike = trained_s * self._per_shard
+        shares = self._update_shares
+        return alike if shares is None else alike * shares[server] * self._servers
 
     def _mirrored(self, mirror: Mirror) -> Checkpoint:
         """The end of the last full step since the job returned, or so many steps before it."""

@@ -1,7 +1,7 @@
 """What training, saves and recoveries take on this machine, measured in a short real run."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -11,7 +11,7 @@ from cprsim.contract import Tracking
 from cprsim.costs import Rollback
 from cprsim.scenario import Scenario
 from cprsim.trainer.accounts import Part
-from cprsim.trainer.rehearsal import LONG, LONGS, Rehearsal, rehearsal, strikes
+from cprsim.trainer.rehearsal import LONG, LONGS, Rehearsal, Strike, rehearsal, strikes
 from cprsim.trainer.spec import TrainerSection
 from cprsim.trainer.training import Progress, Trained, carry_out
 from cprsim.units import SECONDS, format_exact
@@ -24,7 +24,8 @@ class Calibration:
     """Medians of what was measured, s.
 
     `step_s`: of a step of training. The others are those of a scenario's `[costs]`: `gather_s` for
-    a million rows, `save_fixed_s` what saves of chosen rows take besides.
+    a million rows, `save_fixed_s` what saves of chosen rows take besides, `append_s` what each of
+    them adds to a load.
     """
 
     step_s: float
@@ -36,6 +37,7 @@ class Calibration:
     select_s: float = 0.0
     gather_s: float = 0.0
     save_fixed_s: float = 0.0
+    append_s: float = 0.0
 
     @property
     def costs(self) -> dict[str, str]:
@@ -82,10 +84,10 @@ def measured(ran: Trained, plan: Rehearsal, scenario: Scenario) -> Calibration:
     return Calibration(
         step_s=found.step_s,
         save_s=save_s,
-        load_full_s=found.recovery_s("load", "all"),
-        load_partial_s=found.recovery_s("load", "lost"),
-        reschedule_s=found.recovery_s("reschedule"),
-        detect_s=found.recovery_s("detect"),
+        load_full_s=found.load_s("all"),
+        load_partial_s=found.load_s("lost"),
+        reschedule_s=median(found.of("reschedule")),
+        detect_s=median(found.of("detect")),
         **of_rows,
     )
 
@@ -94,31 +96,47 @@ class _Found:
     """What a rehearsal took, s; medians."""
 
     def __init__(self, ran: Trained, plan: Rehearsal) -> None:
-        self._parts, self._plan = ran.parts, plan
-        self._spans: dict[str, list[float]] = {}
-        for span in ran.spans:
-            self._spans.setdefault(span.cause, []).append(span.lasted_s)
+        self._ran, self._plan = ran, plan
+        self._strikes = strikes(plan.script)
+
+    def of(self, cause: str) -> list[float]:
+        """All times that went to one cause, in order."""
+        return [span.lasted_s for span in self._ran.spans if span.cause == cause]
 
     @property
     def step_s(self) -> float:
         """Of a step, in the long stretches but the first, which warms up."""
-        return median(self._spans["train"][1:LONGS]) / LONG
+        return median(self.of("train")[1:LONGS]) / LONG
 
     def save_s(self, *, whole: bool) -> float:
         """Of a save of everything, or of chosen rows."""
-        saves = zip(self._spans["save"], self._plan.script, strict=True)
+        saves = zip(self.of("save"), self._plan.script, strict=True)
         return median(took_s for took_s, each in saves if (each.save.portion == 1) == whole)
 
-    def recovery_s(self, cause: str, *returns: Rollback) -> float:
-        """Of one of its stages, after all failures or those that are so answered."""
-        answers = [strike.returns for strike in strikes(self._plan.script)]
-        taken = zip(self._spans[cause], answers, strict=True)
-        return median(took_s for took_s, each in taken if each in returns or not returns)
+    def load_s(self, returns: Rollback) -> float:
+        """Of a load after failures that were so answered, with nothing appended."""
+        return median(
+            took_s
+            for took_s, each in self._loads()
+            if each.returns == returns and not each.appended
+        )
+
+    @property
+    def append_s(self) -> float:
+        """What each save of chosen rows that was appended has added to loads."""
+        return median(
+            (took_s - self.load_s(each.returns)) / each.appended
+            for took_s, each in self._loads()
+            if each.appended
+        )
+
+    def _loads(self) -> Iterator[tuple[float, Strike]]:
+        return zip(self.of("load"), self._strikes, strict=True)
 
     def part_s(self, stage: Callable[[Part], float]) -> float:
         """Of the slowest server's part of a save of chosen rows."""
         slowest: dict[int, float] = {}
-        for part in self._parts:
+        for part in self._ran.parts:
             if part.rows is not None:
                 slowest[part.step] = max(stage(part), slowest.get(part.step, 0.0))
         return median(slowest.values())
@@ -140,6 +158,7 @@ def _of_rows(
         "select_s": select_s,
         "gather_s": copied_s / chosen * _MILLION,
         "save_fixed_s": max(rest_s, 0.0),
+        "append_s": max(found.append_s, 0.0),
     }
 
 

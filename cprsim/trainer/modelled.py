@@ -1,19 +1,26 @@
 """The scenario that predicts a real run: this machine's costs, and saves where that has them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from cprsim.contract import Plan, Tracking
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.trainer.calibration import Calibration
+from cprsim.trainer.data import Data
+from cprsim.trainer.placement import Placement
 from cprsim.trainer.scope import check_plan
 from cprsim.trainer.spec import TrainerSection
+from cprsim.trainer.store import MOST_DELTAS
 from cprsim.units import SECONDS, format_exact
 
 #: Shares of a step below which lies only rounding.
 _ROUNDING = 1e-9
+#: Batches in which it is counted where updates go.
+_LOOKED_AT = 100
 
 
 def check_predictable(section: TrainerSection, plans: Mapping[str, Plan]) -> None:
@@ -50,12 +57,28 @@ def period_of(plan: Plan, nominal_step_s: float) -> int | None:
     return None if period_s == math.inf else math.ceil(period_s / nominal_step_s - _ROUNDING)
 
 
+def updates_by_server(data: Data, servers: int) -> list[float]:
+    """Share of the updates of rows that each server gets, counted in the first samples."""
+    placement = Placement(tuple(table.rows for table in data.tables), servers)
+    counts = np.zeros(servers)
+    for step in range(min(_LOOKED_AT, data.steps)):
+        on = placement.ids(data.batch(step).sparse).ravel() % servers
+        counts += np.bincount(on, minlength=servers)
+    shares: list[float] = (counts / counts.sum()).tolist()
+    return shares
+
+
 def calibrated(
-    scenario: Scenario, plans: Mapping[str, Plan], steps: int, calibration: Calibration
+    scenario: Scenario,
+    plans: Mapping[str, Plan],
+    steps: int,
+    calibration: Calibration,
+    updates: Sequence[float],
 ) -> Scenario:
     """The scenario on this machine: its costs, the time its steps take, saves on whole steps.
 
-    Failures are left out; simulations of it are given those that the real run meets.
+    `updates`: how those of rows spread over the servers (`updates_by_server`). Failures are left
+    out; simulations of it are given those that the real run meets.
     """
     step_s = calibration.step_s
     nominal_s = scenario.job.useful_time_s / steps
@@ -63,13 +86,13 @@ def calibrated(
     mapping = scenario.mapping()
     mapping["job"]["useful_time"] = format_exact(steps * step_s, SECONDS)
     mapping["job"].pop("network", None)  # the measured step has it
-    mapping["cluster"]["spares"] = 0
+    mapping["cluster"] |= {"spares": 0, "updates": list(updates)}
     mapping["costs"] = calibration.costs
     mapping["failures"] = {"exactly": 0}
+    given = mapping["policies"]
     mapping["policies"] = {
-        name: _resolved(
-            mapping["policies"][name], plan, period_of(plan, nominal_s) or never, step_s
-        )
+        name: _resolved(given[name], plan, period_of(plan, nominal_s) or never, step_s)
+        | _of_tracking(scenario, plan)
         for name, plan in plans.items()
     }
     return Scenario(**mapping)
@@ -80,5 +103,24 @@ def _resolved(policy: Mapping[str, Any], plan: Plan, period: int, step_s: float)
     interval = format_exact(period * step_s / plan.schedules[0].save.portion, SECONDS)
     if plan.recovery == "full":  # what CPR decides for where partial recovery doesn't pay
         return {"system": "full", "interval": interval}
-    tracked = {"slowdown": 0.0} if plan.tracking is not None else {}  # the measured step has it
-    return {**policy, **tracked, "interval": interval}
+    return {**policy, "interval": interval}
+
+
+def _of_tracking(scenario: Scenario, plan: Plan) -> dict[str, Any]:
+    """What is to be said of a plan whose saves are of chosen rows."""
+    if plan.tracking is None:
+        return {}
+    merge_after = _merge_after(scenario, plan, plan.tracking)
+    return {"slowdown": 0.0, "merge_after": merge_after}  # the measured step has the slowdown
+
+
+def _merge_after(scenario: Scenario, plan: Plan, tracking: Tracking) -> int:
+    """How many saves the store appends until it merges them; rows that nobody used are in none."""
+    model, samples = scenario.model, scenario.job.samples
+    assert model is not None
+    assert model.rows is not None
+    assert samples is not None
+    period = plan.schedules[0].period_s / scenario.job.useful_time_s
+    seen = np.array([samples * period / tracking.looks_at_one_in])
+    chosen = min(float(model.rows.modified_share(seen)[0]), tracking.fraction)
+    return math.floor(MOST_DELTAS / model.saved_share(chosen)) + 1

@@ -16,7 +16,13 @@ from cprsim.ledger import CAUSES, OVERHEAD_CAUSES, Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import meet
 from cprsim.trainer.calibration import Calibration, calibrate
-from cprsim.trainer.modelled import calibrated, check_predictable, period_of, tracking_of
+from cprsim.trainer.modelled import (
+    calibrated,
+    check_predictable,
+    period_of,
+    tracking_of,
+    updates_by_server,
+)
 from cprsim.trainer.pinned import Kill, pinned
 from cprsim.trainer.rehearsal import rehearsal
 from cprsim.trainer.spec import TrainerSection
@@ -45,7 +51,8 @@ class Compared:
             (cause, getattr(self.simulated, cause), self.trained.seconds[cause]) for cause in CAUSES
         ]
         of_overhead = [row for row in rows if row[0] in OVERHEAD_CAUSES]
-        predicted, measured = (math.fsum(row[i] for row in of_overhead) for i in (1, 2))
+        predicted = math.fsum(row[1] for row in of_overhead)
+        measured = math.fsum(row[2] for row in of_overhead)
         told = [row for row in rows if row[1] or row[2]]
         return [*told, ("overhead", predicted, measured)]
 
@@ -149,12 +156,14 @@ def validate(
     names = scenario.select(policies)
     plans = {name: scenario.plan(name) for name in names}
     check_predictable(section, plans)
-    steps = section.data(scenario, seed).steps
+    data = section.data(scenario, seed)
+    steps = data.steps
     tracking = tracking_of(plans)
     before = rehearsal(tracking).steps
     total = before + steps * len(names)
     calibration = calibrate(scenario, section, tracking, seed, _part(progress, 0, total))
-    modelled = calibrated(scenario, plans, steps, calibration)
+    updates = updates_by_server(data, scenario.cluster.parameter_servers)
+    modelled = calibrated(scenario, plans, steps, calibration, updates)
     nominal_s = scenario.job.useful_time_s / steps
     compared = []
     for name, plan in plans.items():

@@ -31,7 +31,7 @@ LONG = 15
 _SHORT = 3
 #: Saves of everything after long and after short stretches, and saves of chosen rows.
 LONGS = 5
-_WHOLE, _PORTIONS = 8, 24
+_WHOLE, _PORTIONS = 12, 24
 #: Of so many short stretches the last ends in a failure.
 _KILLED = 2
 #: Before the last step of a stretch: then the save is not due yet, and there is something to lose.
@@ -47,10 +47,14 @@ class Stretch(NamedTuple):
 
 
 class Strike(NamedTuple):
-    """A server is killed once so many steps have been trained, rolled back or not."""
+    """A server is killed once so many steps have been trained, rolled back or not.
+
+    `appended`: saves of chosen rows before it.
+    """
 
     executed: int
     returns: Rollback
+    appended: int
 
 
 def stretches(portion: float) -> list[Stretch]:
@@ -71,12 +75,13 @@ def stretches(portion: float) -> list[Stretch]:
 
 def strikes(script: Sequence[Stretch]) -> list[Strike]:
     """When servers are killed in it."""
-    found, again = [], 0
+    found, again, appended = [], 0, 0
     for each in script:
         if each.returns is not None:
-            found.append(Strike(each.end - _BEFORE + again, each.returns))
+            found.append(Strike(each.end - _BEFORE + again, each.returns, appended))
             if each.returns == "all":
                 again += _SHORT - _BEFORE
+        appended += each.save.portion < 1
     return found
 
 

@@ -96,12 +96,12 @@ def test_what_is_counted_is_predicted_exactly(config, tmp_path, monkeypatch, cap
         assert pls["predicted"] == pytest.approx(pls["measured"], rel=1e-9)
         assert (pls["measured"] > 0) == (policy != "full")
         updates = of_policy["updates_lost"]
-        assert updates["predicted"] == pytest.approx(updates["measured"], rel=0.15)
+        assert updates["predicted"] == pytest.approx(updates["measured"], rel=0.1)
     full = found["policies"]["full"]
-    # Saves every 7 steps; the clock counts all steps: the first kill returns 3 of them, the others
-    # find steps 7, 7, 18, 23 and 25, that is 0, 0, 4, 2 and 4 behind a save.
+    # Saves every 7 steps; the clock counts all steps. Kills find steps 3, 7 (a save is due, and
+    # comes too late), 0, 11, 19 and 21 (due again).
     assert full["period_steps"] == 7
-    assert full["lost_steps"]["measured"] == 3 + 0 + 0 + 4 + 2 + 4
+    assert full["lost_steps"]["measured"] == 3 + 7 + 0 + 4 + 5 + 7
     assert [each["step"] for each in full["kills"]] == [3, 10, 10, 21, 33, 40]
 
     modelled = load_scenario(out / "scenario.toml")
@@ -113,7 +113,7 @@ def test_what_is_counted_is_predicted_exactly(config, tmp_path, monkeypatch, cap
 
 @pytest.fixture
 def modelled():
-    """A job of 10 steps of 1 s: saves of 0.5 s every 3 of them, 1.375 s from failure to training."""
+    """A job of 10 steps of 1 s, a save every 3 of them; a failure takes 1.375 s."""
     return Scenario(
         job={"useful_time": "10 s"},
         cluster={"parameter_servers": 2, "trainers": 1},
