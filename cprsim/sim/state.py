@@ -202,15 +202,17 @@ class State:
             self.pls += since_save_s * self._per_shard
             whole_s = self._whole_s(server)
             unsaved_s = self.progress_s - max(whole_s, held.last.progress_s)
+            unsaved_s = self._updates(server, unsaved_s)
             if whole_s < held.last.progress_s:
                 unsaved_s += held.left_of(whole_s)
-            self._lost.append(self._updates(server, unsaved_s))
+            self._lost.append(unsaved_s * self._per_shard)
             self._set_back[server] = self.progress_s
 
     def refill(self, servers: Iterable[int]) -> None:
         """These shards serve again; what was trained while they were down passed them by."""
         for server in servers:
-            self._lost.append(self._updates(server, self.progress_s - self._whole_s(server)))
+            missed_s = self._updates(server, self.progress_s - self._whole_s(server))
+            self._lost.append(missed_s * self._per_shard)
             self._set_back[server] = self.progress_s
 
     def _whole_s(self, server: int) -> float:
@@ -222,21 +224,24 @@ class State:
         held = self._tiers.get(source)
         if held is None or held.leaves_nothing:
             return 0.0
-        total = 0.0
+        total_s = 0.0
         for server in range(self._servers):
             fresher = healthy is not None and server not in lost
             tier = self._tiers[healthy] if fresher and healthy is not None else held
             # Rows that came back from a nearer tier are as old in this one as they were.
             whole_s = self._set_back.get(server, tier.whole_s(server))
             if whole_s < tier.last.progress_s:
-                total += self._updates(server, tier.left_of(whole_s))
-        return total
+                total_s += tier.left_of(whole_s)
+        return total_s * self._per_shard
 
     def _updates(self, server: int, trained_s: float) -> float:
-        """Share of all updates that this shard gets in so many useful seconds."""
-        alike = trained_s * self._per_shard
+        """What this shard learns in so many useful seconds, in seconds of a mean one.
+
+        What saves of chosen rows leave is none of it: that is of rows which are used little, of
+        which all shards have alike.
+        """
         shares = self._update_shares
-        return alike if shares is None else alike * shares[server] * self._servers
+        return trained_s if shares is None else trained_s * shares[server] * self._servers
 
     def _mirrored(self, mirror: Mirror) -> Checkpoint:
         """The end of the last full step since the job returned, or so many steps before it."""

@@ -134,6 +134,7 @@ def validate(
     policies: Sequence[str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    calibration: Calibration | None = None,
 ) -> Validated:
     """Predict real runs, and do them.
 
@@ -145,6 +146,8 @@ def validate(
         Names of the scenario's policies; all of them by default.
     seed, progress
         As for `train`; steps are those of all runs, the one that calibrates included.
+    calibration
+        What `calibrate` has measured before; measured anew if not given.
 
     Raises
     ------
@@ -159,9 +162,10 @@ def validate(
     data = section.data(scenario, seed)
     steps = data.steps
     tracking = tracking_of(plans)
-    before = rehearsal(tracking).steps
+    before = 0 if calibration is not None else rehearsal(tracking).steps
     total = before + steps * len(names)
-    calibration = calibrate(scenario, section, tracking, seed, _part(progress, 0, total))
+    if calibration is None:
+        calibration = calibrate(scenario, section, tracking, seed, _part(progress, 0, total))
     updates = updates_by_server(data, scenario.cluster.parameter_servers)
     modelled = calibrated(scenario, plans, steps, calibration, updates)
     nominal_s = scenario.job.useful_time_s / steps

@@ -21,6 +21,7 @@ from cprsim.trainer.modelled import check_predictable, period_of
 from cprsim.trainer.pinned import pinned
 from cprsim.trainer.rehearsal import rehearsal, strikes
 from cprsim.trainer.spec import trainer_section
+from docs.predicted import rows_of, table
 
 #: Steps of 0.01 s; what failures hit comes from the log.
 SMALL = """
@@ -272,3 +273,34 @@ def test_without_torch_the_command_says_what_to_install(config, monkeypatch, cap
     assert capsys.readouterr().err == (
         'cprsim: torch is not installed, and real training needs it: pip install "cprsim[torch]"\n'
     )
+
+
+def compared(measured, predicted):
+    """A document of one run, all causes alike."""
+    causes = dict.fromkeys(CAUSES, 0.0) | {"save": 1.0}
+    return {
+        "predicted": causes | predicted,
+        "measured": causes | measured,
+        "overhead_s": {"predicted": 1.0, "measured": 1.0 + measured.get("more", 0.0)},
+        "pls": {"predicted": 0.1, "measured": 0.1 + 1e-15},
+        "updates_lost": {"predicted": 0.095, "measured": 0.1},
+        "failures": {"predicted": 4, "measured": 4},
+        "lost_steps": {"predicted": 9, "measured": 10},
+    }
+
+
+def test_the_page_tells_what_is_within_bounds():
+    runs = [compared({"load": 0.06 + late, "more": late}, {"load": 0.1}) for late in (0, 0.03, 9)]
+    rows = list(rows_of("here", {"full": runs}))
+
+    found = {row.what: (row.predicted, row.measured, row.within) for row in rows}
+    assert found["save"] == (1.0, 1.0, True)
+    assert found["load"] == (0.1, pytest.approx(0.09), True)  # the median of three
+    assert "lost" not in found
+    assert found["overhead"] == (1.0, 1.03, True)
+    assert found["pls"][2]
+    assert found["updates_lost"] == (0.095, 0.1, True)
+    assert found["lost_steps"] == (9, 10, False)
+    lines = table(rows).splitlines()
+    assert "| here | full | load | 100 ms | 90 ms | +10 ms (+11.1 %) | yes |" in lines
+    assert "| here | full | lost_steps | 9 | 10 | -1 (-10.0 %) | **no** |" in lines
