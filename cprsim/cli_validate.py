@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from cprsim.trainer.predicted import Compared, Validated
 
 _RESULT = "validate.json"
-_FILES = (_RESULT, "scenario.toml", "failures.csv")
+_PICTURE = "predicted-measured.png"
+_FILES = (_RESULT, "scenario.toml", "failures.csv", _PICTURE)
 
 
 def validate(
@@ -60,8 +61,11 @@ def validate(
 def _contents(found: "Validated") -> dict[str, bytes]:
     import json
 
+    from cprsim.figures import save_bytes
+
     document = json.dumps(found.document(), indent=2, allow_nan=False) + "\n"
-    return {_RESULT: document.encode(), **found.files()}
+    picture = {_PICTURE: save_bytes(found.figure(), "png")}
+    return {_RESULT: document.encode(), **found.files(), **picture}
 
 
 def _show(found: "Validated") -> None:

@@ -52,6 +52,7 @@ CONFIGURATIONS = {
         ('policies.full.interval="0.1 s"', 'policies.cpr-mfu.interval="0.1 s"'),
     ),
     "a quarter of the rows": Configuration(("cpr-mfu",), ("policies.cpr-mfu.fraction=0.25",)),
+    "two tracked tables": Configuration(("cpr-mfu", "cpr-ssu"), ("model.tracked_tables=2",), 1),
     "8 failures": Configuration(("full", "partial"), ("failures.exactly=8",), 1),
     "both servers at once": Configuration(
         ("full", "partial"), ("failures.hits={parameter_servers=2}",), 2
@@ -109,8 +110,9 @@ What came out of the first comparisons, and is in the simulator since:
   and with Adagrad the first updates of a row move it most: it chooses rarer rows than MFU does.
 - **A tracker of its own.** Choosing rows is measured with MFU, and charged alike for SSU and
   SCAR.
-- **SSU looks at every second batch.** The row model has periods of a mean number of batches;
-  where a period has few, real ones have one more or one less.
+- **SSU's lists** are of a share of a table's rows, and are filled a batch at a time. The row model
+  follows them sample by sample; where one batch brings more rows than a list holds, real lists
+  lose more. Where only large tables are tracked, the two agree.
 - **Failures of several members** are charged like one: how long their replacements take to start
   depends on how many start at once, and on the cores there are.
 

@@ -1,6 +1,6 @@
 """Seconds that a simulation predicted of real runs, against those that these took."""
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -65,7 +65,7 @@ def _limits(frame: Frame, shown: pd.DataFrame) -> tuple[float, float]:
     return limits
 
 
-def _points(cause: str) -> dict[str, object]:
+def _points(cause: str) -> dict[str, Any]:
     colour = style.CAUSE_COLOURS.get(cause, style.SYSTEM_COLOURS["full"])
     return {
         "color": colour,

@@ -10,7 +10,7 @@ intervals, failures and rows are the scenario's own, the same in both.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cprsim.ledger import CAUSES, OVERHEAD_CAUSES, Ledger
 from cprsim.scenario import Scenario
@@ -27,6 +27,9 @@ from cprsim.trainer.pinned import Kill, pinned
 from cprsim.trainer.rehearsal import rehearsal
 from cprsim.trainer.spec import TrainerSection
 from cprsim.trainer.training import Progress, Trained, train
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,16 @@ class Validated:
             "calibration": vars(self.calibration),
             "policies": {each.policy: each.document() for each in self.compared},
         }
+
+    def figure(self) -> "Figure":
+        """Predicted seconds against measured ones."""
+        import pandas as pd  # noqa: PLC0415
+
+        from cprsim.figures.predicted import predicted_measured  # noqa: PLC0415  (slow to import)
+
+        rows = [row for each in self.compared for row in each.seconds() if row[0] != "train"]
+        table = pd.DataFrame(rows, columns=["cause", "predicted", "measured"])
+        return predicted_measured(table, self.scenario.title)
 
     def files(self) -> dict[str, bytes]:
         """The scenario with its failures, on a clock on which only training takes time."""
