@@ -78,6 +78,11 @@ def _show(found: "Validated") -> None:
     for compared in found.compared:
         _add(table, compared)
     print_table(table)
+    for each in found.compared:
+        if each.silent:
+            typer.echo(
+                f"{each.policy}: {each.silent} members were silent for too long, and replaced"
+            )
     step_s = found.calibration.step_s
     typer.echo(f"Calibrated: a step takes {step_s * 1e3:.2f} ms; costs " + _costs(found))
 

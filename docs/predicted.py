@@ -1,8 +1,9 @@
 """Write docs/predicted.md: real runs, predicted and measured on this machine.
 
-Run `python -m docs.predicted` on a quiet machine (some minutes). Costs are calibrated once, on the
-model and servers of scenarios/train-quick.toml. Each configuration is then trained several times,
-and the median of what was measured of each cause stands beside its prediction.
+Run `python -m docs.predicted` on a quiet machine (some minutes). Costs are calibrated on the
+model and servers of scenarios/train-quick.toml, and each configuration is trained, in turns and
+several times, since a machine's speed drifts. Medians of what was measured stand beside what is
+predicted at median costs.
 """
 
 import os
@@ -21,9 +22,10 @@ from cprsim.files import write_all
 from cprsim.scenario import Scenario, load_mapping
 from cprsim.trainer import forking
 from cprsim.trainer.calibration import Calibration, calibrate
-from cprsim.trainer.predicted import validate
+from cprsim.trainer.predicted import Compared, predict
 from cprsim.trainer.rehearsal import rehearsal, strikes
 from cprsim.trainer.spec import TrainerSection, trainer_section
+from cprsim.trainer.training import Trained, train
 
 PAGE = Path(__file__).with_suffix(".md")
 CONFIG = Path(__file__).parents[1] / "scenarios" / "train-quick.toml"
@@ -72,7 +74,7 @@ below are of one machine and one day: {cores} cores, other load {load:.1f} when 
 
 - **Inputs**: the scenario (rows, samples, servers, intervals), the steps at which failures
   strike, and how the updates of the first samples spread over the servers.
-- **Calibrated**, in one short run of its own (`cprsim/trainer/rehearsal.py`: {whole} saves of
+- **Calibrated**, in short runs of their own (`cprsim/trainer/rehearsal.py`: {whole} saves of
   everything, {portions} of chosen rows by MFU, {kills} kills), as medians: {costs}.
 - **Predicted**: everything else. Configurations differ from the rehearsal in their policy, their
   interval, how many rows a save takes, and in how many failures strike, when, and how many
@@ -136,25 +138,21 @@ class Row(NamedTuple):
         return abs(self.predicted - self.measured) <= self.bound + 1e-9 * abs(self.measured)
 
 
-def rows_of(name: str, policies: dict[str, Sequence[dict[str, Any]]]) -> Iterator[Row]:
-    """What is compared of a configuration; of each policy the documents of its runs."""
-    for policy, runs in policies.items():
-        first = runs[0]
-        for cause in CAUSES:
-            predicted = first["predicted"][cause]
-            measured = median(run["measured"][cause] for run in runs)
-            if predicted or measured:
-                bound = max(SHARE * measured, SECONDS)
-                yield Row(name, policy, cause, predicted, measured, bound)
-        measured = median(run["overhead_s"]["measured"] for run in runs)
-        yield Row(
-            name, policy, OVERHEAD, first["overhead_s"]["predicted"], measured, _FEW * measured
-        )
-        for count in (UPDATES, *_EXACT):
-            predicted, measured = first[count]["predicted"], first[count]["measured"]
-            if predicted or measured:
-                bound = _FEW * measured if count == UPDATES else 0.0
-                yield Row(name, policy, count, predicted, measured, bound)
+def rows_of(name: str, policy: str, runs: Sequence[dict[str, Any]]) -> Iterator[Row]:
+    """What is compared of a policy's runs; each is a document."""
+    first = runs[0]
+    for cause in CAUSES:
+        predicted = first["predicted"][cause]
+        measured = median(run["measured"][cause] for run in runs)
+        if predicted or measured:
+            yield Row(name, policy, cause, predicted, measured, max(SHARE * measured, SECONDS))
+    measured = median(run["overhead_s"]["measured"] for run in runs)
+    yield Row(name, policy, OVERHEAD, first["overhead_s"]["predicted"], measured, _FEW * measured)
+    for count in (UPDATES, *_EXACT):
+        predicted, measured = first[count]["predicted"], first[count]["measured"]
+        if predicted or measured:
+            bound = _FEW * measured if count == UPDATES else 0.0
+            yield Row(name, policy, count, predicted, measured, bound)
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -215,24 +213,35 @@ def _costs(calibration: Calibration) -> Iterator[tuple[str, float]]:
 
 
 def measure() -> tuple[list[Row], Calibration]:
-    """Calibrate, and do all runs."""
-    scenario, section = _scenario()
-    plan = scenario.plan("cpr-mfu")
-    calibration = calibrate(scenario, section, plan.tracking)
-    sys.stderr.write(f"{calibration}\n")
-    rows = []
-    for name, each in CONFIGURATIONS.items():
-        scenario, section = _scenario(each.overrides)
-        runs: dict[str, list[dict[str, Any]]] = {policy: [] for policy in each.policies}
-        for _ in range(_REPEATS):
-            found = validate(
-                scenario, section, each.policies, each.seed, calibration=calibration
-            ).document()
+    """Calibrate and do all runs, again and again; then predict them at median costs."""
+    calibrations = []
+    runs: dict[tuple[str, str], list[Trained]] = {}
+    for turn in range(_REPEATS):
+        scenario, section = _scenario()
+        tracking = scenario.plan("cpr-mfu").tracking
+        calibrations.append(calibrate(scenario, section, tracking, turn))
+        sys.stderr.write(f"{turn + 1} of {_REPEATS}: {calibrations[-1]}\n")
+        for name, each in CONFIGURATIONS.items():
+            scenario, section = _scenario(each.overrides)
             for policy in each.policies:
-                runs[policy].append(found["policies"][policy])
-        rows += rows_of(name, runs)
-        sys.stderr.write(table([row for row in rows if row.configuration == name]))
+                trained = train(scenario, section, policy, each.seed)
+                runs.setdefault((name, policy), []).append(trained)
+    calibration = pooled(calibrations)
+    rows: list[Row] = []
+    for name, each in CONFIGURATIONS.items():
+        found = predict(*_scenario(each.overrides), each.policies, calibration, each.seed)
+        for policy, prediction in found.of.items():
+            compared = [Compared(policy, prediction, one) for one in runs[name, policy]]
+            rows += rows_of(name, policy, [one.document() for one in compared])
     return rows, calibration
+
+
+def pooled(calibrations: Sequence[Calibration]) -> Calibration:
+    """The median of each number."""
+    names = vars(calibrations[0])
+    return Calibration(
+        **{name: median(getattr(each, name) for each in calibrations) for name in names}
+    )
 
 
 def _scenario(overrides: Sequence[str] = ()) -> tuple[Scenario, TrainerSection]:

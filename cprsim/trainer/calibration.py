@@ -9,10 +9,12 @@ from typing import Any
 
 from cprsim.contract import Tracking
 from cprsim.costs import Rollback
+from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 from cprsim.trainer.accounts import Part
 from cprsim.trainer.rehearsal import LONG, LONGS, Rehearsal, Strike, rehearsal, strikes
 from cprsim.trainer.spec import TrainerSection
+from cprsim.trainer.store import MOST_DELTAS
 from cprsim.trainer.training import Progress, Trained, carry_out
 from cprsim.units import SECONDS, format_exact
 
@@ -75,7 +77,19 @@ def calibrate(
 
 
 def measured(ran: Trained, plan: Rehearsal, scenario: Scenario) -> Calibration:
-    """What a rehearsal on the scenario's model and servers has measured."""
+    """What a rehearsal on the scenario's model and servers has measured.
+
+    Raises
+    ------
+    RunError
+        If members were lost that nobody had struck.
+    """
+    if ran.replaced > ran.struck:
+        raise RunError(
+            f"{ran.replaced - ran.struck} members were silent for too long in the rehearsal, which "
+            'spoils it; try again on a quieter machine, or give them longer, e.g. answer = "10 s" '
+            "in [trainer]"
+        )
     found = _Found(ran, plan)
     save_s = found.save_s(whole=True)
     of_rows: dict[str, float] = {}
@@ -124,11 +138,28 @@ class _Found:
     @property
     def append_s(self) -> float:
         """What each save of chosen rows that was appended has added to loads."""
-        return median(
-            (took_s - self.load_s(each.returns)) / each.appended
+        lengths = self._chain_lengths()
+        more = [
+            (took_s - self.load_s(each.returns)) / lengths[each.appended]
             for took_s, each in self._loads()
-            if each.appended
-        )
+            if lengths[each.appended]
+        ]
+        return median(more) if more else 0.0
+
+    def _chain_lengths(self) -> list[int]:
+        """How many saves a load has to read beside a whole one, after none, 1, 2, ... of them."""
+        lengths, appended, base = [0], 0, 0
+        for part in self._ran.parts:
+            if part.server != 0:
+                continue
+            if part.rows is None:
+                base = part.size
+                continue
+            appended += part.size
+            merged = appended > MOST_DELTAS * base
+            appended = 0 if merged else appended
+            lengths.append(0 if merged else lengths[-1] + 1)
+        return lengths
 
     def _loads(self) -> Iterator[tuple[float, Strike]]:
         return zip(self.of("load"), self._strikes, strict=True)

@@ -8,9 +8,9 @@ intervals, failures and rows are the scenario's own, the same in both.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cprsim.ledger import CAUSES, OVERHEAD_CAUSES, Ledger
 from cprsim.scenario import Scenario
@@ -32,26 +32,45 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
-class Compared:
-    """One policy's run, as predicted and as it came.
+class Prediction(NamedTuple):
+    """What is to come of one policy's run.
 
     `period`: steps from one save to the next; None if there are none. `kills`: the failures that
-    both met. `step_s`: what a step takes in the simulation, s.
+    it meets. `lost_steps`: those that are trained again.
     """
 
-    policy: str
     system: str
     period: int | None
     kills: Sequence[Kill]
-    simulated: Ledger
+    ledger: Ledger
+    lost_steps: int
+
+
+class Predicted(NamedTuple):
+    """What is to come of some policies' runs, by name; `scenario` is what was simulated."""
+
+    scenario: Scenario
+    of: Mapping[str, Prediction]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One policy's run, as predicted and as it came."""
+
+    policy: str
+    prediction: Prediction
     trained: Trained
-    step_s: float
+
+    @property
+    def silent(self) -> int:
+        """Members that were silent for too long in the real run: failures that none had struck."""
+        return self.trained.replaced - self.trained.struck
 
     def seconds(self) -> list[tuple[str, float, float]]:
         """Each cause that took time, and the sum of those of overhead: predicted, measured, s."""
         rows = [
-            (cause, getattr(self.simulated, cause), self.trained.seconds[cause]) for cause in CAUSES
+            (cause, getattr(self.prediction.ledger, cause), self.trained.seconds[cause])
+            for cause in CAUSES
         ]
         of_overhead = [row for row in rows if row[0] in OVERHEAD_CAUSES]
         predicted = math.fsum(row[1] for row in of_overhead)
@@ -61,12 +80,12 @@ class Compared:
 
     def counts(self) -> dict[str, tuple[float, float]]:
         """What is no time, predicted and measured."""
-        simulated, trained = self.simulated, self.trained
+        simulated, trained = self.prediction.ledger, self.trained
         return {
             "pls": (simulated.pls, trained.pls),
             "updates_lost": (simulated.updates_lost, trained.updates_lost),
             "failures": (simulated.failures, trained.failures),
-            "lost_steps": (round(simulated.lost / self.step_s), trained.executed - trained.steps),
+            "lost_steps": (self.prediction.lost_steps, trained.executed - trained.steps),
         }
 
     def document(self) -> dict[str, Any]:
@@ -77,16 +96,17 @@ class Compared:
         }
         _, *overhead = self.seconds()[-1]
         return {
-            "system": self.system,
-            "period_steps": self.period,
+            "system": self.prediction.system,
+            "period_steps": self.prediction.period,
             "kills": [
                 {"step": kill.executed, "servers": kill.hit.servers, "trainers": kill.hit.trainers}
-                for kill in self.kills
+                for kill in self.prediction.kills
             ],
-            "predicted": {cause: getattr(self.simulated, cause) for cause in CAUSES},
+            "predicted": {cause: getattr(self.prediction.ledger, cause) for cause in CAUSES},
             "measured": self.trained.seconds,
             "overhead_s": dict(zip(("predicted", "measured"), overhead, strict=True)),
             **counts,
+            "silent": self.silent,
         }
 
 
@@ -122,7 +142,7 @@ class Validated:
         """The scenario with its failures, on a clock on which only training takes time."""
         import tomli_w  # noqa: PLC0415  (only those who write need it)
 
-        kills = max((each.kills for each in self.compared), key=len)
+        kills = max((each.prediction.kills for each in self.compared), key=len)
         rows = [
             f"{kill.executed * self.calibration.step_s!r},{node},{kind}"
             for kill in kills
@@ -147,7 +167,6 @@ def validate(
     policies: Sequence[str] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    calibration: Calibration | None = None,
 ) -> Validated:
     """Predict real runs, and do them.
 
@@ -159,8 +178,6 @@ def validate(
         Names of the scenario's policies; all of them by default.
     seed, progress
         As for `train`; steps are those of all runs, the one that calibrates included.
-    calibration
-        What `calibrate` has measured before; measured anew if not given.
 
     Raises
     ------
@@ -172,27 +189,53 @@ def validate(
     names = scenario.select(policies)
     plans = {name: scenario.plan(name) for name in names}
     check_predictable(section, plans)
-    data = section.data(scenario, seed)
-    steps = data.steps
+    steps = section.data(scenario, seed).steps
     tracking = tracking_of(plans)
-    before = 0 if calibration is not None else rehearsal(tracking).steps
-    total = before + steps * len(names)
-    if calibration is None:
-        calibration = calibrate(scenario, section, tracking, seed, _part(progress, 0, total))
-    updates = updates_by_server(data, scenario.cluster.parameter_servers)
-    modelled = calibrated(scenario, plans, steps, calibration, updates)
-    nominal_s = scenario.job.useful_time_s / steps
+    done = rehearsal(tracking).steps
+    total = done + steps * len(names)
+    calibration = calibrate(scenario, section, tracking, seed, _part(progress, 0, total))
+    predicted = predict(scenario, section, names, calibration, seed)
     compared = []
+    for name, prediction in predicted.of.items():
+        trained = train(scenario, section, name, seed, _part(progress, done, total))
+        compared.append(Compared(name, prediction, trained))
+        done += steps
+    return Validated(predicted.scenario, seed, calibration, compared)
+
+
+def predict(
+    scenario: Scenario,
+    section: TrainerSection,
+    policies: Sequence[str],
+    calibration: Calibration,
+    seed: int = 0,
+) -> Predicted:
+    """Simulate what `train` would do of each policy, at costs that were measured.
+
+    Raises
+    ------
+    ScenarioError
+        Where a policy can't be predicted.
+    """
+    plans = {name: scenario.plan(name) for name in policies}
+    check_predictable(section, plans)
+    data = section.data(scenario, seed)
+    updates = updates_by_server(data, scenario.cluster.parameter_servers)
+    modelled = calibrated(scenario, plans, data.steps, calibration, updates)
+    step_s, nominal_s = calibration.step_s, scenario.job.useful_time_s / data.steps
+    found = {}
     for name, plan in plans.items():
         cursor = scenario.failure_model.timeline(seed, 0).cursor()
-        met = pinned(modelled, name, calibration.step_s, cursor, nominal_s)
-        simulated = meet(modelled, name, met.timeline)
-        trained = train(scenario, section, name, seed, _part(progress, before, total))
-        before += steps
-        system, period = modelled.policies[name].system, period_of(plan, nominal_s)
-        found = Compared(name, system, period, met.kills, simulated, trained, calibration.step_s)
-        compared.append(found)
-    return Validated(modelled, seed, calibration, compared)
+        met = pinned(modelled, name, step_s, cursor, nominal_s)
+        ledger = meet(modelled, name, met.timeline)
+        found[name] = Prediction(
+            system=modelled.policies[name].system,
+            period=period_of(plan, nominal_s),
+            kills=met.kills,
+            ledger=ledger,
+            lost_steps=round(ledger.lost / step_s),
+        )
+    return Predicted(modelled, found)
 
 
 def _part(progress: Progress | None, before: int, total: int) -> Progress:

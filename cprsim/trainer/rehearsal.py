@@ -118,7 +118,8 @@ class _Controller:
         """Return what was lost, or train until the next save is due."""
         if self._failed:
             self._failed = False
-            return Recover(self._answers.pop(0))
+            # Where members were silent for too long, there are more failures than the script has.
+            return Recover(self._answers.pop(0) if self._answers else "lost")
         due = self._left[0].end if self._left else math.inf
         return Train(due) if now.progress_s < due else self._left[0].save
 

@@ -8,7 +8,7 @@ import pytest
 
 from cprsim import cli
 from cprsim.contract import Plan, Save, Tracking, every
-from cprsim.errors import ScenarioError
+from cprsim.errors import RunError, ScenarioError
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Absolute
 from cprsim.ledger import CAUSES
@@ -91,6 +91,7 @@ def test_what_is_counted_is_predicted_exactly(config, tmp_path, monkeypatch, cap
             assert set(seconds) == set(CAUSES)
             assert seconds["save"] > 0
             assert seconds["load"] > 0
+        assert of_policy["silent"] == 0
         for count in ("failures", "lost_steps"):
             assert of_policy[count]["predicted"] == of_policy[count]["measured"]
         pls = of_policy["pls"]
@@ -175,7 +176,7 @@ def test_a_rehearsal_strikes_a_step_before_a_save():
 
 def rehearsed(plan, *, whole_s, portion_s):
     """Spans of a rehearsal in which everything takes the same time each time."""
-    now_s, spans, parts, done = 0.0, [], [], 0
+    now_s, spans, parts, done, appended = 0.0, [], [], 0, 0
 
     def take(cause, seconds):
         nonlocal now_s
@@ -187,15 +188,17 @@ def rehearsed(plan, *, whole_s, portion_s):
         if stretch.returns is not None:
             take("detect", 0.002)
             take("reschedule", 0.05)
-            take("load", 0.03 if stretch.returns == "all" else 0.02)
+            # The store merges when twice as much is appended: after each third save.
+            take("load", (0.03 if stretch.returns == "all" else 0.02) + 0.004 * (appended % 3))
             take("train", 0.01)
         done = stretch.end
         chosen = stretch.save.portion < 1
+        appended += chosen
         take("save", portion_s if chosen else whole_s)
         for server in (0, 1):
             rows = 100 if chosen else None
             parts.append(Part(done, server, 1000, rows, 0.001 * server, 0.002, 0.003))
-    return SimpleNamespace(spans=spans, parts=parts)
+    return SimpleNamespace(spans=spans, parts=parts, replaced=10, struck=10)
 
 
 def test_a_calibrated_model_charges_what_was_measured():
@@ -223,6 +226,14 @@ def test_a_calibrated_model_charges_what_was_measured():
     assert model.reschedule_mean_s == pytest.approx(0.05)
     assert found.detect_s == pytest.approx(0.002)
     assert found.select_s == pytest.approx(0.001)  # of the slower server
+    assert found.append_s == pytest.approx(0.004)
+    ran.replaced += 2
+    with pytest.raises(RunError) as error:
+        measured(ran, plan, scenario)
+    assert str(error.value) == (
+        "2 members were silent for too long in the rehearsal, which spoils it; try again on a "
+        'quieter machine, or give them longer, e.g. answer = "10 s" in [trainer]'
+    )
 
 
 def test_a_period_is_whole_steps():
@@ -291,7 +302,7 @@ def compared(measured, predicted):
 
 def test_the_page_tells_what_is_within_bounds():
     runs = [compared({"load": 0.06 + late, "more": late}, {"load": 0.1}) for late in (0, 0.03, 9)]
-    rows = list(rows_of("here", {"full": runs}))
+    rows = list(rows_of("here", "full", runs))
 
     found = {row.what: (row.predicted, row.measured, row.within) for row in rows}
     assert found["save"] == (1.0, 1.0, True)
