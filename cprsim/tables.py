@@ -59,7 +59,7 @@ class RunTable(PolicyTable):
     def __init__(self, result: "Result") -> None:
         title = (
             f"{result.scenario.title or 'cprsim run'}\n"
-            f"{result.count} replications, seed {result.seed}; time in % of the useful "
+            f"{_replications(result.count)}, seed {result.seed}; time in % of the useful "
             f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
         )
         rows = [
@@ -315,3 +315,7 @@ def _percent(share: float) -> str:
     if percent == 0:
         return "0"
     return f"{percent:.2f}" if abs(percent) >= 0.01 else f"{percent:.1g}"
+
+
+def _replications(count: int) -> str:
+    return "1 replication" if count == 1 else f"{count} replications"

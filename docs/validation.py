@@ -18,17 +18,16 @@ from docs.replayed import section
 from tests.validation.cases import (
     CASES,
     GOODPUT_PARAMETERS,
-    PREDICTED,
     SWEEP,
     Case,
     Measured,
-    Predicted,
     measure,
     measure_sweep,
     shipped,
     uniform_of,
 )
 from tests.validation.exact import POINTS
+from tests.validation.predicted import PREDICTED, Predicted
 
 PAGE = Path(__file__).with_suffix(".md")
 

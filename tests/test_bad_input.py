@@ -294,13 +294,6 @@ ALL = [*QUANTITIES, *KEYS, *POLICIES, *FAILURES, *LOGS, *MODEL_AND_COSTS, *COMMA
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
-    """An empty folder to work in, so that files have bare names."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def nothing_runs(monkeypatch) -> None:
     """Whatever is wrong is found before the first second is simulated."""
 

@@ -10,7 +10,6 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -30,13 +29,6 @@ QUICKSTART = str(SCENARIOS / "quickstart.toml")
 CAUSES = ["save", "load", "lost", "reschedule", "detect", "slowdown", "stall"]
 RESOURCES = ["memory_overhead", "peer_bytes", "store_bytes", "spares", "machine_overhead"]
 MEASURES = ["overhead", "pls", "updates_lost", "wall_s", "failures", "ettr"]
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
-    """An empty folder to work in, and no repository."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def process(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -97,7 +89,9 @@ def test_run_prints_a_row_a_policy_and_every_column(folder, capsys):
 
 def test_one_replication_has_no_interval_of_its_mean(folder, capsys):
     assert cli._main(["run", KAGGLE, "--replications", "1"]) == 0
-    assert "±" not in capsys.readouterr().out.replace("± 95 %", "")
+    table = capsys.readouterr().out
+    assert "±" not in table.replace("± 95 %", "")
+    assert "1 replication, seed 0" in table
 
     document = json_of(capsys, "run", KAGGLE, "--replications", "1")
     assert document["policies"]["full"]["overhead"]["ci95"] == [None, None]
@@ -514,171 +508,3 @@ def test_a_hopeless_run_in_workers_fails_in_one_line_too(folder):
     assert re.fullmatch("cprsim: policy 'full': the job gets nowhere: .*\n", done.stderr)
     assert (done.returncode, done.stdout) == (1, "")
     assert [path.name for path in folder.iterdir()] == ["job.toml"]
-
-
-# `advise`
-
-
-def test_advise_has_the_keys_of_the_contract(folder, capsys):
-    document = json_of(capsys, "advise", KAGGLE)
-
-    wanted = {"full", "partial", "naive_partial", "recommendation", "benefit"}
-    assert wanted <= set(document)
-    for option in ("full", "partial", "naive_partial"):
-        assert {"interval_s", "overhead", "expected_pls"} <= set(document[option])
-
-
-@pytest.mark.parametrize(
-    ("name", "full", "partial"),
-    [
-        # What the scenarios are calibrated for: the paper's abstract, and the poster as remembered.
-        ("criteo-kaggle", 0.0850, 0.0053),
-        ("criteo-terabyte", 0.0820, 0.0068),
-        ("production", 0.1250, None),
-    ],
-)
-def test_advise_gives_the_overheads_of_the_paper(folder, capsys, name, full, partial):
-    document = json_of(capsys, "advise", str(SCENARIOS / f"{name}.toml"))
-
-    assert document["full"]["overhead"] == pytest.approx(full, abs=1e-4)
-    if partial is not None:
-        assert document["partial"]["overhead"] == pytest.approx(partial, abs=1e-4)
-        assert document["partial"]["expected_pls"] == pytest.approx(0.1)
-    assert document["recommendation"] == "partial"
-
-
-def test_advise_for_kaggle_is_the_hand_computation(folder, capsys):
-    # O_save = 337.2 s, O_load + O_res = 323.4 s, T_fail = 28 h = 100800 s, 8 servers.
-    document = json_of(capsys, "advise", KAGGLE)
-    young_s = math.sqrt(2 * 337.2 * 100_800)  # (E3)
-
-    assert document["full"]["interval_s"] == pytest.approx(young_s, rel=1e-12)
-    assert young_s == pytest.approx(8245, abs=0.5)
-    assert document["naive_partial"]["interval_s"] == document["full"]["interval_s"]
-    # (E6): 2 x 0.1 x 8 x 28 h
-    assert document["partial"]["interval_s"] == pytest.approx(161_280, rel=1e-12)
-    # (E1), (E2), (E5)
-    recovery = 323.4 / 100_800
-    assert document["full"]["overhead"] == pytest.approx(
-        337.2 / young_s + recovery + young_s / 2 / 100_800, rel=1e-12
-    )
-    assert document["naive_partial"]["overhead"] == pytest.approx(0.0441, abs=1e-4)
-    assert document["naive_partial"]["overhead"] == pytest.approx(337.2 / young_s + recovery)
-    assert document["naive_partial"]["expected_pls"] == pytest.approx(young_s / 2 / 100_800 / 8)
-    assert document["partial"]["overhead"] == pytest.approx(337.2 / 161_280 + recovery, rel=1e-12)
-    assert document["full"]["expected_pls"] == 0
-    assert document["benefit"] == pytest.approx(
-        1 - document["partial"]["overhead"] / document["full"]["overhead"], rel=1e-12
-    )
-
-
-def test_advise_recommends_full_recovery_where_partial_is_dearer(folder, capsys):
-    # (E6) for 0.001: a save every 27 min, 337.2 / 1612.8 = 21 % for saves alone.
-    document = json_of(capsys, "advise", KAGGLE, "--target-pls", "0.001")
-
-    assert document["partial"]["interval_s"] == pytest.approx(1612.8, rel=1e-12)
-    assert document["partial"]["overhead"] == pytest.approx(337.2 / 1612.8 + 323.4 / 100_800)
-    assert document["recommendation"] == "full"
-    assert document["benefit"] == 0
-
-    assert cli._main(["advise", KAGGLE, "--target-pls", "0.001"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == (
-        "Recommended: full recovery, a save every 2.29 h; partial recovery at PLS 0.001 would cost "
-        "21.23%, no less than 8.50%."
-    )
-
-
-def test_advise_prints_its_options_and_a_sentence(folder, capsys):
-    assert cli._main(["advise", KAGGLE]) == 0
-    out, err = capsys.readouterr()
-
-    assert err == ""
-    assert "MTBF 28 h" in out
-    for option, interval, overhead in (
-        ("full ", "2.29 h", "8.50"),
-        ("partial ", "2.29 h", "4.41"),
-        ("partial, PLS 0.1", "44.8 h", "0.53"),
-    ):
-        (row,) = (line for line in out.splitlines() if line.strip().startswith(option))
-        assert row.replace(option, "").split()[:3] == [*interval.split(), overhead]
-    assert out.splitlines()[-1] == (
-        "Recommended: partial recovery, a save every 44.8 h; it takes away 93.8% of full "
-        "recovery's overhead and is expected to lose 10.00% of the samples."
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "target"),
-    [
-        ([], 0.1),  # that of the scenario's CPR policy
-        (["--set", "policies.cpr.target_pls=0.05"], 0.05),
-        (["--set", "policies.cpr.target_pls=0.05", "--target-pls", "0.02"], 0.02),
-        (["--set", "policies.cpr.system=partial"], 0.1),  # CPR's own default
-    ],
-)
-def test_advise_takes_its_target_from_the_command_the_scenario_or_the_paper(
-    folder, capsys, arguments, target
-):
-    if "policies.cpr.system=partial" in arguments:  # takes no target: start from one without
-        arguments = [*arguments, "--set", "policies={only = {system = 'full'}}"]
-    document = json_of(capsys, "advise", KAGGLE, *arguments)
-
-    assert document["partial"]["interval_s"] == pytest.approx(2 * target * 8 * 100_800, rel=1e-12)
-
-
-def test_advise_for_a_job_that_never_fails_saves_never(folder, capsys):
-    document = json_of(capsys, "advise", KAGGLE, "--set", "failures.exactly=0")
-
-    assert document["full"]["interval_s"] is None
-    assert document["full"]["overhead"] == 0
-    assert document["benefit"] == 0
-    assert cli._main(["advise", KAGGLE, "--set", "failures.exactly=0"]) == 0
-
-
-# Quick to start
-
-
-SLOW = ("numpy", "pandas", "scipy", "simpy", "matplotlib", "pydantic")
-
-
-def imported_by(code: str) -> list[str]:
-    """Which of the slow libraries a new interpreter has imported once it has run `code`."""
-    done = python("-c", f"{code}\nimport sys; print(*[m for m in {SLOW} if m in sys.modules])")
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[-1].split()
-
-
-def test_help_imports_nothing_slow():
-    assert imported_by('import cprsim.cli; assert cprsim.cli._main(["--help"]) == 0') == []
-
-
-def test_importing_cprsim_imports_nothing_slow():
-    assert imported_by("import cprsim; dir(cprsim); cprsim.__version__") == []
-
-
-def test_importing_cprsim_still_gives_all_its_names():
-    for name in cprsim.__all__:
-        assert name in dir(cprsim)
-        assert callable(getattr(cprsim, name))
-    with pytest.raises(AttributeError, match="module 'cprsim' has no attribute 'sumulate'"):
-        _ = cprsim.sumulate
-
-
-def test_loading_a_scenario_does_not_import_what_only_results_need():
-    found = imported_by(f"import cprsim; cprsim.load_scenario({QUICKSTART!r})")
-
-    assert set(found) <= {"numpy", "pydantic"}
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [["--help"], ["run", "--help"], ["advise", "--help"]],
-    ids="-".join,
-)
-def test_help_is_on_stdout_and_names_what_there_is(capsys, arguments: Sequence[str]):
-    assert cli._main(list(arguments)) == 0
-    out, err = capsys.readouterr()
-
-    assert err == ""
-    for word in {"--help": ["run", "advise"], "run": ["--policy", "--out"]}.get(arguments[0], []):
-        assert word in out

@@ -11,11 +11,7 @@ from cprsim import cli
 SCENARIO = str(Path(__file__).parents[1] / "scenarios" / "criteo-kaggle.toml")
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to work in."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def timeline(*arguments: str) -> int:

@@ -43,13 +43,6 @@ def errors_of(call, *args, **kwargs) -> list[str]:
     return list(caught.value.args)
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
-    """An empty folder to work in, so that files have bare names."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def shipped(name: str) -> Scenario:
     if name == "lanl-replay" and not LANL.exists():
         pytest.skip(f"needs {LANL}")

@@ -21,10 +21,8 @@ VARY = ["--vary", "failures.mean=20 h,30 h"]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def scenario_file(folder) -> None:
     Path("s.toml").write_text(SCENARIO)
-    return tmp_path
 
 
 def run(capsys, *arguments: str) -> tuple[int, str, str]:

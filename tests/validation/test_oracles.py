@@ -15,12 +15,12 @@ from tests.validation.cases import (
     BLOCKING,
     CASES,
     GOODPUT,
-    PREDICTED,
     SHIPPED,
     SWEEP,
     uniform_of,
 )
 from tests.validation.exact import Uniform, even_points, fresh_makespan_s, renewal_count
+from tests.validation.predicted import PREDICTED
 
 
 @pytest.mark.slow

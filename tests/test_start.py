@@ -1,0 +1,54 @@
+"""The command and the library start quickly: what is slow is imported where it is needed."""
+
+from collections.abc import Sequence
+
+import pytest
+
+import cprsim
+from cprsim import cli
+from tests.test_cli import QUICKSTART, python
+
+SLOW = ("numpy", "pandas", "scipy", "simpy", "matplotlib", "pydantic")
+
+
+def imported_by(code: str) -> list[str]:
+    """Which of the slow libraries a new interpreter has imported once it has run `code`."""
+    done = python("-c", f"{code}\nimport sys; print(*[m for m in {SLOW} if m in sys.modules])")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1].split()
+
+
+def test_help_imports_nothing_slow():
+    assert imported_by('import cprsim.cli; assert cprsim.cli._main(["--help"]) == 0') == []
+
+
+def test_importing_cprsim_imports_nothing_slow():
+    assert imported_by("import cprsim; dir(cprsim); cprsim.__version__") == []
+
+
+def test_importing_cprsim_still_gives_all_its_names():
+    for name in cprsim.__all__:
+        assert name in dir(cprsim)
+        assert callable(getattr(cprsim, name))
+    with pytest.raises(AttributeError, match="module 'cprsim' has no attribute 'sumulate'"):
+        _ = cprsim.sumulate
+
+
+def test_loading_a_scenario_does_not_import_what_only_results_need():
+    found = imported_by(f"import cprsim; cprsim.load_scenario({QUICKSTART!r})")
+
+    assert set(found) <= {"numpy", "pydantic"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["run", "--help"], ["advise", "--help"]],
+    ids="-".join,
+)
+def test_help_is_on_stdout_and_names_what_there_is(capsys, arguments: Sequence[str]):
+    assert cli._main(list(arguments)) == 0
+    out, err = capsys.readouterr()
+
+    assert err == ""
+    for word in {"--help": ["run", "advise"], "run": ["--policy", "--out"]}.get(arguments[0], []):
+        assert word in out
