@@ -83,13 +83,11 @@ def _show(found: "Validated") -> None:
             typer.echo(
                 f"{each.policy}: {each.silent} members were silent for too long, and replaced"
             )
-    step_s = found.calibration.step_s
-    typer.echo(f"Calibrated: a step takes {step_s * 1e3:.2f} ms; costs " + _costs(found))
-
-
-def _costs(found: "Validated") -> str:
-    costs = found.calibration.costs
-    return ", ".join(f"{name} {value}" for name, value in costs.items())
+    costs = (
+        f"{name.removesuffix('_s')} {value_s * 1e3:.2f} ms"
+        for name, value_s in vars(found.calibration).items()
+    )
+    typer.echo(f"Calibrated: {', '.join(costs)} (gather: a million rows)")
 
 
 def _add(table: "Table", compared: "Compared") -> None:
