@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from cprsim.trainer.predicted import Compared, Validated
 
 _RESULT = "validate.json"
+#: Of shares: what is beyond is rounding.
+_DIGITS = 12
 _PICTURE = "predicted-measured.png"
 _FILES = (_RESULT, "scenario.toml", "failures.csv", _PICTURE)
 
@@ -100,7 +102,8 @@ def _add(table: "Table", compared: "Compared") -> None:
         table.add_row(name, cause, *cells)
         name = ""
     for what, (predicted, measured) in compared.counts().items():
-        share = f"{100 * (predicted / measured - 1):+.1f}" if measured else ""
-        cells = (f"{predicted:.5g}", f"{measured:.5g}", f"{predicted - measured:+.2g}", share)
+        off = round(predicted - measured, _DIGITS)
+        share = f"{100 * off / measured:+.1f}" if measured else ""
+        cells = (f"{predicted:.5g}", f"{measured:.5g}", f"{off:+.2g}", share)
         table.add_row("", what, *cells)
     table.add_section()
