@@ -12,7 +12,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test check soak study bench validation pages figures notebooks clean help
+.PHONY: demo test check soak study bench validation predicted pages figures notebooks clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
 	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
@@ -46,6 +46,9 @@ pages: $(INSTALLED) ## refresh the output of commands that README and docs show
 	@$(VENV)/bin/python -m docs.shown
 	@$(VENV)/bin/python -m docs.executed
 	@$(VENV)/bin/python -m docs.batch
+
+predicted: $(INSTALLED) ## train for real, predicted beside measured, into docs/predicted.md; keep the machine quiet
+	@$(VENV)/bin/python -m docs.predicted
 
 figures: $(INSTALLED) ## draw all pictures into docs/figures/ and recompute docs/reproduction.md
 	@$(VENV)/bin/python -m docs.reproduction

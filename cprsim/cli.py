@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cprsim import cli_figures, cli_study, cli_sweeps, cli_timeline, cli_train
+from cprsim import cli_figures, cli_study, cli_sweeps, cli_timeline, cli_train, cli_validate
 from cprsim.cli_common import (
     Json,
     Overrides,
@@ -236,6 +236,7 @@ app.command()(cli_figures.figure)
 app.command()(cli_timeline.timeline)
 app.command()(cli_train.train)
 app.command()(cli_study.study)
+app.command()(cli_validate.validate)
 
 
 def _check(plot: Path | None) -> None:

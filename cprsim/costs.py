@@ -76,6 +76,8 @@ class Costs(Section):
 
     What a save of chosen rows takes beyond its share of the bytes: `select` to choose them,
     `gather` for each million of them that one server collects, `save_fixed` however few they are.
+    `append`: what each of them adds to a load where they are appended to the last whole one
+    (`merge_after` of CPR's policies).
     """
 
     save_s: Seconds | None = Field(None, alias="save")
@@ -87,6 +89,7 @@ class Costs(Section):
     select_s: Seconds = Field(0.0, alias="select")
     gather_s: Seconds = Field(0.0, alias="gather")
     save_fixed_s: Seconds = Field(0.0, alias="save_fixed")
+    append_s: Seconds = Field(0.0, alias="append")
 
 
 @dataclass(frozen=True)
@@ -104,23 +107,27 @@ class CostModel:
         """B/s of every link."""
         return capacities(self.cluster, self.storage)
 
-    def save(self, tier: Tier, portion: float = 1.0, writes: float = 1.0) -> Transfer:
+    def save(
+        self, tier: Tier, portion: float = 1.0, writes: float = 1.0, besides_s: float = 0.0
+    ) -> Transfer:
         """One save of `portion` of the rows that a tracker chooses among.
 
         What isn't tracked is saved whole. `writes`: share of these bytes that is really written.
-        What choosing and collecting rows takes is charged as so many more bytes, at the pace of a
-        save with the links to itself.
+        What choosing and collecting rows takes, and `besides_s`, is charged as so many more bytes,
+        at the pace of a save with the links to itself.
         """
         whole = self._whole_save(tier)
-        if portion == 1.0:
+        if portion == 1.0 and not besides_s:
             return whole if writes == 1.0 else replace(whole, volume=whole.volume * writes)
         share, chosen = portion, 0.0
         if self.model is not None:
             share = self.model.saved_share(portion)
         if self.model is not None and self.model.rows is not None:
             chosen = portion * self.model.rows.tracked_rows / self.cluster.parameter_servers
-        extra_s = self.costs.select_s + self.costs.save_fixed_s
-        extra_s += self.costs.gather_s * chosen / _GATHERED
+        extra_s = besides_s
+        if portion < 1:
+            extra_s += self.costs.select_s + self.costs.save_fixed_s
+            extra_s += self.costs.gather_s * chosen / _GATHERED
         pace = uncontended_rate(whole, self.capacities)
         if pace == math.inf:  # what costs nothing by itself takes but this
             return Transfer(extra_s, cap=1.0)

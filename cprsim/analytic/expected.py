@@ -116,7 +116,7 @@ def _saves(plan: Plan, context: Context) -> tuple[float, float]:
 
 def _save_s(plan: Plan, context: Context, schedule: Schedule) -> float:
     save = schedule.save
-    transfer = context.costs.save(plan.tier(save.tier), save.portion, save.writes)
+    transfer = context.costs.save(plan.tier(save.tier), save.portion, save.writes, save.besides_s)
     return context.costs.seconds(transfer)
 
 

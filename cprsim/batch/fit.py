@@ -11,6 +11,7 @@ def unfit(setting: Setting, cohort: Cohort) -> str | None:
     """Why a policy can't be played, or None."""
     return (
         _of_plan(setting.plan)
+        or _of_shards(setting)
         or _of_failures(cohort)
         or _of_saves(setting, setting.plan.schedules[0])
         or _of_rebuilds(setting)
@@ -25,6 +26,10 @@ def _of_plan(plan: Plan) -> str | None:
     if plan.mirror is not None:
         return "it mirrors every step"
     return None
+
+
+def _of_shards(setting: Setting) -> str | None:
+    return None if setting.update_shares is None else "its shards are not updated alike"
 
 
 def _of_saves(setting: Setting, schedule: Schedule) -> str | None:

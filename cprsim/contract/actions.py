@@ -26,7 +26,8 @@ class Save(NamedTuple):
 
     `writes`: bytes that are written, as a share of a whole save of that portion (modified rows
     alone, quantised). `reads`: bytes that are read to return to this checkpoint, as a share of
-    those of a whole one (a chain of differences reads more).
+    those of a whole one (a chain of differences reads more). `besides_s`: what it takes besides, s
+    (what was appended is merged).
     """
 
     tier: str = REMOTE.name
@@ -35,6 +36,7 @@ class Save(NamedTuple):
     left_s: tuple[float, ...] = (0.0,)
     writes: float = 1.0
     reads: float = 1.0
+    besides_s: float = 0.0
 
 
 class Recover(NamedTuple):

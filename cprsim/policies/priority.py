@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from cprsim.contract import Context, Plan, Save, Tracking, every
+from cprsim.contract import REMOTE, Context, Plan, Save, Tracking, every
+from cprsim.policies.chains import ChainedPlan
 from cprsim.policies.cpr import Cpr
 from cprsim.rows.model import MOST_SAVES
 from cprsim.rows.trackers.contract import TrackerName
@@ -26,11 +27,16 @@ class PrioritySaving(Cpr):
 
     `slowdown`: share of time that tracking adds to every useful second. With a `fraction` of 1
     nothing is tracked: it is CPR-vanilla.
+
+    `merge_after`: saves are appended to the last whole one, and each `merge_after`-th is merged
+    with them into another: all that is read and written whole. A load reads what was appended,
+    which takes `costs.append` for each. Otherwise rows are saved in their places.
     """
 
     tracker: ClassVar[TrackerName]
     fraction: Annotated[float, Field(gt=0, le=1)] = 0.125
     slowdown: Annotated[float, Field(ge=0)] = 0.0
+    merge_after: Annotated[int, Field(ge=1, le=100_000)] | None = None
 
     @property
     def looks_at_one_in(self) -> int:
@@ -46,7 +52,7 @@ class PrioritySaving(Cpr):
         if rows is None or context.samples is None:
             lacks = "job.samples" if rows is not None else "[model] with a preset or tables"
             raise ValueError(f"system {self.system!r} has to know which rows are hot: give {lacks}")
-        return replace(
+        plan = replace(
             plan,
             schedules=every(
                 interval_s,
@@ -56,6 +62,7 @@ class PrioritySaving(Cpr):
             slowdown=self.slowdown,
             memory_overhead=rows.memory_overhead(self.tracker, self.fraction),
         )
+        return plan if self.merge_after is None else _appended(plan, context, self.merge_after)
 
     def _left_s(self, context: Context, interval_s: float) -> tuple[float, ...]:
         assert context.rows is not None
@@ -72,6 +79,22 @@ class PrioritySaving(Cpr):
             self.looks_at_one_in,
         )
         return tuple((lost.after * interval_s).tolist())
+
+
+def _appended(plan: Plan, context: Context, merge_after: int) -> ChainedPlan:
+    """The plan where saves are appended to the last whole one until they are merged."""
+    (schedule,) = plan.schedules
+    costs = context.costs
+
+    def load_s(reads: float) -> float:
+        return costs.seconds(costs.load(REMOTE, "lost", context.servers, reads))
+
+    whole_s = load_s(1.0)
+    each = costs.costs.append_s / whole_s if whole_s else 0.0
+    merging_s = load_s(1 + merge_after * each) + context.save_s
+    chain = [schedule.save._replace(reads=1 + place * each) for place in range(1, merge_after)]
+    chain.append(schedule.save._replace(besides_s=merging_s))
+    return plan.extended(ChainedPlan, chains=(tuple(chain),))
 
 
 class CprMfu(PrioritySaving):

@@ -7,7 +7,7 @@ import simpy
 from numpy.typing import NDArray
 
 from cprsim.distributions import Distribution
-from cprsim.failures.timeline import Cursor
+from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.job import JobRun
@@ -49,6 +49,17 @@ def play(
     cursor = scenario.failure_model.timeline(seed, replication).cursor()
     delays = next(_delays(scenario, seed, [replication]))
     return _run(Setting.of(scenario, policy), cursor, delays, observer)
+
+
+def meet(
+    scenario: Scenario, policy: str, timeline: Timeline, observer: Observer | None = None
+) -> Ledger:
+    """One run under one policy against a timeline of the caller's.
+
+    Replacements take the mean rescheduling delay.
+    """
+    delays = _Always(scenario.cost_model.reschedule_mean_s)
+    return _run(Setting.of(scenario, policy), timeline.cursor(), delays, observer)
 
 
 def _run(each: Setting, cursor: Cursor, delays: Delays, observer: Observer | None = None) -> Ledger:

@@ -43,7 +43,11 @@ class JobRun:
         self._unslowed = setting.training(0.0)[1] == 1.0  # with nothing beside it
         self._cursor = cursor
         self._state = state = State(
-            setting.useful_time_s, setting.servers, plan.schedules, plan.mirror
+            setting.useful_time_s,
+            setting.servers,
+            plan.schedules,
+            plan.mirror,
+            setting.update_shares,
         )
         self._work = work = Work(env, cursor, setting.costs.capacities, observer)
         self._dialogue = dialogue = Dialogue(plan.start(), state, work)

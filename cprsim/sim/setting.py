@@ -29,8 +29,9 @@ class Setting:
     during_recovery: bool
     detect_s: float
     spares: int
+    update_shares: tuple[float, ...] | None
     _training: dict[float, Rated] = field(default_factory=dict)
-    _saves: dict[Written, Rated] = field(default_factory=dict)
+    _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
     _loads: dict[tuple[Recover, int, float], Rated] = field(default_factory=dict)
     _snapshots_s: dict[str, float] = field(default_factory=dict)
 
@@ -48,6 +49,7 @@ class Setting:
             during_recovery=scenario.failures.during_recovery,
             detect_s=scenario.costs.detect_s,
             spares=plan.machines_ready(scenario.cluster.spares),
+            update_shares=scenario.cluster.update_shares,
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
 
@@ -62,7 +64,7 @@ class Setting:
 
     def save(self, save: Save) -> Rated:
         """What a save writes."""
-        key = (save.tier, save.portion, save.writes)
+        key = (save.tier, save.portion, save.writes, save.besides_s)
         known = self._saves.get(key)
         if known is None:
             if all(each.save.tier != save.tier for each in self.plan.schedules):
@@ -70,7 +72,7 @@ class Setting:
                     f"policy {self.policy!r}: {save} is to a tier that its plan has no schedule for"
                 )
             tier = self.plan.tier(save.tier)
-            transfer = self.costs.save(tier, save.portion, save.writes)
+            transfer = self.costs.save(tier, save.portion, save.writes, save.besides_s)
             known = self._saves[key] = self._rated(transfer)
         return known
 

@@ -94,7 +94,7 @@ class State:
     `progress_s`: useful seconds done. `slowdown_s`: how much longer than that they took. `lost_s`:
     wall-clock seconds of training that was rolled back. `pls` and `updates_lost`: shares of
     learning lost (see `Ledger`). `schedules` and `mirror`: those of the plan, nearest tier first;
-    every tier holds the initial state.
+    every tier holds the initial state. `update_shares`: of all updates, by server; alike if None.
     """
 
     def __init__(
@@ -103,6 +103,7 @@ class State:
         servers: int,
         schedules: Sequence[Schedule] = (),
         mirror: Mirror | None = None,
+        update_shares: Sequence[float] | None = None,
     ) -> None:
         self.progress_s = 0.0
         self.slowdown_s = 0.0
@@ -113,6 +114,7 @@ class State:
         self.lost_s = 0.0
         self.pls = 0.0
         self._per_shard = 1.0 / (useful_time_s * servers)
+        self._update_shares = update_shares
         self._servers = servers
         self._mirror = mirror
         self._tiers = {each.save.tier: _Held(each.period_s) for each in schedules}
@@ -200,6 +202,7 @@ class State:
             self.pls += since_save_s * self._per_shard
             whole_s = self._whole_s(server)
             unsaved_s = self.progress_s - max(whole_s, held.last.progress_s)
+            unsaved_s = self._updates(server, unsaved_s)
             if whole_s < held.last.progress_s:
                 unsaved_s += held.left_of(whole_s)
             self._lost.append(unsaved_s * self._per_shard)
@@ -208,7 +211,8 @@ class State:
     def refill(self, servers: Iterable[int]) -> None:
         """These shards serve again; what was trained while they were down passed them by."""
         for server in servers:
-            self._lost.append((self.progress_s - self._whole_s(server)) * self._per_shard)
+            missed_s = self._updates(server, self.progress_s - self._whole_s(server))
+            self._lost.append(missed_s * self._per_shard)
             self._set_back[server] = self.progress_s
 
     def _whole_s(self, server: int) -> float:
@@ -229,6 +233,15 @@ class State:
             if whole_s < tier.last.progress_s:
                 total_s += tier.left_of(whole_s)
         return total_s * self._per_shard
+
+    def _updates(self, server: int, trained_s: float) -> float:
+        """What this shard learns in so many useful seconds, in seconds of a mean one.
+
+        What saves of chosen rows leave is none of it: that is of rows which are used little, of
+        which all shards have alike.
+        """
+        shares = self._update_shares
+        return trained_s if shares is None else trained_s * shares[server] * self._servers
 
     def _mirrored(self, mirror: Mirror) -> Checkpoint:
         """The end of the last full step since the job returned, or so many steps before it."""

@@ -18,7 +18,12 @@ _Tables = st.SearchStrategy[Keys]
 _INTERVALS: Final = st.sampled_from(["optimal", "exact", "given", "default"])
 _TARGETS: Final[_Tables] = st.fixed_dictionaries({}, optional={"target_pls": st.floats(0.02, 1.0)})
 _PORTIONS: Final[_Tables] = st.fixed_dictionaries(
-    {}, optional={"fraction": st.floats(0.1, 1.0), "slowdown": st.floats(0.0, 0.2)}
+    {},
+    optional={
+        "fraction": st.floats(0.1, 1.0),
+        "slowdown": st.floats(0.0, 0.2),
+        "merge_after": st.integers(1, 20),
+    },
 )
 _SUBSAMPLES: Final[_Tables] = st.fixed_dictionaries({}, optional={"subsample": st.integers(1, 4)})
 _IN_FLIGHT: Final[_Tables] = st.fixed_dictionaries({}, optional={"in_flight": st.integers(1, 3)})

@@ -153,7 +153,9 @@ _MODELS: Final = st.one_of(
 
 
 def _enough_nodes(cluster: dict[str, Any]) -> dict[str, Any]:
-    """No more spares than nodes."""
+    """No more spares than nodes, and a share of the updates for each server."""
+    if "updates" in cluster:
+        cluster["updates"] = cluster["updates"][: cluster["parameter_servers"]]
     if "spares" in cluster:
         cluster["spares"] = min(cluster["spares"], cluster["parameter_servers"])
     return cluster
@@ -166,6 +168,7 @@ _PLATFORMS: Final = st.fixed_dictionaries(
             optional={
                 "nic": _rates(3.125e9).map(lambda rate: f"{rate!r} B/s"),  # 25 Gbit/s
                 "spares": st.integers(0, 3),
+                "updates": st.lists(st.floats(0.1, 10.0), min_size=8, max_size=8),
             },
         ).map(_enough_nodes)
     },
@@ -229,7 +232,7 @@ def _costs(draw: st.DrawFn, tables: Mapping[str, Any]) -> tuple[dict[str, Any], 
         # A save that takes no time has no optimal interval.
         at_once = key != "save" and draw(SHARES) < 0.1
         costs[key] = "0 s" if at_once else duration(draw, mtbf_s / 300, mtbf_s / 30)
-    for key in ("select", "gather", "save_fixed"):
+    for key in ("select", "gather", "save_fixed", "append"):
         if draw(SHARES) < 0.1:
             costs[key] = duration(draw, 0.0, mtbf_s / 1000)
     for key in ("reschedule", "detect"):

@@ -10,11 +10,45 @@ from cprsim.ledger import CAUSES
 _WHOLE = 1 - 1e-9
 
 
+class Span(NamedTuple):
+    """Seconds since the start that went to one cause; training may have been rolled back since."""
+
+    cause: str
+    start_s: float
+    end_s: float
+
+    @property
+    def lasted_s(self) -> float:
+        """How long it lasted."""
+        return self.end_s - self.start_s
+
+
+class Part(NamedTuple):
+    """What one server's part of a save took: to choose rows, to copy them, to write them."""
+
+    step: int
+    server: int
+    size: int
+    rows: int | None
+    select_s: float
+    gather_s: float
+    write_s: float
+
+
 class Stopwatch:
-    """Wall-clock seconds by cause: exactly one cause at any time, so they add up."""
+    """Wall-clock seconds by cause: exactly one cause at any time, so they add up.
+
+    Attributes
+    ----------
+    seconds
+        By cause; training that was rolled back is lost.
+    spans
+        One after the other, as they came.
+    """
 
     def __init__(self) -> None:
         self.seconds = dict.fromkeys(CAUSES, 0.0)
+        self.spans: list[Span] = []
         self._cause = "train"
         self._start_s = self._since_s = time.monotonic()
 
@@ -40,6 +74,10 @@ class Stopwatch:
         """From now on the time goes to `cause`."""
         now_s = time.monotonic()
         self.seconds[self._cause] += now_s - self._since_s
+        start_s = self._since_s - self._start_s
+        if self.spans and self.spans[-1].cause == self._cause:
+            start_s = self.spans.pop().start_s
+        self.spans.append(Span(self._cause, start_s, now_s - self._start_s))
         self._cause, self._since_s = cause, now_s
 
     def was(self, cause: str) -> None:

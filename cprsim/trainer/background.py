@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from cprsim.contract import Save, Saved, Stored
 from cprsim.costs import Rollback
+from cprsim.trainer.accounts import Part
 from cprsim.trainer.cluster import Answer, Death, LocalCluster
 from cprsim.trainer.hearing import Hearing
 from cprsim.trainer.history import RowsSaved
 from cprsim.trainer.job import Job
 from cprsim.trainer.member import Name
-from cprsim.trainer.wire import Op
+from cprsim.trainer.wire import Message, Op
 
 
 @dataclass(eq=False)
@@ -137,9 +138,18 @@ class Saves:
                 each.writing.add(event.name)
             else:
                 each.writing.discard(event.name)
-                if role == "server" and not message.facts["whole"]:
-                    each.rows[index] = np.frombuffer(message.parts[1], np.int64)
+                if role == "server":
+                    self._note(each, index, message)
         self._land()
+
+    def _note(self, each: UnderWay, server: int, message: Message) -> None:
+        """What a server's part took, and which rows it has stored, if not all of them."""
+        facts, chosen = message.facts, None
+        if not facts["whole"]:
+            each.rows[server] = np.frombuffer(message.parts[1], np.int64)
+            chosen = each.rows[server].size
+        took_s = (facts[key] for key in ("select_s", "gather_s", "write_s"))
+        self._job.parts.append(Part(each.step, server, facts["bytes"], chosen, *took_s))
 
     def _land(self) -> None:
         """Count the background saves that all members have stored by now."""

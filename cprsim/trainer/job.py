@@ -4,7 +4,7 @@ import math
 
 from cprsim.contract import Clock, Controller
 from cprsim.errors import RunError
-from cprsim.trainer.accounts import Safe, Stopwatch
+from cprsim.trainer.accounts import Part, Safe, Stopwatch
 from cprsim.trainer.history import Happened
 from cprsim.trainer.turns import Turns
 
@@ -28,6 +28,8 @@ class Job:
     epoch
         Counted on whenever members return to a checkpoint: what is still under way to them in
         connections of earlier epochs is void.
+    parts
+        What servers' parts of saves took.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Job:
         self.steps, self.step_s = steps, step_s
         self.watch, self.safe = Stopwatch(), Safe()
         self.happened: list[Happened] = []
+        self.parts: list[Part] = []
         self.turns = Turns(trainers, warm_start)
         self.executed = self.lost_steps = self.epoch = 0
         self._asked_s = 0.0

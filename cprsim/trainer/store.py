@@ -20,7 +20,7 @@ from cprsim.trainer.atomic import PARTIAL, sync_folder, written
 from cprsim.trainer.learned import Arrays
 
 #: A chain is merged into a new base once its deltas are so many times as large as the base.
-_MOST_DELTAS = 2.0
+MOST_DELTAS = 2.0
 
 
 class File(NamedTuple):
@@ -99,7 +99,7 @@ class Store:
         )
         checkpoint = Checkpoint(serial, step, (*chain, file))
         self._write_manifest(checkpoint)
-        if sum(each.size for each in (*chain, file)[1:]) > _MOST_DELTAS * (*chain, file)[0].size:
+        if sum(each.size for each in (*chain, file)[1:]) > MOST_DELTAS * (*chain, file)[0].size:
             self._merge(checkpoint)
         self._drop_old(returns_to)
         return file.size

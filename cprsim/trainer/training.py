@@ -3,7 +3,7 @@
 import hashlib
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 
 from cprsim.contract import Plan
 from cprsim.scenario import Scenario
+from cprsim.trainer.accounts import Part, Span
 from cprsim.trainer.cluster import LocalCluster
 from cprsim.trainer.data import Data
 from cprsim.trainer.dense_server import DenseSpec
@@ -32,6 +33,8 @@ Progress = Callable[[int, int], None]
 #: Largest absolute value that a number of an embedding row starts with. Chosen: rows of 16 numbers
 #: then start shorter than the output of the bottom MLP.
 _SPREAD = 0.05
+#: Too long to be printed.
+_UNTOLD = ("spans", "parts")
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,8 @@ class Trained:
     whole checkpoint of each failed server. `updates_lost`: counted row by row (see `history`).
     `failures`: that struck; `absorbed`: that fell into a downtime. `struck`: processes that were
     hit, `replaced`: those that were started in the places of dead ones. `executed`: steps that were
-    trained, those that were rolled back as well.
+    trained, those that were rolled back as well. `spans`: where the time went, one after the other.
+    `parts`: what servers' parts of saves took.
     """
 
     policy: str
@@ -59,10 +63,13 @@ class Trained:
     steps: int
     executed: int
     seconds: dict[str, float]
+    spans: Sequence[Span]
+    parts: Sequence[Part]
 
     def document(self) -> dict[str, Any]:
         """What `cprsim train --json` prints; without clicks or without others no AUC."""
-        return {**vars(self), "auc": None if math.isnan(self.auc) else self.auc}
+        told = {name: value for name, value in vars(self).items() if name not in _UNTOLD}
+        return told | {"auc": None if math.isnan(self.auc) else self.auc}
 
 
 def train(
@@ -98,7 +105,18 @@ def train(
     -----
     Members are started by forkserver: a script needs its `if __name__ == "__main__":`.
     """
-    plan = scenario.plan(policy)
+    return carry_out(scenario, section, policy, scenario.plan(policy), seed, progress)
+
+
+def carry_out(
+    scenario: Scenario,
+    section: TrainerSection,
+    policy: str,
+    plan: Plan,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Trained:
+    """Train a scenario under a plan that none of its policies need have made; as `train` else."""
     check_plan(policy, plan, scenario.cluster.trainers)
     data = section.data(scenario, seed)
     placement = Placement(
@@ -131,6 +149,8 @@ def train(
         steps=job.steps,
         executed=job.executed,
         seconds=job.watch.seconds,
+        spans=job.watch.spans,
+        parts=job.parts,
     )
 
 
