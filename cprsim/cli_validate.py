@@ -81,6 +81,8 @@ def _show(found: "Validated") -> None:
             typer.echo(
                 f"{each.policy}: {each.silent} members were silent for too long, and replaced"
             )
+    if found.left_out:
+        typer.echo(f"Left out, for they can't be predicted yet: {', '.join(found.left_out)}")
     costs = (
         f"{name.removesuffix('_s')} {value_s * 1e3:.2f} ms"
         for name, value_s in vars(found.calibration).items()

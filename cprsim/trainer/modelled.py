@@ -23,7 +23,13 @@ _ROUNDING = 1e-9
 _LOOKED_AT = 100
 
 
-def check_predictable(section: TrainerSection, plans: Mapping[str, Plan]) -> None:
+def is_predictable(plan: Plan) -> bool:
+    """Whether what a rehearsal measures is all that the runs of this plan cost."""
+    one = len(plan.schedules) == 1 and plan.schedules[0].save.blocking
+    return one and plan.copies is None
+
+
+def check_predictable(section: TrainerSection, trainers: int, plans: Mapping[str, Plan]) -> None:
     """Raise `ScenarioError` with all that stands against predicting real runs of these plans."""
     found = []
     if section.failures != "at-step":
@@ -35,12 +41,14 @@ def check_predictable(section: TrainerSection, plans: Mapping[str, Plan]) -> Non
         share = getattr(section, manner)
         if share:
             found.append(f"trainer.{manner}: {share:g} is in no simulation; write 0 to validate")
+    if trainers != 1:
+        found.append(f"cluster.trainers: {trainers} can't be validated yet; give 1")
     for name, plan in plans.items():
         check_plan(name, plan)
-        if len(plan.schedules) != 1 or not plan.schedules[0].save.blocking:
+        if not is_predictable(plan):
             found.append(
                 f"policies.{name}: can't be validated yet; choose a policy with one schedule of "
-                "saves that training waits for"
+                "saves that training waits for, and no copies"
             )
     if found:
         raise ScenarioError(*found)

@@ -19,6 +19,7 @@ from cprsim.trainer.calibration import Calibration, calibrate
 from cprsim.trainer.modelled import (
     calibrated,
     check_predictable,
+    is_predictable,
     period_of,
     tracking_of,
     updates_by_server,
@@ -112,12 +113,16 @@ class Compared:
 
 @dataclass(frozen=True)
 class Validated:
-    """All policies' runs; `scenario` is that of the predictions, but for its failures."""
+    """All policies' runs; `scenario` is that of the predictions, but for its failures.
+
+    `left_out`: policies that nobody asked for by name and that can't be predicted yet.
+    """
 
     scenario: Scenario
     seed: int
     calibration: Calibration
     compared: Sequence[Compared]
+    left_out: Sequence[str]
 
     def document(self) -> dict[str, Any]:
         """What `cprsim validate --json` prints."""
@@ -126,6 +131,7 @@ class Validated:
             "seed": self.seed,
             "calibration": vars(self.calibration),
             "policies": {each.policy: each.document() for each in self.compared},
+            "left_out": list(self.left_out),
         }
 
     def figure(self) -> "Figure":
@@ -175,7 +181,7 @@ def validate(
     scenario, section
         As for `train`; failures have to be pinned to steps.
     policies
-        Names of the scenario's policies; all of them by default.
+        Names of the scenario's policies; by default all that can be predicted.
     seed, progress
         As for `train`; steps are those of all runs, the one that calibrates included.
 
@@ -186,9 +192,12 @@ def validate(
     RunError
         If a member of the cluster can't go on.
     """
-    names = scenario.select(policies)
-    plans = {name: scenario.plan(name) for name in names}
-    check_predictable(section, plans)
+    plans = {name: scenario.plan(name) for name in scenario.select(policies)}
+    left_out = [name for name, plan in plans.items() if not is_predictable(plan)]
+    if policies is None and len(left_out) < len(plans):
+        plans = {name: plan for name, plan in plans.items() if name not in left_out}
+    check_predictable(section, scenario.cluster.trainers, plans)
+    names = list(plans)
     steps = section.data(scenario, seed).steps
     tracking = tracking_of(plans)
     done = rehearsal(tracking).steps
@@ -200,7 +209,7 @@ def validate(
         trained = train(scenario, section, name, seed, _part(progress, done, total))
         compared.append(Compared(name, prediction, trained))
         done += steps
-    return Validated(predicted.scenario, seed, calibration, compared)
+    return Validated(predicted.scenario, seed, calibration, compared, left_out)
 
 
 def predict(
@@ -218,7 +227,7 @@ def predict(
         Where a policy can't be predicted.
     """
     plans = {name: scenario.plan(name) for name in policies}
-    check_predictable(section, plans)
+    check_predictable(section, scenario.cluster.trainers, plans)
     data = section.data(scenario, seed)
     updates = updates_by_server(data, scenario.cluster.parameter_servers)
     modelled = calibrated(scenario, plans, data.steps, calibration, updates)

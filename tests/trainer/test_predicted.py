@@ -56,6 +56,9 @@ interval = "65 ms"
 system = "cpr-mfu"
 fraction = 0.25
 interval = "80 ms"
+[policies.behind]
+system = "async"
+interval = "65 ms"
 """
 #: Two in one step, one when a save is due, two in one instant, the trainer, one behind the end.
 KILLS = "time_s,node\n0.03,0\n0.101,2\n0.109,1\n0.21,1\n0.33,0\n0.33,2\n0.4,3\n0.9,1\n"
@@ -86,6 +89,7 @@ def test_what_is_counted_is_predicted_exactly(config, tmp_path, monkeypatch, cap
     found = json.loads(printed.out)
     assert json.loads((out / "validate.json").read_text()) == found
     assert list(found["policies"]) == ["full", "partial", "portions"]
+    assert found["left_out"] == ["behind"]
     for policy, of_policy in found["policies"].items():
         for seconds in (of_policy["predicted"], of_policy["measured"]):
             assert set(seconds) == set(CAUSES)
@@ -262,19 +266,26 @@ def test_a_period_is_whole_steps():
 )
 def test_failures_that_can_not_be_predicted_are_refused(keys, fault):
     with pytest.raises(ScenarioError) as error:
-        check_predictable(trainer_section(keys), {})
+        check_predictable(trainer_section(keys), 1, {})
 
     assert str(error.value) == fault
 
 
 def test_a_plan_that_can_not_be_predicted_is_refused():
     with pytest.raises(ScenarioError) as error:
-        check_predictable(trainer_section({}), {"mine": Plan("full", (), everything_returns)})
+        check_predictable(trainer_section({}), 1, {"mine": Plan("full", (), everything_returns)})
 
     assert str(error.value) == (
         "policies.mine: can't be validated yet; choose a policy with one schedule of saves that "
-        "training waits for"
+        "training waits for, and no copies"
     )
+
+
+def test_several_trainers_are_refused():
+    with pytest.raises(ScenarioError) as error:
+        check_predictable(trainer_section({}), 2, {})
+
+    assert str(error.value) == "cluster.trainers: 2 can't be validated yet; give 1"
 
 
 def test_without_torch_the_command_says_what_to_install(config, monkeypatch, capsys):
