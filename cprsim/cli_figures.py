@@ -42,9 +42,9 @@ def _list(pictures: "Iterable[Picture]") -> None:
     from cprsim.gallery.picture import TAKES
 
     for each in pictures:
-        typer.echo(f"{each.name:<18}{each.explains}")
+        typer.echo(f"{each.name:<20}{each.explains}")
         default = f"; by default scenarios/{each.default}" if each.default else ""
-        typer.echo(f"{'':<18}of {TAKES[each.takes]}{default}")
+        typer.echo(f"{'':<20}of {TAKES[each.takes]}{default}")
 
 
 def _write(chosen: "Picture", source: Path | None, out: Path) -> None:

@@ -17,8 +17,9 @@ import pandas as pd
 
 from cprsim.contract import Tracking
 from cprsim.figures import save_bytes
-from cprsim.figures.predicted import SECONDS, SHARE, predicted_measured
+from cprsim.figures.predicted import SECONDS, SHARE
 from cprsim.files import write_all
+from cprsim.gallery.predicted import PICTURE as GALLERY
 from cprsim.scenario import Scenario, load_mapping, scenario_tables
 from cprsim.trainer import forking
 from cprsim.trainer.calibration import Calibration, calibrate
@@ -28,11 +29,15 @@ from cprsim.trainer.spec import TrainerSection, trainer_section
 from cprsim.trainer.training import Trained, train
 
 PAGE = Path(__file__).with_suffix(".md")
-PICTURE = PAGE.with_suffix(".svg")
+PICTURE = PAGE.parent / "figures" / "predicted-measured.svg"
 CONFIG = Path(__file__).parents[1] / "scenarios" / "train-quick.toml"
+#: What the picture is drawn of.
+TABLE = CONFIG.with_name("train-quick-predicted.csv")
 _REPEATS = 3
 CAUSES = ("save", "load", "lost", "reschedule", "detect")
 OVERHEAD, UPDATES = "overhead", "updates_lost"
+#: What is beyond is rounding.
+_DIGITS = 12
 _EXACT = ("pls", "failures", "lost_steps")
 #: What the sum, and updates lost, may be off by.
 _FEW = 0.05
@@ -85,7 +90,7 @@ A cause is within bounds if it is off by at most 10 % or 50 ms, the sum (*overhe
 5 %, and so are updates lost. Measured seconds are medians of {repeats} runs. PLS, failures and lost
 steps are counted, and have to agree exactly.
 
-![Predicted seconds against measured ones](predicted.svg)
+![Predicted seconds against measured ones](figures/predicted-measured.svg)
 
 {within} of {all} causes are within bounds, {sums} of {configurations} sums, and {updates} of
 {lossy} counts of updates lost; of PLS, failures and lost steps {exact} of {counted} agree.
@@ -163,7 +168,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def _line(row: Row) -> str:
-    off = row.predicted - row.measured
+    off = round(row.predicted - row.measured, _DIGITS)
     if row.what in (*CAUSES, OVERHEAD):
         values = [f"{1e3 * row.predicted:,.0f} ms", f"{1e3 * row.measured:,.0f} ms"]
         values.append(f"{1e3 * off:+,.0f} ms")
@@ -251,17 +256,19 @@ def _scenario(overrides: Sequence[str] = ()) -> tuple[Scenario, TrainerSection]:
 
 
 def main() -> None:
-    """Measure, and write the page and its picture."""
+    """Measure, and write the table, its picture and the page."""
     forking.context()
     before = os.getloadavg()[0]
     rows, calibration = measure()
-    shown = pd.DataFrame([row._asdict() for row in rows if row.what in (*CAUSES, OVERHEAD)])
-    picture = predicted_measured(
-        shown.rename(columns={"what": "cause"}), "Real runs, killed on purpose"
+    seconds = [row for row in rows if row.what in (*CAUSES, OVERHEAD)]
+    shown = pd.DataFrame(
+        [row[:5] for row in seconds],
+        columns=["configuration", "policy", "cause", "predicted", "measured"],
     )
     text = page(rows, calibration, (before, os.getloadavg()[0]))
-    drawn = save_bytes(picture, "svg")
-    write_all(PAGE.parent, {PAGE.name: text.encode(), PICTURE.name: drawn})
+    write_all(TABLE.parent, {TABLE.name: shown.to_csv(index=False, float_format="%.6g").encode()})
+    write_all(PICTURE.parent, {PICTURE.name: save_bytes(GALLERY.figure(TABLE), "svg")})
+    write_all(PAGE.parent, {PAGE.name: text.encode()})
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PACKAGE = Path(cprsim.__file__).parent
-Takes = Literal["scenario", "run", "sweep", "log", "study", "nothing"]
+Takes = Literal["scenario", "run", "sweep", "log", "study", "validation", "nothing"]
 #: What a picture is made of, in words.
 TAKES: Final[dict[Takes, str]] = {
     "scenario": "a scenario",
@@ -23,6 +23,7 @@ TAKES: Final[dict[Takes, str]] = {
     "sweep": "a scenario, or the folder of a sweep",
     "log": "a log (CSV), or a scenario that replays one",
     "study": "the folder of a study, or its table of runs (CSV)",
+    "validation": "the folder of `cprsim validate`, or a table of seconds (CSV)",
     "nothing": "nothing but its paper's own set-up",
 }
 #: In an installed package, and in a checkout.

@@ -10,6 +10,7 @@ from cprsim.gallery import (
     interval,
     logs,
     phase,
+    predicted,
     rows,
     runs,
     scaling,
@@ -38,6 +39,7 @@ PICTURES: Final[dict[str, Picture]] = {
         ecrm.RECOVERY,
         accuracy.PLS,
         accuracy.POLICIES,
+        predicted.PICTURE,
     )
 }
 

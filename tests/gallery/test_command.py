@@ -61,6 +61,11 @@ def test_a_picture_is_drawn_into_a_file(tmp_path: Path, format: str) -> None:
             "figure ecrm-recovery: plays its paper's own set-up; leave a.toml out",
         ),
         (["figure", "scaling", "none.toml", "--out", "a.png"], "none.toml: no such file"),
+        (
+            ["figure", "predicted-measured", ".", "--out", "a.png"],
+            "validate.json: No such file or directory; give what `cprsim validate --out` left, or "
+            "a table (CSV) with columns cause, predicted, measured",
+        ),
     ],
 )
 def test_what_cant_be_drawn_is_said_in_a_line(

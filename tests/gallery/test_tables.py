@@ -1,5 +1,6 @@
 """Oracles: CPR's equations worked out by hand, the paper's figures, and what runs left behind."""
 
+import json
 import math
 import shutil
 from functools import cache
@@ -12,9 +13,20 @@ import pytest
 import cprsim
 from cprsim import outputs
 from cprsim.errors import UsageError
-from cprsim.gallery import ecrm, interval, logs, rows, runs, scaling, sensitivity, tradeoff
+from cprsim.gallery import (
+    ecrm,
+    interval,
+    logs,
+    predicted,
+    rows,
+    runs,
+    scaling,
+    sensitivity,
+    tradeoff,
+)
 from cprsim.gallery.picture import shipped
 from cprsim.gallery.points import at, of_systems
+from cprsim.ledger import OVERHEAD_CAUSES
 from cprsim.scenario import Scenario, load_scenario
 
 HOUR = 3600.0
@@ -178,6 +190,42 @@ def test_tradeoff_of_a_sweep_has_its_points(tmp_path: Path) -> None:
     found = tradeoff.PICTURE.found(tmp_path)
     pd.testing.assert_frame_equal(found.rows, done.table)
     assert found.title == "CPR emulation, Criteo Kaggle (calibrated)"
+
+
+def test_what_validate_left_is_a_row_a_run_and_cause(tmp_path: Path) -> None:
+    seconds = {cause: float(number) for number, cause in enumerate(OVERHEAD_CAUSES)}
+    halves = {cause: each / 2 for cause, each in seconds.items()}
+    of_policy = {
+        "predicted": {"train": 9.0, **seconds},
+        "measured": {"train": 9.0, **halves},
+        "overhead_s": {"predicted": 21.0, "measured": 10.5},
+    }
+    document = {"scenario": "small", "policies": {"a": of_policy, "b": of_policy}}
+    (tmp_path / "validate.json").write_text(json.dumps(document))
+
+    found = predicted.PICTURE.found(tmp_path)
+
+    assert found.title == "small"
+    assert found.rows["cause"].value_counts().to_dict() == dict.fromkeys(
+        [*OVERHEAD_CAUSES, "overhead"], 2
+    )
+    assert (found.rows["predicted"] == 2 * found.rows["measured"]).all()
+    found.rows.to_csv(tmp_path / "seconds.csv")
+    again = predicted.PICTURE.found(tmp_path / "seconds.csv")
+    pd.testing.assert_frame_equal(again.rows, found.rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.json", "{}"), ("a.json", "["), ("a.csv", "cause,predicted\n")]
+)
+def test_what_validate_did_not_leave_is_refused(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(UsageError) as raised:
+        predicted.PICTURE.found(tmp_path / name)
+    assert str(raised.value) == (
+        f"{tmp_path / name}: is not such a file; give what `cprsim validate --out` left, or a "
+        "table (CSV) with columns cause, predicted, measured"
+    )
 
 
 def test_the_run_in_a_folder_is_the_run(tmp_path: Path) -> None:

@@ -1,0 +1,63 @@
+"""`predicted-measured`: what was predicted of real runs, against what these took."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from cprsim.errors import UsageError
+from cprsim.gallery.picture import Picture, Titled
+from cprsim.ledger import OVERHEAD_CAUSES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_COLUMNS = ["cause", "predicted", "measured"]
+
+
+def _prepare(source: Path) -> Titled:
+    path = source / "validate.json" if source.is_dir() else source
+    try:
+        found = _of_document(path) if path.suffix == ".json" else _of_table(path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "is not such a file"
+        raise UsageError(
+            f"{path}: {said}; give what `cprsim validate --out` left, or a table (CSV) with "
+            f"columns {', '.join(_COLUMNS)}"
+        ) from None
+    return found
+
+
+def _of_document(path: Path) -> Titled:
+    document = json.loads(path.read_text(encoding="utf-8"))
+    rows = [
+        (cause, seconds["predicted"][cause], seconds["measured"][cause])
+        for seconds in document["policies"].values()
+        for cause in OVERHEAD_CAUSES
+    ]
+    sums = [
+        ("overhead", each["overhead_s"]["predicted"], each["overhead_s"]["measured"])
+        for each in document["policies"].values()
+    ]
+    return Titled(document["scenario"], pd.DataFrame([*rows, *sums], columns=_COLUMNS))
+
+
+def _of_table(path: Path) -> Titled:
+    return Titled("Real runs, killed on purpose", pd.read_csv(path)[_COLUMNS])
+
+
+def _draw(found: Titled) -> "Figure":
+    from cprsim.figures.predicted import predicted_measured  # noqa: PLC0415  (matplotlib is slow)
+
+    return predicted_measured(found.rows, found.title)
+
+
+PICTURE = Picture(
+    "predicted-measured",
+    "seconds predicted of real runs against those that they took, by cause",
+    "validation",
+    "train-quick-predicted.csv",
+    _prepare,
+    _draw,
+)
