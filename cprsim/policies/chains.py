@@ -37,8 +37,7 @@ class ChainedPlan(Plan):
 class ChainController(ScheduledController):
     """Follows schedules; the saves of each tier go round a chain, a base and its differences.
 
-    Each schedule has at most one save under way in the background. All failures are answered by a
-    rollback of the whole job.
+    Each schedule has at most one save under way in the background.
     """
 
     __slots__ = ("_chains", "_source", "_stored", "_taken")

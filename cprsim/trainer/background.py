@@ -109,7 +109,7 @@ class Saves:
     def _abandon(self, each: UnderWay) -> None:
         self.under_way.remove(each)
         if each.happened is not None:
-            self._job.happened.remove(each.happened)
+            self._job.happened = [it for it in self._job.happened if it is not each.happened]
 
     def _ask(self, each: UnderWay, name: Name) -> None:
         each.unasked.discard(name)

@@ -40,7 +40,7 @@ class Execution:
         self._hearing = Hearing(cluster)
         self._saves = Saves(job, cluster, self._hearing)
         self.recovery = Recovery(job, cluster, self._hearing, strikes, self._saves, copies)
-        self._saving = Saving(job, self._hearing, strikes, self._saves, self.recovery.tend)
+        self._saving = Saving(job, self._hearing, strikes, self._saves, self.recovery)
         self._final_save = final_save
         self._progress = progress
 
@@ -63,7 +63,7 @@ class Execution:
                 self._saving.land("stall")
             elif strikes.due:
                 strikes.strike()
-            elif self._unnoticed:
+            elif self.recovery.unnoticed:
                 self._notice()
             else:
                 self._act()
@@ -75,9 +75,14 @@ class Execution:
         self._cluster.ask(_TRAINER, Op.PREDICT, end, first=first)
         while True:
             event = self._hearing.next()
+            lost = None
             if isinstance(event, Death):
-                raise RunError("{} {} was lost while the cluster predicted".format(*event.name))
-            if event is not None and event.message.op == Op.PREDICTED:
+                lost = event.name
+            elif event is not None and event.message.op == Op.LOST:
+                lost = self._cluster.serving[event.message.step]
+            if lost is not None:
+                raise RunError("{} {} was lost while the cluster predicted".format(*lost))
+            if isinstance(event, Answer) and event.message.op == Op.PREDICTED:
                 return event.message
 
     @property
@@ -86,11 +91,6 @@ class Execution:
         under_way = self._saves.under_way
         return bool(under_way) and (self._strikes.due or under_way[0].step < self._job.step)
 
-    @property
-    def _unnoticed(self) -> bool:
-        """Whether somebody was hit whom training will miss."""
-        return bool(self._strikes.unnoticed - self.recovery.away)
-
     def _is_over(self) -> bool:
         """Whether all is done behind the last step; if not, some more of it is."""
         if self._final_save is not None and self._job.safe.last.step < self._job.steps:
@@ -98,7 +98,7 @@ class Execution:
                 self._saving.land("save")
             else:
                 self._saving.save(self._final_save)
-        elif self._unnoticed:
+        elif self.recovery.unnoticed:
             self._notice()
         else:
             return True
@@ -135,7 +135,7 @@ class Execution:
                 self._halt(training)
             if event is None:
                 strikes.strike()
-                if self._unnoticed:
+                if self.recovery.unnoticed:
                     job.watch.switch("detect")
             elif isinstance(event, Answer) and event.message.op == Op.STEPPED:
                 self._stepped(event.name)

@@ -78,6 +78,12 @@ class Rebuilding:
                 each.found = None
                 self._load(name)
 
+    def restarted(self, names: Collection[Name]) -> None:
+        """These have died, or are started anew: whatever they had loaded is no more."""
+        for name in self.away.intersection(names):
+            each = self._rebuilds[name]
+            each.ready, each.found, each.epoch = False, None, 0
+
     def give_up(self) -> set[Name]:
         """The whole job returns to a checkpoint, and waits for those that were away."""
         away = self.away
@@ -94,8 +100,8 @@ class Rebuilding:
                 continue
             if each.found != each.to.step:  # what was to be loaded was spoilt
                 job.lost_steps += each.to.whole - job.safe.at(each.found).whole
-                index = job.happened.index(each.set_back)
-                job.happened[index] = each.set_back._replace(to=each.found)
+                corrected = each.set_back._replace(to=each.found)
+                job.happened = [corrected if it is each.set_back else it for it in job.happened]
             turns = job.turns
             job.happened.append(ShardFilled(turns.first_missing, name[1], turns.ahead))
 
@@ -106,7 +112,8 @@ class Rebuilding:
         if each.set_back is not None:
             self._cluster.ask(name, Op.LOAD, each.to.step, epoch=each.epoch)
         else:
-            down = {index for _, index in {*self.away, *self._cluster.dead}}
+            gone = {*self.away, *self._cluster.dead}
+            down = {index for role, index in gone if role == "server"}
             holders = {
                 shard: self._ring.holders(shard, down) for shard in self._ring.shards(name[1])
             }
@@ -121,7 +128,7 @@ class Rebuilding:
         if each is None:
             return
         if isinstance(event, Death):
-            each.ready, each.found, each.epoch = False, None, 0
+            self.restarted({event.name})
             self._hearing.news = True  # trainers don't notice: they do without it
         elif event.message.op == Op.READY:
             each.ready = True

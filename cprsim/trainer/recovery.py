@@ -63,6 +63,11 @@ class Recovery:
         """Servers that are filled while the rest trains on."""
         return self._rebuilding.away
 
+    @property
+    def unnoticed(self) -> bool:
+        """Whether somebody was hit whom the job will miss, and hasn't been found dead yet."""
+        return bool(self._strikes.unnoticed - self.away)
+
     def connect(self, again: bool = False) -> None:
         """Connect the trainers to all servers; whoever doesn't answer is dead afterwards.
 
@@ -143,7 +148,7 @@ class Recovery:
                 self._rebuilding.take(servers, died, deepest.rollback)
                 down -= servers
                 loaded = {name: step for name, step in loaded.items() if name in down}
-            self.waits = deepest.rollback == "none" and not answer.keep_training
+            self.waits = deepest.rollback != "all" and not answer.keep_training
             self._start(died)
             if not self._are_ready(down):
                 continue
@@ -181,6 +186,7 @@ class Recovery:
 
     def _start(self, died: set[Name]) -> None:
         self._ready -= died
+        self._rebuilding.restarted(died)  # not all that died have been heard of
         self._cluster.start(sorted(died))
         self.replaced += len(died)
         self._strikes.replaced(died)

@@ -6,14 +6,12 @@ from cprsim.contract import Save
 from cprsim.trainer.background import Saves, UnderWay
 from cprsim.trainer.hearing import Hearing
 from cprsim.trainer.job import Job
+from cprsim.trainer.recovery import Recovery
 from cprsim.trainer.strikes import Strikes
 
 
 class Saving:
-    """Carries out saves.
-
-    `tend` does what has to be done about deaths and the like, and says whether there was anything.
-    """
+    """Carries out saves, whatever fails meanwhile."""
 
     def __init__(
         self,
@@ -21,10 +19,10 @@ class Saving:
         hearing: Hearing,
         strikes: Strikes,
         saves: Saves,
-        tend: Callable[[], bool],
+        recovery: Recovery,
     ) -> None:
         self._job, self._hearing, self._strikes = job, hearing, strikes
-        self._saves, self._tend = saves, tend
+        self._saves, self._recovery = saves, recovery
 
     def save(self, save: Save) -> None:
         """Save, and wait as long as the save says.
@@ -35,7 +33,7 @@ class Saving:
         cause = "save" if save.blocking else "stall"
         self._job.watch.switch(cause)
         each = self._saves.begin(save)
-        self._tend()
+        self._recovery.tend()
         self._strikes.saving()
         self.wait(cause, lambda: self._may_go_on(each))
         if each in self._saves.under_way:
@@ -49,9 +47,9 @@ class Saving:
     def wait(self, cause: str, done: Callable[[], bool]) -> None:
         """Wait for members, with failures on the way recovered from."""
         while True:
-            if self._tend():
+            if self._recovery.tend():
                 continue
-            self._job.watch.switch(cause)
+            self._job.watch.switch("detect" if self._recovery.unnoticed else cause)
             if done():
                 return
             if self._hearing.next(self._strikes.wait_s) is None:

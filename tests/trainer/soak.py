@@ -101,7 +101,7 @@ def _one(rng, number, folder, clean):
     if kind == "hangs":
         given |= {"manner": replace(manner, hangs=0.5), "deadlines": _QUICK}
     if kind == "accepted":
-        plan = replace(behind(partial_plan(_INTERVAL)), recover=NobodyWaits(2, 1))
+        plan = replace(behind(partial_plan(_INTERVAL)), recover=NobodyWaits(2, trainers))
         found = ran(plan, failures, folder, watch=True, **given)
         _check_survivors(found.watched)
     elif kind == "copies":  # a lost trainer's dense part is nowhere else
