@@ -26,8 +26,9 @@ class Job:
     lost_steps
         Steps since the last whole checkpoint, summed over failures of servers: (E4)'s numerator.
     epoch
-        Counted on whenever members return to a checkpoint: what is still under way to them in
-        connections of earlier epochs is void.
+        Counted on whenever members load or copy rows, and when servers may still have to do what
+        dead ones passed on. Connections wait for the ends of those of earlier epochs; once members
+        have returned to a checkpoint, what is still under way in these is void.
     parts
         What servers' parts of saves took.
     """

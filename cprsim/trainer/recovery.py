@@ -74,8 +74,11 @@ class Recovery:
         `again`: nothing has been set back, so what was pushed last has to be in all rows.
 
         Servers wait for the end of connections of earlier epochs. So all trainers leave them first:
-        one that hangs is found then, and no server is taken for dead because of it.
+        one that hangs is found then, and no server is taken for dead because of it. What is pushed
+        again begins an epoch: what a dead server had passed on comes before it.
         """
+        if again:
+            self._job.epoch += 1
         cluster, trainers = self._cluster, set(self._cluster.training)
         for name in trainers:
             cluster.ask(name, Op.LEAVE)

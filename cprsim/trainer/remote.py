@@ -47,9 +47,14 @@ class RemoteRows:
         self._pushed = None
 
     def push_again(self) -> None:
-        """Push once more what was pushed last; who has it already passes over it."""
+        """Push once more what was pushed last; who has it already passes over it.
+
+        All that hold these rows have it afterwards, as after every step up to which was trained:
+        saves and servers that catch up rely on it. Raises `ServerLostError`.
+        """
         if self._pushed is not None:
             self._push(self._pushed)
+            self._connections.sync()
 
     def lookup(self, step: int, sparse: NDArray[np.int64]) -> Looked:
         """The rows of a batch; `sparse` has shape (B, tables)."""

@@ -5,7 +5,7 @@ import select
 import socket
 import struct
 import threading
-from enum import IntEnum
+from enum import IntEnum, unique
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,6 +18,7 @@ _MOST_PARTS = 3
 _HEADER = struct.Struct(f"<BBxxxxxxq{_MOST_PARTS}Q")
 
 
+@unique
 class Op(IntEnum):
     """What a message asks for or answers."""
 
@@ -44,7 +45,7 @@ class Op(IntEnum):
     STEPPED = 19
     TRAINED = 20
     LOST = 21  # instead of an answer: which server does not answer
-    LEAVE = 26  # to a trainer: close connections to servers; answered by itself
+    LEAVE = 28  # to a trainer: close connections to servers; answered by itself
     PREDICT = 22  # -> PREDICTED
     PREDICTED = 23
     FAILED = 24  # from a member that can't go on, for a reason that starting it again won't cure

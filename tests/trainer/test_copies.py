@@ -3,6 +3,7 @@
 import pytest
 
 from cprsim.policies.full import full_plan
+from cprsim.trainer.cluster import LocalCluster
 from cprsim.trainer.copying import Ring
 from cprsim.trainer.strikes import Manner
 from tests.trainer.runs import (
@@ -52,6 +53,23 @@ def test_losses_of_one_server_change_no_prediction(
     for server, digests in enumerate(recovered.digests):
         for shard, sha256 in digests["copies"].items():
             assert sha256 == recovered.digests[int(shard)]["sha256"], (server, shard)
+
+
+def test_connections_after_a_loss_wait_for_the_ends_of_those_before_it(tmp_path, monkeypatch):
+    """What the lost server had passed on is done then: see `test_copying`."""
+    epochs = []
+
+    def connect(self, epoch, holders, again):
+        epochs.append((epoch, again))
+        connected(self, epoch, holders, again)
+
+    connected = LocalCluster.connect
+    monkeypatch.setattr(LocalCluster, "connect", connect)
+    ran(copied(2, 2), [(9.0, servers_hit(0)), (30.0, servers_hit(1))], tmp_path)
+
+    after = [at for at, (_, again) in enumerate(epochs) if again]
+    assert len(after) == 2
+    assert all(epochs[at - 1][0] < epochs[at][0] for at in after)
 
 
 def test_with_three_copies_two_may_go(clean, tmp_path):

@@ -1,6 +1,7 @@
 """Rows that one server fetches from another while they are trained; threads, no processes."""
 
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,7 +18,7 @@ from cprsim.trainer.placement import Placement
 from cprsim.trainer.remote import RemoteRows
 from cprsim.trainer.server import Server, ServerSpec, _welcome, with_copies
 from cprsim.trainer.strikes import AtStep, Manner, Strikes
-from cprsim.trainer.wire import listening
+from cprsim.trainer.wire import Link, Op, listening
 
 ROWS, DIM = 60, 4
 PATIENT = Deadlines(60.0, 60.0)
@@ -116,6 +117,50 @@ def test_updates_go_to_all_copies_and_one_that_is_gone_is_named(servers, tmp_pat
         links.connect([[(0, at_first), gone], [(0, at_first)]], 3)
     assert error.value.server == 1
     links.close()
+
+
+def test_what_is_pushed_again_is_in_all_copies_before_anything_else_is_done(servers):
+    links = Connections(60.0)
+    rows = RemoteRows(Placement((ROWS,), 2), DIM, links)
+    (first, at_first), (second, at_second) = servers
+    links.connect([[(0, at_first)], [(1, at_second)]], 1)
+    found = rows.lookup(0, np.arange(ROWS).reshape(-1, 1))
+    rows.update(0, found, torch.ones(ROWS, 1, DIM))
+    links.connect([[(0, at_first), (1, at_second)], [(1, at_second), (0, at_first)]], 2)
+    pushing = threading.Thread(target=rows.push_again)
+    with second._held[0].lock:  # the copy is slow
+        pushing.start()
+        pushing.join(0.2)
+        assert pushing.is_alive()
+    pushing.join()
+
+    assert second._held[0].applied == 1
+    assert second._held[0].shard.digest() == first._held[0].shard.digest()
+    links.close()
+
+
+def test_what_a_dead_server_passed_on_comes_before_what_is_pushed_again(servers):
+    """The second takes its time over what the first had passed on to it before it died."""
+    _, (second, at_second) = servers
+    copy, expected = second._held[0], second._spec.copies_of[0].shard()
+    ids, times = np.arange(3), np.ones(3, np.int32)
+    gradients = [np.full((3, DIM), 1.0 + step, np.float32) for step in range(2)]
+    for each in gradients:
+        expected.update(torch.from_numpy(ids), torch.from_numpy(each))
+    passing, pushing = (Link.to(Path(at_second), 60.0) for _ in range(2))
+    with copy.lock:
+        passing.tell(Op.GREET, 1, {"shard": 0, "copies": []})
+        passing.receive()
+        passing.send(Op.UPDATE, 0, ids, times, gradients[0])
+        passing.close()
+        pushing.tell(Op.GREET, 2, {"shard": 0, "copies": []})
+        pushing.send(Op.UPDATE, 1, ids, times, gradients[1])
+        pushing.send(Op.SYNC)
+    for _ in range(2):
+        pushing.receive()
+    pushing.close()
+
+    assert copy.shard.digest() == expected.digest()
 
 
 # --- Who is told to the timeline ---
