@@ -1,6 +1,8 @@
 """What several commands share: arguments, and how they print."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,3 +81,16 @@ class Progress:
         """Show that `done` of `total` are done."""
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=total)
+
+
+@contextmanager
+def resumable(out: Path) -> Iterator[None]:
+    """What is interrupted in here goes on when the command is given again."""
+    from cprsim.errors import RunError
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise RunError(
+            f"interrupted; what is done is in {out}: give the same command again to go on"
+        ) from None

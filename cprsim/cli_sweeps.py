@@ -1,14 +1,20 @@
 """The commands `cprsim sweep` and `cprsim export`."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cprsim.cli_common import Json, Overrides, Policies, ScenarioFile, print_json, print_table
+from cprsim.cli_common import (
+    Json,
+    Overrides,
+    Policies,
+    ScenarioFile,
+    print_json,
+    print_table,
+    resumable,
+)
 
 if TYPE_CHECKING:
     from cprsim.sweeps.stored import Sweep
@@ -74,7 +80,7 @@ def sweep(
     if quality and not best:
         raise UsageError("--max-pls and --max-updates-lost go with --best; add it")
     width = None if half_width is None else parse_half_width(half_width)
-    with _resumable(out), shown(silent=as_json) as display:
+    with resumable(out), shown(silent=as_json) as display:
         done = run_sweep(
             scenario,
             out,
@@ -146,18 +152,6 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):  # what this process may use, where that can be known
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-@contextmanager
-def _resumable(out: Path) -> Iterator[None]:
-    from cprsim.errors import RunError
-
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise RunError(
-            f"interrupted; what is done is in {out}: give the same command again to go on"
-        ) from None
 
 
 def _complain_of_failures(done: "Sweep") -> None:

@@ -18,7 +18,7 @@ _RESULT = "train.json"
 
 def train(
     config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="A scenario file with a block [trainer].")
+        Path, typer.Argument(metavar="CONFIG", help="A scenario file; [trainer] says how to train.")
     ],
     policy: Annotated[
         str | None, typer.Option(metavar="NAME", help="The policy; the first one by default.")

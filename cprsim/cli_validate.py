@@ -22,7 +22,7 @@ _FILES = (_RESULT, "scenario.toml", "failures.csv", _PICTURE)
 
 def validate(
     config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="A scenario file with a block [trainer].")
+        Path, typer.Argument(metavar="CONFIG", help="A scenario file; [trainer] says how to train.")
     ],
     policy: Policies = None,
     seed: Annotated[int, typer.Option(help="Of samples, model and failures.")] = 0,

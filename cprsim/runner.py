@@ -21,7 +21,7 @@ from cprsim.results import Result
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
 from cprsim.summaries import tidy
-from cprsim.workers import interrupts_for_this_process_alone, spawned
+from cprsim.workers import interrupts_for_this_process_alone, shut_down, spawned
 
 #: Called with the number of replications done and the number in all.
 Progress = Callable[[int, int], None]
@@ -179,7 +179,7 @@ def performed(
             "a worker process died, out of memory perhaps; try fewer --workers"
         ) from None
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        shut_down(pool)
 
 
 def _next(under_way: deque[tuple[_Any, Future[Values]]]) -> tuple[_Any, Values]:

@@ -18,6 +18,17 @@ def spawned(workers: int) -> ProcessPoolExecutor:
     )
 
 
+def shut_down(pool: ProcessPoolExecutor) -> None:
+    """Wait for the tasks that are under way, no others; an interrupt ends the workers at once."""
+    workers = list((pool._processes or {}).values())  # nothing public names them
+    try:
+        pool.shutdown(wait=True, cancel_futures=True)
+    except KeyboardInterrupt:
+        for worker in workers:
+            worker.kill()
+        raise
+
+
 def end_with_parent() -> None:
     """In a worker: end when the process that started it does, however that was ended."""
     parent = parent_process()

@@ -37,6 +37,8 @@ def read_runs(path: Path) -> pd.DataFrame:
     """
     try:
         table = pd.read_csv(path, dtype={"policy": object, "system": object})
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file; give the folder of `cprsim study`") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {error}") from None
     missing = [column for column in _TAKEN if column not in table]

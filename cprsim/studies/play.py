@@ -11,7 +11,7 @@ from cprsim.outputs import versions
 from cprsim.studies.design import Run
 from cprsim.studies.store import RunStore
 from cprsim.trainer.training import train
-from cprsim.workers import interrupts_for_this_process_alone, spawned
+from cprsim.workers import interrupts_for_this_process_alone, shut_down, spawned
 
 #: Called with the number of runs done and the number in all.
 Progress = Callable[[int, int], None]
@@ -46,7 +46,7 @@ def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress)
     except BrokenProcessPool:
         raise RunError("a worker process died; start the study again: it goes on") from None
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        shut_down(pool)
 
 
 def _keep(under_way: dict[Future[dict[str, Any]], Run], store: RunStore) -> int:

@@ -33,6 +33,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+#: Stands above the scenario that is written.
+_ON_ANOTHER_CLOCK = """\
+# Costs as measured. failures.csv says when failures strike on a clock on which only training takes
+# time; `cprsim run` has them strike on the wall clock, so earlier in the job than `cprsim validate`
+# had them, and gives other numbers.
+"""
+
+
 class Prediction(NamedTuple):
     """What is to come of one policy's run.
 
@@ -162,7 +170,7 @@ class Validated:
         if rows:
             mapping["failures"] = {"trace": "failures.csv"}
         return {
-            "scenario.toml": tomli_w.dumps(mapping).encode(),
+            "scenario.toml": (_ON_ANOTHER_CLOCK + tomli_w.dumps(mapping)).encode(),
             "failures.csv": "\n".join(["time_s,node,kind", *rows, ""]).encode(),
         }
 

@@ -23,10 +23,11 @@ def check_plan(policy: str, plan: Plan, trainers: int = 1) -> None:
     if any(save.writes != 1 or save.reads != 1 for save in saves):
         lacks.append("checkpoints of another size than the rows they hold")
     if lacks:
+        alone = ", replication" if trainers == 1 else "; replication needs cluster.trainers = 1"
         raise ScenarioError(
             f"policies.{policy}: {' and '.join(lacks)} can be simulated but not trained yet; "
             "choose one of full, partial, cpr-vanilla, cpr-mfu, cpr-ssu, cpr-scar, async, "
-            "accepted-loss, replication"
+            f"accepted-loss{alone}"
         )
 
 

@@ -73,7 +73,7 @@ def test_when_failures_come_all_the_time(system: str) -> None:
 @pytest.mark.slow
 def test_when_failures_are_rare() -> None:
     seen = compared(scenarios(systems=harsh.COVERED), 80, [0, 300, 301])
-    assert seen["unfit"] < 0.5 * seen["policies"]
+    assert seen["policies"] >= 30
     assert_often(seen, failures=100, failures_in_a_save=2, saves=750)
 
 

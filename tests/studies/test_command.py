@@ -89,6 +89,24 @@ def test_a_study_that_is_killed_goes_on_and_loses_no_run(tmp_path: Path) -> None
     assert "[accuracy]" in (out / "accuracy.toml").read_text()
 
 
+@pytest.mark.slow
+def test_an_impatient_ctrl_c_ends_a_study_that_can_go_on(tmp_path: Path) -> None:
+    config, out = tmp_path / "small.toml", tmp_path / "out"
+    config.write_text(SMALL)
+    study = started(config, out)
+    while not [*out.glob("runs/*.json")] and study.poll() is None:
+        time.sleep(0.05)
+    for _ in range(2):
+        study.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+    _, errors = study.communicate(timeout=600)
+
+    assert study.returncode == 1
+    assert errors.strip().splitlines()[-1] == (
+        f"cprsim: interrupted; what is done is in {out}: give the same command again to go on"
+    )
+
+
 def test_a_study_that_has_no_runs_yet_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

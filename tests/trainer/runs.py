@@ -108,15 +108,19 @@ class Watched:
         self.first = self.expected = self._live()
 
     def finish(self):
+        self._note_filled()  # it may take longer than what is left of the job
         self.final = self._live()
 
     def ask(self, now):
+        self._note_filled()
+        return self._controller.ask(now)
+
+    def _note_filled(self):
         last = self._job.happened[-1] if self._job.happened else None
         if isinstance(last, ShardFilled) and last is not self._seen:
             self._seen, live = last, self._live()
             if last.server in live:  # else it has died again
                 self.filled.append((last, live[last.server], self.expected[last.server]))
-        return self._controller.ask(now)
 
     def tell(self, event):
         if isinstance(event, Saved) and event.stored:

@@ -120,7 +120,7 @@ def test_movielens_is_trained_and_its_scenario_can_be_simulated(folder: Path) ->
             '[model]\npreset = "criteo-kaggle"',
             "model.preset: trainer.data has tables of its own; leave it out",
         ),
-        ('{ criteo = "none.gz" }', 300, "", "{folder}/none.gz, after line 0: "),
+        ('{ criteo = "none.gz" }', 300, "", "{folder}/none.gz: no such file; give"),
         ("{ }", 300, "", "trainer.data: give one of criteo and movielens"),
         (
             '{ criteo = "a", movielens = true }',

@@ -120,7 +120,7 @@ def test_lines_are_counted_from_the_start_of_the_file(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "train.txt.gz"
-    with pytest.raises(DataError, match=r"train\.txt\.gz, after line 0: .*No such file"):
+    with pytest.raises(DataError, match=r"train\.txt\.gz: no such file; give"):
         read_criteo(path, tmp_path / "out")
     path.write_bytes(gzip.compress((GOOD + "\n").encode() * 9000)[:-10])
     with pytest.raises(DataError, match=r"after line 8192: Compressed file ended before"):
@@ -226,7 +226,7 @@ def test_without_recbole_it_says_what_to_install(tmp_path: Path, monkeypatch) ->
         ("ml-100k.user", lambda text: text.splitlines()[0], "nothing stands below its line of"),
         ("ml-100k.item", lambda text: "", "line 1: no column 'item_id' among []"),
         ("ml-100k.item", lambda text: "\n".join(text.splitlines()[:-1]), "item_id 20 has ratings"),
-        ("ml-100k.user", None, "No such file or directory"),
+        ("ml-100k.user", None, "no such file"),
     ],
 )
 def test_movielens_files_that_cannot_be_used(tmp_path: Path, name: str, change, text: str) -> None:

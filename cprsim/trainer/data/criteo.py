@@ -76,6 +76,8 @@ def _blocks(path: Path, most: int | None, rows: NDArray[np.int64]) -> Iterator[B
             while block := list(islice(lines, _BLOCK)):
                 yield _batch(path, block, done + 1, rows)
                 done += len(block)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file; give the path of Criteo's lines") from None
     except (OSError, EOFError) as error:  # gzip's errors are among them
         raise DataError(f"{path}, after line {done}: {error}") from None
 

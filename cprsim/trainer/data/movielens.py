@@ -79,6 +79,8 @@ def _columns(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
     """Columns of a tab-separated file, whose first line has their names with types."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file; recbole 1.2.1 has it") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: {error}; recbole 1.2.1 has it") from None
     header = [name.split(":")[0] for name in lines[0].split("\t")] if lines else []
