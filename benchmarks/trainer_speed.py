@@ -130,17 +130,17 @@ def _ours(data: Planted) -> Iterator[_Side]:
         folder = Path(name)
         servers = [
             ServerSpec(
-                placement.rows_of(each), _DIM, each, 0.05, _RATE, None, (), folder / str(each)
+                each, placement.rows_of(each), _DIM, each, 0.05, _RATE, None, (), folder / str(each)
             )
             for each in range(_SERVERS)
         ]
         trainer = TrainerSpec(data, placement, _DIM, _HIDDEN, 0, _RATE, 60.0, folder / "trainer")
         with LocalCluster(servers, [trainer], Deadlines(60.0, 120.0)) as cluster:
-            cluster.connect(0)
+            cluster.connect(0, [[each] for each in range(_SERVERS)], again=False)
             _wait(cluster, Op.CONNECT)
 
             def train(first: int, end: int) -> None:
-                cluster.ask(("trainer", 0), Op.TRAIN, end, first=first)
+                cluster.ask(("trainer", 0), Op.TRAIN, end, first=first, every=1)
                 _wait(cluster, Op.TRAINED)
 
             yield [os.getpid(), *(cluster.pid(name) for name in cluster.names)], train
