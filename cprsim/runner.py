@@ -21,7 +21,7 @@ from cprsim.results import Result
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
 from cprsim.summaries import tidy
-from cprsim.workers import interrupts_for_this_process_alone, shut_down, spawned
+from cprsim.workers import Workers
 
 #: Called with the number of replications done and the number in all.
 Progress = Callable[[int, int], None]
@@ -164,12 +164,11 @@ def performed(
         for task in tasks:
             yield task, play(task)
         return
-    pool = spawned(min(workers, len(tasks)))
+    pool = Workers(min(workers, len(tasks)))
     try:
         under_way: deque[tuple[_Any, Future[Values]]] = deque()
         for task in tasks:
-            with interrupts_for_this_process_alone():
-                under_way.append((task, pool.submit(play, task)))
+            under_way.append((task, pool.submit(play, task)))
             if len(under_way) == _AHEAD * workers:
                 yield _next(under_way)
         while under_way:
@@ -179,7 +178,7 @@ def performed(
             "a worker process died, out of memory perhaps; try fewer --workers"
         ) from None
     finally:
-        shut_down(pool)
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _next(under_way: deque[tuple[_Any, Future[Values]]]) -> tuple[_Any, Values]:

@@ -3,30 +3,38 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-def spawned(workers: int) -> ProcessPoolExecutor:
-    """A pool of so many processes; they start as tasks are submitted."""
-    # spawn: workers start clean whatever threads or handles this process has.
-    return ProcessPoolExecutor(
-        workers, mp_context=get_context("spawn"), initializer=end_with_parent
-    )
+class Workers(ProcessPoolExecutor):
+    """So many processes, which start as tasks are submitted, and leave Ctrl-C to this one."""
 
+    def __init__(self, workers: int) -> None:
+        # spawn: workers start clean whatever threads or handles this process has.
+        super().__init__(workers, mp_context=get_context("spawn"), initializer=end_with_parent)
 
-def shut_down(pool: ProcessPoolExecutor) -> None:
-    """Wait for the tasks that are under way, no others; an interrupt ends the workers at once."""
-    workers = list((pool._processes or {}).values())  # nothing public names them
-    try:
-        pool.shutdown(wait=True, cancel_futures=True)
-    except KeyboardInterrupt:
-        for worker in workers:
-            worker.kill()
-        raise
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
+        """Have it called in a worker."""
+        with interrupts_for_this_process_alone():  # a submission can start a process
+            return super().submit(fn, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As of any executor; an interrupt while it waits ends the workers at once."""
+        workers = list((self._processes or {}).values())  # nothing public names them
+        try:
+            super().shutdown(wait, cancel_futures=cancel_futures)
+        except KeyboardInterrupt:
+            for worker in workers:
+                worker.kill()
+            raise
 
 
 def end_with_parent() -> None:

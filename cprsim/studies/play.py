@@ -11,7 +11,7 @@ from cprsim.outputs import versions
 from cprsim.studies.design import Run
 from cprsim.studies.store import RunStore
 from cprsim.trainer.training import train
-from cprsim.workers import interrupts_for_this_process_alone, shut_down, spawned
+from cprsim.workers import Workers
 
 #: Called with the number of runs done and the number in all.
 Progress = Callable[[int, int], None]
@@ -29,14 +29,13 @@ def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress)
     progress(len(runs) - len(missing), len(runs))
     if not missing:
         return
-    pool = spawned(workers)
+    pool = Workers(workers)
     under_way: dict[Future[dict[str, Any]], Run] = {}
     left = iter(missing)
     done = len(runs) - len(missing)
     try:
         for run in left:
-            with interrupts_for_this_process_alone():
-                under_way[pool.submit(played, run)] = run
+            under_way[pool.submit(played, run)] = run
             if len(under_way) == workers:
                 done += _keep(under_way, store)
                 progress(done, len(runs))
@@ -46,7 +45,7 @@ def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress)
     except BrokenProcessPool:
         raise RunError("a worker process died; start the study again: it goes on") from None
     finally:
-        shut_down(pool)
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _keep(under_way: dict[Future[dict[str, Any]], Run], store: RunStore) -> int:

@@ -1,11 +1,11 @@
 """Where tasks are done: in this process, in others, or on whatever speaks `Executor`."""
 
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import ParamSpec, Protocol, TypeVar
 
-from cprsim.workers import interrupts_for_this_process_alone, spawned
+from cprsim.workers import Workers
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -59,21 +59,7 @@ class Processes:
 
     def open(self) -> Executor:
         """A new pool."""
-        return _Quiet(spawned(self.workers))
-
-
-class _Quiet(Executor):
-    """A pool of processes that leave Ctrl-C to this one."""
-
-    def __init__(self, pool: ProcessPoolExecutor) -> None:
-        self._pool = pool
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
-        with interrupts_for_this_process_alone():  # a submission can start a process
-            return self._pool.submit(fn, *args, **kwargs)
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+        return Workers(self.workers)
 
 
 def close(executor: Executor) -> None:
