@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from cprsim.scenario import Scenario
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")]
+TrainedFile = Annotated[
+    Path, typer.Argument(metavar="CONFIG", help="A scenario file; [trainer] says how to train.")
+]
 Policies = Annotated[
     list[str] | None, typer.Option("--policy", metavar="NAME", help="Only this policy; repeatable.")
 ]
@@ -29,6 +32,23 @@ def load(path: Path, overrides: list[str] | None) -> "Scenario":
     from cprsim.scenario import load_scenario
 
     return load_scenario(path, overrides or ())
+
+
+def ready_to_train() -> None:
+    """Have torch imported beside this process; raise `UsageError` where it is not installed."""
+    from cprsim.trainer import check_torch
+
+    check_torch()
+    from cprsim.trainer import forking
+
+    forking.context()
+
+
+def json_bytes(document: dict[str, Any]) -> bytes:
+    """One JSON document, as files have it."""
+    import json
+
+    return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
 
 
 def print_json(document: dict[str, Any]) -> None:

@@ -5,8 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli_common import Json, Overrides, Progress, print_json, print_table
-from cprsim.trainer import check_torch
+from cprsim.cli_common import (
+    Json,
+    Overrides,
+    Progress,
+    TrainedFile,
+    json_bytes,
+    print_json,
+    print_table,
+    ready_to_train,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,9 +25,7 @@ _RESULT = "train.json"
 
 
 def train(
-    config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="A scenario file; [trainer] says how to train.")
-    ],
+    config: TrainedFile,
     policy: Annotated[
         str | None, typer.Option(metavar="NAME", help="The policy; the first one by default.")
     ] = None,
@@ -34,11 +40,7 @@ def train(
     from cprsim import files
     from cprsim.runner import check_whole
 
-    check_torch()
-    from cprsim.trainer import forking
-
-    forking.context()  # imports torch while this process does
-
+    ready_to_train()
     from cprsim.trainer.config import opened
     from cprsim.trainer.training import train as train_for_real
 
@@ -58,10 +60,7 @@ def train(
 
 
 def _contents(trained: "Trained", scenario: str) -> dict[str, bytes]:
-    import json
-
-    document = json.dumps(trained.document(), indent=2, allow_nan=False) + "\n"
-    return {_RESULT: document.encode(), "scenario.toml": scenario.encode()}
+    return {_RESULT: json_bytes(trained.document()), "scenario.toml": scenario.encode()}
 
 
 def _table(trained: "Trained") -> "Table":

@@ -5,8 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli_common import Json, Overrides, Policies, Progress, print_json, print_table
-from cprsim.trainer import check_torch
+from cprsim.cli_common import (
+    Json,
+    Overrides,
+    Policies,
+    Progress,
+    TrainedFile,
+    json_bytes,
+    print_json,
+    print_table,
+    ready_to_train,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,9 +30,7 @@ _FILES = (_RESULT, "scenario.toml", "failures.csv", _PICTURE)
 
 
 def validate(
-    config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="A scenario file; [trainer] says how to train.")
-    ],
+    config: TrainedFile,
     policy: Policies = None,
     seed: Annotated[int, typer.Option(help="Of samples, model and failures.")] = 0,
     overrides: Overrides = None,
@@ -34,11 +41,7 @@ def validate(
     from cprsim import files
     from cprsim.runner import check_whole
 
-    check_torch()
-    from cprsim.trainer import forking
-
-    forking.context()  # imports torch while this process does
-
+    ready_to_train()
     from cprsim.trainer.config import opened
     from cprsim.trainer.predicted import validate as predict_and_train
 
@@ -57,13 +60,10 @@ def validate(
 
 
 def _contents(found: "Validated") -> dict[str, bytes]:
-    import json
-
     from cprsim.figures import save_bytes
 
-    document = json.dumps(found.document(), indent=2, allow_nan=False) + "\n"
     picture = {_PICTURE: save_bytes(found.figure(), "png")}
-    return {_RESULT: document.encode(), **found.files(), **picture}
+    return {_RESULT: json_bytes(found.document()), **found.files(), **picture}
 
 
 def _show(found: "Validated") -> None:

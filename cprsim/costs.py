@@ -34,7 +34,7 @@ from cprsim.workload import Job, Model
 
 #: Who returns to the last checkpoint after a failure: all nodes, the lost shards alone, or none.
 Rollback = Literal["all", "lost", "none"]
-_GATHERED = 1e6  # rows that `gather` is about
+GATHERED = 1e6  # rows that `gather` is about
 #: A transfer that is over at once.
 NOTHING = Transfer(0.0)
 #: Links that transfers draw on, and how much.
@@ -119,19 +119,21 @@ class CostModel:
         whole = self._whole_save(tier)
         if portion == 1.0 and not besides_s:
             return whole if writes == 1.0 else replace(whole, volume=whole.volume * writes)
-        share, chosen = portion, 0.0
-        if self.model is not None:
-            share = self.model.saved_share(portion)
-        if self.model is not None and self.model.rows is not None:
-            chosen = portion * self.model.rows.tracked_rows / self.cluster.parameter_servers
+        share = portion if self.model is None else self.model.saved_share(portion)
         extra_s = besides_s
         if portion < 1:
             extra_s += self.costs.select_s + self.costs.save_fixed_s
-            extra_s += self.costs.gather_s * chosen / _GATHERED
+            extra_s += self.costs.gather_s * self.collected_rows(portion) / GATHERED
         pace = uncontended_rate(whole, self.capacities)
         if pace == math.inf:  # what costs nothing by itself takes but this
             return Transfer(extra_s, cap=1.0)
         return replace(whole, volume=whole.volume * share * writes + extra_s * pace)
+
+    def collected_rows(self, portion: float) -> float:
+        """Rows that one server collects for a save of that portion; 0 where none are known."""
+        if self.model is None or self.model.rows is None:
+            return 0.0
+        return portion * self.model.rows.tracked_rows / self.cluster.parameter_servers
 
     def _whole_save(self, tier: Tier) -> Transfer:
         """Every server writes an equal part of everything."""

@@ -384,9 +384,8 @@ _MOST_SAVES = 10_000_000
 def _schedule_faults(plan: Plan, scenario: Scenario) -> Iterator[str]:
     """Saves that are too many; raise `ScenarioError` where one has no cost."""
     for schedule in plan.schedules:
-        save, useful_time_s = schedule.save, scenario.job.useful_time_s
-        scenario.cost_model.save(plan.tier(save.tier), save.portion, save.writes)
-        saves = useful_time_s / schedule.period_s
+        plan.transfer(schedule.save, scenario.cost_model)
+        saves = scenario.job.useful_time_s / schedule.period_s
         if saves > _MOST_SAVES:
             period = units.format_duration(schedule.period_s)
             yield (

@@ -115,9 +115,7 @@ def _saves(plan: Plan, context: Context) -> tuple[float, float]:
 
 
 def _save_s(plan: Plan, context: Context, schedule: Schedule) -> float:
-    save = schedule.save
-    transfer = context.costs.save(plan.tier(save.tier), save.portion, save.writes, save.besides_s)
-    return context.costs.seconds(transfer)
+    return context.costs.seconds(plan.transfer(schedule.save, context.costs))
 
 
 def _of_failures(plan: Plan, context: Context, kind: "Kind") -> Iterator[tuple[str, float]]:

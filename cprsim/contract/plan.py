@@ -7,8 +7,10 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from cprsim.contract.actions import Controller, Loss, Recover, Save
 from cprsim.contract.schedules import Schedule, ScheduledController
+from cprsim.costs import CostModel
 from cprsim.rows.trackers.contract import TrackerName
 from cprsim.tiers import REMOTE, Tier
+from cprsim.transfer import Transfer
 
 _Kind = TypeVar("_Kind", bound="Plan")
 
@@ -103,6 +105,10 @@ class Plan:
     def tier(self, name: str) -> Tier:
         """The tier of that name."""
         return next(tier for tier in self.tiers if tier.name == name)
+
+    def transfer(self, save: Save, costs: CostModel) -> Transfer:
+        """What a save to one of its tiers moves."""
+        return costs.save(self.tier(save.tier), save.portion, save.writes, save.besides_s)
 
     def machines_ready(self, of_cluster: int) -> int:
         """Spares that stand ready: its own, or those of the cluster."""

@@ -71,9 +71,7 @@ class Setting:
                 raise RunError(
                     f"policy {self.policy!r}: {save} is to a tier that its plan has no schedule for"
                 )
-            tier = self.plan.tier(save.tier)
-            transfer = self.costs.save(tier, save.portion, save.writes, save.besides_s)
-            known = self._saves[key] = self._rated(transfer)
+            known = self._saves[key] = self._rated(self.plan.transfer(save, self.costs))
         return known
 
     def written(self, saves: Mapping[Written, int], medium: Medium) -> float:

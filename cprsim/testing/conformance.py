@@ -353,9 +353,7 @@ class PolicyConformance:
                 continue  # training and saves share links: how long that takes is the fabric's
             second = costs.seconds(costs.training(plan.slowdown, plan.peer_bytes_per_s))
             planned_s = second * scenario.job.useful_time_s + math.fsum(
-                costs.seconds(
-                    costs.save(plan.tier(save.tier), save.portion, save.writes, save.besides_s)
-                )
+                costs.seconds(plan.transfer(save, costs))
                 if save.blocking
                 else plan.tier(save.tier).snapshot_s
                 for save in stops

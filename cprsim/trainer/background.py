@@ -13,7 +13,7 @@ from cprsim.trainer.cluster import Answer, Death, LocalCluster
 from cprsim.trainer.hearing import Hearing
 from cprsim.trainer.history import RowsSaved
 from cprsim.trainer.job import Job
-from cprsim.trainer.member import Name
+from cprsim.trainer.member import Name, numbers
 from cprsim.trainer.wire import Message, Op
 
 
@@ -97,7 +97,7 @@ class Saves:
         A rollback of the whole job voids all saves, and lost rows void those in the background:
         each lacks their part. Otherwise who has died takes its part anew once it is back.
         """
-        servers = any(role == "server" for role, _ in died)
+        servers = numbers("server", died)
         for each in list(self.under_way):
             if rollback == "all" or (servers and each.happened is not None):
                 self._abandon(each)

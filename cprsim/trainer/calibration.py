@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from cprsim.contract import Tracking
-from cprsim.costs import Rollback
+from cprsim.costs import GATHERED, Rollback
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 from cprsim.trainer.accounts import Part
@@ -17,8 +17,6 @@ from cprsim.trainer.spec import TrainerSection
 from cprsim.trainer.store import MOST_DELTAS
 from cprsim.trainer.training import Progress, Trained, carry_out
 from cprsim.units import SECONDS, format_exact
-
-_MILLION = 1e6
 
 
 @dataclass(frozen=True)
@@ -178,16 +176,14 @@ def _of_rows(
 ) -> dict[str, float]:
     """What saves of chosen rows take beyond their share of a save of everything."""
     assert scenario.model is not None
-    assert scenario.model.rows is not None
     select_s = found.part_s(lambda part: part.select_s)
     copied_s = found.part_s(lambda part: part.gather_s)
-    chosen = tracking.fraction * scenario.model.rows.tracked_rows
-    chosen /= scenario.cluster.parameter_servers
+    rows = scenario.cost_model.collected_rows(tracking.fraction)
     by_bytes_s = save_s * scenario.model.saved_share(tracking.fraction)
     rest_s = found.save_s(whole=False) - by_bytes_s - select_s - copied_s
     return {
         "select_s": select_s,
-        "gather_s": copied_s / chosen * _MILLION,
+        "gather_s": copied_s / rows * GATHERED,
         "save_fixed_s": max(rest_s, 0.0),
         "append_s": max(found.append_s, 0.0),
     }

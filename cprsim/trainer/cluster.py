@@ -203,11 +203,10 @@ class LocalCluster:
         `holders`: of each shard, the server that answers for it, and those with copies; none for
         one that is away. `again`: what was pushed last may have been lost, and is pushed again.
         """
-        found = [[self.serving[server] for server in each] for each in holders]
-        found += [[name] for name in self.serving[len(holders) :]]  # of the dense part
-        routes = [
-            [(self.serving.index(name), str(self.address(name))) for name in each] for each in found
-        ]
+        addresses = [str(self.address(name)) for name in self.serving]
+        of_dense = range(len(holders), len(addresses))  # it is held where it is served
+        found = [*holders, *([server] for server in of_dense)]
+        routes = [[(server, addresses[server]) for server in each] for each in found]
         for name in self.training:
             self.ask(name, Op.CONNECT, routes=routes, epoch=epoch, again=again)
 

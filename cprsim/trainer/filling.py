@@ -25,8 +25,7 @@ class Filling:
 
     def catch_up(self, servers: set[Name]) -> bool:
         """Servers fetch what has changed since they were filled."""
-        self._job.epoch += 1
-        epoch = self._job.epoch
+        epoch = self._job.next_epoch()
         for name in servers:
             self._cluster.ask(name, Op.CATCH_UP, epoch=epoch)
         return self._fetched(servers, epoch)
@@ -36,8 +35,7 @@ class Filling:
         if self._ring.copies == 1:
             return True
         servers = {name for name in self._cluster.names if name[0] == "server"}
-        self._job.epoch += 1
-        epoch = self._job.epoch
+        epoch = self._job.next_epoch()
         for name in servers:
             _, *others = self._ring.shards(name[1])
             self._cluster.fill(name, epoch, {each: each for each in others})

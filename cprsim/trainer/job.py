@@ -9,7 +9,12 @@ from cprsim.trainer.history import Happened
 from cprsim.trainer.turns import Turns
 
 #: Shares of a step below which lies only rounding.
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
+
+
+def steps_to(progress_s: float, step_s: float) -> int:
+    """How many steps of `step_s` it takes to a progress that lies ahead, or beyond it."""
+    return math.ceil(progress_s / step_s - ROUNDING)
 
 
 class Job:
@@ -50,6 +55,11 @@ class Job:
         self.executed = self.lost_steps = self.epoch = 0
         self._asked_s = 0.0
 
+    def next_epoch(self) -> int:
+        """Begin another epoch."""
+        self.epoch += 1
+        return self.epoch
+
     @property
     def step(self) -> int:
         """Steps of progress, all trainers together."""
@@ -59,7 +69,7 @@ class Job:
     def clock(self) -> Clock:
         """Wall clock and progress, as the controller is told."""
         progress_s = self.step * self.step_s
-        if math.isclose(progress_s, self._asked_s, rel_tol=_ROUNDING):
+        if math.isclose(progress_s, self._asked_s, rel_tol=ROUNDING):
             progress_s = self._asked_s  # what was asked for, to the last digit
         return Clock(self.watch.now_s, progress_s)
 
@@ -71,9 +81,9 @@ class Job:
     def step_at(self, progress_s: float) -> int:
         """The first step that is not before a progress that the controller asks for, or the end."""
         self._asked_s = progress_s
-        if progress_s >= self.steps * self.step_s * (1 - _ROUNDING):
+        if progress_s >= self.steps * self.step_s * (1 - ROUNDING):
             return self.steps
-        step = math.ceil(progress_s / self.step_s - _ROUNDING)
+        step = steps_to(progress_s, self.step_s)
         if step <= self.step:
             raise RunError(
                 f"the controller asked to train until {progress_s} s, which is not ahead"

@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
@@ -13,7 +13,13 @@ from typing import Any, Literal
 from cprsim.trainer.wire import Link
 
 #: Who: a server, a trainer or the server of the dense part, and its number.
-Name = tuple[Literal["server", "trainer", "dense"], int]
+Role = Literal["server", "trainer", "dense"]
+Name = tuple[Role, int]
+
+
+def numbers(role: Role, names: Iterable[Name]) -> frozenset[int]:
+    """Numbers of those among some members who have that role."""
+    return frozenset(number for each, number in names if each == role)
 
 
 @dataclass(frozen=True)

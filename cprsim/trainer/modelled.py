@@ -11,14 +11,13 @@ from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.trainer.calibration import Calibration
 from cprsim.trainer.data import Data
+from cprsim.trainer.job import steps_to
 from cprsim.trainer.placement import Placement
 from cprsim.trainer.scope import check_plan
 from cprsim.trainer.spec import TrainerSection
 from cprsim.trainer.store import MOST_DELTAS
 from cprsim.units import SECONDS, format_exact
 
-#: Shares of a step below which lies only rounding.
-_ROUNDING = 1e-9
 #: Batches in which it is counted where updates go.
 _LOOKED_AT = 100
 
@@ -62,7 +61,7 @@ def tracking_of(plans: Mapping[str, Plan]) -> Tracking | None:
 def period_of(plan: Plan, nominal_step_s: float) -> int | None:
     """Steps from one save to the next, as the real trainer has it; None if there are no saves."""
     period_s = plan.schedules[0].period_s
-    return None if period_s == math.inf else math.ceil(period_s / nominal_step_s - _ROUNDING)
+    return None if period_s == math.inf else steps_to(period_s, nominal_step_s)
 
 
 def updates_by_server(data: Data, servers: int) -> list[float]:

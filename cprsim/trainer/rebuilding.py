@@ -10,7 +10,7 @@ from cprsim.trainer.copying import Ring
 from cprsim.trainer.hearing import Hearing
 from cprsim.trainer.history import ShardAway, ShardFilled, ShardSetBack
 from cprsim.trainer.job import Job
-from cprsim.trainer.member import Name
+from cprsim.trainer.member import Name, numbers
 from cprsim.trainer.strikes import Strikes
 from cprsim.trainer.wire import Op
 
@@ -107,13 +107,11 @@ class Rebuilding:
 
     def _load(self, name: Name) -> None:
         each = self._rebuilds[name]
-        self._job.epoch += 1
-        each.epoch = self._job.epoch
+        each.epoch = self._job.next_epoch()
         if each.set_back is not None:
             self._cluster.ask(name, Op.LOAD, each.to.step, epoch=each.epoch)
         else:
-            gone = {*self.away, *self._cluster.dead}
-            down = {index for role, index in gone if role == "server"}
+            down = numbers("server", {*self.away, *self._cluster.dead})
             holders = {
                 shard: self._ring.holders(shard, down) for shard in self._ring.shards(name[1])
             }

@@ -12,7 +12,7 @@ from cprsim.trainer.filling import Filling
 from cprsim.trainer.hearing import Hearing
 from cprsim.trainer.history import JobSetBack, ShardSetBack
 from cprsim.trainer.job import Job
-from cprsim.trainer.member import Name
+from cprsim.trainer.member import Name, numbers
 from cprsim.trainer.rebuilding import Rebuilding
 from cprsim.trainer.scope import check_answer
 from cprsim.trainer.strikes import Strikes
@@ -46,7 +46,7 @@ class Recovery:
     ) -> None:
         self._copies = copies
         self._ring = Ring(
-            sum(role == "server" for role, _ in cluster.names),
+            len(numbers("server", cluster.names)),
             1 if copies is None else copies.per_shard,
         )
         self._job, self._cluster, self._hearing = job, cluster, hearing
@@ -78,12 +78,12 @@ class Recovery:
         again begins an epoch: what a dead server had passed on comes before it.
         """
         if again:
-            self._job.epoch += 1
+            self._job.next_epoch()
         cluster, trainers = self._cluster, set(self._cluster.training)
         for name in trainers:
             cluster.ask(name, Op.LEAVE)
         self._hearing.answers(trainers, Op.LEAVE)
-        away = {index for _, index in self.away}
+        away = numbers("server", self.away)
         holders = [self._ring.holders(shard, away) for shard in range(self._ring.servers)]
         cluster.connect(self._job.epoch, holders, again)
         for message in self._hearing.answers(trainers, Op.CONNECT, Op.LOST).values():
@@ -168,7 +168,7 @@ class Recovery:
 
     def _goes_on(self, answer: Recover, down: set[Name]) -> bool:
         """Whether the rest trains on without these."""
-        return answer.keep_training and not any(role == "trainer" for role, _ in down)
+        return answer.keep_training and not numbers("trainer", down)
 
     def _answer(self, down: set[Name]) -> Recover:
         """What the controller says to the loss of all that are down.
@@ -176,11 +176,10 @@ class Recovery:
         Controllers know no server of the dense part, which is that of all trainers.
         """
         controller, now = self._job.controller, self._job.clock
-        if any(role == "dense" for role, _ in down):
+        if numbers("dense", down):
             down = down.union(self._cluster.training)
-        servers = frozenset(index for role, index in down if role == "server")
-        trainers = frozenset(index for role, index in down if role == "trainer")
-        controller.tell(Failed(now, Loss(servers, trainers)))
+        servers = numbers("server", down)
+        controller.tell(Failed(now, Loss(servers, numbers("trainer", down))))
         answer = controller.ask(now)
         if not isinstance(answer, Recover):
             raise RunError(f"nodes have failed, but the controller answered {answer}")
@@ -211,8 +210,7 @@ class Recovery:
 
         Where the whole job returns and one member has to go further back, all go as far.
         """
-        self._job.epoch += 1
-        epoch = self._job.epoch
+        epoch = self._job.next_epoch()
         step = self._job.safe.last.step
         asked = set(self._cluster.names) if rollback == "all" else down
         loaded: dict[Name, int] = {}

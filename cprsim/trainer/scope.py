@@ -8,20 +8,12 @@ from cprsim.errors import RunError, ScenarioError
 
 def check_plan(policy: str, plan: Plan, trainers: int = 1) -> None:
     """Raise `ScenarioError` where the plan of that policy can't be carried out."""
-    lacks = []
-    if plan.mirror is not None:
-        lacks.append("states mirrored every step")
-    known = {REMOTE.name, *([] if plan.copies is None else [plan.copies.tier])}
-    others = [tier.name for tier in plan.tiers if tier.name not in known]
-    if others:
-        lacks.append(f"checkpoints in {', '.join(others)}")
-    saves = [schedule.save for schedule in plan.schedules]
-    if plan.copies is not None and not all(save.blocking for save in saves):
+    lacks = beyond_places(plan, () if plan.copies is None else (plan.copies.tier,))
+    if plan.copies is not None and saves_in_background(plan):
         lacks.append("saves in the background beside copies")
     if plan.copies is not None and trainers > 1:
         lacks.append("copies beside several trainers")
-    if any(save.writes != 1 or save.reads != 1 for save in saves):
-        lacks.append("checkpoints of another size than the rows they hold")
+    lacks += beyond_sizes(plan)
     if lacks:
         alone = ", replication" if trainers == 1 else "; replication needs cluster.trainers = 1"
         raise ScenarioError(
@@ -29,6 +21,25 @@ def check_plan(policy: str, plan: Plan, trainers: int = 1) -> None:
             "choose one of full, partial, cpr-vanilla, cpr-mfu, cpr-ssu, cpr-scar, async, "
             f"accepted-loss{alone}"
         )
+
+
+def beyond_places(plan: Plan, known: Collection[str] = ()) -> list[str]:
+    """What the plan keeps elsewhere than in the remote store, and in tiers that are `known`."""
+    lacks = [] if plan.mirror is None else ["states mirrored every step"]
+    others = [tier.name for tier in plan.tiers if tier.name not in (REMOTE.name, *known)]
+    return [*lacks, f"checkpoints in {', '.join(others)}"] if others else lacks
+
+
+def beyond_sizes(plan: Plan) -> list[str]:
+    """What the plan saves that is more or less than rows as they are."""
+    saves = (schedule.save for schedule in plan.schedules)
+    other = any(save.writes != 1 or save.reads != 1 for save in saves)
+    return ["checkpoints of another size than the rows they hold"] if other else []
+
+
+def saves_in_background(plan: Plan) -> bool:
+    """Whether training goes on while some save is under way."""
+    return any(not schedule.save.blocking for schedule in plan.schedules)
 
 
 def check_answer(answer: Recover, servers: Collection[int], copies: Copies | None) -> None:

@@ -11,10 +11,8 @@ import numpy as np
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.trainer.cluster import LocalCluster
-from cprsim.trainer.member import Name
-
-#: Shares of a step below which lies only rounding.
-_ROUNDING = 1e-9
+from cprsim.trainer.job import ROUNDING
+from cprsim.trainer.member import Name, numbers
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ class AtStep:
         """Whole steps until then."""
         if next_s == math.inf:
             return math.inf
-        return max(math.floor(next_s / self._step_s + _ROUNDING) - self._executed(), 0)
+        return max(math.floor(next_s / self._step_s + ROUNDING) - self._executed(), 0)
 
 
 class Strikes:
@@ -182,11 +180,10 @@ class Strikes:
 
     def placed(self, names: Collection[Name]) -> None:
         """The replacements of these are in their places."""
-        new = sorted(self._unplaced.intersection(names))
+        new = self._unplaced.intersection(names)
         self._unplaced.difference_update(names)
-        servers = tuple(index for role, index in new if role == "server")
-        trainers = tuple(index for role, index in new if role == "trainer")
-        self._cursor.replace(Hit(servers, trainers), self._now_s)
+        servers, trainers = sorted(numbers("server", new)), sorted(numbers("trainer", new))
+        self._cursor.replace(Hit(tuple(servers), tuple(trainers)), self._now_s)
 
     def loading(self, waited_for: Collection[Name]) -> None:
         """Replacements load; the job waits for these."""

@@ -58,14 +58,18 @@ def started(config: Path, out: Path) -> subprocess.Popen[str]:
     )
 
 
+def wait_for_a_run(study: subprocess.Popen[str], out: Path) -> None:
+    while not [*out.glob("runs/*.json")] and study.poll() is None:
+        time.sleep(0.05)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # on a machine that does much else
 def test_a_study_that_is_killed_goes_on_and_loses_no_run(tmp_path: Path) -> None:
     config, out = tmp_path / "small.toml", tmp_path / "out"
     config.write_text(SMALL)
     killed = started(config, out)
-    while not [*out.glob("runs/*.json")] and killed.poll() is None:
-        time.sleep(0.05)
+    wait_for_a_run(killed, out)
     os.kill(killed.pid, signal.SIGKILL)
     killed.communicate(timeout=600)
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in out.glob("runs/*")}
@@ -94,8 +98,7 @@ def test_an_impatient_ctrl_c_ends_a_study_that_can_go_on(tmp_path: Path) -> None
     config, out = tmp_path / "small.toml", tmp_path / "out"
     config.write_text(SMALL)
     study = started(config, out)
-    while not [*out.glob("runs/*.json")] and study.poll() is None:
-        time.sleep(0.05)
+    wait_for_a_run(study, out)
     for _ in range(2):
         study.send_signal(signal.SIGINT)
         time.sleep(0.01)

@@ -5,21 +5,15 @@ A loop is stopped by nothing but its own calls: it can wait for a save, not have
 
 from cprsim.contract import REMOTE, Loss, Plan, Recover
 from cprsim.errors import RunError, ScenarioError
+from cprsim.trainer.scope import beyond_places, beyond_sizes, saves_in_background
 
 
 def check_hookable(policy: str, plan: Plan) -> None:
     """Raise `ScenarioError` where the plan of that policy can't be carried out by hooks."""
-    lacks = []
-    if plan.mirror is not None:
-        lacks.append("states mirrored every step")
-    others = [tier.name for tier in plan.tiers if tier.name != REMOTE.name]
-    if others:
-        lacks.append(f"checkpoints in {', '.join(others)}")
-    saves = [schedule.save for schedule in plan.schedules]
-    if any(not save.blocking for save in saves):
+    lacks = beyond_places(plan)
+    if saves_in_background(plan):
         lacks.append("saves in the background")
-    if any(save.writes != 1 or save.reads != 1 for save in saves):
-        lacks.append("checkpoints of another size than the rows they hold")
+    lacks += beyond_sizes(plan)
     if not _returns(plan.recover(Loss(frozenset({0}), frozenset()))):
         lacks.append("lost shards that come from elsewhere than checkpoints, or beside training")
     if lacks:
