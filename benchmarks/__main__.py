@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import cprsim
 from benchmarks import page, rows, trackers
 from benchmarks.minimal_simpy import replicate
-from cprsim.failures.log import FailureLog
+from cprsim.failures.logs.log import FailureLog
 from cprsim.sim.engine import COLUMNS, simulate
 
 _ROUNDS = 9

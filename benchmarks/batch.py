@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import cprsim
+from cprsim.basics.streams import COHORT
 from cprsim.batch import engine as batch
 from cprsim.failures.cohorts import Instants
 from cprsim.sim import engine as sim
-from cprsim.streams import COHORT
 
 _ROUNDS = 3
 _MANY, _FEWER = 100_000, 4_096

@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from cprsim.model_presets import PRESETS
+from cprsim.job.presets import PRESETS
 from cprsim.trainer.data import Planted
-from cprsim.trainer.placement import Placement
-from cprsim.trainer.shard import Shard
-from cprsim.trainer.trackers import ShardTracker
-from cprsim.trainer.uses import Uses
+from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.shard import Shard
+from cprsim.trainer.members.trackers import ShardTracker
+from cprsim.trainer.members.uses import Uses
 
 _DIM, _RATE, _FRACTION = 16, 0.05, 1 / 8
 #: Batches that an SSU of a server does the work of at one of them: it looks at one of two, and puts

@@ -20,15 +20,15 @@ import numpy as np
 import psutil
 import torch
 
-from cprsim.model_presets import PRESETS
-from cprsim.trainer.cluster import Answer, LocalCluster
+from cprsim.job.presets import PRESETS
+from cprsim.trainer.coordinator.cluster import Answer, LocalCluster
 from cprsim.trainer.data import Planted
-from cprsim.trainer.dlrm import Dlrm
-from cprsim.trainer.member import Deadlines
-from cprsim.trainer.placement import Placement
-from cprsim.trainer.server import ServerSpec
-from cprsim.trainer.trainer import TrainerSpec
-from cprsim.trainer.wire import Op
+from cprsim.trainer.members.dlrm import Dlrm
+from cprsim.trainer.members.member import Deadlines
+from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.server import ServerSpec
+from cprsim.trainer.members.trainer import TrainerSpec
+from cprsim.trainer.members.wire import Op
 
 _SERVERS, _BATCH, _DIM, _HIDDEN, _RATE = 2, 512, 16, 64, 0.05
 _STEPS, _ROUNDS = 30, 9

@@ -11,40 +11,41 @@ cprsim.sweep(scenario, "out", {"failures.mean": "log(1 h, 100 h, 9)"}).table  # 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from cprsim.version import __version__ as __version__
+
 if TYPE_CHECKING:
-    from cprsim.advice import Advice, advise
     from cprsim.contract import Policy
+    from cprsim.estimates.advice import Advice, advise
     from cprsim.fitting.fit import fit
     from cprsim.fitting.mtbf import mtbf_by_nodes
     from cprsim.fleets.fleet import Fleet, load_fleet
     from cprsim.fleets.play import run_fleet
     from cprsim.fleets.result import FleetResult
     from cprsim.policies import register
-    from cprsim.results import Result
-    from cprsim.runner import run
+    from cprsim.runs.result import Result
+    from cprsim.runs.runner import run
     from cprsim.scenario import Scenario, load_scenario
     from cprsim.sweeps.stored import Sweep
     from cprsim.sweeps.sweep import sweep
 
-__version__ = "0.1.0"
 
 # Names and the modules they come from: imported when first asked for, since pandas and SciPy take
 # a second that `cprsim --help` should not.
 _HOMES = {
-    "Advice": "cprsim.advice",
+    "Advice": "cprsim.estimates.advice",
     "Fleet": "cprsim.fleets.fleet",
     "FleetResult": "cprsim.fleets.result",
     "Policy": "cprsim.contract",
-    "Result": "cprsim.results",
+    "Result": "cprsim.runs.result",
     "Scenario": "cprsim.scenario",
     "Sweep": "cprsim.sweeps.stored",
-    "advise": "cprsim.advice",
+    "advise": "cprsim.estimates.advice",
     "fit": "cprsim.fitting.fit",
     "load_fleet": "cprsim.fleets.fleet",
     "load_scenario": "cprsim.scenario",
     "mtbf_by_nodes": "cprsim.fitting.mtbf",
     "register": "cprsim.policies",
-    "run": "cprsim.runner",
+    "run": "cprsim.runs.runner",
     "run_fleet": "cprsim.fleets.play",
     "sweep": "cprsim.sweeps.sweep",
 }

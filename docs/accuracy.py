@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
+from cprsim.basics.files import write_all
 from cprsim.figures import save_bytes
-from cprsim.files import write_all
 from cprsim.gallery import accuracy
 from cprsim.studies import findings
 from cprsim.studies.outputs import accuracy_block

@@ -13,11 +13,11 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from cprsim.basics.units import SECONDS
 from cprsim.fleets.fleet import Fleet, load_fleet
 from cprsim.fleets.play import run_fleet
 from cprsim.fleets.result import FleetResult, at_percentiles
-from cprsim.scenario import load_mapping
-from cprsim.units import SECONDS
+from cprsim.scenario.mapping import load_mapping
 
 PAGE: Final = Path(__file__).with_name("fleets.md")
 SCENARIO: Final = Path(__file__).parents[1] / "scenarios/production-fleet.toml"

@@ -12,7 +12,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from cprsim.files import write_all
+from cprsim.basics.files import write_all
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 SCRIPTS = sorted(FOLDER.glob("*.py"))

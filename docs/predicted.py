@@ -15,18 +15,19 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from cprsim.basics.files import write_all
 from cprsim.contract import Tracking
 from cprsim.figures import save_bytes
 from cprsim.figures.predicted import SECONDS, SHARE
-from cprsim.files import write_all
 from cprsim.gallery.predicted import PICTURE as GALLERY
-from cprsim.scenario import Scenario, load_mapping, scenario_tables
-from cprsim.trainer import forking
-from cprsim.trainer.calibration import Calibration, calibrate
-from cprsim.trainer.predicted import Compared, predict
-from cprsim.trainer.rehearsal import rehearsal, strikes
+from cprsim.scenario import Scenario
+from cprsim.scenario.mapping import load_mapping, scenario_tables
+from cprsim.trainer.members import forking
 from cprsim.trainer.spec import TrainerSection, trainer_section
 from cprsim.trainer.training import Trained, train
+from cprsim.trainer.validation.calibration import Calibration, calibrate
+from cprsim.trainer.validation.predicted import Compared, predict
+from cprsim.trainer.validation.rehearsal import rehearsal, strikes
 
 PAGE = Path(__file__).with_suffix(".md")
 PICTURE = PAGE.parent / "figures" / "predicted-measured.svg"

@@ -4,14 +4,14 @@ from typing import Any
 
 import pandas as pd
 
-from cprsim.advice import Advice, advise
-from cprsim.distributions import Distribution
+from cprsim.basics.distributions import Distribution
+from cprsim.estimates.advice import Advice, advise
+from cprsim.estimates.row_loss import RowLosses
 from cprsim.failures.presets import PRESETS
-from cprsim.figures.laws import quantile_of
+from cprsim.figures.parts.laws import quantile_of
 from cprsim.fitting.logfit import LogFit
 from cprsim.gallery.picture import Titled, shipped
-from cprsim.results import Result
-from cprsim.rowloss import RowLosses
+from cprsim.runs.result import Result
 from cprsim.scenario import load_scenario
 from docs.measured import Line, Measured
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cprsim.basics.files import write_all
 from cprsim.figures import save_bytes
-from cprsim.files import write_all
 from cprsim.gallery.registry import PICTURES
 from docs.measured import HEADS, Line, printed, table
 from docs.reproduced import SECTIONS

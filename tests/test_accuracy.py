@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.accuracy import Accuracy
-from cprsim.cli import _main
+from cprsim.cli.command import _main
 from cprsim.errors import ScenarioError
+from cprsim.job.accuracy import Accuracy
 from cprsim.scenario import Scenario, load_scenario
 
 KAGGLE = Path(__file__).parents[1] / "scenarios" / "criteo-kaggle.toml"

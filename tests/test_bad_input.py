@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cprsim import cli, runner
+from cprsim.cli import command as cli
+from cprsim.runs import runner
 from tests.bad_scenarios import (
     CLUSTER,
     COSTS,

@@ -18,9 +18,11 @@ from PIL import Image
 from rich.console import Console
 
 import cprsim
-from cprsim import cli, files, outputs
+from cprsim.basics import files
+from cprsim.cli import command as cli
+from cprsim.report import outputs
+from cprsim.report.tables import RunTable
 from cprsim.scenario import load_scenario
-from cprsim.tables import RunTable
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 KAGGLE = str(SCENARIOS / "criteo-kaggle.toml")
@@ -343,14 +345,14 @@ def test_out_replaces_its_own_files_and_leaves_the_others(run_twice, folder):
 
 INTERRUPTED = """
 import os, signal, sys
-from cprsim import cli
+from cprsim.cli import common, main
 
 # Whoever runs the tests in the background has Ctrl-C ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # Ctrl-C: the terminal signals every process of the command. After the first block of replications.
-cli.Progress.update = lambda *_: os.killpg(0, signal.SIGINT)
+common.Progress.update = lambda *_: os.killpg(0, signal.SIGINT)
 sys.argv = ["cprsim", *sys.argv[1:]]
-cli.main()
+main()
 """
 
 

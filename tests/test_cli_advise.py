@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from cprsim import cli
+from cprsim.cli import command as cli
 from tests.test_cli import KAGGLE, SCENARIOS, json_of
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cprsim import cli
+from cprsim.cli import command as cli
 from tests.failures.malformed import CASES
 from tests.survival.cases import LANL, needs_lanl
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cprsim import cli
+from cprsim.cli import command as cli
 
 SCENARIO = str(Path(__file__).parents[1] / "scenarios" / "criteo-kaggle.toml")
 

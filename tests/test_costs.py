@@ -4,14 +4,14 @@ import math
 
 import pytest
 
-from cprsim.costs import CostModel, Costs
-from cprsim.distributions import Distribution
-from cprsim.model_presets import PRESETS
-from cprsim.platform import Cluster, Storage
+from cprsim.basics.distributions import Distribution
+from cprsim.job.costs import CostModel, Costs
+from cprsim.job.platform import Cluster, Storage
+from cprsim.job.presets import PRESETS
+from cprsim.job.tiers import REMOTE, Tier
+from cprsim.job.workload import Job, Model
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from cprsim.tiers import REMOTE, Tier
-from cprsim.workload import Job, Model
 
 PEERS = Tier("peers", "peers")
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.digest import WIDTH, Bins, Digest, Moments
 from cprsim.errors import UsageError
+from cprsim.runs.digest import WIDTH, Bins, Digest, Moments
 from cprsim.sim.engine import COLUMNS
 
 _JOB = {
@@ -89,7 +89,7 @@ def both():
     scenario = cprsim.Scenario(**_JOB)
     rows = cprsim.run(scenario, replications=17_000)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cprsim.runner.MOST_ROWS", 50_000)
+        patch.setattr("cprsim.runs.runner.MOST_ROWS", 50_000)
         return rows, cprsim.run(scenario, replications=17_000)
 
 
@@ -147,9 +147,9 @@ def test_parts_of_a_digest_add_up_whatever_is_in_them():
 
 
 _MANY = """
-import resource, cprsim, cprsim.runner
+import resource, cprsim, cprsim.runs.runner
 from tests.test_digest import _JOB
-cprsim.runner.MOST_ROWS = 1
+cprsim.runs.runner.MOST_ROWS = 1
 if __name__ == "__main__":
     found = cprsim.run(cprsim.Scenario(**_JOB), ["partial"], {replications}, workers={workers})
     print(found.summary.to_json(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
@@ -176,7 +176,7 @@ def test_out_leaves_the_rows_away_and_says_so(tmp_path):
     (tmp_path / "job.toml").write_text(cprsim.Scenario(**_JOB).to_toml())
     (tmp_path / "out").mkdir()
     (tmp_path / "out/results.csv").write_text("of another run")
-    code = "import cprsim.runner, cprsim.cli; cprsim.runner.MOST_ROWS = 1; cprsim.cli.main()"
+    code = "import cprsim.cli, cprsim.runs.runner as r; r.MOST_ROWS = 1; cprsim.cli.main()"
     arguments = ["run", "job.toml", "--replications", "200", "--out", "out"]
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],

@@ -7,9 +7,9 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
-from cprsim.distributions import Distribution
-from cprsim.schema import faults
-from cprsim.streams import Cause, Draws, Rows
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.schema import faults
+from cprsim.basics.streams import Cause, Draws, Rows
 
 MEAN_S = 100_800.0  # 28 h
 SAMPLES = 40_000

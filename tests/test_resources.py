@@ -5,7 +5,7 @@ import math
 import pytest
 
 import cprsim
-from cprsim.units import format_bytes
+from cprsim.basics.units import format_bytes
 
 GB = 1e9
 

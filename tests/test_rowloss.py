@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 import cprsim
-from cprsim import cli
 from cprsim.analytic.expected import expected
+from cprsim.cli import command as cli
 from cprsim.errors import UsageError
-from cprsim.rowloss import access_log, row_losses
+from cprsim.estimates.row_loss import access_log, row_losses
+from cprsim.job.workload import Model
 from cprsim.rows.lost import vanilla
 from cprsim.rows.meanfield import MeanField
 from cprsim.rows.model import RowModel, TableRows
 from cprsim.rows.skew import Skew
-from cprsim.workload import Model
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 KAGGLE = str(SCENARIOS / "criteo-kaggle.toml")

@@ -9,10 +9,11 @@ from pydantic import ValidationError
 
 import cprsim
 from cprsim.errors import ScenarioError
+from cprsim.job.workload import Job
 from cprsim.policies.cpr import CprVanilla
 from cprsim.policies.full import Full
-from cprsim.scenario import Scenario, apply_override, load_scenario
-from cprsim.workload import Job
+from cprsim.scenario import Scenario, load_scenario
+from cprsim.scenario.mapping import apply_override
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 FLEETS = {"production-fleet"}

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cprsim import units
-from cprsim.errors import CprsimError, UnitError
-from cprsim.units import (
+from cprsim.basics import units
+from cprsim.basics.units import (
     format_duration,
     format_exact,
     parse_bytes,
@@ -16,6 +15,7 @@ from cprsim.units import (
     parse_rate,
     parse_share,
 )
+from cprsim.errors import CprsimError, UnitError
 
 SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86_400}
 BYTES = {

@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.batch.fit import contends, contends_with_saves, trains_on
 from cprsim.batch.hits import Hits
 from cprsim.batch.lanes import Floats, Mask, Whole
+from cprsim.batch.support import contends, contends_with_saves, trains_on
 from cprsim.contract import Always, Loss, Recover
 from cprsim.failures.hit import SEVERITIES
-from cprsim.sim.setting import Setting
+from cprsim.sim.resolved import Setting
 
 #: How far an answer sets the job back, and its place in what follows.
 NONE, LOST, ALL = 0, 1, 2

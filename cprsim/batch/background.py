@@ -1,6 +1,6 @@
 """Training beside saves in the background up to an instant, in closed form.
 
-As `cprsim.batch.course`, where a save holds training up for its snapshot alone and is usable once
+As `cprsim.batch.blocking`, where a save holds training up for its snapshot alone and is usable once
 its last byte is stored. One is under way at a time: the next one waits for that, so cycles are as
 long as the longer of the two, a period of training and a transfer.
 """
@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cprsim.batch.close import exact, off
-from cprsim.batch.course import Pace, saves_to_come, unclear
+from cprsim.batch.blocking import Pace, saves_to_come, unclear
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
+from cprsim.batch.ties import exact, off
 
 
 class _Course(NamedTuple):
@@ -49,7 +49,7 @@ def _course(lanes: Lanes, pace: Pace) -> _Course:
 
 
 def advance(lanes: Lanes, pace: Pace, until_s: Floats) -> tuple[Lanes, Lanes, Whole]:
-    """As `cprsim.batch.course.advance`."""
+    """As `cprsim.batch.blocking.advance`."""
     course = _course(lanes, pace)
     given_s = until_s - lanes.now_s
     close = _close(lanes, pace, course, until_s)

@@ -6,23 +6,25 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.batch import background, course, fit
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.streams import COHORT, Cause, Rows
+from cprsim.batch import background
+from cprsim.batch import blocking as course
+from cprsim.batch import support as fit
 from cprsim.batch.answers import Answers
-from cprsim.batch.close import close
-from cprsim.batch.course import Pace
-from cprsim.batch.delays import Always, Delays, Spares
-from cprsim.batch.fronts import Front, Stack, fronts
+from cprsim.batch.blocking import Pace
+from cprsim.batch.cursors import Front, Stack, fronts
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
 from cprsim.batch.rebuilds import Rebuilds
 from cprsim.batch.recovery import Recovery, hopeless
-from cprsim.batch.shards import Shards
-from cprsim.distributions import Distribution
+from cprsim.batch.spares import Always, Delays, Spares
+from cprsim.batch.state import Shards
+from cprsim.batch.ties import close
+from cprsim.job.tiers import Medium
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
-from cprsim.sim.setting import Setting
-from cprsim.streams import COHORT, Cause, Rows
-from cprsim.tiers import Medium
+from cprsim.sim.resolved import Setting
 
 #: Lanes at once: more take memory and gain nothing, fewer don't repay a call of NumPy.
 _LANES = 64 * COHORT

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cprsim.batch.lanes import Mask, Whole
 from cprsim.failures.hit import SEVERITIES
-from cprsim.platform import Cluster
+from cprsim.job.platform import Cluster
 
 Nodes = NDArray[np.int32]
 NODE, CLUSTER = SEVERITIES.index("node"), SEVERITIES.index("cluster")

@@ -3,10 +3,10 @@
 import numpy as np
 
 from cprsim.batch.answers import LOST, Answers
-from cprsim.batch.fronts import Front
+from cprsim.batch.cursors import Front
 from cprsim.batch.hits import Hits
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
-from cprsim.batch.shards import Shards
+from cprsim.batch.state import Shards
 
 
 class Rebuilds:

@@ -6,15 +6,15 @@ import numpy as np
 
 from cprsim.batch.answers import ALL, LOST, Answers
 from cprsim.batch.background import land
-from cprsim.batch.close import close
-from cprsim.batch.delays import Delays, Spares
-from cprsim.batch.fronts import Front
+from cprsim.batch.cursors import Front
 from cprsim.batch.hits import Hits
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
 from cprsim.batch.rebuilds import Rebuilds
-from cprsim.batch.shards import Shards
+from cprsim.batch.spares import Delays, Spares
+from cprsim.batch.state import Shards
+from cprsim.batch.ties import close
 from cprsim.sim.limits import HOPELESS, OFTEN
-from cprsim.sim.setting import Setting
+from cprsim.sim.resolved import Setting
 
 #: So many failures of one run are quicker one by one.
 _MOST_FAILURES = 100_000

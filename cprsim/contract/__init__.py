@@ -23,7 +23,7 @@ from cprsim.contract.actions import (
 from cprsim.contract.plan import Always, Copies, Mirror, Plan, Tracking
 from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.contract.schedules import Schedule, ScheduledController, every
-from cprsim.tiers import REMOTE, Tier
+from cprsim.job.tiers import REMOTE, Tier
 
 __all__ = [
     "REMOTE",

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple, Protocol
 
-from cprsim.costs import Rollback
 from cprsim.failures.hit import Severity
-from cprsim.tiers import REMOTE
+from cprsim.job.costs import Rollback
+from cprsim.job.tiers import REMOTE
 
 # --- Actions -------------------------------------------------------------------------------------
 

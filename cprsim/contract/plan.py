@@ -7,10 +7,10 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from cprsim.contract.actions import Controller, Loss, Recover, Save
 from cprsim.contract.schedules import Schedule, ScheduledController
-from cprsim.costs import CostModel
+from cprsim.job.costs import CostModel
+from cprsim.job.tiers import REMOTE, Tier
+from cprsim.job.transfer import Transfer
 from cprsim.rows.trackers.contract import TrackerName
-from cprsim.tiers import REMOTE, Tier
-from cprsim.transfer import Transfer
 
 _Kind = TypeVar("_Kind", bound="Plan")
 

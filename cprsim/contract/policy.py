@@ -6,13 +6,13 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer
 
-from cprsim import units
+from cprsim.basics import units
+from cprsim.basics.schema import Section
 from cprsim.contract.plan import Plan
-from cprsim.costs import CostModel
 from cprsim.failures.hit import Severity
+from cprsim.job.costs import CostModel
+from cprsim.job.tiers import REMOTE
 from cprsim.rows.model import RowModel
-from cprsim.schema import Section
-from cprsim.tiers import REMOTE
 
 
 @dataclass(frozen=True, slots=True)

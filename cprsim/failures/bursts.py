@@ -13,10 +13,10 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from cprsim.basics.schema import PositiveSeconds, Section
+from cprsim.basics.streams import Cause, stream
 from cprsim.failures.hit import MeanHit, none_of
-from cprsim.platform import Cluster
-from cprsim.schema import PositiveSeconds, Section
-from cprsim.streams import Cause, stream
+from cprsim.job.platform import Cluster
 
 _EXAMPLE = "sizes = { 2 = 0.8, 3 = 0.2 }"
 

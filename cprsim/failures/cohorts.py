@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.streams import COHORT, Draws, Rows
 from cprsim.failures.bursts import Bursts, Shocks
 from cprsim.failures.nodes import Lives, NodeLives
 from cprsim.failures.severity import SeverityDraws, SeverityRows, drawn
 from cprsim.failures.timeline import Absolute, Renewal
 from cprsim.failures.victims import VictimRows, Victims
-from cprsim.platform import Cluster
-from cprsim.streams import COHORT, Draws, Rows
+from cprsim.job.platform import Cluster
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+from cprsim.basics.streams import COHORT
+from cprsim.basics.units import format_duration
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.hit import MeanHit, Severity
-from cprsim.failures.log import FailureLog
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.source import Source
 from cprsim.failures.processes import ExactlySoMany, OfNodes, OfTheJob, Process
 from cprsim.failures.replay import AsItStands, Resampled
-from cprsim.failures.source import Source
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Timeline
-from cprsim.platform import Cluster
-from cprsim.streams import COHORT
-from cprsim.units import format_duration
-from cprsim.workload import Job
+from cprsim.job.platform import Cluster
+from cprsim.job.workload import Job
 
 #: No job survives as many bursts as that; it bounds what has to be drawn of them.
 _MOST_BURSTS = 1_000_000

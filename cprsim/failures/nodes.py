@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.distributions import Distribution
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.bursts import Shocks
 from cprsim.failures.hit import Hit
 from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.timeline import Cursor
-from cprsim.streams import COHORT, Cause, stream
 
 
 class Lives:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
+from cprsim.basics.streams import COHORT, Cause, Rows, stream
 from cprsim.failures.cohorts import Instants, Populations, Renewals
 from cprsim.failures.hit import MeanHit, Severity
 from cprsim.failures.nodes import Lives
@@ -13,8 +14,7 @@ from cprsim.failures.severity import Severities
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Cohort
 from cprsim.failures.victims import VictimRows
-from cprsim.platform import Cluster
-from cprsim.streams import COHORT, Cause, Rows, stream
+from cprsim.job.platform import Cluster
 
 
 class Process(Protocol):

@@ -7,11 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
+from cprsim.basics.streams import Cause, stream
 from cprsim.errors import LogError
 from cprsim.failures.cohorts import Replays
-from cprsim.failures.coincidence import sizes
 from cprsim.failures.hit import Hit, MeanHit, Severity, none_of
-from cprsim.failures.log import FailureLog
+from cprsim.failures.logs.coincidence import sizes
+from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.severity import (
     Severities,
     SeverityDraws,
@@ -21,8 +22,7 @@ from cprsim.failures.severity import (
     worst,
 )
 from cprsim.failures.timeline import Absolute
-from cprsim.platform import Cluster
-from cprsim.streams import Cause, stream
+from cprsim.job.platform import Cluster
 
 
 class AsItStands:

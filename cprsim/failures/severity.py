@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from cprsim.basics.schema import Section
+from cprsim.basics.streams import Cause, Rows
 from cprsim.failures.hit import SEVERITIES, Hit, MeanHit, Severity
-from cprsim.platform import Cluster
-from cprsim.schema import Section
-from cprsim.streams import Cause, Rows
+from cprsim.job.platform import Cluster
 
 Weight = Annotated[float, Field(ge=0)]
 

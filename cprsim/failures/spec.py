@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
-from cprsim import units
-from cprsim.distributions import Distribution, Durations, Name, Positive, check_keys
+from cprsim.basics import units
+from cprsim.basics.distributions import Distribution, Durations, Name, Positive, check_keys
+from cprsim.basics.schema import PositiveSeconds, Section
 from cprsim.failures.bursts import Bursts
-from cprsim.failures.log import parse_window
+from cprsim.failures.logs.log import parse_window
 from cprsim.failures.presets import PRESETS
 from cprsim.failures.severity import SeverityWeights
-from cprsim.platform import Cluster
-from cprsim.schema import PositiveSeconds, Section
+from cprsim.job.platform import Cluster
 
 
 def _parse_share_or_count(value: object) -> int | float:

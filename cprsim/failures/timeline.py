@@ -9,10 +9,10 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
+from cprsim.basics.streams import Draws
 from cprsim.failures.hit import Hit
 from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.victims import Victims
-from cprsim.streams import Draws
 
 
 class Cursor(Protocol):
@@ -41,7 +41,7 @@ class Timeline(Protocol):
 
 
 class Cohort(Protocol):
-    """The failures of a cohort of replications (see `cprsim.streams`)."""
+    """The failures of a cohort of replications (see `cprsim.basics.streams`)."""
 
     def timeline(self, row: int) -> Timeline:
         """Those of one of its replications."""

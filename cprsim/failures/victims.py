@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.hit import Hit
 from cprsim.failures.spec import Hits
-from cprsim.platform import Cluster
-from cprsim.streams import COHORT, Cause, stream
+from cprsim.job.platform import Cluster
 
 
 class VictimRows:

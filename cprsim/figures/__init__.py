@@ -14,12 +14,12 @@ from typing import Final
 import pandas as pd
 from matplotlib.figure import Figure
 
+from cprsim.basics.files import check_writable
+from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
 from cprsim.figures.breakdown import breakdown
 from cprsim.figures.fleet_breakdown import fleet_breakdown
-from cprsim.figures.style import styled
-from cprsim.files import check_writable
-from cprsim.schema import nearest
+from cprsim.figures.parts.style import styled
 
 #: What draws each picture, by its name: called with its table and a title.
 FIGURES: Final[dict[str, Callable[[pd.DataFrame, str], Figure]]] = {
@@ -43,7 +43,7 @@ def draw(name: str, table: pd.DataFrame, title: str = "") -> Figure:
         `"breakdown"`: where the time goes under each policy, and what learning is lost.
         `"fleet-breakdown"`: what the jobs at some percentiles lose.
     table
-        `cprsim.results.Result.summary`, or `cprsim.fleets.result.FleetResult.percentiles`.
+        `cprsim.runs.result.Result.summary`, or `cprsim.fleets.result.FleetResult.percentiles`.
     title
         Stands above the picture, wrapped; none if empty.
 

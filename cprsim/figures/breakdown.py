@@ -10,9 +10,16 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from cprsim.figures import key, layout, style
-from cprsim.figures.style import CAUSE_COLOURS, CAUSE_LABELS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
-from cprsim.units import format_duration
+from cprsim.basics.units import format_duration
+from cprsim.contract.ledger import CAUSE_LABELS
+from cprsim.figures.parts import key, layout, style
+from cprsim.figures.parts.style import (
+    CAUSE_COLOURS,
+    SMALL_PT,
+    TEXT_PT,
+    TITLE_PT,
+    WIDTH_IN,
+)
 
 # All in inches; the figure's height follows from the title and the names.
 _MARGIN: Final = 0.1
@@ -53,7 +60,7 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     Parameters
     ----------
     summary
-        A row a policy, as in `cprsim.results.Result.summary`. `interval_s` is in seconds; the
+        A row a policy, as in `cprsim.runs.result.Result.summary`. `interval_s` is in seconds; the
         overhead and its causes are shares of the useful training time, `updates_lost` is one of all
         updates.
     title

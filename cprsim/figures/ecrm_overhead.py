@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cprsim.figures import curves, style, ticks
-from cprsim.figures.curves import Entry, Panel
+from cprsim.figures.parts import curves, style, ticks
+from cprsim.figures.parts.curves import Entry, Panel
 
 _PANEL: Final = Panel(
     "Slowdown without failures", "overhead, % of useful time", "model and optimizer state"

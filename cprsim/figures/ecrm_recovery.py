@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from cprsim.figures import curves, style, ticks
-from cprsim.figures.curves import Entry, Panel
 from cprsim.figures.ecrm_overhead import looks, size_axis
+from cprsim.figures.parts import curves, style, ticks
+from cprsim.figures.parts.curves import Entry, Panel
 
 _RIGHT_IN: Final = 5.3
 _HEIGHT_IN: Final = 2.4

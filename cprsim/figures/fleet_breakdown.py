@@ -7,8 +7,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cprsim.figures import key, layout, style, ticks
-from cprsim.figures.style import CAUSE_COLOURS, CAUSE_LABELS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.contract.ledger import CAUSE_LABELS
+from cprsim.figures.parts import key, layout, style, ticks
+from cprsim.figures.parts.style import (
+    CAUSE_COLOURS,
+    SMALL_PT,
+    TEXT_PT,
+    TITLE_PT,
+    WIDTH_IN,
+)
 
 # In inches.
 _MARGIN: Final = 0.1

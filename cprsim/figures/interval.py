@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from cprsim.figures import curves, style, ticks
-from cprsim.figures.curves import Entry, Panel
-from cprsim.units import format_duration
+from cprsim.basics.units import format_duration
+from cprsim.figures.parts import curves, style, ticks
+from cprsim.figures.parts.curves import Entry, Panel
 
 _PANEL: Final = Panel(
     "Time lost", "overhead, % of useful time, exponential failures", "between two saves"

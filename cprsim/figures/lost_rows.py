@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWNBASE
 
+from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
-from cprsim.figures import key, layout, style, ticks
-from cprsim.figures.style import LAW_DASHES, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
-from cprsim.schema import nearest
+from cprsim.figures.parts import key, layout, style, ticks
+from cprsim.figures.parts.style import LAW_DASHES, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
 
 # All in inches.
 _MARGIN: Final = 0.1

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from cprsim.figures import key, layout, style, ticks
-from cprsim.figures.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts import key, layout, style, ticks
+from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
 
 # All in inches.
 _MARGIN: Final = 0.1

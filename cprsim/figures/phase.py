@@ -13,10 +13,10 @@ from matplotlib.patches import Rectangle
 from matplotlib.typing import ColorType
 
 from cprsim.errors import UsageError
-from cprsim.figures import key, layout, style, ticks
-from cprsim.figures.cells import MARGIN, RIGHT, Cells
-from cprsim.figures.scale import Scale
-from cprsim.figures.style import POLICY_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts import key, layout, style, ticks
+from cprsim.figures.parts.cells import MARGIN, RIGHT, Cells
+from cprsim.figures.parts.scale import Scale
+from cprsim.figures.parts.style import POLICY_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
 
 # All in inches.
 _KEY_IN: Final = 5.2

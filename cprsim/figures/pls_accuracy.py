@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cprsim.figures import curves, style, ticks
-from cprsim.figures.curves import Entry, Panel
+from cprsim.figures.parts import curves, style, ticks
+from cprsim.figures.parts.curves import Entry, Panel
 
 _PANELS: Final = (
     Panel("One server at a time", "AUC below that without failures", "PLS"),

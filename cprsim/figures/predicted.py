@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from cprsim.figures import curves, style, ticks
-from cprsim.figures.curves import Entry, Frame, Panel
+from cprsim.contract.ledger import CAUSE_LABELS
+from cprsim.figures.parts import curves, style, ticks
+from cprsim.figures.parts.curves import Entry, Frame, Panel
 
 _PANEL: Final = Panel("Predicted against measured", "predicted, s", "measured, s")
 _RIGHT_IN: Final = 4.6
@@ -23,9 +24,9 @@ def predicted_measured(table: pd.DataFrame, title: str = "") -> Figure:
     Parameters
     ----------
     table
-        A row a run and cause: `cause`, one of `cprsim.ledger.OVERHEAD_CAUSES` or `"overhead"`, all
-        of them together; `predicted` and `measured`, seconds. Rows in which either is 0 are left
-        out.
+        A row a run and cause: `cause`, one of `cprsim.contract.ledger.OVERHEAD_CAUSES` or
+        `"overhead"`, all of them together; `predicted` and `measured`, seconds. Rows in which
+        either is 0 are left out.
     title
         Stands above, wrapped; none if empty.
 
@@ -78,7 +79,7 @@ def _points(cause: str) -> dict[str, Any]:
 
 
 def _entries(shown: pd.DataFrame) -> list[Entry]:
-    words = {cause: style.CAUSE_LABELS.get(cause, "all overhead") for cause in shown["cause"]}
+    words = {cause: CAUSE_LABELS.get(cause, "all overhead") for cause in shown["cause"]}
     points = [Entry([_points(cause)], label) for cause, label in words.items()]
     band = {"color": style.TRAINING_COLOUR, "linewidth": 6}
     return [*points, Entry([band], "10 % or 50 ms", "off at most")]

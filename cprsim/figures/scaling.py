@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from cprsim.figures import curves, style
-from cprsim.figures.curves import Panel
+from cprsim.figures.parts import curves, style
+from cprsim.figures.parts.curves import Panel
 
 #: The MTBF models of a table, in the order of the panels, and what each assumes.
 MODELS: Final = {

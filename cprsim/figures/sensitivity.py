@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from cprsim.figures import curves, style, ticks
-from cprsim.figures.curves import Panel
+from cprsim.figures.parts import curves, style, ticks
+from cprsim.figures.parts.curves import Panel
 
 #: What a table varies, in the order of the panels.
 VARIED: Final = {

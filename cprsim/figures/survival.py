@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from cprsim.distributions import Distribution
-from cprsim.figures import key, layout, style, ticks
-from cprsim.figures.laws import described, hazard_of, line_style, quantile_of
-from cprsim.figures.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
-from cprsim.figures.thinning import by_log_odds, evenly
+from cprsim.basics.distributions import Distribution
+from cprsim.figures.parts import key, layout, style, ticks
+from cprsim.figures.parts.laws import described, hazard_of, line_style, quantile_of
+from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.thinning import by_log_odds, evenly
 from cprsim.survival.distance import survival as survival_of
 from cprsim.survival.fit import Fit
 from cprsim.survival.hazard import Hazard, hazard

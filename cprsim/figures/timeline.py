@@ -6,16 +6,16 @@ from typing import Final
 
 from matplotlib.figure import Figure
 
-from cprsim.figures import lanes, layout, style
-from cprsim.figures.lanes import MARGIN, NAME_WIDTH, Row
-from cprsim.figures.style import SMALL_PT, TITLE_PT, WIDTH_IN
-from cprsim.figures.thinning import Block
-from cprsim.figures.ticks import duration
+from cprsim.contract.ledger import CAUSES
+from cprsim.figures.parts import lanes, layout, style
+from cprsim.figures.parts.lanes import MARGIN, NAME_WIDTH, Row
+from cprsim.figures.parts.style import SMALL_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.thinning import Block
+from cprsim.figures.parts.ticks import duration
 from cprsim.history.lanes import background_lanes
 from cprsim.history.lanes import lanes as lanes_of
 from cprsim.history.phases import Phase, seconds_by_cause
 from cprsim.history.recorder import Background, History
-from cprsim.ledger import CAUSES
 
 _GAP: Final = 0.06  # above the legend, half of what is below it; inches
 _MOST_SERVERS: Final = 12  # with a lane of their own

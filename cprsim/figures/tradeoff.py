@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from cprsim.figures import curves, style, ticks
-from cprsim.figures.curves import Entry, Panel
+from cprsim.figures.parts import curves, style, ticks
+from cprsim.figures.parts.curves import Entry, Panel
 
 #: How lost learning is counted, in the order of the panels.
 LOSSES: Final = {

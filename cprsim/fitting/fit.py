@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import get_args
 
 from cprsim.errors import UsageError
-from cprsim.failures import views
-from cprsim.failures.coincidence import coincidence, sizes
-from cprsim.failures.intervals import read_intervals
-from cprsim.failures.log import FailureLog
-from cprsim.failures.rack_bursts import RackBursts, rack_bursts
-from cprsim.failures.source import Source
+from cprsim.failures.logs import views
+from cprsim.failures.logs.coincidence import coincidence, sizes
+from cprsim.failures.logs.intervals import read_intervals
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.rack_bursts import RackBursts, rack_bursts
+from cprsim.failures.logs.source import Source
 from cprsim.fitting.logfit import LogFit, Look
 from cprsim.survival.dependence import dependence
 from cprsim.survival.fit import fit_all

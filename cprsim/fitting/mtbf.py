@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from cprsim.errors import UsageError
-from cprsim.failures import scaling
-from cprsim.failures.log import FailureLog
-from cprsim.failures.source import Source
+from cprsim.failures.logs import scaling
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.source import Source
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class MtbfByNodes:
     """How the MTBF falls with the nodes of a job: measured, and by the two models of the CPR paper.
 
-    `rows` has a row a number of nodes; its columns are those of `cprsim.failures.scaling.JobMtbf`.
+    `rows` has a row a number of nodes; its columns are those of
+    `cprsim.failures.logs.scaling.JobMtbf`.
     """
 
     source: Source

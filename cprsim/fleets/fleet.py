@@ -8,12 +8,13 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from cprsim.drawn import Drawn, tables
-from cprsim.drawn import Path as Keys
+from cprsim.basics.schema import faults
+from cprsim.basics.streams import COHORT
 from cprsim.errors import ScenarioError
-from cprsim.scenario import Scenario, load_mapping, scenario_tables
-from cprsim.schema import faults
-from cprsim.streams import COHORT
+from cprsim.scenario import Scenario
+from cprsim.scenario.drawn import Drawn, tables
+from cprsim.scenario.drawn import Path as Keys
+from cprsim.scenario.mapping import load_mapping, scenario_tables
 
 
 @dataclass(frozen=True)

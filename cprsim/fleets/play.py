@@ -9,8 +9,8 @@ import numpy as np
 from cprsim.errors import RunError, UsageError
 from cprsim.fleets.fleet import Fleet
 from cprsim.fleets.result import FleetResult
-from cprsim.resources import RESOURCES, resources
-from cprsim.runner import Progress, Values, check_arguments, performed
+from cprsim.runs.resources import RESOURCES, resources
+from cprsim.runs.runner import Progress, Values, check_arguments, performed
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.engines import Engine
+from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import RunError
 from cprsim.fleets.fleet import Fleet, dotted
-from cprsim.kept import Rows
-from cprsim.ledger import OVERHEAD_CAUSES
-from cprsim.resources import RESOURCES
-from cprsim.results import Result, entry
-from cprsim.summaries import MEASURES, statistics, tidy
+from cprsim.runs.engines import Engine
+from cprsim.runs.replications import Rows
+from cprsim.runs.resources import RESOURCES
+from cprsim.runs.result import Result, entry
+from cprsim.runs.summaries import MEASURES, statistics, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import pandas as pd
 
-import cprsim
 from cprsim.errors import UsageError
 from cprsim.scenario import Scenario, load_scenario
+from cprsim.version import PACKAGE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_PACKAGE = Path(cprsim.__file__).parent
 Takes = Literal["scenario", "run", "sweep", "log", "study", "validation", "nothing"]
 #: What a picture is made of, in words.
 TAKES: Final[dict[Takes, str]] = {
@@ -27,7 +26,7 @@ TAKES: Final[dict[Takes, str]] = {
     "nothing": "nothing but its paper's own set-up",
 }
 #: In an installed package, and in a checkout.
-_HOMES = (_PACKAGE / "scenarios", _PACKAGE.parent / "scenarios")
+_HOMES = (PACKAGE / "scenarios", PACKAGE.parent / "scenarios")
 
 
 class Titled(NamedTuple):

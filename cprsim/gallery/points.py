@@ -9,8 +9,9 @@ import pandas as pd
 from cprsim.analytic.expected import expected
 from cprsim.contract import Policy
 from cprsim.errors import UsageError
-from cprsim.runner import run
-from cprsim.scenario import Scenario, set_value
+from cprsim.runs.runner import run
+from cprsim.scenario import Scenario
+from cprsim.scenario.mapping import set_value
 
 #: What the CPR paper compares: full recovery, partial recovery at its interval, and CPR.
 CPR_SYSTEMS = ("full", "partial", "cpr-vanilla")

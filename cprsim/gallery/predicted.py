@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.gallery.picture import Picture, Titled
-from cprsim.ledger import OVERHEAD_CAUSES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

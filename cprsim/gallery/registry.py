@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
 from cprsim.gallery import (
     accuracy,
@@ -18,7 +19,6 @@ from cprsim.gallery import (
     tradeoff,
 )
 from cprsim.gallery.picture import Picture
-from cprsim.schema import nearest
 
 #: In the order in which they are listed.
 PICTURES: Final[dict[str, Picture]] = {

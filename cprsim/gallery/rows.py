@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from cprsim.estimates.row_loss import RowLosses, row_losses
 from cprsim.gallery.picture import Picture
-from cprsim.rowloss import RowLosses, row_losses
 from cprsim.scenario import load_scenario
 
 

@@ -8,9 +8,9 @@ import pandas as pd
 from cprsim.errors import UsageError
 from cprsim.gallery.picture import Picture
 from cprsim.gallery.points import of_systems
-from cprsim.kept import Rows
-from cprsim.results import Result
-from cprsim.runner import run
+from cprsim.runs.replications import Rows
+from cprsim.runs.result import Result
+from cprsim.runs.runner import run
 from cprsim.scenario import load_scenario
 
 _COMPARED = ("full", "cpr-vanilla")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from cprsim.failures.scaling import STEP_S, independent_s
+from cprsim.failures.logs.scaling import STEP_S, independent_s
 from cprsim.gallery.picture import Picture, Titled, of_scenario
 from cprsim.gallery.points import CPR_SYSTEMS, at_mtbf, check_fails, measured, of_systems, tidy
 from cprsim.scenario import Scenario

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from cprsim.ledger import CAUSE_LABELS
+from cprsim.contract.ledger import CAUSE_LABELS
 
 #: Healthy nodes that wait for others.
 WAIT: Final = "wait"

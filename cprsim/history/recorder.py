@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cprsim.contract import Plan, Recover
+from cprsim.contract.ledger import Ledger
 from cprsim.failures.hit import Hit
 from cprsim.history.phases import Phase
-from cprsim.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
 from cprsim.sim.observer import Observer, Task

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, Final
 
-import cprsim
 from cprsim.history.lanes import Lane, background_lanes, lanes
 from cprsim.history.phases import WORDS
 from cprsim.history.recorder import Background, Failure, History
+from cprsim.version import __version__
 
 #: Servers with a lane of their own.
 MOST_LANES: Final = 64
@@ -37,7 +37,7 @@ def trace_json(history: History, title: str) -> bytes:
             "seed": history.seed,
             "replication": history.replication,
             "ledger": asdict(history.ledger),
-            "cprsim": cprsim.__version__,
+            "cprsim": __version__,
         },
     }
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from cprsim.basics.schema import Seconds
 from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, Save, Tier, every
-from cprsim.schema import Seconds
 
 _DAY_S = 86400.0
 

@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, WrapValidator, model_validator
 
-from cprsim import units
+from cprsim.basics import units
+from cprsim.basics.schema import Bytes, PositiveSeconds, Seconds
 from cprsim.closed_form.stall import checkfreq_settled, checkfreq_steps
 from cprsim.contract import Context, Interval, Plan, Policy, Save, Tier, every
 from cprsim.policies.adaptive import AdaptivePlan
 from cprsim.policies.full import checkpoint_interval_s, everything_returns
-from cprsim.schema import Bytes, PositiveSeconds, Seconds
 
 #: Steps that CheckFreq adds to its interval at a time.
 _STEPS = 2

@@ -5,13 +5,13 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from cprsim.basics.schema import Seconds
 from cprsim.contract import REMOTE, Context, Interval, Plan, Policy, Tier, every
+from cprsim.job.workload import DTYPE_BYTES, Model
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.differences import Differences, DifferencesPlan, Variant, mean_save
 from cprsim.policies.full import everything_returns
 from cprsim.rows.model import RowModel
-from cprsim.schema import Seconds
-from cprsim.workload import DTYPE_BYTES, Model
 
 #: Bits of an element that quantisation starts from, where no table tells.
 _FLOAT32 = 32

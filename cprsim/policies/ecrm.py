@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from cprsim.basics.schema import Rate, Seconds
 from cprsim.closed_form.ecrec import (
     RebuildConstants,
     coding_slowdown,
@@ -16,7 +17,6 @@ from cprsim.closed_form.ecrec import (
 )
 from cprsim.contract import REMOTE, Context, Interval, Loss, Plan, Policy, Recover, Tier, every
 from cprsim.policies.full import checkpoint_interval_s, everything_returns
-from cprsim.schema import Rate, Seconds
 
 #: Where a lost server's shard is decoded from.
 PARITIES = "parities"

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from cprsim.basics.schema import Bytes, Seconds
 from cprsim.contract import Context, Plan
 from cprsim.policies.peer_memory import Groups, InMemory
-from cprsim.schema import Bytes, Seconds
 
 #: Who holds a shard: its own server, and the other one of its pair.
 _COPIES = 2

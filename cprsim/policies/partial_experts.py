@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from cprsim.basics.schema import Seconds
 from cprsim.closed_form.experts import checkpoint_share, rotation_left_s
 from cprsim.contract import (
     REMOTE,
@@ -23,7 +24,6 @@ from cprsim.contract import (
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import checkpoint_interval_s, everything_returns
 from cprsim.policies.rotation import Rotation, RotationPlan
-from cprsim.schema import Seconds
 
 #: The tier of the hosts' memory.
 HOST = "host"

@@ -5,19 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cprsim.contract import (
-    REMOTE,
-    Context,
-    Loss,
-    Mirror,
-    Plan,
-    Policy,
-    Recover,
-    Save,
-    Tier,
-    every,
-)
-from cprsim.schema import PositiveSeconds, Seconds
+from cprsim.basics.schema import PositiveSeconds, Seconds
+from cprsim.contract import REMOTE, Context, Loss, Mirror, Plan, Policy, Recover, Save, Tier, every
 
 #: The tier of all copies in hosts' memory, a server's own one and those that it keeps for peers.
 MEMORY = "memory"

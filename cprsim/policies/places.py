@@ -6,9 +6,9 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from cprsim.basics.schema import Rate, Seconds, Section
 from cprsim.contract import Context, Interval, Save, Tier
-from cprsim.schema import Rate, Seconds, Section
-from cprsim.tiers import Medium
+from cprsim.job.tiers import Medium
 
 _MEDIA: dict[str, Medium] = {"local": "host", "peer": "peers", "remote": "store"}
 #: Saves from one base to the next where differences are saved; assumed.

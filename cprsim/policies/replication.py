@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from cprsim.basics.schema import Seconds
 from cprsim.contract import (
     REMOTE,
     Context,
@@ -19,7 +20,6 @@ from cprsim.contract import (
     every,
 )
 from cprsim.policies.full import checkpoint_interval_s
-from cprsim.schema import Seconds
 
 #: Where a lost server's shards are copied from.
 COPIES = Tier("copies", "peers")

@@ -6,8 +6,8 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from cprsim import units
 from cprsim.analytic.expected import kinds
+from cprsim.basics import units
 from cprsim.contract import REMOTE, Context, Loss, Plan, Policy, Recover, Save, Schedule, Tier
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.chains import ChainedPlan

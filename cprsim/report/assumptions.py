@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from cprsim.basics.schema import Section
+from cprsim.basics.units import format_duration
 from cprsim.errors import ScenarioError
+from cprsim.job.tiers import REMOTE
 from cprsim.report.source import Source
-from cprsim.results import Result
+from cprsim.runs.result import Result
 from cprsim.scenario import Scenario
-from cprsim.schema import Section
-from cprsim.tiers import REMOTE
-from cprsim.units import format_duration
 
 _SECTIONS = ("job", "model", "cluster", "storage", "costs", "failures", "accuracy")
 

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from cprsim.results import Result
-from cprsim.summaries import half_width_of
-from cprsim.units import format_bytes
+from cprsim.basics.units import format_bytes
+from cprsim.runs.result import Result
+from cprsim.runs.summaries import half_width_of
 
 #: Shares of learning below which lies only rounding.
 _NOTHING = 1e-12

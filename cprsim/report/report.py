@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from cprsim.basics.units import format_duration
 from cprsim.figures import save_bytes
 from cprsim.figures.timeline import timelines
 from cprsim.history.recorder import record
@@ -12,9 +13,8 @@ from cprsim.report import html
 from cprsim.report.assumptions import assumptions
 from cprsim.report.recommendation import differences, quickest, recommendation
 from cprsim.report.source import Source
-from cprsim.results import Result
-from cprsim.tables import RunTable, accuracy_table, resources_table
-from cprsim.units import format_duration
+from cprsim.report.tables import RunTable, accuracy_table, resources_table
+from cprsim.runs.result import Result
 
 
 def report(

@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, model_serializer, model_validator
 
+from cprsim.basics.schema import Section, nearest
 from cprsim.errors import LogError, UsageError
 from cprsim.rows.popularity import Popularity, curve, uniform, zipf
 from cprsim.rows.readers import read_curve
-from cprsim.schema import Section, nearest
 
 Name = Literal["uniform", "dlrm-production"]
 NAMES: tuple[Name, ...] = get_args(Name)

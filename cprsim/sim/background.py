@@ -6,7 +6,7 @@ from cprsim.contract import Save, Stored
 from cprsim.sim.dialogue import Dialogue
 from cprsim.sim.fabric import Flow
 from cprsim.sim.observer import Task
-from cprsim.sim.setting import Setting
+from cprsim.sim.resolved import Setting
 from cprsim.sim.state import Checkpoint, State
 from cprsim.sim.work import Work
 

@@ -6,15 +6,15 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 
-from cprsim.distributions import Distribution
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.streams import COHORT, Cause, Draws, Rows
+from cprsim.contract.ledger import Ledger
 from cprsim.failures.timeline import Cursor, Timeline
-from cprsim.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.job import JobRun
 from cprsim.sim.observer import Observer
 from cprsim.sim.recovery import Delays
-from cprsim.sim.setting import Setting
-from cprsim.streams import COHORT, Cause, Draws, Rows
+from cprsim.sim.resolved import Setting
 
 #: Columns of one replication under one policy, in the order of `simulate`'s last axis.
 COLUMNS: tuple[str, ...] = tuple(Ledger.__dataclass_fields__)

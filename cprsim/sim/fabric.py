@@ -14,7 +14,7 @@ are unique with coefficients too: B. Radunovic, J.-Y. Le Boudec, IEEE/ACM ToN 15
 import math
 from collections.abc import Mapping
 
-from cprsim.transfer import Transfer, uncontended_rate
+from cprsim.job.transfer import Transfer, uncontended_rate
 
 
 class Flow:

@@ -6,15 +6,15 @@ docs/semantics.md states the rules that are carried out here.
 import simpy
 
 from cprsim.contract import Action, Clock, Save, Saved, Train
+from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.failures.timeline import Cursor
-from cprsim.ledger import Ledger
 from cprsim.sim.background import BackgroundSaves
 from cprsim.sim.dialogue import Dialogue
 from cprsim.sim.limits import Limits
 from cprsim.sim.observer import Observer
 from cprsim.sim.recovery import Delays, Recovery
-from cprsim.sim.setting import Setting
+from cprsim.sim.resolved import Setting
 from cprsim.sim.state import State
 from cprsim.sim.work import WAIT, Process, Work
 

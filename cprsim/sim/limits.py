@@ -3,7 +3,7 @@
 from typing import NoReturn
 
 from cprsim.errors import RunError
-from cprsim.sim.setting import Setting
+from cprsim.sim.resolved import Setting
 from cprsim.sim.state import State
 from cprsim.sim.work import Work
 

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from cprsim.contract import Loss, Recover, Resumed
-from cprsim.costs import Rollback
 from cprsim.failures.hit import SEVERITIES, Hit
 from cprsim.failures.timeline import Cursor
+from cprsim.job.costs import Rollback
 from cprsim.sim.background import BackgroundSaves
 from cprsim.sim.dialogue import Dialogue
 from cprsim.sim.fabric import Flow
 from cprsim.sim.limits import Limits
 from cprsim.sim.observer import Task
-from cprsim.sim.setting import Rated, Setting
+from cprsim.sim.resolved import Rated, Setting
 from cprsim.sim.spares import Spares
 from cprsim.sim.state import State
 from cprsim.sim.work import WAIT, Process, Work

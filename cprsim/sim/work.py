@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import simpy
 
 from cprsim.contract import Recover
+from cprsim.contract.ledger import CAUSES
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
-from cprsim.ledger import CAUSES
+from cprsim.job.transfer import Transfer
 from cprsim.sim.fabric import Fabric, Flow
 from cprsim.sim.observer import Observer, Task
-from cprsim.transfer import Transfer
 
 #: A wait that draws on no link; its volume is in seconds.
 WAIT = Transfer(0.0, cap=1.0)

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-import cprsim
+from cprsim.basics.schema import Section, faults
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.schema import Section, faults
 from cprsim.studies.findings import LINEAR_UP_TO
 from cprsim.trainer.spec import TrainerSection
+from cprsim.version import __version__
 
 #: Raised when the trainer's numbers change, so that no study mixes old runs with new ones.
 VERSION = 1
@@ -78,7 +78,7 @@ class Run:
         given = [_given(part) for part in (*parts, of.policies[self.policy])]
         if self.section.recorded is not None:  # samples count by content, not by name
             given[-2] |= {"data": self.section.recorded.sha256}
-        taken = [VERSION, cprsim.__version__, given, self.seed]
+        taken = [VERSION, __version__, given, self.seed]
         return hashlib.sha256(json.dumps(taken, sort_keys=True).encode()).hexdigest()
 
     @property

@@ -13,9 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
+from cprsim.runs.summaries import half_width
 from cprsim.studies.paired import Difference, compare_all
 from cprsim.studies.slope import Slope, fit_slope, seed_slopes
-from cprsim.summaries import half_width
 
 #: What tells the points of a study apart.
 POINT: Final = ["policy", "system", "failures", "servers_hit", "servers"]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.summaries import half_width
+from cprsim.runs.summaries import half_width
 
 #: Differences with which all signs can be tried: 2 to that many sums.
 MOST_PAIRS = 20

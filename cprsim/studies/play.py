@@ -7,11 +7,11 @@ from importlib.metadata import version
 from typing import Any
 
 from cprsim.errors import RunError
-from cprsim.outputs import versions
+from cprsim.report.outputs import versions
+from cprsim.runs.workers import Workers
 from cprsim.studies.design import Run
 from cprsim.studies.store import RunStore
 from cprsim.trainer.training import train
-from cprsim.workers import Workers
 
 #: Called with the number of runs done and the number in all.
 Progress = Callable[[int, int], None]

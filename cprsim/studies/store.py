@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from cprsim.basics.files import write_all
 from cprsim.errors import UsageError
-from cprsim.files import write_all
 from cprsim.studies.design import Run
 
 

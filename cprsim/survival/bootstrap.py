@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cprsim.distributions import Distribution
+from cprsim.basics.distributions import Distribution
 from cprsim.errors import LogError, UsageError
 from cprsim.survival.distance import kolmogorov_smirnov
 from cprsim.survival.fit import Fit, check_failures, check_spread, law_of

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cprsim.distributions import Distribution
+from cprsim.basics.distributions import Distribution
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Floats
 

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from cprsim.distributions import SPREAD, Distribution
+from cprsim.basics.distributions import SPREAD, Distribution
 from cprsim.errors import LogError, UsageError
 from cprsim.survival.distance import kolmogorov_smirnov, root_mean_square
 from cprsim.survival.kaplan_meier import KaplanMeier

@@ -54,6 +54,11 @@ class KaplanMeier:
         return cls(times, failures, at_risk, survival, float(ordered[-1]))
 
     @property
+    def median_s(self) -> float:
+        """The median, seconds; nan where fewer than half have failed by the end."""
+        return float(self.quantile(0.5))
+
+    @property
     def variance(self) -> Floats:
         """Greenwood's variance of `survival`, at each time; 0 where the curve has reached 0."""
         return np.where(self.survival > 0, self.survival, 0.0) ** 2 * self._greenwood

@@ -98,13 +98,6 @@ class Sample:
             return np.inf
         return _mean(self.durations_s) * (self.n / self.failures)
 
-    @property
-    def median_s(self) -> float:
-        """Kaplan-Meier median, seconds; nan where fewer than half have failed by the end."""
-        from cprsim.survival.kaplan_meier import KaplanMeier  # noqa: PLC0415  (it imports this)
-
-        return float(KaplanMeier.of(self).quantile(0.5))
-
     def scaled(self) -> Scaled:
         """Durations in units of their own mean (censored ones included), and that mean."""
         unit_s = _mean(self.durations_s)

@@ -8,21 +8,21 @@ is drawn from the seed, i and the circumstances.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.summaries import MEASURES, half_width
+from cprsim.runs.summaries import MEASURES, half_width
 from cprsim.sweeps.columns import text_of
 from cprsim.sweeps.paired import Comparison, Verdict, compare
+from cprsim.sweeps.played import Played, StoredPoint
 
-if TYPE_CHECKING:
-    from cprsim.sweeps.stored import StoredPoint, Sweep
-
+#: What came of each policy at a point of that number.
+PlayedAt = Callable[[int], Sequence[Played]]
 #: Of `MEASURES`, those that are told of the best.
 TOLD = ("overhead", "pls", "updates_lost")
 
@@ -164,29 +164,34 @@ def circumstances(keys: Sequence[str]) -> list[str]:
     return [key for key in keys if not policy_and_rest(key)[0]]
 
 
-def answers(sweep: "Sweep", quality: Quality) -> Iterator[Answer]:
-    """An answer for all circumstances of which every point is finished, in the points' order."""
-    for group in _groups(sweep):
+def answers(
+    keys: Sequence[str], points: Sequence[StoredPoint], played: PlayedAt, quality: Quality
+) -> Iterator[Answer]:
+    """An answer for all circumstances of which every point is finished, in the points' order.
+
+    `keys`: what is varied. `played`: what came of each policy at a point, by its number.
+    """
+    for group in _groups(keys, points):
         if all(point.finished or point.error for point in group):
-            yield _answer(sweep, group, quality)
+            yield _answer(played, group, quality)
 
 
-def _groups(sweep: "Sweep") -> list[list["StoredPoint"]]:
+def _groups(keys: Sequence[str], points: Sequence[StoredPoint]) -> list[list[StoredPoint]]:
     """Points that share their circumstances."""
-    names = circumstances(sweep.definition["keys"])
+    names = circumstances(keys)
     groups: dict[str, list[StoredPoint]] = defaultdict(list)
-    for point in sweep.points:
+    for point in points:
         groups[json.dumps([point.values[name] for name in names], sort_keys=True)].append(point)
     return list(groups.values())
 
 
-def _answer(sweep: "Sweep", group: Sequence["StoredPoint"], quality: Quality) -> Answer:
+def _answer(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -> Answer:
     first = group[0]
     values = {key: first.values[key] for key in circumstances(list(first.values))}
     failed = sum(not point.finished for point in group)
     if failed == len(group):
         return Answer(first.number, values, failed=failed, error=first.error or "")
-    candidates, measures = _candidates(sweep, group)
+    candidates, measures = _candidates(played, group)
     _, pls, lost = measures.mean(axis=2).T
     kept = [i for i in range(len(candidates)) if quality.is_kept(float(pls[i]), float(lost[i]))]
     if not kept:
@@ -205,7 +210,7 @@ def _answer(sweep: "Sweep", group: Sequence["StoredPoint"], quality: Quality) ->
 
 
 def _candidates(
-    sweep: "Sweep", group: Sequence["StoredPoint"]
+    played: PlayedAt, group: Sequence[StoredPoint]
 ) -> tuple[list[Candidate], NDArray[np.float64]]:
     """Each policy with each of its choices, once, and `TOLD` of the replications that all have.
 
@@ -214,18 +219,18 @@ def _candidates(
     rows = [MEASURES.index(measure) for measure in TOLD]
     found: dict[str, tuple[Candidate, NDArray[np.float64]]] = {}
     for point in group:
-        for played in sweep.played(point.number) if point.finished else ():
+        for each in played(point.number) if point.finished else ():
             own = {
                 key: value
                 for key, value in point.values.items()
-                if policy_and_rest(key)[0] == played.policy
+                if policy_and_rest(key)[0] == each.policy
             }
-            plan = (played.system, played.recovery, played.interval_s)
-            each = Candidate(point.number, played.policy, own, *plan)
-            known = found.get(each.label)
+            plan = (each.system, each.recovery, each.interval_s)
+            candidate = Candidate(point.number, each.policy, own, *plan)
+            known = found.get(candidate.label)
             # With a half-width, other policies' choices may have asked for more replications.
-            if known is None or played.measures.shape[1] > known[1].shape[1]:
-                found[each.label] = (each, played.measures[rows])
+            if known is None or each.measures.shape[1] > known[1].shape[1]:
+                found[candidate.label] = (candidate, each.measures[rows])
     count = min(measures.shape[1] for _, measures in found.values())
     measures = np.stack([measures[:, :count] for _, measures in found.values()])
     return [each for each, _ in found.values()], measures

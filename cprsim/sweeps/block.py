@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from cprsim import units
+from cprsim.basics import units
+from cprsim.basics.schema import Section, faults
 from cprsim.errors import ScenarioError, UsageError
-from cprsim.schema import Section, faults
 from cprsim.sweeps.design import Axis, Design, IsWhole, grid, latin, zipped
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim import units
+from cprsim.basics import units
 from cprsim.errors import UnitError
 
 # What parses all values of a column, and how its name then ends.

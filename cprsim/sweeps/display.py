@@ -10,12 +10,12 @@ from rich.console import Console, ConsoleOptions, Group
 from rich.measure import Measurement
 from rich.table import Table
 
+from cprsim.basics.units import format_duration, parse_duration
 from cprsim.errors import UnitError
 from cprsim.sweeps.best import Answer, Candidate, Quality, circumstances
 from cprsim.sweeps.columns import text_of
 from cprsim.sweeps.paired import ROUNDING
 from cprsim.sweeps.stored import Sweep
-from cprsim.units import format_duration, parse_duration
 
 _MOST_ROWS = 40
 _LONGEST = 10  # letters of a value

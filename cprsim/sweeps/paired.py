@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.summaries import half_width
+from cprsim.runs.summaries import half_width
 
 #: How sure it is that the best is the best.
 Verdict = Literal["clear", "tied", "same", "only", "unknown"]

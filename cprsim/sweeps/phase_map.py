@@ -3,35 +3,41 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from cprsim.errors import UsageError
-from cprsim.sweeps.best import Quality, circumstances
+from cprsim.sweeps.best import circumstances
 from cprsim.sweeps.columns import si_column, text_of
+from cprsim.sweeps.played import StoredPoint
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from cprsim.sweeps.stored import StoredPoint, Sweep
-
 _SHOWN = 5
 
 
-def phase_map(sweep: "Sweep", at: Mapping[str, Any], quality: Quality) -> "Figure":
-    """The map of a sweep, or of its part where what `at` names has these values."""
+def phase_map(
+    definition: Mapping[str, Any],
+    points: Sequence[StoredPoint],
+    best: pd.DataFrame,
+    at: Mapping[str, Any],
+    bounds: str,
+) -> "Figure":
+    """The map of the `best` of a sweep, or of its part where what `at` names has these values."""
     from cprsim.figures.phase import phase  # noqa: PLC0415  (matplotlib is slow to import)
 
-    shown, keys = cut(sweep.points, circumstances(sweep.definition["keys"]), at)
-    table = sweep.best(quality.max_pls, quality.max_updates_lost)
+    shown, keys = cut(points, circumstances(definition["keys"]), at)
     return phase(
-        table[table["point"].isin(shown)].reset_index(drop=True),
-        {key: si_column(key, [point.values[key] for point in sweep.points])[0] for key in keys},
-        sweep.definition["policies"],
-        sweep.definition["title"],
-        str(quality),
+        best[best["point"].isin(shown)].reset_index(drop=True),
+        {key: si_column(key, [point.values[key] for point in points])[0] for key in keys},
+        definition["policies"],
+        definition["title"],
+        bounds,
     )
 
 
 def cut(
-    points: Sequence["StoredPoint"], keys: Sequence[str], at: Mapping[str, Any]
+    points: Sequence[StoredPoint], keys: Sequence[str], at: Mapping[str, Any]
 ) -> tuple[list[int], list[str]]:
     """Numbers of the points where what `at` names has that value, and keys that still vary there.
 
@@ -60,9 +66,7 @@ def cut(
     return [point.number for point in shown], axes or [keys[0]]
 
 
-def _check_fixed(
-    points: Sequence["StoredPoint"], keys: Sequence[str], key: str, value: Any
-) -> None:
+def _check_fixed(points: Sequence[StoredPoint], keys: Sequence[str], key: str, value: Any) -> None:
     if key not in keys:
         raise UsageError(f"figure phase: at {key}: is not varied; varied: {', '.join(keys)}")
     known = list(dict.fromkeys(text_of(point.values[key]) for point in points))

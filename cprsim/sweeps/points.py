@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.errors import ScenarioError, UsageError
-from cprsim.outputs import sha256
-from cprsim.scenario import Scenario, resolve_files, set_value
+from cprsim.report.outputs import sha256
+from cprsim.scenario import Scenario
+from cprsim.scenario.mapping import resolve_files, set_value
 from cprsim.sim.engine import MODEL_VERSION
 from cprsim.sweeps.design import Design, Values
 

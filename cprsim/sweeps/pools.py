@@ -5,7 +5,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from typing import ParamSpec, Protocol, TypeVar
 
-from cprsim.workers import Workers
+from cprsim.runs.workers import Workers
 
 P = ParamSpec("P")
 T = TypeVar("T")

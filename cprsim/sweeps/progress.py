@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TextIO
 
+from cprsim.basics.units import format_duration
 from cprsim.sweeps.agenda import Progress
-from cprsim.units import format_duration
 
 _EVERY_S = 5.0
 

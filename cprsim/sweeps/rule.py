@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.summaries import half_width
+from cprsim.runs.summaries import half_width
 
 
 @dataclass(frozen=True)

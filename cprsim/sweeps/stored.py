@@ -12,16 +12,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
-from cprsim.ledger import OVERHEAD_CAUSES
-from cprsim.resources import RESOURCES
-from cprsim.results import entry
+from cprsim.runs.resources import RESOURCES
+from cprsim.runs.result import entry
+from cprsim.runs.summaries import MEASURES, statistics, tidy
 from cprsim.sim.engine import COLUMNS
-from cprsim.summaries import MEASURES, statistics, tidy
 from cprsim.sweeps.answers import tabulated
 from cprsim.sweeps.best import Answer, Quality, answers
 from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.phase_map import phase_map
+from cprsim.sweeps.played import Played, StoredPoint
 from cprsim.sweeps.store import packed, reading, stored_definition
 from cprsim.sweeps.tasks import unpack
 
@@ -32,29 +33,6 @@ _PLAN = ("system", "recovery", "interval_s")
 _STATISTICS = tuple(
     f"{measure}{suffix}" for measure in MEASURES for suffix in ("", "_low", "_high", "_p50", "_p95")
 )
-
-
-@dataclass(frozen=True)
-class StoredPoint:
-    """A point of a sweep, and whether it is finished or failed."""
-
-    number: int
-    values: dict[str, Any]
-    key: str | None
-    useful_time_s: float
-    finished: bool
-    error: str | None
-
-
-@dataclass(frozen=True)
-class Played:
-    """What came of a policy at a point: its plan, and `MEASURES` by replications."""
-
-    policy: str
-    system: str
-    recovery: str
-    interval_s: float
-    measures: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -191,11 +169,13 @@ class Sweep:
         """
         if name != "phase":
             raise UsageError(f"figure {name!r}: a sweep has none of that name; known: phase")
-        return phase_map(self, at or {}, Quality(max_pls, max_updates_lost))
+        best = self.best(max_pls, max_updates_lost)
+        bounds = str(Quality(max_pls, max_updates_lost))
+        return phase_map(self.definition, self.points, best, at or {}, bounds)
 
     def answers(self, quality: Quality) -> list[Answer]:
         """What `best` tabulates."""
-        return list(answers(self, quality))
+        return list(answers(self.definition["keys"], self.points, self.played, quality))
 
     def _with_results(self, point: int) -> tuple[StoredPoint, str]:
         stored = self.points[point] if 0 <= point < len(self.points) else None

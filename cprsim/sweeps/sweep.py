@@ -6,13 +6,14 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from cprsim.engines import check_engine, chosen
+from cprsim.basics.files import check_writable
+from cprsim.basics.streams import COHORT
 from cprsim.errors import RunError, UsageError
-from cprsim.files import check_writable
-from cprsim.outputs import versions
-from cprsim.runner import check_whole
-from cprsim.scenario import Scenario, load_mapping, scenario_tables
-from cprsim.streams import COHORT
+from cprsim.report.outputs import versions
+from cprsim.runs.engines import check_engine, chosen
+from cprsim.runs.runner import check_whole
+from cprsim.scenario import Scenario
+from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sweeps.agenda import Agenda, Progress
 from cprsim.sweeps.block import SweepBlock
 from cprsim.sweeps.definition import Definition, digest

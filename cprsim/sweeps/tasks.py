@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.contract import Plan
-from cprsim.engines import Engine, chosen, simulate
+from cprsim.contract.ledger import CAUSES
 from cprsim.errors import CprsimError, RunError
-from cprsim.ledger import CAUSES
-from cprsim.resources import resources
+from cprsim.runs.engines import Engine, chosen, simulate
+from cprsim.runs.resources import resources
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
 
@@ -45,7 +45,7 @@ class PlanRow:
 class Block:
     """What came of a task, for each policy: its plan, its replications packed, what it took.
 
-    `taken` are the means of `cprsim.resources` over the block.
+    `taken` are the means of `cprsim.runs.resources` over the block.
     """
 
     plans: tuple[PlanRow, ...]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cprsim import units
+from cprsim.basics import units
 from cprsim.errors import UnitError, UsageError
 
 _CALL = re.compile(r"(lin|log)\s*\((.*)\)", re.DOTALL)

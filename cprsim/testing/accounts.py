@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from cprsim.contract.ledger import CAUSES, Ledger
 from cprsim.failures.hit import Hit
-from cprsim.ledger import CAUSES, Ledger
-from cprsim.results import Result
+from cprsim.runs.result import Result
 from cprsim.sim.observer import Observer
 
 

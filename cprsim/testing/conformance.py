@@ -29,8 +29,8 @@ from cprsim.contract import (
     Train,
 )
 from cprsim.contract import Clock as Now
-from cprsim.costs import Rollback
-from cprsim.ledger import Ledger
+from cprsim.contract.ledger import Ledger
+from cprsim.job.costs import Rollback
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play, simulate
 from cprsim.testing.accounts import Recording, assert_time_adds_up, require

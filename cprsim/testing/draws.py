@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from hypothesis import strategies as st
 
-from cprsim import units
+from cprsim.basics import units
 
 # Strategies that don't depend on what was drawn before are built once: most of the time it takes to
 # draw a scenario would go into building them.

@@ -5,14 +5,14 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from cprsim import units
-from cprsim.costs import CostModel, Costs
-from cprsim.model_presets import PRESETS
-from cprsim.platform import Cluster, Storage
+from cprsim.basics import units
+from cprsim.job.costs import CostModel, Costs
+from cprsim.job.platform import Cluster, Storage
+from cprsim.job.presets import PRESETS
+from cprsim.job.tiers import REMOTE
+from cprsim.job.workload import Job, Model
 from cprsim.testing.draws import SHARES, UNITS, YES, JobSize, duration, in_unit
 from cprsim.testing.policies import PRIORITY, SYSTEMS, policy
-from cprsim.tiers import REMOTE
-from cprsim.workload import Job, Model
 
 
 def durations(min_s: float = 1e-3, max_s: float = 30 * 86400.0) -> st.SearchStrategy[str]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.errors import ScenarioError
-from cprsim.scenario import Scenario, load_mapping, scenario_tables
+from cprsim.scenario import Scenario
+from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.data import DataError, Recorded, read_criteo, read_movielens
 from cprsim.trainer.spec import Files, TrainerSection, trainer_section
 

@@ -5,13 +5,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
+from cprsim.basics.schema import PositiveSeconds, Section, faults
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.schema import PositiveSeconds, Section, faults
+from cprsim.trainer.coordinator.strikes import Manner
 from cprsim.trainer.data import Data, Planted, Recorded
-from cprsim.trainer.member import Deadlines
-from cprsim.trainer.strikes import Manner
-from cprsim.trainer.trackers import MOST_TIMES
+from cprsim.trainer.members.member import Deadlines
+from cprsim.trainer.members.trackers import MOST_TIMES
 
 Share = Annotated[float, Field(ge=0, le=1)]
 

@@ -12,21 +12,21 @@ import numpy as np
 
 from cprsim.contract import Plan
 from cprsim.scenario import Scenario
-from cprsim.trainer.accounts import Part, Span
-from cprsim.trainer.cluster import LocalCluster
+from cprsim.trainer.coordinator.accounts import Part, Span
+from cprsim.trainer.coordinator.cluster import LocalCluster
+from cprsim.trainer.coordinator.execution import Execution
+from cprsim.trainer.coordinator.history import updates_lost
+from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.coordinator.strikes import AtStep, AtTime, Strikes
+from cprsim.trainer.coordinator.support import check_plan
 from cprsim.trainer.data import Data
-from cprsim.trainer.dense_server import DenseSpec
-from cprsim.trainer.execution import Execution
-from cprsim.trainer.history import updates_lost
-from cprsim.trainer.job import Job
-from cprsim.trainer.placement import Placement
-from cprsim.trainer.scope import check_plan
+from cprsim.trainer.members.dense_server import DenseSpec
+from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.server import ServerSpec, with_copies
+from cprsim.trainer.members.trainer import TrainerSpec
+from cprsim.trainer.members.wire import Message
 from cprsim.trainer.scores import auc, log_loss
-from cprsim.trainer.server import ServerSpec, with_copies
 from cprsim.trainer.spec import TrainerSection
-from cprsim.trainer.strikes import AtStep, AtTime, Strikes
-from cprsim.trainer.trainer import TrainerSpec
-from cprsim.trainer.wire import Message
 
 #: Called with the steps done and the steps in all.
 Progress = Callable[[int, int], None]
@@ -41,8 +41,8 @@ _UNTOLD = ("spans", "parts")
 class Trained:
     """What came of one run; times are of the real clock.
 
-    `seconds`: by cause, as in `cprsim.ledger`. `pls`: (E4) of CPR, of the steps since the last
-    whole checkpoint of each failed server. `updates_lost`: counted row by row (see `history`).
+    `seconds`: by cause, as in `cprsim.contract.ledger`. `pls`: (E4) of CPR, of the steps since the
+    last whole checkpoint of each failed server. `updates_lost`: counted row by row (see `history`).
     `failures`: that struck; `absorbed`: that fell into a downtime. `struck`: processes that were
     hit, `replaced`: those that were started in the places of dead ones. `executed`: steps that were
     trained, those that were rolled back as well. `spans`: where the time went, one after the other.

@@ -10,8 +10,8 @@ import numpy as np
 
 from cprsim.batch import engine as batch
 from cprsim.batch.engine import Runs
+from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError
-from cprsim.ledger import CAUSES
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim import cli
-from cprsim.engines import chosen
+from cprsim.cli import command as cli
 from cprsim.errors import UsageError
+from cprsim.runs.engines import chosen
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 ALL = str(SCENARIOS / "all-systems.toml")

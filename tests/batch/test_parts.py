@@ -5,18 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from cprsim.batch import close
+from cprsim.batch import ties as close
 from cprsim.batch.answers import ALL, LOST, NONE, Answers
-from cprsim.batch.course import Pace, advance
-from cprsim.batch.delays import Spares
+from cprsim.batch.blocking import Pace, advance
 from cprsim.batch.hits import CLUSTER, NODE, Hits, padded
 from cprsim.batch.lanes import FIELDS, Lanes
-from cprsim.batch.shards import Shards
+from cprsim.batch.spares import Spares
+from cprsim.batch.state import Shards
 from cprsim.contract import Save, Schedule
-from cprsim.platform import Cluster
+from cprsim.job.platform import Cluster
 from cprsim.scenario import Scenario
 from cprsim.sim import spares
-from cprsim.sim.setting import Setting
+from cprsim.sim.resolved import Setting
 
 # A job of 128 s that saves every 32 s, 8 s long: 0-32, save 32-40, 40-72, save 72-80, 80-112, save
 # 112-120, 120-152; and with a last save, until 160.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.distributions import Distribution
+from cprsim.basics.distributions import Distribution
 
 LAWS = {
     "exponential": {},

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cprsim.failures import json_scanner
-from cprsim.failures.log import FailureLog
-from cprsim.failures.readers import read_log
+from cprsim.failures.logs import json_scanner
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.readers import read_log
 
 SHARED = Path(__file__).parents[2] / "../shared/data"
 GRID5000 = SHARED / "grid5000_fta"

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import cprsim
-from cprsim.distributions import Distribution
+from cprsim.basics.distributions import Distribution
+from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.failures.bursts import Bursts, Shocks
 from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
 from cprsim.failures.nodes import Lives, NodeLives
 from cprsim.failures.timeline import Absolute, Cursor, Timeline
-from cprsim.ledger import Ledger
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import assert_time_adds_up
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.errors import LogError
-from cprsim.failures.intervals import read_intervals
-from cprsim.failures.readers import read_log
+from cprsim.failures.logs.intervals import read_intervals
+from cprsim.failures.logs.readers import read_log
 
 
 def rows_of(path: Path) -> list[tuple[float, bool]]:

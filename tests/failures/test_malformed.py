@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from cprsim.errors import LogError
-from cprsim.failures.intervals import read_intervals
-from cprsim.failures.readers import READERS, read_log
+from cprsim.failures.logs.intervals import read_intervals
+from cprsim.failures.logs.readers import READERS, read_log
 from tests.failures.malformed import CASES, Case
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cprsim.errors import LogError, UsageError
-from cprsim.failures.log import FailureLog
-from cprsim.failures.rack_bursts import rack_bursts
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.rack_bursts import rack_bursts
 from tests.survival.cases import SHARED
 
 ALIBABA = SHARED / "alibaba_ssd/ssd_failures_trimmed.csv.gz"

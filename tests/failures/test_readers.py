@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.errors import LogError
-from cprsim.failures.log import FailureLog
-from cprsim.failures.readers import read_csv, read_lanl, read_log
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.readers import read_csv, read_lanl, read_log
 
 SHARED = Path(__file__).parents[2] / "../shared/data/lanl_failures"
 LANL = SHARED / "lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"

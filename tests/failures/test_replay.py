@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from cprsim.failures import views
-from cprsim.failures.coincidence import coincidence, sizes
-from cprsim.failures.log import FailureLog
+from cprsim.failures.logs import views
+from cprsim.failures.logs.coincidence import coincidence, sizes
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.scaling import mtbf_by_nodes
 from cprsim.failures.replay import Resampled
-from cprsim.failures.scaling import mtbf_by_nodes
-from cprsim.platform import Cluster
+from cprsim.job.platform import Cluster
 
 TIMES = [0, 4, 4, 9, 15, 15, 15, 21, 30, 33, 47, 60]
 NODES = [0, 1, 2, 3, 4, 5, 0, 1, 6, 7, 2, 3]

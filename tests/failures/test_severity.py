@@ -9,20 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cprsim.distributions import Distribution
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.hit import SEVERITIES, Hit, MeanHit, Severity
-from cprsim.failures.log import FailureLog
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.readers import read_csv
 from cprsim.failures.model import FailureModel
 from cprsim.failures.nodes import Lives, NodeLives
-from cprsim.failures.readers import read_csv
 from cprsim.failures.severity import Severities, SeverityDraws, SeverityRows, SeverityWeights
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Absolute, Cursor
-from cprsim.platform import Cluster
-from cprsim.scenario import apply_override
-from cprsim.streams import COHORT, Cause, stream
-from cprsim.workload import Job
+from cprsim.job.platform import Cluster
+from cprsim.job.workload import Job
+from cprsim.scenario.mapping import apply_override
 
 HOUR = 3600.0
 CLUSTER = Cluster(parameter_servers=4, trainers=2)

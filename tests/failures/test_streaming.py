@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.failures.intervals import read_intervals
-from cprsim.failures.readers import read_log
+from cprsim.failures.logs.intervals import read_intervals
+from cprsim.failures.logs.readers import read_log
 
 # A failure keeps three to five numbers of 8 bytes, in arrays that grow by an eighth at a time; then
 # come the log's own copies of them and, where they need it, those in order. A Python float and its

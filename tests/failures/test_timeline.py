@@ -6,14 +6,14 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from cprsim.distributions import Distribution
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.streams import Cause, Draws, Rows
 from cprsim.failures.hit import Hit
 from cprsim.failures.nodes import Lives, NodeLives
 from cprsim.failures.spec import Hits
 from cprsim.failures.timeline import Absolute, Renewal
 from cprsim.failures.victims import VictimRows, Victims
-from cprsim.platform import Cluster
-from cprsim.streams import Cause, Draws, Rows
+from cprsim.job.platform import Cluster
 
 CLUSTER = Cluster(trainers=4, parameter_servers=8)
 SERVER = Hit((0,), ())

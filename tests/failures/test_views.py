@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.errors import LogError, UsageError
-from cprsim.failures import views
-from cprsim.failures.intervals import Intervals
-from cprsim.failures.log import FailureLog, parse_window
+from cprsim.failures.logs import views
+from cprsim.failures.logs.intervals import Intervals
+from cprsim.failures.logs.log import FailureLog, parse_window
 
 
 def log_of(times: list[float], nodes: list[int] | None = None, repaired=None, **more) -> FailureLog:

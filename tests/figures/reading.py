@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from cprsim.figures.style import SMALL_PT
+from cprsim.figures.parts.style import SMALL_PT
 
 
 def boxes_apart(figure: Figure, texts: list[Text]) -> dict[Text, Bbox]:

@@ -7,9 +7,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
+from cprsim.figures.parts.style import SYSTEM_COLOURS
 from cprsim.figures.pls_accuracy import pls_accuracy
 from cprsim.figures.policy_accuracy import policy_accuracy
-from cprsim.figures.style import SYSTEM_COLOURS
 from cprsim.studies import findings
 from tests.figures.reading import boxes_apart
 from tests.studies.made_up import study

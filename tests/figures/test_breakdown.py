@@ -17,11 +17,11 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from cprsim.contract.ledger import CAUSE_LABELS, OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.figures import FORMATS, draw, save_bytes
-from cprsim.figures.layout import percent, text_width_in, wrap
-from cprsim.figures.style import CAUSE_COLOURS, CAUSE_LABELS, SMALL_PT, ink_on
-from cprsim.ledger import OVERHEAD_CAUSES
+from cprsim.figures.parts.layout import percent, text_width_in, wrap
+from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, ink_on
 from tests.figures.reading import boxes_apart
 
 

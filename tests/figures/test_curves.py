@@ -16,13 +16,13 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from cprsim.figures import FORMATS, save_bytes
-from cprsim.figures.curves import log_limits
 from cprsim.figures.ecrm_overhead import ecrm_overhead
 from cprsim.figures.ecrm_recovery import ecrm_recovery
 from cprsim.figures.interval import interval
+from cprsim.figures.parts.curves import log_limits
+from cprsim.figures.parts.style import SYSTEM_COLOURS
 from cprsim.figures.scaling import MODELS, scaling
 from cprsim.figures.sensitivity import sensitivity
-from cprsim.figures.style import SYSTEM_COLOURS
 from cprsim.figures.tradeoff import LOSSES, tradeoff
 from cprsim.policies.registry import systems
 from tests.figures.reading import boxes_apart

@@ -15,7 +15,7 @@ from matplotlib.transforms import Bbox
 
 from cprsim.figures import FORMATS, save_bytes
 from cprsim.figures.mtbf import mtbf_by_nodes
-from cprsim.figures.style import SMALL_PT
+from cprsim.figures.parts.style import SMALL_PT
 
 HOUR = 3600.0
 

@@ -17,8 +17,8 @@ from matplotlib.patches import Rectangle
 
 from cprsim.errors import UsageError
 from cprsim.figures import save_bytes
+from cprsim.figures.parts.style import POLICY_COLOURS
 from cprsim.figures.phase import phase
-from cprsim.figures.style import POLICY_COLOURS
 from tests.figures.reading import boxes_apart
 
 HOUR = 3600.0

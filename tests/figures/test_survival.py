@@ -14,12 +14,12 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from scipy import stats
 
-from cprsim.distributions import Distribution
+from cprsim.basics.distributions import Distribution
 from cprsim.figures import FORMATS, save_bytes
-from cprsim.figures.laws import hazard_of, quantile_of
-from cprsim.figures.style import INK, LAW_COLOURS, LAW_DASHES
+from cprsim.figures.parts.laws import hazard_of, quantile_of
+from cprsim.figures.parts.style import INK, LAW_COLOURS, LAW_DASHES
+from cprsim.figures.parts.ticks import duration, number
 from cprsim.figures.survival import survival
-from cprsim.figures.ticks import duration, number
 from cprsim.survival.fit import Fit, fit_all
 from cprsim.survival.hazard import hazard
 from cprsim.survival.kaplan_meier import KaplanMeier

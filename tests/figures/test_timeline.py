@@ -15,13 +15,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
+from cprsim.contract.ledger import CAUSES
 from cprsim.figures import save_bytes
-from cprsim.figures.lanes import COLOURS
-from cprsim.figures.style import CAUSE_COLOURS, WIDTH_IN
-from cprsim.figures.thinning import Block, merged
+from cprsim.figures.parts.lanes import COLOURS
+from cprsim.figures.parts.style import CAUSE_COLOURS, WIDTH_IN
+from cprsim.figures.parts.thinning import Block, merged
 from cprsim.figures.timeline import timeline, timelines
 from cprsim.history.recorder import History, record
-from cprsim.ledger import CAUSES
 from cprsim.scenario import Scenario
 from tests.figures.reading import boxes_apart
 from tests.history.jobs import ASYNC, FULL, PARTIAL, REPLICATION, played

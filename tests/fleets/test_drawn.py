@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 from scipy.special import ndtr
 
-from cprsim.drawn import Drawn, tables
-from cprsim.streams import COHORT
+from cprsim.basics.streams import COHORT
+from cprsim.scenario.drawn import Drawn, tables
 
 COHORTS = 20
 N = COHORTS * COHORT

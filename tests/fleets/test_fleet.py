@@ -6,12 +6,12 @@ import pytest
 import tomli_w
 
 import cprsim
+from cprsim.basics.streams import COHORT
 from cprsim.errors import ScenarioError
 from cprsim.fleets.fleet import Fleet, load, load_fleet
 from cprsim.fleets.play import play
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
-from cprsim.streams import COHORT
 
 PLAIN = {
     "job": {"useful_time": "20 h"},

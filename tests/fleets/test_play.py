@@ -11,13 +11,13 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from rich.console import Console
 
+from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import RunError, UsageError
 from cprsim.figures import draw
 from cprsim.fleets.fleet import Fleet
 from cprsim.fleets.play import run_fleet
-from cprsim.ledger import OVERHEAD_CAUSES
+from cprsim.report.tables import FleetTable, given_up_line
 from cprsim.sim.engine import COLUMNS, simulate
-from cprsim.tables import FleetTable, given_up_line
 from tests.figures.reading import boxes_apart
 from tests.fleets.test_fleet import DELAY, SERVERS, TIME, mapping
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from cprsim.cli import _main
+from cprsim.cli.command import _main
 from cprsim.errors import UsageError
 from cprsim.gallery import picture as module
 from cprsim.gallery.picture import TAKES, shipped

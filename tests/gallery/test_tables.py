@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import cprsim
-from cprsim import outputs
+from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.gallery import (
     ecrm,
@@ -26,7 +26,7 @@ from cprsim.gallery import (
 )
 from cprsim.gallery.picture import shipped
 from cprsim.gallery.points import at, of_systems
-from cprsim.ledger import OVERHEAD_CAUSES
+from cprsim.report import outputs
 from cprsim.scenario import Scenario, load_scenario
 
 HOUR = 3600.0

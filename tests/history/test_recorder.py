@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cprsim.contract import Recover
+from cprsim.contract.ledger import CAUSES
 from cprsim.failures.hit import Hit
 from cprsim.history.phases import Phase, seconds_by_cause
 from cprsim.history.recorder import Recorder, record
-from cprsim.ledger import CAUSES
 from cprsim.scenario import Scenario
 from cprsim.sim.observer import Task
 from cprsim.testing import scenarios

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cprsim.contract.ledger import CAUSES
 from cprsim.history.phases import WORDS
 from cprsim.history.recorder import record
 from cprsim.history.trace_events import trace_json
-from cprsim.ledger import CAUSES
 from cprsim.scenario import Scenario
 from cprsim.testing import scenarios
 from tests.history.jobs import FULL, REPLICATION, played

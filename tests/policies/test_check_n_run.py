@@ -11,8 +11,8 @@ import cprsim
 from cprsim.analytic.expected import expected
 from cprsim.closed_form import incremental
 from cprsim.contract import Clock, Save, Saved, Stored, Train
+from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
-from cprsim.ledger import Ledger
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
 

@@ -13,8 +13,8 @@ import pytest
 from cprsim import Scenario
 from cprsim.analytic.expected import expected
 from cprsim.contract import Loss, Recover
+from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
-from cprsim.ledger import Ledger
 from cprsim.policies.ecrm import EveryGroupDecodes
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance, assert_time_adds_up

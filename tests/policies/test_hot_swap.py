@@ -9,8 +9,8 @@ import pytest
 
 import cprsim
 from cprsim.contract import Loss, Mirror, Recover
+from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
-from cprsim.ledger import Ledger
 from cprsim.rows.model import RowModel, TableRows
 from cprsim.rows.skew import Skew
 from cprsim.sim.engine import play, simulate

@@ -11,8 +11,8 @@ import cprsim
 from cprsim.analytic.expected import expected
 from cprsim.closed_form.experts import rotation_left_s, single_fault_plt
 from cprsim.contract import Loss, Recover
+from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
-from cprsim.ledger import Ledger
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
 from tests.policies.mixed import MIXED

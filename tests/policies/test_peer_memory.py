@@ -12,8 +12,8 @@ import cprsim
 from cprsim.analytic.expected import expected
 from cprsim.closed_form.redundancy import group_survival
 from cprsim.contract import Loss, Mirror, Recover
+from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
-from cprsim.ledger import Ledger
 from cprsim.policies.peer_memory import MEMORY, Groups, MemoryAnswers
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance

@@ -11,8 +11,8 @@ import pytest
 import cprsim
 from cprsim.analytic.expected import expected
 from cprsim.contract import Loss, Recover
+from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
-from cprsim.ledger import Ledger
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
 

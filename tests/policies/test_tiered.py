@@ -9,8 +9,8 @@ import pytest
 
 import cprsim
 from cprsim.contract import Clock, Failed, Loss, Recover, Resumed, Save, Saved, Stored, Train
+from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
-from cprsim.ledger import Ledger
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
 from tests.policies.mixed import MIXED

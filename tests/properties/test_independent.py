@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cprsim.distributions import Distribution
-from cprsim.ledger import Ledger
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.streams import Cause, Draws, Rows
+from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from cprsim.streams import Cause, Draws, Rows
 from tests.properties import copies_and_spares, shard_by_shard, tiers_by_hand
 from tests.properties.copies_and_spares import CopiesAndSpares
 from tests.properties.shard_by_shard import NobodyLeftError, ShardByShard

@@ -11,23 +11,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cprsim import units
+from cprsim.basics import units
 from cprsim.contract import Plan
+from cprsim.contract.ledger import CAUSES, Ledger
 from cprsim.errors import RunError
 from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
 from cprsim.failures.timeline import Absolute, Timeline
-from cprsim.ledger import CAUSES, Ledger
+from cprsim.job.tiers import REMOTE
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
-from cprsim.testing import (
-    Recording,
-    assert_time_adds_up,
-    change_future,
-    durations,
-    scenarios,
-)
-from cprsim.tiers import REMOTE
+from cprsim.testing import Recording, assert_time_adds_up, change_future, durations, scenarios
 
 seeds = st.integers(0, 2**32)
 

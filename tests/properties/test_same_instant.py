@@ -17,7 +17,7 @@ from typing import Any, Literal
 import pytest
 
 from cprsim.contract import Context, Loss, Plan, Policy, Recover, every
-from cprsim.ledger import Ledger
+from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
 from cprsim.testing import Recording, assert_time_adds_up

@@ -13,23 +13,17 @@ from hypothesis import Phase, given, settings
 from pydantic import BaseModel
 
 import cprsim
-from cprsim.costs import Costs
-from cprsim.distributions import Distribution, Name
+from cprsim.basics.distributions import Distribution, Name
+from cprsim.contract.ledger import Ledger
 from cprsim.failures.bursts import Bursts
 from cprsim.failures.spec import SOURCES, Failures, Hits, Weights
-from cprsim.ledger import Ledger
-from cprsim.platform import Cluster, Storage
+from cprsim.job.costs import Costs
+from cprsim.job.platform import Cluster, Storage
+from cprsim.job.workload import Job, Model, Table
 from cprsim.policies import policy_class
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from cprsim.testing import (
-    SYSTEMS,
-    Recording,
-    assert_time_adds_up,
-    change_future,
-    scenarios,
-)
-from cprsim.workload import Job, Model, Table
+from cprsim.testing import SYSTEMS, Recording, assert_time_adds_up, change_future, scenarios
 
 
 def test_scenarios_come_with_every_key_but_those_of_traces() -> None:

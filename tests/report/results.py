@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cprsim.kept import Rows
-from cprsim.ledger import Ledger
-from cprsim.results import Result
+from cprsim.contract.ledger import Ledger
+from cprsim.runs.replications import Rows
+from cprsim.runs.result import Result
+from cprsim.runs.summaries import tidy
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
-from cprsim.summaries import tidy
 
 USEFUL_S = 100_000.0
 

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 import cprsim
-from cprsim import outputs
+from cprsim.report import outputs
 from cprsim.scenario import load_scenario
 from tests.report.browser import Browser, browser, needs_chromium
 

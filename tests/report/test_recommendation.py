@@ -7,7 +7,7 @@ import pytest
 
 from cprsim.report.recommendation import differences, quickest, recommendation
 from cprsim.report.report import reference_policy
-from cprsim.summaries import paired_difference
+from cprsim.runs.summaries import paired_difference
 from tests.report.results import result
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import cprsim
-from cprsim import cli, outputs
+from cprsim.cli import command as cli
+from cprsim.report import outputs
 from cprsim.report.report import report
 from cprsim.report.source import Source
 from cprsim.scenario import load_scenario

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from cprsim.report.assumptions import Assumption, assumptions
 from cprsim.report.source import Source
-from cprsim.runner import run
+from cprsim.runs.runner import run
 from cprsim.scenario import load_scenario
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from cprsim.basics.schema import Section, faults
 from cprsim.errors import LogError
 from cprsim.rows.readers import read_accesses, read_curve
 from cprsim.rows.skew import DLRM_PRODUCTION, Skew
-from cprsim.schema import Section, faults
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 LOCALITY = DATA / "dlrm_locality_stats/locality_summary.csv"

@@ -3,8 +3,8 @@
 import pytest
 
 import cprsim
+from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
-from cprsim.ledger import Ledger
 from cprsim.sim.engine import play
 
 

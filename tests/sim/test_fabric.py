@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cprsim.job.transfer import Transfer, uncontended_rate, uncontended_s
 from cprsim.sim import fabric as fabric_module
 from cprsim.sim.fabric import Fabric, Flow
-from cprsim.transfer import Transfer, uncontended_rate, uncontended_s
 
 # Shared machines make slow examples; and a test that passes must pass again.
 steady = settings(deadline=None, derandomize=True, max_examples=60)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import cprsim
-from cprsim.ledger import Ledger
+from cprsim.contract.ledger import Ledger
 from cprsim.sim.engine import play
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from cprsim.job.transfer import Transfer, uncontended_rate, uncontended_s
 from cprsim.sim.fabric import Fabric
-from cprsim.transfer import Transfer, uncontended_rate, uncontended_s
 from tests.sim.test_fabric import along, open_all
 
 

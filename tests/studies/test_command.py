@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from cprsim.cli import _main
+from cprsim.cli.command import _main
 from cprsim.studies import findings
 
 SMALL = """

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from cprsim.errors import RunError, ScenarioError, UsageError
-from cprsim.scenario import Scenario, load_mapping, scenario_tables
+from cprsim.scenario import Scenario
+from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.studies import play
 from cprsim.studies.design import Run, runs, study_section
 from cprsim.studies.store import RunStore

@@ -151,7 +151,7 @@ def test_what_is_no_study(tmp_path: Path) -> None:
 def test_the_block_can_be_pasted() -> None:
     import tomllib
 
-    from cprsim.accuracy import Accuracy
+    from cprsim.job.accuracy import Accuracy
 
     found = findings.slopes(findings.with_drops(study(noise=1e-3), "it"), 5.0)
 

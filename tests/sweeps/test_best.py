@@ -10,7 +10,7 @@ from scipy import stats
 
 import cprsim
 from cprsim.errors import UsageError
-from cprsim.summaries import MEASURES
+from cprsim.runs.summaries import MEASURES
 from cprsim.sweeps.answers import entries, tabulated
 from cprsim.sweeps.best import Answer, Quality, answers, policy_and_rest
 from cprsim.sweeps.stored import Played, StoredPoint
@@ -51,7 +51,8 @@ class Told:
 
 
 def found(told: Told, *bounds: float | None) -> list[Answer]:
-    return list(answers(told, Quality(*bounds)))
+    keys = told.definition["keys"]
+    return list(answers(keys, told.points, told.played, Quality(*bounds)))
 
 
 def table(told: Told, *bounds: float | None) -> pd.DataFrame:

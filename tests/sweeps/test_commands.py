@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 import cprsim
-from cprsim import cli
+from cprsim.cli import command as cli
 from cprsim.sweeps import progress
 from cprsim.sweeps.agenda import Progress
 from cprsim.sweeps.best import Quality

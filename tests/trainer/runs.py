@@ -13,19 +13,19 @@ from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Absolute
 from cprsim.policies.full import full_plan
 from cprsim.policies.replication import AnyCopyServes
-from cprsim.trainer.cluster import Death, LocalCluster
+from cprsim.trainer.coordinator.cluster import Death, LocalCluster
+from cprsim.trainer.coordinator.execution import Execution
+from cprsim.trainer.coordinator.history import JobSetBack, ShardAway, ShardFilled
+from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.coordinator.rebuilding import Rebuilding
+from cprsim.trainer.coordinator.strikes import AtStep, AtTime, Manner, Strikes
 from cprsim.trainer.data import Planted
-from cprsim.trainer.dense_server import DenseSpec
-from cprsim.trainer.execution import Execution
-from cprsim.trainer.history import JobSetBack, ShardAway, ShardFilled
-from cprsim.trainer.job import Job
-from cprsim.trainer.member import Deadlines
-from cprsim.trainer.placement import Placement
-from cprsim.trainer.rebuilding import Rebuilding
-from cprsim.trainer.server import ServerSpec, with_copies
-from cprsim.trainer.strikes import AtStep, AtTime, Manner, Strikes
-from cprsim.trainer.trainer import TrainerSpec
-from cprsim.trainer.wire import Link, Op, PeerLostError
+from cprsim.trainer.members.dense_server import DenseSpec
+from cprsim.trainer.members.member import Deadlines
+from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.server import ServerSpec, with_copies
+from cprsim.trainer.members.trainer import TrainerSpec
+from cprsim.trainer.members.wire import Link, Op, PeerLostError
 
 STEPS, BATCH, DIM = 40, 64, 8
 DATA = Planted(

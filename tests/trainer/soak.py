@@ -22,9 +22,9 @@ from cprsim.failures.hit import Hit
 from cprsim.policies.accepted_loss import NobodyWaits
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
-from cprsim.trainer.member import Deadlines
-from cprsim.trainer.store import Store
-from cprsim.trainer.strikes import Manner
+from cprsim.trainer.coordinator.strikes import Manner
+from cprsim.trainer.members.member import Deadlines
+from cprsim.trainer.members.store import Store
 from tests.trainer.runs import PATIENT, behind, copied, ran
 
 #: Useful seconds are steps here, of which these runs have 40.

@@ -8,9 +8,9 @@ import pytest
 from cprsim.contract import Always, Recover
 from cprsim.policies.accepted_loss import NobodyWaits
 from cprsim.policies.partial import partial_plan
-from cprsim.trainer.history import ShardAway, ShardFilled, ShardSetBack, updates_lost
-from cprsim.trainer.placement import Placement
-from cprsim.trainer.strikes import Manner
+from cprsim.trainer.coordinator.history import ShardAway, ShardFilled, ShardSetBack, updates_lost
+from cprsim.trainer.coordinator.strikes import Manner
+from cprsim.trainer.members.placement import Placement
 from tests.trainer.runs import DATA, STEPS, behind, filled_late, ran, servers_hit, trainer_hit
 from tests.trainer.test_oracle import INTERVAL, KILLS
 

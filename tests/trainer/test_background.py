@@ -8,12 +8,12 @@ import pytest
 from cprsim.contract import Save, Saved, Stored
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
-from cprsim.trainer.background import Saves
-from cprsim.trainer.cluster import Answer
-from cprsim.trainer.hearing import Hearing
-from cprsim.trainer.job import Job
-from cprsim.trainer.strikes import Manner
-from cprsim.trainer.wire import Message, Op
+from cprsim.trainer.coordinator.background import Saves
+from cprsim.trainer.coordinator.cluster import Answer
+from cprsim.trainer.coordinator.hearing import Hearing
+from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.coordinator.strikes import Manner
+from cprsim.trainer.members.wire import Message, Op
 from tests.trainer.runs import STEPS, behind, ran, servers_hit, trainer_hit
 from tests.trainer.test_oracle import INTERVAL, KILLS
 

@@ -3,9 +3,9 @@
 import pytest
 
 from cprsim.policies.full import full_plan
-from cprsim.trainer.cluster import LocalCluster
-from cprsim.trainer.copying import Ring
-from cprsim.trainer.strikes import Manner
+from cprsim.trainer.coordinator.cluster import LocalCluster
+from cprsim.trainer.coordinator.strikes import Manner
+from cprsim.trainer.members.copying import Ring
 from tests.trainer.runs import (
     IMPATIENT,
     PATIENT,

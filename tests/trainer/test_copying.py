@@ -10,15 +10,15 @@ import torch
 
 from cprsim.contract import Copies
 from cprsim.failures.hit import Hit
-from cprsim.trainer.connections import Connections, ServerLostError
-from cprsim.trainer.copying import Fetching, SourceLostError
-from cprsim.trainer.held import Held
-from cprsim.trainer.member import Deadlines
-from cprsim.trainer.placement import Placement
-from cprsim.trainer.remote import RemoteRows
-from cprsim.trainer.server import Server, ServerSpec, _welcome, with_copies
-from cprsim.trainer.strikes import AtStep, Manner, Strikes
-from cprsim.trainer.wire import Link, Op, listening
+from cprsim.trainer.coordinator.strikes import AtStep, Manner, Strikes
+from cprsim.trainer.members.connections import Connections, ServerLostError
+from cprsim.trainer.members.copying import Fetching, SourceLostError
+from cprsim.trainer.members.held import Held
+from cprsim.trainer.members.member import Deadlines
+from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.remote import RemoteRows
+from cprsim.trainer.members.server import Server, ServerSpec, _welcome, with_copies
+from cprsim.trainer.members.wire import Link, Op, listening
 
 ROWS, DIM = 60, 4
 PATIENT = Deadlines(60.0, 60.0)

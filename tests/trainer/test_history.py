@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from cprsim.trainer.coordinator.history import JobSetBack, RowsSaved, ShardSetBack, updates_lost
 from cprsim.trainer.data import Planted
-from cprsim.trainer.history import JobSetBack, RowsSaved, ShardSetBack, updates_lost
-from cprsim.trainer.placement import Placement
+from cprsim.trainer.members.placement import Placement
 
 STEPS = 12
 DATA = Planted(samples=STEPS * 8, test_samples=8, batch_size=8, rows=(30, 7), dim=2)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from cprsim.trainer.dlrm import Dlrm
-from cprsim.trainer.placement import Placement
+from cprsim.trainer.members.dlrm import Dlrm
+from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.scores import auc, log_loss
-from cprsim.trainer.shard import Shard
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3, 8])

@@ -6,21 +6,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from cprsim import cli
+from cprsim.cli import command as cli
 from cprsim.contract import Plan, Save, Tracking, every
+from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError, ScenarioError
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Absolute
-from cprsim.ledger import CAUSES
 from cprsim.policies.full import everything_returns
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.sim.engine import meet, play
-from cprsim.trainer.accounts import Part, Span
-from cprsim.trainer.calibration import measured
-from cprsim.trainer.modelled import check_predictable, period_of
-from cprsim.trainer.pinned import pinned
-from cprsim.trainer.rehearsal import rehearsal, strikes
+from cprsim.trainer.coordinator.accounts import Part, Span
 from cprsim.trainer.spec import trainer_section
+from cprsim.trainer.validation.calibration import measured
+from cprsim.trainer.validation.modelled import check_predictable, period_of
+from cprsim.trainer.validation.pinned import pinned
+from cprsim.trainer.validation.rehearsal import rehearsal, strikes
 from docs.predicted import rows_of, table
 
 #: Steps of 0.01 s; what failures hit comes from the log.

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import pytest
 
 from cprsim.errors import RunError
-from cprsim.trainer.cluster import Answer
-from cprsim.trainer.copying import Ring
-from cprsim.trainer.execution import Execution
-from cprsim.trainer.hearing import Hearing
-from cprsim.trainer.job import Job
-from cprsim.trainer.rebuilding import Rebuilding
-from cprsim.trainer.wire import Message, Op
+from cprsim.trainer.coordinator.cluster import Answer
+from cprsim.trainer.coordinator.execution import Execution
+from cprsim.trainer.coordinator.hearing import Hearing
+from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.coordinator.rebuilding import Rebuilding
+from cprsim.trainer.members.copying import Ring
+from cprsim.trainer.members.wire import Message, Op
 
 TRAINER = ("trainer", 0)
 

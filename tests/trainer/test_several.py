@@ -15,13 +15,13 @@ from cprsim.errors import ScenarioError
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.scenario import Scenario
-from cprsim.trainer.history import JobSetBack, ShardSetBack, updates_lost
-from cprsim.trainer.placement import Placement
-from cprsim.trainer.server import Server, ServerSpec
+from cprsim.trainer.coordinator.history import JobSetBack, ShardSetBack, updates_lost
+from cprsim.trainer.coordinator.strikes import Manner
+from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.server import Server, ServerSpec
+from cprsim.trainer.members.wire import Link, Op
 from cprsim.trainer.spec import trainer_section
-from cprsim.trainer.strikes import Manner
 from cprsim.trainer.training import train
-from cprsim.trainer.wire import Link, Op
 from tests.trainer.runs import (
     BATCH,
     DATA,

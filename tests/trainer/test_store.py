@@ -7,9 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from cprsim.trainer import forking
-from cprsim.trainer.atomic import PARTIAL
-from cprsim.trainer.store import Store
+from cprsim.trainer.members import forking
+from cprsim.trainer.members.atomic import PARTIAL
+from cprsim.trainer.members.store import Store
 
 ROWS, DIM = 400, 4
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR, SSU
 from cprsim.testing import TrackerConformance
-from cprsim.trainer.trackers import ShardTracker, TorchMFU, TorchSCAR, TorchSSU
-from cprsim.trainer.trackers_lists import Lists
+from cprsim.trainer.members.trackers import ShardTracker, TorchMFU, TorchSCAR, TorchSSU
+from cprsim.trainer.members.trackers_lists import Lists
 
 ROWS = 12
 BATCH = st.lists(st.integers(0, ROWS - 1), max_size=30)

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from cprsim import cli
+from cprsim.cli import command as cli
 from cprsim.contract import Recover
+from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError, ScenarioError
-from cprsim.ledger import CAUSES
-from cprsim.scenario import Scenario, load_mapping, load_scenario
+from cprsim.scenario import Scenario, load_scenario
+from cprsim.scenario.mapping import load_mapping
 from cprsim.sim.engine import play
-from cprsim.trainer.scope import check_answer
+from cprsim.trainer.coordinator.support import check_answer
 from cprsim.trainer.spec import trainer_section
 from cprsim.trainer.training import train
 

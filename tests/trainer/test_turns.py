@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cprsim.trainer.turns import Turns
+from cprsim.trainer.coordinator.turns import Turns
 
 
 @given(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from cprsim.trainer.placement import Placement
-from cprsim.trainer.uses import Uses
+from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.uses import Uses
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3, 7])

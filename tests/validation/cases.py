@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.distributions import Distribution
 from cprsim.closed_form.intervals import exact_interval_s
 from cprsim.closed_form.makespan import (
     async_cycle_s,
@@ -25,9 +26,9 @@ from cprsim.closed_form.makespan import (
     partial_pls,
 )
 from cprsim.closed_form.renewal import renewal_goodput
-from cprsim.distributions import Distribution
-from cprsim.engines import chosen, simulate
-from cprsim.scenario import Scenario, apply_override
+from cprsim.runs.engines import chosen, simulate
+from cprsim.scenario import Scenario
+from cprsim.scenario.mapping import apply_override
 from cprsim.sim.engine import COLUMNS
 from tests.validation.exact import Uniform, fresh_makespan_s, renewal_count
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import cprsim
-from cprsim.failures.source import Source
-from cprsim.failures.views import nodes_of
+from cprsim.failures.logs.source import Source
+from cprsim.failures.logs.views import nodes_of
 from cprsim.fitting.logfit import LogFit
 
 SHARED = Path(__file__).parents[2] / "../shared/data"

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.streams import Cause, Draws, Rows
 from cprsim.closed_form.makespan import async_makespan_s
-from cprsim.distributions import Distribution
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
-from cprsim.streams import Cause, Draws, Rows
 from tests.validation.cases import (
     ASYNC,
     BLOCKING,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cprsim.errors import CprsimError
-from cprsim.trainer.batches import Batches
+from cprsim.trainer.data.batches import Batches
 
 
 class DataError(CprsimError):

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.model_presets import PRESETS
-from cprsim.trainer.batches import Batch
+from cprsim.job.presets import PRESETS
+from cprsim.trainer.data.batches import Batch
 from cprsim.trainer.data.contract import DataError, Table
 from cprsim.trainer.data.recorded import Recorded, record
 

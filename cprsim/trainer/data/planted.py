@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.rows.skew import Skew
-from cprsim.trainer.batches import Batch
+from cprsim.trainer.data.batches import Batch
 from cprsim.trainer.data.contract import Table, check_step
 
 #: Rows of the tables, if nobody says: three large ones, three of middle size and two small ones,

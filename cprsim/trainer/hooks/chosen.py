@@ -10,7 +10,7 @@ from cprsim.contract import Tracking
 from cprsim.errors import UsageError
 from cprsim.rows.trackers import Rows
 from cprsim.trainer.hooks.layout import Layout, Part
-from cprsim.trainer.trackers import ShardTracker
+from cprsim.trainer.members.trackers import ShardTracker
 
 
 class Chosen:

@@ -11,11 +11,11 @@ from torch import Tensor
 from cprsim.contract import Tracking
 from cprsim.errors import UsageError
 from cprsim.rows.model import RowModel
-from cprsim.trainer.atomic import sync_folder, written
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.chosen import Chosen
 from cprsim.trainer.hooks.layout import Layout, Part
 from cprsim.trainer.hooks.members import Kept, KeptDense, KeptRows, Least, alone, together
+from cprsim.trainer.members.atomic import sync_folder, written
 
 _Batch = TypeVar("_Batch")
 #: The file that says whose folder it is.

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from cprsim.basics.files import check_writable
 from cprsim.contract import Clock, Failed, Loss, Resumed, Save, Saved, Train
 from cprsim.errors import RunError, UsageError
-from cprsim.files import check_writable
 from cprsim.scenario import Scenario
-from cprsim.trainer.accounts import Safe, Usable
+from cprsim.trainer.coordinator.accounts import Safe, Usable
+from cprsim.trainer.coordinator.job import Job
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.held import Held, claim
-from cprsim.trainer.hooks.hookable import check_hookable, check_return
 from cprsim.trainer.hooks.members import Least, alone
-from cprsim.trainer.job import Job
+from cprsim.trainer.hooks.support import check_hookable, check_return
 
 _Batch = TypeVar("_Batch")
 #: A step that no job comes to.
@@ -26,9 +26,9 @@ _ANY = sys.maxsize
 class Summary:
     """What came of a job so far, in this process and in those that it goes on from.
 
-    `seconds`: by cause, as in `cprsim.ledger`. `pls`: (E4) of CPR, as far as shards of this process
-    were lost. `failures`: that the hooks were told of, starts from a checkpoint among them.
-    `bytes_saved`, `bytes_loaded`: of files.
+    `seconds`: by cause, as in `cprsim.contract.ledger`. `pls`: (E4) of CPR, as far as shards of
+    this process were lost. `failures`: that the hooks were told of, starts from a checkpoint among
+    them. `bytes_saved`, `bytes_loaded`: of files.
     """
 
     policy: str

@@ -13,8 +13,8 @@ from cprsim.rows.trackers import Rows
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.layout import Block, Layout
 from cprsim.trainer.hooks.nested import from_bytes, packed, rows_as_bytes, unpacked
-from cprsim.trainer.learned import Arrays
-from cprsim.trainer.store import Found, Store
+from cprsim.trainer.members.learned import Arrays
+from cprsim.trainer.members.store import Found, Store
 
 #: The least of the numbers that all processes of a job give, each its own.
 Least = Callable[[int], int]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.engines import chosen, simulate
+from cprsim.runs.engines import chosen, simulate
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
 

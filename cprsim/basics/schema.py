@@ -1,0 +1,123 @@
+"""What all sections of a scenario share: frozen models and fields with units.
+
+A field holds SI units and says so in its name (`useful_time_s`); its alias is the scenario's key
+(`useful_time`), whose value is a string with a unit.
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+
+from cprsim.basics import units
+
+
+def _quantity(parse: Any, table: dict[str, float]) -> tuple[BeforeValidator, PlainSerializer]:
+    # Validation is given text only; floats in SI come from code that copies a validated model.
+    return (
+        BeforeValidator(parse),
+        PlainSerializer(lambda value: units.format_exact(value, table), return_type=str),
+    )
+
+
+Seconds = Annotated[float, *_quantity(units.parse_duration, units.SECONDS), Field(ge=0)]
+PositiveSeconds = Annotated[float, *_quantity(units.parse_duration, units.SECONDS), Field(gt=0)]
+Bytes = Annotated[float, *_quantity(units.parse_bytes, units.BYTES), Field(ge=0)]
+Rate = Annotated[float, *_quantity(units.parse_rate, units.BYTES_PER_SECOND), Field(gt=0)]
+
+
+class Section(BaseModel):
+    """A table of the scenario file: frozen, and unknown keys are errors."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, populate_by_name=False, allow_inf_nan=False
+    )
+
+    def mapping(self) -> dict[str, Any]:
+        """The keys and values that a scenario file would have; the inverse of validation."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+#: Names of the variants of a field that takes a duration or a table; no part of a path.
+VARIANTS = ("a duration", "a table")
+
+
+def faults(error: ValidationError, model: type[BaseModel], prefix: str) -> list[str]:
+    """One line for each fault that pydantic found: dotted path, what is wrong, the way out."""
+    return [_fault(details, model, prefix) for details in error.errors(include_url=False)]
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the known word nearest to `word`, or the list of known words."""
+    known = sorted(known)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known: {', '.join(known)}"
+
+
+def _fault(details: Any, model: type[BaseModel], prefix: str) -> str:
+    location = [str(part) for part in details["loc"] if part not in VARIANTS]
+    if details["type"] == "extra_forbidden":
+        problem = f"unknown key; {nearest(location[-1], _keys(model, location[:-1]))}"
+    else:
+        problem = _problem(details)
+    path = ".".join([prefix, *location] if prefix else location)
+    return f"{path}: {problem}" if path else problem
+
+
+def _problem(details: Any) -> str:
+    """What is wrong with a value, in words of our own."""
+    kind, value, context = details["type"], details["input"], details.get("ctx", {})
+    if kind == "missing":
+        return "is missing"
+    if kind == "value_error":
+        return str(context["error"])
+    if kind in _BOUNDS:
+        symbol, key = _BOUNDS[kind]
+        return f"{value!r} is out of range: it must be {symbol} {context[key]:g}"
+    if kind == "literal_error":
+        return f"{value!r} is not one of {context['expected']}"
+    if kind in _TYPES:
+        return f"{value!r} is not {_TYPES[kind]}"
+    return f"{value!r}: {details['msg'][0].lower()}{details['msg'][1:]}"
+
+
+_BOUNDS = {
+    "greater_than": (">", "gt"),
+    "greater_than_equal": (">=", "ge"),
+    "less_than": ("<", "lt"),
+    "less_than_equal": ("<=", "le"),
+}
+_TYPES = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "a string",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "list_type": "a list",
+}
+
+
+def _keys(model: type[BaseModel], location: list[str]) -> list[str]:
+    """The keys of `model`, or of the section that `location` leads to inside it."""
+    for part in location:
+        for name, field in model.model_fields.items():
+            if (field.alias or name) == part:
+                model = next(_models(field.annotation), model)
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Sections named in an annotation such as `tuple[Table, ...] | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models(inner)

@@ -1,0 +1,299 @@
+"""Ways of many runs through their failure timelines: `cprsim.failures.timeline`, lane by lane."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from cprsim.basics.streams import COHORT, Rows
+from cprsim.batch.hits import NODE, Hits, padded
+from cprsim.batch.lanes import Floats, Whole
+from cprsim.failures.cohorts import Instants, Populations, Renewals, Replays
+from cprsim.failures.hit import SEVERITIES
+from cprsim.failures.severity import SeverityRows
+from cprsim.failures.timeline import Cohort
+from cprsim.failures.victims import VictimRows
+
+
+class Front(Protocol):
+    """A cursor for each lane; methods are for the lanes given by number."""
+
+    next_s: Floats
+    absorbed: Whole
+
+    def strike(self, lanes: Whole) -> Hits:
+        """Take the failures at `next_s`."""
+
+    def replace(self, lanes: Whole, hits: Hits, now_s: Floats) -> None:
+        """The nodes that `hits` took down are placed anew."""
+
+    def resume(self, lanes: Whole, now_s: Floats) -> Floats:
+        """These jobs can be hit again; how far from now is a failure that now may absorb, s."""
+
+
+def fronts(cohorts: Sequence[Cohort], place: Whole) -> Callable[[], Front]:
+    """For lanes that are rows of cohorts: `place[i]` counts rows of all cohorts together.
+
+    Each call gives one at the start; what is drawn is drawn once for all of them.
+    """
+    first = cohorts[0]
+    if isinstance(first, Renewals):
+        return _renewing([c for c in cohorts if isinstance(c, Renewals)], place)
+    if isinstance(first, Instants):
+        return _fixed([c for c in cohorts if isinstance(c, Instants)], place)
+    if isinstance(first, Populations):
+        return partial(_Lives, [c for c in cohorts if isinstance(c, Populations)], place)
+    return _replayed([c for c in cohorts if isinstance(c, Replays)], place)
+
+
+class Stack:
+    """Rows of several cohorts as one array, a row for each lane."""
+
+    def __init__(self, cohorts: Sequence[Rows], place: Whole) -> None:
+        self._cohorts, self._place = cohorts, place
+        self._drawn = np.empty((len(place), 0))
+
+    def at(self, lanes: Whole, index: Whole) -> Floats:
+        """The number at an index of each lane."""
+        most = int(index.max(initial=-1)) + 1
+        if self._drawn.shape[1] < most:
+            rows = [each.upto(most) for each in self._cohorts]
+            width = min(each.shape[1] for each in rows)
+            self._drawn = np.concatenate([each[:, :width] for each in rows])[self._place]
+        return np.asarray(self._drawn[lanes, index])
+
+
+class _Victims:
+    """What the nth failure of each lane takes down."""
+
+    def __init__(
+        self,
+        victims: Sequence[VictimRows],
+        severities: Sequence[SeverityRows | None],
+        place: Whole,
+    ) -> None:
+        self._victims, self._place = victims, place
+        self._severities = [each for each in severities if each is not None]
+        self._columns = 0
+
+    def of(self, lanes: Whole, index: Whole) -> Hits:
+        self._draw(int(index.max(initial=-1)) + 1)
+        servers, trainers = self._servers[lanes, index], self._trainers[lanes, index]
+        if self._of_servers is not None:
+            of_servers = self._of_servers[lanes, index][:, np.newaxis]
+            servers = np.where(of_servers, servers, np.int32(-1))
+            trainers = np.where(of_servers, np.int32(-1), trainers)
+        hits = Hits(servers, trainers, np.full(len(lanes), NODE))
+        if not self._severities:
+            return hits
+        return hits.graded(self._severity[lanes, index], self._severities[0].cluster)
+
+    def _draw(self, columns: int) -> None:
+        if columns <= self._columns:
+            return
+        for each in self._victims:
+            each.upto(columns)
+        self._columns = width = min(each.servers.shape[1] for each in self._victims)
+        place = self._place
+        self._servers = np.concatenate([v.servers[:, :width] for v in self._victims])[place]
+        self._trainers = np.concatenate([v.trainers[:, :width] for v in self._victims])[place]
+        kinds = [v.of_servers[:, :width] for v in self._victims if v.of_servers is not None]
+        self._of_servers = np.concatenate(kinds)[place] if kinds else None
+        if self._severities:
+            codes = [each.upto(width)[:, :width] for each in self._severities]
+            self._severity = np.concatenate(codes)[place]
+
+
+def _victims(cohorts: Sequence[Renewals] | Sequence[Instants], place: Whole) -> _Victims:
+    return _Victims(
+        [each.victims for each in cohorts], [each.severities for each in cohorts], place
+    )
+
+
+class _Renewing:
+    """Each gap is counted from when the job runs again."""
+
+    def __init__(self, gaps: Stack, victims: _Victims, lanes: int) -> None:
+        self._gaps, self._victims = gaps, victims
+        self._struck = np.zeros(lanes, np.intp)
+        self.next_s = self._gaps.at(np.arange(lanes), self._struck)
+        self.absorbed = np.zeros(lanes, np.intp)
+
+    def strike(self, lanes: Whole) -> Hits:
+        hits = self._victims.of(lanes, self._struck[lanes])
+        self._struck[lanes] += 1
+        self.next_s[lanes] = math.inf
+        return hits
+
+    def replace(self, lanes: Whole, hits: Hits, now_s: Floats) -> None:
+        """Nothing to do: the clock is the job's, not a node's."""
+
+    def resume(self, lanes: Whole, now_s: Floats) -> Floats:
+        self.next_s[lanes] = now_s + self._gaps.at(lanes, self._struck[lanes])
+        return np.full(len(lanes), math.inf)
+
+
+def _renewing(cohorts: Sequence[Renewals], place: Whole) -> Callable[[], _Renewing]:
+    gaps = Stack([each.gaps for each in cohorts], place)
+    return partial(_Renewing, gaps, _victims(cohorts, place), len(place))
+
+
+class _Marks(Protocol):
+    def of(self, lanes: Whole, index: Whole) -> Hits:
+        """What failures take down."""
+
+
+class _Fixed:
+    """Failures at instants that nothing moves.
+
+    `times_s`: shape (lanes, most + 1), infinite after the last of a lane.
+    """
+
+    def __init__(self, times_s: Floats, marks: _Marks, laps: "_Laps | None" = None) -> None:
+        lanes = len(times_s)
+        self._times_s, self._marks, self._laps = times_s, marks, laps
+        self._index = np.zeros(lanes, np.intp)
+        self.absorbed = np.zeros(lanes, np.intp)
+        self.next_s = self._at_s(np.arange(lanes))
+
+    def _at_s(self, lanes: Whole) -> Floats:
+        index = self._index[lanes]
+        if self._laps is not None:
+            return self._laps.at_s(self._times_s, lanes, index)
+        return np.asarray(self._times_s[lanes, np.minimum(index, self._times_s.shape[1] - 1)])
+
+    def strike(self, lanes: Whole) -> Hits:
+        hits = self._marks.of(lanes, self._index[lanes])
+        self._index[lanes] += 1
+        self.next_s[lanes] = math.inf
+        return hits
+
+    def replace(self, lanes: Whole, hits: Hits, now_s: Floats) -> None:
+        """Nothing to do: the times are fixed."""
+
+    def resume(self, lanes: Whole, now_s: Floats) -> Floats:
+        # What lies strictly inside the downtime is absorbed.
+        at_s = self._at_s(lanes)
+        margin_s = np.abs(at_s - now_s)
+        while (inside := at_s < now_s).any():
+            self._index[lanes[inside]] += 1
+            self.absorbed[lanes[inside]] += 1
+            at_s = self._at_s(lanes)
+            margin_s = np.minimum(margin_s, np.abs(at_s - now_s))
+        self.next_s[lanes] = at_s
+        return margin_s
+
+
+def _fixed(cohorts: Sequence[Instants], place: Whole) -> Callable[[], _Fixed]:
+    times_s = np.concatenate([each.times_s for each in cohorts])[place]
+    times_s = np.concatenate([times_s, np.full((len(place), 1), math.inf)], axis=1)
+    return partial(_Fixed, times_s, _victims(cohorts, place))
+
+
+class _Laps(NamedTuple):
+    """Logs that come again, each `period_s` later: how many failures a lap has in each lane."""
+
+    length: Whole
+    period_s: float
+
+    def at_s(self, times_s: Floats, lanes: Whole, index: Whole) -> Floats:
+        length = self.length[lanes]
+        lap, place = np.divmod(index, np.maximum(length, 1))
+        with np.errstate(invalid="ignore"):  # the 0th lap of one that never ends
+            later_s = np.where(lap > 0, lap * self.period_s, 0.0)
+        return np.where(length > 0, times_s[lanes, place] + later_s, math.inf)
+
+
+class _Listed:
+    """What the failures of a lap take down: those of lane i from `first[i]` on in `hits`."""
+
+    def __init__(
+        self,
+        hits: Hits,
+        first: Whole,
+        count: Whole,
+        severities: Sequence[SeverityRows],
+        place: Whole,
+    ) -> None:
+        self._hits, self._first, self._count = hits, first, count
+        self._severities, self._place = severities, place
+
+    def of(self, lanes: Whole, index: Whole) -> Hits:
+        hits = self._hits.take(self._first[lanes] + index % self._count[lanes])
+        if not self._severities:
+            return hits
+        drawn = [each.upto(int(index.max(initial=-1)) + 1) for each in self._severities]
+        width = min(each.shape[1] for each in drawn)
+        codes = np.concatenate([each[:, :width] for each in drawn])
+        return hits.graded(codes[self._place[lanes], index], self._severities[0].cluster)
+
+
+def _replayed(cohorts: Sequence[Replays], place: Whole) -> Callable[[], _Fixed]:
+    timelines = [cohorts[each // COHORT].timeline(each % COHORT) for each in place.tolist()]
+    count = np.array([len(each.times_s) for each in timelines], np.intp)
+    times_s = np.full((len(place), int(count.max(initial=0)) + 1), math.inf)
+    for lane, each in enumerate(timelines):
+        times_s[lane, : count[lane]] = each.times_s
+    listed = [each.hits[i] for each in timelines for i in range(len(each.times_s))]
+    hits = Hits(
+        padded([hit.servers for hit in listed]),
+        padded([hit.trainers for hit in listed]),
+        np.array([SEVERITIES.index(hit.severity) for hit in listed], np.intp),
+    )
+    first = np.cumsum(count) - count
+    severities = [each.severities for each in cohorts if each.severities is not None]
+    marks = _Listed(hits, first, count, severities, place)
+    return partial(_Fixed, times_s, marks, _Laps(count, timelines[0].period_s))
+
+
+class _Lives:
+    """Each node fails at the end of its life; only a replaced one starts new."""
+
+    def __init__(self, cohorts: Sequence[Populations], place: Whole) -> None:
+        self._lives = [each.lives for each in cohorts]
+        self._place = place
+        self._servers = cohorts[0].cluster.parameter_servers
+        self._ends_s = np.concatenate([each.generation(0) for each in self._lives])[place]
+        self._generation = np.zeros(self._ends_s.shape, np.intp)
+        self._running = np.ones(len(place), np.bool_)
+        self.absorbed = np.zeros(len(place), np.intp)
+        self.next_s = self._ends_s.min(axis=1)
+
+    def strike(self, lanes: Whole) -> Hits:
+        ends_s = self._ends_s[lanes]
+        struck = ends_s == self.next_s[lanes][:, np.newaxis]  # lives that end together are one
+        self._ends_s[lanes] = np.where(struck, math.inf, ends_s)
+        self._running[lanes], self.next_s[lanes] = False, math.inf
+        return Hits.of(struck, self._servers, np.full(len(lanes), NODE))
+
+    def replace(self, lanes: Whole, hits: Hits, now_s: Floats) -> None:
+        for nodes, first in ((hits.servers, 0), (hits.trainers, self._servers)):
+            for column in nodes.T:
+                hit = column >= 0
+                self._place_anew(lanes[hit], column[hit] + first, now_s[hit])
+        running = lanes[self._running[lanes]]
+        self.next_s[running] = self._ends_s[running].min(axis=1)
+
+    def resume(self, lanes: Whole, now_s: Floats) -> Floats:
+        margin_s = np.abs(self._ends_s[lanes] - now_s[:, np.newaxis]).min(axis=1)
+        # A node that failed in the downtime is replaced with the others, before the job goes on.
+        dead, node = np.nonzero(self._ends_s[lanes] < now_s[:, np.newaxis])
+        np.add.at(self.absorbed, lanes[dead], 1)
+        self._place_anew(lanes[dead], node, now_s[dead])
+        self._running[lanes] = True
+        self.next_s[lanes] = self._ends_s[lanes].min(axis=1)
+        return np.asarray(margin_s)
+
+    def _place_anew(self, lanes: Whole, nodes: Whole, now_s: Floats) -> None:
+        generation = self._generation[lanes, nodes] + 1
+        self._generation[lanes, nodes] = generation
+        cohort, row = np.divmod(self._place[lanes], COHORT)
+        life_s = np.empty(len(lanes))
+        for each in np.unique(generation):
+            for number, lives in enumerate(self._lives):
+                here = (generation == each) & (cohort == number)
+                if here.any():
+                    life_s[here] = lives.generation(int(each))[row[here], nodes[here]]
+        self._ends_s[lanes, nodes] = now_s + life_s

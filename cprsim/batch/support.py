@@ -1,0 +1,97 @@
+"""Which policies and failures can be played in batches, and why others can't."""
+
+from cprsim.contract import Loss, Plan, Recover, Schedule
+from cprsim.failures.cohorts import Populations
+from cprsim.failures.timeline import Cohort
+from cprsim.job.transfer import Transfer, uncontended_rate
+from cprsim.sim.resolved import Setting
+
+
+def unfit(setting: Setting, cohort: Cohort) -> str | None:
+    """Why a policy can't be played, or None."""
+    return (
+        _of_plan(setting.plan)
+        or _of_shards(setting)
+        or _of_failures(cohort)
+        or _of_saves(setting, setting.plan.schedules[0])
+        or _of_rebuilds(setting)
+    )
+
+
+def _of_plan(plan: Plan) -> str | None:
+    if type(plan).start is not Plan.start:
+        return "its controller decides while the job runs"
+    if len(plan.schedules) != 1:
+        return "it saves to several tiers"
+    if plan.mirror is not None:
+        return "it mirrors every step"
+    return None
+
+
+def _of_shards(setting: Setting) -> str | None:
+    return None if setting.update_shares is None else "its shards are not updated alike"
+
+
+def _of_saves(setting: Setting, schedule: Schedule) -> str | None:
+    if schedule.save.blocking:
+        return None
+    if setting.final_save:
+        return "it ends with a save in the background"
+    if schedule.save.portion != 1.0:
+        return "it saves portions in the background"
+    transfer, rate = setting.save(schedule.save)
+    training, useful = setting.training(0.0)
+    if _contend(transfer, training, setting):
+        return "training and saves in the background contend for links"
+    if schedule.max_pending > 1 and transfer.volume / rate > schedule.period_s / useful:
+        return "several saves are under way at once"
+    return None
+
+
+def _of_failures(cohort: Cohort) -> str | None:
+    if not isinstance(cohort, Populations):
+        return None
+    if cohort.bursts is not None:
+        return "failures.bursts cut lives of nodes short"
+    return None if cohort.severities is None else "failures.severity cuts lives of nodes short"
+
+
+def _of_rebuilds(setting: Setting) -> str | None:
+    nobody: frozenset[int] = frozenset()
+    one = frozenset({0})
+    answers = map(setting.plan.recover, (Loss(one, nobody), Loss(nobody, one)))
+    beside = [answer for answer in answers if trains_on(answer)]
+    if any(contends(setting, answer, setting.training(0.0)[0]) for answer in beside):
+        return "training and the filling of lost shards contend for links"
+    (schedule,) = setting.plan.schedules
+    if not schedule.save.blocking and any(contends_with_saves(setting, each) for each in beside):
+        return "saves in the background and the filling of lost shards contend for links"
+    return None
+
+
+def trains_on(answer: Recover) -> bool:
+    """Whether the rest trains on while lost nodes are replaced."""
+    return answer.keep_training and answer.rollback != "all"
+
+
+def contends(setting: Setting, answer: Recover, other: Transfer) -> bool:
+    """Whether filling lost shards, as many as there may be, and `other` slow each other."""
+    fills = (setting.load(answer, n, 1.0)[0] for n in {1, setting.servers})
+    return any(_contend(fill, other, setting) for fill in fills)
+
+
+def contends_with_saves(setting: Setting, answer: Recover) -> bool:
+    """Whether filling lost shards and any save of the plan slow each other."""
+    saves = {setting.plan.schedules[0].save, setting.plan.last_save}
+    return any(contends(setting, answer, setting.save(save)[0]) for save in saves)
+
+
+def _contend(a: Transfer, b: Transfer, setting: Setting) -> bool:
+    capacities = setting.costs.capacities
+    drawn: dict[str, float] = {}
+    for each in (a, b):
+        rate = uncontended_rate(each, capacities)
+        for link, coefficient in each.uses:
+            if coefficient:
+                drawn[link] = drawn.get(link, 0.0) + rate * coefficient
+    return any(units > capacities[link] * (1 + 1e-9) for link, units in drawn.items())

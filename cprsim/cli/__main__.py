@@ -1,0 +1,5 @@
+"""`python -m cprsim.cli`."""
+
+from cprsim.cli import main
+
+main()

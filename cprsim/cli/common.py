@@ -1,0 +1,144 @@
+"""What several commands share: arguments, and how they print."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from cprsim.scenario import Scenario
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")]
+TrainedFile = Annotated[
+    Path, typer.Argument(metavar="CONFIG", help="A scenario file; [trainer] says how to train.")
+]
+Policies = Annotated[
+    list[str] | None, typer.Option("--policy", metavar="NAME", help="Only this policy; repeatable.")
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help='Set a value, e.g. failures.mean="14 h"; repeatable.'
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+def load(path: Path, overrides: list[str] | None) -> "Scenario":
+    """The scenario of a file, with what `--set` says."""
+    from cprsim.scenario import load_scenario
+
+    return load_scenario(path, overrides or ())
+
+
+def ready_to_train() -> None:
+    """Have torch imported beside this process; raise `UsageError` where it is not installed."""
+    from cprsim.trainer import check_torch
+
+    check_torch()
+    from cprsim.trainer.members import forking
+
+    forking.context()
+
+
+def json_bytes(document: dict[str, Any]) -> bytes:
+    """One JSON document, as files have it."""
+    import json
+
+    return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """One JSON document on stdout."""
+    import json
+
+    typer.echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def print_table(table: Any) -> None:
+    """A rich table on stdout."""
+    from rich.console import Console
+
+    # A pipe has no width of its own: give the table the room that it needs.
+    width = None if sys.stdout.isatty() else 140
+    Console(width=width, markup=False, highlight=False).print(table)
+
+
+class Progress:
+    """A bar on a terminal's stderr; nothing when piped or silent."""
+
+    def __init__(self, what: str, unit: str, *, silent: bool) -> None:
+        self._bar: Any = None
+        self._task: Any = None
+        if not silent and sys.stderr.isatty():
+            from rich import progress
+            from rich.console import Console
+
+            self._bar = progress.Progress(
+                what,
+                progress.BarColumn(),
+                progress.MofNCompleteColumn(),
+                unit,
+                progress.TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+
+    def __enter__(self) -> "Progress":
+        if self._bar is not None:
+            self._bar.start()
+            self._task = self._bar.add_task("", total=None)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, done: int, total: int) -> None:
+        """Show that `done` of `total` are done."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=total)
+
+
+@contextmanager
+def resumable(out: Path) -> Iterator[None]:
+    """What is interrupted in here goes on when the command is given again."""
+    from cprsim.errors import RunError
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise RunError(
+            f"interrupted; what is done is in {out}: give the same command again to go on"
+        ) from None
+
+
+def check_plot(plot: Path | None) -> None:
+    """Complain of a picture that can't be drawn, before anything else takes time."""
+    if plot is not None:
+        from cprsim.figures import check_picture
+
+        check_picture(plot)
+
+
+def draw(found: Any, plot: Path | None) -> None:
+    """Draw what was found into a file, if one is asked for."""
+    if plot is not None:
+        from cprsim.basics import files
+        from cprsim.figures import save_bytes
+
+        picture = save_bytes(found.figure(), plot.suffix.lower().removeprefix("."))
+        files.write_all(plot.parent, {plot.name: picture})
+
+
+def show(found: Any, table: Any, as_json: bool) -> None:
+    """What was found, as one JSON document or as its table and notes."""
+    if as_json:
+        print_json(found.document())
+        return
+    print_table(table(found))
+    for note in found.notes:
+        typer.echo(note)

@@ -1,0 +1,56 @@
+"""The command `cprsim figure`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cprsim.gallery.picture import Picture
+
+
+def figure(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="See --list.")] = None,
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="SCENARIO|DIR",
+            help="A scenario, log or folder to make it of; a shipped one by default.",
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="A .png, .svg or .pdf.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Say what each picture shows.")] = False,
+) -> None:
+    """Draw a picture that answers a question, e.g. how overhead grows with the servers."""
+    from cprsim.errors import UsageError
+    from cprsim.gallery.registry import PICTURES, picture
+
+    if listed:
+        _list(PICTURES.values())
+        return
+    if name is None:
+        raise UsageError("give the name of a figure, or --list to see them all")
+    if out is None:
+        raise UsageError(f"figure {name}: give --out FILE.png, .svg or .pdf")
+    chosen = picture(name)
+    _write(chosen, source, out)
+
+
+def _list(pictures: "Iterable[Picture]") -> None:
+    from cprsim.gallery.picture import TAKES
+
+    for each in pictures:
+        typer.echo(f"{each.name:<20}{each.explains}")
+        default = f"; by default scenarios/{each.default}" if each.default else ""
+        typer.echo(f"{'':<20}of {TAKES[each.takes]}{default}")
+
+
+def _write(chosen: "Picture", source: Path | None, out: Path) -> None:
+    from cprsim.basics import files
+    from cprsim.figures import check_picture, save_bytes
+
+    check_picture(out, "--out")
+    drawn = save_bytes(chosen.figure(source), out.suffix.lower().removeprefix("."))
+    files.write_all(out.parent, {out.name: drawn})

@@ -1,0 +1,69 @@
+"""`cprsim fit`: a log made into a judged failure model."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cprsim.cli.common import Json, check_plot, draw, show
+
+
+def fit(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="A failure log; .gz and .xz too.")],
+    reader: Annotated[str, typer.Option(help="csv, lanl, fta, intervals or spot.")] = "csv",
+    system: Annotated[int | None, typer.Option(help="System of a log with several.")] = None,
+    view: Annotated[
+        str,
+        typer.Option(
+            help="gaps: between failures of the whole system; job: of a job on some nodes, or "
+            "without --nodes the MTBF of jobs of every size; uptime: of each node."
+        ),
+    ] = "gaps",
+    nodes: Annotated[int | None, typer.Option(help="Nodes of the job, with --view job.")] = None,
+    window: Annotated[
+        str | None, typer.Option(help="Shares of the time from first to last failure: 0.5:1.")
+    ] = None,
+    coalesce: Annotated[
+        str | None, typer.Option(help='Failures so close in time are one, e.g. "5 min".')
+    ] = None,
+    ties: Annotated[str, typer.Option(help="drop or keep gaps of 0 s.")] = "drop",
+    population: Annotated[
+        int | None, typer.Option(help="Nodes of the system, where the log doesn't tell.")
+    ] = None,
+    toml: Annotated[bool, typer.Option("--toml", help="Print a [failures] block.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw into a .png, .svg or .pdf.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Fit failure laws to a log, and say whether they are any good."""
+    from cprsim.errors import UsageError
+    from cprsim.fitting.fit import fit as fit_log
+    from cprsim.fitting.mtbf import mtbf_by_nodes
+    from cprsim.report import tables
+
+    if toml and as_json:
+        raise UsageError("--toml and --json print one document each; choose one")
+    check_plot(plot)
+    taken: dict[str, Any] = {
+        "reader": reader,
+        "system": system,
+        "window": window,
+        "coalesce": coalesce,
+        "population": population,
+    }
+    found: Any
+    table: Any
+    if view == "job" and nodes is None:
+        if ties != "drop":
+            raise UsageError("--ties goes with gaps that are fitted; leave it out, or give --nodes")
+        found, table = mtbf_by_nodes(log, **taken), tables.mtbf_table
+    else:
+        found = fit_log(log, **taken, view=view, nodes=nodes, ties=ties)  # type: ignore[arg-type]
+        table = tables.fit_table
+    block = found.toml() if toml else None
+    draw(found, plot)
+    if block is not None:
+        typer.echo(block)
+    else:
+        show(found, table, as_json)

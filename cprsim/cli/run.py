@@ -1,0 +1,86 @@
+"""`cprsim run`: simulate a scenario or a fleet."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cprsim.cli.common import (
+    Json,
+    Overrides,
+    Policies,
+    Progress,
+    ScenarioFile,
+    print_json,
+    print_table,
+)
+
+
+def run(
+    scenario: ScenarioFile,
+    policy: Policies = None,
+    replications: Annotated[int, typer.Option(help="Failure timelines to draw.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
+    engine: Annotated[str, typer.Option(help="auto, sim or batch.")] = "auto",
+    workers: Annotated[int, typer.Option(help="Processes; they change no digit.")] = 1,
+    overrides: Overrides = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for report.html, results.csv ...")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate a scenario, or a fleet of jobs: where the time goes."""
+    from cprsim.basics import files
+    from cprsim.fleets.fleet import Fleet
+    from cprsim.fleets.fleet import load as load_either
+    from cprsim.fleets.play import run_fleet
+    from cprsim.report import outputs
+    from cprsim.runs import runner
+
+    loaded = load_either(scenario, overrides or ())
+    if out is not None:
+        files.check_writable(out, outputs.NAMES)
+    chosen = policy, replications, seed, engine, workers
+    result: Any
+    with Progress("simulating", "replications", silent=as_json) as progress:
+        if isinstance(loaded, Fleet):
+            result = run_fleet(loaded, *chosen, progress.update)
+        else:
+            result = runner.run(loaded, *chosen, progress.update)
+    if out is not None:
+        from cprsim.report.source import Source
+
+        source = Source(scenario.read_text(encoding="utf-8-sig"), tuple(overrides or ()))
+        files.write_all(out, outputs.contents(result, source))
+        _say_what_is_left_out(result, out)
+    if as_json:
+        print_json(result.document())
+    else:
+        _show_run(result)
+
+
+def _say_what_is_left_out(result: Any, out: Path) -> None:
+    """The rows of a run whose rows aren't kept; those of another run don't stay in their place."""
+    from cprsim.runs.digest import Digest
+
+    if isinstance(result.kept, Digest):
+        (out / "results.csv").unlink(missing_ok=True)
+        typer.echo(f"cprsim: {out / 'results.csv'} isn't there: {result.kept.told}", err=True)
+
+
+def _show_run(result: Any) -> None:
+    """Tables of a run of a scenario or a fleet."""
+    from cprsim.fleets.result import FleetResult
+    from cprsim.report import tables
+
+    of_fleet = isinstance(result, FleetResult)
+    print_table(tables.FleetTable(result) if of_fleet else tables.RunTable(result))
+    taken = tables.resources_table(result)
+    if taken is not None:
+        print_table(taken)
+    predicted = None if of_fleet else tables.accuracy_table(result)
+    if predicted is not None:
+        print_table(predicted)
+    left_out = tables.given_up_line(result) if of_fleet else None
+    if left_out is not None:
+        typer.echo(left_out)

@@ -1,0 +1,53 @@
+"""The command `cprsim study`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cprsim.cli.common import Overrides, Progress, print_table, resumable
+from cprsim.trainer import check_torch
+
+_RUNS = "runs"
+
+
+def study(
+    config: Annotated[
+        Path,
+        typer.Argument(metavar="CONFIG", help="A scenario with blocks [trainer] and [study]."),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the results; a study there goes on.")],
+    workers: Annotated[int, typer.Option(help="Runs at a time; they change no digit.")] = 2,
+    overrides: Overrides = None,
+    so_far: Annotated[
+        bool, typer.Option("--so-far", help="Train nothing: tell of what is done already.")
+    ] = False,
+) -> None:
+    """Measure what failures do to accuracy: many paired runs of the real trainer."""
+    from cprsim.basics import files
+    from cprsim.runs.runner import check_whole
+    from cprsim.scenario.mapping import load_mapping
+
+    check_torch()
+    check_whole("workers", workers, 1)
+    from cprsim.studies import outputs
+    from cprsim.studies.design import runs, study_section
+    from cprsim.studies.display import tables
+    from cprsim.studies.findings import with_drops
+    from cprsim.studies.play import play
+    from cprsim.studies.store import RunStore
+    from cprsim.trainer.config import opened
+
+    block = study_section(load_mapping(config, overrides or ()).get("study"))
+    with opened(config, overrides or ()) as (scenario, section):
+        planned = runs(scenario, section, block)
+        files.check_writable(out, outputs.NAMES)
+        store = RunStore(out / _RUNS)
+        if not so_far:
+            with resumable(out), Progress("training", "runs", silent=False) as progress:
+                play(planned, store, workers, progress.update)
+        source = scenario.title or config.name
+        files.write_all(out, outputs.contents(planned, store, source, block.linear_up_to))
+        found = with_drops(outputs.runs_table(planned, store), str(out))
+    for table in tables(found, block.linear_up_to):
+        print_table(table)

@@ -1,0 +1,174 @@
+"""The commands `cprsim sweep` and `cprsim export`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cprsim.cli.common import (
+    Json,
+    Overrides,
+    Policies,
+    ScenarioFile,
+    print_json,
+    print_table,
+    resumable,
+)
+
+if TYPE_CHECKING:
+    from cprsim.sweeps.stored import Sweep
+
+_SHOWN_FAILURES = 5
+
+
+def sweep(
+    scenario: ScenarioFile,
+    out: Annotated[Path, typer.Option(help="Folder of the results; a sweep there goes on.")],
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=V1,V2",
+            help="Values of a key: a list, lin(1 h,5 h,5) or log(1 h,100 h,9); repeatable, "
+            "all combinations are points.",
+        ),
+    ] = None,
+    policy: Policies = None,
+    replications: Annotated[
+        int | None, typer.Option(help="Failure timelines at each point; 1000 by default.")
+    ] = None,
+    half_width: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Go on until the interval of every mean overhead is that narrow, e.g. 2%.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
+    engine: Annotated[str, typer.Option(help="auto, sim or batch.")] = "auto",
+    workers: Annotated[
+        int | None, typer.Option(help="Processes, all cores by default; they change no digit.")
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="tcp://HOST:PORT", help="A dask.distributed cluster, instead."),
+    ] = None,
+    best: Annotated[
+        bool, typer.Option("--best", help="Print the best policy and interval at each point.")
+    ] = False,
+    max_pls: Annotated[
+        float | None, typer.Option(metavar="X", help="The best of those with a PLS of at most X.")
+    ] = None,
+    max_updates_lost: Annotated[
+        float | None, typer.Option(metavar="X", help="Of those that lose a share of X at most.")
+    ] = None,
+    overrides: Overrides = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate many points of a scenario; start it again, and it goes on where it was."""
+    from cprsim.errors import UsageError
+    from cprsim.sweeps.answers import entries
+    from cprsim.sweeps.best import Quality
+    from cprsim.sweeps.block import parse_half_width
+    from cprsim.sweeps.display import BestTable, sweep_table
+    from cprsim.sweeps.progress import shown
+    from cprsim.sweeps.sweep import sweep as run_sweep
+
+    if workers is not None and scheduler is not None:
+        raise UsageError("--workers and --scheduler exclude each other; leave one out")
+    quality = Quality(max_pls, max_updates_lost)
+    if quality and not best:
+        raise UsageError("--max-pls and --max-updates-lost go with --best; add it")
+    width = None if half_width is None else parse_half_width(half_width)
+    with resumable(out), shown(silent=as_json) as display:
+        done = run_sweep(
+            scenario,
+            out,
+            _varied(vary or []),
+            policy,
+            replications,
+            width,
+            seed,
+            engine,
+            workers or _cores(),
+            scheduler,
+            overrides or (),
+            display.update,
+            display.tell,
+        )
+    if as_json:
+        more = {"best": entries(done.answers(quality))} if best else {}
+        print_json(done.document() | more)
+    else:
+        print_table(BestTable(done, quality) if best else sweep_table(done))
+    _complain_of_failures(done)
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a sweep.")],
+    form: Annotated[str, typer.Option("--format", help="csv or parquet.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file; CSV goes to stdout without.")
+    ] = None,
+) -> None:
+    """Write the table of a sweep, a row a point and policy."""
+    from cprsim.basics import files
+    from cprsim.errors import UsageError
+    from cprsim.sweeps.export import exported
+    from cprsim.sweeps.stored import Sweep
+
+    if out is None and form == "parquet":
+        raise UsageError("--format parquet is no text; give --out FILE")
+    if out is not None:
+        files.check_writable(out.parent, [out.name])
+    found = Sweep(folder)
+    table = exported(found, form)
+    if out is None:
+        sys.stdout.buffer.write(table)
+        sys.stdout.buffer.flush()
+    else:
+        files.write_all(out.parent, {out.name: table})
+    if found.unfinished:
+        _note(f"{found.unfinished:,} of {len(found.points):,} points are still to be done")
+
+
+def _varied(options: list[str]) -> dict[str, Any]:
+    from cprsim.errors import UsageError
+
+    found: dict[str, Any] = {}
+    for option in options:
+        key, equals, text = option.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f'--vary {option!r}: write KEY=V1,V2, e.g. failures.mean="14 h,28 h"')
+        if key.strip() in found:
+            raise UsageError(f"--vary {key.strip()}: is varied twice; give all its values at once")
+        found[key.strip()] = text
+    return found
+
+
+def _cores() -> int:
+    import os
+
+    if hasattr(os, "sched_getaffinity"):  # what this process may use, where that can be known
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _complain_of_failures(done: "Sweep") -> None:
+    from cprsim.errors import RunError
+
+    failures = done.failures
+    if not failures:
+        return
+    lines = [f"{len(failures):,} of {len(done.points):,} points failed:"]
+    for point in failures[:_SHOWN_FAILURES]:
+        values = ", ".join(f"{key} = {value}" for key, value in point.values.items())
+        error = "; ".join((point.error or "").splitlines())
+        lines.append(f"point {point.number} ({values}): {error}")
+    if len(failures) > _SHOWN_FAILURES:
+        lines.append(f"and {len(failures) - _SHOWN_FAILURES:,} more; cprsim export has them all")
+    raise RunError("\n".join(lines))
+
+
+def _note(text: str) -> None:
+    typer.echo(f"cprsim: {text}", err=True)

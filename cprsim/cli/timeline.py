@@ -1,0 +1,76 @@
+"""The command `cprsim timeline`: one run, as a picture or as a trace."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cprsim.cli.common import Overrides, ScenarioFile, load
+
+if TYPE_CHECKING:
+    from cprsim.history.recorder import History
+
+_TRACE = ".json.gz"
+
+
+def timeline(
+    scenario: ScenarioFile,
+    policy: Annotated[str, typer.Option(metavar="NAME", help="The policy to watch.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="A picture (.png, .svg, .pdf), or a trace for Perfetto (.json.gz).",
+        ),
+    ],
+    seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
+    replication: Annotated[int, typer.Option(help="Which failure timeline, from 0.")] = 0,
+    overrides: Overrides = None,
+) -> None:
+    """Watch one run: what the job and its nodes do when."""
+    from cprsim.basics import files
+    from cprsim.history.recorder import record
+    from cprsim.runs.runner import check_whole
+
+    _check(out)
+    check_whole("seed", seed, 0)
+    check_whole("replication", replication, 0)
+    loaded = load(scenario, overrides)
+    history = record(loaded, policy, seed, replication)
+    files.write_all(out.parent, {out.name: _content(history, loaded.title, out)})
+    typer.echo(_sentence(history, loaded.job.useful_time_s))
+
+
+def _check(out: Path) -> None:
+    """Complain of a file that can't be written, before anything else takes time."""
+    from cprsim.basics.files import check_writable
+    from cprsim.errors import UsageError
+    from cprsim.figures import FORMATS
+
+    if not out.name.endswith(_TRACE) and out.suffix.lower().removeprefix(".") not in FORMATS:
+        endings = ", ".join(f".{each}" for each in FORMATS)
+        raise UsageError(f"--out {out}: a timeline's name ends in {endings} or {_TRACE}")
+    check_writable(out.parent, [out.name])
+
+
+def _content(history: "History", title: str, out: Path) -> bytes:
+    if out.name.endswith(_TRACE):
+        from cprsim.history.trace_events import trace_json
+
+        return trace_json(history, title)
+    from cprsim.figures import save_bytes
+    from cprsim.figures.timeline import timeline as draw
+
+    return save_bytes(draw(history, title), out.suffix.lower().removeprefix("."))
+
+
+def _sentence(history: "History", useful_time_s: float) -> str:
+    from cprsim.basics.units import format_duration
+
+    wall_s = history.ledger.wall
+    struck = len(history.failures)
+    return (
+        f"{history.policy}, seed {history.seed}, replication {history.replication}: "
+        f"{format_duration(wall_s)} for {format_duration(useful_time_s)} of training "
+        f"(overhead {wall_s / useful_time_s - 1:.2%}), {struck} failure{'s' * (struck != 1)}"
+    )

@@ -1,0 +1,80 @@
+"""The command `cprsim train`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cprsim.cli.common import (
+    Json,
+    Overrides,
+    Progress,
+    TrainedFile,
+    json_bytes,
+    print_json,
+    print_table,
+    ready_to_train,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from cprsim.trainer.training import Trained
+
+_RESULT = "train.json"
+
+
+def train(
+    config: TrainedFile,
+    policy: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The policy; the first one by default.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of samples, model and failures.")] = 0,
+    overrides: Overrides = None,
+    out: Annotated[
+        Path | None, typer.Option(help=f"Folder for {_RESULT} and scenario.toml.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a scenario for real: its policy on processes that are really killed."""
+    from cprsim.basics import files
+    from cprsim.runs.runner import check_whole
+
+    ready_to_train()
+    from cprsim.trainer.config import opened
+    from cprsim.trainer.training import train as train_for_real
+
+    check_whole("seed", seed, 0)
+    with opened(config, overrides or ()) as (scenario, section):
+        (name,) = scenario.select(policy if policy is not None else next(iter(scenario.policies)))
+        if out is not None:
+            files.check_writable(out, [_RESULT, "scenario.toml"])
+        with Progress("training", "steps", silent=as_json) as progress:
+            trained = train_for_real(scenario, section, name, seed, progress.update)
+    if out is not None:
+        files.write_all(out, _contents(trained, scenario.to_toml()))
+    if as_json:
+        print_json(trained.document())
+    else:
+        print_table(_table(trained))
+
+
+def _contents(trained: "Trained", scenario: str) -> dict[str, bytes]:
+    return {_RESULT: json_bytes(trained.document()), "scenario.toml": scenario.encode()}
+
+
+def _table(trained: "Trained") -> "Table":
+    from rich.table import Table
+
+    table = Table(title=f"{trained.policy}, seed {trained.seed}: {trained.steps:,} steps")
+    table.add_column("")
+    table.add_column("", justify="right")
+    for cause, spent_s in trained.seconds.items():
+        table.add_row(cause, f"{spent_s:.2f} s")
+    table.add_section()
+    table.add_row("failures", str(trained.failures))
+    table.add_row("PLS", f"{trained.pls:.4f}")
+    table.add_row("updates lost", f"{trained.updates_lost:.4f}")
+    table.add_row("AUC", f"{trained.auc:.5f}")
+    table.add_row("log loss", f"{trained.log_loss:.5f}")
+    return table

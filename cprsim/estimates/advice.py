@@ -1,0 +1,168 @@
+"""The CPR decision: full recovery at its optimum, or partial recovery at a target PLS."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from cprsim.analytic.expected import Expected, expected
+from cprsim.contract import Context, Plan
+from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.errors import UsageError
+from cprsim.policies.cpr import Cpr, CprVanilla, gains
+from cprsim.policies.full import checkpoint_interval_s, full_plan
+from cprsim.policies.partial import partial_plan
+from cprsim.policies.priority import CprMfu, PrioritySaving
+from cprsim.scenario import Scenario
+
+#: What a target bounds: the portion of lost samples, or the share of updates lost.
+Quality = Literal["pls", "updates"]
+_PRECISION = 1.001  # of the interval, a ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way to run the job, and what it should cost to first order (E1, E2, E5)."""
+
+    interval_s: float
+    expected: Expected
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; an interval of never is null."""
+        return {
+            "interval_s": self.interval_s if self.interval_s < float("inf") else None,
+            "overhead": self.expected.overhead,
+            "expected_pls": self.expected.pls,
+            "expected_updates_lost": self.expected.updates_lost,
+            "breakdown": {k: v for k, v in asdict(self.expected).items() if k in OVERHEAD_CAUSES},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The decision, and the options it was made between.
+
+    `target_pls`: the share of learning lost that is accepted, `quality`: how it is counted.
+    `benefit`: the share of full recovery's overhead that the recommended option takes away.
+    """
+
+    full: Option
+    partial: Option
+    naive_partial: Option
+    recommendation: str
+    benefit: float
+    target_pls: float
+    quality: Quality
+    mtbf_s: float
+
+    def document(self) -> dict[str, Any]:
+        """The advice as one JSON document."""
+        return {
+            "full": self.full.document(),
+            "partial": self.partial.document(),
+            "naive_partial": self.naive_partial.document(),
+            "recommendation": self.recommendation,
+            "benefit": self.benefit,
+            "target_pls": self.target_pls,
+            "quality": self.quality,
+            "mtbf_s": self.mtbf_s if self.mtbf_s < float("inf") else None,
+        }
+
+
+def advise(scenario: Scenario, target_pls: float | None = None, quality: Quality = "pls") -> Advice:
+    """Compare full recovery at its optimum, naive partial recovery, and CPR at a target.
+
+    Parameters
+    ----------
+    scenario
+        The job; its policies matter only for the default of `target_pls`, and for which rows are
+        saved by priority.
+    target_pls
+        Share of learning lost that is accepted; by default that of the scenario's first CPR policy,
+        or CPR's own default, 0.1.
+    quality
+        What the target bounds. `"pls"`: the portion of lost samples, by (E6). `"updates"`: the
+        expected share of updates lost, at the longest interval that keeps to it (or at the shortest
+        that costs no more than full recovery), with the scenario's first policy that saves rows by
+        priority, or `cpr-mfu`.
+
+    Raises
+    ------
+    ScenarioError
+        If a cost that the estimate needs is neither measured nor derivable.
+    UsageError
+        If `target_pls` is not a share > 0, `quality` isn't known, or the scenario doesn't tell how
+        its rows are accessed.
+    """
+    if quality not in get_args(Quality):
+        known = ", ".join(get_args(Quality))
+        raise UsageError(f"quality {quality!r} is not known; known: {known}")
+    target = _target(scenario) if target_pls is None else target_pls
+    if not 0 < target <= 1:
+        raise UsageError(
+            f"target PLS {target:g} is out of range: it is a share, > 0 and <= 1, e.g. 0.1 for 10 %"
+        )
+    context = scenario.context
+    try:
+        optimum_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)
+        plan = _cpr_plan(scenario, target, quality)
+    except ValueError as error:
+        raise UsageError(f"no advice: {error}") from None
+    full, partial = _option(full_plan(optimum_s), context), _option(plan, context)
+    better = gains(plan, full_plan(optimum_s), context)
+    before = full.expected.overhead
+    return Advice(
+        full=full,
+        partial=partial,
+        naive_partial=_option(partial_plan(optimum_s), context),
+        recommendation="partial" if better else "full",
+        benefit=1 - (partial if better else full).expected.overhead / before if before else 0.0,
+        target_pls=target,
+        quality=quality,
+        mtbf_s=context.mtbf_s,
+    )
+
+
+def _cpr_plan(scenario: Scenario, target: float, quality: Quality) -> Plan:
+    """Partial recovery at the longest interval that keeps to the target."""
+    context = scenario.context
+    if quality == "pls":
+        cpr = CprVanilla(system="cpr-vanilla", target_pls=target)
+        return partial_plan(cpr.interval_s(context))
+    saving = next(
+        (p for p in scenario.policies.values() if isinstance(p, PrioritySaving)),
+        CprMfu(system="cpr-mfu"),
+    )
+
+    def at(interval_s: float) -> Plan:
+        return saving.model_copy(update={"interval": interval_s}).plan(context)
+
+    def kept(interval_s: float) -> bool:
+        return expected(at(interval_s), context).updates_lost <= target
+
+    longest_s = context.useful_time_s / saving.fraction  # beyond it there is no save at all
+    if kept(math.inf):
+        return at(math.inf)
+    optimum_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)
+    full = expected(full_plan(optimum_s), context).overhead
+    least_s = min(context.save_s / full, longest_s)  # below it saving alone costs what full does
+    shortest_s = longest_s
+    while not kept(shortest_s):
+        if shortest_s <= least_s:
+            return at(least_s)
+        shortest_s = max(shortest_s / 2, least_s)
+    while longest_s > shortest_s * _PRECISION:
+        middle_s = math.sqrt(shortest_s * longest_s)
+        if kept(middle_s):
+            shortest_s = middle_s
+        else:
+            longest_s = middle_s
+    return at(shortest_s)
+
+
+def _target(scenario: Scenario) -> float:
+    targets = [p.target_pls for p in scenario.policies.values() if isinstance(p, Cpr)]
+    return targets[0] if targets else CprVanilla(system="cpr-vanilla").target_pls
+
+
+def _option(plan: Plan, context: Context) -> Option:
+    return Option(plan.interval_s, expected(plan, context))

@@ -1,0 +1,113 @@
+"""Durations that somebody else has measured, one a line; some may be right-censored."""
+
+import math
+from array import array
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.basics.tabular import LogPath, lines, number, shown
+from cprsim.basics.units import parse_duration
+from cprsim.errors import LogError, UnitError
+
+_FLAGS = {
+    **dict.fromkeys(("1", "true", "yes", "censored"), True),
+    **dict.fromkeys(("0", "false", "no", "failed"), False),
+}
+_LONGEST = 80  # characters that an error shows whole
+_HEADERS = (["duration_s"], ["duration_s", "censored"])
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Durations, in the order of their file.
+
+    Parameters
+    ----------
+    durations_s
+        How long each lasted, or had lasted when one stopped watching; seconds, shape (n,).
+    observed
+        Whether it ended by a failure; False for the right-censored ones. Shape (n,).
+    dropped
+        Why lines of the file were left out, and how many for each reason.
+    """
+
+    durations_s: NDArray[np.float64]
+    observed: NDArray[np.bool_]
+    dropped: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_intervals(path: LogPath) -> Intervals:
+    """Durations of a file with one a line, such as `24.2 h` or `87120,1`.
+
+    A duration is in seconds, or has a unit. After it, behind a comma or white space, may stand
+    whether it is right-censored: 1, true, yes or censored; or 0, false, no or failed, which is
+    what it is without. The first line may be a header, `duration_s` or `duration_s,censored`.
+    Blank lines and those that begin with `#` are skipped. A line with a flag but no duration is
+    dropped and counted.
+
+    Parameters
+    ----------
+    path
+        The file; plain, or compressed with a name that ends in `.gz` or `.xz`.
+
+    Raises
+    ------
+    LogError
+        If the file can't be read, a duration is negative, infinite or none, or there is none.
+    """
+    durations, observed, missing, first = array("d"), bytearray(), 0, True
+    with closing(lines(path)) as text:
+        for line, content in enumerate(map(str.strip, text), 1):
+            if not content or content.startswith("#"):
+                continue
+            header = first and content.lower().replace(",", " ").split() in _HEADERS
+            first = False
+            if header:
+                continue
+            try:
+                duration, flag = _split(content)
+                if not duration:
+                    missing += 1
+                    continue
+                durations.append(_seconds(duration))
+                observed.append(not _censored(flag))
+            except UnitError as error:
+                raise LogError(f"{path}:{line}: {error}") from None
+    if not durations:
+        raise LogError(f"{path}: holds no duration")
+    dropped = {"without a duration": missing} if missing else {}
+    return Intervals(np.asarray(durations), np.frombuffer(observed, np.bool_), dropped)
+
+
+def _split(content: str) -> tuple[str, str]:
+    """The duration of a line and its flag, which is "0" where there is none."""
+    if "," in content:
+        duration, _, flag = content.partition(",")
+        return duration.strip(), flag.strip() or "0"
+    words = content.split()
+    # "5 h" is one duration, "5 1" is one with a flag; so is "5 h 1", and "5 h x" has a bad one.
+    if len(words) > 2 or (len(words) == 2 and words[1].lower() in _FLAGS):
+        return " ".join(words[:-1]), words[-1]
+    return content, "0"
+
+
+def _seconds(text: str) -> float:
+    value = number(text)
+    if value is None and len(text) > _LONGEST:
+        raise UnitError(f"duration is {shown(text)}, not a duration")
+    if value is None:
+        value = parse_duration(text)
+    if not 0 <= value < math.inf:
+        raise UnitError(f"duration is {shown(text)}; durations are finite and 0 s or longer")
+    return value
+
+
+def _censored(text: str) -> bool:
+    flag = _FLAGS.get(text.lower())
+    if flag is None:
+        raise UnitError(f"censored is {shown(text)}; known flags: {', '.join(_FLAGS)}")
+    return flag

@@ -1,0 +1,1 @@
+"""What pictures are put together of: styles, axes, keys, curves, lanes."""

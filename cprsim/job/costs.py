@@ -1,0 +1,250 @@
+"""What one save, one load, one rescheduling and one detection cost.
+
+A measured cost (in `[costs]`) wins; what is not measured is derived from `[model]`, `[cluster]`
+and `[storage]`. Either way a cost is a `Transfer`: measured ones draw on no link and take their
+time, derived ones move bytes and share links with whatever moves at the same time.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag
+
+from cprsim.basics import units
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.schema import VARIANTS, Seconds, Section
+from cprsim.errors import ScenarioError
+from cprsim.job.platform import (
+    SERVER_IN,
+    SERVER_OUT,
+    STORE_READ,
+    STORE_WRITE,
+    TRAINER_IN,
+    TRAINER_OUT,
+    Cluster,
+    Storage,
+    capacities,
+)
+from cprsim.job.tiers import REMOTE, Tier
+from cprsim.job.transfer import Transfer, uncontended_rate, uncontended_s
+from cprsim.job.workload import Job, Model
+
+#: Who returns to the last checkpoint after a failure: all nodes, the lost shards alone, or none.
+Rollback = Literal["all", "lost", "none"]
+GATHERED = 1e6  # rows that `gather` is about
+#: A transfer that is over at once.
+NOTHING = Transfer(0.0)
+#: Links that transfers draw on, and how much.
+Uses = tuple[tuple[str, float], ...]
+_PEER_TO_PEER: Uses = ((SERVER_OUT, 1.0), (SERVER_IN, 1.0))
+
+
+def _parse_duration(value: object) -> float:
+    delay_s = units.parse_duration(value)
+    if delay_s < 0:
+        raise ValueError(f"{value!r} is out of range: it must be >= 0")
+    return delay_s
+
+
+def _variant(value: object) -> str:
+    return VARIANTS[isinstance(value, dict | Distribution)]
+
+
+#: A delay: the same each time, s, or a distribution of it.
+Delay = Annotated[
+    Annotated[
+        float,
+        BeforeValidator(_parse_duration),
+        PlainSerializer(lambda v: units.format_exact(v, units.SECONDS)),
+        Tag(VARIANTS[0]),
+    ]
+    | Annotated[Distribution, PlainSerializer(Distribution.mapping), Tag(VARIANTS[1])],
+    Discriminator(_variant),
+]
+
+
+class Costs(Section):
+    """Measured costs in seconds; each may be absent, and is derived then.
+
+    `save`: one blocking save of everything. `load`: one load, of everything or of the lost shards
+    (`load_full`, `load_partial` where they differ). `reschedule`: from the detection of a failure
+    until all replacements are there, a duration or a distribution of it. `detect`: from a failure
+    until it is noticed.
+
+    What a save of chosen rows takes beyond its share of the bytes: `select` to choose them,
+    `gather` for each million of them that one server collects, `save_fixed` however few they are.
+    `append`: what each of them adds to a load where they are appended to the last whole one
+    (`merge_after` of CPR's policies).
+    """
+
+    save_s: Seconds | None = Field(None, alias="save")
+    load_s: Seconds | None = Field(None, alias="load")
+    load_full_s: Seconds | None = Field(None, alias="load_full")
+    load_partial_s: Seconds | None = Field(None, alias="load_partial")
+    reschedule: Delay = 0.0
+    detect_s: Seconds = Field(0.0, alias="detect")
+    select_s: Seconds = Field(0.0, alias="select")
+    gather_s: Seconds = Field(0.0, alias="gather")
+    save_fixed_s: Seconds = Field(0.0, alias="save_fixed")
+    append_s: Seconds = Field(0.0, alias="append")
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """Costs of one scenario, measured or derived, as transfers over the cluster's links."""
+
+    costs: Costs
+    job: Job
+    model: Model | None
+    cluster: Cluster
+    storage: Storage | None
+
+    @cached_property
+    def capacities(self) -> Mapping[str, float]:
+        """B/s of every link."""
+        return capacities(self.cluster, self.storage)
+
+    def save(
+        self, tier: Tier, portion: float = 1.0, writes: float = 1.0, besides_s: float = 0.0
+    ) -> Transfer:
+        """One save of `portion` of the rows that a tracker chooses among.
+
+        What isn't tracked is saved whole. `writes`: share of these bytes that is really written.
+        What choosing and collecting rows takes, and `besides_s`, is charged as so many more bytes,
+        at the pace of a save with the links to itself.
+        """
+        whole = self._whole_save(tier)
+        if portion == 1.0 and not besides_s:
+            return whole if writes == 1.0 else replace(whole, volume=whole.volume * writes)
+        share = portion if self.model is None else self.model.saved_share(portion)
+        extra_s = besides_s
+        if portion < 1:
+            extra_s += self.costs.select_s + self.costs.save_fixed_s
+            extra_s += self.costs.gather_s * self.collected_rows(portion) / GATHERED
+        pace = uncontended_rate(whole, self.capacities)
+        if pace == math.inf:  # what costs nothing by itself takes but this
+            return Transfer(extra_s, cap=1.0)
+        return replace(whole, volume=whole.volume * share * writes + extra_s * pace)
+
+    def collected_rows(self, portion: float) -> float:
+        """Rows that one server collects for a save of that portion; 0 where none are known."""
+        if self.model is None or self.model.rows is None:
+            return 0.0
+        return portion * self.model.rows.tracked_rows / self.cluster.parameter_servers
+
+    def _whole_save(self, tier: Tier) -> Transfer:
+        """Every server writes an equal part of everything."""
+        if tier.save_s is not None:
+            return Transfer(tier.save_s, cap=1.0)
+        if tier.medium == "store" and self.costs.save_s is not None:
+            return Transfer(self.costs.save_s, cap=1.0)
+        n = self.cluster.parameter_servers
+        if tier.medium == "store":
+            uses: Uses = ((SERVER_OUT, 1.0), (STORE_WRITE, float(n)))
+        else:
+            uses = _PEER_TO_PEER if tier.medium == "peers" else ()
+        bytes_each = self._model("save", tier).checkpoint_bytes / n
+        return self._move(bytes_each, tier.write, uses)
+
+    def load(self, tier: Tier, rollback: Rollback, servers: int, reads: float = 1.0) -> Transfer:
+        """What is loaded before training goes on, `servers` servers having lost their state.
+
+        From the store, everything on a rollback of all, else the shards of the lost servers. From
+        the memory of peers the lost shards alone: who is up has what it returns to. `reads`: bytes
+        that are read, as a share of those that are filled. A trainer's replacement copies its dense
+        part from another trainer: not charged.
+        """
+        whole = self._whole_load(tier, rollback, servers)
+        return whole if reads == 1.0 else replace(whole, volume=whole.volume * reads)
+
+    def _whole_load(self, tier: Tier, rollback: Rollback, servers: int) -> Transfer:
+        if rollback != "all" and servers == 0:
+            return NOTHING
+        if tier.load_s is not None:
+            return Transfer(tier.load_s, cap=1.0)
+        if tier.medium == "store":
+            return self._from_store(tier, rollback, servers)
+        if servers == 0:
+            return NOTHING
+        measured_s = _first(self.costs.load_partial_s, self.costs.load_s)
+        if tier.read is None and measured_s is not None and tier.medium == "peers":
+            return Transfer(measured_s, cap=1.0)
+        bytes_each = self._model("load", tier).shard_bytes / self.cluster.parameter_servers
+        return self._move(bytes_each, tier.read, _PEER_TO_PEER if tier.medium == "peers" else ())
+
+    def _from_store(self, tier: Tier, rollback: Rollback, servers: int) -> Transfer:
+        measured_s = self.costs.load_full_s if rollback == "all" else self.costs.load_partial_s
+        measured_s = _first(measured_s, self.costs.load_s)
+        if measured_s is not None:
+            return Transfer(measured_s, cap=1.0)
+        model, n = self._model("load", tier), self.cluster.parameter_servers
+        loaded = model.checkpoint_bytes if rollback == "all" else model.shard_bytes
+        readers = n if rollback == "all" else servers
+        return self._move(loaded / n, tier.read, ((SERVER_IN, 1.0), (STORE_READ, float(readers))))
+
+    @staticmethod
+    def _move(bytes_each: float, cap: float | None, uses: Uses) -> Transfer:
+        if cap is None and not uses:
+            return NOTHING  # nothing limits it
+        return Transfer(bytes_each, cap=math.inf if cap is None else cap, uses=uses)
+
+    def training(self, slowdown: float = 0.0, peer_bytes_per_s: float = 0.0) -> Transfer:
+        """One useful second of training.
+
+        `slowdown`: share of time that a policy adds to every useful second. `peer_bytes_per_s`:
+        bytes that the servers send to each other in it, all together.
+        """
+        cap = 1.0 / (1.0 + slowdown)
+        pulled = self.job.network or 0.0
+        if not pulled and not peer_bytes_per_s:
+            return Transfer(1.0, cap=cap)
+        n = self.cluster.parameter_servers
+        per_server = (pulled + peer_bytes_per_s) / n
+        uses = [(SERVER_OUT, per_server), (SERVER_IN, per_server)]
+        if pulled and self.cluster.trainers:  # else the trainers are none of this cluster's nodes
+            per_trainer = pulled / self.cluster.trainers
+            uses += [(TRAINER_IN, per_trainer), (TRAINER_OUT, per_trainer)]
+        unit = max(bytes_per_s for _, bytes_per_s in uses)
+        return Transfer(1.0, cap=cap, uses=tuple(uses), unit=unit)
+
+    def seconds(self, transfer: Transfer) -> float:
+        """Seconds that `transfer` takes with the links to itself."""
+        return uncontended_s(transfer, self.capacities)
+
+    @property
+    def reschedule_mean_s(self) -> float:
+        """Mean rescheduling delay, s."""
+        delay = self.costs.reschedule
+        return delay.expected_s if isinstance(delay, Distribution) else delay
+
+    def missing(self) -> list[str]:
+        """Faults: the costs that are neither measured nor derivable."""
+        found: dict[str, None] = {}
+        costs: tuple[Callable[[], Transfer], ...] = (
+            lambda: self.save(REMOTE),
+            lambda: self.load(REMOTE, "all", 1),
+            lambda: self.load(REMOTE, "lost", 1),
+        )
+        for cost in costs:
+            try:
+                cost()
+            except ScenarioError as error:
+                found |= dict.fromkeys(error.args)
+        return list(found)
+
+    def _model(self, cost: str, tier: Tier) -> Model:
+        if self.model is None or (self.storage is None and tier.medium == "store"):
+            lacks = "[model]" if self.model is None else "[storage]"
+            needs = "[model] and [storage]" if tier.medium == "store" else "[model]"
+            raise ScenarioError(
+                f"costs.{cost}: is missing and can't be derived without {lacks}; "
+                f'write e.g. {cost} = "2 min", or give {needs}'
+            )
+        return self.model
+
+
+def _first(*values: float | None) -> float | None:
+    return next((value for value in values if value is not None), None)

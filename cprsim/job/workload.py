@@ -1,0 +1,179 @@
+"""The job: how long it trains, and how much state its model holds."""
+
+from functools import cached_property
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from cprsim.basics.schema import Bytes, PositiveSeconds, Rate, Section
+from cprsim.job.presets import DENSE_PARAMETERS, PRESETS, PresetName
+from cprsim.rows.model import RowModel, TableRows
+from cprsim.rows.skew import Skew
+
+
+class Job(Section):
+    """What is to be trained.
+
+    `useful_time_s`: training time without failures or checkpoints, s. `samples`: samples in it.
+    `final_save`: the job ends with one more save, charged to overhead. `network`: bytes per second
+    that trainers pull from the parameter servers while training at full speed, all servers
+    together; as many are pushed back. Without it training is not slowed by other traffic.
+    """
+
+    useful_time_s: PositiveSeconds = Field(alias="useful_time")
+    samples: Annotated[int, Field(gt=0)] | None = None
+    final_save: bool = False
+    network: Rate | None = None
+
+
+#: Bytes of one element, by dtype.
+DTYPE_BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int8": 1}
+
+
+class Table(Section):
+    """One embedding table; each element has `optimizer_slots` values of optimizer state.
+
+    `skew`: how unequally its rows are accessed, `pooling`: rows of it that one sample looks up.
+    """
+
+    name: str = ""
+    rows: Annotated[int, Field(gt=0)]
+    dim: Annotated[int, Field(gt=0)]
+    dtype: Literal["float64", "float32", "float16", "bfloat16", "int8"] = "float32"
+    optimizer_slots: Annotated[int, Field(ge=0)] = 0
+    skew: Skew = Skew(name="uniform")
+    pooling: Annotated[float, Field(gt=0)] = 1.0
+
+    @property
+    def embedding_bytes(self) -> float:
+        """Size of the rows without optimizer state, B."""
+        return float(self.rows) * self.dim * DTYPE_BYTES[self.dtype]
+
+    @property
+    def optimizer_bytes(self) -> float:
+        """Size of the optimizer state of the rows, B."""
+        return self.embedding_bytes * self.optimizer_slots
+
+
+def _listed(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"{value!r} is not a list; write each table as [[model.tables]]")
+    if not value:
+        raise ValueError("is empty; give each table, e.g. [[model.tables]] with rows and dim")
+    return tuple(value)
+
+
+class Model(Section):
+    """The state that a checkpoint holds: by preset, by table, or by total sizes.
+
+    `embedding` and `optimizer` (of the embedding rows) are sharded over the parameter servers;
+    `dense` is the part that every trainer holds a copy of. `skew`: of a preset's tables, in place
+    of its own. `tracked_tables`: how many of the largest are saved by priority; those that hold
+    99 % of the rows if not given.
+    """
+
+    preset: PresetName | None = None
+    tables: Annotated[tuple[Table, ...], BeforeValidator(_listed)] | None = None
+    embedding: Bytes | None = None
+    optimizer: Bytes | None = None
+    dense: Bytes | None = None
+    skew: Skew | None = None
+    tracked_tables: Annotated[int, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        given = [key for key in ("preset", "tables", "embedding") if getattr(self, key) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none"
+            raise ValueError(f"give one of preset, tables, embedding; found {found}")
+        if self.tables and self.optimizer is not None:
+            raise ValueError("give the tables their optimizer_slots instead of optimizer")
+        if self.skew is not None and self.preset is None:
+            raise ValueError("'skew' goes with preset; give each of the tables its own")
+        tables = self._tables
+        if self.tracked_tables is not None:
+            if tables is None:
+                raise ValueError("'tracked_tables' goes with preset or tables; leave it out")
+            if self.tracked_tables > len(tables):
+                raise ValueError(
+                    f"tracked_tables = {self.tracked_tables} is more than there are; the model has "
+                    f"{len(tables)} tables"
+                )
+        return self
+
+    @cached_property
+    def rows(self) -> RowModel | None:
+        """Its rows, table by table; None where only total sizes are given."""
+        tables = self._tables
+        if tables is None:
+            return None
+        # Optimizer state that is given beside a preset lies with the rows.
+        of_tables = sum(table.embedding_bytes + table.optimizer_bytes for table in tables)
+        spread = self.shard_bytes / of_tables
+        return RowModel(
+            tuple(
+                TableRows(
+                    rows=table.rows,
+                    skew=table.skew,
+                    lookups=table.pooling,
+                    row_bytes=table.embedding_bytes / table.rows,
+                    saved_bytes=(table.embedding_bytes + table.optimizer_bytes) * spread,
+                )
+                for table in tables
+            ),
+            self._tracked_tables,
+        )
+
+    @property
+    def _tracked_tables(self) -> int | None:
+        if self.tracked_tables is None and self.preset is not None:
+            return PRESETS[self.preset].tracked_tables
+        return self.tracked_tables
+
+    @cached_property
+    def _tables(self) -> tuple[Table, ...] | None:
+        if self.preset is None:
+            return self.tables
+        preset = PRESETS[self.preset]
+        skew = self.skew if self.skew is not None else Skew(name=preset.skew)
+        return tuple(
+            Table(
+                rows=rows,
+                dim=preset.dim,
+                optimizer_slots=preset.optimizer_slots,
+                skew=skew,
+                pooling=preset.pooling,
+            )
+            for rows in preset.rows
+        )
+
+    @cached_property
+    def shard_bytes(self) -> float:
+        """Embedding rows and their optimizer state, all parameter servers together, B."""
+        tables = self._tables
+        if tables is None:
+            return (self.embedding or 0.0) + (self.optimizer or 0.0)
+        of_tables = sum(table.embedding_bytes + table.optimizer_bytes for table in tables)
+        return of_tables + (self.optimizer or 0.0)
+
+    @property
+    def dense_bytes(self) -> float:
+        """The dense part, B."""
+        if self.dense is not None:
+            return self.dense
+        return 4.0 * DENSE_PARAMETERS.get(self.preset, 0) if self.preset else 0.0
+
+    @property
+    def checkpoint_bytes(self) -> float:
+        """Everything that one full checkpoint writes, B."""
+        return self.shard_bytes + self.dense_bytes
+
+    def saved_share(self, portion: float) -> float:
+        """Bytes of a save of `portion` of the rows, as a share of a full checkpoint.
+
+        Tables that are too small to be tracked and the dense part are saved whole.
+        """
+        if self.rows is None:
+            return portion
+        tracked = self.rows.tracked_bytes / self.checkpoint_bytes
+        return 1 - (1 - portion) * tracked

@@ -1,0 +1,103 @@
+"""The files of `run --out`: replications, scenario as resolved, manifest, picture, report."""
+
+import hashlib
+import json
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cprsim.runs.replications import Rows
+from cprsim.runs.result import Result
+from cprsim.version import PACKAGE, __version__
+
+if TYPE_CHECKING:
+    from cprsim.report.source import Source
+
+_LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
+
+
+#: What `run --out` may write.
+NAMES = (
+    "results.csv",
+    "scenario.toml",
+    "manifest.json",
+    "breakdown.png",
+    "fleet-breakdown.png",
+    "report.html",
+)
+
+
+def contents(result: Result, source: "Source | None" = None) -> dict[str, bytes]:
+    """Name and bytes of each file; the same result gives the same bytes.
+
+    There is no results.csv of replications that are not kept.
+
+    `source`: the scenario file that the result comes from, for what its comments say.
+    """
+    from cprsim.figures import save_bytes  # noqa: PLC0415  (matplotlib is slow to import)
+    from cprsim.report.report import report  # noqa: PLC0415
+
+    scenario = result.to_toml()
+    about = manifest(result, scenario)
+    files = {
+        "scenario.toml": scenario.encode(),
+        "manifest.json": (json.dumps(about, indent=2) + "\n").encode(),
+    }
+    if isinstance(result.kept, Rows):
+        files["results.csv"] = result.kept.table.to_csv(index=False, lineterminator="\n").encode()
+    files |= {f"{name}.png": save_bytes(result.figure(name), "png") for name in result.PICTURES}
+    if type(result) is Result:  # the one job that it tells of
+        files["report.html"] = report(result, files["breakdown.png"], about, source)
+    return files
+
+
+def manifest(result: Result, scenario: str) -> dict[str, Any]:
+    """What it takes to get the same result again."""
+    trace = result.scenario.failures.trace
+    return {
+        **versions(),
+        "scenario_sha256": hashlib.sha256(scenario.encode()).hexdigest(),
+        "trace_sha256": None if trace is None else sha256(trace),
+        "policies": list(result.plans),
+        "replications": result.count,
+        "seed": result.seed,
+        "engines": result.engines,
+    }
+
+
+def versions() -> dict[str, Any]:
+    """Of cprsim, Python and libraries, and the commit of the code."""
+    return {
+        "cprsim": __version__,
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in _LIBRARIES},
+        "git": _git_state(),
+    }
+
+
+def sha256(path: str) -> str:
+    """Of the bytes of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _git_state() -> dict[str, Any] | None:
+    """Commit of the repository that this code lies in and whether it has changes, or None."""
+    try:
+        commit = _git("rev-parse", "HEAD")
+        return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "-uno"))}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(PACKAGE), *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=10,
+    )
+    return done.stdout.strip()

@@ -1,0 +1,338 @@
+"""Tables for a terminal."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console, ConsoleOptions, Group
+from rich.measure import Measurement
+from rich.table import Table
+
+from cprsim.basics.units import format_bytes, format_duration
+from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.survival.kaplan_meier import KaplanMeier
+
+if TYPE_CHECKING:
+    from cprsim.estimates.advice import Advice
+    from cprsim.estimates.row_loss import AccessLog, RowLosses
+    from cprsim.fitting.logfit import LogFit
+    from cprsim.fitting.mtbf import MtbfByNodes
+    from cprsim.fleets.result import FleetResult
+    from cprsim.runs.result import Result
+
+
+class PolicyTable:
+    """A row a policy where the terminal is wide enough for it, else a column a policy."""
+
+    def __init__(self, title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        self._title, self._headings, self._rows = title, headings, rows
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        """Choose the form that fits."""
+        wide = self.wide()
+        fits = Measurement.get(console, options.update(max_width=10_000), wide).maximum
+        yield wide if fits <= options.max_width else self._narrow()
+
+    def wide(self) -> Table:
+        """A row a policy."""
+        table = _table(self._title)
+        table.add_column("policy")
+        for heading in self._headings:
+            table.add_column(heading, justify="right")
+        for row in self._rows:
+            table.add_row(*row)
+        return table
+
+    def _narrow(self) -> Table:
+        table = _table(self._title)
+        table.add_column("policy")
+        for name, *_ in self._rows:
+            table.add_column(name, justify="right", overflow="fold")
+        for heading, *cells in zip(self._headings, *(row[1:] for row in self._rows), strict=True):
+            table.add_row(heading.replace("\n", " "), *cells)
+        return table
+
+
+class RunTable(PolicyTable):
+    """Overhead with its 95 % interval, by cause, what was lost, ETTR and interval."""
+
+    def __init__(self, result: "Result") -> None:
+        title = (
+            f"{result.scenario.title or 'cprsim run'}\n"
+            f"{_replications(result.count)}, seed {result.seed}; time in % of the useful "
+            f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
+        )
+        rows = [
+            [
+                str(name),
+                _with_interval(row["overhead"], row["overhead_high"]),
+                *(_percent(row[cause]) for cause in _CAUSES),
+                *(_percent(row[measure]) for measure in ("pls", "updates_lost", "ettr")),
+                format_duration(row["interval_s"]),
+            ]
+            for name, row in result.summary.iterrows()
+        ]
+        super().__init__(title, _HEADINGS, rows)
+
+
+class FleetTable(PolicyTable):
+    """Overhead over the jobs of a fleet and by machine time, its percentiles, and by cause."""
+
+    def __init__(self, result: "FleetResult") -> None:
+        title = (
+            f"{result.fleet.title or 'cprsim run'}\n"
+            f"{result.count:,} jobs, seed {result.seed}; time in % of each job's useful time, "
+            "± 95 % of the mean; node-hours of all jobs together"
+        )
+        summary = result.summary
+        percentiles = sorted(c for c in summary.columns if c.startswith("overhead_p"))
+        causes = [cause for cause in _CAUSES if summary[cause].any()]
+        headings = [
+            "overhead",
+            "by machine\ntime",
+            *(column.removeprefix("overhead_").upper() for column in percentiles),
+            *causes,
+            "PLS %",
+            "saves every\n(median)",
+            "node-hours\nlost",
+            "given\nback",
+        ]
+        rows = [
+            [
+                str(name),
+                _with_interval(row["overhead"], row["overhead_high"]),
+                *(_percent(row[c]) for c in ("machine_overhead", *percentiles, *causes, "pls")),
+                format_duration(row["interval_s"]),
+                *(f"{row[c] / 3600:,.0f}" for c in ("machine_s", "given_back_s")),
+            ]
+            for name, row in summary.iterrows()
+        ]
+        super().__init__(title, headings, rows)
+
+
+def given_up_line(result: "FleetResult") -> str | None:
+    """How many jobs of a fleet are left out since they get nowhere; None where none is."""
+    counts = {name: len(jobs) for name, jobs in result.given_up.items() if jobs}
+    if not counts:
+        return None
+    each = ", ".join(f"{count:,} under {name}" for name, count in counts.items())
+    return f"Left out under all policies: jobs that get nowhere, {each}."
+
+
+#: The causes in the order in which people read them: what checkpoints cost, then what failures do.
+_CAUSES = ("save", "load", "lost", "reschedule", "detect", "slowdown", "stall")
+assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
+_HEADINGS = ("overhead", *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
+
+
+def resources_table(result: "Result") -> Table | None:
+    """What each policy takes beside time; None where all of them only write to the store."""
+    summary = result.summary
+    if not summary[["memory_overhead", "peer_bytes", "spares"]].fillna(1).any(axis=None):
+        return None
+    table = _table("What it takes beside time")
+    table.add_column("policy")
+    for heading in ("memory\n%", "to peers", "to the\nstore", "spares", "machine\ntime %"):
+        table.add_column(heading, justify="right")
+    for name, row in summary.iterrows():
+        table.add_row(
+            str(name),
+            _percent(row["memory_overhead"]),
+            format_bytes(row["peer_bytes"]),
+            format_bytes(row["store_bytes"]),
+            f"{row['spares']:.0f}",
+            _percent(row["machine_overhead"]),
+        )
+    return table
+
+
+def accuracy_table(result: "Result") -> Table | None:
+    """What AUC each policy is predicted to lose, and on what that rests; None without slopes."""
+    if not result.auc_drops:
+        return None
+    table = _table("Predicted drop of AUC, in proportion to PLS")
+    table.add_column("policy")
+    table.add_column("AUC drop", justify="right")
+    table.add_column("measured with")
+    for name, drop in result.auc_drops.items():
+        shown = "not predicted" if math.isnan(drop.mean) else f"{drop.mean:.5f}"
+        if drop.half > 0:
+            shown += f" ±{drop.half:.5f}"
+        table.add_row(name, shown, "; ".join(filter(None, (drop.source, drop.note))))
+    return table
+
+
+def advice_table(advice: "Advice", title: str) -> Table:
+    """A row an option: interval, expected overhead by cause, expected PLS; the recommendation."""
+    table = _table(
+        f"{title or 'cprsim advise'}\n"
+        f"first-order estimate, % of useful time; MTBF {format_duration(advice.mtbf_s)}"
+    )
+    table.add_column("option")
+    table.add_column("saves\nevery", justify="right")
+    causes = ("overhead", "save", "load", "lost", "reschedule", "detect")
+    for heading in (*causes, "PLS %", "updates\nlost %"):
+        table.add_column(heading, justify="right")
+    options = {
+        "full": advice.full,
+        "partial": advice.naive_partial,
+        f"partial, {_QUALITIES[advice.quality]} {advice.target_pls:g}": advice.partial,
+    }
+    for name, option in options.items():
+        part = option.expected
+        table.add_row(
+            name,
+            format_duration(option.interval_s),
+            _percent(part.overhead),
+            *(_percent(v) for v in (part.save, part.load, part.lost, part.reschedule, part.detect)),
+            _percent(part.pls),
+            _percent(part.updates_lost),
+        )
+    return table
+
+
+#: What the target of an advice bounds, in words.
+_QUALITIES = {"pls": "PLS", "updates": "updates"}
+
+
+def advice_line(advice: "Advice") -> str:
+    """The recommendation in one sentence."""
+    if math.isinf(advice.mtbf_s):
+        return "Nothing fails: no checkpoint is needed, and no policy costs anything."
+    if advice.recommendation == "partial":
+        interval_s = advice.partial.interval_s
+        saves = (
+            "no save" if math.isinf(interval_s) else f"a save every {format_duration(interval_s)}"
+        )
+        return (
+            f"Recommended: partial recovery, {saves}; it takes away {advice.benefit:.1%} of "
+            f"full recovery's overhead and is expected to lose {_learning_lost(advice)}."
+        )
+    return (
+        f"Recommended: full recovery, a save every {format_duration(advice.full.interval_s)}; "
+        f"partial recovery at {_QUALITIES[advice.quality]} {advice.target_pls:g} would cost "
+        f"{advice.partial.expected.overhead:.2%}, no less than {advice.full.expected.overhead:.2%}."
+    )
+
+
+def _learning_lost(advice: "Advice") -> str:
+    lost = advice.partial.expected
+    if advice.quality == "updates":
+        return f"{lost.updates_lost:.2%} of the updates"
+    return f"{lost.pls:.2%} of the samples"
+
+
+def fit_table(fitted: "LogFit") -> Group:
+    """A row a law, the best first: mean and shape with 95 % intervals, distances, AIC."""
+    sample = fitted.view.sample
+    of = {
+        "gaps": "gaps between failures of the whole system",
+        "job": f"gaps between failures of a job on {fitted.view.nodes} nodes",
+        "uptime": "uptimes of nodes",
+    }[fitted.look]
+    censored = f" ({sample.censored / sample.n:.1%} censored)" if sample.censored else ""
+    median_s = KaplanMeier.of(sample).median_s
+    median = "unknown" if math.isnan(median_s) else format_duration(median_s)
+    head = (
+        f"{fitted.source}\n{sample.n:,} {of}{censored}; "
+        f"mean {format_duration(sample.mtbf_s)}, median {median}; intervals are 95 %"
+    )
+    table = _table()
+    table.add_column("law")
+    for heading in ("mean", "", "shape or cv", "", "KS %", "RMSE %", "AIC -\nleast"):
+        table.add_column(heading, justify="left" if heading == "" else "right")
+    least = min(fit.aic for fit in fitted.fits)
+    for fit in fitted.fits:
+        table.add_row(
+            fit.law.distribution,
+            format_duration(fit.law.expected_s),
+            "{} to {}".format(*map(format_duration, fit.mean_interval_s)),
+            "" if fit.spread is None else f"{fit.spread:.3g}",
+            "" if fit.spread_interval is None else "{:.3g} to {:.3g}".format(*fit.spread_interval),
+            _percent(fit.ks),
+            _percent(fit.rmse),
+            f"{fit.aic - least:.1f}",
+        )
+    return Group(head, table)
+
+
+def mtbf_table(found: "MtbfByNodes") -> Group:
+    """A row a number of nodes: MTBF as measured with its 95 % interval, and by two models."""
+    table = _table()
+    for heading in ("nodes", "measured", "", "linear", "independent\nnodes"):
+        table.add_column(heading, justify="left" if heading == "" else "right")
+    for row in found.rows.to_dict("records"):
+        table.add_row(
+            f"{row['nodes']:,}",
+            format_duration(row["measured_s"]),
+            f"{format_duration(row['low_s'])} to {format_duration(row['high_s'])}",
+            format_duration(row["linear_s"]),
+            format_duration(row["independent_s"]),
+        )
+    head = f"{found.source}\nMTBF of a job on so many random nodes; intervals are 95 %"
+    return Group(head, table)
+
+
+def rows_table(found: "RowLosses") -> Group:
+    """A row a policy: updates lost relative to CPR-vanilla, memory, rows per save, intervals."""
+    table = _table()
+    table.add_column("policy")
+    for heading in (
+        "updates lost,\n% of vanilla's",
+        "memory,\n% of rows",
+        "rows\nper save",
+        "a save\nevery",
+        "everything\nevery",
+    ):
+        table.add_column(heading, justify="right")
+    for name, each in found.policies.items():
+        table.add_row(
+            name,
+            f"{100 * each.updates_lost_relative:.1f}",
+            _percent(each.memory_overhead),
+            f"{each.rows_per_save:,}",
+            format_duration(each.period_s),
+            format_duration(each.interval_s),
+        )
+    return Group(found.scenario.title or "cprsim rows", table)
+
+
+def access_table(found: "AccessLog") -> Group:
+    """How concentrated the accesses of a log are, and what each tracker loses of its updates."""
+    shares = _table()
+    shares.add_column("most popular rows, %", justify="right")
+    shares.add_column("their accesses, %", justify="right")
+    for share, accesses in found.concentration.items():
+        shares.add_row(f"{100 * share:g}", f"{100 * accesses:.1f}")
+    losses = _table()
+    losses.add_column("tracker")
+    losses.add_column("updates lost,\n% of vanilla's", justify="right")
+    for tracker, relative in found.relative.items():
+        losses.add_row(tracker, f"{100 * relative:.1f}")
+    return Group(f"{found.path}: {found.popularity.size:,} rows", shares, losses)
+
+
+def _table(title: str | None = None) -> Table:
+    return Table(
+        title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+
+
+def _with_interval(mean: float, high: float) -> str:
+    if math.isnan(high):
+        return _percent(mean)
+    half = high - mean
+    return f"{_percent(mean)} ±{_percent(half if half > 1e-9 else 0.0)}"  # less is rounding
+
+
+def _percent(share: float) -> str:
+    """A share as a number of percent, two decimals, more where that would show nothing."""
+    percent = 100 * share
+    if percent == 0:
+        return "0"
+    return f"{percent:.2f}" if abs(percent) >= 0.01 else f"{percent:.1g}"
+
+
+def _replications(count: int) -> str:
+    return "1 replication" if count == 1 else f"{count} replications"

@@ -1,0 +1,1 @@
+"""Replications: which engine plays them, in which processes, and what comes of them."""

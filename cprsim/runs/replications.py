@@ -1,0 +1,72 @@
+"""What a run keeps of its replications: all of them, or where they are too many, a digest."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cprsim.runs.summaries import MEASURES, paired_difference, statistics
+
+
+class Kept(Protocol):
+    """What a run has kept of its replications."""
+
+    @property
+    def count(self) -> int:
+        """How many there were under each policy."""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """All of them, as of `Result.replications`."""
+
+    def means(self, policy: str) -> Mapping[str, float]:
+        """Of each column of numbers."""
+
+    def statistics(self, policy: str) -> dict[str, float]:
+        """Columns of a summary, as of `statistics`."""
+
+    def paired_difference(self, policy: str, other: str) -> tuple[float, float]:
+        """Of the overheads of two policies, as of `paired_difference`."""
+
+    def median(self, policy: str) -> int:
+        """The replication with the median overhead, the lower of two in the middle."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Every replication, in a table as of `Result.replications`."""
+
+    table: pd.DataFrame
+
+    @property
+    def count(self) -> int:
+        """How many there were under each policy."""
+        return int(self.table["replication"].nunique())
+
+    def of(self, policy: str) -> pd.DataFrame:
+        """Those of one policy."""
+        return self.table[self.table["policy"] == policy]
+
+    def means(self, policy: str) -> dict[str, float]:
+        """Of each column of numbers."""
+        own = self.of(policy).drop(columns=["policy", "replication"])
+        return {str(name): float(column.mean()) for name, column in own.items()}
+
+    def statistics(self, policy: str) -> dict[str, float]:
+        """Columns of a summary, as of `statistics`."""
+        return statistics(self.of(policy)[[*MEASURES]].to_numpy(dtype=np.float64).T)
+
+    def paired_difference(self, policy: str, other: str) -> tuple[float, float]:
+        """Of the overheads of two policies, as of `paired_difference`."""
+        return paired_difference(self._overheads(policy), self._overheads(other))
+
+    def median(self, policy: str) -> int:
+        """The replication with the median overhead, the lower of two in the middle."""
+        order = np.argsort(self._overheads(policy), kind="stable")
+        return int(order[(len(order) - 1) // 2])
+
+    def _overheads(self, policy: str) -> NDArray[np.float64]:
+        return self.of(policy)["overhead"].to_numpy(dtype=np.float64)

@@ -1,0 +1,161 @@
+"""What a run found: a row a policy with intervals, and where they are kept, its replications."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pandas as pd
+
+from cprsim.contract import Plan
+from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.job.accuracy import Drop
+from cprsim.runs.engines import Engine
+from cprsim.runs.replications import Kept
+from cprsim.runs.resources import RESOURCES, resources
+from cprsim.runs.summaries import MEASURES
+from cprsim.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run found; `kept`: what it has kept of the replications."""
+
+    scenario: Scenario
+    seed: int
+    engines: dict[str, Engine]
+    plans: dict[str, Plan]
+    kept: Kept
+
+    #: Names of the pictures that there are of it.
+    PICTURES: ClassVar[tuple[str, ...]] = ("breakdown",)
+
+    @classmethod
+    def build(
+        cls, scenario: Scenario, kept: Kept, *, seed: int, engines: dict[str, Engine]
+    ) -> "Result":
+        """From what was kept of the policies that `engines` played."""
+        plans = {name: scenario.plan(name) for name in engines}
+        return cls(scenario, seed, engines, plans, kept)
+
+    @property
+    def replications(self) -> pd.DataFrame:
+        """A row a policy and replication.
+
+        Seconds by cause (`save_s`, ...), `wall_s`, `overhead` (wall / useful - 1), `ettr` (useful /
+        wall), `pls`, `updates_lost`, and counts of `failures` that struck, failures `absorbed` in
+        downtimes, and usable `saves`. `stored` and `sent`: what saves wrote to the remote store and
+        to peers, in full checkpoints.
+
+        Raises
+        ------
+        UsageError
+            Where there were so many that they are not kept: see `cprsim.runs.digest`.
+        """
+        return self.kept.table
+
+    @property
+    def count(self) -> int:
+        """How many replications were played under each policy."""
+        return self.kept.count
+
+    @property
+    def engine(self) -> str:
+        """`"sim"`, `"batch"`, or `"batch, sim"` where each played some of the policies."""
+        return ", ".join(sorted(set(self.engines.values())))
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """A row a policy, in the scenario's order, indexed by its name.
+
+        For each of `MEASURES` the mean (under its own name), the 95 % confidence interval of the
+        mean (`_low`, `_high`; not a number for one replication), median (`_p50`) and 95th
+        percentile (`_p95`, both to a share of `cprsim.runs.digest.WIDTH` where the replications are
+        not kept); for each cause mean seconds over useful seconds; and of the plan
+        `system`, `recovery`, `interval_s`, and what it takes besides: see `cprsim.runs.resources`.
+        """
+        useful_s = self.scenario.job.useful_time_s
+        rows = {}
+        for name, plan in self.plans.items():
+            means = self.kept.means(name)
+            row: dict[str, Any] = {
+                "system": self.scenario.policies[name].system,
+                "recovery": plan.recovery,
+                "interval_s": plan.interval_s,
+            }
+            row |= self.kept.statistics(name)
+            row |= {cause: means[f"{cause}_s"] / useful_s for cause in OVERHEAD_CAUSES}
+            row |= resources(plan, self.scenario, means)
+            rows[name] = row
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
+
+    @cached_property
+    def auc_drops(self) -> dict[str, Drop]:
+        """What AUC each policy is predicted to lose; empty without the section `[accuracy]`."""
+        accuracy = self.scenario.accuracy
+        if accuracy is None:
+            return {}
+        return {
+            str(name): accuracy.auc_drop(row["system"], row["pls"], row["pls_high"] - row["pls"])
+            for name, row in self.summary.iterrows()
+        }
+
+    def of(self, policy: str) -> pd.DataFrame:
+        """The replications of one policy."""
+        return self.replications[self.replications["policy"] == policy]
+
+    def figure(self, name: str = "breakdown") -> "Figure":
+        """A picture of the result; `"breakdown"`: where the time goes under each policy."""
+        from cprsim.figures import draw  # noqa: PLC0415  (matplotlib is slow to import)
+
+        return draw(name, self.summary, title=self.scenario.title)
+
+    def to_toml(self) -> str:
+        """What was run, as a scenario file."""
+        return self.scenario.to_toml()
+
+    def document(self) -> dict[str, Any]:
+        """The result as one JSON document; numbers that are not finite are null."""
+        return {
+            "scenario": self.scenario.title,
+            "seed": self.seed,
+            "replications": self.count,
+            "engine": self.engine,
+            "policies": {
+                str(name): entry(row) | self._more(str(name))
+                for name, row in self.summary.iterrows()
+            },
+        }
+
+    def _more(self, name: str) -> dict[str, Any]:
+        """What one run says of a policy, and a fleet doesn't."""
+        more: dict[str, Any] = {"engine": self.engines[name]}
+        if self.auc_drops:
+            more["predicted_auc_drop"] = self.auc_drops[name].document()
+        return more
+
+
+def entry(row: Any) -> dict[str, Any]:
+    """A row of a summary as it stands in a JSON document."""
+    entry = {
+        "system": row["system"],
+        "recovery": row["recovery"],
+        "interval_s": _finite(row["interval_s"]),
+        "breakdown": {cause: _finite(row[cause]) for cause in OVERHEAD_CAUSES},
+        **{name: _finite(row[name]) for name in RESOURCES},
+    }
+    for measure in MEASURES:
+        entry[measure] = {
+            "mean": _finite(row[measure]),
+            "ci95": [_finite(row[f"{measure}_low"]), _finite(row[f"{measure}_high"])],
+            "p50": _finite(row[f"{measure}_p50"]),
+            "p95": _finite(row[f"{measure}_p95"]),
+        }
+    return entry
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,199 @@
+"""Run a scenario: replications in blocks, in this process or in several."""
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from functools import partial, reduce
+from numbers import Integral
+from operator import add
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.errors import RunError, UsageError
+from cprsim.runs.digest import MOST_ROWS, Digest
+from cprsim.runs.engines import Engine, chosen, simulate
+from cprsim.runs.replications import Kept, Rows
+from cprsim.runs.result import Result
+from cprsim.runs.summaries import tidy
+from cprsim.runs.workers import Workers
+from cprsim.scenario import Scenario
+from cprsim.sim.engine import COLUMNS
+
+#: Called with the number of replications done and the number in all.
+Progress = Callable[[int, int], None]
+Values = NDArray[np.float64]
+_Any = TypeVar("_Any")
+
+# Tasks of so many replications take long beside what it costs to hand them out.
+_BLOCK: dict[Engine, int] = {"sim": 64, "batch": 16384}
+#: Tasks under way for each worker, so that none waits for the slowest.
+_AHEAD = 4
+
+
+def run(
+    scenario: Scenario,
+    policies: Sequence[str] | None = None,
+    replications: int = 1000,
+    seed: int = 0,
+    engine: str = "auto",
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Result:
+    """Play a scenario under its policies, all on the same failure timelines.
+
+    Parameters
+    ----------
+    scenario
+        From `load_scenario`, or built from a mapping.
+    policies
+        Names of the scenario's policies; all of them by default.
+    replications
+        How many failure timelines to draw; replication i is the same whatever their number. Where
+        they and the policies make more than a million rows, the result has no rows, only what the
+        summary is made of (`cprsim.runs.digest`).
+    seed
+        Of all random streams.
+    engine
+        `"sim"`, the SimPy cluster; `"batch"`, the same in NumPy for many replications at once;
+        `"auto"` takes that for every policy that it can play.
+    workers
+        Processes; the result is the same to the last digit whatever their number. With more than
+        one, a script needs its `if __name__ == "__main__":`.
+    progress
+        Called in this process as blocks of replications finish.
+
+    Raises
+    ------
+    ScenarioError
+        For a policy that the scenario doesn't have.
+    UsageError
+        For arguments that make no sense.
+    RunError
+        If a job gets nowhere, or a worker process dies.
+    """
+    names = scenario.select(policies)
+    check_arguments(replications, seed, workers)
+    engines = chosen(scenario, names, engine)
+    useful_s = scenario.job.useful_time_s
+    keep: Callable[[Iterable[tuple[_Task, Values]]], Kept]
+    if replications * len(names) <= MOST_ROWS:
+        tasks = _tasks(engines, replications)
+        keep = partial(_rows, names, replications, useful_s)
+    else:
+        tasks = _in_blocks(engines, replications, _BLOCK["batch"])
+        keep = partial(_digest, names, useful_s)
+    with closing(performed(partial(_play, scenario, seed), tasks, workers)) as found:
+        kept = keep(_told(found, len(names), replications, progress))
+    return Result.build(scenario, kept, seed=seed, engines=engines)
+
+
+class _Task(NamedTuple):
+    """Replications `start` to `stop` under some policies, each by its engine."""
+
+    engines: dict[str, Engine]
+    start: int
+    stop: int
+
+
+def _tasks(engines: dict[str, Engine], replications: int) -> list[_Task]:
+    tasks = []
+    for engine, size in _BLOCK.items():
+        own = {name: each for name, each in engines.items() if each == engine}
+        if own:
+            tasks += _in_blocks(own, replications, size)
+    return tasks
+
+
+def _in_blocks(engines: dict[str, Engine], replications: int, size: int) -> list[_Task]:
+    starts = range(0, replications, size)
+    return [_Task(engines, start, min(start + size, replications)) for start in starts]
+
+
+def _play(scenario: Scenario, seed: int, task: _Task) -> Values:
+    return simulate(scenario, task.engines, range(task.start, task.stop), seed)
+
+
+def _told(
+    found: Iterable[tuple[_Task, Values]],
+    policies: int,
+    replications: int,
+    progress: Progress | None,
+) -> Generator[tuple[_Task, Values], None, None]:
+    """The same; `progress` hears of each when it has been taken up."""
+    done = 0
+    for task, values in found:
+        yield task, values
+        done += values.shape[0] * values.shape[1]
+        if progress is not None:
+            progress(done // policies, replications)
+
+
+def _rows(
+    names: Sequence[str],
+    replications: int,
+    useful_s: float,
+    found: Iterable[tuple[_Task, Values]],
+) -> Rows:
+    values = np.empty((replications, len(names), len(COLUMNS)))
+    for task, each in found:
+        values[task.start : task.stop, [names.index(name) for name in task.engines]] = each
+    return Rows(tidy(names, values, COLUMNS, useful_s))
+
+
+def _digest(names: Sequence[str], useful_s: float, found: Iterable[tuple[_Task, Values]]) -> Digest:
+    return reduce(add, (Digest.of(names, values, COLUMNS, useful_s) for _, values in found))
+
+
+def performed(
+    play: Callable[[_Any], Values], tasks: Sequence[_Any], workers: int
+) -> Generator[tuple[_Any, Values], None, None]:
+    """What comes of tasks, in their order, done in this process or in so many.
+
+    Only a few are under way at a time, so that what comes of them needs little memory.
+
+    Raises
+    ------
+    RunError
+        If a worker process dies.
+    """
+    if workers == 1 or len(tasks) == 1:
+        for task in tasks:
+            yield task, play(task)
+        return
+    pool = Workers(min(workers, len(tasks)))
+    try:
+        under_way: deque[tuple[_Any, Future[Values]]] = deque()
+        for task in tasks:
+            under_way.append((task, pool.submit(play, task)))
+            if len(under_way) == _AHEAD * workers:
+                yield _next(under_way)
+        while under_way:
+            yield _next(under_way)
+    except BrokenProcessPool:
+        raise RunError(
+            "a worker process died, out of memory perhaps; try fewer --workers"
+        ) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _next(under_way: deque[tuple[_Any, Future[Values]]]) -> tuple[_Any, Values]:
+    task, future = under_way.popleft()
+    return task, future.result()
+
+
+def check_arguments(replications: int, seed: int, workers: int) -> None:
+    """Raise `UsageError` where those of a run make no sense."""
+    check_whole("replications", replications, 1)
+    check_whole("seed", seed, 0)
+    check_whole("workers", workers, 1)
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Raise `UsageError` where `value` is not a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise UsageError(f"{name} {value!r} is not a whole number >= {least}")

@@ -1,0 +1,97 @@
+"""Replications made into numbers: tables of them, means with intervals, percentiles."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cprsim.contract.ledger import CAUSES
+
+#: Measures of a replication that are summed up with an interval.
+MEASURES = ("overhead", "pls", "updates_lost", "wall_s", "failures", "ettr")
+
+
+def tidy(
+    names: Sequence[str],
+    values: NDArray[np.float64],
+    columns: Sequence[str],
+    useful_time_s: float | NDArray[np.float64],
+) -> pd.DataFrame:
+    """A row a policy and replication, from values of shape (replications, policies, columns).
+
+    `useful_time_s`: of every job, or of that of each row.
+    """
+    count = len(values)
+    flat = values.transpose(1, 0, 2).reshape(-1, len(columns))
+    seconds = {*CAUSES, "wall"}
+    table = pd.DataFrame(
+        {
+            "policy": np.repeat(np.asarray(names, dtype=object), count),
+            "replication": np.tile(np.arange(count), len(names)),
+            **{f"{c}_s" if c in seconds else c: flat[:, i] for i, c in enumerate(columns)},
+        }
+    )
+    table = table.astype(dict.fromkeys(("failures", "absorbed", "saves"), "int64"))
+    table["overhead"] = table["wall_s"] / useful_time_s - 1.0
+    table["ettr"] = useful_time_s / table["wall_s"]
+    return table
+
+
+def statistics(values: NDArray[np.float64]) -> dict[str, float]:
+    """Columns of a summary, from values of shape (len(MEASURES), replications)."""
+    values = np.ascontiguousarray(values)  # sums of rows, whose order is that of the replications
+    mean, half = values.mean(axis=1), half_width(values)
+    return in_columns(mean, half, *np.quantile(values, [0.5, 0.95], axis=1))
+
+
+def in_columns(
+    mean: NDArray[np.float64],
+    half: NDArray[np.float64],
+    median: NDArray[np.float64],
+    p95: NDArray[np.float64],
+) -> dict[str, float]:
+    """Columns of a summary, from those of `MEASURES`; `half`: of the width of the interval."""
+    columns = {"": mean, "_low": mean - half, "_high": mean + half, "_p50": median, "_p95": p95}
+    return {
+        f"{measure}{suffix}": float(column[i])
+        for i, measure in enumerate(MEASURES)
+        for suffix, column in columns.items()
+    }
+
+
+# Deviations of equal values that differ by the rounding of sums, as a share of them.
+_ROUNDING = 1e-12
+
+
+def half_width(values: NDArray[np.float64], miss: float = 0.05) -> Any:
+    """Half the confidence interval of the mean, along the last axis.
+
+    Student's t times the standard error; not a number for a single value. `miss`: the chance that
+    the interval doesn't hold the mean, 5 % by default.
+    """
+    n = values.shape[-1]
+    if n == 1:
+        return np.full(values.shape[:-1], math.nan)
+    std, size = values.std(axis=-1, ddof=1), np.abs(values).max(axis=-1)
+    return half_width_of(np.where(std > _ROUNDING * size, std, 0.0), n, miss)
+
+
+def half_width_of(std: Any, n: int, miss: float = 0.05) -> Any:
+    """The same from the standard deviation of n values."""
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    return float(stdtrit(n - 1, 1 - miss / 2)) * std / math.sqrt(n)
+
+
+def paired_difference(
+    values: NDArray[np.float64], others: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Mean of `values - others` and half its 95 % interval, replication by replication.
+
+    Replications meet the same failures, so this is narrower than what the two intervals tell.
+    """
+    differences = values - others
+    return float(differences.mean()), float(half_width(differences))

@@ -1,0 +1,117 @@
+"""Scenario files as nested tables: read, overridden as by `--set`, their paths made absolute."""
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cprsim.basics.distributions import SPREAD
+from cprsim.errors import ScenarioError
+from cprsim.failures.spec import SOURCES
+
+#: Tables of a file that are no part of a scenario.
+_BLOCKS = ("sweep", "trainer", "study")
+
+
+def scenario_tables(mapping: dict[str, Any]) -> dict[str, Any]:
+    """The tables of a file without the blocks that only one command reads."""
+    return {name: table for name, table in mapping.items() if name not in _BLOCKS}
+
+
+def load_mapping(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
+    """The tables of a scenario file, overridden but not yet checked; as `load_scenario` else."""
+    path = Path(path)
+    try:
+        mapping = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise ScenarioError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"{path}: can't be read: {_reason(error)}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"{path}: is not TOML: {error}") from None
+    resolve_files(mapping, path.parent)
+    for override in overrides:
+        apply_override(mapping, override)
+    resolve_files(mapping, Path.cwd())  # what the command line gives is relative to where it is
+    return mapping
+
+
+def apply_override(mapping: dict[str, Any], override: str) -> None:
+    """Set `a.b=value` in nested tables; the value is TOML where it parses, else a string."""
+    key, equals, text = override.partition("=")
+    parts = [part.strip() for part in key.split(".")]
+    if not equals or not all(parts):
+        raise ScenarioError(f'--set {override!r}: write KEY=VALUE, e.g. failures.mean="14 h"')
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        parsed = {"value": text.strip()}
+    value = parsed.pop("value")
+    if parsed:
+        raise ScenarioError(f'--set {override!r}: write KEY=VALUE, e.g. failures.mean="14 h"')
+    set_value(mapping, parts, value, f"--set {override!r}")
+
+
+def set_value(mapping: dict[str, Any], parts: Sequence[str], value: object, what: str) -> None:
+    """Set the value that `parts` lead to in nested tables; `what` does so, for its fault."""
+    table = mapping
+    for part in parts[:-1]:
+        inner = table.setdefault(part, {})
+        if not isinstance(inner, dict):
+            raise ScenarioError(f"{what}: {part!r} is a value, not a table")
+        table = inner
+    table[parts[-1]] = value
+    if list(parts[:-1]) == ["failures"]:
+        _drop_replaced(table, parts[-1], value)
+
+
+def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:
+    """One source of failures takes the place of another, one law that of another with its spread.
+
+    So `failures.exactly=2` works where the file gives a distribution.
+    """
+    stale: set[str | None] = set()
+    if key in SOURCES:
+        for other in SOURCES.keys() - {key}:
+            stale |= {other, *SOURCES[other]}
+    if key == "distribution" and value in SPREAD:
+        stale |= set(SPREAD.values()) - {SPREAD[str(value)]}
+    if value == "empirical":
+        stale.add("mean")
+    if key == "per" and value == "job":
+        stale |= {"bursts", "ages"}
+    if key == "trace" or value == "node":
+        stale.add("hits")
+    for each in stale - {None}:
+        failures.pop(str(each), None)
+
+
+def resolve_files(mapping: Mapping[str, Any], folder: Path) -> None:
+    """Take the paths of logs, curves and samples that are relative from `folder`."""
+    failures, model = mapping.get("failures"), mapping.get("model")
+    _resolve(failures, "trace", folder)
+    trainer = mapping.get("trainer")
+    samples = trainer.get("data") if isinstance(trainer, dict) else None
+    for source in ("criteo", "movielens"):
+        _resolve(samples, source, folder)
+    if isinstance(model, dict):
+        tables = model.get("tables")
+        for part in (model, *(tables if isinstance(tables, list) else ())):
+            if isinstance(part, dict):
+                _resolve(part.get("skew"), "curve", folder)
+
+
+def _resolve(table: object, key: str, folder: Path) -> None:
+    value = table.get(key) if isinstance(table, dict) else None
+    if isinstance(table, dict) and isinstance(value, str):
+        table[key] = os.path.normpath(folder.absolute() / value)
+    elif isinstance(value, dict) and isinstance(value.get("values"), list):  # drawn for each job
+        for place, each in enumerate(value["values"]):
+            value["values"][place] = (
+                os.path.normpath(folder.absolute() / each) if isinstance(each, str) else each
+            )
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else "is not UTF-8 text"

@@ -1,0 +1,170 @@
+"""Scenario files: TOML in, frozen sections in SI units out, and back.
+
+All faults of a file are found and reported at once, each as `dotted.path: what is wrong; the way
+out`.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, InstanceOf
+
+from cprsim.analytic.expected import expected
+from cprsim.basics import units
+from cprsim.basics.schema import nearest
+from cprsim.contract import Context, Plan, Policy
+from cprsim.errors import LogError, PlanError, ScenarioError
+from cprsim.failures.model import FailureModel
+from cprsim.failures.spec import Failures
+from cprsim.job.accuracy import Accuracy
+from cprsim.job.costs import CostModel, Costs
+from cprsim.job.platform import Cluster, Storage
+from cprsim.job.workload import Job, Model
+from cprsim.scenario.mapping import load_mapping, scenario_tables
+from cprsim.scenario.sections import SECTIONS, build
+
+
+class Scenario(BaseModel, frozen=True, extra="forbid"):
+    """A training job, the cluster it runs on, what fails, and the policies to compare.
+
+    `Scenario(**mapping)` takes the tables of a scenario file, quantities as strings with units.
+    Raises `ScenarioError` with every fault.
+    """
+
+    title: str
+    job: Job
+    model: Model | None
+    cluster: Cluster
+    storage: Storage | None
+    costs: Costs
+    failures: Failures
+    accuracy: Accuracy | None = None
+    policies: dict[str, InstanceOf[Policy]]
+
+    def __init__(self, **mapping: Any) -> None:
+        parts = build(mapping)
+        found = _plan_faults(Scenario.model_construct(**parts))
+        if found:
+            raise PlanError(*found)
+        failure_model = parts.pop("failure_model")
+        super().__init__(**parts)
+        vars(self)["failure_model"] = failure_model  # a log was read for it
+
+    @classmethod
+    def read(cls, mapping: dict[str, Any]) -> "Scenario":
+        """A scenario whose policies are still to be planned, which can take long and can fail.
+
+        Raises `ScenarioError` with every fault of the values.
+        """
+        return cls.model_construct(**build(mapping))
+
+    @cached_property
+    def cost_model(self) -> CostModel:
+        """What saves, loads and training draw on and take."""
+        return CostModel(self.costs, self.job, self.model, self.cluster, self.storage)
+
+    @cached_property
+    def failure_model(self) -> FailureModel:
+        """Timelines and their means."""
+        return FailureModel(self.failures, self.cluster, self.job)
+
+    @cached_property
+    def context(self) -> Context:
+        """What policies may plan with."""
+        failures = self.failure_model
+        return Context(
+            useful_time_s=self.job.useful_time_s,
+            servers=self.cluster.parameter_servers,
+            trainers=self.cluster.trainers,
+            costs=self.cost_model,
+            mtbf_s=failures.mtbf_s,
+            servers_hit=failures.servers_hit,
+            server_failure_share=failures.server_failure_share,
+            trainers_hit=failures.trainers_hit,
+            samples=self.job.samples,
+            rows=None if self.model is None else self.model.rows,
+            severities=failures.severity_shares,
+        )
+
+    def plan(self, policy: str) -> Plan:
+        """The plan of the policy of that name."""
+        return self.policies[policy].plan(self.context)
+
+    def select(self, names: Iterable[str] | None) -> list[str]:
+        """The policies of these names, all by default; raise `ScenarioError` for unknown ones."""
+        if names is None:
+            return list(self.policies)
+        chosen = list(dict.fromkeys([names] if isinstance(names, str) else names))
+        if not chosen:
+            raise ScenarioError(f"no policy is chosen; the scenario has {', '.join(self.policies)}")
+        unknown = [
+            f"policy {name!r}: the scenario has none of that name; {nearest(name, self.policies)}"
+            for name in chosen
+            if name not in self.policies
+        ]
+        if unknown:
+            raise ScenarioError(*unknown)
+        return chosen
+
+    def mapping(self) -> dict[str, Any]:
+        """The tables of a scenario file that gives this scenario back, defaults included."""
+        sections = {name: getattr(self, name) for name in SECTIONS}
+        return {
+            "title": self.title,
+            **{name: section.mapping() for name, section in sections.items() if section},
+            "policies": {name: policy.mapping() for name, policy in self.policies.items()},
+        }
+
+    def to_toml(self) -> str:
+        """The scenario as a file, defaults included."""
+        import tomli_w  # noqa: PLC0415  (only those who write need it)
+
+        return tomli_w.dumps(self.mapping())
+
+
+def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
+    """Read a scenario file; `overrides` are `dotted.key=value` as in `--set`.
+
+    A relative path in the file, of a trace or a curve, is taken from its folder, one in an override
+    from the current folder. Blocks `[sweep]`, `[trainer]` and `[study]` are left to the commands
+    `sweep`, `train` and `study`. Raises `ScenarioError` for a file that is missing or is no TOML,
+    and for every fault.
+    """
+    return Scenario(**scenario_tables(load_mapping(path, overrides)))
+
+
+#: Of one schedule in a job: more would take hours to simulate, and no interval is meant so short.
+_MOST_SAVES = 10_000_000
+
+
+def _schedule_faults(plan: Plan, scenario: Scenario) -> Iterator[str]:
+    """Saves that are too many; raise `ScenarioError` where one has no cost."""
+    for schedule in plan.schedules:
+        plan.transfer(schedule.save, scenario.cost_model)
+        saves = scenario.job.useful_time_s / schedule.period_s
+        if saves > _MOST_SAVES:
+            period = units.format_duration(schedule.period_s)
+            yield (
+                f"a save every {period} makes {saves:.2g} of them in the job; give an interval "
+                f"that makes at most {_MOST_SAVES:,}"
+            )
+
+
+def _plan_faults(scenario: Scenario) -> list[str]:
+    """Faults of plans, and costs that they need and that are neither measured nor derivable."""
+    found: dict[str, None] = {}
+    for name, policy in scenario.policies.items():
+        try:
+            plan = policy.plan(scenario.context)
+            expected(plan, scenario.context)
+            for fault in _schedule_faults(plan, scenario):
+                found[f"policies.{name}: {fault}"] = None
+        except LogError as error:  # a curve of popularity
+            found[f"model: {error}"] = None
+        except ScenarioError:  # some policy needs a cost that there isn't: tell all of them
+            found |= dict.fromkeys(scenario.cost_model.missing())
+        except ValueError as error:
+            found[f"policies.{name}: {error}"] = None
+    return list(found)

@@ -1,0 +1,153 @@
+"""Tables of a scenario made into frozen sections; every fault of every one in one error."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from cprsim.basics import units
+from cprsim.basics.schema import Section, faults, nearest
+from cprsim.contract import Policy
+from cprsim.errors import ScenarioError
+from cprsim.failures.model import FailureModel
+from cprsim.failures.spec import Failures
+from cprsim.job.accuracy import Accuracy
+from cprsim.job.costs import Costs
+from cprsim.job.platform import Cluster, Storage
+from cprsim.job.workload import Job, Model
+from cprsim.policies.registry import policy_class, systems
+from cprsim.scenario.drawn import tables
+
+SECTIONS: dict[str, tuple[type[Section], bool]] = {  # class, and whether a file must have it
+    "job": (Job, True),
+    "model": (Model, False),
+    "cluster": (Cluster, True),
+    "storage": (Storage, False),
+    "costs": (Costs, False),
+    "failures": (Failures, True),
+    "accuracy": (Accuracy, False),
+}
+
+
+def build(mapping: dict[str, Any]) -> dict[str, Any]:
+    """Validated parts of a scenario, no plan tried; every fault of every part in one error."""
+    drawn = [".".join(path) for path, _ in tables(mapping)]
+    if drawn:
+        raise ScenarioError(
+            f"{', '.join(drawn)}: drawn for each job of a fleet, which `cprsim run` and "
+            "cprsim.load_fleet take; give one value here"
+        )
+    found = [
+        f"{key}: unknown key; {nearest(key, ['title', *SECTIONS, 'policies'])}"
+        for key in mapping
+        if key not in {"title", *SECTIONS, "policies"}
+    ]
+    title = mapping.get("title", "")
+    if not isinstance(title, str):
+        found.append(f"title: {title!r} is not a string")
+    parts: dict[str, Any] = {"title": title}
+    for name, (section, required) in SECTIONS.items():
+        parts[name], new = _section(name, section, required, mapping.get(name))
+        found += new
+    parts["policies"], new = _policies(mapping.get("policies", {}))
+    found += new + _network_faults(parts["job"], parts["cluster"]) + _spare_faults(parts["cluster"])
+    parts["failure_model"], new = _failure_model(parts)
+    found += new
+    if found:
+        raise ScenarioError(*found)
+    return parts
+
+
+def _section(
+    name: str, section: type[Section], required: bool, table: object
+) -> tuple[Section | None, list[str]]:
+    if isinstance(table, section):
+        return table, []
+    if table is None:
+        if required:
+            return None, [f"{name}: the table [{name}] is missing"]
+        return (Costs() if section is Costs else None), []
+    if not isinstance(table, dict):
+        return None, [f"{name}: {table!r} is not a table; write [{name}]"]
+    try:
+        return section.model_validate(table), []
+    except ValidationError as error:
+        return None, faults(error, section, name)
+
+
+def _policies(tables: object) -> tuple[dict[str, Policy], list[str]]:
+    if not isinstance(tables, dict):
+        return {}, [f"policies: {tables!r} is not a table; write [policies.NAME]"]
+    policies, found = {}, []
+    for name, table in tables.items():
+        path = f"policies.{name}"
+        if isinstance(table, Policy):
+            policies[name] = table
+            continue
+        if not isinstance(table, dict):
+            found.append(f"{path}: {table!r} is not a table; write [{path}]")
+            continue
+        if not isinstance(table.get("system"), str):
+            given = f"{table['system']!r} is not a string" if "system" in table else "is missing"
+            found.append(f'{path}.system: {given}; write e.g. system = "full"')
+            continue
+        try:
+            policy = policy_class(table["system"])
+        except ScenarioError as error:  # one of another distribution that is broken
+            found.append(f"{path}.system: {error}")
+            continue
+        if policy is None:
+            hint = nearest(table["system"], systems())
+            found.append(f"{path}.system: unknown system {table['system']!r}; {hint}")
+            continue
+        try:
+            policies[name] = policy.model_validate(table)
+        except ValidationError as error:
+            found += faults(error, policy, path)
+    if not tables:
+        found.append('policies: there are none; write e.g. [policies.full] with system = "full"')
+    return policies, found
+
+
+def _failure_model(parts: Mapping[str, Any]) -> tuple[FailureModel | None, list[str]]:
+    """The failure model, checked, where all that it needs is sound."""
+    if not (parts["failures"] and parts["cluster"] and parts["job"]):
+        return None, []
+    model = FailureModel(parts["failures"], parts["cluster"], parts["job"])
+    try:
+        model.check()
+    except ScenarioError as error:
+        return None, list(error.args)
+    return model, []
+
+
+def _network_faults(job: Job | None, cluster: Cluster | None) -> list[str]:
+    if job is None or cluster is None or job.network is None or cluster.nic is None:
+        return []
+    found = []
+    for kind, nodes in (
+        ("parameter_servers", cluster.parameter_servers),
+        ("trainers", cluster.trainers),
+    ):
+        if nodes and job.network / nodes > cluster.nic * (1 + 1e-9):
+            found.append(
+                f"job.network: {_rate(job.network)} over {nodes} {kind} is more than cluster.nic = "
+                f"{_rate(cluster.nic)} each; useful_time is at full speed, so the demand must fit"
+            )
+    return found
+
+
+def _spare_faults(cluster: Cluster | None) -> list[str]:
+    if cluster is None:
+        return []
+    nodes = cluster.parameter_servers + cluster.trainers
+    if cluster.spares <= nodes:
+        return []
+    return [
+        f"cluster.spares: {cluster.spares} is more than the {nodes} nodes of the job; one for each "
+        "is the most that can be of use"
+    ]
+
+
+def _rate(bytes_per_s: float) -> str:
+    return units.format_exact(bytes_per_s, units.BYTES_PER_SECOND)

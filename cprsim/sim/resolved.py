@@ -1,0 +1,102 @@
+"""What all runs of one policy in one scenario share."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cprsim.contract import Plan, Recover, Save
+from cprsim.errors import RunError
+from cprsim.job.costs import CostModel
+from cprsim.job.tiers import Medium
+from cprsim.job.transfer import Transfer, uncontended_rate
+from cprsim.scenario import Scenario
+from cprsim.sim.state import Written
+
+#: A transfer, and the rate that it has with its links to itself.
+Rated = tuple[Transfer, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The plan, and the costs with the rate that each has with its links to itself."""
+
+    policy: str
+    plan: Plan
+    costs: CostModel
+    useful_time_s: float
+    servers: int
+    final_save: bool
+    during_recovery: bool
+    detect_s: float
+    spares: int
+    update_shares: tuple[float, ...] | None
+    _training: dict[float, Rated] = field(default_factory=dict)
+    _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
+    _loads: dict[tuple[Recover, int, float], Rated] = field(default_factory=dict)
+    _snapshots_s: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, scenario: Scenario, policy: str) -> "Setting":
+        """The setting of one of the scenario's policies."""
+        plan = scenario.plan(policy)
+        return cls(
+            policy=policy,
+            plan=plan,
+            costs=scenario.cost_model,
+            useful_time_s=scenario.job.useful_time_s,
+            servers=scenario.cluster.parameter_servers,
+            final_save=scenario.job.final_save,
+            during_recovery=scenario.failures.during_recovery,
+            detect_s=scenario.costs.detect_s,
+            spares=plan.machines_ready(scenario.cluster.spares),
+            update_shares=scenario.cluster.update_shares,
+            _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
+        )
+
+    def training(self, degraded: float) -> Rated:
+        """A useful second of training, which takes longer by the share `degraded`."""
+        known = self._training.get(degraded)
+        if known is None:
+            slowdown = (1 + self.plan.slowdown) * (1 + degraded) - 1
+            transfer = self.costs.training(slowdown, self.plan.peer_bytes_per_s)
+            known = self._training[degraded] = self._rated(transfer)
+        return known
+
+    def save(self, save: Save) -> Rated:
+        """What a save writes."""
+        key = (save.tier, save.portion, save.writes, save.besides_s)
+        known = self._saves.get(key)
+        if known is None:
+            if all(each.save.tier != save.tier for each in self.plan.schedules):
+                raise RunError(
+                    f"policy {self.policy!r}: {save} is to a tier that its plan has no schedule for"
+                )
+            known = self._saves[key] = self._rated(self.plan.transfer(save, self.costs))
+        return known
+
+    def written(self, saves: Mapping[Written, int], medium: Medium) -> float:
+        """Bytes that saves wrote to tiers of that kind, in full checkpoints."""
+        if not saves:
+            return 0.0
+        model = self.costs.model
+        return math.fsum(
+            count * (portion if model is None else model.saved_share(portion)) * writes
+            for (tier, portion, writes), count in saves.items()
+            if self.plan.tier(tier).medium == medium
+        )
+
+    def snapshot_s(self, save: Save) -> float:
+        """What a save in the background holds training up for, s."""
+        return self._snapshots_s[save.tier]
+
+    def load(self, answer: Recover, servers: int, reads: float) -> Rated:
+        """What is loaded after a failure of `servers` servers, from a checkpoint that `reads`."""
+        known = self._loads.get((answer, servers, reads))
+        if known is None:
+            tier = self.plan.tier(answer.source)
+            transfer = self.costs.load(tier, answer.loads, servers, answer.reads * reads)
+            known = self._loads[answer, servers, reads] = self._rated(transfer)
+        return known
+
+    def _rated(self, transfer: Transfer) -> Rated:
+        return transfer, uncontended_rate(transfer, self.costs.capacities)

@@ -1,0 +1,164 @@
+"""Saves that are under way: who has taken a copy, who has stored it, when a checkpoint counts."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.contract import Save, Saved, Stored
+from cprsim.job.costs import Rollback
+from cprsim.trainer.coordinator.accounts import Part
+from cprsim.trainer.coordinator.cluster import Answer, Death, LocalCluster
+from cprsim.trainer.coordinator.hearing import Hearing
+from cprsim.trainer.coordinator.history import RowsSaved
+from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.members.member import Name, numbers
+from cprsim.trainer.members.wire import Message, Op
+
+
+@dataclass(eq=False)
+class UnderWay:
+    """A save from when members are asked for it until all have stored their parts.
+
+    `trained_s`: seconds of training up to it. `unasked`: members that are to take their part yet,
+    since they have been replaced or are still down; `taking`: those that are at it; `writing`:
+    those that have taken it and not stored it. `rows`: of servers that store chosen rows alone,
+    which. `happened`: what history is told; None until training may go on.
+    """
+
+    save: Save
+    number: int
+    step: int
+    trained_s: float
+    unasked: set[Name]
+    taking: set[Name] = field(default_factory=set)
+    writing: set[Name] = field(default_factory=set)
+    rows: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    happened: RowsSaved | None = None
+
+    @property
+    def stored(self) -> bool:
+        """Whether all members have stored their parts."""
+        return not (self.unasked or self.taking or self.writing)
+
+
+class Saves:
+    """All saves that are under way, in the order in which they were taken."""
+
+    def __init__(self, job: Job, cluster: LocalCluster, hearing: Hearing) -> None:
+        self._job, self._cluster, self._hearing = job, cluster, hearing
+        self._number = 0
+        self.under_way: list[UnderWay] = []
+        hearing.listeners.append(self._hear)
+
+    @property
+    def pending(self) -> tuple[Save, ...]:
+        """Those in the background, as the controller is told."""
+        return tuple(each.save for each in self.under_way if each.happened is not None)
+
+    def begin(self, save: Save) -> UnderWay:
+        """A save of the rows as they are now; nobody is asked for it yet."""
+        job = self._job
+        self._number += 1
+        each = UnderWay(save, self._number, job.step, job.trained_s, set(self._cluster.names))
+        self.under_way.append(each)
+        return each
+
+    def ask(self, up: Collection[Name]) -> bool:
+        """Ask members that are up for the parts that they are to take; whether there were any."""
+        asked = False
+        for each in self.under_way:
+            for name in sorted(each.unasked & set(up)):
+                self._ask(each, name)
+                asked = True
+        return asked
+
+    @property
+    def taking(self) -> bool:
+        """Whether a member has still to take its part of one: training must not go on."""
+        return any(each.taking for each in self.under_way)
+
+    def go_on(self, each: UnderWay) -> None:
+        """All members that are up have taken their parts: training may go on."""
+        job = self._job
+        each.happened = RowsSaved(each.step, each.rows)
+        job.happened.append(each.happened)
+        if each.save.blocking:
+            self._count(each)
+            job.controller.tell(Saved(job.clock, each.save, stored=True))
+            return
+        job.controller.tell(Saved(job.clock, each.save, stored=False))
+        self._land()
+
+    def lose(self, died: Collection[Name], rollback: Rollback) -> None:
+        """Members have died, and the answer to that is `rollback`.
+
+        A rollback of the whole job voids all saves, and lost rows void those in the background:
+        each lacks their part. Otherwise who has died takes its part anew once it is back.
+        """
+        servers = numbers("server", died)
+        for each in list(self.under_way):
+            if rollback == "all" or (servers and each.happened is not None):
+                self._abandon(each)
+            else:
+                each.unasked |= set(died)
+                each.taking -= set(died)
+                each.writing -= set(died)
+
+    def _abandon(self, each: UnderWay) -> None:
+        self.under_way.remove(each)
+        if each.happened is not None:
+            self._job.happened = [it for it in self._job.happened if it is not each.happened]
+
+    def _ask(self, each: UnderWay, name: Name) -> None:
+        each.unasked.discard(name)
+        each.taking.add(name)
+        before = self.under_way[: self.under_way.index(each)]
+        self._cluster.ask(
+            name,
+            Op.SAVE,
+            each.number,
+            at=each.step,
+            portion=each.save.portion,
+            returns_to=[self._job.safe.last.step, *(other.step for other in before)],
+        )
+
+    def _hear(self, event: Answer | Death) -> None:
+        if isinstance(event, Death):
+            return  # recovery says what becomes of its part
+        (role, index), message = event
+        if message.op not in (Op.TAKEN, Op.SAVED):
+            return
+        for each in self.under_way:
+            if each.number != message.step:
+                continue
+            if message.op == Op.TAKEN:
+                each.taking.discard(event.name)
+                each.writing.add(event.name)
+            else:
+                each.writing.discard(event.name)
+                if role == "server":
+                    self._note(each, index, message)
+        self._land()
+
+    def _note(self, each: UnderWay, server: int, message: Message) -> None:
+        """What a server's part took, and which rows it has stored, if not all of them."""
+        facts, chosen = message.facts, None
+        if not facts["whole"]:
+            each.rows[server] = np.frombuffer(message.parts[1], np.int64)
+            chosen = each.rows[server].size
+        took_s = (facts[key] for key in ("select_s", "gather_s", "write_s"))
+        self._job.parts.append(Part(each.step, server, facts["bytes"], chosen, *took_s))
+
+    def _land(self) -> None:
+        """Count the background saves that all members have stored by now."""
+        for each in list(self.under_way):
+            if each.happened is not None and each.stored:
+                self._count(each)
+                self._job.controller.tell(Stored(self._job.clock, each.save))
+                self._hearing.news = True
+
+    def _count(self, each: UnderWay) -> None:
+        self.under_way.remove(each)
+        self._job.safe.put(each.step, each.save.portion, each.trained_s)

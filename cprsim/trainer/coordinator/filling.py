@@ -1,0 +1,51 @@
+"""Copies of shards are filled: those of a server that is back, or all of them."""
+
+from collections.abc import Mapping
+
+from cprsim.trainer.coordinator.cluster import LocalCluster
+from cprsim.trainer.coordinator.hearing import Hearing
+from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.coordinator.strikes import Strikes
+from cprsim.trainer.members.copying import Ring
+from cprsim.trainer.members.member import Name
+from cprsim.trainer.members.wire import Message, Op
+
+
+class Filling:
+    """Has servers fetch shards from each other while nobody trains.
+
+    Each says whether all went well: if not, a member has died.
+    """
+
+    def __init__(
+        self, job: Job, cluster: LocalCluster, hearing: Hearing, strikes: Strikes, ring: Ring
+    ) -> None:
+        self._job, self._cluster, self._hearing = job, cluster, hearing
+        self._strikes, self._ring = strikes, ring
+
+    def catch_up(self, servers: set[Name]) -> bool:
+        """Servers fetch what has changed since they were filled."""
+        epoch = self._job.next_epoch()
+        for name in servers:
+            self._cluster.ask(name, Op.CATCH_UP, epoch=epoch)
+        return self._fetched(servers, epoch)
+
+    def copy_all(self) -> bool:
+        """All fill their copies with what the servers of those shards hold."""
+        if self._ring.copies == 1:
+            return True
+        servers = {name for name in self._cluster.names if name[0] == "server"}
+        epoch = self._job.next_epoch()
+        for name in servers:
+            _, *others = self._ring.shards(name[1])
+            self._cluster.fill(name, epoch, {each: each for each in others})
+        return self._fetched(servers, epoch) and self.catch_up(servers)
+
+    def _fetched(self, servers: set[Name], epoch: int) -> bool:
+        answers: Mapping[Name, Message] = self._hearing.answers(
+            servers, Op.LOADED, epoch=epoch, strikes=self._strikes
+        )
+        for message in answers.values():
+            if "lost" in message.facts:
+                self._cluster.end(("server", message.facts["lost"]))
+        return not self._cluster.dead

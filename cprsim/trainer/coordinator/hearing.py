@@ -1,0 +1,56 @@
+"""What the cluster says, heard in one place: what comes late finds whom it concerns."""
+
+import math
+from collections.abc import Callable
+
+from cprsim.trainer.coordinator.cluster import Answer, Death, LocalCluster
+from cprsim.trainer.coordinator.strikes import Strikes
+from cprsim.trainer.members.member import Name
+from cprsim.trainer.members.wire import Message, Op
+
+
+class Hearing:
+    """Hears the cluster for all that wait for something.
+
+    Attributes
+    ----------
+    listeners
+        Called with each event, whoever waits: for what goes on in the background.
+    news
+        Set by them when something ends that the controller has to be asked about, and cleared by
+        whoever trains.
+    """
+
+    def __init__(self, cluster: LocalCluster) -> None:
+        self._cluster = cluster
+        self.listeners: list[Callable[[Answer | Death], None]] = []
+        self.news = False
+
+    def next(self, timeout_s: float = math.inf) -> Answer | Death | None:
+        """What happens next, as `LocalCluster.next` has it; listeners have been told."""
+        event = self._cluster.next(timeout_s)
+        if event is not None:
+            for each in self.listeners:
+                each(event)
+        return event
+
+    def answers(
+        self, asked: set[Name], *ops: Op, epoch: int = 0, strikes: Strikes | None = None
+    ) -> dict[Name, Message]:
+        """What all of those asked answer, but for those that die instead.
+
+        Answers to what was asked in another epoch are passed over, if one is given; failures can
+        strike meanwhile, if `strikes` are.
+        """
+        found: dict[Name, Message] = {}
+        while asked - found.keys() - set(self._cluster.dead):
+            event = self.next(math.inf if strikes is None else strikes.wait_s)
+            if event is None and strikes is not None:
+                strikes.strike()
+            elif (
+                isinstance(event, Answer)
+                and event.message.op in ops
+                and (not epoch or event.message.facts["epoch"] == epoch)
+            ):
+                found[event.name] = event.message
+        return found

@@ -1,0 +1,166 @@
+"""What happened in a run to the rows, in order, and what they lost by it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.trainer.data.batches import Batches
+from cprsim.trainer.members.placement import Placement
+
+
+class RowsSaved(NamedTuple):
+    """At `step` a save became usable; of servers in `rows` only these rows, of others all."""
+
+    step: int
+    rows: Mapping[int, NDArray[np.int64]]
+
+
+class ShardSetBack(NamedTuple):
+    """The rows of one server returned to the checkpoint of step `to`.
+
+    All steps before `step` were done, and those `ahead` of it, which another trainer was at.
+    """
+
+    step: int
+    server: int
+    to: int
+    ahead: tuple[int, ...] = ()
+
+
+class ShardAway(NamedTuple):
+    """From now on the rest trains without the rows of one server: their updates are lost.
+
+    `step` and `ahead`: as in `ShardSetBack`.
+    """
+
+    step: int
+    server: int
+    ahead: tuple[int, ...] = ()
+
+
+class ShardFilled(NamedTuple):
+    """From now on the rows of that server are trained again.
+
+    `step` and `ahead`: as in `ShardSetBack`.
+    """
+
+    step: int
+    server: int
+    ahead: tuple[int, ...] = ()
+
+
+class JobSetBack(NamedTuple):
+    """With the job at `step`, all of it returned to the checkpoint of step `to`."""
+
+    step: int
+    to: int
+
+
+Happened: TypeAlias = RowsSaved | ShardSetBack | ShardAway | ShardFilled | JobSetBack
+
+
+class _Kept(NamedTuple):
+    """A checkpoint: updates that each row has in it and had when it was taken; all lost by then."""
+
+    stored: NDArray[np.int64]
+    live: NDArray[np.int64]
+    lost: int
+
+
+def updates_lost(
+    happened: Sequence[Happened], steps: int, batches: Batches, placement: Placement
+) -> float:
+    """Share of all updates that were made and then lost for good, counted row by row.
+
+    An update is one use of a row by one sample. Updates that are made again after a rollback of
+    the whole job are not lost. The batches of the run are looked at once more for it, so that
+    nothing that was killed has had to keep count.
+    """
+    returned_to = {each.to for each in happened if isinstance(each, ShardSetBack | JobSetBack)}
+    rows = _Rows(batches, placement, returned_to)
+    for each in happened:
+        rows.train_to(each.step)
+        if isinstance(each, ShardSetBack | ShardAway | ShardFilled):
+            rows.train_ahead(each.ahead)
+        if isinstance(each, RowsSaved):
+            rows.save(each)
+        elif isinstance(each, ShardSetBack):
+            rows.set_back(each.server, each.to)
+        elif isinstance(each, ShardAway):
+            rows.away.add(each.server)
+        elif isinstance(each, ShardFilled):
+            rows.away.discard(each.server)
+        else:
+            rows.roll_back(each.to)
+    return rows.lost / (steps * rows.per_step) if steps else 0.0
+
+
+class _Rows:
+    """How many updates each row has, of those that were made to it.
+
+    Of checkpoints, those are kept that the job will return to, and the last one.
+    """
+
+    def __init__(
+        self, batches: Batches, placement: Placement, returned_to: Collection[int]
+    ) -> None:
+        self._batches, self._placement = batches, placement
+        self._returned_to = {0, *returned_to}
+        self._live = np.zeros(placement.total, dtype=np.int64)
+        self._step = 0
+        self._ahead: set[int] = set()  # steps after that one that were trained
+        self._kept = {0: _Kept(self._live.copy(), self._live.copy(), 0)}
+        self.lost = 0
+        self.away: set[int] = set()  # servers whose rows nobody trains
+        self.per_step = batches.batch(0).sparse.size
+
+    def train_to(self, step: int) -> None:
+        for each in range(self._step, step):
+            if each not in self._ahead:
+                self._train(each)
+        self._step = step
+
+    def train_ahead(self, steps: Collection[int]) -> None:
+        for each in {*steps} - self._ahead:
+            self._train(each)
+        self._ahead |= {*steps}
+
+    def _train(self, step: int) -> None:
+        ids = self._placement.ids(self._batches.batch(step).sparse)
+        passed_by = np.isin(ids % self._placement.servers, list(self.away))
+        self.lost += int(passed_by.sum())
+        np.add.at(self._live, ids[~passed_by], 1)
+
+    def save(self, saved: RowsSaved) -> None:
+        stored = self._live.copy()
+        last = self._newest
+        for server, ids in saved.rows.items():
+            mine = slice(server, None, self._placement.servers)
+            part = last[mine].copy()
+            part[ids] = self._live[mine][ids]
+            stored[mine] = part
+        self._kept = {step: each for step, each in self._kept.items() if step in self._returned_to}
+        self._kept[saved.step] = _Kept(stored, self._live.copy(), self.lost)
+
+    def set_back(self, server: int, to: int) -> None:
+        mine = slice(server, None, self._placement.servers)
+        stored = self._kept[to].stored[mine]
+        self.lost += int((self._live[mine] - stored).sum())
+        self._live[mine] = stored
+        self._newest[mine] = stored  # what it had stored since is no more
+
+    @property
+    def _newest(self) -> NDArray[np.int64]:
+        return self._kept[max(self._kept)].stored
+
+    def roll_back(self, to: int) -> None:
+        kept = self._kept[to]
+        self._kept = {step: each for step, each in self._kept.items() if step <= to}
+        # What the last save left of its rows is trained no more.
+        self.lost = kept.lost + int((kept.live - kept.stored).sum())
+        self._live = kept.stored.copy()
+        self._step = to
+        self._ahead.clear()
+        self.away.clear()

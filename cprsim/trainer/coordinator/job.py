@@ -1,0 +1,91 @@
+"""How far a running job is, what is safe of it, and what has happened to it."""
+
+import math
+
+from cprsim.contract import Clock, Controller
+from cprsim.errors import RunError
+from cprsim.trainer.coordinator.accounts import Part, Safe, Stopwatch
+from cprsim.trainer.coordinator.history import Happened
+from cprsim.trainer.coordinator.turns import Turns
+
+#: Shares of a step below which lies only rounding.
+ROUNDING = 1e-9
+
+
+def steps_to(progress_s: float, step_s: float) -> int:
+    """How many steps of `step_s` it takes to a progress that lies ahead, or beyond it."""
+    return math.ceil(progress_s / step_s - ROUNDING)
+
+
+class Job:
+    """What the parts of an execution share.
+
+    A step is `step_s` useful seconds of progress.
+
+    Attributes
+    ----------
+    turns
+        Which steps are done.
+    executed
+        Steps that were trained, those that were rolled back as well.
+    lost_steps
+        Steps since the last whole checkpoint, summed over failures of servers: (E4)'s numerator.
+    epoch
+        Counted on whenever members load or copy rows, and when servers may still have to do what
+        dead ones passed on. Connections wait for the ends of those of earlier epochs; once members
+        have returned to a checkpoint, what is still under way in these is void.
+    parts
+        What servers' parts of saves took.
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        steps: int,
+        step_s: float,
+        trainers: int = 1,
+        warm_start: int = 0,
+    ) -> None:
+        self.controller = controller
+        self.steps, self.step_s = steps, step_s
+        self.watch, self.safe = Stopwatch(), Safe()
+        self.happened: list[Happened] = []
+        self.parts: list[Part] = []
+        self.turns = Turns(trainers, warm_start)
+        self.executed = self.lost_steps = self.epoch = 0
+        self._asked_s = 0.0
+
+    def next_epoch(self) -> int:
+        """Begin another epoch."""
+        self.epoch += 1
+        return self.epoch
+
+    @property
+    def step(self) -> int:
+        """Steps of progress, all trainers together."""
+        return self.turns.count
+
+    @property
+    def clock(self) -> Clock:
+        """Wall clock and progress, as the controller is told."""
+        progress_s = self.step * self.step_s
+        if math.isclose(progress_s, self._asked_s, rel_tol=ROUNDING):
+            progress_s = self._asked_s  # what was asked for, to the last digit
+        return Clock(self.watch.now_s, progress_s)
+
+    @property
+    def trained_s(self) -> float:
+        """Seconds of training that count so far."""
+        return self.watch.seconds["train"]
+
+    def step_at(self, progress_s: float) -> int:
+        """The first step that is not before a progress that the controller asks for, or the end."""
+        self._asked_s = progress_s
+        if progress_s >= self.steps * self.step_s * (1 - ROUNDING):
+            return self.steps
+        step = steps_to(progress_s, self.step_s)
+        if step <= self.step:
+            raise RunError(
+                f"the controller asked to train until {progress_s} s, which is not ahead"
+            )
+        return step

@@ -1,0 +1,140 @@
+"""Servers that are replaced and filled while the rest trains on."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from cprsim.job.costs import Rollback
+from cprsim.trainer.coordinator.accounts import Usable
+from cprsim.trainer.coordinator.cluster import Answer, Death, LocalCluster
+from cprsim.trainer.coordinator.hearing import Hearing
+from cprsim.trainer.coordinator.history import ShardAway, ShardFilled, ShardSetBack
+from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.coordinator.strikes import Strikes
+from cprsim.trainer.members.copying import Ring
+from cprsim.trainer.members.member import Name, numbers
+from cprsim.trainer.members.wire import Op
+
+
+@dataclass(eq=False)
+class _Rebuild:
+    """A server that is away, and what it returns to.
+
+    `set_back`: as history knows it; None for one that is filled with copies. `ready`: it can be
+    spoken to. `epoch`: of what it was asked to load. `found`: the step of what it has loaded.
+    """
+
+    to: Usable
+    set_back: ShardSetBack | None
+    ready: bool
+    epoch: int = 0
+    found: int | None = None
+
+
+class Rebuilding:
+    """Servers that are away: started anew, loading, or filled and not connected yet."""
+
+    def __init__(
+        self, job: Job, cluster: LocalCluster, hearing: Hearing, strikes: Strikes, ring: Ring
+    ) -> None:
+        self._ring = ring
+        self._job, self._cluster, self._hearing = job, cluster, hearing
+        self._strikes = strikes
+        self._rebuilds: dict[Name, _Rebuild] = {}
+        hearing.listeners.append(self._hear)
+
+    @property
+    def away(self) -> set[Name]:
+        """Servers that the trainers do without."""
+        return set(self._rebuilds)
+
+    @property
+    def filled(self) -> set[Name]:
+        """Those that have what they return to."""
+        return {name for name, each in self._rebuilds.items() if each.found is not None}
+
+    @property
+    def behind(self) -> set[Name]:
+        """Those of them that were filled with copies of what has been trained meanwhile."""
+        return {name for name in self.filled if self._rebuilds[name].set_back is None}
+
+    def take(self, lost: Collection[Name], died: Collection[Name], rollback: Rollback) -> None:
+        """Fill these servers; those of them that died are being started.
+
+        What was away before has nothing more to lose, and isn't among them.
+        """
+        job = self._job
+        for name in sorted(lost):
+            to = job.safe.last
+            back = None
+            if rollback == "lost":
+                done = job.turns.first_missing, job.turns.ahead
+                back = ShardSetBack(done[0], name[1], to.step, done[1])
+                job.lost_steps += job.step - to.whole
+                job.happened += [back, ShardAway(done[0], name[1], done[1])]
+            self._rebuilds[name] = _Rebuild(to, back, ready=name not in died)
+        for name, each in self._rebuilds.items():
+            # Copies may have been under way from servers that have died.
+            if each.ready and (each.set_back is None or not each.epoch):
+                each.found = None
+                self._load(name)
+
+    def restarted(self, names: Collection[Name]) -> None:
+        """These have died, or are started anew: whatever they had loaded is no more."""
+        for name in self.away.intersection(names):
+            each = self._rebuilds[name]
+            each.ready, each.found, each.epoch = False, None, 0
+
+    def give_up(self) -> set[Name]:
+        """The whole job returns to a checkpoint, and waits for those that were away."""
+        away = self.away
+        self._rebuilds.clear()
+        return away
+
+    def rejoin(self, names: Collection[Name]) -> None:
+        """These are filled, and serve again from this step on."""
+        job = self._job
+        for name in names:
+            each = self._rebuilds.pop(name)
+            self._strikes.placed({name})
+            if each.set_back is None or each.found is None:
+                continue
+            if each.found != each.to.step:  # what was to be loaded was spoilt
+                job.lost_steps += each.to.whole - job.safe.at(each.found).whole
+                corrected = each.set_back._replace(to=each.found)
+                job.happened = [corrected if it is each.set_back else it for it in job.happened]
+            turns = job.turns
+            job.happened.append(ShardFilled(turns.first_missing, name[1], turns.ahead))
+
+    def _load(self, name: Name) -> None:
+        each = self._rebuilds[name]
+        each.epoch = self._job.next_epoch()
+        if each.set_back is not None:
+            self._cluster.ask(name, Op.LOAD, each.to.step, epoch=each.epoch)
+        else:
+            down = numbers("server", {*self.away, *self._cluster.dead})
+            holders = {
+                shard: self._ring.holders(shard, down) for shard in self._ring.shards(name[1])
+            }
+            if not all(holders.values()):
+                return  # more have died, and the job will return as a whole
+            sources = {shard: first for shard, (first, *_) in holders.items()}
+            self._cluster.fill(name, each.epoch, sources)
+        self._strikes.loading(())
+
+    def _hear(self, event: Answer | Death) -> None:
+        each = self._rebuilds.get(event.name)
+        if each is None:
+            return
+        if isinstance(event, Death):
+            self.restarted({event.name})
+            self._hearing.news = True  # trainers don't notice: they do without it
+        elif event.message.op == Op.READY:
+            each.ready = True
+            self._load(event.name)
+        elif event.message.op == Op.LOADED and event.message.facts["epoch"] == each.epoch:
+            lost = event.message.facts.get("lost")
+            if lost is None:
+                each.found = event.message.step
+            else:
+                self._cluster.end(("server", lost))
+            self._hearing.news = True

@@ -1,0 +1,242 @@
+"""From a failure until training can go on: who is replaced, who loads, who is set back."""
+
+from collections.abc import Mapping
+
+from cprsim.contract import Copies, Failed, Loss, Recover, Resumed
+from cprsim.errors import RunError
+from cprsim.job.costs import Rollback
+from cprsim.trainer.coordinator.background import Saves
+from cprsim.trainer.coordinator.cluster import Answer, Death, LocalCluster
+from cprsim.trainer.coordinator.filling import Filling
+from cprsim.trainer.coordinator.hearing import Hearing
+from cprsim.trainer.coordinator.history import JobSetBack, ShardSetBack
+from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.coordinator.rebuilding import Rebuilding
+from cprsim.trainer.coordinator.strikes import Strikes
+from cprsim.trainer.coordinator.support import check_answer
+from cprsim.trainer.members.copying import Ring
+from cprsim.trainer.members.member import Name, numbers
+from cprsim.trainer.members.wire import Op
+
+#: How far an answer sets the job back.
+_DEPTH: dict[Rollback, int] = {"none": 0, "lost": 1, "all": 2}
+#: Attempts to bring the job back from one failure: members that die so often are not being killed.
+_MOST_ATTEMPTS = 100
+
+
+class Recovery:
+    """Carries out what the controller answers to failures.
+
+    Attributes
+    ----------
+    replaced
+        How many processes were started in the places of dead ones.
+    waits
+        Whether training waits for servers that are away.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        cluster: LocalCluster,
+        hearing: Hearing,
+        strikes: Strikes,
+        saves: Saves,
+        copies: Copies | None,
+    ) -> None:
+        self._copies = copies
+        self._ring = Ring(
+            len(numbers("server", cluster.names)),
+            1 if copies is None else copies.per_shard,
+        )
+        self._job, self._cluster, self._hearing = job, cluster, hearing
+        self._strikes, self._saves = strikes, saves
+        self._rebuilding = Rebuilding(job, cluster, hearing, strikes, self._ring)
+        self._filling = Filling(job, cluster, hearing, strikes, self._ring)
+        self._ready: set[Name] = set()
+        hearing.listeners.append(self._hear)
+        self.replaced = 0
+        self.waits = False
+
+    @property
+    def away(self) -> set[Name]:
+        """Servers that are filled while the rest trains on."""
+        return self._rebuilding.away
+
+    @property
+    def unnoticed(self) -> bool:
+        """Whether somebody was hit whom the job will miss, and hasn't been found dead yet."""
+        return bool(self._strikes.unnoticed - self.away)
+
+    def connect(self, again: bool = False) -> None:
+        """Connect the trainers to all servers; whoever doesn't answer is dead afterwards.
+
+        `again`: nothing has been set back, so what was pushed last has to be in all rows.
+
+        Servers wait for the end of connections of earlier epochs. So all trainers leave them first:
+        one that hangs is found then, and no server is taken for dead because of it. What is pushed
+        again begins an epoch: what a dead server had passed on comes before it.
+        """
+        if again:
+            self._job.next_epoch()
+        cluster, trainers = self._cluster, set(self._cluster.training)
+        for name in trainers:
+            cluster.ask(name, Op.LEAVE)
+        self._hearing.answers(trainers, Op.LEAVE)
+        away = numbers("server", self.away)
+        holders = [self._ring.holders(shard, away) for shard in range(self._ring.servers)]
+        cluster.connect(self._job.epoch, holders, again)
+        for message in self._hearing.answers(trainers, Op.CONNECT, Op.LOST).values():
+            if message.op == Op.LOST:
+                cluster.end(cluster.serving[message.step])
+
+    def tend(self) -> bool:
+        """Recover from deaths, have who is back take part again; whether there was anything."""
+        if self._cluster.dead:
+            self.recover()
+            return True
+        if self._rebuilding.filled:
+            self._job.watch.switch("load")
+            self._rejoin()
+            return True
+        return self._saves.ask(set(self._cluster.names) - self.away)
+
+    def finish(self) -> None:
+        """Wait for servers that are away when the job is done."""
+        while self.away:
+            died = set(self._cluster.dead)
+            if died - self.away:
+                raise RunError(f"{died} were lost after the last step")
+            if died:
+                self._start(died)
+            elif self._rebuilding.filled:
+                self._rejoin()
+            else:
+                self._hearing.next()
+
+    def _rejoin(self) -> None:
+        """Connect servers that are filled, once they have what was trained meanwhile, too."""
+        filled, behind = self._rebuilding.filled, self._rebuilding.behind
+        if self._filling.catch_up(behind):
+            self._rebuilding.rejoin(filled)
+            self.connect()
+
+    def recover(self) -> None:
+        """Bring the job back from the deaths that are known.
+
+        Deaths on the way are part of it: what the deepest rollback among the answers needs is what
+        has to be loaded.
+        """
+        down: set[Name] = set()
+        deepest = Recover("none")
+        loaded: dict[Name, int] = {}
+        attempts = 0
+        while self._cluster.dead:
+            attempts += 1
+            if attempts > _MOST_ATTEMPTS:
+                raise RunError(
+                    f"the job can't be brought back: members died in {_MOST_ATTEMPTS} attempts"
+                )
+            died = set(self._cluster.dead)
+            down |= died - self.away
+            answer = self._answer(down | self.away)
+            self._saves.lose(died - self.away, answer.rollback)
+            if _DEPTH[answer.rollback] >= _DEPTH[deepest.rollback]:
+                deepest = answer
+            self._job.watch.switch("reschedule")
+            if deepest.rollback == "all":
+                down |= self._rebuilding.give_up()
+            elif deepest.rollback == "none" or self._goes_on(answer, down):
+                servers = {name for name in down if name[0] == "server"}
+                self._rebuilding.take(servers, died, deepest.rollback)
+                down -= servers
+                loaded = {name: step for name, step in loaded.items() if name in down}
+            self.waits = deepest.rollback != "all" and not answer.keep_training
+            self._start(died)
+            if not self._are_ready(down):
+                continue
+            self._job.watch.switch("load")
+            if down:
+                loaded |= self._load(down, deepest.rollback)
+            if deepest.rollback == "all" and not self._cluster.dead:
+                self._filling.copy_all()
+            if not self._cluster.dead:
+                self.connect(again=deepest.rollback == "none")
+        self._strikes.recovered()
+        self._settle(deepest.rollback, loaded)
+        self._job.controller.tell(Resumed(self._job.clock, self._saves.pending))
+
+    def _goes_on(self, answer: Recover, down: set[Name]) -> bool:
+        """Whether the rest trains on without these."""
+        return answer.keep_training and not numbers("trainer", down)
+
+    def _answer(self, down: set[Name]) -> Recover:
+        """What the controller says to the loss of all that are down.
+
+        Controllers know no server of the dense part, which is that of all trainers.
+        """
+        controller, now = self._job.controller, self._job.clock
+        if numbers("dense", down):
+            down = down.union(self._cluster.training)
+        servers = numbers("server", down)
+        controller.tell(Failed(now, Loss(servers, numbers("trainer", down))))
+        answer = controller.ask(now)
+        if not isinstance(answer, Recover):
+            raise RunError(f"nodes have failed, but the controller answered {answer}")
+        check_answer(answer, servers, self._copies)
+        return answer
+
+    def _start(self, died: set[Name]) -> None:
+        self._ready -= died
+        self._rebuilding.restarted(died)  # not all that died have been heard of
+        self._cluster.start(sorted(died))
+        self.replaced += len(died)
+        self._strikes.replaced(died)
+
+    def _are_ready(self, names: set[Name]) -> bool:
+        """Wait until these can be spoken to; False if one of them dies instead."""
+        while not names & set(self._cluster.dead):
+            if names <= self._ready:
+                return True
+            self._hearing.next()
+        return False
+
+    def _hear(self, event: Answer | Death) -> None:
+        if isinstance(event, Answer) and event.message.op == Op.READY:
+            self._ready.add(event.name)
+
+    def _load(self, down: set[Name], rollback: Rollback) -> dict[Name, int]:
+        """Have members return to the last usable checkpoint; the steps that they found.
+
+        Where the whole job returns and one member has to go further back, all go as far.
+        """
+        epoch = self._job.next_epoch()
+        step = self._job.safe.last.step
+        asked = set(self._cluster.names) if rollback == "all" else down
+        loaded: dict[Name, int] = {}
+        while asked:
+            for name in asked:
+                self._cluster.ask(name, Op.LOAD, step, epoch=epoch)
+            self._strikes.loading(down)
+            answers = self._hearing.answers(asked, Op.LOADED, epoch=epoch, strikes=self._strikes)
+            loaded |= {name: message.step for name, message in answers.items()}
+            if self._cluster.dead or rollback != "all":
+                break
+            step = min(loaded.values())
+            asked = {name for name, found in loaded.items() if found > step}
+        return loaded
+
+    def _settle(self, rollback: Rollback, loaded: Mapping[Name, int]) -> None:
+        """Account for what was set back to where."""
+        job = self._job
+        if rollback == "all":
+            to = job.safe.back_to(min(loaded.values()))
+            job.happened.append(JobSetBack(job.step, to.step))
+            job.watch.undo(to.trained_s)
+            job.turns.return_to(to.step)
+            return
+        for (role, index), step in sorted(loaded.items()):
+            if role == "server":
+                job.lost_steps += job.step - job.safe.at(step).whole
+                turns = job.turns
+                job.happened.append(ShardSetBack(turns.first_missing, index, step, turns.ahead))

@@ -1,0 +1,220 @@
+"""Failures on purpose: when a timeline says so, processes are killed or stopped."""
+
+import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from signal import SIGKILL, SIGSTOP, Signals
+from typing import Protocol
+
+import numpy as np
+
+from cprsim.failures.hit import Hit
+from cprsim.failures.timeline import Cursor
+from cprsim.trainer.coordinator.cluster import LocalCluster
+from cprsim.trainer.coordinator.job import ROUNDING
+from cprsim.trainer.members.member import Name, numbers
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How failures strike.
+
+    `hangs`: share that stops processes (SIGSTOP) instead of killing them (SIGKILL). `saving`: share
+    that waits for the next save and strikes while that is under way. `loading`: share that strikes
+    again while the replacements load. `seed`: of what each failure does.
+    """
+
+    hangs: float = 0.0
+    saving: float = 0.0
+    loading: float = 0.0
+    seed: int = 0
+
+
+class Times(Protocol):
+    """When failures are due: by the wall clock, or pinned to steps.
+
+    `pinned`: nothing but training takes time on this clock. What goes on beside it is over before
+    the next step is, and before the next failure.
+    """
+
+    pinned: bool
+
+    def now_s(self) -> float:
+        """The time that the timeline runs on."""
+
+    def wait_s(self, next_s: float) -> float:
+        """How long to wait for a failure at `next_s`; infinite where waiting brings none."""
+
+    def steps_until(self, next_s: float) -> float:
+        """How many steps may be trained before a failure at `next_s`."""
+
+
+class AtTime:
+    """On the real clock, in whatever the job is doing at that instant."""
+
+    pinned = False
+
+    def __init__(self, now_s: Callable[[], float]) -> None:
+        self.now_s = now_s
+
+    def wait_s(self, next_s: float) -> float:
+        """Until then."""
+        return max(next_s - self.now_s(), 0.0)
+
+    def steps_until(self, next_s: float) -> float:  # noqa: ARG002
+        """Any number."""
+        return math.inf
+
+
+class AtStep:
+    """Before the step that the instant falls into; only training takes time, `step_s` a step.
+
+    So the same kills hit the same states on any machine, and the job of a simulator in which saves,
+    loads and replacements take no time is the same as this one.
+    """
+
+    pinned = True
+
+    def __init__(self, step_s: float, executed: Callable[[], int]) -> None:
+        self._step_s, self._executed = step_s, executed
+
+    def now_s(self) -> float:
+        """Steps that were trained, those that were rolled back as well."""
+        return self._executed() * self._step_s
+
+    def wait_s(self, next_s: float) -> float:  # noqa: ARG002
+        """For ever: time that passes brings none."""
+        return math.inf
+
+    def steps_until(self, next_s: float) -> float:
+        """Whole steps until then."""
+        if next_s == math.inf:
+            return math.inf
+        return max(math.floor(next_s / self._step_s + ROUNDING) - self._executed(), 0)
+
+
+class Strikes:
+    """Carries out the failures of a timeline on a cluster, and counts them.
+
+    `during_recovery`: whether one can strike while replacements load.
+
+    Attributes
+    ----------
+    failures
+        How many have struck.
+    struck
+        How many processes they have hit.
+    """
+
+    def __init__(
+        self,
+        cluster: LocalCluster,
+        cursor: Cursor,
+        times: Times,
+        manner: Manner,
+        during_recovery: bool,
+    ) -> None:
+        self._cluster, self._cursor, self._times, self._manner = cluster, cursor, times, manner
+        self._during_recovery = during_recovery
+        self._last_s = 0.0
+        self._unplaced: set[Name] = set()  # of those hit, who has not been placed anew
+        self._stopped = False  # no failure comes before the job can be hit again
+        self._victims: set[Name] = set()
+        self._when_saving: Hit | None = None
+        self._when_loading: Hit | None = None
+        self.failures = 0
+        self.struck = 0
+
+    @property
+    def wait_s(self) -> float:
+        """How long to wait for the next one in whatever is going on, s."""
+        return self._times.wait_s(self._cursor.next_s)
+
+    @property
+    def pinned(self) -> bool:
+        """Whether nothing but training takes time on the clock that failures follow."""
+        return self._times.pinned
+
+    @property
+    def due(self) -> bool:
+        """Whether the next one strikes now."""
+        return self.wait_s == 0 or self.steps_ahead == 0
+
+    @property
+    def steps_ahead(self) -> float:
+        """How many steps may be trained before the next one."""
+        return self._times.steps_until(self._cursor.next_s)
+
+    @property
+    def unnoticed(self) -> set[Name]:
+        """Processes that were hit and have not been found dead yet."""
+        return self._victims - set(self._cluster.dead)
+
+    @property
+    def absorbed(self) -> int:
+        """How many fell into downtimes."""
+        return self._cursor.absorbed
+
+    def strike(self) -> None:
+        """The next one strikes, or waits for what it is to strike in."""
+        self._last_s = max(self._cursor.next_s, self._last_s)
+        hit = self._cursor.strike()
+        self._stopped = True
+        draw, of_hang = np.random.default_rng((self._manner.seed, self.failures)).random(2)
+        if draw < self._manner.saving:
+            self._when_saving = hit
+            return
+        if draw < self._manner.saving + self._manner.loading:
+            self._when_loading = hit
+        self._hit(hit, SIGSTOP if of_hang < self._manner.hangs else SIGKILL)
+
+    def saving(self) -> None:
+        """A save is under way."""
+        if self._when_saving is not None:
+            hit, self._when_saving = self._when_saving, None
+            self._hit(hit, SIGKILL)
+
+    def replaced(self, names: set[Name]) -> None:
+        """Others stand in the places of these."""
+        self._victims -= names
+
+    def placed(self, names: Collection[Name]) -> None:
+        """The replacements of these are in their places."""
+        new = self._unplaced.intersection(names)
+        self._unplaced.difference_update(names)
+        servers, trainers = sorted(numbers("server", new)), sorted(numbers("trainer", new))
+        self._cursor.replace(Hit(tuple(servers), tuple(trainers)), self._now_s)
+
+    def loading(self, waited_for: Collection[Name]) -> None:
+        """Replacements load; the job waits for these."""
+        if waited_for:
+            self.placed(waited_for)
+            if self._during_recovery:
+                self._resume()
+        if self._when_loading is not None:
+            hit, self._when_loading = self._when_loading, None
+            self._hit(hit, SIGKILL)
+
+    def recovered(self) -> None:
+        """Training can go on."""
+        self._resume()
+
+    def _resume(self) -> None:
+        if self._stopped:
+            self._stopped = False
+            self._cursor.resume(self._now_s)
+
+    @property
+    def _now_s(self) -> float:
+        return max(self._times.now_s(), self._last_s)
+
+    def _hit(self, hit: Hit, how: Signals) -> None:
+        self.failures += 1
+        victims: list[Name] = [("server", server) for server in hit.servers]
+        victims += [("trainer", trainer) for trainer in hit.trainers]
+        self._unplaced.update(victims)
+        for victim in victims:
+            # Who hangs already can't be hit again, nor who is dead.
+            if victim not in self._victims and self._cluster.strike(victim, how):
+                self._victims.add(victim)
+                self.struck += 1

@@ -1,0 +1,1 @@
+"""The processes of a real job, and what they hold: servers, trainers, the dense part."""

@@ -1,0 +1,95 @@
+"""A shard as a server holds it: behind a lock, with how far it has come, its own or a copy."""
+
+import threading
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from cprsim.trainer.members.learned import Arrays
+from cprsim.trainer.members.shard import Shard
+from cprsim.trainer.members.trackers import ShardTracker
+
+
+class Held:
+    """Rows that threads look up and update.
+
+    Attributes
+    ----------
+    lock
+        Guards all of it.
+    tracker
+        Takes note of what is updated, if there is one.
+    """
+
+    def __init__(self, shard: Shard, trainers: int = 1) -> None:
+        self.shard = shard
+        self.lock = threading.Lock()
+        # Of each trainer, the first step whose updates are not in the rows.
+        self._applied = [0] * trainers
+        self.tracker: ShardTracker | None = None
+        self._marks: list[NDArray[np.bool_]] = []
+
+    @property
+    def applied(self) -> int:
+        """Steps whose updates are in the rows."""
+        return min(self._applied)
+
+    def return_to(self, step: int) -> None:
+        """The rows hold the steps before that one, and no others."""
+        self._applied = [step] * len(self._applied)
+
+    def lookup(self, ids: Tensor | None) -> Tensor:
+        """Copies of rows, or of all of them."""
+        with self.lock:
+            return self.shard.weights.clone() if ids is None else self.shard.lookup(ids)
+
+    def update_all(self, step: int, gradients: Tensor) -> None:
+        """Apply the update of a step to all rows, as `update` does to some."""
+        if self._has(step):
+            return
+        self.shard.update_all(gradients)
+        self._done(step)
+
+    def update(self, step: int, ids: Tensor, times: Tensor, gradients: Tensor) -> None:
+        """Apply the update of a step; the lock is held. What is in the rows already is not."""
+        if self._has(step):
+            return
+        self.shard.update(ids, gradients)
+        if self.tracker is not None:
+            self.tracker.note(ids, times)
+        for marks in self._marks:
+            marks[ids.numpy()] = True
+        self._done(step)
+
+    def _has(self, step: int) -> bool:
+        return step < self._applied[step % len(self._applied)]
+
+    def _done(self, step: int) -> None:
+        self._applied[step % len(self._applied)] = step + 1
+
+    # --- For who copies it while it is trained ---
+
+    def begin_copy(self) -> tuple[int, Arrays, NDArray[np.bool_]]:
+        """How far it is, all rows, and marks of those that are updated from now on."""
+        with self.lock:
+            marks = np.zeros(len(self.shard), dtype=bool)
+            self._marks.append(marks)
+            return self.applied, self.shard.arrays(), marks
+
+    def end_copy(self, marks: NDArray[np.bool_]) -> tuple[int, NDArray[np.int64], Arrays]:
+        """How far it is, and the rows that were updated since the copy began."""
+        with self.lock:
+            self._marks = [each for each in self._marks if each is not marks]
+            ids = np.flatnonzero(marks)
+            return self.applied, ids, self.shard.arrays(ids)
+
+    def become(self, applied: int, arrays: Arrays, ids: NDArray[np.int64] | None = None) -> None:
+        """Take over all rows of another, or some."""
+        with self.lock:
+            weights, squares = (torch.from_numpy(array) for array in arrays)
+            where = slice(None) if ids is None else torch.from_numpy(ids)
+            self.shard.weights[where] = weights.view(-1, self.shard.weights.shape[1])
+            self.shard.squares[where] = squares
+            self.return_to(applied)

@@ -1,0 +1,83 @@
+"""What one member of the cluster has learned, and its checkpoints."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.trainer.members.learned import Arrays, Learned
+from cprsim.trainer.members.obedience import failures_told
+from cprsim.trainer.members.store import Store
+from cprsim.trainer.members.wire import Link, Message, Op
+
+_Kind = TypeVar("_Kind", bound=Learned)
+
+
+class Keeper(Generic[_Kind]):
+    """Writes checkpoints of what was learned, and returns it to them.
+
+    Parameters
+    ----------
+    new
+        Makes the state at the start of the job, the same each time. It counts as a checkpoint of
+        step 0.
+    store
+        Where the checkpoints are.
+    """
+
+    def __init__(self, new: Callable[[], _Kind], store: Store) -> None:
+        self.learned = new()
+        self.store = store
+        self._new = new
+        # One thread: checkpoints are written in the order in which they were taken.
+        self._writer = ThreadPoolExecutor(1, "writer")
+        self._writing: set[Future[None]] = set()
+        if store.empty:
+            store.write(0, self.learned.arrays())
+
+    def save(
+        self,
+        link: Link,
+        asked: Message,
+        arrays: Arrays,
+        ids: NDArray[np.int64] | None = None,
+        **facts: Any,
+    ) -> None:
+        """Say that copies are taken, write them while the member does other things, and say so."""
+        link.send(Op.TAKEN, asked.step)
+        self._writing = {each for each in self._writing if not each.done()}
+        self._writing.add(self._writer.submit(self._write, link, asked, arrays, ids, facts))
+
+    def _write(
+        self,
+        link: Link,
+        asked: Message,
+        arrays: Arrays,
+        ids: NDArray[np.int64] | None,
+        facts: dict[str, Any],
+    ) -> None:
+        started_s = time.perf_counter()
+        with failures_told(link):
+            size = self.store.write(asked.facts["at"], arrays, ids, asked.facts["returns_to"])
+            facts |= {
+                "bytes": size,
+                "whole": ids is None,
+                "write_s": time.perf_counter() - started_s,
+            }
+            rows = np.empty(0, np.int64) if ids is None else ids
+            link.tell(Op.SAVED, asked.step, facts, rows)
+
+    def load(self, at_most: int) -> tuple[int, int]:
+        """Return to the last sound checkpoint up to a step; gives its step, and the bytes read."""
+        wait(self._writing)  # what is void is found and dropped
+        found = self.store.restore(at_most)
+        if found is None:
+            arrays = self._new().arrays()
+            self.store.write(0, arrays)
+            self.learned.restore(arrays)
+            return 0, 0
+        self.learned.restore(found.arrays)
+        return found.step, found.size

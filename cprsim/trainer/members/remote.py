@@ -1,0 +1,83 @@
+"""The rows of all servers, as a trainer sees them."""
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from cprsim.trainer.members.connections import Connections
+from cprsim.trainer.members.placement import Placement
+from cprsim.trainer.members.uses import Uses
+from cprsim.trainer.members.wire import Op
+
+
+class Looked(NamedTuple):
+    """The rows that a batch uses, shape (rows, dim), and where it uses them."""
+
+    rows: Tensor
+    uses: Uses
+
+    def of_samples(self, tables: int) -> Tensor:
+        """Rows by sample and table, shape (B, tables, dim)."""
+        return self.uses.spread(self.rows).view(-1, tables, self.rows.shape[1])
+
+
+#: What was pushed: the step, the rows that it uses, and their gradients.
+_Push: TypeAlias = tuple[int, Uses, NDArray[np.float32]]
+
+
+class RemoteRows:
+    """Looks up and updates rows wherever they are.
+
+    Rows of a shard that there is no connection for are zeros, and their updates are dropped.
+    """
+
+    def __init__(self, placement: Placement, dim: int, connections: Connections) -> None:
+        self._placement, self._dim, self._connections = placement, dim, connections
+        self._pushed: _Push | None = None
+
+    @property
+    def _shards(self) -> list[int]:
+        return [each for each in self._connections.shards if each < self._placement.servers]
+
+    def forget(self) -> None:
+        """What was pushed last is not to be pushed again."""
+        self._pushed = None
+
+    def push_again(self) -> None:
+        """Push once more what was pushed last; who has it already passes over it.
+
+        All that hold these rows have it afterwards, as after every step up to which was trained:
+        saves and servers that catch up rely on it. Raises `ServerLostError`.
+        """
+        if self._pushed is not None:
+            self._push(self._pushed)
+            self._connections.sync()
+
+    def lookup(self, step: int, sparse: NDArray[np.int64]) -> Looked:
+        """The rows of a batch; `sparse` has shape (B, tables)."""
+        uses, shards = Uses(self._placement, sparse), self._shards
+        for shard in shards:
+            self._connections.send(shard, Op.LOOKUP, step, uses.ids[uses.parts[shard]])
+        rows = torch.zeros((len(uses.ids), self._dim))
+        for shard in shards:
+            answer = torch.from_numpy(np.frombuffer(self._connections.receive(shard), np.float32))
+            rows[uses.parts[shard]] = answer.view(-1, self._dim)
+        return Looked(rows, uses)
+
+    def update(self, step: int, looked: Looked, of_samples: Tensor) -> None:
+        """Push the gradients of what was looked up, shape (B, tables, dim).
+
+        Who doesn't take them is found out when it is asked next: the step is done all the same.
+        """
+        gradients = looked.uses.collect(of_samples.reshape(-1, self._dim)).numpy()
+        self._pushed = step, looked.uses, gradients
+        self._push(self._pushed)
+
+    def _push(self, pushed: _Push) -> None:
+        step, uses, gradients = pushed
+        for shard in self._shards:
+            part = uses.parts[shard]
+            self._connections.push(shard, step, uses.ids[part], uses.times[part], gradients[part])

@@ -1,0 +1,1 @@
+"""What a real run takes, predicted by the simulator out of measured costs."""

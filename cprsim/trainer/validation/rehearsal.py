@@ -1,0 +1,136 @@
+"""A rehearsal: a plan that tries out, again and again, what costs are to be known of.
+
+It is asked and told like any other, and servers are really killed in it. Saves of everything come
+first, then saves of chosen rows; between them servers are lost, and what is lost returns to the
+last save, alone and with the whole job in turn.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cprsim.contract import (
+    Action,
+    Always,
+    Clock,
+    Event,
+    Failed,
+    Plan,
+    Recover,
+    Save,
+    Saved,
+    Tracking,
+    Train,
+    every,
+)
+from cprsim.job.costs import Rollback
+
+#: Steps between saves: those that the time of a step is taken from, and others.
+LONG = 15
+_SHORT = 3
+#: Saves of everything after long and after short stretches, and saves of chosen rows.
+LONGS = 5
+_WHOLE, _PORTIONS = 12, 24
+#: Of so many short stretches the last ends in a failure.
+_KILLED = 2
+#: Before the last step of a stretch: then the save is not due yet, and there is something to lose.
+_BEFORE = 1
+
+
+class Stretch(NamedTuple):
+    """Training up to step `end`, where `save` is due; `returns` if a server is lost before that."""
+
+    end: int
+    save: Save
+    returns: Rollback | None = None
+
+
+class Strike(NamedTuple):
+    """A server is killed once so many steps have been trained, rolled back or not.
+
+    `appended`: saves of chosen rows before it.
+    """
+
+    executed: int
+    returns: Rollback
+    appended: int
+
+
+def stretches(portion: float) -> list[Stretch]:
+    """What is rehearsed; saves of chosen rows only if they take less than everything."""
+    found, end = [], 0
+    for _ in range(LONGS):
+        end += LONG
+        found.append(Stretch(end, Save()))
+    saves = [Save()] * _WHOLE + [Save(portion=portion)] * (_PORTIONS if portion < 1 else 0)
+    answers: Sequence[Rollback] = ("lost", "all")
+    for number, save in enumerate(saves):
+        end += _SHORT
+        turn, place = divmod(number, _KILLED)
+        killed = place == _KILLED - 1
+        found.append(Stretch(end, save, answers[turn % len(answers)] if killed else None))
+    return found
+
+
+def strikes(script: Sequence[Stretch]) -> list[Strike]:
+    """When servers are killed in it."""
+    found, again, appended = [], 0, 0
+    for each in script:
+        if each.returns is not None:
+            found.append(Strike(each.end - _BEFORE + again, each.returns, appended))
+            if each.returns == "all":
+                again += _SHORT - _BEFORE
+        appended += each.save.portion < 1
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal(Plan):
+    """Carries out a script; a step is a useful second."""
+
+    script: Sequence[Stretch] = ()
+
+    @property
+    def steps(self) -> int:
+        """Of the job: one more, since none is saved that has ended."""
+        return self.script[-1].end + 1
+
+    def start(self) -> "_Controller":
+        """A controller that goes through the script."""
+        return _Controller(self.script)
+
+
+class _Controller:
+    def __init__(self, script: Sequence[Stretch]) -> None:
+        self._left = list(script)
+        self._answers: list[Rollback] = [each.returns for each in strikes(script)]
+        self._failed = False
+
+    def tell(self, event: Event) -> None:
+        """Go on with the next stretch once the save of this one is there."""
+        if isinstance(event, Saved):
+            self._left.pop(0)
+        elif isinstance(event, Failed):
+            self._failed = True
+
+    def ask(self, now: Clock) -> Action:
+        """Return what was lost, or train until the next save is due."""
+        if self._failed:
+            self._failed = False
+            # Where members were silent for too long, there are more failures than the script has.
+            return Recover(self._answers.pop(0) if self._answers else "lost")
+        due = self._left[0].end if self._left else math.inf
+        return Train(due) if now.progress_s < due else self._left[0].save
+
+
+def rehearsal(tracking: Tracking | None) -> Rehearsal:
+    """The plan; without a tracker it leaves saves of chosen rows out."""
+    portion = 1.0 if tracking is None else tracking.fraction
+    return Rehearsal(
+        "partial",
+        every(math.inf),
+        Always(Recover("lost")),
+        tracking=tracking,
+        script=tuple(stretches(portion)),
+    )

@@ -1,0 +1,7 @@
+"""Which version of the package this is, and where it lies."""
+
+from pathlib import Path
+
+__version__ = "0.1.0"
+#: The folder of the installed package.
+PACKAGE = Path(__file__).parent
