@@ -1,6 +1,6 @@
 """Which policies and failures can be played in batches, and why others can't."""
 
-from cprsim.contract import Loss, Plan, Recover, Schedule
+from cprsim.contract import Loss, Plan, Recover, Schedule, rules
 from cprsim.failures.cohorts import Populations
 from cprsim.failures.timeline import Cohort
 from cprsim.job.transfer import Transfer, uncontended_rate
@@ -71,7 +71,7 @@ def _of_rebuilds(setting: Setting) -> str | None:
 
 def trains_on(answer: Recover) -> bool:
     """Whether the rest trains on while lost nodes are replaced."""
-    return answer.keep_training and answer.rollback != "all"
+    return bool(rules.r13_trains_on(answer.keep_training, rules.DEPTH[answer.rollback]))
 
 
 def contends(setting: Setting, answer: Recover, other: Transfer) -> bool:

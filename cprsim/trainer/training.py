@@ -140,7 +140,7 @@ def carry_out(
         policy=policy,
         seed=seed,
         **_scored(predicted),
-        pls=job.lost_steps / (job.steps * placement.servers),
+        pls=job.pls(placement.servers),
         updates_lost=updates_lost(job.happened, job.steps, data, placement),
         failures=strikes.failures,
         absorbed=strikes.absorbed,
