@@ -35,7 +35,8 @@ def test_everything_else_on_the_page() -> None:
 
 
 def test_every_picture_is_there_and_on_the_page() -> None:
-    assert [path.stem for path in sorted(FIGURES.iterdir())] == sorted(PICTURES), HINT
+    made = sorted(path.stem for path in FIGURES.iterdir() if path.stem != "rooms")  # tools/rooms.py
+    assert made == sorted(PICTURES), HINT
     assert re.findall(r"^## `(.*)`$", TEXT, re.MULTILINE) == list(PICTURES)
     assert {*SECTIONS} <= {*PICTURES}
 

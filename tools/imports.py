@@ -16,17 +16,17 @@ def imported(path: Path) -> Iterator[str]:
 def _within(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.Import():
-            yield from (each.name for each in node.names)
+            yield from (alias.name for alias in node.names)
         case ast.ImportFrom(module=str(module), level=0):
-            yield from (f"{module}.{each.name}" for each in node.names)
+            yield from (f"{module}.{alias.name}" for alias in node.names)
         case ast.Call(args=[ast.Constant(value=str(name)), *_]) if _called(node) in _BY_NAME:
             yield name
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
-            for child in node.orelse:
-                yield from _within(child)
+            for statement in node.orelse:
+                yield from _within(statement)
             return
-    for child in ast.iter_child_nodes(node):
-        yield from _within(child)
+    for each in ast.iter_child_nodes(node):
+        yield from _within(each)
 
 
 _BY_NAME = ("import_module", "importlib.import_module", "__import__")
