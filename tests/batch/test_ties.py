@@ -11,7 +11,8 @@ import pytest
 from cprsim.batch import engine as batch
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
-from tests.batch.compare import assert_alike, compare, watching
+from tests.batch.compare import assert_alike, compare
+from tools.handed_over import watching
 
 CASES = 50
 BLOCKING = ("full", "partial", "cpr-vanilla")
