@@ -1,5 +1,6 @@
 """Rules that every interpreter keeps: the same in all of them, on floats and on arrays."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -174,3 +175,13 @@ def test_samples_of_arrays_are_those_of_floats():
     now, last = np.array([34.0, 20.0]), np.array([20.0, 20.0])
 
     assert rules.r23_pls(now, last, 40.0, 2).tolist() == [rules.r23_pls(34.0, 20.0, 40.0, 2), 0.0]
+
+
+def test_a_function_is_named_after_a_rule():
+    numbered = [name for name in vars(rules) if re.match(r"r\d", name)]
+    page = (Path(__file__).parents[2] / "docs/semantics.md").read_text()
+
+    assert len(numbered) > 10
+    for name in numbered:
+        number = re.match(r"r(\d+)_", name)[1]
+        assert re.search(rf"^{number}\. ", page, re.MULTILINE), name

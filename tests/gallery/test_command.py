@@ -112,7 +112,7 @@ def test_a_run_of_an_older_version_is_refused(folder, capsys):
     table.to_csv("run/results.csv", index=False)
     capsys.readouterr()
 
-    assert _main(["figure", "breakdown", "run", "--out", "it.png"]) == 2
+    assert _main(["figure", "policy-breakdown", "run", "--out", "it.png"]) == 2
     assert capsys.readouterr().err == (
         "cprsim: run: results.csv has no machine_overhead: an older cprsim made it; run that "
         "again\n"
