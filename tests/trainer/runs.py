@@ -142,7 +142,11 @@ class Watched:
         self._controller.tell(event)
 
     def recoveries(self):
-        """For each recovery all that was lost in it, and the rows before, saved, and after."""
+        """For each recovery all that was lost in it, and the rows before, saved, and after.
+
+        A recovery may see several failures, even where one strike kills two members at once: the
+        controller is told of the first to be found dead, and again once the other is.
+        """
         failures, after = iter(self.before), iter(self.after)
         lost, first = NOBODY, None
         for loss in self._events:

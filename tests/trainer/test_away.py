@@ -44,7 +44,7 @@ def uses(step, server):
 def check(recovered):
     """Who was lost returns to its last stored snapshot, nobody else changes, all is counted."""
     watched = recovered.watched
-    for (loss, before, _), after in zip(watched.before, watched.after, strict=True):
+    for (loss, before, _), after in watched.recoveries():
         for server in after.keys() & before.keys() - loss.servers:
             assert np.array_equal(after[server], before[server])
     for _, rows, saved in watched.filled:

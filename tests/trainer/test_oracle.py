@@ -87,10 +87,10 @@ def test_partial_recovery_gives_failed_shards_their_last_saved_rows_and_leaves_t
     clean, tmp_path, plan
 ):
     recovered = ran(plan, KILLS, tmp_path, watch=True)
-    watched = recovered.watched
+    recoveries = [*recovered.watched.recoveries()]
 
-    assert len(watched.before) == len(watched.after) == len(KILLS)
-    for (loss, before, saved), after in zip(watched.before, watched.after, strict=True):
+    assert len(recoveries) == len(KILLS)
+    for (loss, before, saved), after in recoveries:
         for server, rows in after.items():
             expected = saved if server in loss.servers else before
             assert np.array_equal(rows, expected[server])
