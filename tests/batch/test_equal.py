@@ -41,8 +41,8 @@ def compared(
 def assert_often(seen: Counter[str], **least: int) -> None:
     """Each of these happened so often; spaces are written as underscores.
 
-    Half as often as it was when this was written: Hypothesis takes constants of all modules that
-    are loaded into its examples, so these differ with what else is run.
+    Half as often as it was when this was written: what is drawn depends on the version of
+    Hypothesis and on the strategies, and a change of these that meets them no more is to be seen.
     """
     found = {name: seen[name.replace("_", " ")] for name in least}
     assert [(name, count) for name, count in found.items() if count < least[name]] == []
@@ -86,8 +86,8 @@ def test_when_lives_and_gaps_are_all_alike() -> None:
 
 @pytest.mark.slow
 def test_when_so_many_failures_come() -> None:
-    seen = compared(harsh.exactly(), 40, range(4))
-    assert_often(seen, failures_in_a_save=15, failures_while_loading=10, absorbed=10)
+    seen = compared(harsh.exactly(), 40, range(4), 2)
+    assert_often(seen, failures_in_a_save=24, failures_while_loading=10, absorbed=10)
     assert seen["handed over"] < 0.3 * seen["runs"]
 
 

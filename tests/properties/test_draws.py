@@ -13,8 +13,8 @@ for name in sys.argv[1:]:
 from hypothesis import given, settings, strategies as st
 drawn = []
 @settings(max_examples=200)
-@given(st.integers(), st.floats(), st.text())
-def draw(*values):
+@given(st.tuples(st.integers(), st.floats(), st.text()))
+def draw(values):
     drawn.append(repr(values))
 draw()
 print(hash(tuple(drawn)), len(set(drawn)))

@@ -1,6 +1,5 @@
 """The same sweep on a real dask cluster on loopback, whose parts are killed."""
 
-
 import pytest
 
 from cprsim import errors
