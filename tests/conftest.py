@@ -1,7 +1,8 @@
 """What all tests share."""
 
+import resource
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -27,6 +28,41 @@ settings.load_profile("cprsim")
 # those that happen to be imported; so a file drew other examples alone than among others. There is
 # no setting for it. `test_draws.py` holds that this is the place.
 providers._get_local_constants = Constants
+
+#: CPU seconds that a test may use without the marker `slow`, which says "takes more than a second".
+#: More than that, so that a slower machine does not turn a test red that nobody has touched.
+QUICK_S = 2.5
+
+
+def cpu_s() -> float:
+    """CPU seconds of this process and of those that it has started and waited for.
+
+    Not wall-clock time: that depends on what else the machine does.
+    """
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that is slow and doesn't say so; what fixtures take is shared, so not counted."""
+    before_s = cpu_s()
+    result = yield
+    used_s = cpu_s() - before_s
+    if used_s > QUICK_S and item.get_closest_marker("slow") is None:
+        pytest.fail(
+            f"took {used_s:.1f} s of CPU: make it quicker, or mark it slow (and essential, where "
+            "nothing else protects the same)",
+            pytrace=False,
+        )
+    return result
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Complain of a test that is essential and not slow: quick ones always run."""
+    for item in items:
+        if item.get_closest_marker("essential") and not item.get_closest_marker("slow"):
+            raise pytest.UsageError(f"{item.nodeid}: is marked essential, but not slow")
 
 
 @pytest.fixture

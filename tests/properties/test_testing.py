@@ -32,6 +32,7 @@ from cprsim.testing import (
 from cprsim.workload import Job, Model, Table
 
 
+@pytest.mark.slow
 def test_scenarios_come_with_every_key_but_those_of_traces() -> None:
     sections: dict[str, type[BaseModel] | None] = {
         "job": Job,

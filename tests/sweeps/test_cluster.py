@@ -49,6 +49,7 @@ def test_a_dask_worker_that_is_killed_changes_no_byte(alone, tmp_path, cluster, 
     assert exported(tmp_path / "out") == alone
 
 
+@pytest.mark.essential
 def test_a_scheduler_that_goes_and_comes_back_changes_no_byte(alone, tmp_path, cluster, running):
     kill(cluster.scheduler)
     told = running.stderr.readline()  # so it has noticed
@@ -62,6 +63,7 @@ def test_a_scheduler_that_goes_and_comes_back_changes_no_byte(alone, tmp_path, c
     assert exported(tmp_path / "out") == alone
 
 
+@pytest.mark.essential
 def test_a_scheduler_that_stays_away_ends_the_sweep_which_can_go_on_without(cluster):
     from cprsim.sweeps.cluster import Cluster
     from cprsim.sweeps.driver import Driver
@@ -86,6 +88,7 @@ def test_a_scheduler_that_stays_away_ends_the_sweep_which_can_go_on_without(clus
     )
 
 
+@pytest.mark.essential
 def test_a_cluster_with_another_model_is_refused(cluster, monkeypatch):
     from cprsim.sweeps import cluster as module
 
@@ -98,6 +101,7 @@ def test_a_cluster_with_another_model_is_refused(cluster, monkeypatch):
     )
 
 
+@pytest.mark.essential
 def test_a_scheduler_that_is_not_there_is_refused(file, tmp_path, monkeypatch, capsys):
     from cprsim.sweeps import cluster as module
 

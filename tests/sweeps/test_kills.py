@@ -62,7 +62,9 @@ MOMENTS = {
 }
 
 
-@pytest.mark.parametrize(("workers", "seed"), [(1, 1), (2, 2)])
+@pytest.mark.parametrize(
+    ("workers", "seed"), [(1, 1), pytest.param(2, 2, marks=pytest.mark.essential)]
+)
 def test_a_sweep_that_is_killed_again_and_again_ends_with_the_same_bytes(
     file, unharmed, tmp_path, gate, start, workers, seed
 ):
@@ -96,6 +98,7 @@ def test_a_sweep_goes_on_where_it_was(file, unharmed, tmp_path, gate, start):
     assert exported(tmp_path) == unharmed
 
 
+@pytest.mark.essential
 def test_workers_end_with_the_sweep_that_is_killed(file, tmp_path, gate, start):
     shut = gate(0)
     process = start(shut, *asked(file, tmp_path, 2))
@@ -106,6 +109,7 @@ def test_workers_end_with_the_sweep_that_is_killed(file, tmp_path, gate, start):
     wait_until(lambda: not any(worker.is_running() for worker in workers))
 
 
+@pytest.mark.essential
 def test_a_worker_that_is_killed_costs_nothing_but_time(file, unharmed, tmp_path, gate, start):
     shut = gate(2)
     process = start(shut, *asked(file, tmp_path, 2))
@@ -145,6 +149,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.essential
 def test_a_point_that_kills_its_workers_fails_and_the_others_go_on(tmp_path):
     (tmp_path / "deadly.py").write_text(DEADLY)
     done = subprocess.run(
@@ -159,6 +164,7 @@ def test_a_point_that_kills_its_workers_fails_and_the_others_go_on(tmp_path):
     assert done.stdout == "[(1, 'its worker process died, out of memory perhaps')] 4\n", done.stderr
 
 
+@pytest.mark.essential
 def test_ctrl_c_keeps_what_is_done(file, unharmed, tmp_path, gate, start):
     shut = gate(4)
     process = start(shut, *asked(file, tmp_path, 2))
@@ -201,6 +207,7 @@ def disk(tmp_path):
     subprocess.run(["umount", str(folder)], capture_output=True, check=False)
 
 
+@pytest.mark.essential
 def test_a_full_disk_is_told_and_with_room_the_sweep_goes_on(file, unharmed, disk):
     folder = disk("size=92k")
     done = cprsim(*asked(file, folder, 1))
@@ -215,6 +222,7 @@ def test_a_full_disk_is_told_and_with_room_the_sweep_goes_on(file, unharmed, dis
     assert exported(folder) == unharmed
 
 
+@pytest.mark.essential
 def test_a_folder_that_is_read_only_is_refused_but_can_be_exported(file, disk):
     folder = disk("size=4m")
     few = ["--vary", "failures.mean=20 h", "--replications", "5", "--workers", "1"]

@@ -194,6 +194,7 @@ def test_a_loop_comes_to_its_end_under_every_policy_whatever_is_lost(policy, tmp
 
 
 @pytest.mark.slow
+@pytest.mark.essential
 def test_a_process_that_was_killed_goes_on_from_its_folder(clean, tmp_path):
     command = [sys.executable, "-m", "tests.trainer.loops", "full", str(tmp_path)]
     stays = [*command, "23"]

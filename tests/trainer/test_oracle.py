@@ -51,7 +51,12 @@ def test_without_failures_a_run_gives_the_same_again_whatever_is_saved(clean, tm
         ([(13.0, trainer_hit()), (27.0, trainer_hit(0))], Manner(), PATIENT),
         (KILLS, Manner(saving=1.0), PATIENT),
         (KILLS, Manner(loading=1.0), PATIENT),
-        ([(13.0, servers_hit(1)), (25.0, trainer_hit())], Manner(hangs=1.0), IMPATIENT),
+        pytest.param(
+            [(13.0, servers_hit(1)), (25.0, trainer_hit())],
+            Manner(hangs=1.0),
+            IMPATIENT,
+            marks=[pytest.mark.slow, pytest.mark.essential],
+        ),
     ],
     ids=["servers", "trainer", "saving", "loading", "hangs"],
 )

@@ -132,6 +132,7 @@ def test_a_server_of_the_dense_part_that_dies_returns_to_its_checkpoint(tmp_path
     assert [each.to for each in set_back] == ([10] if kind == "full" else [])
 
 
+@pytest.mark.slow
 def test_a_trainer_that_hangs_takes_no_server_with_it(tmp_path):
     kills = [(13.0, trainer_hit(trainer=1)), (25.0, trainer_hit(1))]
     recovered = two(
