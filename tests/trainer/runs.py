@@ -144,8 +144,8 @@ class Watched:
     def recoveries(self):
         """For each recovery all that was lost in it, and the rows before, saved, and after.
 
-        A recovery may see several failures, even where one strike kills two members at once: the
-        controller is told of the first to be found dead, and again once the other is.
+        A recovery may see several failures: the controller is told of the first, and again of all
+        together when others are found dead on the way.
         """
         failures, after = iter(self.before), iter(self.after)
         lost, first = NOBODY, None
