@@ -30,9 +30,9 @@ settings.load_profile("cprsim")
 providers._get_local_constants = Constants
 
 #: CPU seconds that a test may use without the marker `slow`, which says "takes more than a second".
-#: Far more than that, so that no machine turns a test red that nobody has touched: others are slower,
-#: a busy one takes twice the CPU seconds of a quiet one, and what is imported in a test counts for
-#: the first that does.
+#: Far more than that, so that no machine turns a test red that nobody has touched: others are
+#: slower, a busy one takes twice the CPU seconds of a quiet one, and what is imported in a test
+#: counts for the first that does.
 QUICK_S = 5.0
 
 
