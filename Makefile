@@ -69,7 +69,7 @@ clean: ## remove .venv, the caches, build leftovers and demo/
 	@find . -name .git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The stamp is written last: a set-up that was cut short starts again.
 # A fresh venv may hold a pip older than 25.1, the first to know --group. -qq still shows errors.
