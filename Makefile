@@ -1,25 +1,32 @@
 # Everything runs in .venv, which the first target that needs it sets up.
-#   make test ARGS="-k partial -x"     more arguments for pytest
+#   make test ARGS="-k partial -x"     more arguments for pytest; of test-all as well
 #   make demo PYTHON=python3.12        another Python for the set-up
 
 PYTHON ?= python3
 ARGS =
 VENV := .venv
 INSTALLED := $(VENV)/.installed
+PYTEST = $(VENV)/bin/python -m pytest -n 2 --dist worksteal
+FIRST := not slow or essential
 
 # Run a command in silence; print all that it said only if it fails.
 or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test check soak study bench validation predicted pages figures notebooks clean help
+.PHONY: demo test test-all check soak study bench validation predicted pages figures notebooks clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
 	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
 	@echo "The picture of where the time goes: demo/breakdown.png"
 
-test: check ## run the checks, then all the tests; ARGS="..." goes to pytest
-	@$(VENV)/bin/python -m pytest -n 2 --dist worksteal $(ARGS)
+test: check ## run the checks and the tests, in under four minutes; ARGS="..." goes to pytest
+	@$(PYTEST) -m "$(FIRST)" $(ARGS)
+
+# What ARGS asks for may all be in one of the parts: in the other, pytest finds none and ends with 5.
+test-all: check ## the same, then all other tests: long ones, notebooks, generated pages
+	@$(PYTEST) -m "$(FIRST)" $(ARGS) || test $$? -eq 5
+	@$(PYTEST) -m "not ($(FIRST))" $(ARGS) || test $$? -eq 5
 
 check: $(INSTALLED) ## check style, format, types and who imports whom
 	@$(call or_report,$(VENV)/bin/ruff check)
@@ -63,7 +70,7 @@ clean: ## remove .venv, the caches, build leftovers and demo/
 	@find . -name .git -prune -o -type d -name __pycache__ -prune -exec rm -rf {} +
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The stamp is written last: a set-up that was cut short starts again.
 # A fresh venv may hold a pip older than 25.1, the first to know --group. -qq still shows errors.

@@ -1,9 +1,17 @@
 """What all tests share."""
 
+import resource
+import subprocess
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
+
+from tests.gated import Gate, started
 
 # The same examples on every machine and in every run: a test that passes must pass again, however
 # slow the machine is.
@@ -16,6 +24,47 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("cprsim")
+# Into what it draws, Hypothesis mixes numbers and words that stand in the project's modules, of
+# those that happen to be imported; so a file drew other examples alone than among others. There is
+# no setting for it. `test_draws.py` holds that this is the place.
+providers._get_local_constants = Constants
+
+#: CPU seconds that a test may use without the marker `slow`, which says "takes more than a second".
+#: Far more than that, so that no machine turns a test red that nobody has touched: others are
+#: slower, a busy one takes twice the CPU seconds of a quiet one, and what is imported in a test
+#: counts for the first that does.
+QUICK_S = 5.0
+
+
+def cpu_s() -> float:
+    """CPU seconds of this process and of those that it has started and waited for.
+
+    Not wall-clock time: that depends on what else the machine does.
+    """
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that is slow and doesn't say so; what fixtures take is shared, so not counted."""
+    before_s = cpu_s()
+    result = yield
+    used_s = cpu_s() - before_s
+    if used_s > QUICK_S and item.get_closest_marker("slow") is None:
+        pytest.fail(
+            f"took {used_s:.1f} s of CPU: make it quicker, or mark it slow (and essential, where "
+            "nothing else protects the same)",
+            pytrace=False,
+        )
+    return result
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Complain of a test that is essential and not slow: quick ones always run."""
+    for item in items:
+        if item.get_closest_marker("essential") and not item.get_closest_marker("slow"):
+            raise pytest.UsageError(f"{item.nodeid}: is marked essential, but not slow")
 
 
 @pytest.fixture
@@ -23,3 +72,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in, and no repository: files have bare names."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def gate(tmp_path) -> Callable[..., Gate]:
+    """Makes gates, each in a folder of its own."""
+    made: list[Gate] = []
+
+    def another(after: int, **more: bool) -> Gate:
+        made.append(Gate.make(tmp_path / f"gate-{len(made)}", after, **more))
+        return made[-1]
+
+    return another
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """Starts the command with a gate; what is left of it in the end is killed."""
+    with ExitStack() as stack:
+        yield lambda gate, *arguments: stack.enter_context(started(gate, *arguments))

@@ -217,6 +217,8 @@ def test_overrides_reach_the_run(folder, capsys):
     assert document["policies"]["full"]["interval_s"] == 99 * 3600
 
 
+@pytest.mark.slow
+@pytest.mark.essential
 def test_piped_it_prints_its_document_alone_and_workers_change_no_digit_of_it(folder, capsys):
     # 120 replications are three blocks, so that three processes have work.
     arguments = ["run", KAGGLE, "--replications", "120", "--json"]
@@ -362,6 +364,8 @@ main()
 """
 
 
+@pytest.mark.slow
+@pytest.mark.essential
 @pytest.mark.parametrize(
     "workers",
     [
@@ -462,6 +466,8 @@ def test_a_folder_in_the_place_of_a_file_is_told(folder, capsys):
     assert capsys.readouterr() == ("", "cprsim: --out out: out/results.csv is a folder\n")
 
 
+@pytest.mark.slow
+@pytest.mark.essential
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_is_told_in_one_line(folder):
     with Path("/dev/full").open("w") as full:
@@ -509,6 +515,8 @@ def test_a_hopeless_run_fails_in_one_line_and_writes_nothing(folder, capsys):
     assert [path.name for path in folder.iterdir()] == ["job.toml"]
 
 
+@pytest.mark.slow
+@pytest.mark.essential
 def test_a_hopeless_run_in_workers_fails_in_one_line_too(folder):
     Path("job.toml").write_text(HOPELESS)
     done = process("run", "job.toml", "--replications", "60", "--workers", "2", "--out", "out")

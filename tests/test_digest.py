@@ -164,6 +164,7 @@ def _many(replications: int, workers: int = 1) -> list[str]:
     return done.stdout.rsplit(maxsplit=1)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_replications_nor_do_workers_change_a_digit():
     (few, few_kb), (many, many_kb) = _many(20_000), _many(200_000)
     shared, _ = _many(20_000, workers=2)
@@ -174,6 +175,8 @@ def test_memory_does_not_grow_with_the_replications_nor_do_workers_change_a_digi
     assert int(many_kb) - int(few_kb) < 15_000
 
 
+@pytest.mark.slow
+@pytest.mark.essential
 def test_out_leaves_the_rows_away_and_says_so(tmp_path):
     (tmp_path / "job.toml").write_text(cprsim.Scenario(**_JOB).to_toml())
     (tmp_path / "out").mkdir()

@@ -18,6 +18,7 @@ SHOWN = [
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "command", "shown"), SHOWN, ids=[f"{p}: {c}" for p, c, _ in SHOWN]
 )

@@ -20,7 +20,6 @@ def again(name: str) -> list[Line]:
     return SECTIONS[name].lines(SECTIONS[name].again())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SECTIONS)
 def test_measured_numbers_on_the_page_are_what_comes_out(name: str) -> None:
     cells = shown_cells(TEXT, name)
@@ -28,7 +27,6 @@ def test_measured_numbers_on_the_page_are_what_comes_out(name: str) -> None:
         assert agree(parsed(cell), line.measured), f"{line.quantity}: {cell}; {HINT}"
 
 
-@pytest.mark.slow
 def test_everything_else_on_the_page() -> None:
     lines_of = {name: again(name) for name in SECTIONS}
     assert page(lines_of, {name: shown_cells(TEXT, name) for name in SECTIONS}) == TEXT, HINT

@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from tools.pages.walkthroughs import BLOCK, PAGE, code, followed, steady
 
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_comes_of_it(tmp_path: Path) -> None:
     done = followed(TEXT, tmp_path)
 

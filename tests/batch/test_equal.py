@@ -41,14 +41,13 @@ def compared(
 def assert_often(seen: Counter[str], **least: int) -> None:
     """Each of these happened so often; spaces are written as underscores.
 
-    Half as often as it was when this was written: Hypothesis takes constants of all modules that
-    are loaded into its examples, so these differ with what else is run.
+    Half as often as it was when this was written: what is drawn depends on the version of
+    Hypothesis and on the strategies, and a change of these that meets them no more is to be seen.
     """
     found = {name: seen[name.replace("_", " ")] for name in least}
     assert [(name, count) for name, count in found.items() if count < least[name]] == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("system", harsh.COVERED)
 def test_when_failures_come_all_the_time(system: str) -> None:
     strategy = harsh.by_law(harsh.CONTINUOUS, [system])
@@ -71,6 +70,7 @@ def test_when_failures_come_all_the_time(system: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.essential
 def test_when_failures_are_rare() -> None:
     seen = compared(scenarios(systems=harsh.COVERED), 80, [0, 300, 301])
     assert seen["policies"] >= 30
@@ -78,26 +78,24 @@ def test_when_failures_are_rare() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.essential
 def test_when_lives_and_gaps_are_all_alike() -> None:
     # All nodes that were placed at once fail at once.
     seen = compared(harsh.by_law(["deterministic"]), 40, [0, 1])
     assert_often(seen, failures_of_several_servers=15, failures_in_a_save=10)
 
 
-@pytest.mark.slow
 def test_when_so_many_failures_come() -> None:
-    seen = compared(harsh.exactly(), 80, range(4))
-    assert_often(seen, failures_in_a_save=15, failures_while_loading=10, absorbed=10)
+    seen = compared(harsh.exactly(), 40, range(4), 2)
+    assert_often(seen, failures_in_a_save=24, failures_while_loading=10, absorbed=10)
     assert seen["handed over"] < 0.3 * seen["runs"]
 
 
-@pytest.mark.slow
 def test_when_a_log_is_replayed(tmp_path: Path) -> None:
     seen = compared(harsh.replayed(tmp_path / "log.csv"), 80, range(2))
     assert_often(seen, failures_of_several_servers=50, failures_in_a_save=25, absorbed=25)
 
 
-@pytest.mark.slow
 def test_when_the_log_of_a_system_comes_again_and_again(tmp_path: Path) -> None:
     seen = compared(harsh.of_a_system(tmp_path / "log.csv"), 40, range(4))
     assert_often(seen, failures_in_a_train=50, failures_in_a_save=10)

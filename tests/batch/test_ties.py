@@ -50,6 +50,7 @@ def tables(
 
 
 @pytest.mark.slow
+@pytest.mark.essential
 def test_what_happens_at_one_instant_is_played_where_sums_are_exact(tmp_path: Path) -> None:
     seen: Counter[str] = Counter()
     for case in range(CASES):
@@ -75,7 +76,6 @@ def test_what_happens_at_one_instant_decides_these_runs(tmp_path: Path) -> None:
     assert decided > 0.7 * CASES
 
 
-@pytest.mark.slow
 def test_what_happens_at_one_instant_is_handed_over_where_sums_are_rounded(tmp_path: Path) -> None:
     seen: Counter[str] = Counter()
     for case in range(CASES):
@@ -86,6 +86,7 @@ def test_what_happens_at_one_instant_is_handed_over_where_sums_are_rounded(tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.essential
 def test_what_happens_at_one_instant_beside_saves_in_the_background(tmp_path: Path) -> None:
     seen: Counter[str] = Counter()
     for case in range(CASES):
@@ -97,7 +98,6 @@ def test_what_happens_at_one_instant_beside_saves_in_the_background(tmp_path: Pa
     assert seen["handed over"] < 0.6 * seen["runs"], seen
 
 
-@pytest.mark.slow
 def test_nodes_that_are_rebuilt_at_the_instant_of_a_failure(tmp_path: Path) -> None:
     seen: Counter[str] = Counter()
     for case in range(CASES):

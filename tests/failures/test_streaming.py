@@ -92,6 +92,7 @@ def peak(path: Path, reader: str) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", FORMATS)
 def test_a_failure_takes_a_few_numbers(tmp_path, reader):
     make, _ = FORMATS[reader]

@@ -302,6 +302,7 @@ def test_ink_stands_out() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_same_summary_same_bytes(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Matplotlib takes this for the time, so a date in a file would show.

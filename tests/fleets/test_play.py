@@ -128,6 +128,8 @@ def test_arguments_that_make_no_sense(fleet):
         run_fleet(fleet, engine="batch")
 
 
+@pytest.mark.slow
+@pytest.mark.essential
 def test_the_command_prints_and_writes_what_the_result_says(fleet, tmp_path):
     path = tmp_path / "fleet.toml"
     path.write_text(fleet.to_toml(), encoding="utf-8")

@@ -100,6 +100,8 @@ def test_a_picture_can_be_had_from_python() -> None:
     assert isinstance(picture("ecrm-recovery").figure(), Figure)
 
 
+@pytest.mark.slow
+@pytest.mark.essential
 def test_the_gallery_alone_does_not_import_matplotlib() -> None:
     code = "import sys, cprsim.gallery.registry; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -95,7 +95,6 @@ def play_shards(log: Path, job: shard_by_shard.Job) -> Ledger:
     )
 
 
-@pytest.mark.slow
 def test_accepted_loss_is_what_shards_tell_one_by_one(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     seen = Counter[str]()
@@ -162,7 +161,6 @@ def play_copies(log: Path, job: copies_and_spares.Job, seed: int) -> Ledger:
     )
 
 
-@pytest.mark.slow
 def test_copies_and_spares_are_what_servers_tell_one_by_one(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     seen = Counter[str]()
@@ -247,6 +245,7 @@ def play_tiers(log: Path, job: tiers_by_hand.Job) -> Ledger:
 
 
 @pytest.mark.slow
+@pytest.mark.essential
 @pytest.mark.parametrize("near", [Local, Mirror])
 def test_two_tiers_are_what_they_are_by_hand(tmp_path: Path, near: type[Local | Mirror]) -> None:
     rng = np.random.default_rng(3)

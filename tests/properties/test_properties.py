@@ -18,6 +18,7 @@ from cprsim.errors import RunError
 from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
 from cprsim.failures.timeline import Absolute, Timeline
+from cprsim.job.platform import Cluster
 from cprsim.job.tiers import REMOTE
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
@@ -46,7 +47,21 @@ def test_seconds_by_cause_add_up_to_the_wall_clock(tables: dict[str, Any], seed:
             whole = all(each.save.portion == 1 for each in scenario.plan(name).schedules)
             # Neither what passes a shard by while it is down nor what experts lose is in (E4).
             if whole and scenario.policies[name].system not in ("accepted-loss", "partial-experts"):
-                assert ledger.updates_lost <= ledger.pls * (1 + 1e-12)
+                most = busiest(scenario.cluster)
+                assert ledger.updates_lost <= most * ledger.pls * (1 + 1e-12)
+
+
+def busiest(cluster: Cluster) -> float:
+    """How many times a mean shard's updates the busiest one gets.
+
+    A failure of a shard adds the time since its checkpoint to both PLS and `updates_lost`, but for
+    updates that it had lost before. (E4) counts the samples of that time, and those of all shards
+    alike; the updates in it are the shard's own: its share of all times how many shards there are.
+    So a job that only ever loses its busiest shard, each time after another save, loses just so
+    many times its PLS.
+    """
+    shares = cluster.update_shares
+    return 1.0 if shares is None else max(shares) * cluster.parameter_servers
 
 
 @given(scenarios(), seeds)

@@ -26,6 +26,7 @@ from cprsim.sim.engine import play
 from cprsim.testing import SYSTEMS, Recording, assert_time_adds_up, change_future, scenarios
 
 
+@pytest.mark.slow
 def test_scenarios_come_with_every_key_but_those_of_traces() -> None:
     sections: dict[str, type[BaseModel] | None] = {
         "job": Job,

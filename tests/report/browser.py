@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import HANGS_S
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium here; Debian has it: apt-get install chromium"
@@ -146,4 +148,4 @@ def browser() -> Iterator[Browser]:
                 yield Browser(commands, events)
         finally:
             running.terminate()
-            running.wait(30)
+            running.wait(HANGS_S)

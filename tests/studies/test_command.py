@@ -1,11 +1,7 @@
 """`cprsim study`: it goes on where it was killed, and leaves what other commands take."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +9,8 @@ import pytest
 
 from cprsim.cli.command import _main
 from cprsim.studies import findings
+from tests.gated import ended
+from tests.waiting import HANGS_S, wait_until
 
 SMALL = """
 title = "a small one"
@@ -48,35 +46,27 @@ interval = "200 ms"
 """
 
 
-def started(config: Path, out: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "cprsim.cli", "study", str(config), f"--out={out}", "--workers=1"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
-def wait_for_a_run(study: subprocess.Popen[str], out: Path) -> None:
-    while not [*out.glob("runs/*.json")] and study.poll() is None:
-        time.sleep(0.05)
+def asked(config: Path, out: Path) -> list[str]:
+    return ["study", str(config), f"--out={out}", "--workers=1"]
 
 
 @pytest.mark.slow
+@pytest.mark.essential
 @pytest.mark.timeout(900)  # on a machine that does much else
-def test_a_study_that_is_killed_goes_on_and_loses_no_run(tmp_path: Path) -> None:
+def test_a_study_that_is_killed_goes_on_and_loses_no_run(tmp_path: Path, gate, start) -> None:
     config, out = tmp_path / "small.toml", tmp_path / "out"
     config.write_text(SMALL)
-    killed = started(config, out)
-    wait_for_a_run(killed, out)
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.communicate(timeout=600)
+    shut = gate(1)
+    killed = start(shut, *asked(config, out))
+    wait_until(shut.waiting)  # in the midst of the second run
+    killed.kill()
+    killed.communicate(timeout=HANGS_S)  # all that it had started has gone as well
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in out.glob("runs/*")}
-    assert 1 <= sum(path.suffix == ".json" for path in before) < 6
+    assert sum(path.suffix == ".json" for path in before) == 1
 
-    done = started(config, out)
-    printed, errors = done.communicate(timeout=600)
+    unhindered = gate(6)
+    done = start(unhindered, *asked(config, out))
+    printed, errors = done.communicate(timeout=800)
 
     assert done.returncode == 0, errors
     for path, (changed_ns, content) in before.items():
@@ -94,17 +84,20 @@ def test_a_study_that_is_killed_goes_on_and_loses_no_run(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_an_impatient_ctrl_c_ends_a_study_that_can_go_on(tmp_path: Path) -> None:
+@pytest.mark.essential
+def test_an_impatient_ctrl_c_ends_a_study_that_can_go_on(tmp_path: Path, gate, start) -> None:
     config, out = tmp_path / "small.toml", tmp_path / "out"
     config.write_text(SMALL)
-    study = started(config, out)
-    wait_for_a_run(study, out)
-    for _ in range(2):
-        study.send_signal(signal.SIGINT)
-        time.sleep(0.01)
-    _, errors = study.communicate(timeout=600)
+    shut = gate(1)
+    study = start(shut, *asked(config, out))
+    wait_until(shut.waiting)  # in the midst of the second run, which never ends
+    study.send_signal(signal.SIGINT)
+    wait_until(lambda: shut.reached("closing"))
+    study.send_signal(signal.SIGINT)
+    code, errors = ended(study)
 
-    assert study.returncode == 1
+    assert code == 1
+    assert len([*out.glob("runs/*.json")]) == 1
     assert errors.strip().splitlines()[-1] == (
         f"cprsim: interrupted; what is done is in {out}: give the same command again to go on"
     )

@@ -1,24 +1,13 @@
 """The same sweep on a real dask cluster on loopback, whose parts are killed."""
 
-import time
-from pathlib import Path
-
 import pytest
 
 from cprsim import errors
+from cprsim.cli.command import _main
 from cprsim.sim.engine import MODEL_VERSION
-from cprsim.sweeps.store import NAME
-from tests.sweeps.processes import (
-    ASKED,
-    Dask,
-    cprsim,
-    dask,
-    ended,
-    exported,
-    kill,
-    started,
-    wait_until,
-)
+from tests.gated import ended
+from tests.sweeps.processes import ASKED, cprsim, dask, exported, kill
+from tests.waiting import wait_until
 
 pytest.importorskip("distributed", reason="needs the extra cluster")
 pytestmark = pytest.mark.slow
@@ -33,45 +22,49 @@ def alone(file) -> str:
 
 
 @pytest.fixture
-def cluster(tmp_path):
-    with dask(tmp_path) as found:
+def cluster(tmp_path, gate):
+    """A scheduler and a worker, whose gate is shut from the first task on."""
+    with dask(tmp_path, gate(0)) as found:
         yield found
 
 
-def running(file: Path, folder: Path, cluster: Dask):
-    process = started(
-        "sweep", str(file), *ASKED, "--out", str(folder), "--scheduler", cluster.address
-    )
-    wait_until((folder / NAME).exists)
-    time.sleep(2.0)  # connected, and at work
+@pytest.fixture
+def running(file, tmp_path, cluster, start):
+    """A sweep on the cluster whose worker is at work, and can't go on."""
+    out = ("--out", str(tmp_path / "out"), "--scheduler", cluster.address)
+    process = start(cluster.gate, "sweep", str(file), *ASKED, *out)
+    wait_until(cluster.gate.waiting)
     return process
 
 
-def test_a_dask_worker_that_is_killed_changes_no_byte(file, alone, tmp_path, cluster):
-    process = running(file, tmp_path / "out", cluster)
-    kill(cluster.workers[0])
-    code, err = ended(process)
+def test_a_dask_worker_that_is_killed_changes_no_byte(alone, tmp_path, cluster, running):
+    (worker,) = cluster.workers
+    assert cluster.gate.waiting() == [worker.pid]
+    cluster.start_worker()
+    kill(worker)
+    cluster.gate.open()
+    code, err = ended(running)
 
     assert code == 0, err
     assert exported(tmp_path / "out") == alone
 
 
-def test_a_scheduler_that_goes_and_comes_back_changes_no_byte(file, alone, tmp_path, cluster):
-    process = running(file, tmp_path / "out", cluster)
+@pytest.mark.essential
+def test_a_scheduler_that_goes_and_comes_back_changes_no_byte(alone, tmp_path, cluster, running):
     kill(cluster.scheduler)
-    time.sleep(1.0)
+    told = running.stderr.readline()  # so it has noticed
     cluster.start_scheduler()
-    cluster.workers.append(cluster.start_worker())
-    code, err = ended(process)
+    cluster.start_worker()
+    cluster.gate.open()
+    code, err = ended(running)
 
     assert code == 0, err
-    assert "cprsim: workers were lost (" in err
+    assert told.startswith("cprsim: workers were lost (")
     assert exported(tmp_path / "out") == alone
 
 
-def test_a_scheduler_that_stays_away_ends_the_sweep_which_can_go_on_without(
-    file, alone, tmp_path, cluster, monkeypatch
-):
+@pytest.mark.essential
+def test_a_scheduler_that_stays_away_ends_the_sweep_which_can_go_on_without(cluster):
     from cprsim.sweeps.cluster import Cluster
     from cprsim.sweeps.driver import Driver
     from cprsim.sweeps.tasks import Task
@@ -80,7 +73,8 @@ def test_a_scheduler_that_stays_away_ends_the_sweep_which_can_go_on_without(
         def next(self) -> Task:
             return Task("", "{}", (), 0, 1, 0)  # a fault, but a quick one
 
-    pool = Cluster(cluster.address, patience_s=3.0)
+    cluster.gate.open()
+    pool = Cluster(cluster.address, patience_s=1.0)
     outcomes = Driver(pool, Endless(), lambda _: None).outcomes()
     next(each for each in outcomes if each is not None)
     kill(cluster.scheduler)
@@ -89,12 +83,13 @@ def test_a_scheduler_that_stays_away_ends_the_sweep_which_can_go_on_without(
             pass
 
     assert str(error.value) == (
-        f"scheduler {cluster.address}: gone for 3 s; what was stored is safe: give the same "
+        f"scheduler {cluster.address}: gone for 1 s; what was stored is safe: give the same "
         "command again when it is back"
     )
 
 
-def test_a_cluster_with_another_model_is_refused(tmp_path, cluster, monkeypatch):
+@pytest.mark.essential
+def test_a_cluster_with_another_model_is_refused(cluster, monkeypatch):
     from cprsim.sweeps import cluster as module
 
     monkeypatch.setattr(module, "MODEL_VERSION", 77)
@@ -106,13 +101,15 @@ def test_a_cluster_with_another_model_is_refused(tmp_path, cluster, monkeypatch)
     )
 
 
-def test_a_scheduler_that_is_not_there_is_refused(file, tmp_path):
-    done = cprsim(
-        "sweep", str(file), *ASKED, "--out", str(tmp_path), "--scheduler", "tcp://127.0.0.1:1"
-    )
+@pytest.mark.essential
+def test_a_scheduler_that_is_not_there_is_refused(file, tmp_path, monkeypatch, capsys):
+    from cprsim.sweeps import cluster as module
 
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == (
+    monkeypatch.setattr(module, "_CONNECT_S", 1.0)
+    out = ("--out", str(tmp_path), "--scheduler", "tcp://127.0.0.1:1")
+
+    assert _main(["sweep", str(file), *ASKED, *out]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
         "cprsim: --scheduler tcp://127.0.0.1:1: no scheduler with workers answers; start them with "
         "dask scheduler and dask worker"
     )

@@ -40,8 +40,9 @@ class Breakable(Executor):
         self._pool, self._lock = pool, threading.Lock()
         self._flying: deque[tuple[Task, Future]] = deque()
         self._broken: BaseException | None = None
-        self._filled = threading.Semaphore(0)
-        threading.Thread(target=self._work, daemon=True).start()
+        self._filled, self._closed = threading.Semaphore(0), False
+        self._worker = threading.Thread(target=self._work, daemon=True)
+        self._worker.start()
 
     def submit(self, fn, /, *args, **kwargs):
         with self._lock:
@@ -53,8 +54,13 @@ class Breakable(Executor):
         self._filled.release()
         return future
 
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        self._closed = True
+        self._filled.release()
+        self._worker.join()
+
     def _work(self) -> None:
-        while self._broken is None and self._filled.acquire():
+        while self._filled.acquire() and not self._closed:
             given, future = self._flying[0]
             self._pool.begun.append(int(given.key))
             error = self._pool.error_of(int(given.key))

@@ -5,23 +5,16 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 import cprsim as package
 from cprsim.sweeps.store import NAME
-from tests.sweeps.processes import (
-    ASKED,
-    cprsim,
-    ended,
-    exported,
-    kill,
-    pool_workers,
-    started,
-    wait_until,
-)
+from tests.gated import ended, kill_all
+from tests.sweeps.processes import ASKED, cprsim, exported, kill
+from tests.waiting import HANGS_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -59,59 +52,78 @@ def test_three_workers_give_the_bytes_of_one(file, unharmed, tmp_path):
     assert exported(tmp_path) == unharmed
 
 
-@pytest.mark.parametrize(("workers", "seed"), [(1, 1), (2, 2)])
+#: When a sweep is killed: tasks that its gate lets through, and what is waited for.
+MOMENTS = {
+    "started": (0, lambda gate, folder, before: gate.reached("main")),
+    "file made": (0, lambda gate, folder, before: (folder / NAME).exists()),
+    "at work": (1, lambda gate, folder, before: gate.waiting()),
+    # With a worker that has taken a task and not begun it, others do four: one point's at least.
+    "points stored": (4, lambda gate, folder, before: stored(folder) > before),
+}
+
+
+@pytest.mark.parametrize(
+    ("workers", "seed"), [(1, 1), pytest.param(2, 2, marks=pytest.mark.essential)]
+)
 def test_a_sweep_that_is_killed_again_and_again_ends_with_the_same_bytes(
-    file, unharmed, tmp_path, workers, seed
+    file, unharmed, tmp_path, gate, start, workers, seed
 ):
-    moments, kills = random.Random(seed), 0
-    for _ in range(4):
-        process = started(*asked(file, tmp_path, workers))
-        # From before the file is there to after the first points are finished.
-        time.sleep(moments.uniform(0.3, 3.0))
-        if process.poll() is not None:
-            break
-        os.killpg(process.pid, signal.SIGKILL) if workers == 1 else kill(process)
-        process.communicate()
-        kills += 1
-        if (tmp_path / NAME).exists():
-            stored(tmp_path)  # whatever the moment, what is there can be read
-    done = cprsim(*asked(file, tmp_path, workers))
+    folder = tmp_path / "out"
+    for moment in random.Random(seed).sample([*MOMENTS], len(MOMENTS)):
+        after, has_come = MOMENTS[moment]
+        shut, before = gate(after, commits_at_once=moment == "points stored"), stored(folder)
+        process = start(shut, *asked(file, folder, workers))
+        wait_until(lambda: has_come(shut, folder, before), moment)  # noqa: B023  (called here)
+        assert process.poll() is None
+        kill_all(process) if workers == 1 else kill(process)
+        if (folder / NAME).exists():
+            stored(folder)  # whatever the moment, what is there can be read
+    done = cprsim(*asked(file, folder, workers))
 
-    assert kills > 0
     assert done.returncode == 0, done.stderr
-    assert exported(tmp_path) == unharmed
+    assert exported(folder) == unharmed
 
 
-def test_a_sweep_goes_on_where_it_was(file, unharmed, tmp_path):
-    process = started(*asked(file, tmp_path, 1))
-    wait_until(lambda: stored(tmp_path) > 0)
+def test_a_sweep_goes_on_where_it_was(file, unharmed, tmp_path, gate, start):
+    shut = gate(5)
+    process = start(shut, *asked(file, tmp_path, 1))
+    wait_until(shut.waiting)
     kill(process)
-    process.communicate()
-    before = stored(tmp_path)
     halfway = exported(tmp_path).splitlines()
     done = cprsim(*asked(file, tmp_path, 1))
 
-    assert before > 0
-    assert halfway == unharmed.splitlines()[: 1 + 2 * before]  # in order, with one worker
+    # In order, with one worker: of the third point one of two blocks is done.
+    assert halfway == unharmed.splitlines()[: 1 + 2 * 2]
     assert done.returncode == 0, done.stderr
     assert exported(tmp_path) == unharmed
 
 
-def test_workers_end_with_the_sweep_that_is_killed(file, tmp_path):
-    process = started(*asked(file, tmp_path, 2))
-    wait_until(lambda: len(pool_workers(process)) == 2)
-    workers = pool_workers(process)
+@pytest.mark.essential
+def has_ended(process: psutil.Process) -> bool:
+    """Whether it runs no more; where nobody waits for orphans, its id stays."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_workers_end_with_the_sweep_that_is_killed(file, tmp_path, gate, start):
+    shut = gate(0)
+    process = start(shut, *asked(file, tmp_path, 2))
+    wait_until(lambda: len(shut.waiting()) == 2)
+    workers = [psutil.Process(pid) for pid in shut.waiting()]
     kill(process)
-    process.communicate()
 
-    wait_until(lambda: not any(worker.is_running() for worker in workers))
+    wait_until(lambda: all(map(has_ended, workers)))
 
 
-def test_a_worker_that_is_killed_costs_nothing_but_time(file, unharmed, tmp_path):
-    process = started(*asked(file, tmp_path, 2))
-    wait_until(lambda: len(pool_workers(process)) == 2)
-    time.sleep(1.0)  # let it work
-    pool_workers(process)[0].kill()
+@pytest.mark.essential
+def test_a_worker_that_is_killed_costs_nothing_but_time(file, unharmed, tmp_path, gate, start):
+    shut = gate(2)
+    process = start(shut, *asked(file, tmp_path, 2))
+    wait_until(lambda: len(shut.waiting()) == 2)
+    os.kill(shut.waiting()[0], signal.SIGKILL)
+    shut.open()
     code, err = ended(process)
 
     assert "workers were lost (BrokenProcessPool: " in err
@@ -145,6 +157,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.essential
 def test_a_point_that_kills_its_workers_fails_and_the_others_go_on(tmp_path):
     (tmp_path / "deadly.py").write_text(DEADLY)
     done = subprocess.run(
@@ -153,22 +166,28 @@ def test_a_point_that_kills_its_workers_fails_and_the_others_go_on(tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=200,
+        timeout=HANGS_S,
     )
 
     assert done.stdout == "[(1, 'its worker process died, out of memory perhaps')] 4\n", done.stderr
 
 
-def test_ctrl_c_keeps_what_is_done(file, unharmed, tmp_path):
-    process = started(*asked(file, tmp_path, 2))
+@pytest.mark.essential
+def test_ctrl_c_keeps_what_is_done(file, unharmed, tmp_path, gate, start):
+    shut = gate(4)
+    process = start(shut, *asked(file, tmp_path, 2))
     wait_until(lambda: stored(tmp_path) > 0)
+    wait_until(lambda: len(shut.waiting()) == 2)
     process.send_signal(signal.SIGINT)
+    wait_until(lambda: shut.reached("closing"))  # for the tasks that are under way
+    shut.open()
     code, err = ended(process)
 
     assert code == 1
     assert err.splitlines()[-1] == (
         f"cprsim: interrupted; what is done is in {tmp_path}: give the same command again to go on"
     )
+    assert 0 < stored(tmp_path) < 6
     assert cprsim(*asked(file, tmp_path, 2)).returncode == 0
     assert exported(tmp_path) == unharmed
 
@@ -196,6 +215,7 @@ def disk(tmp_path):
     subprocess.run(["umount", str(folder)], capture_output=True, check=False)
 
 
+@pytest.mark.essential
 def test_a_full_disk_is_told_and_with_room_the_sweep_goes_on(file, unharmed, disk):
     folder = disk("size=92k")
     done = cprsim(*asked(file, folder, 1))
@@ -210,6 +230,7 @@ def test_a_full_disk_is_told_and_with_room_the_sweep_goes_on(file, unharmed, dis
     assert exported(folder) == unharmed
 
 
+@pytest.mark.essential
 def test_a_folder_that_is_read_only_is_refused_but_can_be_exported(file, disk):
     folder = disk("size=4m")
     few = ["--vary", "failures.mean=20 h", "--replications", "5", "--workers", "1"]

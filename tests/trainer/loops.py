@@ -121,7 +121,8 @@ def say(line):
     sys.stdout.flush()
 
 
-def main(policy, folder):
+def main(policy, folder, stays_at=None):
+    """`stays_at`: the step after which it waits for a line on stdin, so that it can be killed."""
     torch.set_num_threads(1)
     loop = Loop()
     hooks = hooked(loop, policy, Path(folder))
@@ -130,6 +131,8 @@ def main(policy, folder):
     for step in range(first, STEPS):
         train(loop, hooks, step, step + 1)
         say(f"step {step + 1}")
+        if str(step + 1) == stays_at:
+            sys.stdin.readline()
     say(f"digest {loop.digest()}")
 
 

@@ -142,7 +142,11 @@ class Watched:
         self._controller.tell(event)
 
     def recoveries(self):
-        """For each recovery all that was lost in it, and the rows before, saved, and after."""
+        """For each recovery all that was lost in it, and the rows before, saved, and after.
+
+        A recovery may see several failures: the controller is told of the first, and again of all
+        together when others are found dead on the way.
+        """
         failures, after = iter(self.before), iter(self.after)
         lost, first = NOBODY, None
         for loss in self._events:

@@ -44,7 +44,7 @@ def uses(step, server):
 def check(recovered):
     """Who was lost returns to its last stored snapshot, nobody else changes, all is counted."""
     watched = recovered.watched
-    for (loss, before, _), after in zip(watched.before, watched.after, strict=True):
+    for (loss, before, _), after in watched.recoveries():
         for server in after.keys() & before.keys() - loss.servers:
             assert np.array_equal(after[server], before[server])
     for _, rows, saved in watched.filled:
@@ -53,6 +53,8 @@ def check(recovered):
     assert counted == pytest.approx(passed_by(recovered.job), rel=1e-12)
 
 
+@pytest.mark.slow
+@pytest.mark.essential
 def test_the_rest_trains_on_and_the_lost_shard_returns_to_its_snapshot(tmp_path, monkeypatch):
     filled_late(monkeypatch, 18)
     recovered = ran(PLAN, [(13.0, servers_hit(0))], tmp_path, watch=True, free=True)

@@ -181,11 +181,10 @@ def test_saves_land_beside_training(clean, tmp_path):
 def test_pinned_to_steps_saves_land_before_the_next_failure(tmp_path):
     plan = behind(partial_plan(INTERVAL))
     recovered = ran(plan, KILLS, tmp_path, watch=True)
-    watched = recovered.watched
 
     # As with saves that training waits for (test_oracle).
     assert recovered.job.lost_steps == 3 + 4 + 4 + 10 + 8
-    for (loss, before, saved), after in zip(watched.before, watched.after, strict=True):
+    for (loss, before, saved), after in recovered.watched.recoveries():
         for server, rows in after.items():
             expected = saved if server in loss.servers else before
             assert (rows == expected[server]).all()

@@ -87,7 +87,6 @@ def test_more_lines_than_asked_are_left_unread(folder: Path) -> None:
         assert (data.samples, data.test_samples) == (200, 100)
 
 
-@pytest.mark.slow
 def test_movielens_is_trained_and_its_scenario_can_be_simulated(folder: Path) -> None:
     with opened(file(folder, '{ movielens = "ml", dim = 8 }')) as (scenario, section):
         trained = train(scenario, section, "cpr-mfu")

@@ -95,7 +95,11 @@ def test_when_all_copies_of_a_shard_are_gone_the_job_rolls_back(clean, tmp_path)
 
 @pytest.mark.parametrize(
     ("manner", "deadlines"),
-    [(Manner(saving=1.0), PATIENT), (Manner(loading=1.0), PATIENT), (Manner(hangs=1.0), IMPATIENT)],
+    [
+        (Manner(saving=1.0), PATIENT),
+        (Manner(loading=1.0), PATIENT),
+        pytest.param(Manner(hangs=1.0), IMPATIENT, marks=pytest.mark.slow),
+    ],
     ids=["saving", "loading", "hangs"],
 )
 def test_in_whatever_they_are_hit(clean, tmp_path, manner, deadlines):

@@ -19,6 +19,7 @@ from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.remote import RemoteRows
 from cprsim.trainer.members.server import Server, ServerSpec, _welcome, with_copies
 from cprsim.trainer.members.wire import Link, Op, listening
+from tests.waiting import HANGS_S, wait_until
 
 ROWS, DIM = 60, 4
 PATIENT = Deadlines(60.0, 60.0)
@@ -119,7 +120,24 @@ def test_updates_go_to_all_copies_and_one_that_is_gone_is_named(servers, tmp_pat
     links.close()
 
 
-def test_what_is_pushed_again_is_in_all_copies_before_anything_else_is_done(servers):
+class Slow:
+    """A lock whose first holder takes its time: until it is told to go on."""
+
+    def __init__(self, lock, done):
+        self._lock, self._done = lock, done
+        self.asked, self.go_on = threading.Event(), threading.Event()
+
+    def __enter__(self):
+        self.asked.set()
+        assert self.go_on.wait(HANGS_S)
+        self._lock.acquire()
+
+    def __exit__(self, *_):
+        self._done.append("copied")
+        self._lock.release()
+
+
+def test_what_is_pushed_again_is_in_all_copies_before_anything_else_is_done(servers, monkeypatch):
     links = Connections(60.0)
     rows = RemoteRows(Placement((ROWS,), 2), DIM, links)
     (first, at_first), (second, at_second) = servers
@@ -127,13 +145,24 @@ def test_what_is_pushed_again_is_in_all_copies_before_anything_else_is_done(serv
     found = rows.lookup(0, np.arange(ROWS).reshape(-1, 1))
     rows.update(0, found, torch.ones(ROWS, 1, DIM))
     links.connect([[(0, at_first), (1, at_second)], [(1, at_second), (0, at_first)]], 2)
-    pushing = threading.Thread(target=rows.push_again)
-    with second._held[0].lock:  # the copy is slow
-        pushing.start()
-        pushing.join(0.2)
-        assert pushing.is_alive()
+    done = []
+
+    def push():
+        rows.push_again()
+        done.append("pushed")
+
+    slow = Slow(second._held[0].lock, done)
+    monkeypatch.setattr(second._held[0], "lock", slow)
+    pushing = threading.Thread(target=push)
+    pushing.start()
+    assert slow.asked.wait(HANGS_S)
+    wait_until(lambda: first._held[0].applied == 1)  # all else that there is to do is done
+    assert done == []
+    slow.go_on.set()
     pushing.join()
 
+    assert done[0] == "copied"
+    assert done[-1] == "pushed"
     assert second._held[0].applied == 1
     assert second._held[0].shard.digest() == first._held[0].shard.digest()
     links.close()

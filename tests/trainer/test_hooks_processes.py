@@ -8,6 +8,7 @@ import torch
 
 from cprsim.trainer import TablePart, TrainerHooks
 from tests.trainer.loops import scenario
+from tests.waiting import HANGS_S
 
 STEPS = 40
 
@@ -17,7 +18,7 @@ class Together:
 
     def __init__(self, processes):
         self._given = {}
-        self._barrier = threading.Barrier(processes, timeout=60)
+        self._barrier = threading.Barrier(processes, timeout=HANGS_S)
 
     def least(self, process):
         def of_all(number):

@@ -80,6 +80,7 @@ def run(monkeypatch, *arguments):
 
 
 @pytest.mark.slow
+@pytest.mark.essential
 def test_what_is_counted_is_predicted_exactly(config, tmp_path, monkeypatch, capsys):
     out = tmp_path / "out"
     code = run(monkeypatch, "validate", config, "--json", "--out", out)

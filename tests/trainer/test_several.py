@@ -79,10 +79,9 @@ def test_a_lost_trainer_takes_nothing_with_it(tmp_path):
     kills = [(13.0, trainer_hit(trainer=1)), (21.0, trainer_hit()), (30.0, trainer_hit())]
     recovered = two(partial_plan(INTERVAL), kills, tmp_path)
 
-    assert len(recovered.watched.before) == 3
-    for (loss, before, _), after in zip(
-        recovered.watched.before, recovered.watched.after, strict=True
-    ):
+    recoveries = [*recovered.watched.recoveries()]
+    assert len(recoveries) == 3
+    for (loss, before, _), after in recoveries:
         assert len(loss.trainers) == 1
         assert same(after, before)
     assert (recovered.failures, recovered.struck, recovered.replaced) == (3, 3, 3)
@@ -106,9 +105,7 @@ def test_lost_servers_lose_as_much_as_with_one_trainer(tmp_path):
 
     # All are at the same step where something strikes or is saved: 3, 14 and 20.
     assert recovered.pls == float(Fraction(3 + 4 + 4 + 10, STEPS * 2))
-    for (loss, before, saved), after in zip(
-        recovered.watched.before, recovered.watched.after, strict=True
-    ):
+    for (loss, before, saved), after in recovered.watched.recoveries():
         expected = {
             server: (saved if server in loss.servers else before)[server] for server in after
         }
@@ -135,6 +132,7 @@ def test_a_server_of_the_dense_part_that_dies_returns_to_its_checkpoint(tmp_path
     assert [each.to for each in set_back] == ([10] if kind == "full" else [])
 
 
+@pytest.mark.slow
 def test_a_trainer_that_hangs_takes_no_server_with_it(tmp_path):
     kills = [(13.0, trainer_hit(trainer=1)), (25.0, trainer_hit(1))]
     recovered = two(

@@ -1,8 +1,11 @@
 """Checkpoints on disk, whole or spoilt; the oracle is the state as it was when it was saved."""
 
+import itertools
+import os
 import random
 import shutil
-import time
+import signal
+import sys
 
 import numpy as np
 import pytest
@@ -145,8 +148,19 @@ def test_what_a_killed_writer_left_is_cleaned(history, tmp_path):
     history.check(at_most=99, step=2)
 
 
-def _write_for_ever(folder):
-    """Step n holds n in all rows."""
+def _write_until_killed(folder, touches):
+    """Step n holds n in all rows; dies as it touches files for the last of so many times.
+
+    One more checkpoint is written before the first of them counts.
+    """
+    touched = itertools.count()
+    written = False
+
+    def hook(event, _):
+        if written and event in _TOUCHES and next(touched) == touches:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
     store = Store(folder)
     last = store.restore(1 << 40)
     step = 0 if last is None else last.step
@@ -155,27 +169,23 @@ def _write_for_ever(folder):
         arrays = np.full((ROWS, DIM), step, np.float32), np.full(ROWS, step, np.float32)
         whole = step % 3 == 1 or store.empty
         store.write(step, arrays, None if whole else np.arange(ROWS))
+        written = True
 
 
-def _wait_for_another(folder, last):
-    """Until a checkpoint is there that wasn't."""
-    deadline_s = time.monotonic() + 120
-    while not any(int(path.stem) > last for path in folder.glob("*.json")):
-        assert time.monotonic() < deadline_s
-        time.sleep(0.001)
+#: What a store does to files, as Python's audit events name it.
+_TOUCHES = {"open", "os.rename", "os.remove"}
 
 
 @pytest.mark.slow
+@pytest.mark.essential
 def test_a_writer_that_is_killed_at_any_moment_leaves_whole_checkpoints(tmp_path):
+    # Three checkpoints, one of them whole, touch files some sixty times.
     moments, context, last = random.Random(0), forking.context(), 0
-    for _ in range(20):
-        serial = max((int(path.stem) for path in tmp_path.glob("*.json")), default=-1)
-        writer = context.Process(target=_write_for_ever, args=(tmp_path,))
+    for touches in moments.sample(range(60), 20):
+        writer = context.Process(target=_write_until_killed, args=(tmp_path, touches))
         writer.start()
-        _wait_for_another(tmp_path, serial)
-        time.sleep(moments.uniform(0, 0.03))
-        writer.kill()
         writer.join()
+        assert writer.exitcode == -signal.SIGKILL
         found = Store(tmp_path).restore(1 << 40)
         assert found.step > last
         assert all((array == found.step).all() for array in found.arrays)

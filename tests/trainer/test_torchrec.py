@@ -4,9 +4,12 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from importlib.util import find_spec
 
 import pytest
+
+from tests.waiting import HANGS_S
 
 pytestmark = [
     pytest.mark.slow,
@@ -22,20 +25,19 @@ def ranks(folder):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.trainer.torchrec_job", str(rank), port, str(folder)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    try:
-        said = [each.communicate(timeout=240) for each in started]
-    finally:
-        for each in started:
-            each.kill()
+    with ExitStack() as stack:
+        started = []
+        for rank in range(2):
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.trainer.torchrec_job", str(rank), port, str(folder)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            stack.enter_context(process)  # which closes its pipes
+            stack.callback(process.kill)
+            started.append(process)
+        said = [each.communicate(timeout=HANGS_S) for each in started]
     assert all("Error" not in error for _, error in said), said[0][1] + said[1][1]
     return [each.returncode for each in started], [out.splitlines()[-1:] for out, _ in said]
 

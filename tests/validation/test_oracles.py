@@ -23,7 +23,6 @@ from tools.validation.exact import Uniform, even_points, fresh_makespan_s, renew
 from tools.validation.first_order import PREDICTED
 
 
-@pytest.mark.slow
 def test_simulated_mean_is_within_three_standard_errors(measured):
     case, found = measured
     assert abs(found.z) <= 3, f"{case.name}: {found}"
@@ -44,7 +43,6 @@ def test_closed_form_of_a_shipped_scenario(each):
     assert each.computed == pytest.approx(each.published, abs=each.tolerance)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "measured",
     [case for case in SHIPPED if case.name.endswith("overhead")],
@@ -63,13 +61,11 @@ def test_simulated_overhead_is_the_first_order_one_but_for_discretisation(measur
     assert abs(found.mean - first_order) <= 0.15 + abs(counted - first_order)
 
 
-@pytest.mark.slow
 def test_simulated_wall_times_over_the_interval_are_the_exact_ones(measured_sweep):
     for interval_s, found in zip(SWEEP.intervals_s, measured_sweep, strict=True):
         assert abs(found.z) <= 3, f"every {interval_s} s: {found}"
 
 
-@pytest.mark.slow
 def test_best_simulated_interval_costs_at_most_one_percent_more_than_the_exact_one(measured_sweep):
     best = min(range(len(measured_sweep)), key=lambda i: measured_sweep[i].mean)
     least_s = SWEEP.makespan_s(SWEEP.optimum_s)

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
-from signal import Signals
+from signal import SIGKILL, Signals
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeAlias
 
@@ -172,10 +172,16 @@ class LocalCluster:
         return self._addresses[name]
 
     def strike(self, name: Name, how: Signals) -> bool:
-        """Send a member a signal behind its back; whether it was there to be hit."""
+        """Send a member a signal behind its back; whether it was there to be hit.
+
+        Who is killed has gone afterwards: members that a failure kills together are found dead
+        together, and not one of them while the other still dies.
+        """
         member = self._members[name]
         if not member.dead:
             member.signal(how)
+            if how == SIGKILL:
+                wait([member.sentinel])
         return not member.dead
 
     def end(self, name: Name) -> None:

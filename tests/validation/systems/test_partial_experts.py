@@ -19,7 +19,6 @@ def test_lost_tokens_of_one_fault_in_mid_run() -> None:
     assert mid_run_plt() == pytest.approx(0.0375, rel=1e-9)
 
 
-@pytest.mark.slow
 def test_lost_tokens_of_one_fault_at_any_time() -> None:
     found = one_fault_plt()
     exact = single_fault_plt(EXPERTS, PER_SAVE, INTERVAL, ITERATIONS)

@@ -15,7 +15,6 @@ from tools.validation.systems.tiered import (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_two_levels(pattern: Pattern) -> None:
     found = pattern_s(pattern)
@@ -25,7 +24,6 @@ def test_two_levels(pattern: Pattern) -> None:
     assert found.error < 0.01 * pattern.exact_s
 
 
-@pytest.mark.slow
 def test_the_first_order_optimum_is_within_five_percent() -> None:
     found = optimal_overhead()
     useful_s = FAR_APART.segments * FAR_APART.work_s
@@ -36,7 +34,6 @@ def test_the_first_order_optimum_is_within_five_percent() -> None:
     assert abs(found.value - first_order()) < 0.05 * first_order() + 3 * found.error
 
 
-@pytest.mark.slow
 def test_cheap_levels_gain_a_third_where_failures_are_frequent() -> None:
     assert cheap_levels_gain(8.0) == pytest.approx(0.35, abs=0.05)
 
