@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -38,14 +38,7 @@ def fronts(cohorts: Sequence[Cohort], place: Whole) -> Callable[[], Front]:
 
     Each call gives one at the start; what is drawn is drawn once for all of them.
     """
-    first = cohorts[0]
-    if isinstance(first, Renewals):
-        return _renewing([c for c in cohorts if isinstance(c, Renewals)], place)
-    if isinstance(first, Instants):
-        return _fixed([c for c in cohorts if isinstance(c, Instants)], place)
-    if isinstance(first, Populations):
-        return partial(_Lives, [c for c in cohorts if isinstance(c, Populations)], place)
-    return _replayed([c for c in cohorts if isinstance(c, Replays)], place)
+    return PLAYED[type(cohorts[0])](cohorts, place)
 
 
 class Stack:
@@ -297,3 +290,12 @@ class _Lives:
                 if here.any():
                     life_s[here] = lives.generation(int(each))[row[here], nodes[here]]
         self._ends_s[lanes, nodes] = now_s + life_s
+
+
+#: Kinds of failures that can be played, and by whom; all others are the simulator's.
+PLAYED: dict[type[Cohort], Callable[[Sequence[Any], Whole], Callable[[], Front]]] = {
+    Renewals: _renewing,
+    Instants: _fixed,
+    Populations: partial(partial, _Lives),
+    Replays: _replayed,
+}

@@ -92,6 +92,10 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         """The plan of the policy of that name."""
         return self.policies[policy].plan(self.context)
 
+    def plans(self, names: Iterable[str] | None = None) -> dict[str, Plan]:
+        """The plans of the policies of these names, all by default."""
+        return {name: self.plan(name) for name in self.select(names)}
+
     def select(self, names: Iterable[str] | None) -> list[str]:
         """The policies of these names, all by default; raise `ScenarioError` for unknown ones."""
         if names is None:

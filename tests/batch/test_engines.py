@@ -46,13 +46,13 @@ REASONS: dict[str, dict[str, Any]] = {
             "it": {"system": "async", "interval": "30 s", "snapshot": "1 s", "in_flight": 2}
         }
     },
-    "its controller decides while the job runs": MEASURED
+    "it needs a controller that decides while the job runs": MEASURED
     | {
         "policies": {
             "it": {"system": "check-n-run", "interval": "1 h", "modified": 0.2, "snapshot": "1 s"}
         }
     },
-    "it mirrors every step": DERIVED
+    "it needs states mirrored every step": DERIVED
     | {"policies": {"it": {"system": "peer-memory", "interval": "1 h", "iteration": "1 s"}}},
     "training and the filling of lost shards contend for links": DERIVED
     | {"policies": {"it": {"system": "replication", "copies": 2}}},

@@ -303,8 +303,7 @@ def test_no_steps(tmp_path):
         ({"system": "async", "interval": "10 s"}, "saves in the background"),
         (
             {"system": "replication", "copies": 2},
-            "checkpoints in copies and lost shards that come from elsewhere than checkpoints, or "
-            "beside training",
+            "copies on other servers and training while lost nodes are replaced",
         ),
     ],
     ids=lambda each: each["system"] if isinstance(each, dict) else "",

@@ -86,7 +86,7 @@ class TrainerHooks(Generic[_Batch]):
     ) -> None:
         (self._policy,) = scenario.select([policy])
         plan = scenario.plan(policy)
-        check_hookable(policy, plan)
+        check_hookable(policy, plan, scenario.plans)
         if steps < 1:
             raise UsageError(f"steps = {steps}: give those of the whole job, 1 or more")
         self._folder = Path(folder)

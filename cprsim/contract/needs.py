@@ -1,0 +1,92 @@
+"""What plans and answers need of who carries them out, beyond blocking saves to the remote store.
+
+An interpreter says which needs it meets. What it doesn't know, it refuses.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Literal
+
+from cprsim.contract.actions import Loss, Recover
+from cprsim.contract.plan import Copies, Plan
+from cprsim.errors import ScenarioError
+from cprsim.job.tiers import REMOTE
+
+# fmt: off
+Need = Literal[
+    "controller", "schedules", "mirror", "places", "sizes", "background", "copies",
+    "copies and background", "copies and trainers", "rebuilding", "training on",
+]
+# fmt: on
+#: Each need in words, for refusals.
+Needs = dict[Need, str]
+
+
+def needs_of(plan: Plan, trainers: int = 1) -> Needs:
+    """Of a plan, and of its answer to the loss of one server; for so many trainers."""
+    copied = () if plan.copies is None else (plan.copies.tier,)
+    places = [tier.name for tier in plan.tiers if tier.name not in (REMOTE.name, *copied)]
+    saves = [schedule.save for schedule in plan.schedules]
+    background = any(not save.blocking for save in saves)
+    asked: dict[Need, tuple[object, str]] = {
+        "controller": (
+            type(plan).start is not Plan.start,
+            "a controller that decides while the job runs",
+        ),
+        "schedules": (len(saves) != 1, f"{len(saves)} schedules of saves"),
+        "mirror": (plan.mirror, "states mirrored every step"),
+        "places": (places, f"checkpoints in {', '.join(places)}"),
+        "sizes": (
+            any(save.writes != 1 or save.reads != 1 for save in saves),
+            "checkpoints of another size than the rows they hold",
+        ),
+        "background": (background, "saves in the background"),
+        "copies": (copied, "copies on other servers"),
+        "copies and background": (copied and background, "saves in the background beside copies"),
+        "copies and trainers": (
+            copied and trainers > 1,
+            f"copies beside several trainers (cluster.trainers = {trainers})",
+        ),
+    }
+    answer = plan.recover(Loss(frozenset({0}), frozenset()))
+    found = {need: words for need, (asks, words) in asked.items() if asks}
+    return needs_of_answer(answer, True, plan.copies) | found
+
+
+def needs_of_answer(answer: Recover, servers: object, copies: Copies | None = None) -> Needs:
+    """Of the answer to a failure that took `servers`, if any, of shards with such copies."""
+    known = (REMOTE.name, None if copies is None else copies.tier)
+    places = {answer.source, answer.healthy or REMOTE.name}.difference(known)
+    anew = answer.rollback == "none" and servers
+    asked: dict[Need, tuple[object, str]] = {
+        "places": (places, f"checkpoints in {', '.join(sorted(places))}"),
+        "copies": (anew and copies, "copies on other servers"),
+        "rebuilding": (anew and not copies, "lost shards made anew"),
+        "training on": (answer.keep_training, "training while lost nodes are replaced"),
+    }
+    return {need: words for need, (asks, words) in asked.items() if asks}
+
+
+def unmet(needs: Needs, can: Collection[Need]) -> list[str]:
+    """What is needed and not in `can`, in words."""
+    return [words for need, words in needs.items() if need not in can]
+
+
+def check_needs(
+    policy: str,
+    plan: Plan,
+    can: Collection[Need],
+    done: str,
+    plans: Callable[[], Mapping[str, Plan]],
+    trainers: int = 1,
+) -> None:
+    """Raise `ScenarioError` where the plan of that policy needs more; `done` is what it isn't.
+
+    `plans`: those of the scenario, of which the error names the ones that can be carried out.
+    """
+    lacks = unmet(needs_of(plan, trainers), can)
+    if lacks:
+        able = [each for each, one in plans().items() if not unmet(needs_of(one, trainers), can)]
+        raise ScenarioError(
+            f"policies.{policy}: {' and '.join(lacks)} can be simulated but not {done}; "
+            + (f"choose one of {', '.join(able)}" if able else "add a policy that needs less")
+        )
