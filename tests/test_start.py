@@ -18,8 +18,9 @@ def imported_by(code: str) -> list[str]:
     return done.stdout.splitlines()[-1].split()
 
 
-def test_help_imports_nothing_slow():
-    assert imported_by('from cprsim.cli import command; command._main(["--help"])') == []
+@pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"]], ids="-".join)
+def test_help_imports_nothing_slow(arguments: Sequence[str]):
+    assert imported_by(f"from cprsim.cli import command; command._main({arguments})") == []
 
 
 def test_importing_cprsim_imports_nothing_slow():

@@ -1,7 +1,7 @@
 """The scenario's `[failures]` section: when nodes fail, and which."""
 
 import math
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
@@ -10,6 +10,7 @@ from cprsim.basics.distributions import Distribution, Durations, Name, Positive,
 from cprsim.basics.schema import PositiveSeconds, Section
 from cprsim.failures.bursts import Bursts
 from cprsim.failures.logs.log import parse_window
+from cprsim.failures.logs.readers import READERS
 from cprsim.failures.presets import PRESETS
 from cprsim.failures.severity import SeverityWeights
 from cprsim.job.platform import Cluster
@@ -97,6 +98,11 @@ Window = Annotated[
 ]
 
 
+if TYPE_CHECKING:
+    ReaderName = str
+else:
+    ReaderName = Literal[tuple(READERS)]
+
 PresetName = Literal["cpr-production", "lanl-20", "lanl-18", "rsc-1", "rsc-2", "titan-old"]
 assert set(get_args(PresetName)) == set(PRESETS)
 
@@ -135,7 +141,7 @@ class Failures(Section):
     during_recovery: bool = True
     exactly: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     trace: str | None = None
-    reader: Literal["csv", "lanl", "fta", "spot"] | None = None
+    reader: ReaderName | None = None
     system: int | None = None
     window: Window | None = None
     coalesce_s: PositiveSeconds | None = Field(None, alias="coalesce")
@@ -187,10 +193,13 @@ class Failures(Section):
             for key in SOURCES["trace"]:
                 if getattr(self, "coalesce_s" if key == "coalesce" else key) is not None:
                     raise ValueError(f"{key!r} goes with trace; leave it out")
-        elif self.reader == "lanl" and self.system is None:
-            raise ValueError("reader 'lanl' needs 'system': the LANL system number, e.g. 20")
-        elif self.reader not in ("lanl", "fta") and self.system is not None:
-            raise ValueError("'system' goes with reader = 'lanl' or 'fta'; leave it out")
+            return
+        reader = READERS[self.reader or "csv"]
+        if reader.needs_system and self.system is None:
+            raise ValueError(f"reader {self.reader!r} needs 'system': {reader.system}")
+        if not reader.system and self.system is not None:
+            known = " or ".join(repr(name) for name, each in READERS.items() if each.system)
+            raise ValueError(f"'system' goes with reader = {known}; leave it out")
 
     def _check_nodes_keys(self) -> None:
         if self.per == "node" and self.distribution is None:
