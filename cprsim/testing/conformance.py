@@ -14,6 +14,7 @@ from unittest import mock
 
 from pydantic import InstanceOf, PrivateAttr
 
+from cprsim.basics.streams import COHORT
 from cprsim.contract import (
     Action,
     Context,
@@ -31,9 +32,10 @@ from cprsim.contract import (
 from cprsim.contract import Clock as Now
 from cprsim.contract.ledger import Ledger
 from cprsim.job.costs import Rollback
+from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import play, simulate
-from cprsim.testing.accounts import Recording, assert_time_adds_up, require
+from cprsim.sim.engine import play
+from cprsim.testing.accounts import Recording, assert_time_adds_up, differences, require
 from cprsim.testing.futures import change_future
 
 
@@ -168,7 +170,8 @@ class PolicyConformance:
     The job of the shipped conditions takes 40 h, on 8 parameter servers and some trainers, and is
     hit every few hours, so an `interval` of the policy should be between minutes and hours. Each
     test says in its name what it demands; a controller is watched under the simulator, and what it
-    was told and asked is played to a fresh one again.
+    was told and asked is played to a fresh one again. Numbers are held in every engine that `auto`
+    would take.
 
     Examples
     --------
@@ -364,26 +367,47 @@ class PolicyConformance:
                 f"planned to take {planned_s} s",
             )
 
+    def test_engines_agree(self) -> None:
+        """Ledgers are those of the simulator, run by run, in any engine that `auto` takes."""
+        for where, tables in self._all():
+            scenario, numbers = self._scenario(tables), (0, 1, COHORT - 1, COHORT)
+            by_sim, *others = (
+                simulate(scenario, {"it": engines["it"]}, numbers, 5)[:, 0]
+                for engines in self._engines(scenario)
+            )
+            for number, found, expected in (
+                run for other in others for run in zip(numbers, other, by_sim, strict=True)
+            ):
+                differ = differences(found, expected)
+                require(
+                    not differ,
+                    f"{where}, replication {number}: engine 'batch' and then 'sim' say {differ}",
+                )
+
     def test_same_seed_gives_the_same_numbers(self) -> None:
-        """Bit for bit, whatever was run before with the same plan."""
+        """Bit for bit in any engine, whatever was run before with the same plan."""
         for where, tables in self.conditions.items():
             once, again = (self._scenario(tables) for _ in range(2))
-            one = simulate(once, ["it"], [0, 1], 7)
-            # In another order: a run must leave nothing behind in the plan for the next.
-            two = simulate(again, ["it"], [1, 0], 7)[::-1]
-            require(one.tobytes() == two.tobytes(), f"{where}: {one.tolist()}, then {two.tolist()}")
+            for engines in self._engines(once):
+                it = {"it": engines["it"]}
+                one = simulate(once, it, [0, 1], 7)
+                # In another order: a run must leave nothing behind in the plan for the next.
+                two = simulate(again, it, [1, 0], 7)[::-1]
+                same = one.tobytes() == two.tobytes()
+                require(same, f"{where}: {one.tolist()}, then {two.tolist()}")
 
     def test_leaves_other_policies_alone(self) -> None:
-        """Bit for bit: other policies' numbers don't depend on its running too."""
+        """Bit for bit in any engine: others' numbers don't depend on its running too."""
         for where, tables in self.conditions.items():
             beside = self._scenario(tables)
-            names = [name for name in beside.policies if name != "it"]
-            alone = simulate(beside, names, [0, 1], 3)
-            between = simulate(beside, [names[0], "it", *names[1:]], [0, 1], 3)
-            require(
-                between[:, [0, *range(2, len(names) + 1)]].tobytes() == alone.tobytes(),
-                f"{where}: the numbers of {names} change where the policy runs beside them",
-            )
+            for engines in self._engines(beside):
+                names = [name for name in engines if name != "it"]
+                between = simulate(beside, engines, [0, 1], 3)
+                alone = simulate(beside, {name: engines[name] for name in names}, [0, 1], 3)
+                require(
+                    between[:, [0, *range(2, len(names) + 1)]].tobytes() == alone.tobytes(),
+                    f"{where}: the numbers of {names} change where the policy runs beside them",
+                )
 
     # --- Helpers ---
 
@@ -398,6 +422,13 @@ class PolicyConformance:
             "async": {"system": "async", "snapshot": "10 s", "interval": "1 h"},
         }
         return Scenario(**tables, policies={"it": dict(self.policy), **others})
+
+    @staticmethod
+    def _engines(scenario: Scenario) -> list[dict[str, Engine]]:
+        """The simulator for all policies, and what `auto` takes; the policy between the others."""
+        names = ["full", "it", "async"]
+        found = [chosen(scenario, names, engine) for engine in ("sim", "auto")]
+        return found if found[1]["it"] != "sim" else found[:1]
 
     def _watched(self, replications: int = 3) -> Iterator[tuple[str, Scenario, _Watch]]:
         for where, tables in self.conditions.items():
