@@ -1,7 +1,7 @@
 """The scenario's `[failures]` section: when nodes fail, and which."""
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, Self, get_args
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
@@ -165,34 +165,29 @@ class Failures(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        sources = [key for key in SOURCES if key != "preset"]
-        given = [key for key in sources if getattr(self, key) is not None]
+        given = [key for key in SOURCES if key != "preset" and self._has(key)]
         if len(given) != 1:
             found = " and ".join(given) or "none"
             raise ValueError(f"give one of {', '.join(SOURCES)}; found {found}")
-        law = self._law_fields()
+        law = [key for key in ("mean", "shape", "cv", "durations") if self._has(key)]
         if self.distribution is not None:
             check_keys(self.law)
-        elif any(law.values()):
-            extra = next(key for key, value in law.items() if value)
-            raise ValueError(f"{extra!r} goes with distribution, not with {given[0]}; leave it out")
+        elif law:
+            raise ValueError(
+                f"{law[0]!r} goes with distribution, not with {given[0]}; leave it out"
+            )
         self._check_trace_keys()
         self._check_nodes_keys()
         return self
 
-    def _law_fields(self) -> dict[str, Any]:
-        return {
-            "mean": self.mean_s,
-            "shape": self.shape,
-            "cv": self.cv,
-            "durations": self.durations_s,
-        }
+    def _has(self, key: str) -> bool:
+        """Whether the file gives that key; the name of its field may end in its unit."""
+        return any(getattr(self, name, None) is not None for name in (key, f"{key}_s"))
 
     def _check_trace_keys(self) -> None:
         if self.trace is None:
-            for key in SOURCES["trace"]:
-                if getattr(self, "coalesce_s" if key == "coalesce" else key) is not None:
-                    raise ValueError(f"{key!r} goes with trace; leave it out")
+            for key in filter(self._has, SOURCES["trace"]):
+                raise ValueError(f"{key!r} goes with trace; leave it out")
             return
         reader = READERS[self.reader or "csv"]
         if reader.needs_system and self.system is None:
