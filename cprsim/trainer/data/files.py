@@ -69,4 +69,7 @@ def _movielens(files: Files, folder: Path, _asked: int, **kept: Any) -> Recorded
 
 
 #: What reads the files of each source: for a new folder, and at most so many samples.
-SOURCES: Final[dict[str, Callable[..., Recorded]]] = {"criteo": _criteo, "movielens": _movielens}
+SOURCES: Final[dict[str, Callable[..., Recorded]]] = {
+    "criteo": _criteo,
+    "movielens": _movielens,
+}
