@@ -156,20 +156,14 @@ def dots(rows, title):
             "gallery/NAME.py": """
 import pandas as pd
 
-from cprsim.gallery.picture import Picture, Titled
-
-
-def _draw(found):
-    from cprsim.figures.dots import dots
-
-    return dots(found.rows, found.title)
+from cprsim.gallery.picture import Picture, Titled, drawn_by
 
 
 def _table(_path):
     return Titled("Dots", pd.DataFrame({"x": [1, 2], "y": [3, 4]}))
 
 
-PICTURE = Picture("dots", "two dots", "nothing", "", _table, _draw)
+PICTURE = Picture("dots", "two dots", "nothing", "", _table, drawn_by("dots:dots"))
 """,
         },
         {

@@ -119,31 +119,33 @@ class _Watch(NamedTuple):
     transcript: Transcript
 
 
+_JOB: dict[str, Any] = {"useful_time": "40 h", "samples": 10**10}
 _MODEL: dict[str, Any] = {  # 800 GB, half of it optimizer state
-    "tables": [
-        {"rows": 781_250_000, "dim": 128, "optimizer_slots": 1, "skew": {"zipf": 1.0}},
-    ],
+    "tables": [{"rows": 781_250_000, "dim": 128, "optimizer_slots": 1, "skew": {"zipf": 1.0}}],
     "dense": "100 MB",
 }
+_LOADS = {"load_full": "4 min", "load_partial": "90 s"}
 _MEASURED: dict[str, Any] = {
-    "job": {"useful_time": "40 h", "samples": 10**10},
+    "job": _JOB,
     "model": _MODEL,
     "cluster": {"parameter_servers": 8, "trainers": 4},
-    "costs": {
-        "save": "5 min",
-        "load_full": "4 min",
-        "load_partial": "90 s",
-        "reschedule": "3 min",
-        "detect": "20 s",
-    },
+    "costs": {"save": "5 min", "reschedule": "3 min", "detect": "20 s"} | _LOADS,
 }
 _DERIVED: dict[str, Any] = {
-    "job": {"useful_time": "40 h", "network": "9 GB/s", "samples": 10**10},
+    "job": _JOB | {"network": "9 GB/s"},
     "model": _MODEL,
     "cluster": {"parameter_servers": 8, "trainers": 8, "nic": "10 Gbit/s"},
     "storage": {"write": "2 GB/s", "read": "3 GB/s"},
     "costs": {"reschedule": {"distribution": "lognormal", "mean": "5 min", "cv": 1.5}},
 }
+
+
+def _costs(save: str, others: str) -> dict[str, Any]:
+    return {"costs": {"save": save, "load": others, "reschedule": others}}
+
+
+def _law(distribution: str, **keys: Any) -> dict[str, Any]:
+    return {"failures": {"distribution": distribution} | keys}
 
 
 #: What a plan may call its recovery.
@@ -190,57 +192,26 @@ class PolicyConformance:
         "shared links": _DERIVED | {"failures": {"exactly": 0}},
     }
     conditions: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "exponential": _MEASURED | {"failures": {"distribution": "exponential", "mean": "12 h"}},
+        "exponential": _MEASURED | _law("exponential", mean="12 h"),
         "none while loading": _MEASURED
-        | {
-            "job": {"useful_time": "40 h", "final_save": True, "samples": 10**10},
-            "failures": {
-                "distribution": "gamma",
-                "mean": "15 h",
-                "shape": 0.675,
-                "during_recovery": False,
-            },
-        },
-        "slow recovery": _MEASURED
-        | {
-            "costs": {"save": "5 min", "load": "2 h", "reschedule": "2 h"},
-            "failures": {"distribution": "uniform", "mean": "20 h"},
-        },
+        | {"job": _JOB | {"final_save": True}}
+        | _law("gamma", mean="15 h", shape=0.675, during_recovery=False),
+        "slow recovery": _MEASURED | _costs("5 min", "2 h") | _law("uniform", mean="20 h"),
         # Failures on the hour, where saves may end and recoveries be over.
         "on the hour": _MEASURED
-        | {
-            "costs": {"save": "15 min", "load": "30 min", "reschedule": "30 min"},
-            "failures": {"distribution": "empirical", "durations": ["1 h", "7 h", "60 h"]},
-        },
+        | _costs("15 min", "30 min")
+        | _law("empirical", durations=["1 h", "7 h", "60 h"]),
         "many at once": _MEASURED
-        | {
-            "cluster": {"parameter_servers": 8, "trainers": 4, "spares": 2},
-            "failures": {"exactly": 5, "hits": {"parameter_servers": "50%", "trainers": 1}},
-        },
+        | {"cluster": {"parameter_servers": 8, "trainers": 4, "spares": 2}}
+        | {"failures": {"exactly": 5, "hits": {"parameter_servers": "50%", "trainers": 1}}},
         "trainers": _MEASURED
-        | {
-            "failures": {
-                "distribution": "exponential",
-                "mean": "10 h",
-                "hits": {"weights": {"parameter_servers": 1, "trainers": 2}},
-            }
-        },
-        "shared links": _DERIVED | {"failures": {"distribution": "exponential", "mean": "15 h"}},
+        | _law(
+            "exponential", mean="10 h", hits={"weights": {"parameter_servers": 1, "trainers": 2}}
+        ),
+        "shared links": _DERIVED | _law("exponential", mean="15 h"),
         "nodes": _DERIVED
-        | {
-            "job": {
-                "useful_time": "40 h",
-                "network": "5 GB/s",
-                "final_save": True,
-                "samples": 10**10,
-            },
-            "failures": {
-                "distribution": "weibull",
-                "shape": 0.7,
-                "mean": "320 h",
-                "per": "node",
-            },
-        },
+        | {"job": _JOB | {"network": "5 GB/s", "final_save": True}}
+        | _law("weibull", shape=0.7, mean="320 h", per="node"),
     }
 
     # --- The plan ---
