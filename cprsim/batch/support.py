@@ -2,22 +2,24 @@
 
 from cprsim.batch.cursors import PLAYED
 from cprsim.contract import Loss, Recover, Schedule
-from cprsim.contract.needs import Need, needs_of, unmet
+from cprsim.contract.needs import Interpreter, needs_of
 from cprsim.failures.cohorts import Populations
 from cprsim.failures.timeline import Cohort
 from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.sim.resolved import Setting
 
 #: Of a plan; conditions on numbers stand below.
-_CAN: tuple[Need, ...] = (
-    *("places", "sizes", "background", "copies", "copies and background", "copies and trainers"),
-    *("rebuilding", "training on"),
+_BATCH = Interpreter(
+    (
+        *("places", "sizes", "background", "copies", "copies and background"),
+        *("copies and trainers", "rebuilding", "training on"),
+    )
 )
 
 
 def unfit(setting: Setting, cohort: Cohort) -> str | None:
     """Why a policy can't be played, or None."""
-    lacks = unmet(needs_of(setting.plan), _CAN)
+    lacks = _BATCH.lacks(needs_of(setting.plan))
     if lacks:
         return f"it needs {' and '.join(lacks)}"
     return (

@@ -3,12 +3,12 @@
 An interpreter says which needs it meets. What it doesn't know, it refuses.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
 
 from cprsim.contract.actions import Loss, Recover
 from cprsim.contract.plan import Copies, Plan
-from cprsim.errors import ScenarioError
+from cprsim.errors import RunError, ScenarioError
 from cprsim.job.tiers import REMOTE
 
 # fmt: off
@@ -66,27 +66,41 @@ def needs_of_answer(answer: Recover, servers: object, copies: Copies | None = No
     return {need: words for need, (asks, words) in asked.items() if asks}
 
 
-def unmet(needs: Needs, can: Collection[Need]) -> list[str]:
-    """What is needed and not in `can`, in words."""
-    return [words for need, words in needs.items() if need not in can]
+class Interpreter(NamedTuple):
+    """Whoever carries plans out: the needs that it meets, and what it hasn't done with others."""
 
+    meets: tuple[Need, ...]
+    done: str = ""
 
-def check_needs(
-    policy: str,
-    plan: Plan,
-    can: Collection[Need],
-    done: str,
-    plans: Callable[[], Mapping[str, Plan]],
-    trainers: int = 1,
-) -> None:
-    """Raise `ScenarioError` where the plan of that policy needs more; `done` is what it isn't.
+    def lacks(self, needs: Needs) -> list[str]:
+        """What is needed and not met, in words."""
+        return [words for need, words in needs.items() if need not in self.meets]
 
-    `plans`: those of the scenario, of which the error names the ones that can be carried out.
-    """
-    lacks = unmet(needs_of(plan, trainers), can)
-    if lacks:
-        able = [each for each, one in plans().items() if not unmet(needs_of(one, trainers), can)]
-        raise ScenarioError(
-            f"policies.{policy}: {' and '.join(lacks)} can be simulated but not {done}; "
-            + (f"choose one of {', '.join(able)}" if able else "add a policy that needs less")
-        )
+    def check_plan(
+        self,
+        policy: str,
+        plan: Plan,
+        plans: Callable[[], Mapping[str, Plan]],
+        trainers: int = 1,
+    ) -> None:
+        """Raise `ScenarioError` where the plan of that policy can't be carried out.
+
+        `plans`: those of the scenario, of which the error names the ones that can be.
+        """
+        lacks = self.lacks(needs_of(plan, trainers))
+        if lacks:
+            able = [k for k, each in plans().items() if not self.lacks(needs_of(each, trainers))]
+            raise ScenarioError(
+                f"policies.{policy}: {' and '.join(lacks)} can be simulated but not {self.done}; "
+                + (f"choose one of {', '.join(able)}" if able else "add a policy that needs less")
+            )
+
+    def check_answer(
+        self, answer: object, servers: object = True, copies: Copies | None = None
+    ) -> Recover:
+        """The answer to a failure; raise `RunError` where it can't be carried out."""
+        if not isinstance(answer, Recover):
+            raise RunError(f"nodes have failed, but the controller answered {answer}")
+        if self.lacks(needs_of_answer(answer, servers, copies)):
+            raise RunError(f"{answer} can be simulated but not {self.done}")
+        return answer

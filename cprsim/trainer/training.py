@@ -117,7 +117,7 @@ def carry_out(
     progress: Progress | None = None,
 ) -> Trained:
     """Train a scenario under a plan that none of its policies need have made; as `train` else."""
-    check_plan(policy, plan, scenario.cluster.trainers, scenario.plans)
+    check_plan(policy, plan, scenario.plans, scenario.cluster.trainers)
     data = section.data(scenario, seed)
     placement = Placement(
         tuple(table.rows for table in data.tables), scenario.cluster.parameter_servers

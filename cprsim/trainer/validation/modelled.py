@@ -43,7 +43,7 @@ def check_predictable(section: TrainerSection, trainers: int, plans: Mapping[str
     if trainers != 1:
         found.append(f"cluster.trainers: {trainers} can't be validated yet; give 1")
     for name, plan in plans.items():
-        check_plan(name, plan, 1, lambda: plans)
+        check_plan(name, plan, lambda: plans)
         if not is_predictable(plan):
             found.append(
                 f"policies.{name}: can't be validated yet; choose a policy with one schedule of "
