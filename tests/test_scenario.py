@@ -1,5 +1,6 @@
 import copy
 import math
+import pickle
 import tomllib
 from pathlib import Path
 
@@ -504,3 +505,22 @@ def test_every_policy_that_has_no_plan_is_named():
         "each copy of a shard needs a server of its own"
         for name, copies in (("a", 5), ("c", 9))
     ]
+
+
+def test_a_plan_is_resolved_once_in_a_scenario_and_a_run(monkeypatch):
+    planned = []
+    original = Full.plan
+    monkeypatch.setattr(Full, "plan", lambda self, ctx: planned.append(1) or original(self, ctx))
+    scenario = cprsim.load_scenario(SCENARIOS / "criteo-kaggle.toml")
+    cprsim.run(scenario, policies=["full"], replications=1000)
+
+    assert len(planned) == 1
+
+
+def test_a_scenario_is_pickled_without_its_plans():
+    scenario = cprsim.load_scenario(SCENARIOS / "criteo-kaggle.toml")
+    scenario.plans["full"] = lambda: None  # as of a user's own policy
+
+    again = pickle.loads(pickle.dumps(scenario))
+    assert again == scenario
+    assert again.plan("full") == cprsim.load_scenario(SCENARIOS / "criteo-kaggle.toml").plan("full")

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cprsim.closed_form.cpr import expected_pls
-from cprsim.contract import Context, Loss, Plan, Schedule, every
+from cprsim.closed_form.intervals import whole_periods
+from cprsim.contract import Context, Loss, Plan, Schedule, every, rules
 from cprsim.failures.hit import Severity
 
 _NOT_ALL: tuple[Severity, ...] = ("process", "node")
-_ROUNDING = 1e-12  # of the number of saves: 0.3 is three times 0.1, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,11 @@ def mean_unsaved_s(schedule: Schedule, useful_time_s: float) -> float:
     period_s, left_s = schedule.period_s, schedule.save.left_s
     if period_s >= useful_time_s:
         return useful_time_s / 2
-    saves = math.floor(useful_time_s / period_s * (1 + _ROUNDING))
+    saves = whole_periods(useful_time_s, period_s)
     rest_s = max(useful_time_s - saves * period_s, 0.0)
     known = left_s[: saves - 1]
     after_s = math.fsum(known) + (saves - 1 - len(known)) * left_s[-1]
-    last_s = left_s[min(saves, len(left_s)) - 1]
+    last_s: float = rules.r25_left_s(left_s, saves)
     left = after_s * period_s + last_s * rest_s
     return (saves * period_s**2 / 2 + rest_s**2 / 2 + left) / useful_time_s
 
@@ -107,8 +107,8 @@ def _saves(plan: Plan, context: Context) -> tuple[float, float]:
         rate = 1 / period_s if period_s < context.useful_time_s else 0.0
         if schedule.save.blocking:
             # A blocking save to a tier serves the nearer ones as well.
-            alone, further = max(rate - further, 0.0), max(rate, further)
-            saving += alone * _save_s(plan, context, schedule)
+            own, further = rules.r5_own_saves(rate, further), max(rate, further)
+            saving += own * _save_s(plan, context, schedule)
         else:
             stalled += rate * plan.tier(schedule.save.tier).snapshot_s
     return saving, stalled
@@ -141,16 +141,15 @@ def _of_failures(plan: Plan, context: Context, kind: "Kind") -> Iterator[tuple[s
         yield "pls", expected_pls(exposed_s + 2 * late_s, context.mtbf_s, *hit)
         unsaved_s = mean_unsaved_s(schedule, context.useful_time_s) + late_s
         yield "updates", expected_pls(2 * unsaved_s, context.mtbf_s, *hit)
-    reads = answer.reads
-    if schedule is not None and answer.rollback != "none":
-        reads *= schedule.save.reads
+    of_checkpoint = 1.0 if schedule is None else schedule.save.reads
+    reads = rules.r26_reads(answer.reads, answer.rollback, of_checkpoint)
     tier = plan.tier(answer.source)
     load_s = costs.seconds(costs.load(tier, answer.loads, servers, reads))
     delay_s = answer.takeover_s
     nodes = servers + len(kind.loss.trainers)
     if nodes > plan.machines_ready(costs.cluster.spares):  # else spares take over at once
         delay_s += costs.reschedule_mean_s
-    if not answer.keep_training:
+    if not rules.r13_trains_on(answer.keep_training, rules.DEPTH[answer.rollback]):
         yield "reschedule", delay_s / mtbf_s
         yield "load", load_s / mtbf_s
         return

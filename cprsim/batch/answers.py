@@ -6,13 +6,10 @@ from numpy.typing import NDArray
 from cprsim.batch.hits import Hits
 from cprsim.batch.lanes import Floats, Mask, Whole
 from cprsim.batch.support import contends, contends_with_saves, trains_on
-from cprsim.contract import Always, Loss, Recover
+from cprsim.contract import Always, Loss, Recover, rules
 from cprsim.failures.hit import SEVERITIES
 from cprsim.sim.resolved import Setting
 
-#: How far an answer sets the job back, and its place in what follows.
-NONE, LOST, ALL = 0, 1, 2
-_DEPTH = {"none": NONE, "lost": LOST, "all": ALL}
 _MOST_PLACES = 62  # bits of a number
 
 
@@ -55,7 +52,7 @@ class Answers:
 
     def _load_s(self, number: int, servers: int, saved: int) -> float:
         answer, (schedule,) = self.answers[number], self._setting.plan.schedules
-        reads = schedule.save.reads if saved and answer.rollback != "none" else 1.0
+        reads = schedule.save.reads if saved else 1.0
         load, rate = self._setting.load(answer, servers, reads)
         return load.volume / rate if load.volume else 0.0
 
@@ -78,7 +75,7 @@ class Answers:
 
     def _list(self) -> None:
         """What has to be looked up by number."""
-        self.depth = np.array([_DEPTH[each.rollback] for each in self.answers])
+        self.depth = np.array([rules.DEPTH[each.rollback] for each in self.answers])
         self.fit = np.array([self._fits(each) for each in self.answers])
         self.slows_saves = np.array(
             [trains_on(each) and contends_with_saves(self._setting, each) for each in self.answers]

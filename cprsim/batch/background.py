@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cprsim.batch.blocking import Pace, saves_to_come, unclear
+from cprsim.batch.blocking import Pace, unclear
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
 from cprsim.batch.ties import exact, off
+from cprsim.contract import rules
 
 
 class _Course(NamedTuple):
@@ -43,7 +44,7 @@ def _course(lanes: Lanes, pace: Pace) -> _Course:
     waited_s = lanes.progress_s + (first_s - lanes.left_s) * rate
     from_s = np.where(waits, np.maximum(waited_s, due_at_s), due_at_s)
     stride_s = np.maximum(pace.period_s, pace.stored_s * rate)
-    to_come = saves_to_come(from_s, useful_s, stride_s)
+    to_come = rules.r4_saves(from_s, useful_s, stride_s)
     end_s = lanes.left_s + (useful_s - lanes.progress_s) / rate + to_come * pace.save_s
     return _Course(to_come, first_s, from_s, stride_s / rate + pace.save_s, stride_s, end_s)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
 from cprsim.batch.ties import exact, off
-from cprsim.sim.job import ROUNDING
+from cprsim.contract import rules
 
 
 class Pace(NamedTuple):
@@ -46,7 +46,7 @@ class Course(NamedTuple):
     def of(cls, lanes: Lanes, pace: Pace) -> "Course":
         """From the state of the lanes."""
         useful_s, period_s, rate = pace.useful_time_s, pace.period_s, pace.rate
-        count = saves_to_come(lanes.due_s, useful_s, period_s)
+        count = rules.r4_saves(lanes.due_s, useful_s, period_s)
         first_s = lanes.left_s + (np.minimum(lanes.due_s, useful_s) - lanes.progress_s) / rate
         trained_s = lanes.left_s + (useful_s - lanes.progress_s) / rate + count * pace.save_s
         if not pace.has_final:
@@ -83,17 +83,11 @@ def advance(lanes: Lanes, pace: Pace, until_s: Floats) -> tuple[Lanes, Lanes, Wh
     return finished, going, lanes.number[close]
 
 
-def saves_to_come(due_s: Floats, useful_time_s: float, period_s: float | Floats) -> Floats:
-    """How many are due before the end, the first at progress `due_s`."""
-    to_go_s = useful_time_s * (1 - ROUNDING) - due_s
-    return np.where(to_go_s > 0, np.maximum(np.ceil(to_go_s / period_s), 1.0), 0.0)
-
-
 def unclear(
     due_s: Floats, to_come: Floats, period_s: float | Floats, pace: Pace, share: Floats
 ) -> Mask:
     """Where rounding decides how many those are."""
-    over_s = pace.useful_time_s * (1 - ROUNDING) - due_s - to_come * period_s
+    over_s = rules.r4_nearly_done_s(pace.useful_time_s) - due_s - to_come * period_s
     near_s = np.minimum(np.abs(over_s), np.abs(over_s + period_s))
     # Where a save would be due at the very end, that is far beyond rounding unless saves are many.
     near = near_s <= share * pace.useful_time_s

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from cprsim.batch.answers import LOST, Answers
+from cprsim.batch.answers import Answers
 from cprsim.batch.cursors import Front
 from cprsim.batch.hits import Hits
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
 from cprsim.batch.state import Shards
+from cprsim.contract import rules
 
 
 class Rebuilds:
@@ -79,7 +80,7 @@ class Rebuilds:
         self.rate[which] = self._answers.full_rate
 
     def _refill(self, lanes: Lanes, down: Mask) -> None:
-        missed = down & (self._answers.depth[self._answer[lanes.number]] == LOST)
+        missed = down & (self._answers.depth[self._answer[lanes.number]] == rules.LOST)
         if missed.any():
             for column in self._hits.servers[lanes.number].T:
                 self._shards.refill(lanes, np.where(missed, column, -1))

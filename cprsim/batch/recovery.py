@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cprsim.batch.answers import ALL, LOST, Answers
+from cprsim.batch.answers import Answers
 from cprsim.batch.background import land
 from cprsim.batch.cursors import Front
 from cprsim.batch.hits import Hits
@@ -13,7 +13,7 @@ from cprsim.batch.rebuilds import Rebuilds
 from cprsim.batch.spares import Delays, Spares
 from cprsim.batch.state import Shards
 from cprsim.batch.ties import close
-from cprsim.sim.limits import HOPELESS, OFTEN
+from cprsim.contract import rules
 from cprsim.sim.resolved import Setting
 
 #: So many failures of one run are quicker one by one.
@@ -81,11 +81,11 @@ class Recovery:
         delay_s = self._replacement_s(lanes, loss.hits) + self._answers.takeover_s[answers]
         lanes.now_s += self._set.detect_s
         lanes.detect_s += self._set.detect_s
-        keeps = self._answers.keeps[answers] & (depth < ALL)
+        keeps = rules.r13_trains_on(self._answers.keeps[answers], depth)
         if waiting is not None:
             self._hand_over(lanes, keeps)
-            earlier = self._answers.depth[waiting.deepest] > depth
-            answers = np.where(earlier, waiting.deepest, answers)
+            as_deep = rules.r12_goes_as_deep(depth, self._answers.depth[waiting.deepest])
+            answers = np.where(as_deep, answers, waiting.deepest)
         elif keeps.any():
             answers = np.broadcast_to(answers, len(lanes))
             keeps = np.broadcast_to(keeps, len(lanes))
@@ -115,10 +115,9 @@ class Recovery:
 
     def _set_back(self, lanes: Lanes, depth: Whole, new: Hits) -> None:
         """Return who has to return to a checkpoint."""
-        # Lost nodes take their part of a save in the background with them.
-        void = (depth == ALL) | ((depth == LOST) & (new.server_count > 0))
+        void = rules.r9_is_void(depth, new.server_count, trained_on=True)
         lanes.lands_s[:] = np.where(void, np.inf, lanes.lands_s)
-        back = depth == ALL
+        back = depth == rules.ALL
         if back.all():
             self._shards.roll_back(lanes)
             return
@@ -126,7 +125,7 @@ class Recovery:
             part = lanes.take(back)
             self._shards.roll_back(part)
             lanes.put(back, part)
-        lost = depth == LOST
+        lost = depth == rules.LOST
         if lost.any():
             for servers in new.servers.T:
                 self._shards.lose(lanes, servers if lost.all() else np.where(lost, servers, -1))
@@ -195,8 +194,5 @@ class Recovery:
 
 def hopeless(lanes: Lanes, useful_time_s: float) -> Mask:
     """Which runs `cprsim.sim` may have given up, or will."""
-    late = lanes.now_s > HOPELESS * useful_time_s
-    if not late.any():
-        return np.asarray(lanes.failures >= _MOST_FAILURES)
-    often = lanes.failures + lanes.saves >= OFTEN
-    return np.asarray((late & often) | (lanes.failures >= _MOST_FAILURES))
+    nowhere = rules.r29_gets_nowhere(lanes.now_s, useful_time_s, lanes.failures + lanes.saves)
+    return np.asarray(nowhere | (lanes.failures >= _MOST_FAILURES))

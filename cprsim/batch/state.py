@@ -3,8 +3,7 @@
 import numpy as np
 
 from cprsim.batch.lanes import Floats, Lanes, Whole
-from cprsim.contract import Schedule
-from cprsim.sim.state import WHOLE
+from cprsim.contract import Schedule, rules
 
 
 class Shards:
@@ -15,11 +14,11 @@ class Shards:
 
     def __init__(self, lanes: int, servers: int, useful_time_s: float, schedule: Schedule) -> None:
         self._set_back_s = np.zeros((lanes, servers))
-        self._per_shard = 1.0 / (useful_time_s * servers)
+        self._useful_time_s, self._per_shard = useful_time_s, 1.0 / (useful_time_s * servers)
         self.servers = servers
         self._period_s = schedule.period_s
         self._portion = schedule.save.portion
-        self._left_s = np.array([0.0, *schedule.save.left_s])
+        self._left_s = schedule.save.left_s
         self._rounds = [0]  # the last save that completed a round of portions, after so many
         self._portions = 0.0
 
@@ -28,7 +27,8 @@ class Shards:
         hit = servers >= 0
         which, servers = lanes.number[hit], servers[hit]
         progress_s, saved_s = lanes.progress_s[hit], lanes.saved_s[hit]
-        lanes.pls[hit] += (progress_s - self._whole_s(lanes)[hit]) * self._per_shard
+        last_s = self._whole_s(lanes)[hit]
+        lanes.pls[hit] += rules.r23_pls(progress_s, last_s, self._useful_time_s, self.servers)
         whole_s = self._set_back_s[which, servers]
         unsaved_s = progress_s - np.maximum(whole_s, saved_s) + self._left_of(whole_s, saved_s)
         lanes.updates_lost[hit] += unsaved_s * self._per_shard
@@ -47,23 +47,20 @@ class Shards:
         lanes.lost_s += lanes.progress_s - lanes.saved_s + lanes.slowdown_s - lanes.saved_slowdown_s
         lanes.progress_s[:], lanes.slowdown_s[:] = lanes.saved_s, lanes.saved_slowdown_s
         lanes.updates_lost[:] = lanes.saved_lost
-        if self._left_s.any():
+        if any(self._left_s):
             set_back_s = self._set_back_s[lanes.number]
             left_s = self._left_of(set_back_s, lanes.saved_s[:, np.newaxis]).sum(axis=1)
             lanes.updates_lost += left_s * self._per_shard
         lanes.saved_lost[:] = lanes.updates_lost
         lanes.base_s[:], lanes.round[:] = lanes.saved_s, 0.0
         self._set_back_s[lanes.number] = lanes.saved_s[:, np.newaxis]
-        again_s = lanes.progress_s + self._period_s
-        lanes.due_s[:] = np.where(
-            lanes.due_s - lanes.progress_s > self._period_s, again_s, lanes.due_s
-        )
+        lanes.due_s[:] = rules.r3_due_s(lanes.due_s, lanes.progress_s, self._period_s)
         lanes.left_s[:] = lanes.final[:] = 0.0
 
     def _left_of(self, whole_s: Floats, saved_s: Floats) -> Floats:
         """What the last saves left of shards that were whole at `whole_s`, s of updates."""
         saves = np.maximum(saved_s - whole_s, 0.0) / self._period_s
-        return np.asarray(np.interp(saves, np.arange(len(self._left_s)), self._left_s))
+        return np.asarray(rules.r25_left_s(self._left_s, saves))
 
     def _whole_s(self, lanes: Lanes) -> Floats:
         """Progress at the last save that completed a round of portions."""
@@ -76,7 +73,5 @@ class Shards:
 
     def _count_rounds(self, saves: int) -> None:
         while len(self._rounds) <= saves:
-            self._portions += self._portion
-            done = self._portions >= WHOLE
-            self._portions = max(self._portions - 1.0, 0.0) if done else self._portions
-            self._rounds.append(len(self._rounds) if done else self._rounds[-1])
+            complete, self._portions = rules.r25_round(self._portions, self._portion)
+            self._rounds.append(len(self._rounds) if complete else self._rounds[-1])

@@ -1,7 +1,7 @@
 """Which policies and failures can be played in batches, and why others can't."""
 
 from cprsim.batch.cursors import PLAYED
-from cprsim.contract import Loss, Recover, Schedule
+from cprsim.contract import Loss, Recover, Schedule, rules
 from cprsim.contract.needs import Interpreter, needs_of
 from cprsim.failures.cohorts import Populations
 from cprsim.failures.timeline import Cohort
@@ -75,7 +75,7 @@ def _of_rebuilds(setting: Setting) -> str | None:
 
 def trains_on(answer: Recover) -> bool:
     """Whether the rest trains on while lost nodes are replaced."""
-    return answer.keep_training and answer.rollback != "all"
+    return bool(rules.r13_trains_on(answer.keep_training, rules.DEPTH[answer.rollback]))
 
 
 def contends(setting: Setting, answer: Recover, other: Transfer) -> bool:

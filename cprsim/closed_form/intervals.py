@@ -4,6 +4,14 @@ import math
 
 from cprsim.closed_form.checks import check_duration, check_positive, hit_fraction
 
+#: Shares of a time below which lies only the rounding of what was added up to it.
+ROUNDING = 1e-12
+
+
+def whole_periods(time: float, period: float) -> int:
+    """How many periods fit into a time; 0.1 fits three times into 0.3, whatever floats say."""
+    return math.floor(time / period * (1 + ROUNDING))
+
 
 def young_interval_s(save_s: float, mtbf_s: float) -> float:
     """Young's interval, the optimum of the first-order overhead of full recovery.

@@ -6,6 +6,7 @@
 Actions and events are plain data: the simulator charges them, a trainer carries them out.
 """
 
+from cprsim.contract import rules
 from cprsim.contract.actions import (
     Action,
     Clock,
@@ -51,4 +52,5 @@ __all__ = [
     "Tracking",
     "Train",
     "every",
+    "rules",
 ]

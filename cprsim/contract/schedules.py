@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from cprsim.contract import rules
 from cprsim.contract.actions import (
     Action,
     Clock,
@@ -17,9 +18,6 @@ from cprsim.contract.actions import (
     Stored,
     Train,
 )
-
-#: Shares of the progress below which lies only the rounding of what was added up to it.
-_ROUNDING = 1e-12
 
 
 class Schedule(NamedTuple):
@@ -93,7 +91,7 @@ class ScheduledController:
             (schedule,) = self._schedules
             return schedule.save if self._pending[0] < schedule.max_pending else Train(math.inf)
         next_s = math.inf
-        at_once_s = now.progress_s * (1 + _ROUNDING)  # ten times 0.1 s are 1 s, too
+        at_once_s = now.progress_s * (1 + rules.ROUNDING)  # ten times 0.1 s are 1 s, too
         for i in reversed(range(len(self._due_s))):  # the furthest tier first: it may serve all
             if at_once_s < self._due_s[i]:
                 next_s = min(next_s, self._due_s[i])
@@ -104,16 +102,13 @@ class ScheduledController:
     def _saved(self, event: Saved) -> None:
         number, progress_s = self._number[event.save.tier], event.now.progress_s
         self._pending[number] += not event.stored
-        # What is stored in a tier when training goes on is in the nearer ones, too.
-        for i in range(0 if event.stored else number, number + 1):
+        for i in range(len(self._due_s))[rules.r5_serves(number, event.stored)]:
             self._due_s[i] = progress_s + self._periods_s[i]
         self._train = Train(min(self._due_s))
 
     def _resume(self, event: Resumed) -> None:
         progress_s = event.now.progress_s
         for i, period_s in enumerate(self._periods_s):
-            # Where progress went back, the next save is one period of training away from there.
-            if self._due_s[i] - progress_s > period_s:
-                self._due_s[i] = progress_s + period_s
+            self._due_s[i] = rules.r3_due_s(self._due_s[i], progress_s, period_s)
             self._pending[i] = sum(self._number[save.tier] == i for save in event.pending)
         self._train = Train(min(self._due_s, default=math.inf))

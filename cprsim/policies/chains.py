@@ -18,6 +18,7 @@ from cprsim.contract import (
     ScheduledController,
     Stored,
     Train,
+    rules,
 )
 
 _NONE = -1  # no checkpoint yet: the next one is a base
@@ -63,7 +64,7 @@ class ChainController(ScheduledController):
             self._taken[number] = self._link(number, event.save)
             if event.stored:
                 self._store(number)
-                for i in range(number):  # the nearer tiers hold it, too
+                for i in range(number)[rules.r5_serves(number, True)]:
                     self._pass_on(i, self._taken[number])
         elif isinstance(event, Stored):
             self._store(self._number[event.save.tier])

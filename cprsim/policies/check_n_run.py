@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from cprsim.basics.schema import Seconds
+from cprsim.closed_form.intervals import whole_periods
 from cprsim.contract import REMOTE, Context, Interval, Plan, Policy, Tier, every
 from cprsim.job.workload import DTYPE_BYTES, Model
 from cprsim.policies.asynchronous import background_interval_s
@@ -94,7 +95,7 @@ class CheckNRun(Policy):
                 f"system {self.system!r} has to know how many rows change: give {lacks}, or what "
                 "one interval modifies, e.g. modified = 0.25"
             )
-        most = int(context.useful_time_s / interval_s) + 1
+        most = whole_periods(context.useful_time_s, interval_s) + 1
         at = np.arange(min(most, _ONE_BY_ONE) + 1.0)
         if most > _ONE_BY_ONE:
             at = np.concatenate([at, np.geomspace(_ONE_BY_ONE, most, _LATER)[1:]])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from cprsim.closed_form.incremental import rebaseline_pays
+from cprsim.closed_form.intervals import whole_periods
 from cprsim.contract import (
     Action,
     Clock,
@@ -102,7 +103,7 @@ def mean_save(differences: Differences, useful_time_s: float) -> Save:
     """The mean of the saves of a run without failures; a baseline where there are none."""
     link = differences.after(None, 0.0)
     period_s = differences.interval_s
-    count = min(int(useful_time_s / period_s), _MOST_SAVES)
+    count = min(whole_periods(useful_time_s, period_s), _MOST_SAVES)
     if count <= 1:
         return link.save
     writes, reads = link.save.writes, link.save.reads

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from cprsim.basics.schema import Seconds
 from cprsim.closed_form.experts import checkpoint_share, rotation_left_s
+from cprsim.closed_form.intervals import whole_periods
 from cprsim.contract import (
     REMOTE,
     Context,
@@ -135,7 +136,7 @@ class PartialExperts(Policy):
 
     def _rotations(self, context: Context, period_s: float) -> Iterator[Rotation]:
         """One for each K, from `per_save`, doubled until all experts are saved if `dynamic`."""
-        saves = math.ceil(context.useful_time_s / period_s)
+        saves = max(whole_periods(context.useful_time_s, period_s), 1)
         per_save, kept = self.per_save, self.snapshot_experts
         while True:
             stored = self._save(REMOTE.name, self.blocking, per_save, period_s, saves)

@@ -17,6 +17,7 @@ from cprsim.contract import (
     Saved,
     ScheduledController,
     Train,
+    rules,
 )
 
 _NOBODY = Loss(frozenset(), frozenset())
@@ -86,19 +87,17 @@ class RotationController(ScheduledController):
         stored, kept = self._plan.rotations[self._rotation]
         return stored if kept is None or tier == stored.tier else kept
 
+    def _left_s(self, tier: str, saves: float) -> float:
+        return float(rules.r25_left_s(self._saved_to(tier).left_s, saves))
+
     def _count(self, progress_s: float) -> None:
         """Add what the saves had left of the experts that the job has returned to."""
         plan = self._plan
-        saves = round((progress_s - self._start_s) / plan.interval_s)
+        saves = (progress_s - self._start_s) / plan.interval_s
         down = len(self._down.servers) / plan.servers if self._answer.healthy is not None else 1.0
-        self._lost_s += down * _left_s(self._saved_to(self._answer.source), saves)
+        self._lost_s += down * self._left_s(self._answer.source, saves)
         if down < 1.0 and self._answer.healthy is not None:
-            self._lost_s += (1 - down) * _left_s(self._saved_to(self._answer.healthy), saves)
+            self._lost_s += (1 - down) * self._left_s(self._answer.healthy, saves)
         self._start_s = progress_s
         if self._lost_s > plan.limit_s:
             self._rotation = min(self._rotation + 1, len(plan.rotations) - 1)
-
-
-def _left_s(save: Save, saves: int) -> float:
-    """Updates that so many saves leave."""
-    return save.left_s[min(saves, len(save.left_s)) - 1] if saves > 0 else 0.0

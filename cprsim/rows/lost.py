@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.closed_form.intervals import whole_periods
 from cprsim.errors import UsageError
 
 
@@ -67,7 +68,7 @@ class LostShare:
         return np.concatenate([[0.0], np.cumsum(self.spacing * (starts + self.before) / 2)])
 
     def _saves_until(self, intervals: float) -> int:
-        done = math.floor(intervals / self.spacing * (1 + 1e-12))  # 0.3 is 3 x 0.1, too
+        done = whole_periods(intervals, self.spacing)
         if not intervals > 0 or done > len(self.after):
             last = (len(self.after) + 1) * self.spacing
             raise UsageError(f"intervals is {intervals:g}; {len(self.after)} saves reach {last:g}")

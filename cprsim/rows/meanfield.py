@@ -12,6 +12,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.closed_form.intervals import whole_periods
 from cprsim.errors import UsageError
 from cprsim.rows.counters import counted, counted_in_the_long_run
 from cprsim.rows.listed import Listed
@@ -47,7 +48,7 @@ class MeanField:
 
     def lost(self, tracker: TrackerName, intervals: float) -> LostShare:
         """Expected lost share from time 0, when everything is saved, to a number of intervals."""
-        saves = int(intervals / self.fraction * (1 + 1e-12))
+        saves = whole_periods(intervals, self.fraction)
         return LostShare.expected(self.fraction, self._after(tracker, saves))
 
     def long_run(self, tracker: TrackerName) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.closed_form.intervals import whole_periods
 from cprsim.rows.lost import LostShare
 from cprsim.rows.modified import modified
 from cprsim.rows.popularity import Popularity
@@ -134,7 +135,7 @@ class RowModel:
             updates.append(table.lookups)
         rest = math.fsum(table.lookups for table in self.tables) - math.fsum(updates)
         if rest > 0:
-            saves = int(intervals / fraction * (1 + 1e-12))
+            saves = whole_periods(intervals, fraction)
             parts.append(LostShare.expected(fraction, np.zeros(saves)))
             updates.append(rest)
         return LostShare.together(parts, updates)

@@ -25,6 +25,9 @@ from cprsim.job.workload import Job, Model
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.scenario.sections import SECTIONS, build
 
+#: What is no table of a file but follows from them.
+_WORKED_OUT = ("failure_model", "cost_model", "context", "plans")
+
 
 class Scenario(BaseModel, frozen=True, extra="forbid"):
     """A training job, the cluster it runs on, what fails, and the policies to compare.
@@ -45,12 +48,14 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
 
     def __init__(self, **mapping: Any) -> None:
         parts = build(mapping)
-        found = _plan_faults(Scenario.model_construct(**parts))
+        planned = Scenario.model_construct(**parts)
+        found = _plan_faults(planned)
         if found:
             raise PlanError(*found)
-        failure_model = parts.pop("failure_model")
+        del parts["failure_model"]
         super().__init__(**parts)
-        vars(self)["failure_model"] = failure_model  # a log was read for it
+        for name in _WORKED_OUT:  # once: a log was read for it, rows were ranked
+            vars(self)[name] = getattr(planned, name)
 
     @classmethod
     def read(cls, mapping: dict[str, Any]) -> "Scenario":
@@ -88,11 +93,24 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
             severities=failures.severity_shares,
         )
 
-    def plan(self, policy: str) -> Plan:
-        """The plan of the policy of that name."""
-        return self.policies[policy].plan(self.context)
+    @cached_property
+    def plans(self) -> dict[str, Plan]:
+        """The plans that were asked for, by the names of their policies."""
+        return {}
 
-    def plans(self, names: Iterable[str] | None = None) -> dict[str, Plan]:
+    def plan(self, policy: str) -> Plan:
+        """The plan of the policy of that name, which is resolved once."""
+        if policy not in self.plans:
+            self.plans[policy] = self.policies[policy].plan(self.context)
+        return self.plans[policy]
+
+    def __getstate__(self) -> dict[Any, Any]:
+        state = super().__getstate__()
+        # Plans of others may hold functions that can't be pickled; whoever needs one plans again.
+        kept = {name: value for name, value in state["__dict__"].items() if name != "plans"}
+        return state | {"__dict__": kept}
+
+    def plans_of(self, names: Iterable[str] | None = None) -> dict[str, Plan]:
         """The plans of the policies of these names, all by default."""
         return {name: self.plan(name) for name in self.select(names)}
 
@@ -159,9 +177,9 @@ def _schedule_faults(plan: Plan, scenario: Scenario) -> Iterator[str]:
 def _plan_faults(scenario: Scenario) -> list[str]:
     """Faults of plans, and costs that they need and that are neither measured nor derivable."""
     found: dict[str, None] = {}
-    for name, policy in scenario.policies.items():
+    for name in scenario.policies:
         try:
-            plan = policy.plan(scenario.context)
+            plan = scenario.plan(name)
             expected(plan, scenario.context)
             for fault in _schedule_faults(plan, scenario):
                 found[f"policies.{name}: {fault}"] = None

@@ -5,7 +5,7 @@ docs/semantics.md states the rules that are carried out here.
 
 import simpy
 
-from cprsim.contract import Action, Clock, Save, Saved, Train
+from cprsim.contract import Action, Clock, Save, Saved, Train, rules
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.failures.timeline import Cursor
@@ -17,9 +17,6 @@ from cprsim.sim.recovery import Delays, Recovery
 from cprsim.sim.resolved import Setting
 from cprsim.sim.state import State
 from cprsim.sim.work import WAIT, Process, Work
-
-#: Shares of a time below which lies only the rounding of what was added up to it.
-ROUNDING = 1e-12
 
 
 class JobRun:
@@ -39,7 +36,7 @@ class JobRun:
         self._set, plan = setting, setting.plan
         self._known_save: Save | None = None
         self._save_s = 0.0  # what that takes
-        self._nearly_done_s = setting.useful_time_s * (1 - ROUNDING)
+        self._nearly_done_s = rules.r4_nearly_done_s(setting.useful_time_s)
         self._unslowed = setting.training(0.0)[1] == 1.0  # with nothing beside it
         self._cursor = cursor
         self._state = state = State(
@@ -63,7 +60,7 @@ class JobRun:
         ask, useful_time_s = self._dialogue.ask, setting.useful_time_s
         while True:
             if state.progress_s >= useful_time_s:  # an end and a failure: the end comes first
-                if not setting.final_save or self._end_is_saved():
+                if rules.r4_is_over(setting.final_save, self._saved_s, useful_time_s):
                     self._recovery.end()
                     work.end()
                     return
@@ -136,7 +133,7 @@ class JobRun:
         done = yield from work.do("train", training, volume, rate, trained)
         state.progress_s = until_s if done == volume else start_s + done
         slower_s = work.now - start - done
-        if slower_s > ROUNDING * work.now:
+        if slower_s > rules.ROUNDING * work.now:
             state.slowdown_s += slower_s
             work.see_slowdown(slower_s)
 
@@ -173,11 +170,8 @@ class JobRun:
             cause, hold, left, rate = "stall", WAIT, self._set.snapshot_s(save), 1.0
         left -= yield from work.do(cause, hold, left, rate)
         while left > 0:
-            rollback = yield from self._recovery.recover()
-            # A rollback of the whole job voids what was being saved. Otherwise the healthy nodes
-            # have kept what they had, and a lost shard's last checkpoint is what it has again: the
-            # rest of the save goes on.
-            if rollback == "all":
+            depth = yield from self._recovery.recover()
+            if rules.r9_is_void(depth, 0, trained_on=False):
                 return
             left -= yield from work.do(cause, hold, left, rate)
         if save.blocking:
@@ -194,10 +188,10 @@ class JobRun:
         state.usable(state.taken(save), save)
         self._dialogue.tell(Saved(Clock(self._work.now, state.progress_s), save, True))
 
-    def _end_is_saved(self) -> bool:
-        return (
-            self._state.saved(self._set.plan.last_save.tier).progress_s >= self._set.useful_time_s
-        )
+    @property
+    def _saved_s(self) -> float:
+        """Progress of the checkpoint that the job ends with."""
+        return self._state.saved(self._set.plan.last_save.tier).progress_s
 
     def _save_the_end(self) -> Process:
         """`final_save`: the job isn't over until a checkpoint of all of it is usable."""

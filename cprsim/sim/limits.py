@@ -2,16 +2,13 @@
 
 from typing import NoReturn
 
+from cprsim.contract import rules
 from cprsim.errors import RunError
 from cprsim.sim.resolved import Setting
 from cprsim.sim.state import State
 from cprsim.sim.work import Work
 
-#: A job that has taken this many times its useful time, and failed and saved so often in it, will
-#: not end in any time worth waiting for.
-HOPELESS = 100.0
-OFTEN = 1000
-#: Nor will one that failed so often, even if its failures take no time.
+#: A job that failed so often will not end, even if its failures take no time.
 _MOST_FAILURES = 1_000_000
 #: Nor will one whose policy saves so often without training in between.
 _MOST_IDLE_SAVES = 1000
@@ -24,27 +21,25 @@ class Limits:
         self.failures = 0
         self.idle_saves = 0  # since it last trained
         self._set, self._state, self._work = setting, state, work
-        self._longest_s = HOPELESS * setting.useful_time_s
 
     def failure(self) -> None:
         """One more failure."""
         if self.failures >= _MOST_FAILURES:
             self._give_up("make failures rarer or saves cheaper")
-        if self._work.now > self._longest_s:
-            self._check_often("save more often, or make failures rarer or saves cheaper")
+        self._check("save more often, or make failures rarer or saves cheaper")
         self.failures += 1
 
     def save(self) -> None:
         """One more save."""
         self.idle_saves += 1
-        if self._work.now > self._longest_s:
-            self._check_often("save less often")
+        self._check("save less often")
         if self.idle_saves > _MOST_IDLE_SAVES:
             self._give_up("it only saves; give a longer interval")
 
-    def _check_often(self, way_out: str) -> None:
+    def _check(self, way_out: str) -> None:
         # One long wait for machines takes its time as well, but it is over some day.
-        if self.failures + self._state.saves >= OFTEN:
+        events = self.failures + self._state.saves
+        if rules.r29_gets_nowhere(self._work.now, self._set.useful_time_s, events):
             self._give_up(way_out)
 
     def _give_up(self, way_out: str) -> NoReturn:

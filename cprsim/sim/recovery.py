@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from cprsim.contract import Loss, Recover, Resumed
+from cprsim.contract import Loss, Recover, Resumed, rules
 from cprsim.failures.hit import SEVERITIES, Hit
 from cprsim.failures.timeline import Cursor
-from cprsim.job.costs import Rollback
 from cprsim.sim.background import BackgroundSaves
 from cprsim.sim.dialogue import Dialogue
 from cprsim.sim.fabric import Flow
@@ -17,8 +16,6 @@ from cprsim.sim.spares import Spares
 from cprsim.sim.state import State
 from cprsim.sim.work import WAIT, Process, Work
 
-#: How far an answer sets the job back.
-_DEPTH: dict[Rollback, int] = {"none": 0, "lost": 1, "all": 2}
 _NOTHING = Recover("none")
 _NOBODY = Loss(frozenset(), frozenset(), "process")
 
@@ -71,14 +68,14 @@ class Recovery:
         return self._degraded
 
     def recover(self) -> Process:
-        """From a failure at this instant until training can go on; returns who was set back.
+        """From a failure at this instant until training can go on; returns the deepest of `DEPTH`.
 
         Failures while loading are part of it: what the deepest rollback among their answers needs
         is what has to be loaded.
         """
         setting, work, cursor = self._set, self._work, self._cursor
         waiting = _NOBODY  # nodes that are waited for: this failure's, and those while loading
-        deepest = _NOTHING
+        deepest, depth = _NOTHING, rules.NONE
         while True:
             hit = self._strike()
             lost = _without(hit, self._down(_NOBODY))  # what is being rebuilt has no more to lose
@@ -91,11 +88,11 @@ class Recovery:
             if answer.rollback == "all" and self._rebuilding:
                 waiting, hit, longest_s = self._take_over_rebuilding(waiting, hit)
                 delay_s = max(delay_s, longest_s - setting.detect_s)  # noticing it comes first
-            if _DEPTH[answer.rollback] >= _DEPTH[deepest.rollback]:
-                deepest = answer
+            if rules.r12_goes_as_deep(rules.DEPTH[answer.rollback], depth):
+                deepest, depth = answer, rules.DEPTH[answer.rollback]
             if setting.detect_s:
                 yield from work.do("detect", WAIT, setting.detect_s, 1.0)
-            if answer.keep_training and deepest.rollback != "all":
+            if rules.r13_trains_on(answer.keep_training, depth):
                 self._rebuild(lost, placed, deepest, delay_s)
                 if answer.pause_s and (lost.servers or lost.trainers):
                     yield from work.do("reschedule", WAIT, answer.pause_s, 1.0)
@@ -114,7 +111,7 @@ class Recovery:
                     cursor.resume(work.now)
                 break
         self._dialogue.tell(Resumed(self._dialogue.now(), self._background.saves))
-        return deepest.rollback
+        return depth
 
     def end(self) -> None:
         """The job is done; shards that are still down have missed what they will never learn."""
@@ -134,15 +131,12 @@ class Recovery:
             self._state.roll_back(answer.source, down, answer.healthy)
         elif answer.rollback == "lost":
             self._state.lose(servers, answer.source)
-        if answer.rollback == "all" or (answer.rollback == "lost" and servers):
+        if rules.r9_is_void(rules.DEPTH[answer.rollback], len(servers), trained_on=True):
             self._background.abandon()
         self._work.see_answer(answer, self._state.progress_s, self._state.slowdown_s)
 
     def _load(self, answer: Recover, servers: int) -> Rated:
-        reads = 1.0
-        if answer.rollback != "none":
-            reads = self._state.saved(answer.source).reads
-        return self._set.load(answer, servers, reads)
+        return self._set.load(answer, servers, self._state.saved(answer.source).reads)
 
     def _replacement_s(self, lost: Hit) -> float:
         """How long the nodes that this failure took wait for others."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cprsim.contract import Plan, Recover, Save
+from cprsim.contract import Plan, Recover, Save, rules
 from cprsim.errors import RunError
 from cprsim.job.costs import CostModel
 from cprsim.job.tiers import Medium
@@ -94,7 +94,8 @@ class Setting:
         known = self._loads.get((answer, servers, reads))
         if known is None:
             tier = self.plan.tier(answer.source)
-            transfer = self.costs.load(tier, answer.loads, servers, answer.reads * reads)
+            read = rules.r26_reads(answer.reads, answer.rollback, reads)
+            transfer = self.costs.load(tier, answer.loads, servers, read)
             known = self._loads[answer, servers, reads] = self._rated(transfer)
         return known
 

@@ -4,10 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cprsim.contract import Mirror, Save, Schedule
-
-#: Portions add up to a full save but for rounding.
-WHOLE = 1 - 1e-9
+from cprsim.contract import Mirror, Save, Schedule, rules
 
 
 class Checkpoint(NamedTuple):
@@ -49,14 +46,9 @@ class _Held:
         if taken.progress_s < self.last.progress_s:
             return  # a newer one was usable before it
         self.last, self.left_s = taken, save.left_s
-        if save.portion == 1.0:
+        complete, self.portions = rules.r25_round(self.portions, save.portion)
+        if complete:
             self.whole = taken
-            return
-        self.portions += save.portion
-        if self.portions >= WHOLE:
-            # What is beyond a round counts for the next, or rounds would be longer than the
-            # interval.
-            self.whole, self.portions = taken, max(self.portions - 1.0, 0.0)
 
     def become(self, checkpoint: Checkpoint, servers: Iterable[int] | None = None) -> None:
         """Hold what the job has returned to; only these servers' rows are no older than that."""
@@ -85,7 +77,8 @@ class _Held:
         """
         if self.leaves_nothing:
             return 0.0
-        return _between(self.left_s, (self.last.progress_s - whole_s) / self.period_s)
+        saves = (self.last.progress_s - whole_s) / self.period_s
+        return float(rules.r25_left_s(self.left_s, saves))
 
 
 class State:
@@ -113,11 +106,13 @@ class State:
         self._counter = [0]
         self.lost_s = 0.0
         self.pls = 0.0
-        self._per_shard = 1.0 / (useful_time_s * servers)
+        self._useful_time_s, self._per_shard = useful_time_s, 1.0 / (useful_time_s * servers)
         self._update_shares = update_shares
         self._servers = servers
         self._mirror = mirror
         self._tiers = {each.save.tier: _Held(each.period_s) for each in schedules}
+        self._in_order = list(self._tiers.values())
+        self._number = {tier: i for i, tier in enumerate(self._tiers)}
         self._one_tier = len(self._tiers) == 1
         self._start = _START  # where the job last returned to
         self._lost: list[float] = []  # shares of updates
@@ -150,13 +145,11 @@ class State:
         if save is not self._counted:
             self._count(save)
         self._counter[0] += 1
-        if not save.blocking or self._one_tier:
+        if self._one_tier:
             self._tiers[save.tier].put(taken, save)
             return
-        for tier, held in self._tiers.items():
+        for held in self._in_order[rules.r5_serves(self._number[save.tier], save.blocking)]:
             held.put(taken, save)
-            if tier == save.tier:
-                return
 
     def _count(self, save: Save) -> None:
         size = save.tier, save.portion, save.writes
@@ -197,9 +190,10 @@ class State:
         later rollback of the whole job has trained again.
         """
         held = self._tiers.get(source) or _Held(math.inf)
-        since_save_s = self.progress_s - held.whole.progress_s
+        at_s, total_s = (self.progress_s, held.whole.progress_s), self._useful_time_s
+        pls = rules.r23_pls(*at_s, total_s, self._servers)
         for server in servers:
-            self.pls += since_save_s * self._per_shard
+            self.pls += pls
             whole_s = self._whole_s(server)
             unsaved_s = self.progress_s - max(whole_s, held.last.progress_s)
             unsaved_s = self._updates(server, unsaved_s)
@@ -254,12 +248,3 @@ class State:
         return Checkpoint(
             start.progress_s + share * trained_s, start.slowdown_s + share * slower_s, start.losses
         )
-
-
-def _between(left_s: Sequence[float], saves: float) -> float:
-    """What is left after `saves` saves, a part of one counting as that part."""
-    whole = int(saves)
-    if whole >= len(left_s):
-        return left_s[-1]
-    before = left_s[whole - 1] if whole else 0.0
-    return before + (saves - whole) * (left_s[whole] - before)

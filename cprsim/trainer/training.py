@@ -117,7 +117,7 @@ def carry_out(
     progress: Progress | None = None,
 ) -> Trained:
     """Train a scenario under a plan that none of its policies need have made; as `train` else."""
-    check_plan(policy, plan, scenario.plans, scenario.cluster.trainers)
+    check_plan(policy, plan, scenario.plans_of, scenario.cluster.trainers)
     data = section.data(scenario, seed)
     placement = Placement(
         tuple(table.rows for table in data.tables), scenario.cluster.parameter_servers
@@ -140,7 +140,7 @@ def carry_out(
         policy=policy,
         seed=seed,
         **_scored(predicted),
-        pls=job.lost_steps / (job.steps * placement.servers),
+        pls=job.pls(placement.servers),
         updates_lost=updates_lost(job.happened, job.steps, data, placement),
         failures=strikes.failures,
         absorbed=strikes.absorbed,

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from cprsim.batch import ties as close
-from cprsim.batch.answers import ALL, LOST, NONE, Answers
+from cprsim.batch.answers import Answers
 from cprsim.batch.blocking import Pace, advance
 from cprsim.batch.hits import CLUSTER, NODE, Hits, padded
 from cprsim.batch.lanes import FIELDS, Lanes
 from cprsim.batch.spares import Spares
 from cprsim.batch.state import Shards
 from cprsim.contract import Save, Schedule
+from cprsim.contract.rules import ALL, LOST, NONE
 from cprsim.job.platform import Cluster
 from cprsim.scenario import Scenario
 from cprsim.sim import spares

@@ -4,10 +4,8 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from cprsim.contract import rules
 from cprsim.contract.ledger import CAUSES
-
-#: Portions add up to a full save but for rounding.
-_WHOLE = 1 - 1e-9
 
 
 class Span(NamedTuple):
@@ -128,12 +126,8 @@ class Safe:
 
     def put(self, step: int, portion: float, trained_s: float) -> None:
         """All members have stored a save of that portion."""
-        whole = self.last.whole
-        self._portions += portion
-        if self._portions >= _WHOLE:
-            whole = step
-            self._portions = 0.0 if portion == 1.0 else max(self._portions - 1.0, 0.0)
-        self._usable.append(Usable(step, whole, trained_s))
+        complete, self._portions = rules.r25_round(self._portions, portion)
+        self._usable.append(Usable(step, step if complete else self.last.whole, trained_s))
 
     def at(self, step: int) -> Usable:
         """The newest that is no later than a step: what was loaded may be older than asked for."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.contract import Save, Saved, Stored
+from cprsim.contract import Save, Saved, Stored, rules
 from cprsim.job.costs import Rollback
 from cprsim.trainer.coordinator.accounts import Part
 from cprsim.trainer.coordinator.cluster import Answer, Death, LocalCluster
@@ -94,12 +94,11 @@ class Saves:
     def lose(self, died: Collection[Name], rollback: Rollback) -> None:
         """Members have died, and the answer to that is `rollback`.
 
-        A rollback of the whole job voids all saves, and lost rows void those in the background:
-        each lacks their part. Otherwise who has died takes its part anew once it is back.
+        Where a save is not void by that, who has died takes its part anew once it is back.
         """
-        servers = numbers("server", died)
+        depth, servers = rules.DEPTH[rollback], len(numbers("server", died))
         for each in list(self.under_way):
-            if rollback == "all" or (servers and each.happened is not None):
+            if rules.r9_is_void(depth, servers, trained_on=each.happened is not None):
                 self._abandon(each)
             else:
                 each.unasked |= set(died)

@@ -2,7 +2,7 @@
 
 import math
 
-from cprsim.contract import Clock, Controller
+from cprsim.contract import Clock, Controller, rules
 from cprsim.errors import RunError
 from cprsim.trainer.coordinator.accounts import Part, Safe, Stopwatch
 from cprsim.trainer.coordinator.history import Happened
@@ -54,6 +54,19 @@ class Job:
         self.turns = Turns(trainers, warm_start)
         self.executed = self.lost_steps = self.epoch = 0
         self._asked_s = 0.0
+
+    def lose(self, last: int) -> None:
+        """The rows of a server are lost that a checkpoint of all of them held at step `last`."""
+        self.lost_steps += self.step - last
+
+    def pls(self, servers: int) -> float:
+        """(E4) of CPR, so far."""
+        return float(rules.r23_pls(self.lost_steps, 0, self.steps, servers))
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether a checkpoint holds the last step."""
+        return self.safe.last.step >= self.steps
 
     def next_epoch(self) -> int:
         """Begin another epoch."""

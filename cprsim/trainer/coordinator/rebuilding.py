@@ -69,7 +69,7 @@ class Rebuilding:
             if rollback == "lost":
                 done = job.turns.first_missing, job.turns.ahead
                 back = ShardSetBack(done[0], name[1], to.step, done[1])
-                job.lost_steps += job.step - to.whole
+                job.lose(to.whole)
                 job.happened += [back, ShardAway(done[0], name[1], done[1])]
             self._rebuilds[name] = _Rebuild(to, back, ready=name not in died)
         for name, each in self._rebuilds.items():

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from cprsim.contract import Copies, Failed, Loss, Recover, Resumed
+from cprsim.contract import Copies, Failed, Loss, Recover, Resumed, rules
 from cprsim.errors import RunError
 from cprsim.job.costs import Rollback
 from cprsim.trainer.coordinator.background import Saves
@@ -18,8 +18,6 @@ from cprsim.trainer.members.copying import Ring
 from cprsim.trainer.members.member import Name, numbers
 from cprsim.trainer.members.wire import Op
 
-#: How far an answer sets the job back.
-_DEPTH: dict[Rollback, int] = {"none": 0, "lost": 1, "all": 2}
 #: Attempts to bring the job back from one failure: members that die so often are not being killed.
 _MOST_ATTEMPTS = 100
 
@@ -141,7 +139,7 @@ class Recovery:
             down |= died - self.away
             answer = self._answer(down | self.away)
             self._saves.lose(died - self.away, answer.rollback)
-            if _DEPTH[answer.rollback] >= _DEPTH[deepest.rollback]:
+            if rules.r12_goes_as_deep(_depth(answer), _depth(deepest)):
                 deepest = answer
             self._job.watch.switch("reschedule")
             if deepest.rollback == "all":
@@ -167,8 +165,12 @@ class Recovery:
         self._job.controller.tell(Resumed(self._job.clock, self._saves.pending))
 
     def _goes_on(self, answer: Recover, down: set[Name]) -> bool:
-        """Whether the rest trains on without these."""
-        return answer.keep_training and not numbers("trainer", down)
+        """Whether the rest trains on without these.
+
+        A trainer that is down holds the others up (unlike 10): each has steps of its own to do.
+        """
+        goes_on = rules.r13_trains_on(answer.keep_training, _depth(answer))
+        return bool(goes_on) and not numbers("trainer", down)
 
     def _answer(self, down: set[Name]) -> Recover:
         """What the controller says to the loss of all that are down.
@@ -180,11 +182,7 @@ class Recovery:
             down = down.union(self._cluster.training)
         servers = numbers("server", down)
         controller.tell(Failed(now, Loss(servers, numbers("trainer", down))))
-        answer = controller.ask(now)
-        if not isinstance(answer, Recover):
-            raise RunError(f"nodes have failed, but the controller answered {answer}")
-        check_answer(answer, servers, self._copies)
-        return answer
+        return check_answer(controller.ask(now), servers, self._copies)
 
     def _start(self, died: set[Name]) -> None:
         self._ready -= died
@@ -237,6 +235,10 @@ class Recovery:
             return
         for (role, index), step in sorted(loaded.items()):
             if role == "server":
-                job.lost_steps += job.step - job.safe.at(step).whole
+                job.lose(job.safe.at(step).whole)
                 turns = job.turns
                 job.happened.append(ShardSetBack(turns.first_missing, index, step, turns.ahead))
+
+
+def _depth(answer: Recover) -> int:
+    return rules.DEPTH[answer.rollback]

@@ -86,7 +86,7 @@ class TrainerHooks(Generic[_Batch]):
     ) -> None:
         (self._policy,) = scenario.select([policy])
         plan = scenario.plan(policy)
-        check_hookable(policy, plan, scenario.plans)
+        check_hookable(policy, plan, scenario.plans_of)
         if steps < 1:
             raise UsageError(f"steps = {steps}: give those of the whole job, 1 or more")
         self._folder = Path(folder)
@@ -189,7 +189,7 @@ class TrainerHooks(Generic[_Batch]):
             step=job.step,
             steps=job.steps,
             seconds=dict(job.watch.seconds),
-            pls=job.lost_steps / (job.steps * self._servers),
+            pls=job.pls(self._servers),
             **self._counts,
         )
 
@@ -206,8 +206,8 @@ class TrainerHooks(Generic[_Batch]):
             if not isinstance(action, Save):
                 raise RunError(f"nothing has failed, but the controller answered {action}")
             self._save(action)
-        if self._final_save and job.safe.last.step < job.steps:
-            self._save(Save())
+        if self._final_save and not job.is_saved:
+            self._save(self._plan.last_save)
 
     def _save(self, save: Save) -> None:
         """Store all shards, then the dense part, which makes it a checkpoint."""
@@ -244,7 +244,8 @@ class TrainerHooks(Generic[_Batch]):
             self._return_all()
         elif everything:
             whole = self._return_all()
-            job.lost_steps += (job.step - whole) * len(self._held.shards)
+            for _ in self._held.shards:
+                job.lose(whole)
         else:
             self._return_lost(lost, dense)
         self._catch_up()
@@ -273,7 +274,8 @@ class TrainerHooks(Generic[_Batch]):
             size += held.load_dense(self._last_usable)[1]
         self._loaded(size)
         job.turns.return_to(self._latest(job.step))
-        job.lost_steps += sum(job.step - job.safe.at(step).whole for step, _ in loaded)
+        for step, _ in loaded:
+            job.lose(job.safe.at(step).whole)
 
     def _loaded(self, size: int) -> None:
         """Count it; a process that has just been started goes on from the accounts of another."""

@@ -1,0 +1,127 @@
+"""Rules of the job that every interpreter keeps, each once.
+
+A name begins with the number of its rule in docs/semantics.md. Numbers are floats, or arrays of as
+many runs; depths are those of `DEPTH`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cprsim.closed_form import intervals
+from cprsim.job.costs import Rollback
+
+#: Shares of a time below which lies only the rounding of what was added up to it.
+ROUNDING = intervals.ROUNDING
+#: How far an answer sets the job back: not at all, the lost shards alone, or all of it.
+NONE, LOST, ALL = 0, 1, 2
+DEPTH: dict[Rollback, int] = {"none": NONE, "lost": LOST, "all": ALL}
+#: Portions add up to a full save but for rounding.
+_WHOLE = 1 - 1e-9
+#: A job that has taken this many times its useful time, and failed and saved so often in it, will
+#: not end in any time worth waiting for.
+_HOPELESS = 100.0
+_OFTEN = 1000
+
+
+def r3_due_s(due_s: Any, progress_s: Any, period_s: float) -> Any:
+    """Where progress went back, the next save is at most one period of training away from there."""
+    return _where(due_s - progress_s > period_s, progress_s + period_s, due_s)
+
+
+def r4_nearly_done_s(useful_time_s: float) -> float:
+    """Progress from which on only rounding is left to do: no save falls due there any more."""
+    return useful_time_s * (1 - ROUNDING)
+
+
+def r4_saves(due_s: Any, useful_time_s: float, period_s: Any) -> Any:
+    """How many saves fall due before the end, the first at progress `due_s`."""
+    to_go_s = r4_nearly_done_s(useful_time_s) - due_s
+    return np.where(to_go_s > 0, np.maximum(np.ceil(to_go_s / period_s), 1.0), 0.0)
+
+
+def r4_is_over(final_save: bool, saved: float, total: float) -> bool:
+    """Whether a job that has made all its progress is over; `saved`: that of its checkpoint."""
+    return not final_save or saved >= total
+
+
+def r5_serves(tier: int, stored: bool) -> slice:
+    """The tiers that a save to one serves, nearest first: `stored` before training goes on, all."""
+    return slice(0 if stored else tier, tier + 1)
+
+
+def r5_own_saves(due: float, further: float) -> float:
+    """Of the saves that are due to a tier those that no blocking one to a `further` tier serves."""
+    return max(due - further, 0.0)
+
+
+def r9_is_void(depth: Any, lost_servers: Any, trained_on: bool) -> Any:
+    """Whether a failure makes a save worthless that is not stored yet.
+
+    A rollback of the whole job does (8). So do lost shards where training went on beside the save
+    (`trained_on`): theirs is missing in it. Otherwise a lost shard is what its last checkpoint is,
+    and the rest of the save goes on.
+    """
+    return (depth == ALL) | ((depth == LOST) & (lost_servers > 0) & trained_on)
+
+
+def r12_goes_as_deep(depth: Any, deepest: Any) -> Any:
+    """Of failures in one recovery, whether this answer is what has to be loaded from now on."""
+    return depth >= deepest
+
+
+def r13_trains_on(keep_training: Any, depth: Any) -> Any:
+    """Whether the rest trains on while the lost nodes are replaced."""
+    return keep_training & (depth < ALL)
+
+
+def r23_pls(samples: Any, last: Any, total: float, servers: int) -> Any:
+    """(E4) of CPR, a failed server: its samples since its last checkpoint, as a share of all."""
+    return (samples - last) * (1.0 / (total * servers))
+
+
+def r25_round(portions: float, portion: float) -> tuple[bool, float]:
+    """Whether a save completes a round of portions, and the portions that count for the next.
+
+    `portions`: saved since the last round. A save of everything is a round by itself. What is
+    beyond a round counts for the next, or rounds would be longer than the interval.
+    """
+    if portion == 1.0:
+        return True, 0.0
+    portions += portion
+    return (True, max(portions - 1.0, 0.0)) if portions >= _WHOLE else (False, portions)
+
+
+def r25_left_s(left_s: Sequence[float], saves: Any) -> Any:
+    """What saves leave of a shard that was whole `saves` saves ago, useful seconds of updates.
+
+    `left_s`: after 1, 2, ... of them; the last holds on. A part of a save counts as that part.
+    """
+    if isinstance(saves, np.ndarray):
+        return np.interp(saves, np.arange(len(left_s) + 1), np.concatenate(([0.0], left_s)))
+    done = int(saves)
+    if done >= len(left_s):
+        return left_s[-1]
+    before = left_s[done - 1] if done else 0.0
+    return before + (saves - done) * (left_s[done] - before)
+
+
+def r26_reads(reads: float, rollback: Rollback, of_checkpoint: float) -> float:
+    """Bytes that a load reads, as a share of those of whole shards.
+
+    `reads`: shards that are read for a lost one. `of_checkpoint`: what the checkpoint takes that is
+    loaded; what is made anew out of copies or parities loads none.
+    """
+    return reads if rollback == "none" else reads * of_checkpoint
+
+
+def r29_gets_nowhere(now_s: Any, useful_time_s: float, events: Any) -> Any:
+    """Whether a job is given up that has failed and saved so often by now."""
+    return (now_s > _HOPELESS * useful_time_s) & (events >= _OFTEN)
+
+
+def _where(which: Any, value: Any, other: Any) -> Any:
+    if isinstance(which, np.ndarray):
+        return np.where(which, value, other)
+    return value if which else other
