@@ -8,8 +8,7 @@ import typer
 from cprsim.cli.common import Json, check_plot, draw, show
 from cprsim.failures.logs.readers import READERS
 
-_FORMATS = {name: reader.tells for name, reader in READERS.items()}
-_FORMATS |= {"intervals": "a duration a line"}
+_FORMATS = {name: each.tells for name, each in READERS.items()} | {"intervals": "a duration a line"}
 _READERS = "; ".join(f"{name}: {tells}" for name, tells in _FORMATS.items()) + "."
 
 

@@ -17,6 +17,7 @@ Need = Literal[
     "copies and background", "copies and trainers", "rebuilding", "training on",
 ]
 # fmt: on
+_Plans = Callable[[], Mapping[str, Plan]]
 #: Each need in words, for refusals.
 Needs = dict[Need, str]
 
@@ -26,19 +27,15 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
     copied = () if plan.copies is None else (plan.copies.tier,)
     places = [tier.name for tier in plan.tiers if tier.name not in (REMOTE.name, *copied)]
     saves = [schedule.save for schedule in plan.schedules]
+    own = type(plan).start is not Plan.start
+    resized = any(save.writes != 1 or save.reads != 1 for save in saves)
     background = any(not save.blocking for save in saves)
     asked: dict[Need, tuple[object, str]] = {
-        "controller": (
-            type(plan).start is not Plan.start,
-            "a controller that decides while the job runs",
-        ),
+        "controller": (own, "a controller that decides while the job runs"),
         "schedules": (len(saves) != 1, f"{len(saves)} schedules of saves"),
         "mirror": (plan.mirror, "states mirrored every step"),
         "places": (places, f"checkpoints in {', '.join(places)}"),
-        "sizes": (
-            any(save.writes != 1 or save.reads != 1 for save in saves),
-            "checkpoints of another size than the rows they hold",
-        ),
+        "sizes": (resized, "checkpoints of another size than the rows they hold"),
         "background": (background, "saves in the background"),
         "copies": (copied, "copies on other servers"),
         "copies and background": (copied and background, "saves in the background beside copies"),
@@ -76,13 +73,7 @@ class Interpreter(NamedTuple):
         """What is needed and not met, in words."""
         return [words for need, words in needs.items() if need not in self.meets]
 
-    def check_plan(
-        self,
-        policy: str,
-        plan: Plan,
-        plans: Callable[[], Mapping[str, Plan]],
-        trainers: int = 1,
-    ) -> None:
+    def check_plan(self, policy: str, plan: Plan, plans: _Plans, trainers: int = 1) -> None:
         """Raise `ScenarioError` where the plan of that policy can't be carried out.
 
         `plans`: those of the scenario, of which the error names the ones that can be.

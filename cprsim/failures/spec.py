@@ -1,7 +1,7 @@
 """The scenario's `[failures]` section: when nodes fail, and which."""
 
 import math
-from typing import TYPE_CHECKING, Annotated, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
@@ -100,11 +100,9 @@ Window = Annotated[
 
 if TYPE_CHECKING:
     ReaderName = str
+    PresetName = str
 else:
-    ReaderName = Literal[tuple(READERS)]
-
-PresetName = Literal["cpr-production", "lanl-20", "lanl-18", "rsc-1", "rsc-2", "titan-old"]
-assert set(get_args(PresetName)) == set(PRESETS)
+    ReaderName, PresetName = Literal[tuple(READERS)], Literal[tuple(PRESETS)]
 
 #: The keys that say when failures come, each with the keys that go with it alone.
 SOURCES: dict[str, tuple[str, ...]] = {

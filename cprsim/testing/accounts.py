@@ -58,9 +58,8 @@ def differences(found: Row, expected: Row) -> dict[str, tuple[float, float]]:
     wall_s = expected[COLUMNS.index("wall")]
     scale = [wall_s if name in (*CAUSES, "wall") else 1.0 for name in COLUMNS]
     near = np.isclose(found, expected, rtol=1e-9, atol=1e-12 * np.array(scale))
-    return {
-        name: (float(found[i]), float(expected[i])) for i, name in enumerate(COLUMNS) if not near[i]
-    }
+    entries = zip(COLUMNS, found.tolist(), expected.tolist(), near, strict=True)
+    return {name: (one, two) for name, one, two, same in entries if not same}
 
 
 def require(holds: bool, otherwise: str) -> None:

@@ -6,7 +6,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, get_args
@@ -39,30 +39,15 @@ from cprsim.testing.accounts import Recording, assert_time_adds_up, differences,
 from cprsim.testing.futures import change_future
 
 
-class Told(NamedTuple):
-    """What a controller was told."""
-
-    event: Event
-
-    @property
-    def wall_s(self) -> float:
-        """When, s."""
-        return self.event.now.wall_s
-
-
-class Asked(NamedTuple):
-    """What a controller was asked, and its answer."""
+class Step(NamedTuple):
+    """What a controller was told, an event, or what it was asked, and its answer."""
 
     now: Now
-    action: Action | Recover
-
-    @property
-    def wall_s(self) -> float:
-        """When, s."""
-        return self.now.wall_s
+    event: Event | None = None
+    action: Action | None = None
 
 
-Transcript = list[Told | Asked]
+Transcript = list[Step]
 #: Saves in a row, without training between them, after which a controller is taken to be stuck.
 _STUCK = 100
 
@@ -73,12 +58,12 @@ class _WatchedController:
         self._saves = 0
 
     def tell(self, event: Event) -> None:
-        self._transcript.append(Told(event))
+        self._transcript.append(Step(event.now, event))
         self._controller.tell(event)
 
     def ask(self, now: Now) -> Action:
         action = self._controller.ask(now)
-        self._transcript.append(Asked(now, action))
+        self._transcript.append(Step(now, action=action))
         self._saves = self._saves + 1 if isinstance(action, Save) else 0
         require(
             self._saves < _STUCK,
@@ -266,10 +251,10 @@ class PolicyConformance:
     def test_controller_answers_failures_with_recover_and_trains_ahead(self) -> None:
         """`Recover` after `Failed`, else `Save`, or `Train` until a progress that is ahead."""
         for where, _, watch in self._watched():
-            for before, step in pairwise([None, *watch.transcript]):
-                if not isinstance(step, Asked):
+            for before, step in pairwise([Step(Now(0.0, 0.0)), *watch.transcript]):
+                if step.event is not None:
                     continue
-                if isinstance(before, Told) and isinstance(before.event, Failed):
+                if isinstance(before.event, Failed):
                     self._check_recover(where, step.action)
                     continue
                 require(
@@ -298,10 +283,10 @@ class PolicyConformance:
         for where, scenario, watch in self._watched(replications=1):
             for share in (0.2, 0.5, 0.9):
                 after_s = share * watch.ledger.wall
-                now = [step for step in watch.transcript if step.wall_s <= after_s]
+                now = [step for step in watch.transcript if step.now.wall_s <= after_s]
                 for pace in (0.0, 0.5):
                     other = self._watch(change_future(scenario, after_s, pace), 0)
-                    then = [step for step in other.transcript if step.wall_s <= after_s]
+                    then = [step for step in other.transcript if step.now.wall_s <= after_s]
                     require(
                         now == then and watch.seen.until(after_s) == other.seen.until(after_s),
                         f"{where}: failures after {after_s} s change what is done before: "
@@ -321,8 +306,7 @@ class PolicyConformance:
             scenario = self._scenario(tables)
             costs, plan = scenario.cost_model, scenario.plan("it")
             watch = self._watch(scenario, 0)
-            saves = [s.action for s in watch.transcript if isinstance(s, Asked)]
-            stops = [action for action in saves if isinstance(action, Save)]
+            stops = [step.action for step in watch.transcript if isinstance(step.action, Save)]
             if "network" in tables["job"] and not all(save.blocking for save in stops):
                 continue  # training and saves share links: how long that takes is the fabric's
             second = costs.seconds(costs.training(plan.slowdown, plan.peer_bytes_per_s))
@@ -342,18 +326,14 @@ class PolicyConformance:
         """Ledgers are those of the simulator, run by run, in any engine that `auto` takes."""
         for where, tables in self._all():
             scenario, numbers = self._scenario(tables), (0, 1, COHORT - 1, COHORT)
-            by_sim, *others = (
+            played = [
                 simulate(scenario, {"it": engines["it"]}, numbers, 5)[:, 0]
                 for engines in self._engines(scenario)
-            )
-            for number, found, expected in (
-                run for other in others for run in zip(numbers, other, by_sim, strict=True)
-            ):
+            ]
+            for number, found, expected in zip(numbers, played[-1], played[0], strict=True):
                 differ = differences(found, expected)
-                require(
-                    not differ,
-                    f"{where}, replication {number}: engine 'batch' and then 'sim' say {differ}",
-                )
+                said = f"engine 'batch' and then 'sim' say {differ}"
+                require(not differ, f"{where}, replication {number}: {said}")
 
     def test_same_seed_gives_the_same_numbers(self) -> None:
         """Bit for bit in any engine, whatever was run before with the same plan."""
@@ -488,17 +468,16 @@ def _no_clock() -> Iterator[None]:
         return look
 
     clocks = ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns")
-    with ExitStack() as stack:
-        for name in clocks:
-            stack.enter_context(mock.patch.object(time, name, guarded(getattr(time, name))))
+    fakes: dict[str, Any] = {name: guarded(getattr(time, name)) for name in clocks}
+    with mock.patch.multiple(time, **fakes):
         yield
 
 
-def _replay(controller: Controller, step: Told | Asked) -> Told | Asked:
-    if isinstance(step, Told):
-        controller.tell(step.event)
-        return step
-    return Asked(step.now, controller.ask(step.now))
+def _replay(controller: Controller, step: Step) -> Step:
+    if step.event is None:
+        return Step(step.now, action=controller.ask(step.now))
+    controller.tell(step.event)
+    return step
 
 
 def _first_difference(first: Sequence[object], second: Sequence[object]) -> str:

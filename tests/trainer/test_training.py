@@ -15,8 +15,8 @@ from cprsim.errors import RunError, ScenarioError
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.scenario.mapping import load_mapping
 from cprsim.sim.engine import play
-from cprsim.trainer.coordinator.support import check_answer
 from cprsim.trainer.spec import trainer_section
+from cprsim.trainer.support import TRAINER
 from cprsim.trainer.training import train
 
 QUICK = Path(__file__).parents[2] / "scenarios" / "train-quick.toml"
@@ -218,7 +218,7 @@ def test_an_answer_that_can_not_be_carried_out_ends_the_run():
     answer = Recover("lost", healthy="peer")
 
     with pytest.raises(RunError, match="can be simulated but not trained yet"):
-        check_answer(answer, {1}, None)
+        TRAINER.check_answer(answer, {1}, None)
 
 
 def test_the_simulator_leaves_the_block_alone():

@@ -40,21 +40,9 @@ READERS: Final = {
 
 
 def read_log(path: LogPath, reader: str, system: int | None = None) -> "FailureLog":
-    """Failures of a log in one of the known formats.
+    """Failures of a log in a format of `READERS`; of one `system`, where it holds more than one.
 
-    Parameters
-    ----------
-    path
-        The log; plain, or compressed with a name that ends in `.gz` or `.xz`.
-    reader
-        Name of the format, a key of `READERS`.
-    system
-        Number of the system to read, for the formats that hold more than one.
-
-    Raises
-    ------
-    LogError
-        If the reader is unknown, lacks its system, or can't read the log.
+    Raises `LogError` if the reader is unknown, lacks its system, or can't read the log.
     """
     if reader == "intervals":
         raise LogError(
