@@ -331,8 +331,8 @@ def test_scar_on_a_device_where_it_can_not_look(tmp_path):
     with pytest.raises(
         UsageError,
         match=said(
-            "shards(): table 0 is on meta, and cpr-scar compares rows in CPU memory; keep them "
-            "there, or take cpr-mfu or cpr-ssu"
+            "shards(): table 0 is on meta, and scar compares rows in CPU memory; keep them there, "
+            "or take a policy whose tracker is mfu or ssu"
         ),
     ):
         hooks(adapter, tmp_path, "cpr-scar")
