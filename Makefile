@@ -33,28 +33,29 @@ soak: $(INSTALLED) ## kill members of the real trainer 200 times, at random inst
 
 study: $(INSTALLED) ## measure what failures do to accuracy (under an hour; goes on where it was stopped)
 	@$(VENV)/bin/cprsim study scenarios/train-study.toml --out study
-	@$(VENV)/bin/python -m docs.accuracy study
+	@$(VENV)/bin/python -m tools.pages.accuracy study
 
 bench: $(INSTALLED) ## measure speed, as ratios between two things timed in the same run
 	@$(VENV)/bin/python -m benchmarks
 
 validation: $(INSTALLED) ## recompute docs/validation.md, and the tables of docs/fleets.md
-	@$(VENV)/bin/python -m docs.validation
-	@$(VENV)/bin/python -m docs.fleet_facts
+	@$(VENV)/bin/python -m tools.pages.validation
+	@$(VENV)/bin/python -m tools.pages.fleets
 
-pages: $(INSTALLED) ## refresh the output of commands that README and docs show
-	@$(VENV)/bin/python -m docs.shown
-	@$(VENV)/bin/python -m docs.executed
-	@$(VENV)/bin/python -m docs.batch
+pages: $(INSTALLED) ## refresh what README and docs show: output of commands, the plan of the rooms
+	@$(VENV)/bin/python -m tools.pages.outputs
+	@$(VENV)/bin/python -m tools.pages.walkthroughs
+	@$(VENV)/bin/python -m tools.pages.batch
+	@$(VENV)/bin/python -m tools.rooms
 
 predicted: $(INSTALLED) ## train for real, predicted beside measured, into docs/predicted.md; keep the machine quiet
-	@$(VENV)/bin/python -m docs.predicted
+	@$(VENV)/bin/python -m tools.pages.predicted
 
 figures: $(INSTALLED) ## draw all pictures into docs/figures/ and recompute docs/reproduction.md
-	@$(VENV)/bin/python -m docs.reproduction
+	@$(VENV)/bin/python -m tools.pages.reproduction
 
 notebooks: $(INSTALLED) ## execute notebooks/*.py and write the .ipynb beside them
-	@$(VENV)/bin/python -m docs.notebooks
+	@$(VENV)/bin/python -m tools.notebooks
 
 clean: ## remove .venv, the caches, build leftovers and demo/
 	@rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \

@@ -2,7 +2,7 @@
 
 from cprsim.scenario import load_scenario
 from cprsim.studies import findings
-from docs import accuracy
+from tools.pages import accuracy
 
 HINT = "docs/accuracy.md is out of date; run `make study` and commit what it makes"
 

@@ -11,6 +11,7 @@ import pytest
 import cprsim
 from cprsim.errors import UsageError
 from cprsim.runs.digest import WIDTH, Bins, Digest, Moments
+from cprsim.runs.measures import Basis
 from cprsim.sim.engine import COLUMNS
 
 _JOB = {
@@ -134,8 +135,9 @@ def test_the_rows_of_a_digest_are_refused_with_a_way_out(both):
 
 def test_parts_of_a_digest_add_up_whatever_is_in_them():
     values = np.random.default_rng(3).gamma(2.0, 1e3, (40, 2, len(COLUMNS)))
-    whole = Digest.of(["a", "b"], values, COLUMNS, 1e4)
-    parts = (Digest.of(["a", "b"], each, COLUMNS, 1e4) for each in np.split(values, [1, 13]))
+    bases = [Basis(1e4, 9, spares, 0.0, 1e3, 1e6) for spares in (0, 2)]
+    whole = Digest.of(["a", "b"], values, COLUMNS, bases)
+    parts = (Digest.of(["a", "b"], each, COLUMNS, bases) for each in np.split(values, [1, 13]))
     found = reduce(add, parts)
 
     assert found.count == 40

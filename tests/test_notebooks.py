@@ -8,7 +8,8 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from docs.notebooks import FOLDER, SCRIPTS, executed, source
+from tools.notebooks import SCRIPTS, executed, source
+from tools.paths import NOTEBOOKS
 
 #: A folder of somebody's machine: of a home, of temporary files, of an installation.
 ABSOLUTE = re.compile(r"(?<![\w.:/<])/(home|root|tmp|usr|opt|work|var|private|Users)/|\b[A-Z]:\\")
@@ -32,7 +33,7 @@ def cells(notebook: NotebookNode) -> list[tuple[str, str]]:
 
 def test_there_are_five() -> None:
     assert [script.stem[0] for script in SCRIPTS] == list("12345")
-    assert [path.stem for path in sorted(FOLDER.glob("*.ipynb"))] == [p.stem for p in SCRIPTS]
+    assert [path.stem for path in sorted(NOTEBOOKS.glob("*.ipynb"))] == [p.stem for p in SCRIPTS]
 
 
 @pytest.mark.slow

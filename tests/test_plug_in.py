@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.executed import BLOCK, PLUG_IN, code, followed
+from tools.pages.walkthroughs import BLOCK, PLUG_IN, code, followed
 
 TEXT = PLUG_IN.read_text(encoding="utf-8")
 pytest.importorskip("torch")
@@ -15,7 +15,7 @@ def test_the_page_shows_what_comes_of_it(tmp_path: Path) -> None:
     """Its own assertions say that lost rows are those last saved, and the others untouched."""
     done = followed(TEXT, tmp_path)
 
-    assert done == TEXT, "run `python -m docs.executed`"
+    assert done == TEXT, "run `make pages`"
     assert "it goes on from step 150" in done
     assert "it goes on from step 130" in done
 

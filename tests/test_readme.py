@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from docs import compared
-from docs.shown import COMMAND, PAGES, ROOT, fractions, presets, printed
+from tools.pages import systems_compared
+from tools.pages.outputs import COMMAND, PAGES, fractions, presets, printed
+from tools.paths import ROOT
 
 README = PAGES[0].read_text(encoding="utf-8")
 SHOWN = [
@@ -35,10 +36,10 @@ def test_the_table_of_fractions_is_what_the_mean_field_gives() -> None:
 @pytest.mark.slow
 def test_a_row_of_the_comparison_is_what_runs_give() -> None:
     # All rows take minutes; the one of the fewest failures takes seconds.
-    words, overrides = compared.CHANGES[2]
+    words, overrides = systems_compared.CHANGES[2]
     assert words == "an MTBF of 100 h"
     page = (ROOT / "docs/systems/README.md").read_text(encoding="utf-8")
-    assert compared.row(words, overrides) in page, "run `make pages`"
+    assert systems_compared.row(words, overrides) in page, "run `make pages`"
 
 
 def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

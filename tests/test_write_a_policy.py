@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from docs.executed import BLOCK, PAGE, code, followed, steady
+from tools.pages.walkthroughs import BLOCK, PAGE, code, followed, steady
 
 TEXT = PAGE.read_text(encoding="utf-8")
 
@@ -10,7 +10,7 @@ TEXT = PAGE.read_text(encoding="utf-8")
 def test_the_page_shows_what_comes_of_it(tmp_path: Path) -> None:
     done = followed(TEXT, tmp_path)
 
-    assert steady(done) == steady(TEXT), "run `python -m docs.executed`"
+    assert steady(done) == steady(TEXT), "run `make pages`"
     assert "passed" in done
 
 

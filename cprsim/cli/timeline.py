@@ -66,11 +66,12 @@ def _content(history: "History", title: str, out: Path) -> bytes:
 
 def _sentence(history: "History", useful_time_s: float) -> str:
     from cprsim.basics.units import format_duration
+    from cprsim.contract.ledger import overhead
 
     wall_s = history.ledger.wall
     struck = len(history.failures)
     return (
         f"{history.policy}, seed {history.seed}, replication {history.replication}: "
         f"{format_duration(wall_s)} for {format_duration(useful_time_s)} of training "
-        f"(overhead {wall_s / useful_time_s - 1:.2%}), {struck} failure{'s' * (struck != 1)}"
+        f"(overhead {overhead(wall_s, useful_time_s):.2%}), {struck} failure{'s' * (struck != 1)}"
     )

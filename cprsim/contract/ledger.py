@@ -1,8 +1,7 @@
 """Where the time of one run went, by cause, and what it lost beside time."""
 
-import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 #: Causes of wall-clock seconds; they add up to the wall clock. The field's words for them: goodput
 #: and ETTR are train / wall, every other cause is badput.
@@ -19,6 +18,16 @@ CAUSE_LABELS: Final = {
     "slowdown": "slowdown",
     "stall": "snapshot stall",
 }
+
+
+def overhead(wall_s: Any, useful_s: Any) -> Any:
+    """What a job takes beyond its useful time, as a share of that; numbers or arrays."""
+    return wall_s / useful_s - 1.0
+
+
+def ettr(wall_s: Any, useful_s: Any) -> Any:
+    """Effective training time ratio, which others call goodput; numbers or arrays."""
+    return useful_s / wall_s
 
 
 @dataclass(slots=True)
@@ -53,7 +62,3 @@ class Ledger:
     saves: int = 0
     stored: float = 0.0
     sent: float = 0.0
-
-    def accounted(self) -> float:
-        """Seconds of all causes together; equal to `wall` but for rounding."""
-        return math.fsum(getattr(self, cause) for cause in CAUSES)

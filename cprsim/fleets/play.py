@@ -9,13 +9,13 @@ import numpy as np
 from cprsim.errors import RunError, UsageError
 from cprsim.fleets.fleet import Fleet
 from cprsim.fleets.result import FleetResult
-from cprsim.runs.resources import RESOURCES, resources
+from cprsim.runs.measures import Basis
 from cprsim.runs.runner import Progress, Values, check_arguments, performed
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 
 #: Of a job under a policy, beside what the simulation tells.
-OF_THE_JOB = ("useful_s", "nodes", "interval_s", *RESOURCES)
+OF_THE_JOB = ("interval_s", *Basis._fields)
 _BLOCK = 64  # jobs of a task
 
 
@@ -75,8 +75,7 @@ def _job(scenario: Scenario, policies: Sequence[str], job: int, seed: int) -> Va
         values = simulate(scenario, policies, [job], seed)[0]
     except RunError:  # under one of them
         values = np.array([_alone(scenario, policy, job, seed) for policy in policies])
-    rows = zip(policies, values, strict=True)
-    beside = [_of_the_job(scenario, policy, row) for policy, row in rows]
+    beside = [[scenario.plan(name).interval_s, *Basis.of(scenario, name)] for name in policies]
     return np.hstack([values, beside])
 
 
@@ -86,14 +85,3 @@ def _alone(scenario: Scenario, policy: str, job: int, seed: int) -> Values:
     except RunError:
         return np.full(len(COLUMNS), np.nan)
     return values
-
-
-def _of_the_job(scenario: Scenario, policy: str, values: Values) -> list[float]:
-    """Values of `OF_THE_JOB`."""
-    plan, cluster = scenario.plan(policy), scenario.cluster
-    useful_s = scenario.job.useful_time_s
-    of = dict(zip(COLUMNS, values.tolist(), strict=True))
-    own = {**of, "lost_s": of["lost"], "overhead": of["wall"] / useful_s - 1}
-    taken = resources(plan, scenario, own)
-    nodes = cluster.parameter_servers + cluster.trainers
-    return [useful_s, nodes, plan.interval_s, *(taken[name] for name in RESOURCES)]

@@ -13,10 +13,10 @@ from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import RunError
 from cprsim.fleets.fleet import Fleet, dotted
 from cprsim.runs.engines import Engine
+from cprsim.runs.measures import MEASURES, PLANNED, Basis
 from cprsim.runs.replications import Rows
-from cprsim.runs.resources import RESOURCES
 from cprsim.runs.result import Result, entry
-from cprsim.runs.summaries import MEASURES, statistics, tidy
+from cprsim.runs.summaries import half_width, statistics, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,8 +69,9 @@ class FleetResult(Result):
         if not kept.size:
             raise RunError("every job of the fleet gets nowhere under some policy")
         values = values[kept]
-        useful_s = values[..., columns.index("useful_s")].T.ravel()
-        table = tidy(names, values, columns, useful_s)
+        of_jobs = [columns.index(each) for each in Basis._fields]
+        bases = [Basis(*own[:, of_jobs].T) for own in values.swapaxes(0, 1)]
+        table = tidy(names, values, columns, bases)
         table["replication"] = np.tile(kept, len(names))
         drawn = _drawn(fleet, seed, kept.tolist())
         for column, each in drawn.items():
@@ -102,7 +103,7 @@ class FleetResult(Result):
                 f"overhead_p{p}": q for p, q in zip(PERCENTILES, quantiles.tolist(), strict=True)
             }
             row |= {c: float((table[f"{c}_s"] / table["useful_s"]).mean()) for c in OVERHEAD_CAUSES}
-            row |= {each: float(table[each].mean()) for each in RESOURCES}
+            row |= {each: float(table[each].mean()) for each in PLANNED}
             rows[name] = row | _machine_time(table)
         summary = pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
         summary["given_back_s"] = summary["machine_s"].iloc[0] - summary["machine_s"]
@@ -158,10 +159,21 @@ def _drawn(fleet: Fleet, seed: int, jobs: list[int]) -> dict[str, list[Any]]:
 
 
 def _machine_time(table: pd.DataFrame) -> dict[str, float]:
-    """Machine time of one policy's jobs beyond useful, s and as a share; spares count as well."""
-    useful_s = float((table["nodes"] * table["useful_s"]).sum())
-    taken_s = float(((table["nodes"] + table["spares"]) * table["wall_s"]).sum())
-    return {"machine_s": taken_s - useful_s, "machine_overhead": taken_s / useful_s - 1}
+    """Machine time of one policy's jobs beyond useful, s and as a share; spares count as well.
+
+    The share is a ratio of sums; its interval is that of a ratio estimator (W. G. Cochran, Sampling
+    Techniques, 1977, section 6.3).
+    """
+    useful_s = (table["nodes"] * table["useful_s"]).to_numpy()
+    taken_s = ((table["nodes"] + table["spares"]) * table["wall_s"]).to_numpy()
+    ratio = float(taken_s.sum()) / float(useful_s.sum())
+    half = float(half_width(taken_s - ratio * useful_s)) / float(useful_s.mean())
+    return {
+        "machine_s": float(taken_s.sum()) - float(useful_s.sum()),
+        "machine_overhead": ratio - 1,
+        "machine_overhead_low": ratio - 1 - half,
+        "machine_overhead_high": ratio - 1 + half,
+    }
 
 
 def at_percentiles(table: pd.DataFrame) -> list[dict[str, Any]]:

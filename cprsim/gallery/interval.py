@@ -9,6 +9,7 @@ from cprsim.analytic.expected import expected
 from cprsim.closed_form.intervals import young_interval_s
 from cprsim.closed_form.makespan import blocking_makespan_s, segment_count
 from cprsim.contract import Context
+from cprsim.contract.ledger import overhead
 from cprsim.errors import UsageError
 from cprsim.gallery.picture import Picture, drawn_by, of_scenario
 from cprsim.gallery.points import at_mtbf, measured, tidy
@@ -72,7 +73,7 @@ def closed_form(context: Context, system: str, interval_s: float) -> float:
     else:
         saving_s = (segment_count(useful_s, interval_s) - 1) * save_s
         wall_s = (useful_s + saving_s) * (1 + (load_s + away_s) / mtbf_s)
-    return wall_s / useful_s - 1
+    return float(overhead(wall_s, useful_s))
 
 
 def _simulated(scenario: Scenario, points: pd.DataFrame, replications: int) -> pd.DataFrame:

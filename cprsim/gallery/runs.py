@@ -8,6 +8,7 @@ import pandas as pd
 from cprsim.errors import UsageError
 from cprsim.gallery.picture import Picture
 from cprsim.gallery.points import of_systems
+from cprsim.runs.measures import MEASURES
 from cprsim.runs.replications import Rows
 from cprsim.runs.result import Result
 from cprsim.runs.runner import run
@@ -26,6 +27,10 @@ def of_folder(folder: Path) -> Result:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     plans = scenario.plans_of(manifest["policies"])
     table = pd.read_csv(folder / "results.csv", dtype={"policy": object})
+    if missing := [name for name in MEASURES if name not in table]:
+        raise UsageError(
+            f"{folder}: results.csv has no {missing[0]}: an older cprsim made it; run that again"
+        )
     return Result(scenario, manifest["seed"], manifest["engines"], plans, Rows(table))
 
 

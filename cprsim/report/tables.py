@@ -102,7 +102,8 @@ class FleetTable(PolicyTable):
             [
                 str(name),
                 _with_interval(row["overhead"], row["overhead_high"]),
-                *(_percent(row[c]) for c in ("machine_overhead", *percentiles, *causes, "pls")),
+                _with_interval(row["machine_overhead"], row["machine_overhead_high"]),
+                *(_percent(row[c]) for c in (*percentiles, *causes, "pls")),
                 format_duration(row["interval_s"]),
                 *(f"{row[c] / 3600:,.0f}" for c in ("machine_s", "given_back_s")),
             ]
@@ -142,7 +143,7 @@ def resources_table(result: "Result") -> Table | None:
             format_bytes(row["peer_bytes"]),
             format_bytes(row["store_bytes"]),
             f"{row['spares']:.0f}",
-            _percent(row["machine_overhead"]),
+            _with_interval(row["machine_overhead"], row["machine_overhead_high"]),
         )
     return table
 

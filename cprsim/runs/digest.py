@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.runs.summaries import MEASURES, half_width_of, in_columns, tidy
+from cprsim.runs.measures import MEASURES, Basis
+from cprsim.runs.summaries import half_width_of, in_columns, tidy
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -136,12 +137,10 @@ class Digest:
 
     @classmethod
     def of(
-        cls, policies: Sequence[str], values: Floats, columns: Sequence[str], useful_time_s: float
+        cls, policies: Sequence[str], values: Floats, columns: Sequence[str], bases: Sequence[Basis]
     ) -> "Digest":
         """From `values` of shape (replications, policies, columns)."""
-        table = tidy(policies, values, columns, useful_time_s).drop(
-            columns=["policy", "replication"]
-        )
+        table = tidy(policies, values, columns, bases).drop(columns=["policy", "replication"])
         names = list(table.columns)
         by_policy = table.to_numpy(np.float64).reshape(len(policies), len(values), len(names))
         of_column = np.ascontiguousarray(by_policy.transpose(0, 2, 1))

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.runs.summaries import MEASURES, paired_difference, statistics
+from cprsim.runs.measures import MEASURES
+from cprsim.runs.summaries import paired_difference, statistics
 
 
 class Kept(Protocol):

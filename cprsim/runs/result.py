@@ -11,9 +11,8 @@ from cprsim.contract import Plan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.job.accuracy import Drop
 from cprsim.runs.engines import Engine
+from cprsim.runs.measures import MEASURES, PLANNED, Basis
 from cprsim.runs.replications import Kept
-from cprsim.runs.resources import RESOURCES, resources
-from cprsim.runs.summaries import MEASURES
 from cprsim.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class Result:
         Seconds by cause (`save_s`, ...), `wall_s`, `overhead` (wall / useful - 1), `ettr` (useful /
         wall), `pls`, `updates_lost`, and counts of `failures` that struck, failures `absorbed` in
         downtimes, and usable `saves`. `stored` and `sent`: what saves wrote to the remote store and
-        to peers, in full checkpoints.
+        to peers, in full checkpoints. Besides all that `cprsim.runs.measures` lists.
 
         Raises
         ------
@@ -75,7 +74,7 @@ class Result:
         mean (`_low`, `_high`; not a number for one replication), median (`_p50`) and 95th
         percentile (`_p95`, both to a share of `cprsim.runs.digest.WIDTH` where the replications are
         not kept); for each cause mean seconds over useful seconds; and of the plan
-        `system`, `recovery`, `interval_s`, and what it takes besides: see `cprsim.runs.resources`.
+        `system`, `recovery`, `interval_s`, `memory_overhead` and `spares`.
         """
         useful_s = self.scenario.job.useful_time_s
         rows = {}
@@ -88,7 +87,7 @@ class Result:
             }
             row |= self.kept.statistics(name)
             row |= {cause: means[f"{cause}_s"] / useful_s for cause in OVERHEAD_CAUSES}
-            row |= resources(plan, self.scenario, means)
+            row |= {each: getattr(Basis.of(self.scenario, name), each) for each in PLANNED}
             rows[name] = row
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
 
@@ -145,7 +144,7 @@ def entry(row: Any) -> dict[str, Any]:
         "recovery": row["recovery"],
         "interval_s": _finite(row["interval_s"]),
         "breakdown": {cause: _finite(row[cause]) for cause in OVERHEAD_CAUSES},
-        **{name: _finite(row[name]) for name in RESOURCES},
+        **{name: _finite(row[name]) for name in PLANNED},
     }
     for measure in MEASURES:
         entry[measure] = {

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cprsim.errors import RunError, UsageError
 from cprsim.runs.digest import MOST_ROWS, Digest
 from cprsim.runs.engines import Engine, chosen, simulate
+from cprsim.runs.measures import Basis
 from cprsim.runs.replications import Kept, Rows
 from cprsim.runs.result import Result
 from cprsim.runs.summaries import tidy
@@ -78,14 +79,14 @@ def run(
     names = scenario.select(policies)
     check_arguments(replications, seed, workers)
     engines = chosen(scenario, names, engine)
-    useful_s = scenario.job.useful_time_s
+    bases = [Basis.of(scenario, name) for name in names]
     keep: Callable[[Iterable[tuple[_Task, Values]]], Kept]
     if replications * len(names) <= MOST_ROWS:
         tasks = _tasks(engines, replications)
-        keep = partial(_rows, names, replications, useful_s)
+        keep = partial(_rows, names, replications, bases)
     else:
         tasks = _in_blocks(engines, replications, _BLOCK["batch"])
-        keep = partial(_digest, names, useful_s)
+        keep = partial(_digest, names, bases)
     with closing(performed(partial(_play, scenario, seed), tasks, workers)) as found:
         kept = keep(_told(found, len(names), replications, progress))
     return Result.build(scenario, kept, seed=seed, engines=engines)
@@ -135,17 +136,19 @@ def _told(
 def _rows(
     names: Sequence[str],
     replications: int,
-    useful_s: float,
+    bases: Sequence[Basis],
     found: Iterable[tuple[_Task, Values]],
 ) -> Rows:
     values = np.empty((replications, len(names), len(COLUMNS)))
     for task, each in found:
         values[task.start : task.stop, [names.index(name) for name in task.engines]] = each
-    return Rows(tidy(names, values, COLUMNS, useful_s))
+    return Rows(tidy(names, values, COLUMNS, bases))
 
 
-def _digest(names: Sequence[str], useful_s: float, found: Iterable[tuple[_Task, Values]]) -> Digest:
-    return reduce(add, (Digest.of(names, values, COLUMNS, useful_s) for _, values in found))
+def _digest(
+    names: Sequence[str], bases: Sequence[Basis], found: Iterable[tuple[_Task, Values]]
+) -> Digest:
+    return reduce(add, (Digest.of(names, values, COLUMNS, bases) for _, values in found))
 
 
 def performed(

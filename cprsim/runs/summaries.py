@@ -9,20 +9,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.contract.ledger import CAUSES
-
-#: Measures of a replication that are summed up with an interval.
-MEASURES = ("overhead", "pls", "updates_lost", "wall_s", "failures", "ettr")
+from cprsim.runs.measures import MEASURES, Basis, measured
 
 
 def tidy(
     names: Sequence[str],
     values: NDArray[np.float64],
     columns: Sequence[str],
-    useful_time_s: float | NDArray[np.float64],
+    bases: Sequence[Basis],
 ) -> pd.DataFrame:
     """A row a policy and replication, from values of shape (replications, policies, columns).
 
-    `useful_time_s`: of every job, or of that of each row.
+    `bases`: of each policy what its runs are measured against.
     """
     count = len(values)
     flat = values.transpose(1, 0, 2).reshape(-1, len(columns))
@@ -35,8 +33,13 @@ def tidy(
         }
     )
     table = table.astype(dict.fromkeys(("failures", "absorbed", "saves"), "int64"))
-    table["overhead"] = table["wall_s"] / useful_time_s - 1.0
-    table["ettr"] = useful_time_s / table["wall_s"]
+    found = [
+        measured(dict(zip(columns, own.T, strict=True)), basis)
+        for own, basis in zip(values.swapaxes(0, 1), bases, strict=True)
+    ]
+    for name in MEASURES:
+        if name not in table:
+            table[name] = np.concatenate([each[name] for each in found])
     return table
 
 

@@ -1,4 +1,4 @@
-"""Laws of durations, fitted to what was seen of them: some failed, some were only watched a while.
+"""Laws of durations, fitted to lives of which some were only watched a while.
 
 `sample` holds the durations, `kaplan_meier` and `hazard` draw them with no law assumed, `fit` fits
 the laws, `bootstrap` says how far chance moves a fit, and `judge` whether it is good enough.

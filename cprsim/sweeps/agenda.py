@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.contract.ledger import overhead
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.rule import Rule
@@ -171,4 +172,6 @@ class Agenda:
 
 def _overheads(point: Point, packed: Sequence[bytes]) -> NDArray[np.float64]:
     """Of a block, shape (policies, replications)."""
-    return np.stack([unpack(each)[_WALL] for each in packed]) / point.useful_time_s - 1.0
+    walls_s = np.stack([unpack(each)[_WALL] for each in packed])
+    found: NDArray[np.float64] = overhead(walls_s, point.useful_time_s)
+    return found

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.runs.summaries import MEASURES, half_width
+from cprsim.runs.measures import MEASURES
+from cprsim.runs.summaries import half_width
 from cprsim.sweeps.columns import text_of
 from cprsim.sweeps.paired import Comparison, Verdict, compare
 from cprsim.sweeps.played import Played, StoredPoint
@@ -216,7 +217,7 @@ def _candidates(
 
     Their shape is (candidates, len(TOLD), replications).
     """
-    rows = [MEASURES.index(measure) for measure in TOLD]
+    rows = [list(MEASURES).index(measure) for measure in TOLD]
     found: dict[str, tuple[Candidate, NDArray[np.float64]]] = {}
     for point in group:
         for each in played(point.number) if point.finished else ():

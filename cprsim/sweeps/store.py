@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from cprsim.sweeps.tasks import Block, Task
 NAME = "sweep.db"
 # Who made the file ("cprs"), and how its tables are laid out.
 _APPLICATION = 0x63707273
-_LAYOUT = 1
+_LAYOUT = 2
 _PATIENCE_S = 60.0  # for a reader to be done
 _TABLES = """
 CREATE TABLE definition (document TEXT NOT NULL);
@@ -26,11 +27,11 @@ CREATE TABLE points (
 );
 CREATE TABLE plans (
     key TEXT, policy TEXT, system TEXT, recovery TEXT, interval_s REAL,
+    basis TEXT NOT NULL,
     PRIMARY KEY (key, policy)
 ) WITHOUT ROWID;
 CREATE TABLE blocks (
     key TEXT, policy TEXT, start INTEGER, stop INTEGER, replications BLOB NOT NULL,
-    resources TEXT NOT NULL,
     PRIMARY KEY (key, policy, start)
 );
 CREATE TABLE finished (key TEXT PRIMARY KEY, error TEXT) WITHOUT ROWID;
@@ -90,15 +91,15 @@ class Store:
     def add(self, task: Task, block: Block) -> None:
         """Keep a block."""
         plans = [
-            (task.key, each.policy, each.system, each.recovery, each.interval_s)
+            (task.key, *astuple(each)[:-1], json.dumps(each.basis._asdict()))
             for each in block.plans
         ]
         rows = [
-            (task.key, policy, task.start, task.stop, each, json.dumps(taken))
-            for policy, each, taken in zip(task.policies, block.packed, block.taken, strict=True)
+            (task.key, policy, task.start, task.stop, each)
+            for policy, each in zip(task.policies, block.packed, strict=True)
         ]
-        self._write("INSERT OR IGNORE INTO plans VALUES (?, ?, ?, ?, ?)", plans)
-        self._write("INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._write("INSERT OR IGNORE INTO plans VALUES (?, ?, ?, ?, ?, ?)", plans)
+        self._write("INSERT INTO blocks VALUES (?, ?, ?, ?, ?)", rows)
 
     def finish(self, key: str, error: str | None) -> None:
         """Keep that a point is finished, or why it failed."""
@@ -188,9 +189,10 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
     (layout,) = connection.execute("PRAGMA user_version").fetchone()
     if application != _APPLICATION:
         raise UsageError(f"{path}: was not made by cprsim sweep; choose another folder")
-    if layout > _LAYOUT:
+    if layout != _LAYOUT:
+        age = "a newer" if layout > _LAYOUT else "an older"
         raise UsageError(
-            f"{path}: was made by a newer cprsim; install that one, or choose another folder"
+            f"{path}: was made by {age} cprsim; install that one, or choose another folder"
         )
 
 

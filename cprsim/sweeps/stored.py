@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
-from cprsim.runs.resources import RESOURCES
+from cprsim.runs.measures import MEASURES, PLANNED, Basis, measured
 from cprsim.runs.result import entry
-from cprsim.runs.summaries import MEASURES, statistics, tidy
+from cprsim.runs.summaries import statistics, tidy
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.answers import tabulated
 from cprsim.sweeps.best import Answer, Quality, answers
@@ -77,7 +77,7 @@ class Sweep:
             points = _points(connection)
             rows = [row for point in points for row in _rows(connection, point, policies)]
         varied = {key: si_column(key, [point.values[key] for point in points]) for key in keys}
-        columns = ["policy", *_PLAN, "replications", *_STATISTICS, *OVERHEAD_CAUSES, *RESOURCES]
+        columns = ["policy", *_PLAN, "replications", *_STATISTICS, *OVERHEAD_CAUSES, *PLANNED]
         table = pd.DataFrame(rows, columns=["point", *columns, "error"])
         table = table.astype({"point": "int64", "replications": "Int64"})
         for place, (name, values) in enumerate(varied.values()):
@@ -90,20 +90,22 @@ class Sweep:
         Row i of every policy was played on the same failure timeline, also at other points with
         the same failures: differences between policies are paired.
         """
-        stored, key = self._with_results(point)
+        key = self._with_results(point)
         policies = self.definition["policies"]
         with reading(self.folder) as connection:
             values = np.stack(_values(connection, key, policies), axis=1)
-        return tidy(policies, values.transpose(2, 1, 0), COLUMNS, stored.useful_time_s)
+            bases = _bases(connection, key)
+        return tidy(policies, values.transpose(2, 1, 0), COLUMNS, [bases[p] for p in policies])
 
     def played(self, point: int) -> list[Played]:
         """What came of each policy at one point, in the order of the policies."""
-        stored, key = self._with_results(point)
+        key = self._with_results(point)
         policies = self.definition["policies"]
         with reading(self.folder) as connection:
             plans, values = _plans(connection, key), _values(connection, key, policies)
+            bases = _bases(connection, key)
         return [
-            Played(policy, measures=_measures(each, stored.useful_time_s), **plans[policy])
+            Played(policy, measures=_measures(each, bases[policy]), **plans[policy])
             for policy, each in zip(policies, values, strict=True)
         ]
 
@@ -177,11 +179,12 @@ class Sweep:
         """What `best` tabulates."""
         return list(answers(self.definition["keys"], self.points, self.played, quality))
 
-    def _with_results(self, point: int) -> tuple[StoredPoint, str]:
+    def _with_results(self, point: int) -> str:
+        """The key of its results."""
         stored = self.points[point] if 0 <= point < len(self.points) else None
         if stored is None or stored.key is None or not stored.finished:
             raise UsageError(f"point {point!r} has no results; it failed, or there is none")
-        return stored, stored.key
+        return stored.key
 
     def document(self) -> dict[str, Any]:
         """The sweep as one JSON document; numbers that are not finite are null."""
@@ -231,7 +234,7 @@ def _rows(
             yield {"point": point.number, "policy": policy, "error": point.error}
     elif point.finished and point.key:
         plans = _plans(connection, point.key)
-        taken = _taken(connection, point.key)
+        bases = _bases(connection, point.key)
         everything = _values(connection, point.key, policies)
         for policy, values in zip(policies, everything, strict=True):
             yield {
@@ -239,8 +242,8 @@ def _rows(
                 "policy": policy,
                 **plans[policy],
                 "replications": values.shape[1],
-                **_summary(values, point.useful_time_s),
-                **taken[policy],
+                **_summary(values, bases[policy]),
+                **{each: getattr(bases[policy], each) for each in PLANNED},
                 "error": "",
             }
 
@@ -250,20 +253,9 @@ def _plans(connection: sqlite3.Connection, key: str) -> dict[str, dict[str, Any]
     return {policy: dict(zip(_PLAN, plan, strict=True)) for policy, *plan in rows}
 
 
-def _taken(connection: sqlite3.Connection, key: str) -> dict[str, dict[str, float]]:
-    """What each policy took; all of it goes with means, so that of blocks can be averaged."""
-    parts: dict[str, list[tuple[int, dict[str, float]]]] = {}
-    for policy, count, text in connection.execute(
-        "SELECT policy, stop - start, resources FROM blocks WHERE key = ? ORDER BY start", [key]
-    ):
-        parts.setdefault(policy, []).append((count, json.loads(text)))
-    return {
-        policy: {
-            name: sum(count * taken[name] for count, taken in each) / sum(n for n, _ in each)
-            for name in RESOURCES
-        }
-        for policy, each in parts.items()
-    }
+def _bases(connection: sqlite3.Connection, key: str) -> dict[str, Basis]:
+    rows = connection.execute("SELECT policy, basis FROM plans WHERE key = ?", [key])
+    return {policy: Basis(**json.loads(text)) for policy, text in rows}
 
 
 def _values(
@@ -276,18 +268,12 @@ def _values(
     ]
 
 
-def _measures(values: NDArray[np.float64], useful_s: float) -> NDArray[np.float64]:
+def _measures(values: NDArray[np.float64], basis: Basis) -> NDArray[np.float64]:
     """Shape (len(MEASURES), replications)."""
-    of = dict(zip(COLUMNS, values, strict=True))
-    derived = {
-        "wall_s": of["wall"],
-        "overhead": of["wall"] / useful_s - 1.0,
-        "ettr": useful_s / of["wall"],
-    }
-    return np.stack([derived[name] if name in derived else of[name] for name in MEASURES])
+    return np.stack([*measured(dict(zip(COLUMNS, values, strict=True)), basis).values()])
 
 
-def _summary(values: NDArray[np.float64], useful_s: float) -> dict[str, float]:
+def _summary(values: NDArray[np.float64], basis: Basis) -> dict[str, float]:
     of = dict(zip(COLUMNS, values, strict=True))
-    causes = {cause: float(of[cause].mean()) / useful_s for cause in OVERHEAD_CAUSES}
-    return statistics(_measures(values, useful_s)) | causes
+    causes = {cause: float(of[cause].mean()) / basis.useful_s for cause in OVERHEAD_CAUSES}
+    return statistics(_measures(values, basis)) | causes

@@ -8,11 +8,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.contract import Plan
-from cprsim.contract.ledger import CAUSES
 from cprsim.errors import CprsimError, RunError
 from cprsim.runs.engines import Engine, chosen, simulate
-from cprsim.runs.resources import resources
+from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
 
@@ -39,18 +37,15 @@ class PlanRow:
     system: str
     recovery: str
     interval_s: float
+    basis: Basis
 
 
 @dataclass(frozen=True)
 class Block:
-    """What came of a task, for each policy: its plan, its replications packed, what it took.
-
-    `taken` are the means of `cprsim.runs.resources` over the block.
-    """
+    """What came of a task, for each policy: its plan, and its replications packed."""
 
     plans: tuple[PlanRow, ...]
     packed: tuple[bytes, ...]
-    taken: tuple[dict[str, float], ...]
 
 
 @dataclass(frozen=True)
@@ -72,7 +67,7 @@ def perform(task: Task) -> Block | Fault:
             "install the same cprsim on all workers"
         )
     try:
-        scenario, plans, rows, engines = _planned(task.scenario, task.policies, task.engine)
+        scenario, plans, engines = _planned(task.scenario, task.policies, task.engine)
         values = simulate(scenario, engines, range(task.start, task.stop), task.seed)
     except CprsimError as error:
         return Fault(str(error))
@@ -80,35 +75,22 @@ def perform(task: Task) -> Block | Fault:
         return Fault("out of memory")
     except Exception as error:  # a policy of the user's, or a defect: the other points go on
         return Fault(f"{type(error).__name__}: {error}")
-    each = values.swapaxes(0, 1)
-    taken = (_taken(scenario, plan, own) for plan, own in zip(plans, each, strict=True))
-    return Block(rows, tuple(map(pack, each)), tuple(taken))
+    return Block(plans, tuple(map(pack, values.swapaxes(0, 1))))
 
 
 @lru_cache(maxsize=8)  # blocks of one point come one after the other
 def _planned(
     text: str, policies: tuple[str, ...], engine: str
-) -> tuple[Scenario, tuple[Plan, ...], tuple[PlanRow, ...], dict[str, Engine]]:
+) -> tuple[Scenario, tuple[PlanRow, ...], dict[str, Engine]]:
     scenario = Scenario(**json.loads(text))
-    plans = tuple(scenario.plan(name) for name in policies)
-    rows = (
-        PlanRow(
-            name,
-            scenario.policies[name].system,
-            plan.recovery,
-            float(plan.interval_s),
-        )
-        for name, plan in zip(policies, plans, strict=True)
-    )
-    return scenario, plans, tuple(rows), chosen(scenario, policies, engine)
+    rows = tuple(_row(scenario, name) for name in policies)
+    return scenario, rows, chosen(scenario, policies, engine)
 
 
-def _taken(scenario: Scenario, plan: Plan, values: NDArray[np.float64]) -> dict[str, float]:
-    """What a policy took in replications of shape (replications, len(COLUMNS))."""
-    means = dict(zip(COLUMNS, values.mean(axis=0).tolist(), strict=True))
-    means |= {f"{cause}_s": means[cause] for cause in CAUSES}
-    means["overhead"] = means["wall"] / scenario.job.useful_time_s - 1.0
-    return resources(plan, scenario, means)
+def _row(scenario: Scenario, policy: str) -> PlanRow:
+    plan, basis = scenario.plan(policy), Basis.of(scenario, policy)
+    system = scenario.policies[policy].system
+    return PlanRow(policy, system, plan.recovery, float(plan.interval_s), basis)
 
 
 def pack(values: NDArray[np.float64]) -> bytes:

@@ -1,38 +1,19 @@
 """The batch engine beside `cprsim.sim`, replication by replication."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
 from cprsim.batch import engine as batch
-from cprsim.batch.engine import Runs
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
 from cprsim.testing import Recording
 from cprsim.testing.accounts import differences
-
-Values = np.ndarray[Any, Any]
-
-
-@contextmanager
-def watching() -> Iterator[list[Values]]:
-    """Which runs are handed over to `cprsim.sim`: a mask for each policy and chunk, as played."""
-    masks: list[Values] = []
-    play = Runs.play
-
-    def watched(runs: Runs) -> tuple[Values, Values]:
-        values, handed = play(runs)
-        masks.append(handed)
-        return values, handed
-
-    with patch.object(Runs, "play", watched):
-        yield masks
+from tools.handed_over import Values, watching
 
 
 def compare(

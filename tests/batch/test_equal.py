@@ -86,7 +86,7 @@ def test_when_lives_and_gaps_are_all_alike() -> None:
 
 @pytest.mark.slow
 def test_when_so_many_failures_come() -> None:
-    seen = compared(harsh.exactly(), 40, range(4))
+    seen = compared(harsh.exactly(), 80, range(4))
     assert_often(seen, failures_in_a_save=15, failures_while_loading=10, absorbed=10)
     assert seen["handed over"] < 0.3 * seen["runs"]
 

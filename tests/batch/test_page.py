@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from docs import batch as page
+from tools.pages import batch as page
 
 LANL = Path(__file__).parents[3] / "shared/data/lanl_failures"
 TEXT = page.PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", page.SCENARIOS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", page.SHIPPED, ids=lambda path: path.stem)
 def test_the_page_has_the_policies_of_each_scenario(path: Path) -> None:
     if path.stem == "lanl-replay" and not LANL.exists():
         pytest.skip(f"needs the LANL log, {LANL}")

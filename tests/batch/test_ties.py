@@ -12,7 +12,8 @@ from cprsim.batch import engine as batch
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
 from cprsim.testing.accounts import differences
-from tests.batch.compare import compare, watching
+from tests.batch.compare import compare
+from tools.handed_over import watching
 
 CASES = 50
 BLOCKING = ("full", "partial", "cpr-vanilla")

@@ -8,7 +8,7 @@ import pytest
 
 from cprsim.fleets.fleet import load_fleet
 from cprsim.fleets.play import run_fleet
-from docs.fleet_facts import (
+from tools.pages.fleets import (
     DOMINANT,
     FACTS,
     JOBS,

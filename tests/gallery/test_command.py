@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -102,3 +103,17 @@ def test_a_picture_can_be_had_from_python() -> None:
 def test_the_gallery_alone_does_not_import_matplotlib() -> None:
     code = "import sys, cprsim.gallery.registry; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_run_of_an_older_version_is_refused(folder, capsys):
+    kaggle = str(shipped("criteo-kaggle.toml"))
+    assert _main(["run", kaggle, "--replications", "2", "--out", "run"]) == 0
+    table = pd.read_csv("run/results.csv").drop(columns="machine_overhead")
+    table.to_csv("run/results.csv", index=False)
+    capsys.readouterr()
+
+    assert _main(["figure", "breakdown", "run", "--out", "it.png"]) == 2
+    assert capsys.readouterr().err == (
+        "cprsim: run: results.csv has no machine_overhead: an older cprsim made it; run that "
+        "again\n"
+    )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cprsim.contract.ledger import Ledger
+from cprsim.runs.measures import Basis
 from cprsim.runs.replications import Rows
 from cprsim.runs.result import Result
 from cprsim.runs.summaries import tidy
@@ -42,5 +43,6 @@ def result(
             for name, seconds in saves.items()
         ]
         rows.append([[getattr(each, column) for column in COLUMNS] for each in ledgers])
-    kept = Rows(tidy(list(saves), np.array(rows), COLUMNS, scenario.job.useful_time_s))
+    bases = [Basis.of(scenario, name) for name in saves]
+    kept = Rows(tidy(list(saves), np.array(rows), COLUMNS, bases))
     return Result.build(scenario, kept, seed=7, engines=dict.fromkeys(saves, "sim"))

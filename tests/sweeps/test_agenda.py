@@ -40,7 +40,7 @@ def walls(*overheads: float) -> Block:
     """A block of replications with these overheads."""
     values = np.zeros((len(overheads), len(COLUMNS)))
     values[:, COLUMNS.index("wall")] = [100.0 * (1 + overhead) for overhead in overheads]
-    return Block((), (pack(values),), ({},))
+    return Block((), (pack(values),))
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))

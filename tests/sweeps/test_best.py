@@ -10,7 +10,7 @@ from scipy import stats
 
 import cprsim
 from cprsim.errors import UsageError
-from cprsim.runs.summaries import MEASURES
+from cprsim.runs.measures import MEASURES
 from cprsim.sweeps.answers import entries, tabulated
 from cprsim.sweeps.best import Answer, Quality, answers, policy_and_rest
 from cprsim.sweeps.stored import Played, StoredPoint
@@ -44,9 +44,9 @@ class Told:
     def _told(self, policy: str, told: Any) -> Played:
         overheads, lost = told if isinstance(told, tuple) else (told, 0.0)
         measures = np.zeros((len(MEASURES), len(overheads)))
-        measures[MEASURES.index("overhead")] = overheads
-        measures[MEASURES.index("pls")] = 2 * lost
-        measures[MEASURES.index("updates_lost")] = lost
+        measures[list(MEASURES).index("overhead")] = overheads
+        measures[list(MEASURES).index("pls")] = 2 * lost
+        measures[list(MEASURES).index("updates_lost")] = lost
         return Played(policy, "full", "full", 3600.0, measures)
 
 

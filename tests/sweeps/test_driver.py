@@ -17,7 +17,7 @@ def task(number: int) -> Task:
 
 
 def block(of: Task) -> Block:
-    return Block((), (of.key.encode(),), ())
+    return Block((), (of.key.encode(),))
 
 
 class Queue:
@@ -54,7 +54,7 @@ class Breakable(Executor):
         return future
 
     def _work(self) -> None:
-        while self._broken is None and self._filled.acquire(timeout=5):
+        while self._broken is None and self._filled.acquire():
             given, future = self._flying[0]
             self._pool.begun.append(int(given.key))
             error = self._pool.error_of(int(given.key))

@@ -82,11 +82,12 @@ def test_a_database_of_another_model_is_refused_and_can_still_be_read(out, versi
     assert csv(cprsim.Sweep(out)) == done
 
 
-def test_a_file_of_a_newer_layout_is_refused_by_readers_too(out):
+@pytest.mark.parametrize(("layout", "age"), [(1, "an older"), (3, "a newer")])
+def test_a_file_of_another_layout_is_refused_by_readers_too(out, layout, age):
     sweep(scenario(), out, MEANS, replications=3)
     with sqlite3.connect(out / NAME) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    told = f"{out / NAME}: was made by a newer cprsim; install that one, or choose another folder"
+        connection.execute(f"PRAGMA user_version = {layout}")
+    told = f"{out / NAME}: was made by {age} cprsim; install that one, or choose another folder"
     for use in (
         lambda: sweep(scenario(), out, MEANS, replications=3),
         lambda: cprsim.Sweep(out).table,

@@ -8,7 +8,7 @@ from torch import nn
 
 import cprsim
 from cprsim.trainer import TrainerHooks
-from docs.executed import code
+from tools.pages.walkthroughs import code
 
 PAGE = Path(__file__).parents[2] / "docs/plug-into-dlrm.md"
 ROWS, DIM, BATCH, STEPS = (60, 40, 10), 4, 8, 20

@@ -21,7 +21,7 @@ from cprsim.trainer.validation.calibration import measured
 from cprsim.trainer.validation.modelled import check_predictable, period_of
 from cprsim.trainer.validation.pinned import pinned
 from cprsim.trainer.validation.rehearsal import rehearsal, strikes
-from docs.predicted import rows_of, table
+from tools.pages.predicted import rows_of, table
 
 #: Steps of 0.01 s; what failures hit comes from the log.
 SMALL = """

@@ -21,7 +21,7 @@ from torchrec.optim.apply_optimizer_in_backward import apply_optimizer_in_backwa
 
 import cprsim
 from cprsim.trainer import TrainerHooks
-from docs.executed import code
+from tools.pages.walkthroughs import code
 
 PAGE = Path(__file__).parents[2] / "docs/plug-into-torchrec.md"
 ROWS, DIM, BATCH, STEPS, KILLED = (100, 200, 300, 400), 8, 16, 20, 13

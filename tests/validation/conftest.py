@@ -1,6 +1,6 @@
 import pytest
 
-from tests.validation.cases import CASES, SWEEP, measure, measure_sweep
+from tools.validation.cases import CASES, SWEEP, measure, measure_sweep
 
 
 # Parametrised for the session, so that pytest runs the tests of one case one after the other, from

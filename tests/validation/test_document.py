@@ -2,10 +2,10 @@
 
 import pytest
 
-from docs.published import HEADING as PUBLISHED
-from docs.published import SYSTEMS, rows, table
-from docs.replayed import HEADING
-from docs.validation import PAGE, page, production, row, sweep_section
+from tools.pages.validation import PAGE, page, production, row, sweep_section
+from tools.validation.published_section import HEADING as PUBLISHED
+from tools.validation.published_section import SYSTEMS, rows, table
+from tools.validation.replayed_section import HEADING
 
 HINT = "docs/validation.md is out of date; run `make validation` and commit the page"
 

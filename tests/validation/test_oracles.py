@@ -10,7 +10,7 @@ from cprsim.basics.streams import Cause, Draws, Rows
 from cprsim.closed_form.makespan import async_makespan_s
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
-from tests.validation.cases import (
+from tools.validation.cases import (
     ASYNC,
     BLOCKING,
     CASES,
@@ -19,8 +19,8 @@ from tests.validation.cases import (
     SWEEP,
     uniform_of,
 )
-from tests.validation.exact import Uniform, even_points, fresh_makespan_s, renewal_count
-from tests.validation.predicted import PREDICTED
+from tools.validation.exact import Uniform, even_points, fresh_makespan_s, renewal_count
+from tools.validation.first_order import PREDICTED
 
 
 @pytest.mark.slow

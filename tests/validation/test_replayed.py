@@ -2,9 +2,9 @@
 
 import pytest
 
-from docs.replayed import row_heads, rows, section
-from docs.validation import PAGE
-from tests.validation.replayed import LOGS, compare
+from tools.pages.validation import PAGE
+from tools.validation.replayed import LOGS, compare
+from tools.validation.replayed_section import row_heads, rows, section
 
 
 @pytest.fixture(scope="session")

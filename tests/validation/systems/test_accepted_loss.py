@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.validation.systems import accepted_loss as it
+from tools.validation.systems import accepted_loss as it
 
 
 @pytest.mark.parametrize("days", [10, 100, 400])

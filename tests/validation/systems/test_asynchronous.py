@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.validation.systems.asynchronous import BOUND_PERCENT, cycle, overhead_percent, rows
+from tools.validation.systems.asynchronous import BOUND_PERCENT, cycle, overhead_percent, rows
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.validation.systems.check_n_run import bandwidth, kept, rows
+from tools.validation.systems.check_n_run import bandwidth, kept, rows
 
 ROWS = {row.quantity: row for row in rows()}
 PAGE = Path(__file__).parents[3] / "docs/systems/check-n-run.md"

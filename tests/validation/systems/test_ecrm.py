@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.validation.systems.ecrm import (
+from tools.validation.systems.ecrm import (
     CKPT,
     ECREC,
     FIGURE_5,
@@ -12,7 +12,7 @@ from tests.validation.systems.ecrm import (
     recovery,
     rows,
 )
-from tests.validation.systems.row import Row
+from tools.validation.systems.row import Row
 
 ROWS = {row.quantity: row for row in rows()}
 #: Points that the others of figure 5 leave; see `test_no_save_time_meets_both_intervals`.

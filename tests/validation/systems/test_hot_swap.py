@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from tests.validation.systems.hot_swap import (
+from tools.validation.systems.hot_swap import (
     POOLS,
     REPAIRS,
     USEFUL_H,

@@ -3,7 +3,7 @@
 import pytest
 
 from cprsim.closed_form.ettr import exact_ettr, mttf_s
-from tests.validation.systems.meta import (
+from tools.validation.systems.meta import (
     INTERVAL_S,
     NODES,
     RATE_PER_DAY,

@@ -3,7 +3,7 @@
 import pytest
 
 from cprsim.closed_form.experts import single_fault_plt
-from tests.validation.systems.partial_experts import (
+from tools.validation.systems.partial_experts import (
     EXPERTS,
     INTERVAL,
     ITERATIONS,

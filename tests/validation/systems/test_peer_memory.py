@@ -4,7 +4,7 @@ import pytest
 
 from cprsim.closed_form.redundancy import group_survival
 from cprsim.closed_form.stall import relative_throughput, wasted_per_failure_s
-from tests.validation.systems.peer_memory import (
+from tools.validation.systems.peer_memory import (
     ITERATION_S,
     MEASURED,
     MT_NLG,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.validation.systems import replication as it
+from tools.validation.systems import replication as it
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from cprsim.closed_form.two_level import two_level_pattern_s
-from tests.validation.systems.tiered import (
+from tools.validation.systems.tiered import (
     FAR_APART,
     PATTERNS,
     Pattern,

@@ -1,0 +1,84 @@
+"""What is measured of each replication: the one list, so that each measure has an interval.
+
+A measure of the list is a column of `results.csv` and of summaries, and a key of their JSON.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from cprsim.contract.ledger import ettr, overhead
+from cprsim.scenario import Scenario
+
+#: Numbers of one run, or arrays of those of many.
+Numbers = Any
+
+
+class Basis(NamedTuple):
+    """What of a job and its plan ledgers are measured against; numbers, or arrays, one a run.
+
+    `useful_s`: useful time, s. `nodes`: of the job; `spares`: machines that stand ready beside.
+    `memory_overhead`, `peer_bytes_per_s`: as in `Plan`. `checkpoint_bytes`: of a full one; not a
+    number where the scenario has no `[model]`.
+    """
+
+    useful_s: Numbers
+    nodes: Numbers
+    spares: Numbers
+    memory_overhead: Numbers
+    peer_bytes_per_s: Numbers
+    checkpoint_bytes: Numbers
+
+    @classmethod
+    def of(cls, scenario: Scenario, policy: str) -> "Basis":
+        """That of one of the scenario's policies."""
+        plan, cluster, model = scenario.plan(policy), scenario.cluster, scenario.model
+        return cls(
+            scenario.job.useful_time_s,
+            cluster.parameter_servers + cluster.trainers,
+            plan.machines_ready(cluster.spares),
+            plan.memory_overhead,
+            plan.peer_bytes_per_s,
+            np.nan if model is None else model.checkpoint_bytes,
+        )
+
+
+def _bytes(checkpoints: Numbers, basis: Basis) -> Numbers:
+    """Of so many full checkpoints; of none 0, whatever is known of their size."""
+    return np.where(checkpoints == 0, 0.0, checkpoints * basis.checkpoint_bytes)
+
+
+def _peer_bytes(run: Mapping[str, Numbers], basis: Basis) -> Numbers:
+    # What was rolled back was forwarded as well.
+    trained_s = basis.useful_s + run["lost"]
+    return _bytes(run["sent"], basis) + basis.peer_bytes_per_s * trained_s
+
+
+def _machine_overhead(run: Mapping[str, Numbers], basis: Basis) -> Numbers:
+    machines = 1 + basis.spares / basis.nodes
+    return (1 + overhead(run["wall"], basis.useful_s)) * machines - 1
+
+
+#: By name, from the columns of a ledger (`cprsim.contract.ledger`): overhead and ETTR, what was
+#: lost, the wall clock in s, failures that struck; bytes in the whole job that servers sent to each
+#: other for copies, parities and saves, and that saves wrote to the remote store; and machine time,
+#: that of the spares included, over useful machine time - 1.
+MEASURES: Final[dict[str, Callable[[Mapping[str, Numbers], Basis], Numbers]]] = {
+    "overhead": lambda run, basis: overhead(run["wall"], basis.useful_s),
+    "pls": lambda run, _: run["pls"],
+    "updates_lost": lambda run, _: run["updates_lost"],
+    "wall_s": lambda run, _: run["wall"],
+    "failures": lambda run, _: run["failures"],
+    "ettr": lambda run, basis: ettr(run["wall"], basis.useful_s),
+    "peer_bytes": _peer_bytes,
+    "store_bytes": lambda run, basis: _bytes(run["stored"], basis),
+    "machine_overhead": _machine_overhead,
+}
+#: Of a plan, the same in every replication.
+PLANNED: Final = ("memory_overhead", "spares")
+
+
+def measured(run: Mapping[str, Numbers], basis: Basis) -> dict[str, Numbers]:
+    """All of `MEASURES`, from columns of a ledger by name."""
+    return {name: measure(run, basis) for name, measure in MEASURES.items()}

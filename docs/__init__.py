@@ -1,1 +1,0 @@
-"""The pages of the project, and the programs that write some of them."""

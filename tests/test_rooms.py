@@ -1,0 +1,72 @@
+"""The picture and the table of docs/architecture.md have the rooms that there are."""
+
+import re
+
+import pytest
+
+from tools import rooms
+from tools.paths import DOCS
+
+TEXT = (DOCS / "architecture.md").read_text(encoding="utf-8")
+FLOORS = rooms.floors()
+
+
+def test_the_picture_is_what_the_code_gives():
+    drawn = rooms.PICTURE.read_text(encoding="utf-8")
+    assert drawn == rooms.picture(), "run `make pages` and look at docs/figures/rooms.svg"
+
+
+def test_the_table_has_every_room_once_from_the_bottom_up():
+    table = TEXT.partition("## Rooms")[2].partition("\n## ")[0]
+    named = iter(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
+    for floor in reversed(FLOORS):
+        assert sorted(next(named, "") for _ in floor) == sorted(floor)
+    assert list(named) == []
+
+
+def test_the_modules_of_the_table_are_there():
+    rows = re.findall(r"^\| `(\w+)` \|.*\|(.*)\|$", TEXT, re.MULTILINE)
+    modules = [(room, name) for room, cell in rows for name in re.findall(r"`([\w/]+)`", cell)]
+    missing = [
+        f"{room}/{name}"
+        for room, name in modules
+        if not (rooms.PACKAGE / room / (name if name.endswith("/") else f"{name}.py")).exists()
+    ]
+    assert len(modules) > len(rows)
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(\w+(?:/\w+)+\.py)`", TEXT))))
+def test_a_path_in_the_text_is_there(name):
+    assert (rooms.PACKAGE / name).exists()
+
+
+def test_arrows_by_hand():
+    arrows = {"a": {"b", "c", "d"}, "b": {"c"}, "c": {"d"}, "d": set()}
+    assert rooms.reduced(arrows) == {"a": {"b"}, "b": {"c"}, "c": {"d"}, "d": set()}
+
+
+def test_all_arrows_lead_down_and_the_drawn_ones_along_all_others():
+    floor_of = {room: number for number, floor in enumerate(FLOORS) for room in floor}
+    arrows = rooms.imports(list(floor_of))
+    assert all(floor_of[room] < floor_of[other] for room in arrows for other in arrows[room])
+
+    drawn = rooms.reduced(arrows)
+
+    def reached(room):
+        return drawn[room].union(*map(reached, drawn[room]))
+
+    assert all(arrows[room] <= reached(room) for room in arrows)
+    assert set(rooms.INTERPRETERS) <= set(floor_of)
+
+
+def test_no_box_overlaps_another_and_every_text_is_short_enough():
+    drawn = rooms.picture()
+    boxes = [
+        tuple(map(int, found))
+        for found in re.findall(r'<rect x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)" rx', drawn)
+    ]
+    assert len(boxes) == sum(map(len, FLOORS))
+    for i, (x, y, width, height) in enumerate(boxes):
+        for other_x, other_y, _, _ in boxes[i + 1 :]:
+            assert abs(x - other_x) > width or abs(y - other_y) > height

@@ -1,0 +1,1 @@
+"""One file for each page of docs/ that is computed, and those for parts of several pages."""

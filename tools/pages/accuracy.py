@@ -1,0 +1,238 @@
+"""Write docs/accuracy.md from what a study found, and keep its runs and its slopes in scenarios/.
+
+Run `python -m tools.pages.accuracy FOLDER` with the folder of `cprsim study`, or `make study`. The
+tables follow from the runs in scenarios/train-study.csv; a test holds the page to them.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from cprsim.basics.files import write_all
+from cprsim.figures import save_bytes
+from cprsim.gallery import accuracy
+from cprsim.studies import findings
+from cprsim.studies.outputs import accuracy_block
+from cprsim.studies.paired import Difference
+from tools.paths import DOCS, FIGURES, SCENARIOS
+
+PAGE = DOCS / "accuracy.md"
+SCENARIO = SCENARIOS / "train-study.toml"
+RUNS = SCENARIO.with_suffix(".csv")
+#: What stands behind this in the scenario is made by this program.
+MARK = "# What the study found; `cprsim run` takes it from here.\n"
+
+_INTRO = """\
+# What failures do to accuracy
+
+How much accuracy is lost with the samples that partial recovery loses? `cprsim study` measures it:
+it trains [scenarios/train-study.toml](../scenarios/train-study.toml) for real, many times over, on
+parameter servers that are really killed. `make study` does that anew, which takes less than an hour
+on two cores, and writes this page; it goes on where it was stopped.
+
+**These are made-up samples.** A teacher is planted, rows are as popular as in production, and the
+model sees each sample once. Another model on other data has another slope. What holds of any is how
+it is measured: start from that scenario with samples of your own (`data` in
+[trainer.md](trainer.md)).
+
+Runs are compared seed by seed. A seed decides the teacher, the samples and their order, the weights
+the model starts with, and at which steps what fails; policies of one seed meet the same. Failures
+are pinned to steps, so no result depends on how busy the machine is. The drop of a run is the AUC
+of its seed without failures, less its own.
+"""
+_PLS = """\
+## Accuracy against lost samples
+
+Means over the seeds, ± half of their 95 % interval (Student's t). *By the line*: what the slope of
+the system gives at that PLS. Lines go through the origin, since nothing is lost where no samples
+are, and are fitted to points with a PLS of at most {up_to:g}.
+
+![{pls}](figures/pls-accuracy.svg)
+
+{points}
+{slopes}
+"""
+_POLICIES = """\
+## Policies at the same failures
+
+Mean differences of AUC, paired by seed. p is that of the exact sign-flip test: if two policies were
+alike, each seed's difference might as well have the other sign, and p is the share of all 2ⁿ
+choices of signs whose mean is at least as far from 0. It assumes no distribution, which n
+differences could hardly show to hold; Student's t, which the intervals rest on, does. All pairs are
+compared, so p is adjusted for their number by Holm's method: that any difference called significant
+is none has a chance of at most 5 %.
+
+![{policies}](figures/policy-accuracy.svg)
+
+{differences}
+{full}
+"""
+_SHARE = """\
+## Several servers at once
+
+What a unit of PLS costs, in AUC, by how many of the servers fail at once; differences of slopes,
+paired by seed. PLS counts samples, whichever servers lose them, and can only foretell accuracy if
+it doesn't matter how many fail at once.
+
+{differences}
+"""
+_PREDICTED = """\
+## In `cprsim run`
+
+A scenario with these slopes has a `predicted_auc_drop` for each policy, in the table, the report
+and the JSON of `run`, always beside their `source`: the mean PLS of the policy times the slope of
+its system. The interval takes in that of both, to first order. It is linear, and nothing is
+predicted beyond `pls_up_to`, the largest mean PLS that a line was fitted to, nor for a system
+without a slope; a policy that loses no samples loses nothing. `cprsim study` writes the block into
+`accuracy.toml`, ready to paste:
+
+```toml
+{block}```
+
+## How it was made
+
+{made}
+"""
+
+
+def page(runs: pd.DataFrame, about: dict[str, Any]) -> str:
+    """The whole page; `runs` as `findings.with_drops` has them, `about` as in manifest.json."""
+    up_to = about["linear_up_to"]
+    parts = [
+        _INTRO,
+        _PLS.format(
+            up_to=up_to,
+            pls=accuracy.PLS.explains,
+            points=_points(runs, up_to),
+            slopes=_slopes(runs, up_to),
+        ),
+        _POLICIES.format(
+            policies=accuracy.POLICIES.explains,
+            differences=_differences(findings.policy_differences(runs)),
+            full=_full(runs),
+        ),
+    ]
+    shares = findings.share_differences(runs, up_to)
+    if shares:
+        parts.append(_SHARE.format(differences=_differences(shares)))
+    block = accuracy_block(findings.slopes(runs, up_to), about["source"])
+    parts.append(_PREDICTED.format(block=block, made=_made(runs, about)))
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+
+
+def _points(runs: pd.DataFrame, up_to: float) -> str:
+    slopes = findings.slopes(runs, up_to)
+    rows = []
+    for row in findings.points(runs).to_dict("records"):
+        slope = slopes.get(row["system"])
+        rows.append(
+            (
+                row["policy"],
+                row["failures"],
+                f"{row['servers_hit']} of {row['servers']}",
+                f"{row['pls']:.3f}",
+                f"{row['updates_lost']:.3f}",
+                f"{row['auc_drop']:.5f} ± {row['auc_drop'] - row['auc_drop_low']:.5f}",
+                "" if slope is None else f"{slope.auc_drop_per_pls * row['pls']:.5f}",
+            )
+        )
+    heads = ("policy", "failures", "servers hit", "PLS", "updates lost", "AUC drop", "by the line")
+    return _table(heads, rows)
+
+
+def _slopes(runs: pd.DataFrame, up_to: float) -> str:
+    rows = [
+        (
+            system,
+            f"{slope.auc_drop_per_pls:.5f}",
+            f"{slope.low:.5f} to {slope.high:.5f}",
+            slope.points,
+            f"{slope.pls_up_to:.2f}",
+        )
+        for system, slope in findings.slopes(runs, up_to).items()
+    ]
+    heads = ("system", "AUC drop for each unit of PLS", "95 % interval", "points", "up to PLS")
+    return _table(heads, rows)
+
+
+def _differences(found: Sequence[Difference]) -> str:
+    rows = [
+        (
+            each.first,
+            each.second,
+            f"{each.mean:+.5f} ± {each.mean - each.low:.5f}",
+            f"{each.p:.2g}",
+            f"{each.adjusted_p:.2g}",
+            "yes" if each.is_significant else "no",
+        )
+        for each in found
+    ]
+    heads = ("of", "less that of", "difference", "p", "p, adjusted", "significant")
+    return _table(heads, rows)
+
+
+def _full(runs: pd.DataFrame) -> str:
+    """How full recovery compares with no failures, hash by hash; empty where it isn't there."""
+    hashes = runs[runs["failures"] == 0].set_index("seed")["predictions_sha256"]
+    full = runs[runs["system"] == "full"]
+    if full.empty:
+        return ""
+    same = int((full["seed"].map(hashes) == full["predictions_sha256"]).sum())
+    return (
+        f"Full recovery trains everything again that was lost: in {same} of {len(full)} runs its "
+        "predictions\nare those of the run without failures, bit for bit."
+    )
+
+
+def _made(runs: pd.DataFrame, about: dict[str, Any]) -> str:
+    lines = [
+        f"{runs['seed'].nunique()} seeds, {len(runs)} runs; source: {about['source']}.",
+        *(_versions(each) for each in about["made_with"]),
+    ]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _versions(made_with: dict[str, Any]) -> str:
+    known = {
+        "cprsim": made_with["cprsim"],
+        "Python": made_with["python"],
+        "torch": made_with["torch"],
+        "numpy": made_with["libraries"]["numpy"],
+    }
+    return ", ".join(f"{name} {version}" for name, version in known.items()) + "."
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    cells = [heads, ["---"] * len(heads), *([str(cell) for cell in row] for row in rows)]
+    return "".join(f"| {' | '.join(each)} |\n" for each in cells)
+
+
+def about_runs() -> dict[str, Any]:
+    """What is kept beside the runs: their source and the versions they were made with."""
+    found: dict[str, Any] = json.loads(RUNS.with_suffix(".json").read_text(encoding="utf-8"))
+    return found
+
+
+def write(folder: Path) -> None:
+    """Keep what is in the folder of a study, and make of it the page and its pictures."""
+    text = SCENARIO.read_text(encoding="utf-8").partition(MARK)[0].rstrip("\n")
+    block = (folder / "accuracy.toml").read_text(encoding="utf-8")
+    kept = {
+        RUNS.name: (folder / "runs.csv").read_bytes(),
+        RUNS.with_suffix(".json").name: (folder / "manifest.json").read_bytes(),
+        SCENARIO.name: f"{text}\n\n{MARK}{block}".encode(),
+    }
+    write_all(RUNS.parent, kept)
+    pictures = (accuracy.PLS, accuracy.POLICIES)
+    drawn = {f"{each.name}.svg": save_bytes(each.figure(), "svg") for each in pictures}
+    write_all(FIGURES, drawn)
+    runs = findings.read_runs(RUNS)
+    write_all(PAGE.parent, {PAGE.name: page(runs, about_runs()).encode()})
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

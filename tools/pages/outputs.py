@@ -1,0 +1,90 @@
+"""Refresh what the pages show: output of commands, and the table of presets.
+
+Run `python -m tools.pages.outputs`, or `make pages`. Tests compare the pages with it.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cprsim.failures.presets import PRESETS
+from cprsim.rows.meanfield import MeanField
+from cprsim.rows.skew import Skew
+from cprsim.rows.trackers.contract import TrackerName
+from tools.pages import systems_compared
+from tools.paths import DOCS, ROOT
+
+PAGES = (
+    ROOT / "README.md",
+    *(DOCS / name for name in ("failures.md", "rows.md", "sweeps.md")),
+    *sorted((DOCS / "systems").glob("*.md")),
+)
+COMMAND = re.compile(r"```console\n\$ cprsim (.*?)\n(.*?)```", re.DOTALL)
+FRACTION_TABLE = re.compile(
+    r"(?<=SSU, long run \|\n\|---\|---\|---\|---\|---\|---\|---\|\n)(\|.*\n)*"
+)
+_ROWS, _UPDATES = 128_435_723, 6.91  # of the trace fbgemm_t856_bs65536 of dlrm_datasets, 2021
+_TRACKERS: tuple[TrackerName, ...] = ("mfu", "ssu")
+COMPARED_TABLE = re.compile(r"(?<=\| with any learning lost \|\n\|---\|---\|---\|\n)(\|.*\n)*")
+PRESET_TABLE = re.compile(r"(?<=\| preset \| keys \| from \|\n\|---\|---\|---\|\n)(\|.*\n)*")
+
+
+def printed(command: str) -> str:
+    """What `cprsim` with these arguments prints, without blanks at the ends of lines."""
+    with TemporaryDirectory() as folder:  # for what it may leave
+        (Path(folder) / "scenarios").symlink_to(ROOT / "scenarios")
+        done = subprocess.run(
+            [sys.executable, "-m", "cprsim.cli", *shlex.split(command)],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
+    text = done.stdout or done.stderr
+    return "".join(f"{line.rstrip()}\n" for line in text.rstrip().splitlines())
+
+
+def presets() -> str:
+    """A row a preset."""
+    rows = []
+    for name, preset in PRESETS.items():
+        keys = ", ".join(f"{key} = {value}" for key, value in preset.keys.items())
+        rows.append(f"| `{name}` | {keys} | {preset.source} |\n")
+    return "".join(rows)
+
+
+def fractions() -> str:
+    """Updates lost on the production skew relative to CPR-vanilla, a row a fraction."""
+    popularity, rows = Skew(name="dlrm-production").popularity(_ROWS), []
+    for parts in (32, 16, 8, 4, 2):
+        field = MeanField(popularity, _UPDATES * _ROWS, 1 / parts)
+        cells = [
+            f"{100 * each:.0f}"
+            for tracker in _TRACKERS
+            for each in (
+                *(field.lost(tracker, length).relative(length) for length in (1.25, 10)),
+                field.long_run(tracker),
+            )
+        ]
+        rows.append(f"| 1/{parts} | {' | '.join(cells)} |\n")
+    return "".join(rows)
+
+
+def refreshed(text: str) -> str:
+    """A page with all that it shows made anew."""
+    text = COMMAND.sub(lambda it: f"```console\n$ cprsim {it[1]}\n{printed(it[1])}```", text)
+    text = FRACTION_TABLE.sub(lambda _: fractions(), text)
+    if COMPARED_TABLE.search(text):
+        text = COMPARED_TABLE.sub(lambda _: systems_compared.table(), text)
+    return PRESET_TABLE.sub(lambda _: presets(), text)
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(refreshed(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""What CPR and ECRM publish of each picture, beside what the picture draws."""

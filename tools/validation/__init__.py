@@ -1,0 +1,1 @@
+"""Simulated runs beside exact values, fitted laws and what systems publish."""

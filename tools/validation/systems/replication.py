@@ -1,0 +1,71 @@
+"""What Li et al. (OSDI 2014) say of copies, by simulation.
+
+They publish no cost of a failure but that recovery takes about a second; the rest are sums, which
+hold whatever the job.
+"""
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from cprsim.scenario import Scenario
+from tools.validation.systems.mean import Floats, played
+from tools.validation.systems.row import Row
+
+SOURCE = "Li et al., OSDI 2014"
+#: Cards that pushed updates fill: what goes over them besides makes training so much longer.
+_FULL: dict[str, Any] = {
+    "job": {"useful_time": "1000 s", "network": "8 GB/s"},
+    "model": {"embedding": "80 GB"},
+    "cluster": {"parameter_servers": 8, "trainers": 8, "nic": "1 GB/s"},
+    "storage": {"write": "10 GB/s", "read": "10 GB/s"},
+    "failures": {"exactly": 0},
+}
+
+
+def traffic(copies: int, aggregation: int = 1) -> float:
+    """Bytes that servers send to each other, as a multiple of those pushed."""
+    keys = {"copies": copies, "aggregation": aggregation}
+    scenario = Scenario(**_FULL, policies={"p": {"system": "replication"} | keys})
+    runs = played(scenario, "p", 1, 0)
+    return float(runs["slowdown"][0] / 1000)
+
+
+@cache
+def _one_failure() -> dict[str, Floats]:
+    with TemporaryDirectory() as folder:
+        log = Path(folder, "log.csv")
+        log.write_text("time_s,node\n400,0\n")
+        scenario = Scenario(
+            job={"useful_time": "1000 s"},
+            cluster={"parameter_servers": 8},
+            costs={"save": "10 s", "load": "20 s", "reschedule": "60 s"},
+            failures={"trace": str(log)},
+            policies={"p": {"system": "replication", "takeover": "1 s"}},
+        )
+        return played(scenario, "p", 1, 0)
+
+
+def recovery_s() -> float:
+    """How much longer one failure makes a job."""
+    return float(_one_failure()["wall"][0] - 1000)
+
+
+def updates_lost() -> float:
+    """Share of updates that one failure loses."""
+    return float(_one_failure()["updates_lost"][0])
+
+
+def rows() -> list[Row]:
+    """Every figure of this module."""
+    system = "replication"
+    return [
+        Row(system, "traffic of 2 more copies", SOURCE, "input", 2.0, traffic(3), "x pushed"),
+        Row(
+            *(system, "the same after aggregation of 4 workers", SOURCE, "input"),
+            *(0.5, traffic(3, aggregation=4), "x pushed"),
+        ),
+        Row(system, "recovery from a failure", SOURCE, "input", 1.0, recovery_s(), "s"),
+        Row(system, "updates lost", SOURCE, "prediction", 0.0, updates_lost(), "share"),
+    ]
