@@ -13,9 +13,9 @@ import cprsim
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-#: What the docs say: files of `cprsim/` by what is added, NAME standing for its name.
+#: What the docs say: files of `cprsim/` by what is added, <name> standing for its name.
 TABLE = {
-    what: re.findall(r"`([\w/]+\.py)`", files)
+    what: re.findall(r"`([\w/<>]+\.py)`", files)
     for what, files in re.findall(r"^\| an? ([a-z ]+) \| (`.*) \|$", PAGE, re.MULTILINE)
 }
 #: Most files that each may take.
@@ -33,7 +33,7 @@ NEW: dict[str, tuple[str, dict[str, str], dict[str, list[tuple[str, str]]]]] = {
     "policy": (
         "hourly",
         {
-            "policies/NAME.py": """
+            "policies/<name>.py": """
 from typing import Literal
 
 from cprsim.contract import Context, Plan, Policy
@@ -58,7 +58,7 @@ class Hourly(Policy):
     "log reader": (
         "days",
         {
-            "failures/logs/NAME.py": '''
+            "failures/logs/<name>.py": '''
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +84,7 @@ def read_days(path):
     "failure process": (
         "metronome",
         {
-            "failures/NAME.py": '''
+            "failures/<name>.py": '''
 from dataclasses import dataclass
 
 import numpy as np
@@ -144,7 +144,7 @@ class Metronome(OfTheJob):
     "figure": (
         "dots",
         {
-            "figures/NAME.py": """
+            "figures/<name>.py": """
 from matplotlib.figure import Figure
 
 
@@ -153,7 +153,7 @@ def dots(rows, title):
     figure.add_subplot().scatter(rows["x"], rows["y"])
     return figure
 """,
-            "gallery/NAME.py": """
+            "gallery/<name>.py": """
 import pandas as pd
 
 from cprsim.gallery.picture import Picture, Titled, drawn_by
@@ -176,7 +176,7 @@ PICTURE = Picture("dots", "two dots", "nothing", "", _table, drawn_by("dots:dots
     "data source": (
         "coins",
         {
-            "trainer/data/NAME.py": '''
+            "trainer/data/<name>.py": '''
 from pathlib import Path
 
 import numpy as np
@@ -208,7 +208,7 @@ def read_coins(files, folder, asked, *, test_share, dim, batch_size):
     "command": (
         "hello",
         {
-            "cli/NAME.py": '''
+            "cli/<name>.py": '''
 import typer
 
 
@@ -277,7 +277,7 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, set[str]]
     touched = {}
     for what, (name, own, others) in NEW.items():
         for file, text in own.items():
-            (package / file.replace("NAME", name)).write_text(text, encoding="utf-8")
+            (package / file.replace("<name>", name)).write_text(text, encoding="utf-8")
         for file, lines in others.items():
             path = package / file
             text = path.read_text(encoding="utf-8")
@@ -313,5 +313,5 @@ def test_adding_one_touches_the_files_that_the_docs_name(
 def test_files_of_the_table_are_there() -> None:
     package = Path(cprsim.__file__).parent
     assert set(TABLE) == set(MOST)
-    for file in (file for files in TABLE.values() for file in files if "NAME" not in file):
+    for file in (file for files in TABLE.values() for file in files if "<name>" not in file):
         assert (package / file).is_file(), file
