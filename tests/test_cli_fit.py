@@ -96,7 +96,7 @@ def test_a_picture_is_drawn(capsys, suffix, view):
         ),
         (["--plot", "picture"], "--plot picture: a picture's name ends in .png, .svg, .pdf"),
         (["--plot", "log.csv/a.png"], "--plot log.csv: log.csv is a file, not a folder"),
-        (["--reader", "lanl"], "reader 'lanl' needs system = N (the LANL system number)"),
+        (["--reader", "lanl"], "reader 'lanl' needs system = N (the LANL system number, e.g. 20)"),
         (
             ["--view", "job", "--toml"],
             "--toml needs --nodes: a [failures] block is for jobs of one size",

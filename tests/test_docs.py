@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from cprsim.failures.logs.readers import READERS
+
 ROOT = Path(__file__).parents[1]
 SEMANTICS = (ROOT / "docs/semantics.md").read_text(encoding="utf-8")
 TESTS = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
@@ -27,3 +29,10 @@ def test_every_rule_of_the_semantics_has_a_test() -> None:
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_the_page_on_logs_has_every_reader() -> None:
+    logs = (ROOT / "docs/failures.md").read_text(encoding="utf-8").split("\n## ")
+    (table,) = (part for part in logs if part.startswith("Logs\n"))
+
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [*READERS, "intervals"]

@@ -3,9 +3,10 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cprsim.basics.streams import COHORT, Rows
 from cprsim.batch.hits import NODE, Hits, padded
@@ -14,7 +15,6 @@ from cprsim.failures.cohorts import Instants, Populations, Renewals, Replays
 from cprsim.failures.hit import SEVERITIES
 from cprsim.failures.severity import SeverityRows
 from cprsim.failures.timeline import Cohort
-from cprsim.failures.victims import VictimRows
 
 
 class Front(Protocol):
@@ -38,24 +38,17 @@ def fronts(cohorts: Sequence[Cohort], place: Whole) -> Callable[[], Front]:
 
     Each call gives one at the start; what is drawn is drawn once for all of them.
     """
-    first = cohorts[0]
-    if isinstance(first, Renewals):
-        return _renewing([c for c in cohorts if isinstance(c, Renewals)], place)
-    if isinstance(first, Instants):
-        return _fixed([c for c in cohorts if isinstance(c, Instants)], place)
-    if isinstance(first, Populations):
-        return partial(_Lives, [c for c in cohorts if isinstance(c, Populations)], place)
-    return _replayed([c for c in cohorts if isinstance(c, Replays)], place)
+    return PLAYED[type(cohorts[0])](cohorts, place)
 
 
 class Stack:
     """Rows of several cohorts as one array, a row for each lane."""
 
-    def __init__(self, cohorts: Sequence[Rows], place: Whole) -> None:
+    def __init__(self, cohorts: Sequence[Rows | SeverityRows], place: Whole) -> None:
         self._cohorts, self._place = cohorts, place
-        self._drawn = np.empty((len(place), 0))
+        self._drawn: NDArray[Any] = np.empty((len(place), 0))
 
-    def at(self, lanes: Whole, index: Whole) -> Floats:
+    def at(self, lanes: Whole, index: Whole) -> NDArray[Any]:
         """The number at an index of each lane."""
         most = int(index.max(initial=-1)) + 1
         if self._drawn.shape[1] < most:
@@ -65,17 +58,26 @@ class Stack:
         return np.asarray(self._drawn[lanes, index])
 
 
+class _Grades:
+    """How severe the nth failure of each lane is, where that is drawn."""
+
+    def __init__(self, drawn: Sequence[SeverityRows | None], place: Whole) -> None:
+        found = [each for each in drawn if each is not None]
+        self._codes = Stack(found, place) if found else None
+        self._cluster = found[0].cluster if found else None
+
+    def grade(self, hits: Hits, lanes: Whole, index: Whole) -> Hits:
+        if self._codes is None or self._cluster is None:
+            return hits
+        return hits.graded(self._codes.at(lanes, index), self._cluster)
+
+
 class _Victims:
     """What the nth failure of each lane takes down."""
 
-    def __init__(
-        self,
-        victims: Sequence[VictimRows],
-        severities: Sequence[SeverityRows | None],
-        place: Whole,
-    ) -> None:
-        self._victims, self._place = victims, place
-        self._severities = [each for each in severities if each is not None]
+    def __init__(self, cohorts: Sequence[Renewals] | Sequence[Instants], place: Whole) -> None:
+        self._victims, self._place = [each.victims for each in cohorts], place
+        self._grades = _Grades([each.severities for each in cohorts], place)
         self._columns = 0
 
     def of(self, lanes: Whole, index: Whole) -> Hits:
@@ -86,9 +88,7 @@ class _Victims:
             servers = np.where(of_servers, servers, np.int32(-1))
             trainers = np.where(of_servers, np.int32(-1), trainers)
         hits = Hits(servers, trainers, np.full(len(lanes), NODE))
-        if not self._severities:
-            return hits
-        return hits.graded(self._severity[lanes, index], self._severities[0].cluster)
+        return self._grades.grade(hits, lanes, index)
 
     def _draw(self, columns: int) -> None:
         if columns <= self._columns:
@@ -101,15 +101,6 @@ class _Victims:
         self._trainers = np.concatenate([v.trainers[:, :width] for v in self._victims])[place]
         kinds = [v.of_servers[:, :width] for v in self._victims if v.of_servers is not None]
         self._of_servers = np.concatenate(kinds)[place] if kinds else None
-        if self._severities:
-            codes = [each.upto(width)[:, :width] for each in self._severities]
-            self._severity = np.concatenate(codes)[place]
-
-
-def _victims(cohorts: Sequence[Renewals] | Sequence[Instants], place: Whole) -> _Victims:
-    return _Victims(
-        [each.victims for each in cohorts], [each.severities for each in cohorts], place
-    )
 
 
 class _Renewing:
@@ -137,7 +128,7 @@ class _Renewing:
 
 def _renewing(cohorts: Sequence[Renewals], place: Whole) -> Callable[[], _Renewing]:
     gaps = Stack([each.gaps for each in cohorts], place)
-    return partial(_Renewing, gaps, _victims(cohorts, place), len(place))
+    return partial(_Renewing, gaps, _Victims(cohorts, place), len(place))
 
 
 class _Marks(Protocol):
@@ -189,7 +180,7 @@ class _Fixed:
 def _fixed(cohorts: Sequence[Instants], place: Whole) -> Callable[[], _Fixed]:
     times_s = np.concatenate([each.times_s for each in cohorts])[place]
     times_s = np.concatenate([times_s, np.full((len(place), 1), math.inf)], axis=1)
-    return partial(_Fixed, times_s, _victims(cohorts, place))
+    return partial(_Fixed, times_s, _Victims(cohorts, place))
 
 
 class _Laps(NamedTuple):
@@ -206,28 +197,17 @@ class _Laps(NamedTuple):
         return np.where(length > 0, times_s[lanes, place] + later_s, math.inf)
 
 
-class _Listed:
+class _Listed(NamedTuple):
     """What the failures of a lap take down: those of lane i from `first[i]` on in `hits`."""
 
-    def __init__(
-        self,
-        hits: Hits,
-        first: Whole,
-        count: Whole,
-        severities: Sequence[SeverityRows],
-        place: Whole,
-    ) -> None:
-        self._hits, self._first, self._count = hits, first, count
-        self._severities, self._place = severities, place
+    hits: Hits
+    first: Whole
+    length: Whole
+    grades: _Grades
 
     def of(self, lanes: Whole, index: Whole) -> Hits:
-        hits = self._hits.take(self._first[lanes] + index % self._count[lanes])
-        if not self._severities:
-            return hits
-        drawn = [each.upto(int(index.max(initial=-1)) + 1) for each in self._severities]
-        width = min(each.shape[1] for each in drawn)
-        codes = np.concatenate([each[:, :width] for each in drawn])
-        return hits.graded(codes[self._place[lanes], index], self._severities[0].cluster)
+        hits = self.hits.take(self.first[lanes] + index % self.length[lanes])
+        return self.grades.grade(hits, lanes, index)
 
 
 def _replayed(cohorts: Sequence[Replays], place: Whole) -> Callable[[], _Fixed]:
@@ -243,8 +223,7 @@ def _replayed(cohorts: Sequence[Replays], place: Whole) -> Callable[[], _Fixed]:
         np.array([SEVERITIES.index(hit.severity) for hit in listed], np.intp),
     )
     first = np.cumsum(count) - count
-    severities = [each.severities for each in cohorts if each.severities is not None]
-    marks = _Listed(hits, first, count, severities, place)
+    marks = _Listed(hits, first, count, _Grades([each.severities for each in cohorts], place))
     return partial(_Fixed, times_s, marks, _Laps(count, timelines[0].period_s))
 
 
@@ -297,3 +276,12 @@ class _Lives:
                 if here.any():
                     life_s[here] = lives.generation(int(each))[row[here], nodes[here]]
         self._ends_s[lanes, nodes] = now_s + life_s
+
+
+#: Kinds of failures that can be played, and by whom; all others are the simulator's.
+PLAYED: dict[type[Cohort], Callable[[Sequence[Any], Whole], Callable[[], Front]]] = {
+    Renewals: _renewing,
+    Instants: _fixed,
+    Populations: partial(partial, _Lives),
+    Replays: _replayed,
+}

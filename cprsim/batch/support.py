@@ -1,31 +1,33 @@
 """Which policies and failures can be played in batches, and why others can't."""
 
-from cprsim.contract import Loss, Plan, Recover, Schedule, rules
+from cprsim.batch.cursors import PLAYED
+from cprsim.contract import Loss, Recover, Schedule, rules
+from cprsim.contract.needs import Interpreter, needs_of
 from cprsim.failures.cohorts import Populations
 from cprsim.failures.timeline import Cohort
 from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.sim.resolved import Setting
 
+#: Of a plan; conditions on numbers stand below.
+_BATCH = Interpreter(
+    (
+        *("places", "sizes", "background", "copies", "copies and background"),
+        *("copies and trainers", "rebuilding", "training on"),
+    )
+)
+
 
 def unfit(setting: Setting, cohort: Cohort) -> str | None:
     """Why a policy can't be played, or None."""
+    lacks = _BATCH.lacks(needs_of(setting.plan))
+    if lacks:
+        return f"it needs {' and '.join(lacks)}"
     return (
-        _of_plan(setting.plan)
-        or _of_shards(setting)
+        _of_shards(setting)
         or _of_failures(cohort)
         or _of_saves(setting, setting.plan.schedules[0])
         or _of_rebuilds(setting)
     )
-
-
-def _of_plan(plan: Plan) -> str | None:
-    if type(plan).start is not Plan.start:
-        return "its controller decides while the job runs"
-    if len(plan.schedules) != 1:
-        return "it saves to several tiers"
-    if plan.mirror is not None:
-        return "it mirrors every step"
-    return None
 
 
 def _of_shards(setting: Setting) -> str | None:
@@ -49,6 +51,8 @@ def _of_saves(setting: Setting, schedule: Schedule) -> str | None:
 
 
 def _of_failures(cohort: Cohort) -> str | None:
+    if type(cohort) not in PLAYED:
+        return f"it has no cursors for failures of kind {type(cohort).__name__}"
     if not isinstance(cohort, Populations):
         return None
     if cohort.bursts is not None:

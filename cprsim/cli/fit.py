@@ -6,11 +6,15 @@ from typing import Annotated, Any
 import typer
 
 from cprsim.cli.common import Json, check_plot, draw, show
+from cprsim.failures.logs.readers import READERS
+
+_FORMATS = {name: each.tells for name, each in READERS.items()} | {"intervals": "a duration a line"}
+_READERS = "; ".join(f"{name}: {tells}" for name, tells in _FORMATS.items()) + "."
 
 
 def fit(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="A failure log; .gz and .xz too.")],
-    reader: Annotated[str, typer.Option(help="csv, lanl, fta, intervals or spot.")] = "csv",
+    reader: Annotated[str, typer.Option(help=_READERS)] = "csv",
     system: Annotated[int | None, typer.Option(help="System of a log with several.")] = None,
     view: Annotated[
         str,

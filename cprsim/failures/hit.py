@@ -1,6 +1,7 @@
 """What a failure takes down."""
 
 import math
+from collections.abc import Collection
 from typing import Literal, NamedTuple, get_args
 
 #: What a failure leaves of the memory of the nodes that it hits: `process` leaves their hosts'
@@ -16,6 +17,14 @@ class Hit(NamedTuple):
     servers: tuple[int, ...]
     trainers: tuple[int, ...]
     severity: Severity = "node"
+
+    @classmethod
+    def of(cls, nodes: Collection[int], servers: int) -> "Hit":
+        """Of nodes by number, of which those below `servers` are servers."""
+        return cls(
+            tuple([node for node in nodes if node < servers]),
+            tuple([node - servers for node in nodes if node >= servers]),
+        )
 
 
 class MeanHit(NamedTuple):

@@ -10,6 +10,7 @@ from cprsim.basics.units import format_duration
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.hit import MeanHit, Severity
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import Source
 from cprsim.failures.processes import ExactlySoMany, OfNodes, OfTheJob, Process
 from cprsim.failures.replay import AsItStands, Resampled
@@ -94,10 +95,11 @@ class FailureModel:
 
     def _replay(self, path: str) -> Process:
         spec, cluster = self.spec, self.cluster
-        log = _failures(Source(path, spec.reader or "csv", spec.system, spec.window))
+        reader = spec.reader or "csv"
+        log = _failures(Source(path, reader, spec.system, spec.window))
         if spec.coalesce_s is not None:
             log = log.coalesced(spec.coalesce_s)
-        as_it_stands = spec.reader in (None, "csv")
+        as_it_stands = READERS[reader].of_the_job
         last_s = float(log.times_s[-1]) if as_it_stands else log.span_s
         if last_s == 0:
             at = "second 0" if as_it_stands else "one instant"

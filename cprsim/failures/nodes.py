@@ -98,7 +98,7 @@ class _NodeCursor:
         nodes = [heapq.heappop(ends)[1]]
         while ends and ends[0][0] == at_s:  # lives that end together are one failure
             nodes.append(heapq.heappop(ends)[1])
-        return _hit(nodes, self._lives.servers)
+        return Hit.of(nodes, self._lives.servers)
 
     def replace(self, hit: Hit, now_s: float) -> None:
         for server in hit.servers:
@@ -146,7 +146,7 @@ class _SharedCursor(_NodeCursor):
         burst, lives = self._burst_at(at_s), self._lives_ending_at(at_s)
         # A burst takes down who is up; where all were down before, they are hit once more.
         nodes = sorted(self._up(burst | lives, at_s) or burst)
-        hit = _hit(nodes, self._lives.servers)
+        hit = Hit.of(nodes, self._lives.servers)
         if self._severities is not None:
             hit = self._severities.grade(hit, self._struck)
             self._struck += 1
@@ -200,11 +200,3 @@ class _SharedCursor(_NodeCursor):
         end_s = super()._place(node, now_s)
         self._placed_s[node], self._end_s[node] = now_s, end_s
         return end_s
-
-
-def _hit(nodes: Iterable[int], servers: int) -> Hit:
-    """A failure of these nodes, of which those below `servers` are servers."""
-    return Hit(
-        tuple([node for node in nodes if node < servers]),
-        tuple([node - servers for node in nodes if node >= servers]),
-    )

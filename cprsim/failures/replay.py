@@ -209,11 +209,4 @@ def _together(
     struck: dict[float, set[int]] = {}
     for at_s, node in zip(times, nodes, strict=True):
         struck.setdefault(at_s, set()).add(node)
-    hits = [
-        Hit(
-            tuple(sorted(node for node in together if node < servers)),
-            tuple(sorted(node - servers for node in together if node >= servers)),
-        )
-        for together in struck.values()
-    ]
-    return list(struck), hits
+    return list(struck), [Hit.of(sorted(together), servers) for together in struck.values()]

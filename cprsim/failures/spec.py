@@ -1,7 +1,7 @@
 """The scenario's `[failures]` section: when nodes fail, and which."""
 
 import math
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
@@ -10,6 +10,7 @@ from cprsim.basics.distributions import Distribution, Durations, Name, Positive,
 from cprsim.basics.schema import PositiveSeconds, Section
 from cprsim.failures.bursts import Bursts
 from cprsim.failures.logs.log import parse_window
+from cprsim.failures.logs.readers import READERS
 from cprsim.failures.presets import PRESETS
 from cprsim.failures.severity import SeverityWeights
 from cprsim.job.platform import Cluster
@@ -97,8 +98,11 @@ Window = Annotated[
 ]
 
 
-PresetName = Literal["cpr-production", "lanl-20", "lanl-18", "rsc-1", "rsc-2", "titan-old"]
-assert set(get_args(PresetName)) == set(PRESETS)
+if TYPE_CHECKING:
+    ReaderName = str
+    PresetName = str
+else:
+    ReaderName, PresetName = Literal[tuple(READERS)], Literal[tuple(PRESETS)]
 
 #: The keys that say when failures come, each with the keys that go with it alone.
 SOURCES: dict[str, tuple[str, ...]] = {
@@ -135,7 +139,7 @@ class Failures(Section):
     during_recovery: bool = True
     exactly: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     trace: str | None = None
-    reader: Literal["csv", "lanl", "fta", "spot"] | None = None
+    reader: ReaderName | None = None
     system: int | None = None
     window: Window | None = None
     coalesce_s: PositiveSeconds | None = Field(None, alias="coalesce")
@@ -159,38 +163,36 @@ class Failures(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        sources = [key for key in SOURCES if key != "preset"]
-        given = [key for key in sources if getattr(self, key) is not None]
+        given = [key for key in SOURCES if key != "preset" and self._has(key)]
         if len(given) != 1:
             found = " and ".join(given) or "none"
             raise ValueError(f"give one of {', '.join(SOURCES)}; found {found}")
-        law = self._law_fields()
+        law = [key for key in ("mean", "shape", "cv", "durations") if self._has(key)]
         if self.distribution is not None:
             check_keys(self.law)
-        elif any(law.values()):
-            extra = next(key for key, value in law.items() if value)
-            raise ValueError(f"{extra!r} goes with distribution, not with {given[0]}; leave it out")
+        elif law:
+            raise ValueError(
+                f"{law[0]!r} goes with distribution, not with {given[0]}; leave it out"
+            )
         self._check_trace_keys()
         self._check_nodes_keys()
         return self
 
-    def _law_fields(self) -> dict[str, Any]:
-        return {
-            "mean": self.mean_s,
-            "shape": self.shape,
-            "cv": self.cv,
-            "durations": self.durations_s,
-        }
+    def _has(self, key: str) -> bool:
+        """Whether the file gives that key; the name of its field may end in its unit."""
+        return any(getattr(self, name, None) is not None for name in (key, f"{key}_s"))
 
     def _check_trace_keys(self) -> None:
         if self.trace is None:
-            for key in SOURCES["trace"]:
-                if getattr(self, "coalesce_s" if key == "coalesce" else key) is not None:
-                    raise ValueError(f"{key!r} goes with trace; leave it out")
-        elif self.reader == "lanl" and self.system is None:
-            raise ValueError("reader 'lanl' needs 'system': the LANL system number, e.g. 20")
-        elif self.reader not in ("lanl", "fta") and self.system is not None:
-            raise ValueError("'system' goes with reader = 'lanl' or 'fta'; leave it out")
+            for key in filter(self._has, SOURCES["trace"]):
+                raise ValueError(f"{key!r} goes with trace; leave it out")
+            return
+        reader = READERS[self.reader or "csv"]
+        if reader.needs_system and self.system is None:
+            raise ValueError(f"reader {self.reader!r} needs 'system': {reader.system}")
+        if not reader.system and self.system is not None:
+            known = " or ".join(repr(name) for name, each in READERS.items() if each.system)
+            raise ValueError(f"'system' goes with reader = {known}; leave it out")
 
     def _check_nodes_keys(self) -> None:
         if self.per == "node" and self.distribution is None:

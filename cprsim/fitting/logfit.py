@@ -12,6 +12,7 @@ from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import Coincidence
 from cprsim.failures.logs.rack_bursts import RackBursts
+from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import Source
 from cprsim.survival.dependence import Dependence
 from cprsim.survival.fit import Fit
@@ -215,10 +216,10 @@ def _keys(fitted: LogFit) -> dict[str, Any]:
         per |= {"ages": "stationary"}  # the nodes of a log are of all ages
     if fitted.verdict.adequate:
         return _law(fitted.best.law) | per
-    # A CSV log is replayed as it stands, so not to a job on some of the nodes.
+    # A log of the job's nodes is replayed as it stands, so not to a job on some of them.
     reader = fitted.source.reader
     of_nodes = bool(fitted.source.path) and reader != "intervals"
-    if of_nodes and (reader != "csv" or fitted.look != "job"):
+    if of_nodes and not (READERS[reader].of_the_job and fitted.look == "job"):
         return _replay(fitted)
     return _empirical(fitted.view.sample) | per
 
@@ -242,8 +243,9 @@ def _law(law: Distribution) -> dict[str, Any]:
 
 def _replay(fitted: LogFit) -> dict[str, Any]:
     source = fitted.source
-    # A CSV log is replayed by its own clock, which may be that of a calendar: start with its first.
-    shares = (0.0, 1.0) if source.window is None and source.reader == "csv" else source.window
+    # As it stands is by its own clock, which may be that of a calendar: start with its first.
+    clock = source.window is None and READERS[source.reader].of_the_job
+    shares = (0.0, 1.0) if clock else source.window
     window = None if shares is None else "{!r}:{!r}".format(*shares)
     coalesce = (
         None if source.coalesce_s is None else units.format_exact(source.coalesce_s, units.SECONDS)

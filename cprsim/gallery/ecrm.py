@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from cprsim.gallery import ecrec
 from cprsim.gallery.ecrec import CKPT, ECREC, FIGURE_5, FIGURE_12, MINUTE_S, SIZES
-from cprsim.gallery.picture import Picture, Titled
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from cprsim.gallery.picture import Picture, Titled, drawn_by
 
 _EVERY = (60, 30)  # min, in the order of figures 5 and 12
 _PARITIES = (4, 2)
@@ -73,18 +70,6 @@ def _row(
 _SET_UP = "in ECRec's cluster (PVLDB 2023)"
 
 
-def _draw_overhead(found: Titled) -> "Figure":
-    from cprsim.figures.ecrm_overhead import ecrm_overhead  # noqa: PLC0415  (matplotlib is slow)
-
-    return ecrm_overhead(found.rows, found.title)
-
-
-def _draw_recovery(found: Titled) -> "Figure":
-    from cprsim.figures.ecrm_recovery import ecrm_recovery  # noqa: PLC0415
-
-    return ecrm_recovery(found.rows, found.title)
-
-
 def _overhead(_: Path) -> Titled:
     return Titled(f"Overhead without failures, {_SET_UP}", overhead_table())
 
@@ -99,7 +84,7 @@ OVERHEAD = Picture(
     "nothing",
     "",
     _overhead,
-    _draw_overhead,
+    drawn_by("ecrm_overhead:ecrm_overhead"),
 )
 RECOVERY = Picture(
     "ecrm-recovery",
@@ -107,5 +92,5 @@ RECOVERY = Picture(
     "nothing",
     "",
     _recovery,
-    _draw_recovery,
+    drawn_by("ecrm_recovery:ecrm_recovery"),
 )

@@ -1,16 +1,12 @@
 """`fleet-breakdown`: where the jobs around some percentiles of a fleet lose their time."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cprsim.errors import UsageError
 from cprsim.fleets.fleet import Fleet, load
 from cprsim.fleets.play import run_fleet
 from cprsim.fleets.result import FleetResult
 from cprsim.gallery.picture import Picture
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def _prepare(source: Path, jobs: int = 1000) -> FleetResult:
@@ -23,15 +19,11 @@ def _prepare(source: Path, jobs: int = 1000) -> FleetResult:
     return run_fleet(fleet, [next(iter(fleet.select(None)))], jobs)
 
 
-def _draw(found: FleetResult) -> "Figure":
-    return found.figure("fleet-breakdown")
-
-
 PICTURE = Picture(
     "fleet-breakdown",
     "overhead by cause over the percentiles of a fleet's jobs, under its first policy",
     "scenario",
     "production-fleet.toml",
     _prepare,
-    _draw,
+    FleetResult.figure,
 )

@@ -1,7 +1,6 @@
 """`interval`: overhead against the checkpoint interval, simulated on the closed form."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,15 +11,12 @@ from cprsim.closed_form.makespan import blocking_makespan_s, segment_count
 from cprsim.contract import Context
 from cprsim.contract.ledger import overhead
 from cprsim.errors import UsageError
-from cprsim.gallery.picture import Picture, Titled, of_scenario
+from cprsim.gallery.picture import Picture, drawn_by, of_scenario
 from cprsim.gallery.points import at_mtbf, measured, tidy
 from cprsim.policies.cpr import CprVanilla
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.scenario import Scenario
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Simulated intervals, as multiples of Young's.
 _SIMULATED = (1 / 8, 1 / 4, 1 / 2, 1 / math.sqrt(2), math.sqrt(2), 2.0, 4.0, 8.0)
@@ -92,17 +88,11 @@ def _simulated(scenario: Scenario, points: pd.DataFrame, replications: int) -> p
     return rows[["system", "interval_s", "overhead", "overhead_low", "overhead_high"]]
 
 
-def _draw(found: Titled) -> "Figure":
-    from cprsim.figures.interval import interval  # noqa: PLC0415  (matplotlib is slow to import)
-
-    return interval(found.rows, found.title)
-
-
 PICTURE = Picture(
     "interval",
     "overhead against the checkpoint interval, simulated on the closed form, the optimum marked",
     "scenario",
     "criteo-kaggle.toml",
     of_scenario(table),
-    _draw,
+    drawn_by("interval:interval"),
 )

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import pandas as pd
@@ -82,6 +83,16 @@ def shipped(name: str) -> Path:
         if path.exists():  # as short as it can be written: titles name logs
             return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
     raise UsageError(f"scenarios/{name} is not here; give a scenario of your own")
+
+
+def drawn_by(name: str) -> Callable[[Titled], "Figure"]:
+    """Draws a table by that `module:function` of `cprsim.figures`, imported when it has to draw."""
+
+    def draw(found: Titled) -> "Figure":
+        figure: Figure = resolve_name(f"cprsim.figures.{name}")(found.rows, found.title)
+        return figure
+
+    return draw
 
 
 def of_scenario(table: Callable[[Scenario], pd.DataFrame]) -> Callable[[Path], Titled]:

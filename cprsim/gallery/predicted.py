@@ -2,16 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
-from cprsim.gallery.picture import Picture, Titled
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from cprsim.gallery.picture import Picture, Titled, drawn_by
 
 _COLUMNS = ["cause", "predicted", "measured"]
 
@@ -47,17 +43,11 @@ def _of_table(path: Path) -> Titled:
     return Titled("Real runs, killed on purpose", pd.read_csv(path)[_COLUMNS])
 
 
-def _draw(found: Titled) -> "Figure":
-    from cprsim.figures.predicted import predicted_measured  # noqa: PLC0415  (matplotlib is slow)
-
-    return predicted_measured(found.rows, found.title)
-
-
 PICTURE = Picture(
     "predicted-measured",
     "seconds predicted of real runs against those that they took, by cause",
     "validation",
     "train-quick-predicted.csv",
     _prepare,
-    _draw,
+    drawn_by("predicted:predicted_measured"),
 )

@@ -25,7 +25,7 @@ def of_folder(folder: Path) -> Result:
             raise UsageError(f"{folder} has no {name}; give a scenario, or the folder of a run")
     scenario = load_scenario(folder / "scenario.toml")
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    plans = {name: scenario.plan(name) for name in manifest["policies"]}
+    plans = scenario.plans_of(manifest["policies"])
     table = pd.read_csv(folder / "results.csv", dtype={"policy": object})
     if missing := [name for name in MEASURES if name not in table]:
         raise UsageError(

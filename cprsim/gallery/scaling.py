@@ -1,16 +1,11 @@
 """`scaling`: overhead against the number of servers, under the CPR paper's two MTBF models."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from cprsim.failures.logs.scaling import STEP_S, independent_s
-from cprsim.gallery.picture import Picture, Titled, of_scenario
+from cprsim.gallery.picture import Picture, drawn_by, of_scenario
 from cprsim.gallery.points import CPR_SYSTEMS, at_mtbf, check_fails, measured, of_systems, tidy
 from cprsim.scenario import Scenario
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Servers, as multiples of the scenario's.
 _TIMES = (1, 2, 4, 8, 16)
@@ -47,17 +42,11 @@ def mtbf_by_model(mtbf_s: float, servers: int, size: int) -> dict[str, float]:
     return {"linear": mtbf_s * servers / size, "independent": independent_s(chance, size)}
 
 
-def _draw(found: Titled) -> "Figure":
-    from cprsim.figures.scaling import scaling  # noqa: PLC0415  (matplotlib is slow to import)
-
-    return scaling(found.rows, found.title)
-
-
 PICTURE = Picture(
     "scaling",
     "overhead against the number of servers, if the MTBF falls with it in two ways",
     "scenario",
     "criteo-kaggle.toml",
     of_scenario(table),
-    _draw,
+    drawn_by("scaling:scaling"),
 )

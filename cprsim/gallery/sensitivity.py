@@ -1,15 +1,10 @@
 """`sensitivity`: overhead against the number of failures, and the servers that each takes."""
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
-from cprsim.gallery.picture import Picture, Titled, of_scenario
+from cprsim.gallery.picture import Picture, drawn_by, of_scenario
 from cprsim.gallery.points import CPR_SYSTEMS, at, check_fails, measured, of_systems, tidy
 from cprsim.scenario import Scenario
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Failures, as multiples of the scenario's: of 2 the 20 and 40 of the CPR paper, as recalled.
 _TIMES = (0.5, 1, 2, 4, 10, 20)
@@ -44,17 +39,11 @@ def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
     )
 
 
-def _draw(found: Titled) -> "Figure":
-    from cprsim.figures.sensitivity import sensitivity  # noqa: PLC0415
-
-    return sensitivity(found.rows, found.title)
-
-
 PICTURE = Picture(
     "sensitivity",
     "overhead against the number of failures, and against the share of servers that each takes",
     "scenario",
     "criteo-kaggle.toml",
     of_scenario(table),
-    _draw,
+    drawn_by("sensitivity:sensitivity"),
 )

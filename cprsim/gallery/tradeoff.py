@@ -1,19 +1,15 @@
 """`tradeoff`: overhead against the learning lost, a curve a policy."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from cprsim.errors import UsageError
-from cprsim.gallery.picture import Picture, Titled, of_scenario
+from cprsim.gallery.picture import Picture, Titled, drawn_by, of_scenario
 from cprsim.gallery.points import at, measured, tidy
 from cprsim.policies.cpr import Cpr
 from cprsim.scenario import Scenario
 from cprsim.sweeps.stored import Sweep
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Targets on the portion of lost samples.
 _TARGETS = (0.005, 0.01, 0.02, 0.05, 0.1)
@@ -53,17 +49,11 @@ def _prepare(source: Path) -> Titled:
     return of_sweep(source) if source.is_dir() else of_scenario(table)(source)
 
 
-def _draw(found: Titled) -> "Figure":
-    from cprsim.figures.tradeoff import tradeoff  # noqa: PLC0415  (matplotlib is slow to import)
-
-    return tradeoff(found.rows, found.title)
-
-
 PICTURE = Picture(
     "tradeoff",
     "overhead against PLS and updates lost, a curve a policy",
     "sweep",
     "criteo-kaggle.toml",
     _prepare,
-    _draw,
+    drawn_by("tradeoff:tradeoff"),
 )

@@ -93,7 +93,7 @@ def resolve_files(mapping: Mapping[str, Any], folder: Path) -> None:
     _resolve(failures, "trace", folder)
     trainer = mapping.get("trainer")
     samples = trainer.get("data") if isinstance(trainer, dict) else None
-    for source in ("criteo", "movielens"):
+    for source in samples if isinstance(samples, dict) else ():  # text there is a path
         _resolve(samples, source, folder)
     if isinstance(model, dict):
         tables = model.get("tables")

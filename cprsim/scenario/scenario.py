@@ -110,6 +110,10 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         kept = {name: value for name, value in state["__dict__"].items() if name != "plans"}
         return state | {"__dict__": kept}
 
+    def plans_of(self, names: Iterable[str] | None = None) -> dict[str, Plan]:
+        """The plans of the policies of these names, all by default."""
+        return {name: self.plan(name) for name in self.select(names)}
+
     def select(self, names: Iterable[str] | None) -> list[str]:
         """The policies of these names, all by default; raise `ScenarioError` for unknown ones."""
         if names is None:

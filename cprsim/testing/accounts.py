@@ -5,10 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cprsim.contract.ledger import CAUSES, Ledger
 from cprsim.failures.hit import Hit
 from cprsim.runs.result import Result
+from cprsim.sim.engine import COLUMNS
 from cprsim.sim.observer import Observer
+
+Row = NDArray[np.float64]
 
 
 def assert_time_adds_up(run: Result | Ledger) -> None:
@@ -42,6 +48,18 @@ def _check_seconds(where: str, seconds: Mapping[str, float], wall_s: float) -> N
         f"{where}: the causes add up to {total} s, but the wall clock says {wall_s} s: "
         + ", ".join(f"{cause} {value} s" for cause, value in seconds.items()),
     )
+
+
+def differences(found: Row, expected: Row) -> dict[str, tuple[float, float]]:
+    """Entries of two runs, in the order of `COLUMNS`, that differ by more than rounding, by name.
+
+    That is 1e-9 of each; of what is near 0, for seconds 1e-12 of the wall clock, for others 1e-12.
+    """
+    wall_s = expected[COLUMNS.index("wall")]
+    scale = [wall_s if name in (*CAUSES, "wall") else 1.0 for name in COLUMNS]
+    near = np.isclose(found, expected, rtol=1e-9, atol=1e-12 * np.array(scale))
+    entries = zip(COLUMNS, found.tolist(), expected.tolist(), near, strict=True)
+    return {name: (one, two) for name, one, two, same in entries if not same}
 
 
 def require(holds: bool, otherwise: str) -> None:

@@ -6,7 +6,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, get_args
@@ -14,6 +14,7 @@ from unittest import mock
 
 from pydantic import InstanceOf, PrivateAttr
 
+from cprsim.basics.streams import COHORT
 from cprsim.contract import (
     Action,
     Context,
@@ -31,36 +32,22 @@ from cprsim.contract import (
 from cprsim.contract import Clock as Now
 from cprsim.contract.ledger import Ledger
 from cprsim.job.costs import Rollback
+from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import play, simulate
-from cprsim.testing.accounts import Recording, assert_time_adds_up, require
+from cprsim.sim.engine import play
+from cprsim.testing.accounts import Recording, assert_time_adds_up, differences, require
 from cprsim.testing.futures import change_future
 
 
-class Told(NamedTuple):
-    """What a controller was told."""
-
-    event: Event
-
-    @property
-    def wall_s(self) -> float:
-        """When, s."""
-        return self.event.now.wall_s
-
-
-class Asked(NamedTuple):
-    """What a controller was asked, and its answer."""
+class Step(NamedTuple):
+    """What a controller was told, an event, or what it was asked, and its answer."""
 
     now: Now
-    action: Action | Recover
-
-    @property
-    def wall_s(self) -> float:
-        """When, s."""
-        return self.now.wall_s
+    event: Event | None = None
+    action: Action | None = None
 
 
-Transcript = list[Told | Asked]
+Transcript = list[Step]
 #: Saves in a row, without training between them, after which a controller is taken to be stuck.
 _STUCK = 100
 
@@ -71,12 +58,12 @@ class _WatchedController:
         self._saves = 0
 
     def tell(self, event: Event) -> None:
-        self._transcript.append(Told(event))
+        self._transcript.append(Step(event.now, event))
         self._controller.tell(event)
 
     def ask(self, now: Now) -> Action:
         action = self._controller.ask(now)
-        self._transcript.append(Asked(now, action))
+        self._transcript.append(Step(now, action=action))
         self._saves = self._saves + 1 if isinstance(action, Save) else 0
         require(
             self._saves < _STUCK,
@@ -117,31 +104,33 @@ class _Watch(NamedTuple):
     transcript: Transcript
 
 
+_JOB: dict[str, Any] = {"useful_time": "40 h", "samples": 10**10}
 _MODEL: dict[str, Any] = {  # 800 GB, half of it optimizer state
-    "tables": [
-        {"rows": 781_250_000, "dim": 128, "optimizer_slots": 1, "skew": {"zipf": 1.0}},
-    ],
+    "tables": [{"rows": 781_250_000, "dim": 128, "optimizer_slots": 1, "skew": {"zipf": 1.0}}],
     "dense": "100 MB",
 }
+_LOADS = {"load_full": "4 min", "load_partial": "90 s"}
 _MEASURED: dict[str, Any] = {
-    "job": {"useful_time": "40 h", "samples": 10**10},
+    "job": _JOB,
     "model": _MODEL,
     "cluster": {"parameter_servers": 8, "trainers": 4},
-    "costs": {
-        "save": "5 min",
-        "load_full": "4 min",
-        "load_partial": "90 s",
-        "reschedule": "3 min",
-        "detect": "20 s",
-    },
+    "costs": {"save": "5 min", "reschedule": "3 min", "detect": "20 s"} | _LOADS,
 }
 _DERIVED: dict[str, Any] = {
-    "job": {"useful_time": "40 h", "network": "9 GB/s", "samples": 10**10},
+    "job": _JOB | {"network": "9 GB/s"},
     "model": _MODEL,
     "cluster": {"parameter_servers": 8, "trainers": 8, "nic": "10 Gbit/s"},
     "storage": {"write": "2 GB/s", "read": "3 GB/s"},
     "costs": {"reschedule": {"distribution": "lognormal", "mean": "5 min", "cv": 1.5}},
 }
+
+
+def _costs(save: str, others: str) -> dict[str, Any]:
+    return {"costs": {"save": save, "load": others, "reschedule": others}}
+
+
+def _law(distribution: str, **keys: Any) -> dict[str, Any]:
+    return {"failures": {"distribution": distribution} | keys}
 
 
 #: What a plan may call its recovery.
@@ -168,7 +157,8 @@ class PolicyConformance:
     The job of the shipped conditions takes 40 h, on 8 parameter servers and some trainers, and is
     hit every few hours, so an `interval` of the policy should be between minutes and hours. Each
     test says in its name what it demands; a controller is watched under the simulator, and what it
-    was told and asked is played to a fresh one again.
+    was told and asked is played to a fresh one again. Numbers are held in every engine that `auto`
+    would take.
 
     Examples
     --------
@@ -187,57 +177,26 @@ class PolicyConformance:
         "shared links": _DERIVED | {"failures": {"exactly": 0}},
     }
     conditions: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "exponential": _MEASURED | {"failures": {"distribution": "exponential", "mean": "12 h"}},
+        "exponential": _MEASURED | _law("exponential", mean="12 h"),
         "none while loading": _MEASURED
-        | {
-            "job": {"useful_time": "40 h", "final_save": True, "samples": 10**10},
-            "failures": {
-                "distribution": "gamma",
-                "mean": "15 h",
-                "shape": 0.675,
-                "during_recovery": False,
-            },
-        },
-        "slow recovery": _MEASURED
-        | {
-            "costs": {"save": "5 min", "load": "2 h", "reschedule": "2 h"},
-            "failures": {"distribution": "uniform", "mean": "20 h"},
-        },
+        | {"job": _JOB | {"final_save": True}}
+        | _law("gamma", mean="15 h", shape=0.675, during_recovery=False),
+        "slow recovery": _MEASURED | _costs("5 min", "2 h") | _law("uniform", mean="20 h"),
         # Failures on the hour, where saves may end and recoveries be over.
         "on the hour": _MEASURED
-        | {
-            "costs": {"save": "15 min", "load": "30 min", "reschedule": "30 min"},
-            "failures": {"distribution": "empirical", "durations": ["1 h", "7 h", "60 h"]},
-        },
+        | _costs("15 min", "30 min")
+        | _law("empirical", durations=["1 h", "7 h", "60 h"]),
         "many at once": _MEASURED
-        | {
-            "cluster": {"parameter_servers": 8, "trainers": 4, "spares": 2},
-            "failures": {"exactly": 5, "hits": {"parameter_servers": "50%", "trainers": 1}},
-        },
+        | {"cluster": {"parameter_servers": 8, "trainers": 4, "spares": 2}}
+        | {"failures": {"exactly": 5, "hits": {"parameter_servers": "50%", "trainers": 1}}},
         "trainers": _MEASURED
-        | {
-            "failures": {
-                "distribution": "exponential",
-                "mean": "10 h",
-                "hits": {"weights": {"parameter_servers": 1, "trainers": 2}},
-            }
-        },
-        "shared links": _DERIVED | {"failures": {"distribution": "exponential", "mean": "15 h"}},
+        | _law(
+            "exponential", mean="10 h", hits={"weights": {"parameter_servers": 1, "trainers": 2}}
+        ),
+        "shared links": _DERIVED | _law("exponential", mean="15 h"),
         "nodes": _DERIVED
-        | {
-            "job": {
-                "useful_time": "40 h",
-                "network": "5 GB/s",
-                "final_save": True,
-                "samples": 10**10,
-            },
-            "failures": {
-                "distribution": "weibull",
-                "shape": 0.7,
-                "mean": "320 h",
-                "per": "node",
-            },
-        },
+        | {"job": _JOB | {"network": "5 GB/s", "final_save": True}}
+        | _law("weibull", shape=0.7, mean="320 h", per="node"),
     }
 
     # --- The plan ---
@@ -292,10 +251,10 @@ class PolicyConformance:
     def test_controller_answers_failures_with_recover_and_trains_ahead(self) -> None:
         """`Recover` after `Failed`, else `Save`, or `Train` until a progress that is ahead."""
         for where, _, watch in self._watched():
-            for before, step in pairwise([None, *watch.transcript]):
-                if not isinstance(step, Asked):
+            for before, step in pairwise([Step(Now(0.0, 0.0)), *watch.transcript]):
+                if step.event is not None:
                     continue
-                if isinstance(before, Told) and isinstance(before.event, Failed):
+                if isinstance(before.event, Failed):
                     self._check_recover(where, step.action)
                     continue
                 require(
@@ -324,10 +283,10 @@ class PolicyConformance:
         for where, scenario, watch in self._watched(replications=1):
             for share in (0.2, 0.5, 0.9):
                 after_s = share * watch.ledger.wall
-                now = [step for step in watch.transcript if step.wall_s <= after_s]
+                now = [step for step in watch.transcript if step.now.wall_s <= after_s]
                 for pace in (0.0, 0.5):
                     other = self._watch(change_future(scenario, after_s, pace), 0)
-                    then = [step for step in other.transcript if step.wall_s <= after_s]
+                    then = [step for step in other.transcript if step.now.wall_s <= after_s]
                     require(
                         now == then and watch.seen.until(after_s) == other.seen.until(after_s),
                         f"{where}: failures after {after_s} s change what is done before: "
@@ -347,8 +306,7 @@ class PolicyConformance:
             scenario = self._scenario(tables)
             costs, plan = scenario.cost_model, scenario.plan("it")
             watch = self._watch(scenario, 0)
-            saves = [s.action for s in watch.transcript if isinstance(s, Asked)]
-            stops = [action for action in saves if isinstance(action, Save)]
+            stops = [step.action for step in watch.transcript if isinstance(step.action, Save)]
             if "network" in tables["job"] and not all(save.blocking for save in stops):
                 continue  # training and saves share links: how long that takes is the fabric's
             second = costs.seconds(costs.training(plan.slowdown, plan.peer_bytes_per_s))
@@ -364,26 +322,43 @@ class PolicyConformance:
                 f"planned to take {planned_s} s",
             )
 
+    def test_engines_agree(self) -> None:
+        """Ledgers are those of the simulator, run by run, in any engine that `auto` takes."""
+        for where, tables in self._all():
+            scenario, numbers = self._scenario(tables), (0, 1, COHORT - 1, COHORT)
+            played = [
+                simulate(scenario, {"it": engines["it"]}, numbers, 5)[:, 0]
+                for engines in self._engines(scenario)
+            ]
+            for number, found, expected in zip(numbers, played[-1], played[0], strict=True):
+                differ = differences(found, expected)
+                said = f"engine 'batch' and then 'sim' say {differ}"
+                require(not differ, f"{where}, replication {number}: {said}")
+
     def test_same_seed_gives_the_same_numbers(self) -> None:
-        """Bit for bit, whatever was run before with the same plan."""
+        """Bit for bit in any engine, whatever was run before with the same plan."""
         for where, tables in self.conditions.items():
             once, again = (self._scenario(tables) for _ in range(2))
-            one = simulate(once, ["it"], [0, 1], 7)
-            # In another order: a run must leave nothing behind in the plan for the next.
-            two = simulate(again, ["it"], [1, 0], 7)[::-1]
-            require(one.tobytes() == two.tobytes(), f"{where}: {one.tolist()}, then {two.tolist()}")
+            for engines in self._engines(once):
+                it = {"it": engines["it"]}
+                one = simulate(once, it, [0, 1], 7)
+                # In another order: a run must leave nothing behind in the plan for the next.
+                two = simulate(again, it, [1, 0], 7)[::-1]
+                same = one.tobytes() == two.tobytes()
+                require(same, f"{where}: {one.tolist()}, then {two.tolist()}")
 
     def test_leaves_other_policies_alone(self) -> None:
-        """Bit for bit: other policies' numbers don't depend on its running too."""
+        """Bit for bit in any engine: others' numbers don't depend on its running too."""
         for where, tables in self.conditions.items():
             beside = self._scenario(tables)
-            names = [name for name in beside.policies if name != "it"]
-            alone = simulate(beside, names, [0, 1], 3)
-            between = simulate(beside, [names[0], "it", *names[1:]], [0, 1], 3)
-            require(
-                between[:, [0, *range(2, len(names) + 1)]].tobytes() == alone.tobytes(),
-                f"{where}: the numbers of {names} change where the policy runs beside them",
-            )
+            for engines in self._engines(beside):
+                names = [name for name in engines if name != "it"]
+                between = simulate(beside, engines, [0, 1], 3)
+                alone = simulate(beside, {name: engines[name] for name in names}, [0, 1], 3)
+                require(
+                    between[:, [0, *range(2, len(names) + 1)]].tobytes() == alone.tobytes(),
+                    f"{where}: the numbers of {names} change where the policy runs beside them",
+                )
 
     # --- Helpers ---
 
@@ -398,6 +373,13 @@ class PolicyConformance:
             "async": {"system": "async", "snapshot": "10 s", "interval": "1 h"},
         }
         return Scenario(**tables, policies={"it": dict(self.policy), **others})
+
+    @staticmethod
+    def _engines(scenario: Scenario) -> list[dict[str, Engine]]:
+        """The simulator for all policies, and what `auto` takes; the policy between the others."""
+        names = ["full", "it", "async"]
+        found = [chosen(scenario, names, engine) for engine in ("sim", "auto")]
+        return found if found[1]["it"] != "sim" else found[:1]
 
     def _watched(self, replications: int = 3) -> Iterator[tuple[str, Scenario, _Watch]]:
         for where, tables in self.conditions.items():
@@ -486,17 +468,16 @@ def _no_clock() -> Iterator[None]:
         return look
 
     clocks = ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns")
-    with ExitStack() as stack:
-        for name in clocks:
-            stack.enter_context(mock.patch.object(time, name, guarded(getattr(time, name))))
+    fakes: dict[str, Any] = {name: guarded(getattr(time, name)) for name in clocks}
+    with mock.patch.multiple(time, **fakes):
         yield
 
 
-def _replay(controller: Controller, step: Told | Asked) -> Told | Asked:
-    if isinstance(step, Told):
-        controller.tell(step.event)
-        return step
-    return Asked(step.now, controller.ask(step.now))
+def _replay(controller: Controller, step: Step) -> Step:
+    if step.event is None:
+        return Step(step.now, action=controller.ask(step.now))
+    controller.tell(step.event)
+    return step
 
 
 def _first_difference(first: Sequence[object], second: Sequence[object]) -> str:

@@ -9,10 +9,7 @@ from typing import Any
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
-from cprsim.trainer.data import DataError, Recorded, read_criteo, read_movielens
-from cprsim.trainer.spec import Files, TrainerSection, trainer_section
-
-_MOST_ROWS = 100_000  # of a table of Criteo's, if nobody says: 26 of them then fit into 70 MB
+from cprsim.trainer.spec import TrainerSection, trainer_section
 
 
 @contextmanager
@@ -38,7 +35,8 @@ def opened(path: Path, overrides: Iterable[str] = ()) -> Iterator[tuple[Scenario
     with tempfile.TemporaryDirectory(prefix="cprsim-samples-") as folder:
         samples = _samples(tables)
         model = _model(tables)
-        recorded = _read(section.files, section, samples, Path(folder) / "samples")
+        new = Path(folder) / "samples"
+        recorded = section.files.read(new, samples, section.test_samples, section.batch)
         rows = [{"name": t.name, "rows": t.rows, "dim": t.dim} for t in recorded.tables]
         yield Scenario(**tables | {"model": model | {"tables": rows}}), section.reading(recorded)
 
@@ -59,28 +57,3 @@ def _model(tables: dict[str, Any]) -> dict[str, Any]:
     if given:
         raise ScenarioError(f"model.{given[0]}: trainer.data has tables of its own; leave it out")
     return dict(model)
-
-
-def _read(files: Files, section: TrainerSection, samples: int, folder: Path) -> Recorded:
-    asked = samples + section.test_samples
-    share, dim, batch = section.test_samples / asked, files.dim, section.batch
-    if files.criteo is not None:
-        read = read_criteo(
-            Path(files.criteo),
-            folder,
-            most_rows=files.most_rows or _MOST_ROWS,
-            most_samples=asked,
-            test_share=share,
-            dim=dim,
-            batch_size=batch,
-        )
-    else:
-        source = None if files.movielens is True else Path(str(files.movielens))
-        read = read_movielens(folder, source=source, test_share=share, dim=dim, batch_size=batch)
-    there = read.samples + read.test_samples
-    if there != asked:
-        raise DataError(
-            f"trainer.data: has {there:,} samples, not job.samples = {samples:,} and "
-            f"trainer.test_samples = {section.test_samples:,}; give as many together"
-        )
-    return read

@@ -3,39 +3,17 @@
 from dataclasses import replace
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, ValidationError
 
 from cprsim.basics.schema import PositiveSeconds, Section, faults
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.strikes import Manner
-from cprsim.trainer.data import Data, Planted, Recorded
+from cprsim.trainer.data import Data, Files, Planted, Recorded
 from cprsim.trainer.members.member import Deadlines
 from cprsim.trainer.members.trackers import MOST_TIMES
 
 Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class Files(Section):
-    """Samples out of files, in place of made-up ones.
-
-    `criteo`: a file as Criteo published them; each table has `most_rows` at most. `movielens`: the
-    folder of MovieLens-100K's three files, or true for those in the installed package recbole.
-    `dim`: numbers of a row.
-    """
-
-    criteo: Annotated[str, Field(min_length=1)] | None = None
-    movielens: Annotated[str, Field(min_length=1)] | Literal[True] | None = None
-    most_rows: Annotated[int, Field(ge=2)] | None = None
-    dim: Annotated[int, Field(ge=1)] = 16
-
-    @model_validator(mode="after")
-    def _one_source(self) -> Self:
-        if (self.criteo is None) == (self.movielens is None):
-            raise ValueError("give one of criteo and movielens")
-        if self.most_rows is not None and self.criteo is None:
-            raise ValueError("'most_rows' goes with criteo; leave it out")
-        return self
 
 
 class TrainerSection(Section):

@@ -18,7 +18,6 @@ from cprsim.trainer.coordinator.execution import Execution
 from cprsim.trainer.coordinator.history import updates_lost
 from cprsim.trainer.coordinator.job import Job
 from cprsim.trainer.coordinator.strikes import AtStep, AtTime, Strikes
-from cprsim.trainer.coordinator.support import check_plan
 from cprsim.trainer.data import Data
 from cprsim.trainer.members.dense_server import DenseSpec
 from cprsim.trainer.members.placement import Placement
@@ -27,6 +26,7 @@ from cprsim.trainer.members.trainer import TrainerSpec
 from cprsim.trainer.members.wire import Message
 from cprsim.trainer.scores import auc, log_loss
 from cprsim.trainer.spec import TrainerSection
+from cprsim.trainer.support import TRAINER
 
 #: Called with the steps done and the steps in all.
 Progress = Callable[[int, int], None]
@@ -117,7 +117,7 @@ def carry_out(
     progress: Progress | None = None,
 ) -> Trained:
     """Train a scenario under a plan that none of its policies need have made; as `train` else."""
-    check_plan(policy, plan, scenario.cluster.trainers)
+    TRAINER.check_plan(policy, plan, scenario.plans_of, scenario.cluster.trainers)
     data = section.data(scenario, seed)
     placement = Placement(
         tuple(table.rows for table in data.tables), scenario.cluster.parameter_servers

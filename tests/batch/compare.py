@@ -7,18 +7,13 @@ from typing import Any
 import numpy as np
 
 from cprsim.batch import engine as batch
-from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
 from cprsim.testing import Recording
+from cprsim.testing.accounts import differences
 from tools.handed_over import Values, watching
-
-_SECONDS = [COLUMNS.index(name) for name in (*CAUSES, "wall")]
-_SHARES = [COLUMNS.index(name) for name in ("pls", "updates_lost")]
-_COUNTS = [COLUMNS.index(name) for name in ("failures", "absorbed", "saves")]
-_WALL = COLUMNS.index("wall")
 
 
 def compare(
@@ -52,21 +47,7 @@ def _compare(
         ledger = sim.play(scenario, policy, seed, replication, recording)
         expected = np.array([getattr(ledger, column) for column in COLUMNS])
         note(recording, expected, seen)
-        assert_alike(row, expected)
-
-
-def assert_alike(found: Values, expected: Values) -> None:
-    """Ledgers agree to 1e-9 of each entry, but for rounding of the wall clock and of shares."""
-    wall_s = expected[..., [_WALL]]
-    near = np.abs(found - expected) <= 1e-9 * np.abs(expected)
-    near[..., _SECONDS] |= (np.abs(found - expected) <= 1e-12 * wall_s)[..., _SECONDS]
-    near[..., _SHARES] |= (np.abs(found - expected) <= 1e-12)[..., _SHARES]
-    near[..., _COUNTS] = (found == expected)[..., _COUNTS]
-    assert near.all(), {
-        name: (found[..., i], expected[..., i])
-        for i, name in enumerate(COLUMNS)
-        if not near[..., i].all()
-    }
+        assert differences(row, expected) == {}
 
 
 def note(run: Recording, ledger: Values, seen: Counter[str]) -> None:

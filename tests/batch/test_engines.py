@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -10,6 +10,8 @@ import pytest
 import cprsim
 from cprsim.cli import command as cli
 from cprsim.errors import UsageError
+from cprsim.failures.hit import Hit, MeanHit
+from cprsim.failures.timeline import Absolute
 from cprsim.runs.engines import chosen
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -46,13 +48,13 @@ REASONS: dict[str, dict[str, Any]] = {
             "it": {"system": "async", "interval": "30 s", "snapshot": "1 s", "in_flight": 2}
         }
     },
-    "its controller decides while the job runs": MEASURED
+    "it needs a controller that decides while the job runs": MEASURED
     | {
         "policies": {
             "it": {"system": "check-n-run", "interval": "1 h", "modified": 0.2, "snapshot": "1 s"}
         }
     },
-    "it mirrors every step": DERIVED
+    "it needs states mirrored every step": DERIVED
     | {"policies": {"it": {"system": "peer-memory", "interval": "1 h", "iteration": "1 s"}}},
     "training and the filling of lost shards contend for links": DERIVED
     | {"policies": {"it": {"system": "replication", "copies": 2}}},
@@ -97,6 +99,39 @@ def test_what_the_batch_engine_cannot_play_it_refuses(reason: str) -> None:
         f"engine 'batch' can't play policy 'it': {reason}; take engine 'auto' or 'sim'"
     )
     assert chosen(scenario, ["it"], "auto") == {"it": "sim"}
+
+
+class Clockwork:
+    """Failures of a kind that batches have no cursors for: server 0 fails every 4 h."""
+
+    mtbf_s = 4 * 3600.0
+    mean_hit = MeanHit(1.0, 0.0, 1.0)
+    severity_shares: ClassVar = {"node": 1.0}
+
+    def cohort(self, seed: int, number: int) -> "Clockwork":
+        return self
+
+    def timeline(self, row: int) -> Absolute:
+        return Absolute([self.mtbf_s], [Hit((0,), ())], self.mtbf_s)
+
+
+def test_failures_of_a_new_kind_are_the_simulators() -> None:
+    scenario = cprsim.Scenario(**MEASURED | {"policies": {"it": FULL}})
+    vars(scenario.failure_model)["process"] = Clockwork()
+
+    with pytest.raises(UsageError) as error:
+        cprsim.run(scenario, replications=2, engine="batch")
+    assert str(error.value) == (
+        "engine 'batch' can't play policy 'it': it has no cursors for failures of kind Clockwork; "
+        "take engine 'auto' or 'sim'"
+    )
+    auto, sim = (cprsim.run(scenario, replications=2, engine=each) for each in ("auto", "sim"))
+    assert auto.engines == {"it": "sim"}
+    # Each failure takes the job back to a whole hour, by a load of a minute: 3 h of progress at
+    # 4 h, 6 at 8 and 9 at 12, so it ends after one more hour.
+    assert auto.replications["failures"].tolist() == [3, 3]
+    assert auto.replications["wall_s"].tolist() == [13 * 3600.0 + 60.0] * 2
+    assert auto.replications.equals(sim.replications)
 
 
 def test_a_refusal_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

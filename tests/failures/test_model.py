@@ -9,7 +9,7 @@ import pytest
 import cprsim
 from cprsim.errors import ScenarioError
 from cprsim.failures.hit import Hit
-from cprsim.failures.logs.readers import read_lanl
+from cprsim.failures.logs.lanl import read_lanl
 from cprsim.failures.timeline import Absolute
 
 LANL = Path(__file__).parents[3] / "shared/data/lanl_failures"

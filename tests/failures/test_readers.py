@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.errors import LogError
+from cprsim.failures.logs.csv_log import read_csv
+from cprsim.failures.logs.lanl import read_lanl
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.readers import read_csv, read_lanl, read_log
+from cprsim.failures.logs.readers import read_log
 
 SHARED = Path(__file__).parents[2] / "../shared/data/lanl_failures"
 LANL = SHARED / "lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
@@ -255,7 +257,7 @@ def test_read_log_picks_the_reader():
     ("args", "error"),
     [
         (("lanll",), "unknown reader 'lanll'; known readers: csv, lanl, fta, spot, intervals"),
-        (("lanl",), "reader 'lanl' needs system = N (the LANL system number)"),
+        (("lanl",), "reader 'lanl' needs system = N (the LANL system number, e.g. 20)"),
         (("csv", 20), "reader 'csv' knows no systems; leave out system = 20"),
         (("spot", 0), "reader 'spot' knows no systems; leave out system = 0"),
         (("csv",), "failures.csv: no such file"),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cprsim.errors import LogError, UsageError
+from cprsim.failures.logs.lanl import read_lanl
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.readers import read_lanl
 from cprsim.failures.logs.scaling import independent_s, mtbf_by_nodes
 from tests.survival.cases import HOUR, LANL, needs_lanl
 

@@ -13,8 +13,8 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.hit import SEVERITIES, Hit, MeanHit, Severity
+from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.readers import read_csv
 from cprsim.failures.model import FailureModel
 from cprsim.failures.nodes import Lives, NodeLives
 from cprsim.failures.severity import Severities, SeverityDraws, SeverityRows, SeverityWeights

@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from cprsim.batch import engine as batch
 from cprsim.contract import (
     Action,
     Clock,
@@ -28,6 +31,8 @@ from cprsim.contract import (
 )
 from cprsim.policies import register, registry, systems
 from cprsim.policies.full import checkpoint_interval_s, everything_returns, full_plan
+from cprsim.scenario import Scenario
+from cprsim.sim.engine import COLUMNS
 from cprsim.testing import SYSTEMS, PolicyConformance
 
 # --- Shipped policies ----------------------------------------------------------------------------
@@ -224,3 +229,16 @@ def test_the_suite_names_what_is_broken(how: str, test: str, text: str) -> None:
 
     with pytest.raises(Exception, match=text):
         getattr(Suite(), f"test_{test}")()
+
+
+def test_the_suite_finds_engines_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    def off(scenario: Scenario, *arguments: Any) -> NDArray[np.float64]:
+        values = simulate(scenario, *arguments)
+        values[..., COLUMNS.index("wall")] += 1.0
+        return values
+
+    simulate = batch.simulate
+    monkeypatch.setattr(batch, "simulate", off)
+    text = r"measured costs, replication 0: engine 'batch' and then 'sim' say \{'wall': \("
+    with pytest.raises(AssertionError, match=text):
+        TestFull().test_engines_agree()

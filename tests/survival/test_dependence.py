@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from cprsim.failures.logs.readers import read_lanl
+from cprsim.failures.logs.lanl import read_lanl
 from cprsim.survival.dependence import dependence
 from tests.survival.cases import LANL, needs_lanl
 

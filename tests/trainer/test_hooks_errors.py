@@ -303,8 +303,7 @@ def test_no_steps(tmp_path):
         ({"system": "async", "interval": "10 s"}, "saves in the background"),
         (
             {"system": "replication", "copies": 2},
-            "checkpoints in copies and lost shards that come from elsewhere than checkpoints, or "
-            "beside training",
+            "copies on other servers and training while lost nodes are replaced",
         ),
     ],
     ids=lambda each: each["system"] if isinstance(each, dict) else "",
@@ -332,8 +331,8 @@ def test_scar_on_a_device_where_it_can_not_look(tmp_path):
     with pytest.raises(
         UsageError,
         match=said(
-            "shards(): table 0 is on meta, and cpr-scar compares rows in CPU memory; keep them "
-            "there, or take cpr-mfu or cpr-ssu"
+            "shards(): table 0 is on meta, and scar compares rows in CPU memory; keep them there, "
+            "or take a policy whose tracker is mfu or ssu"
         ),
     ):
         hooks(adapter, tmp_path, "cpr-scar")

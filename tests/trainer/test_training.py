@@ -15,8 +15,8 @@ from cprsim.errors import RunError, ScenarioError
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.scenario.mapping import load_mapping
 from cprsim.sim.engine import play
-from cprsim.trainer.coordinator.support import check_answer
 from cprsim.trainer.spec import trainer_section
+from cprsim.trainer.support import TRAINER
 from cprsim.trainer.training import train
 
 QUICK = Path(__file__).parents[2] / "scenarios" / "train-quick.toml"
@@ -188,21 +188,29 @@ def test_faults_of_the_block_are_said(table, fault):
 
 
 @pytest.mark.parametrize(
-    ("policy", "lacks"),
+    ("others", "way_out"),
     [
-        ({"system": "ecrm"}, "checkpoints in parities"),
+        ({}, "add a policy that needs less"),
+        (
+            {
+                "wide": {"system": "async", "interval": "1 s"},
+                "twice": {"system": "replication"},
+                "in-peers": {"system": "peer-memory", "interval": "1 s", "iteration": "1 ms"},
+            },
+            "choose one of wide, twice",
+        ),
     ],
 )
-def test_policies_that_can_not_be_carried_out_are_refused(policy, lacks):
-    mapping = tomllib.loads(SMALL) | {"failures": {"exactly": 1}, "policies": {"mine": policy}}
+def test_policies_that_can_not_be_carried_out_are_refused(others, way_out):
+    policies = {"mine": {"system": "ecrm"}} | others
+    mapping = tomllib.loads(SMALL) | {"failures": {"exactly": 1}, "policies": policies}
 
     with pytest.raises(ScenarioError) as error:
         train(Scenario(**mapping), trainer_section(SECTION), "mine")
 
     assert str(error.value) == (
-        f"policies.mine: {lacks} can be simulated but not trained yet; "
-        "choose one of full, partial, cpr-vanilla, cpr-mfu, cpr-ssu, cpr-scar, async, "
-        "accepted-loss, replication"
+        "policies.mine: checkpoints in parities and lost shards made anew can be simulated but "
+        f"not trained yet; {way_out}"
     )
 
 
@@ -210,7 +218,7 @@ def test_an_answer_that_can_not_be_carried_out_ends_the_run():
     answer = Recover("lost", healthy="peer")
 
     with pytest.raises(RunError, match="can be simulated but not trained yet"):
-        check_answer(answer, {1}, None)
+        TRAINER.check_answer(answer, {1}, None)
 
 
 def test_the_simulator_leaves_the_block_alone():

@@ -193,3 +193,11 @@ def parse_window(text: object) -> tuple[float, float]:
     if not 0 <= first < last <= 1:
         raise UsageError(f'{text!r} is not a window: write two shares of the log, e.g. "0.5:1"')
     return first, last
+
+
+def forget_early(repaired_s: NDArray[np.float64], times_s: NDArray[np.float64]) -> dict[str, int]:
+    """Make repairs before their own failure nan, in place; how many there were, if any."""
+    early = repaired_s < times_s
+    repaired_s[early] = np.nan
+    count = int(early.sum())
+    return {"repairs that end before they start": count} if count else {}

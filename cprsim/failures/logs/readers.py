@@ -1,48 +1,48 @@
-"""Readers of failure logs; a new one is a function from a path to a log, and a line in `READERS`.
+"""Readers of failure logs; a new one is a function from a path to a log, and an entry in `READERS`.
 
 Files are read line by line: a few numbers a failure are all that stays in memory.
 """
 
-import math
-import re
-from array import array
-from collections.abc import Callable
-from datetime import datetime
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cprsim.basics.tabular import LogPath, Row, shown, table
+from cprsim.basics.tabular import LogPath, shown
 from cprsim.errors import LogError
-from cprsim.failures.hit import SEVERITIES, Severity
-from cprsim.failures.logs.fta import read_fta
-from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.spot import read_spot
 
-_KINDS = {"parameter_server": "parameter_server", "ps": "parameter_server", "trainer": "trainer"}
-_SEVERITIES: dict[str, Severity] = {severity: severity for severity in SEVERITIES}
-_LANL_TIME = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}) +([0-9]{1,2}):([0-9]{2})")
-_EPOCH = datetime(1990, 1, 1)  # before any LANL failure; only differences from it are used
-_STARTED, _FIXED, _DECOMMISSIONED = "Prob Started", "Prob Fixed", "node decom"
+if TYPE_CHECKING:
+    from cprsim.failures.logs.log import FailureLog
 
 
-def read_log(path: LogPath, reader: str, system: int | None = None) -> FailureLog:
-    """Failures of a log in one of the known formats.
+class Reader(NamedTuple):
+    """A format of logs.
 
-    Parameters
-    ----------
-    path
-        The log; plain, or compressed with a name that ends in `.gz` or `.xz`.
-    reader
-        Name of the format, a key of `READERS`.
-    system
-        Number of the system to read, for the formats that hold more than one: lanl, which needs
-        it, and fta, which reads all of them without it.
+    `read`: module and name of its function, imported when it is called, so that the command's help
+    needs no library. `tells`: what it is, for that help. `system`: what the number is that chooses
+    one of several systems; empty where a log has one. `of_the_job`: its nodes are those of the job,
+    so it is replayed as it stands.
+    """
 
-    Raises
-    ------
-    LogError
-        If the reader is unknown, lacks its system, or can't read the log.
+    read: str
+    tells: str
+    system: str = ""
+    needs_system: bool = False
+    of_the_job: bool = False
+
+
+READERS: Final = {
+    "csv": Reader("csv_log:read_csv", "columns time_s and node", of_the_job=True),
+    "lanl": Reader(
+        "lanl:read_lanl", "raw LANL data", "the LANL system number, e.g. 20", needs_system=True
+    ),
+    "fta": Reader("fta:read_fta", "an event_trace of the Failure Trace Archive", "a platform_id"),
+    "spot": Reader("spot:read_spot", "JSON of spot availability"),
+}
+
+
+def read_log(path: LogPath, reader: str, system: int | None = None) -> "FailureLog":
+    """Failures of a log in a format of `READERS`; of one `system`, where it holds more than one.
+
+    Raises `LogError` if the reader is unknown, lacks its system, or can't read the log.
     """
     if reader == "intervals":
         raise LogError(
@@ -53,198 +53,11 @@ def read_log(path: LogPath, reader: str, system: int | None = None) -> FailureLo
         raise LogError(
             f"unknown reader {shown(reader)}; known readers: {', '.join([*READERS, 'intervals'])}"
         )
-    if reader not in _WITH_SYSTEMS:
-        if system is not None:
-            raise LogError(f"reader '{reader}' knows no systems; leave out system = {system}")
-        return READERS[reader](path)
-    if system is None and reader == "lanl":
-        raise LogError("reader 'lanl' needs system = N (the LANL system number)")
-    return READERS[reader](path, system)
-
-
-def read_csv(path: LogPath) -> FailureLog:
-    """Failures of cprsim's own format: columns time_s, node and, if there are such, four more.
-
-    `time_s` is in seconds, 0 or later, in order (ties allowed); `node` an index from 0. Optional
-    are `kind`, parameter_server (or ps) or trainer; `end_s`, when the outage was over, in seconds,
-    empty or NULL where that isn't known; `rack`, a number from 0; and `severity`, process, node or
-    cluster. Other columns are ignored.
-
-    The observation lasts from the first failure to the last, the watch of the nodes until the last
-    outage is over. An outage that ends before it starts has no known end and is counted.
-
-    Raises
-    ------
-    LogError
-        If the file can't be read, a value is none of these, or there is no failure.
-    """
-    times, nodes, ends, racks = array("d"), array("q"), array("d"), array("q")
-    kinds, severities = list[str](), list[Severity]()
-    for row in table(path, ("time_s", "node"), optional=("kind", "end_s", "rack", "severity")):
-        time = row.seconds("time_s")
-        if times and time < times[-1]:
-            raise row.fault(f"time_s {time} comes after {times[-1]}; sort the log by time_s")
-        times.append(time)
-        nodes.append(row.index("node"))
-        if "kind" in row.columns:
-            kinds.append(_kind(row))
-        if "end_s" in row.columns:
-            ends.append(row.seconds_if_known("end_s"))
-        if "rack" in row.columns:
-            racks.append(row.index("rack"))
-        if "severity" in row.columns:
-            severities.append(_severity(row))
-    when, repaired = np.asarray(times), np.asarray(ends) if ends else None
-    return FailureLog(
-        times_s=when,
-        nodes=np.asarray(nodes),
-        start_s=times[0],
-        span_s=times[-1] - times[0],
-        kinds=tuple(kinds) or None,
-        dropped={} if repaired is None else _forget_early(repaired, when),
-        repaired_s=repaired,
-        racks=np.asarray(racks) if racks else None,
-        until_s=float(np.fmax.reduce(ends, initial=times[-1])),
-        severities=tuple(severities) or None,
-    )
-
-
-def read_lanl(path: LogPath, system: int) -> FailureLog:
-    """Failures of one system of the raw LANL data, LA-UR-05-7318.
-
-    Times count from the system's first failure. Its local times carry no zone, so two gaps a year
-    are an hour off. A title line before the header is skipped. Rows without a start time, or of
-    nodes that the system doesn't have, are dropped and counted. An outage that ends before it
-    starts has no known end and is counted, too.
-
-    A system whose nodes are all current was watched until the last record of any system in the
-    file; one with nodes that were taken out of service, until its own last record.
-
-    Raises
-    ------
-    LogError
-        If the file can't be read, has no such system, or none of its rows can be used.
-
-    References
-    ----------
-    B. Schroeder and G. A. Gibson, "A large-scale study of failures in high-performance computing
-    systems", DSN 2006.
-    """
-    mine, systems, end_s = _LanlSystem(), set[int](), -math.inf
-    needed = ("System", "nodes", "nodenumz", _STARTED)
-    for row in table(path, needed, optional=(_FIXED, _DECOMMISSIONED), title_lines=5):
-        systems.add(number := row.integer("System"))
-        started, fixed = _lanl_time(row, _STARTED), _lanl_time(row, _FIXED)
-        end_s = _latest(end_s, started, fixed)
-        if number == system:
-            mine.add(row, started, fixed)
-    if system not in systems:
-        known = ", ".join(map(str, sorted(systems)))
-        raise LogError(f"{path}: has no failures of system {system}; it has {known}")
-    return mine.log(f"{path}: has no usable failure of system {system}", end_s)
-
-
-READERS: dict[str, Callable[..., FailureLog]] = {
-    "csv": read_csv,
-    "lanl": read_lanl,
-    "fta": read_fta,
-    "spot": read_spot,
-}
-_WITH_SYSTEMS = ("lanl", "fta")
-
-
-class _LanlSystem:
-    """The rows of one system; times are seconds from `_EPOCH`, nan where there is none."""
-
-    def __init__(self) -> None:
-        self.times, self.ends, self.nodes = array("d"), array("d"), array("q")
-        self.undated = self.population = 0
-        self.end_s, self.current, self.has_ends = -math.inf, True, False
-
-    def add(self, row: Row, started: float, fixed: float) -> None:
-        for column, time in ((_STARTED, started), (_FIXED, fixed)):
-            if math.isnan(time) and column in row.columns and row[column]:
-                raise row.bad(column, ", not a time like 9/26/2003 16:40 (m/d/Y H:M)")
-        self.population = max(self.population, row.index("nodes"))
-        self.end_s = _latest(self.end_s, started, fixed)
-        self.has_ends = _FIXED in row.columns
-        if _DECOMMISSIONED in row.columns and row[_DECOMMISSIONED] != "current":
-            self.current = False
-        if math.isnan(started):
-            self.undated += 1
-            return
-        self.times.append(started)
-        self.ends.append(fixed)
-        self.nodes.append(row.integer("nodenumz"))
-
-    def log(self, unusable: str, file_end_s: float) -> FailureLog:
-        """The log, or a `LogError` that begins with `unusable`."""
-        nodes = np.asarray(self.nodes)
-        inside = (nodes >= 0) & (nodes < self.population)
-        counts = {
-            "without a start time": self.undated,
-            "outside the nodes of the system": len(nodes) - int(inside.sum()),
-        }
-        dropped = {reason: count for reason, count in counts.items() if count}
-        if not inside.any():
-            why = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
-            raise LogError(f"{unusable}: {why}")
-        times, repaired, nodes = (
-            np.asarray(self.times)[inside],
-            np.asarray(self.ends)[inside],
-            nodes[inside],
-        )
-        # The raw rows go node by node; by node within a minute, the order doesn't hang on theirs.
-        order = np.lexsort((nodes, times))
-        first_s = float(times.min())
-        times, repaired = times[order] - first_s, repaired[order] - first_s
-        return FailureLog(
-            times_s=times,
-            nodes=nodes[order],
-            start_s=0.0,
-            span_s=float(times[-1]),
-            population=self.population,
-            dropped=dropped | _forget_early(repaired, times),
-            repaired_s=repaired if self.has_ends else None,
-            until_s=(file_end_s if self.current else self.end_s) - first_s,
-        )
-
-
-def _lanl_time(row: Row, column: str) -> float:
-    """Seconds from `_EPOCH` to a local time like 9/26/2003 16:40; nan where there is none."""
-    match = _LANL_TIME.fullmatch(row[column]) if column in row.columns else None
-    if match is None:
-        return math.nan
-    # By hand: strptime takes ten times as long.
-    month, day, year, hour, minute = map(int, match.groups())
-    try:
-        return (datetime(year, month, day, hour, minute) - _EPOCH).total_seconds()
-    except ValueError:  # 2/30
-        return math.nan
-
-
-def _kind(row: Row) -> str:
-    kind = _KINDS.get(row["kind"])
-    if kind is None:
-        raise row.bad("kind", "; known kinds: parameter_server (or ps), trainer")
-    return kind
-
-
-def _severity(row: Row) -> Severity:
-    severity = _SEVERITIES.get(row["severity"])
-    if severity is None:
-        raise row.bad("severity", f"; known severities: {', '.join(SEVERITIES)}")
-    return severity
-
-
-def _latest(time: float, *others: float) -> float:
-    """The latest time; only the others may be nan, which is later than nothing."""
-    return max(time, *others)
-
-
-def _forget_early(repaired_s: NDArray[np.float64], times_s: NDArray[np.float64]) -> dict[str, int]:
-    """Make repairs before their own failure nan, in place; how many there were, if any."""
-    early = repaired_s < times_s
-    repaired_s[early] = np.nan
-    count = int(early.sum())
-    return {"repairs that end before they start": count} if count else {}
+    known = READERS[reader]
+    if not known.system and system is not None:
+        raise LogError(f"reader '{reader}' knows no systems; leave out system = {system}")
+    if known.needs_system and system is None:
+        raise LogError(f"reader '{reader}' needs system = N ({known.system})")
+    read = resolve_name(f"{__package__}.{known.read}")
+    found: FailureLog = read(path, system) if known.system else read(path)
+    return found

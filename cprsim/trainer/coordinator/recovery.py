@@ -13,10 +13,10 @@ from cprsim.trainer.coordinator.history import JobSetBack, ShardSetBack
 from cprsim.trainer.coordinator.job import Job
 from cprsim.trainer.coordinator.rebuilding import Rebuilding
 from cprsim.trainer.coordinator.strikes import Strikes
-from cprsim.trainer.coordinator.support import check_answer
 from cprsim.trainer.members.copying import Ring
 from cprsim.trainer.members.member import Name, numbers
 from cprsim.trainer.members.wire import Op
+from cprsim.trainer.support import TRAINER
 
 #: Attempts to bring the job back from one failure: members that die so often are not being killed.
 _MOST_ATTEMPTS = 100
@@ -182,11 +182,7 @@ class Recovery:
             down = down.union(self._cluster.training)
         servers = numbers("server", down)
         controller.tell(Failed(now, Loss(servers, numbers("trainer", down))))
-        answer = controller.ask(now)
-        if not isinstance(answer, Recover):
-            raise RunError(f"nodes have failed, but the controller answered {answer}")
-        check_answer(answer, servers, self._copies)
-        return answer
+        return TRAINER.check_answer(controller.ask(now), servers, self._copies)
 
     def _start(self, died: set[Name]) -> None:
         self._ready -= died

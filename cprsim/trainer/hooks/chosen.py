@@ -88,8 +88,8 @@ class Chosen:
     def _of_values(self, part: Part, weights: Tensor) -> ShardTracker:
         if weights.device.type != "cpu":
             raise UsageError(
-                f"shards(): table {part.table} is on {weights.device}, and cpr-scar compares rows "
-                "in CPU memory; keep them there, or take cpr-mfu or cpr-ssu"
+                f"shards(): table {part.table} is on {weights.device}, and scar compares rows in "
+                "CPU memory; keep them there, or take a policy whose tracker is mfu or ssu"
             )
         return self._tracker(weights, [range(part.rows)])
 

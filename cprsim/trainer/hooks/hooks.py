@@ -15,7 +15,7 @@ from cprsim.trainer.coordinator.job import Job
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.held import Held, claim
 from cprsim.trainer.hooks.members import Least, alone
-from cprsim.trainer.hooks.support import check_hookable, check_return
+from cprsim.trainer.support import HOOKS
 
 _Batch = TypeVar("_Batch")
 #: A step that no job comes to.
@@ -86,7 +86,7 @@ class TrainerHooks(Generic[_Batch]):
     ) -> None:
         (self._policy,) = scenario.select([policy])
         plan = scenario.plan(policy)
-        check_hookable(policy, plan)
+        HOOKS.check_plan(policy, plan, scenario.plans_of)
         if steps < 1:
             raise UsageError(f"steps = {steps}: give those of the whole job, 1 or more")
         self._folder = Path(folder)
@@ -238,7 +238,7 @@ class TrainerHooks(Generic[_Batch]):
         self._counts["failures"] += 1
         loss = Loss(frozenset(lost), frozenset({0} if dense else ()))
         job.controller.tell(Failed(job.clock, loss))
-        answer = check_return(job.controller.ask(job.clock))
+        answer = HOOKS.check_answer(job.controller.ask(job.clock))
         job.watch.switch("load")
         if answer.rollback == "all":
             self._return_all()

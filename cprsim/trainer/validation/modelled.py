@@ -11,11 +11,11 @@ from cprsim.contract import Plan, Tracking
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.job import steps_to
-from cprsim.trainer.coordinator.support import check_plan
 from cprsim.trainer.data import Data
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.store import MOST_DELTAS
 from cprsim.trainer.spec import TrainerSection
+from cprsim.trainer.support import TRAINER
 from cprsim.trainer.validation.calibration import Calibration
 
 #: Batches in which it is counted where updates go.
@@ -43,7 +43,7 @@ def check_predictable(section: TrainerSection, trainers: int, plans: Mapping[str
     if trainers != 1:
         found.append(f"cluster.trainers: {trainers} can't be validated yet; give 1")
     for name, plan in plans.items():
-        check_plan(name, plan)
+        TRAINER.check_plan(name, plan, lambda: plans)
         if not is_predictable(plan):
             found.append(
                 f"policies.{name}: can't be validated yet; choose a policy with one schedule of "

@@ -200,7 +200,7 @@ def validate(
     RunError
         If a member of the cluster can't go on.
     """
-    plans = {name: scenario.plan(name) for name in scenario.select(policies)}
+    plans = scenario.plans_of(policies)
     left_out = [name for name, plan in plans.items() if not is_predictable(plan)]
     if policies is None and len(left_out) < len(plans):
         plans = {name: plan for name, plan in plans.items() if name not in left_out}
@@ -234,7 +234,7 @@ def predict(
     ScenarioError
         Where a policy can't be predicted.
     """
-    plans = {name: scenario.plan(name) for name in policies}
+    plans = scenario.plans_of(policies)
     check_predictable(section, scenario.cluster.trainers, plans)
     data = section.data(scenario, seed)
     updates = updates_by_server(data, scenario.cluster.parameter_servers)

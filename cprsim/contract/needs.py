@@ -1,0 +1,97 @@
+"""What plans and answers need of who carries them out, beyond blocking saves to the remote store.
+
+An interpreter says which needs it meets. What it doesn't know, it refuses.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+from cprsim.contract.actions import Loss, Recover
+from cprsim.contract.plan import Copies, Plan
+from cprsim.errors import RunError, ScenarioError
+from cprsim.job.tiers import REMOTE
+
+# fmt: off
+Need = Literal[
+    "controller", "schedules", "mirror", "places", "sizes", "background", "copies",
+    "copies and background", "copies and trainers", "rebuilding", "training on",
+]
+# fmt: on
+_Plans = Callable[[], Mapping[str, Plan]]
+#: Each need in words, for refusals.
+Needs = dict[Need, str]
+
+
+def needs_of(plan: Plan, trainers: int = 1) -> Needs:
+    """Of a plan, and of its answer to the loss of one server; for so many trainers."""
+    copied = () if plan.copies is None else (plan.copies.tier,)
+    places = [tier.name for tier in plan.tiers if tier.name not in (REMOTE.name, *copied)]
+    saves = [schedule.save for schedule in plan.schedules]
+    own = type(plan).start is not Plan.start
+    resized = any(save.writes != 1 or save.reads != 1 for save in saves)
+    background = any(not save.blocking for save in saves)
+    asked: dict[Need, tuple[object, str]] = {
+        "controller": (own, "a controller that decides while the job runs"),
+        "schedules": (len(saves) != 1, f"{len(saves)} schedules of saves"),
+        "mirror": (plan.mirror, "states mirrored every step"),
+        "places": (places, f"checkpoints in {', '.join(places)}"),
+        "sizes": (resized, "checkpoints of another size than the rows they hold"),
+        "background": (background, "saves in the background"),
+        "copies": (copied, "copies on other servers"),
+        "copies and background": (copied and background, "saves in the background beside copies"),
+        "copies and trainers": (
+            copied and trainers > 1,
+            f"copies beside several trainers (cluster.trainers = {trainers})",
+        ),
+    }
+    answer = plan.recover(Loss(frozenset({0}), frozenset()))
+    found = {need: words for need, (asks, words) in asked.items() if asks}
+    return needs_of_answer(answer, True, plan.copies) | found
+
+
+def needs_of_answer(answer: Recover, servers: object, copies: Copies | None = None) -> Needs:
+    """Of the answer to a failure that took `servers`, if any, of shards with such copies."""
+    known = (REMOTE.name, None if copies is None else copies.tier)
+    places = {answer.source, answer.healthy or REMOTE.name}.difference(known)
+    anew = answer.rollback == "none" and servers
+    asked: dict[Need, tuple[object, str]] = {
+        "places": (places, f"checkpoints in {', '.join(sorted(places))}"),
+        "copies": (anew and copies, "copies on other servers"),
+        "rebuilding": (anew and not copies, "lost shards made anew"),
+        "training on": (answer.keep_training, "training while lost nodes are replaced"),
+    }
+    return {need: words for need, (asks, words) in asked.items() if asks}
+
+
+class Interpreter(NamedTuple):
+    """Whoever carries plans out: the needs that it meets, and what it hasn't done with others."""
+
+    meets: tuple[Need, ...]
+    done: str = ""
+
+    def lacks(self, needs: Needs) -> list[str]:
+        """What is needed and not met, in words."""
+        return [words for need, words in needs.items() if need not in self.meets]
+
+    def check_plan(self, policy: str, plan: Plan, plans: _Plans, trainers: int = 1) -> None:
+        """Raise `ScenarioError` where the plan of that policy can't be carried out.
+
+        `plans`: those of the scenario, of which the error names the ones that can be.
+        """
+        lacks = self.lacks(needs_of(plan, trainers))
+        if lacks:
+            able = [k for k, each in plans().items() if not self.lacks(needs_of(each, trainers))]
+            raise ScenarioError(
+                f"policies.{policy}: {' and '.join(lacks)} can be simulated but not {self.done}; "
+                + (f"choose one of {', '.join(able)}" if able else "add a policy that needs less")
+            )
+
+    def check_answer(
+        self, answer: object, servers: object = True, copies: Copies | None = None
+    ) -> Recover:
+        """The answer to a failure; raise `RunError` where it can't be carried out."""
+        if not isinstance(answer, Recover):
+            raise RunError(f"nodes have failed, but the controller answered {answer}")
+        if self.lacks(needs_of_answer(answer, servers, copies)):
+            raise RunError(f"{answer} can be simulated but not {self.done}")
+        return answer

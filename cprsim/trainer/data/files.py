@@ -1,0 +1,75 @@
+"""`[trainer] data`: samples out of files; a new source is a key of `Files`, and in `SOURCES`."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import Field, model_validator
+
+from cprsim.basics.schema import Section
+from cprsim.trainer.data.contract import DataError
+from cprsim.trainer.data.criteo import read_criteo
+from cprsim.trainer.data.movielens import read_movielens
+from cprsim.trainer.data.recorded import Recorded
+
+_MOST_ROWS = 100_000  # of a table of Criteo's, if nobody says: 26 of them then fit into 70 MB
+
+
+class Files(Section):
+    """Samples out of files, in place of made-up ones; what is text here is a path.
+
+    `criteo`: a file as Criteo published them; each table has `most_rows` at most. `movielens`: the
+    folder of MovieLens-100K's three files, or true for those in the installed package recbole.
+    `dim`: numbers of a row.
+    """
+
+    criteo: Annotated[str, Field(min_length=1)] | None = None
+    movielens: Annotated[str, Field(min_length=1)] | Literal[True] | None = None
+    most_rows: Annotated[int, Field(ge=2)] | None = None
+    dim: Annotated[int, Field(ge=1)] = 16
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if len(self._given()) != 1:
+            raise ValueError(f"give one of {' and '.join(SOURCES)}")
+        if self.most_rows is not None and self.criteo is None:
+            raise ValueError("'most_rows' goes with criteo; leave it out")
+        return self
+
+    def _given(self) -> list[str]:
+        return [source for source in SOURCES if getattr(self, source) is not None]
+
+    def read(self, folder: Path, samples: int, test_samples: int, batch: int) -> Recorded:
+        """So many samples to train on and to test with, as arrays in a new folder.
+
+        Raises `DataError` where they can't be read, or are not as many.
+        """
+        asked = samples + test_samples
+        (source,) = self._given()
+        kept = {"test_share": test_samples / asked, "dim": self.dim, "batch_size": batch}
+        read = SOURCES[source](self, folder, asked, **kept)
+        there = read.samples + read.test_samples
+        if there != asked:
+            raise DataError(
+                f"trainer.data: has {there:,} samples, not job.samples = {samples:,} and "
+                f"trainer.test_samples = {test_samples:,}; give as many together"
+            )
+        return read
+
+
+def _criteo(files: Files, folder: Path, asked: int, **kept: Any) -> Recorded:
+    most = files.most_rows or _MOST_ROWS
+    path = Path(str(files.criteo))
+    return read_criteo(path, folder, most_rows=most, most_samples=asked, **kept)
+
+
+def _movielens(files: Files, folder: Path, _asked: int, **kept: Any) -> Recorded:
+    source = None if files.movielens is True else Path(str(files.movielens))
+    return read_movielens(folder, source=source, **kept)
+
+
+#: What reads the files of each source: for a new folder, and at most so many samples.
+SOURCES: Final[dict[str, Callable[..., Recorded]]] = {
+    "criteo": _criteo,
+    "movielens": _movielens,
+}
