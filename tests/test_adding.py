@@ -26,6 +26,7 @@ MOST = {
     "figure": 3,
     "data source": 2,
     "command": 2,
+    "cost with interval and column": 3,
 }
 
 #: Each as (its name, its own files, lines that others get: before a line, that line and more).
@@ -224,6 +225,37 @@ def hello() -> None:
             ]
         },
     ),
+    "cost with interval and column": (
+        "node_hour",
+        {},
+        {
+            "job/costs.py": [
+                ("    reschedule: Delay = 0.0", "    node_hour: float = Field(0.0, ge=0)\n")
+            ],
+            "runs/measures.py": [
+                ("    useful_s: Numbers", "    node_hour: Numbers\n"),
+                (
+                    "            scenario.job.useful_time_s,",
+                    "            scenario.costs.node_hour,\n",
+                ),
+                (
+                    '    "machine_overhead": _machine_overhead,',
+                    '    "paid": lambda run, basis: '
+                    'run["wall"] / 3600 * basis.nodes * basis.node_hour,\n',
+                ),
+            ],
+            "report/tables.py": [
+                (
+                    '    for heading in ("memory',
+                    '    table.add_column("paid", justify="right")\n',
+                ),
+                (
+                    '            _percent(row["memory_overhead"])',
+                    "            f\"{row['paid']:.0f} ±{row['paid_high'] - row['paid']:.0f}\",\n",
+                ),
+            ],
+        },
+    ),
 }
 
 #: What is done with them, in a process of the copy: a line for each that works.
@@ -231,9 +263,13 @@ USED = r"""
 import sys
 from pathlib import Path
 
+import numpy as np
+
 import cprsim
 from cprsim.cli import command
+from cprsim.cli.common import print_table
 from cprsim.policies import systems
+from cprsim.report.tables import resources_table
 from cprsim.scenario.mapping import load_mapping
 from cprsim.testing import SYSTEMS
 from cprsim.trainer.spec import trainer_section
@@ -265,6 +301,15 @@ read = section.files.read(Path("kept"), samples=30, test_samples=10, batch=5)
 assert (read.samples, read.test_samples) == (30, 10)
 print("data source")
 assert command._main(["hello"]) == 0
+JOB["costs"] |= {"node_hour": 2.5}
+JOB["cluster"] |= {"spares": 1, "trainers": 3}
+law = {"distribution": "exponential", "mean": "1 d"}
+result = cprsim.run(cprsim.Scenario(**JOB, failures=law), replications=20)
+walls_h = result.replications["wall_s"] / 3600
+assert np.allclose(result.replications["paid"], walls_h * 5 * 2.5)
+low, high = result.document()["policies"]["it"]["paid"]["ci95"]
+assert low < result.summary.loc["it", "paid"] < high
+print_table(resources_table(result))
 """
 
 
@@ -307,7 +352,8 @@ def test_adding_one_touches_the_files_that_the_docs_name(
 
     assert touched[what] == set(TABLE[what])
     assert len(touched[what]) <= MOST[what]
-    assert ("hello" if what == "command" else what) in printed
+    seen = {"command": "hello", "cost with interval and column": " paid"}.get(what, what)
+    assert any(seen in line for line in printed)
 
 
 def test_files_of_the_table_are_there() -> None:

@@ -92,7 +92,7 @@ class Answers:
         if returns and (answer.healthy is not None or answer.source != schedule.save.tier):
             return False
         return not (
-            trains_on(answer) and contends(self._setting, answer, self._setting.training(0.0)[0])
+            trains_on(answer) and contends(self._setting, answer, self._setting.training(0.0))
         )
 
 

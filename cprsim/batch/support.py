@@ -1,12 +1,13 @@
 """Which policies and failures can be played in batches, and why others can't."""
 
+from collections.abc import Mapping
+
 from cprsim.batch.cursors import PLAYED
 from cprsim.contract import Loss, Recover, Schedule, rules
 from cprsim.contract.needs import Interpreter, needs_of
 from cprsim.failures.cohorts import Populations
 from cprsim.failures.timeline import Cohort
-from cprsim.job.transfer import Transfer, uncontended_rate
-from cprsim.sim.resolved import Setting
+from cprsim.sim.resolved import Rated, Setting
 
 #: Of a plan; conditions on numbers stand below.
 _BATCH = Interpreter(
@@ -41,11 +42,11 @@ def _of_saves(setting: Setting, schedule: Schedule) -> str | None:
         return "it ends with a save in the background"
     if schedule.save.portion != 1.0:
         return "it saves portions in the background"
-    transfer, rate = setting.save(schedule.save)
-    training, useful = setting.training(0.0)
-    if _contend(transfer, training, setting):
+    transfer, rate = save = setting.save(schedule.save)
+    full_speed = setting.training(0.0)
+    if _contend(save, full_speed, setting.costs.capacities):
         return "training and saves in the background contend for links"
-    if schedule.max_pending > 1 and transfer.volume / rate > schedule.period_s / useful:
+    if schedule.max_pending > 1 and transfer.volume / rate > schedule.period_s / full_speed[1]:
         return "several saves are under way at once"
     return None
 
@@ -65,7 +66,7 @@ def _of_rebuilds(setting: Setting) -> str | None:
     one = frozenset({0})
     answers = map(setting.plan.recover, (Loss(one, nobody), Loss(nobody, one)))
     beside = [answer for answer in answers if trains_on(answer)]
-    if any(contends(setting, answer, setting.training(0.0)[0]) for answer in beside):
+    if any(contends(setting, answer, setting.training(0.0)) for answer in beside):
         return "training and the filling of lost shards contend for links"
     (schedule,) = setting.plan.schedules
     if not schedule.save.blocking and any(contends_with_saves(setting, each) for each in beside):
@@ -78,24 +79,23 @@ def trains_on(answer: Recover) -> bool:
     return bool(rules.r13_trains_on(answer.keep_training, rules.DEPTH[answer.rollback]))
 
 
-def contends(setting: Setting, answer: Recover, other: Transfer) -> bool:
+def contends(setting: Setting, answer: Recover, other: Rated) -> bool:
     """Whether filling lost shards, as many as there may be, and `other` slow each other."""
-    fills = (setting.load(answer, n, 1.0)[0] for n in {1, setting.servers})
-    return any(_contend(fill, other, setting) for fill in fills)
+    fills = (setting.load(answer, n, 1.0) for n in {1, setting.servers})
+    return any(_contend(fill, other, setting.costs.capacities) for fill in fills)
 
 
 def contends_with_saves(setting: Setting, answer: Recover) -> bool:
     """Whether filling lost shards and any save of the plan slow each other."""
     saves = {setting.plan.schedules[0].save, setting.plan.last_save}
-    return any(contends(setting, answer, setting.save(save)[0]) for save in saves)
+    return any(contends(setting, answer, setting.save(save)) for save in saves)
 
 
-def _contend(a: Transfer, b: Transfer, setting: Setting) -> bool:
-    capacities = setting.costs.capacities
+def _contend(a: Rated, b: Rated, capacities: Mapping[str, float]) -> bool:
+    """Whether two transfers want more of a link than it has, each at the pace it has alone."""
     drawn: dict[str, float] = {}
-    for each in (a, b):
-        rate = uncontended_rate(each, capacities)
-        for link, coefficient in each.uses:
+    for transfer, rate in (a, b):
+        for link, coefficient in transfer.uses:
             if coefficient:
                 drawn[link] = drawn.get(link, 0.0) + rate * coefficient
     return any(units > capacities[link] * (1 + 1e-9) for link, units in drawn.items())
