@@ -28,12 +28,13 @@ test-all: check ## the same, then all other tests: long ones, notebooks, generat
 	@$(PYTEST) -m "$(FIRST)" $(ARGS) || test $$? -eq 5
 	@$(PYTEST) -m "not ($(FIRST))" $(ARGS) || test $$? -eq 5
 
-check: $(INSTALLED) ## check style, format, types and who imports whom
+check: $(INSTALLED) ## check style, format, types, who imports whom, and names
 	@$(call or_report,$(VENV)/bin/ruff check)
 	@$(call or_report,$(VENV)/bin/ruff format --check)
 	@$(call or_report,$(VENV)/bin/mypy)
 	@$(call or_report,$(VENV)/bin/lint-imports)
-	@echo "Style, format, types and imports are in order"
+	@$(call or_report,$(VENV)/bin/python -m tools.check_names)
+	@echo "Style, format, types, imports and names are in order"
 
 soak: $(INSTALLED) ## kill members of the real trainer 200 times, at random instants
 	@$(VENV)/bin/python -c "from tests.trainer.soak import main; main()"

@@ -52,6 +52,8 @@ def _course(lanes: Lanes, pace: Pace) -> _Course:
 def advance(lanes: Lanes, pace: Pace, until_s: Floats) -> tuple[Lanes, Lanes, Whole]:
     """As `cprsim.batch.blocking.advance`."""
     course = _course(lanes, pace)
+    # Too close to call comes first: such a lane is neither ended nor cut, and nothing of it is
+    # kept.
     given_s = until_s - lanes.now_s
     close = _close(lanes, pace, course, until_s)
     ended = (given_s >= course.end_s) & ~close
@@ -72,6 +74,7 @@ def land(lanes: Lanes) -> None:
 
 def _cut(lanes: Lanes, pace: Pace, course: _Course, given_s: Floats) -> None:
     """Go on for `given_s`."""
+    # Copies: the fields are overwritten below while what they were before is still needed.
     start_s, left_s, slowdown_s = (
         each.copy() for each in (lanes.progress_s, lanes.left_s, lanes.slowdown_s)
     )
@@ -104,6 +107,8 @@ def _cut(lanes: Lanes, pace: Pace, course: _Course, given_s: Floats) -> None:
     if rest.any():
         _start(lanes, rest, lanes.now_s + left_s + pace.stored_s, start_s, slowdown_s)
         _land(lanes, rest & (taken > 0))
+    # Of all that were taken only the last two matter: the last may be under way still, and then the
+    # job returns to the one before it, which is stored, since each waits for that.
     for save in (taken - 1.0, taken):
         at_s = course.from_s + (save - 1.0) * course.stride_s
         lands_s = lanes.now_s + course.first_s + (save - 1.0) * course.cycle_s

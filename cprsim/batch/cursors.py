@@ -53,6 +53,8 @@ class Stack:
         most = int(index.max(initial=-1)) + 1
         if self._drawn.shape[1] < most:
             rows = [each.upto(most) for each in self._cohorts]
+            # Cohorts may have drawn unlike many columns, and a column that was drawn never changes:
+            # as many are taken as all of them have, by all lanes at once.
             width = min(each.shape[1] for each in rows)
             self._drawn = np.concatenate([each[:, :width] for each in rows])[self._place]
         return np.asarray(self._drawn[lanes, index])
@@ -96,6 +98,8 @@ class _Victims:
         for each in self._victims:
             each.upto(columns)
         self._columns = width = min(each.servers.shape[1] for each in self._victims)
+        # From here on arrays are by lane: whoever asks gives numbers of lanes, never rows of
+        # cohorts.
         place = self._place
         self._servers = np.concatenate([v.servers[:, :width] for v in self._victims])[place]
         self._trainers = np.concatenate([v.trainers[:, :width] for v in self._victims])[place]
@@ -114,6 +118,7 @@ class _Renewing:
 
     def strike(self, lanes: Whole) -> Hits:
         hits = self._victims.of(lanes, self._struck[lanes])
+        # Nothing can hit a job that is down: no failure is due until `resume` finds the next one.
         self._struck[lanes] += 1
         self.next_s[lanes] = math.inf
         return hits
@@ -123,6 +128,7 @@ class _Renewing:
 
     def resume(self, lanes: Whole, now_s: Floats) -> Floats:
         self.next_s[lanes] = now_s + self._gaps.at(lanes, self._struck[lanes])
+        # A gap drawn anew begins now: no failure lies in the downtime, so none can be near its end.
         return np.full(len(lanes), math.inf)
 
 
@@ -212,6 +218,8 @@ class _Listed(NamedTuple):
 
 def _replayed(cohorts: Sequence[Replays], place: Whole) -> Callable[[], _Fixed]:
     timelines = [cohorts[each // COHORT].timeline(each % COHORT) for each in place.tolist()]
+    # Replayed logs are drawn run by run (see `basics.streams`), so lanes differ in length: one
+    # array for all, infinite after the last failure of each, and one list of hits, lane after lane.
     count = np.array([len(each.times_s) for each in timelines], np.intp)
     times_s = np.full((len(place), int(count.max(initial=0)) + 1), math.inf)
     for lane, each in enumerate(timelines):
@@ -243,6 +251,7 @@ class _Lives:
     def strike(self, lanes: Whole) -> Hits:
         ends_s = self._ends_s[lanes]
         struck = ends_s == self.next_s[lanes][:, np.newaxis]  # lives that end together are one
+        # Who is down has no life that could end: infinite until it is placed anew.
         self._ends_s[lanes] = np.where(struck, math.inf, ends_s)
         self._running[lanes], self.next_s[lanes] = False, math.inf
         return Hits.of(struck, self._servers, np.full(len(lanes), NODE))
@@ -252,6 +261,8 @@ class _Lives:
             for column in nodes.T:
                 hit = column >= 0
                 self._place_anew(lanes[hit], column[hit] + first, now_s[hit])
+        # Placed beside training (a rebuild), a node can be the next to fail. A job that is down
+        # stays at infinity: its next failure is found by `resume`.
         running = lanes[self._running[lanes]]
         self.next_s[running] = self._ends_s[running].min(axis=1)
 
@@ -266,6 +277,8 @@ class _Lives:
         return np.asarray(margin_s)
 
     def _place_anew(self, lanes: Whole, nodes: Whole, now_s: Floats) -> None:
+        # The nth life of a place is the same number in every policy and engine, whatever happened
+        # to other nodes before: only how often this place was filled counts.
         generation = self._generation[lanes, nodes] + 1
         self._generation[lanes, nodes] = generation
         cohort, row = np.divmod(self._place[lanes], COHORT)

@@ -77,6 +77,7 @@ class Hits(NamedTuple):
 
     def graded(self, severity: Whole, cluster: Cluster) -> "Hits":
         """With these severities; those of the cluster take down every node."""
+        # As `failures.severity.graded`: who was drawn doesn't matter where all are hit.
         every = np.flatnonzero(severity == CLUSTER)
         hits = self._replace(severity=severity)
         if not every.size:
@@ -97,6 +98,8 @@ def padded(lists: Sequence[Sequence[int]]) -> Nodes:
 
 def _put(nodes: Nodes, which: Whole, others: Nodes) -> Nodes:
     width = max(nodes.shape[1], others.shape[1])
+    # -1 is nobody everywhere, so rows of unlike many nodes lie in one array, and places that are
+    # left over must be cleared: a row that is overwritten may have been longer.
     wide = np.full((len(nodes), width), -1, np.int32)
     wide[:, : nodes.shape[1]] = nodes
     wide[which] = -1
@@ -108,7 +111,9 @@ def _numbers(down: Mask) -> Nodes:
     """Places that are set in each row, in order."""
     count = down.sum(axis=1)
     most = int(count.max(initial=0))
+    # Most failures take down one node; the sort would then be most of the work.
     if most == 1:
         return np.where(count > 0, down.argmax(axis=1), -1).astype(np.int32)[:, np.newaxis]
+    # Stable, so that the nodes of a row stand in ascending order, as in a `Hit`.
     order = np.argsort(~down, axis=1, kind="stable")[:, :most].astype(np.int32)
     return np.where(np.arange(most) < count[:, np.newaxis], order, np.int32(-1))

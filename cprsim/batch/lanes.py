@@ -59,6 +59,8 @@ class Lanes:
 
     def __init__(self, number: Whole, values: Floats) -> None:
         self.number, self.values = number, values
+        # Views of the rows: what is written to a field is written to `values`, so fields are
+        # changed in place (`x[:] = ...`, `+=`) and never assigned.
         for i, field in enumerate(FIELDS):
             setattr(self, field, values[i])
 
@@ -74,6 +76,8 @@ class Lanes:
 
     def take(self, which: Mask) -> "Lanes":
         """Some of them: copies, but all of them are themselves."""
+        # No copy where nothing is left out, which is the common case; so whoever changes what was
+        # taken must put it back, and `put` knows these very lanes by identity.
         if which.all():
             return self
         places = np.flatnonzero(which)
@@ -81,6 +85,8 @@ class Lanes:
         for mine, taken in zip(self.values, values, strict=True):
             # Row by row is several times as fast as all at once, and what isn't checked is as well.
             mine.take(places, out=taken, mode="clip")
+        # The number is that of the run, not of the row: arrays that are kept for all runs (shards,
+        # cursors, rebuilds) are indexed by it, since lanes leave as their runs end.
         return Lanes(self.number[places], values)
 
     def put(self, which: Mask, taken: "Lanes") -> None:

@@ -28,6 +28,8 @@ class Rebuilds:
 
     def start(self, lanes: Lanes, hits: Hits, answers: Whole, delay_s: Floats) -> None:
         """These nodes are lost, and others will be placed after `delay_s`."""
+        # One rebuild a lane at a time: a run in which a failure finds one under way is handed over.
+        # So what stands here of these lanes is over, and may be overwritten.
         which, self.any = lanes.number, True
         self._hits = self._hits.put(which, hits)
         self._answer[which] = answers
@@ -42,8 +44,12 @@ class Rebuilds:
 
     def pass_by(self, lanes: Lanes) -> None:
         """See to all that has happened by now."""
+        # A filling that takes no time ends at once, so a lane may be due twice. By absolute times:
+        # each turn ends a placement or a filling, and no lane has more than one of each.
         while (due := self.event_s[lanes.number] <= lanes.now_s).any():
             part = lanes.take(due)
+            # Asked before either is carried out: who begins to be filled in this turn is seen to in
+            # the next.
             filling = self._filling[part.number]
             self._fill(part.take(~filling))
             filled = part.take(filling)
@@ -62,6 +68,7 @@ class Rebuilds:
         self._front.replace(which, hits.only_trainers(), at_s)
         answers, servers = self._answer[which], hits.server_count
         fill_s = self._answers.load_s(answers, servers, lanes.saved_s > 0)
+        # Without servers there is nothing to fill: due at once, and over in the next turn.
         self._filling[which] = True
         self.event_s[which] = np.where(servers > 0, at_s + fill_s, at_s)
         both = (servers > 0) & (hits.nodes > servers)
@@ -74,6 +81,8 @@ class Rebuilds:
         """The servers serve again."""
         which = lanes.number
         self._refill(lanes, np.ones(len(which), np.bool_))
+        # Lives begin when the servers serve, not when they were placed: until then they are down
+        # for every purpose, and no failure of theirs can strike.
         self._front.replace(which, self._hits.take(which).only_servers(), self.event_s[which])
         self.event_s[which] = np.inf
         self._filling[which] = False

@@ -48,6 +48,8 @@ class Connections:
                 link.tell(Op.GREET, epoch, {"shard": shard, "copies": copies})
             except PeerLostError:
                 raise ServerLostError(self._answering[shard]) from None
+        # All were greeted before any is waited for: each answers once older connections have ended,
+        # and they wait for that together.
         for shard in self._links:
             self.receive(shard)
 
@@ -64,6 +66,8 @@ class Connections:
                 continue
             with contextlib.suppress(PeerLostError):
                 link.send(Op.SYNC)
+                # Answers to what was asked before the loss may still come; the last of them is that
+                # to SYNC.
                 while link.receive().op not in (Op.SYNC, Op.LOST):
                     pass
         self.close()

@@ -57,6 +57,7 @@ class Onward:
         for server, link in self._links.items():
             try:
                 link.send(message.op, message.step, *parts)
+            # Told with the next answer: an update has none of its own.
             except PeerLostError:
                 self.lost = server
 
@@ -105,10 +106,14 @@ class Fetching:
             except PeerLostError:
                 raise SourceLostError(server) from None
             weights, squares = (np.frombuffer(part, np.float32) for part in answer.parts)
+            # These rows are as of the step that the other has applied; what it applies from now on
+            # it marks, and `end` fetches it.
             held[shard].become(answer.step, (weights, squares))
 
     def end(self) -> None:
         """Fetch what has changed since; nothing must be under way to these rows."""
+        # Nobody trains now (the controller sees to that), so nothing can be marked after it was
+        # asked for.
         for server, held, link in self._fetched:
             try:
                 link.send(Op.FETCH)
@@ -129,6 +134,7 @@ class Fetching:
 
 def give_copy(held: Held, link: Link) -> None:
     """Give all rows to who has asked for them, and once it asks again, those changed since."""
+    # No lock is held while anything is sent: a slow peer must not stop those that train here.
     applied, (weights, squares), marks = held.begin_copy()
     try:
         link.send(Op.FETCH, applied, weights, squares)

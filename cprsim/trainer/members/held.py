@@ -64,6 +64,9 @@ class Held:
         self._done(step)
 
     def _has(self, step: int) -> bool:
+        # Each trainer's steps come in order, over one connection at a time. So a number for each
+        # trainer tells what is in the rows, and an update that is pushed again, after a server's
+        # death, is passed over wherever it has arrived before.
         return step < self._applied[step % len(self._applied)]
 
     def _done(self, step: int) -> None:
@@ -74,6 +77,8 @@ class Held:
     def begin_copy(self) -> tuple[int, Arrays, NDArray[np.bool_]]:
         """How far it is, all rows, and marks of those that are updated from now on."""
         with self.lock:
+            # Copied and marked under one lock: every update is either in the copy or marked from
+            # here on.
             marks = np.zeros(len(self.shard), dtype=bool)
             self._marks.append(marks)
             return self.applied, self.shard.arrays(), marks
@@ -81,6 +86,7 @@ class Held:
     def end_copy(self, marks: NDArray[np.bool_]) -> tuple[int, NDArray[np.int64], Arrays]:
         """How far it is, and the rows that were updated since the copy began."""
         with self.lock:
+            # By identity: another copy that is under way may have marked the same rows.
             self._marks = [each for each in self._marks if each is not marks]
             ids = np.flatnonzero(marks)
             return self.applied, ids, self.shard.arrays(ids)

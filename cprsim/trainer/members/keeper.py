@@ -47,6 +47,8 @@ class Keeper(Generic[_Kind]):
         **facts: Any,
     ) -> None:
         """Say that copies are taken, write them while the member does other things, and say so."""
+        # The copies are the caller's own: from here on training may change the rows. What is stored
+        # is only known when SAVED comes; until then the save isn't usable.
         link.send(Op.TAKEN, asked.step)
         self._writing = {each for each in self._writing if not each.done()}
         self._writing.add(self._writer.submit(self._write, link, asked, arrays, ids, facts))
@@ -75,6 +77,8 @@ class Keeper(Generic[_Kind]):
         wait(self._writing)  # what is void is found and dropped
         found = self.store.restore(at_most)
         if found is None:
+            # Nothing sound is left: the initial state is worked out anew, the same as at the start,
+            # and is the checkpoint of step 0 again.
             arrays = self._new().arrays()
             self.store.write(0, arrays)
             self.learned.restore(arrays)

@@ -77,6 +77,7 @@ class Member:
 
     def end(self) -> None:
         """Kill it, however it is, and wait until it has gone."""
+        # SIGKILL ends a stopped process, too: who hangs is ended like anyone else.
         self.dead = True
         self.signal(signal.SIGKILL)
         self._process.join()

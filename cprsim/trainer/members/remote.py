@@ -73,6 +73,8 @@ class RemoteRows:
         Who doesn't take them is found out when it is asked next: the step is done all the same.
         """
         gradients = looked.uses.collect(of_samples.reshape(-1, self._dim)).numpy()
+        # Kept before it is sent: a server may die with half of it, and then it is pushed to all
+        # once more.
         self._pushed = step, looked.uses, gradients
         self._push(self._pushed)
 

@@ -95,6 +95,8 @@ class Server:
         self._own.tracker = self._new_tracker()
         self._held = {spec.number: self._own}
         self._held |= {number: Held(each.shard()) for number, each in spec.copies_of.items()}
+        # Half of its own deadline: a silent source is named before this server counts as silent
+        # itself.
         self._fetching = Fetching(spec.deadlines.work_s / 2)
         self._connections = threading.Condition()
         self._epochs: list[int] = []  # of connections that are open
@@ -104,6 +106,7 @@ class Server:
 
     def answer(self, link: Link) -> None:
         """Answer one trainer or server until it goes."""
+        # None until it has greeted: who only fetches a copy has no epoch, and changes no rows.
         epoch: int | None = None
         held, onward = self._own, Onward(self._spec.number, [], 0, 0.0)
         try:
@@ -116,6 +119,8 @@ class Server:
                     answer_s = self._spec.deadlines.answer_s / 2
                     onward = Onward(facts["shard"], facts["copies"], epoch, answer_s)
                 elif message.op == Op.UPDATE and epoch is not None:
+                    # Passed on first, and nobody answers an update: copies apply it while this
+                    # server does. SYNC alone waits for all of them.
                     onward.pass_on(message)
                     self._update(held, epoch, message)
                     continue
@@ -144,6 +149,8 @@ class Server:
         """
         with self._connections:
             self._epochs.append(epoch)
+            # Counted before it waits, so that still newer ones wait for it, too. Older ones wait
+            # for nobody newer, so there is no circle.
             self._connections.wait_for(lambda: min(self._epochs) >= epoch)
 
     def _closed(self, epoch: int | None) -> None:
@@ -156,6 +163,8 @@ class Server:
         *which, last = message.parts
         gradients = _tensor(last, np.float32).view(-1, self._spec.dim)
         with held.lock:
+            # Sent before the rows returned to a checkpoint: its step is trained again, or counts as
+            # lost with the shard. So it may be dropped, and must be.
             if epoch < self._epoch:
                 return
             if which:
@@ -189,6 +198,8 @@ class Server:
             if tracker is not None and message.facts["portion"] < 1:
                 ids = tracker.select()
             chosen_s = time.perf_counter()
+            # Chosen, copied and noted under one lock: an update in between would count as saved
+            # without being in the save.
             arrays = self._own.shard.arrays(ids)
             if tracker is not None:
                 tracker.saved(np.arange(self._spec.rows) if ids is None else ids)
@@ -201,6 +212,8 @@ class Server:
     def _load(self, link: Link, message: Message) -> None:
         """Return to a checkpoint; connections of earlier epochs are void from now on."""
         with self._own.lock:
+            # Under the lock, together with the epoch: no update of an earlier connection may fall
+            # between the checkpoint's rows and the number that makes it void.
             step, size = self._keeper.load(message.step)
             self._own.tracker = self._new_tracker()
             # All steps from here on are new to it, whatever it had applied before.

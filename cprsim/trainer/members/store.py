@@ -98,6 +98,8 @@ class Store:
             serial, arrays if ids is None else (ids.astype(np.uint32), *arrays)
         )
         checkpoint = Checkpoint(serial, step, (*chain, file))
+        # The manifest comes last: a checkpoint exists when that has its name, and its files were
+        # synced before.
         self._write_manifest(checkpoint)
         if sum(each.size for each in (*chain, file)[1:]) > MOST_DELTAS * (*chain, file)[0].size:
             self._merge(checkpoint)
@@ -111,6 +113,8 @@ class Store:
 
     def _merge(self, chain: Checkpoint) -> None:
         """Write the same checkpoint as a base of its own, so that chains stay short."""
+        # The same step under the next serial: readers take the newest manifest, so the chain is
+        # used until the base is there, and not after.
         serial = chain.serial + 1
         base = self._write_arrays(serial, self._read(chain).arrays)
         self._write_manifest(Checkpoint(serial, chain.step, (base,)))
@@ -161,6 +165,8 @@ class Store:
                     return self._read(checkpoint)
                 except SpoiltError:
                     pass
+            # Spoilt or too new: dropped either way, since deltas are written on top of the newest
+            # there is.
             self._manifest(checkpoint).unlink()
         return None
 

@@ -104,6 +104,8 @@ class Trainer:
                 break
             self._step(step)
             link.send(Op.STEPPED, step + 1)
+        # A save may follow, and members that catch up: both rely on all updates being in the rows
+        # by then.
         self._connections.sync()
         link.send(Op.TRAINED, message.step)
 

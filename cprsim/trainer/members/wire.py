@@ -101,6 +101,8 @@ class Link:
         sizes = [view.nbytes for view in views]
         header = _HEADER.pack(op, len(views), step, *sizes, *[0] * (_MOST_PARTS - len(sizes)))
         try:
+            # A message goes out whole: the thread that writes checkpoints reports over the same
+            # link.
             with self._sending:
                 self._socket.sendall(header)
                 for view in views:
@@ -128,6 +130,7 @@ class Link:
         left = memoryview(whole)
         while left:
             try:
+                # The deadline is for each piece: whoever goes on sending is not silent.
                 got = self._socket.recv_into(left)
             except OSError as error:
                 raise PeerLostError(str(error)) from None
