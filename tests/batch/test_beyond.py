@@ -69,6 +69,11 @@ def test_a_job_that_saves_too_often_is_given_up_as_the_simulator_does(failures: 
 
 
 def test_portions_in_the_background_are_left_to_the_simulator(monkeypatch) -> None:
+    def plan(_policy: Full, _context: Context) -> Plan:
+        saves = every(10.0, Save(portion=0.5, blocking=False))
+        return Plan("partial", saves, Always(Recover("lost")))
+
+    monkeypatch.setattr(Full, "plan", plan)
     scenario = Scenario(
         job={"useful_time": "100 s"},
         cluster=CLUSTER,
@@ -76,11 +81,5 @@ def test_portions_in_the_background_are_left_to_the_simulator(monkeypatch) -> No
         failures={"distribution": "exponential", "mean": "20 s"},
         policies={"it": {"system": "full", "interval": "10 s"}},
     )
-
-    def plan(_policy: Full, _context: Context) -> Plan:
-        saves = every(10.0, Save(portion=0.5, blocking=False))
-        return Plan("partial", saves, Always(Recover("lost")))
-
-    monkeypatch.setattr(Full, "plan", plan)
 
     assert batch.unfit(scenario, "it") == "it saves portions in the background"

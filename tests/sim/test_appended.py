@@ -59,7 +59,7 @@ def test_saves_that_are_all_merged_add_nothing_to_a_load():
 def test_batches_leave_merging_to_the_simulator():
     found = batch.unfit(scenario(merge_after=3), "mfu")
 
-    assert found == "its controller decides while the job runs"
+    assert found == "it needs a controller that decides while the job runs"
 
 
 def test_a_shard_loses_as_many_updates_as_it_gets():
