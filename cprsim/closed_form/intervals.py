@@ -4,7 +4,7 @@ import math
 
 from cprsim.closed_form.checks import check_duration, check_positive, hit_fraction
 
-#: Shares of a time below which lies only the rounding of what was added up to it.
+#: Shares of a sum below which lies only the rounding of what was added up to it.
 ROUNDING = 1e-12
 
 

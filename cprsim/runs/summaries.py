@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cprsim.closed_form.intervals import ROUNDING
 from cprsim.contract.ledger import CAUSES
 from cprsim.runs.measures import MEASURES, Basis, measured
 
@@ -65,10 +66,6 @@ def in_columns(
     }
 
 
-# Deviations of equal values that differ by the rounding of sums, as a share of them.
-_ROUNDING = 1e-12
-
-
 def half_width(values: NDArray[np.float64], miss: float = 0.05) -> Any:
     """Half the confidence interval of the mean, along the last axis.
 
@@ -79,7 +76,8 @@ def half_width(values: NDArray[np.float64], miss: float = 0.05) -> Any:
     if n == 1:
         return np.full(values.shape[:-1], math.nan)
     std, size = values.std(axis=-1, ddof=1), np.abs(values).max(axis=-1)
-    return half_width_of(np.where(std > _ROUNDING * size, std, 0.0), n, miss)
+    # Deviations of equal values are the rounding of their sums.
+    return half_width_of(np.where(std > ROUNDING * size, std, 0.0), n, miss)
 
 
 def half_width_of(std: Any, n: int, miss: float = 0.05) -> Any:

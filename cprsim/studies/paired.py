@@ -6,13 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.closed_form.intervals import ROUNDING
 from cprsim.errors import UsageError
 from cprsim.runs.summaries import half_width
 
 #: Differences with which all signs can be tried: 2 to that many sums.
 MOST_PAIRS = 20
-# Sums of the same numbers in other signs differ by rounding; as a share of the largest.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,8 @@ def sign_flip_p(differences: NDArray[np.float64]) -> float:
     sums = np.zeros(1)
     for each in differences:
         sums = np.concatenate((sums + each, sums - each))
-    found = abs(differences.sum()) - _ROUNDING * np.abs(differences).sum()
+    # Sums of the same numbers in other signs differ by rounding.
+    found = abs(differences.sum()) - ROUNDING * np.abs(differences).sum()
     return float(np.mean(np.abs(sums) >= found))
 
 

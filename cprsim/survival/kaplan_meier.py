@@ -8,10 +8,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cprsim.closed_form.intervals import ROUNDING
 from cprsim.errors import LogError, UsageError
 from cprsim.survival.sample import Floats, Sample
-
-_ROUNDING = 1e-12  # the product of n factors is this near to what it should be
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +102,7 @@ class KaplanMeier:
         shares = np.asarray(share, dtype=np.float64)
         if not np.all((shares >= 0) & (shares <= 1)):
             raise UsageError(f"share is {share!r}; shares are from 0 to 1")
-        reached = np.searchsorted(1 - self.survival, shares - _ROUNDING)
+        reached = np.searchsorted(1 - self.survival, shares - ROUNDING)
         return np.where(shares > 0, np.append(self.times_s, np.nan)[reached], 0.0)
 
     def restricted_mean_s(self, until_s: float | None = None) -> float:
