@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import read_log
 
@@ -287,6 +288,14 @@ def test_a_spot_trace_is_read_whatever_wraps_it(name, text):
 
     assert outages_of(log) == [(2.0, 1, None), (2.0, 2, None)]
     assert (log.population, log.until_s) == (3, 4.0)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, f'{{"data": [{"9" * 5000}]}}'])
+def test_what_json_gives_up_on_is_told_on_one_line(text):
+    Path("spot.json").write_text(text)
+
+    with pytest.raises(LogError, match=r"^spot\.json: is not the JSON of a spot trace: .+$"):
+        read_log("spot.json", "spot")
 
 
 @needs_spot
