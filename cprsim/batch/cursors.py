@@ -103,7 +103,7 @@ class _Victims:
         self._of_servers = np.concatenate(kinds)[place] if kinds else None
 
 
-class _OfTheJob:
+class _InOrder:
     """Failures in an order of their own: the nth of a lane is what `marks` says, when it comes."""
 
     next_s: Floats
@@ -123,7 +123,7 @@ class _OfTheJob:
         """Nothing to do: the clock is the job's, or the times are fixed."""
 
 
-class _Renewing(_OfTheJob):
+class _Renewing(_InOrder):
     """Each gap is counted from when the job runs again."""
 
     def __init__(self, gaps: Stack, victims: _Victims, lanes: int) -> None:
@@ -141,7 +141,7 @@ def _renewing(cohorts: Sequence[Renewals], place: Whole) -> Callable[[], _Renewi
     return partial(_Renewing, gaps, _Victims(cohorts, place), len(place))
 
 
-class _Fixed(_OfTheJob):
+class _Fixed(_InOrder):
     """Failures at instants that nothing moves.
 
     `times_s`: shape (lanes, most + 1), infinite after the last of a lane.
