@@ -182,8 +182,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cprsim.trainer.data.batches import Batch
-from cprsim.trainer.data.contract import Table
+from cprsim.trainer.data.contract import Batch, Table
 from cprsim.trainer.data.recorded import record
 
 

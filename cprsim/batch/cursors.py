@@ -107,27 +107,37 @@ class _Victims:
         self._of_servers = np.concatenate(kinds)[place] if kinds else None
 
 
-class _Renewing:
-    """Each gap is counted from when the job runs again."""
+class _InOrder:
+    """Failures in an order of their own: the nth of a lane is what `marks` says, when it comes."""
 
-    def __init__(self, gaps: Stack, victims: _Victims, lanes: int) -> None:
-        self._gaps, self._victims = gaps, victims
-        self._struck = np.zeros(lanes, np.intp)
-        self.next_s = self._gaps.at(np.arange(lanes), self._struck)
+    next_s: Floats
+
+    def __init__(self, marks: "_Victims | _Listed", lanes: int) -> None:
+        self._marks = marks
+        self._index = np.zeros(lanes, np.intp)
         self.absorbed = np.zeros(lanes, np.intp)
 
     def strike(self, lanes: Whole) -> Hits:
-        hits = self._victims.of(lanes, self._struck[lanes])
+        hits = self._marks.of(lanes, self._index[lanes])
         # Nothing can hit a job that is down: no failure is due until `resume` finds the next one.
-        self._struck[lanes] += 1
+        self._index[lanes] += 1
         self.next_s[lanes] = math.inf
         return hits
 
     def replace(self, lanes: Whole, hits: Hits, now_s: Floats) -> None:
-        """Nothing to do: the clock is the job's, not a node's."""
+        """Nothing to do: the clock is the job's, or the times are fixed."""
+
+
+class _Renewing(_InOrder):
+    """Each gap is counted from when the job runs again."""
+
+    def __init__(self, gaps: Stack, victims: _Victims, lanes: int) -> None:
+        super().__init__(victims, lanes)
+        self._gaps = gaps
+        self.next_s = self._gaps.at(np.arange(lanes), self._index)
 
     def resume(self, lanes: Whole, now_s: Floats) -> Floats:
-        self.next_s[lanes] = now_s + self._gaps.at(lanes, self._struck[lanes])
+        self.next_s[lanes] = now_s + self._gaps.at(lanes, self._index[lanes])
         # A gap drawn anew begins now: no failure lies in the downtime, so none can be near its end.
         return np.full(len(lanes), math.inf)
 
@@ -137,38 +147,24 @@ def _renewing(cohorts: Sequence[Renewals], place: Whole) -> Callable[[], _Renewi
     return partial(_Renewing, gaps, _Victims(cohorts, place), len(place))
 
 
-class _Marks(Protocol):
-    def of(self, lanes: Whole, index: Whole) -> Hits:
-        """What failures take down."""
-
-
-class _Fixed:
+class _Fixed(_InOrder):
     """Failures at instants that nothing moves.
 
     `times_s`: shape (lanes, most + 1), infinite after the last of a lane.
     """
 
-    def __init__(self, times_s: Floats, marks: _Marks, laps: "_Laps | None" = None) -> None:
-        lanes = len(times_s)
-        self._times_s, self._marks, self._laps = times_s, marks, laps
-        self._index = np.zeros(lanes, np.intp)
-        self.absorbed = np.zeros(lanes, np.intp)
-        self.next_s = self._at_s(np.arange(lanes))
+    def __init__(
+        self, times_s: Floats, marks: "_Victims | _Listed", laps: "_Laps | None" = None
+    ) -> None:
+        super().__init__(marks, len(times_s))
+        self._times_s, self._laps = times_s, laps
+        self.next_s = self._at_s(np.arange(len(times_s)))
 
     def _at_s(self, lanes: Whole) -> Floats:
         index = self._index[lanes]
         if self._laps is not None:
             return self._laps.at_s(self._times_s, lanes, index)
         return np.asarray(self._times_s[lanes, np.minimum(index, self._times_s.shape[1] - 1)])
-
-    def strike(self, lanes: Whole) -> Hits:
-        hits = self._marks.of(lanes, self._index[lanes])
-        self._index[lanes] += 1
-        self.next_s[lanes] = math.inf
-        return hits
-
-    def replace(self, lanes: Whole, hits: Hits, now_s: Floats) -> None:
-        """Nothing to do: the times are fixed."""
 
     def resume(self, lanes: Whole, now_s: Floats) -> Floats:
         # What lies strictly inside the downtime is absorbed.

@@ -17,7 +17,7 @@ from cprsim.batch.cursors import Front, Stack, fronts
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
 from cprsim.batch.rebuilds import Rebuilds
 from cprsim.batch.recovery import Recovery, hopeless
-from cprsim.batch.spares import Always, Delays, Spares
+from cprsim.batch.spares import Always, Spares
 from cprsim.batch.state import Shards
 from cprsim.batch.ties import close
 from cprsim.job.tiers import Medium
@@ -69,7 +69,7 @@ class _Chunk:
         self._cohorts = [process.cohort(seed, int(each)) for each in cohorts]
         self._delays = self._rescheduling([int(each) for each in cohorts])
 
-    def _rescheduling(self, cohorts: Sequence[int]) -> Delays:
+    def _rescheduling(self, cohorts: Sequence[int]) -> Always | Stack:
         delay = self._scenario.costs.reschedule
         if not isinstance(delay, Distribution):
             return Always(delay)
@@ -94,7 +94,7 @@ class _Chunk:
 class Runs:
     """Runs of one policy, each on its own failures."""
 
-    def __init__(self, setting: Setting, front: Front, delays: Delays) -> None:
+    def __init__(self, setting: Setting, front: Front, delays: Always | Stack) -> None:
         count = len(front.next_s)
         (schedule,) = setting.plan.schedules
         self._set, self._front = setting, front

@@ -6,11 +6,11 @@ import numpy as np
 
 from cprsim.batch.answers import Answers
 from cprsim.batch.background import land
-from cprsim.batch.cursors import Front
+from cprsim.batch.cursors import Front, Stack
 from cprsim.batch.hits import Hits
 from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
 from cprsim.batch.rebuilds import Rebuilds
-from cprsim.batch.spares import Delays, Spares
+from cprsim.batch.spares import Always, Spares
 from cprsim.batch.state import Shards
 from cprsim.batch.ties import close
 from cprsim.contract import rules
@@ -51,7 +51,7 @@ class Recovery:
         self,
         setting: Setting,
         front: Front,
-        delays: Delays,
+        delays: Always | Stack,
         spares: Spares,
         shards: Shards,
         rebuilds: Rebuilds,

@@ -1,17 +1,8 @@
 """How long lost nodes wait for others, lane by lane."""
 
-from typing import Protocol
-
 import numpy as np
 
 from cprsim.batch.lanes import Floats, Whole
-
-
-class Delays(Protocol):
-    """Rescheduling delays."""
-
-    def at(self, lanes: Whole, index: Whole) -> Floats:
-        """After the nth failure of each lane, s."""
 
 
 class Always:

@@ -129,7 +129,8 @@ def export(
     else:
         files.write_all(out.parent, {out.name: table})
     if found.unfinished:
-        _note(f"{found.unfinished:,} of {len(found.points):,} points are still to be done")
+        left = f"{found.unfinished:,} of {len(found.points):,} points"
+        typer.echo(f"cprsim: {left} are still to be done", err=True)
 
 
 def _varied(options: list[str]) -> dict[str, Any]:
@@ -168,7 +169,3 @@ def _complain_of_failures(done: "Sweep") -> None:
     if len(failures) > _SHOWN_FAILURES:
         lines.append(f"and {len(failures) - _SHOWN_FAILURES:,} more; cprsim export has them all")
     raise RunError("\n".join(lines))
-
-
-def _note(text: str) -> None:
-    typer.echo(f"cprsim: {text}", err=True)

@@ -4,9 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import cycle
 from typing import Any, Final
 
-import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cprsim.figures.parts import curves, style, ticks
@@ -63,16 +61,12 @@ def pls_accuracy(
         for _, system, rows in curves.by_policy(one):
             curves.with_whiskers(frame.axes[0], rows, "pls", "auc_drop", curves.points(system))
             if system in slopes:
-                _line(frame.axes[0], system, *slopes[system])
+                slope, up_to = slopes[system]
+                frame.axes[0].plot([0.0, up_to], [0.0, slope * up_to], **curves.line(system))
         for rows, look in _by_share(several):
             curves.with_whiskers(frame.axes[-1], rows, "pls", "auc_drop", look)
         curves.write_key(frame, [*_policies(one, slopes), *_shares(several)])
     return frame.figure
-
-
-def _line(axes: Axes, system: str, slope: float, up_to: float) -> None:
-    ends = np.array([0.0, up_to])
-    axes.plot(ends, slope * ends, **curves.line(system))
 
 
 def _by_share(points: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, dict[str, Any]]]:

@@ -59,12 +59,9 @@ def policy_accuracy(runs: pd.DataFrame, points: pd.DataFrame, title: str = "") -
         for place, (policy, system, rows) in enumerate(curves.by_policy(points)):
             look = curves.points(system) | {"markersize": 6.0}
             curves.with_whiskers(axes, rows.assign(place=place), "place", "auc_drop", look)
-            entries.append(Entry([look], policy, _facts(rows.iloc[0])))
+            lost = f"{100 * rows['updates_lost'].iloc[0]:.0f} % of updates lost"
+            entries.append(Entry([look], policy, f"PLS {rows['pls'].iloc[0]:.2f}, {lost}"))
         entries.append(Entry([_SEED], "line", "one seed: same data, model and failures"))
         entries.append(curves.point_means("mean, 95 % interval"))
         curves.write_key(frame, entries)
     return frame.figure
-
-
-def _facts(row: Any) -> str:
-    return f"PLS {row['pls']:.2f}, {100 * row['updates_lost']:.0f} % of updates lost"

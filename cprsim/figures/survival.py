@@ -132,7 +132,7 @@ def survival(sample: Sample, fits: Sequence[Fit], title: str = "") -> Figure:
         unit = data.unit[0]
         heading = ("Survival", "share that lasts longer")
         _survival(_panel(figure, _LEFT, first_in, heading), data)
-        heading = ("Failure rate", f"failures per {_singular(unit)}, by age")
+        heading = ("Failure rate", f"failures per {'year' if unit == 'years' else unit}, by age")
         _rate(_panel(figure, _LEFT, first_in + row_in, heading), data)
         heading = ("Quantiles", "of the data, against those of each law")
         _quantiles(_panel(figure, _RIGHT, first_in + row_in, heading), data)
@@ -149,10 +149,6 @@ def _facts(sample: Sample) -> str:
     if not sample.failures:
         return f"{counts}; nothing failed"
     return f"{counts}; mean (time watched for each failure) {ticks.duration(sample.mtbf_s)}"
-
-
-def _singular(unit: str) -> str:
-    return "year" if unit == "years" else unit
 
 
 def _panel(

@@ -1,7 +1,6 @@
 """`ecrm-overhead` and `ecrm-recovery`: erasure coding beside checkpoints, in ECRec's set-up."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -69,21 +68,12 @@ def _row(
 
 _SET_UP = "in ECRec's cluster (PVLDB 2023)"
 
-
-def _overhead(_: Path) -> Titled:
-    return Titled(f"Overhead without failures, {_SET_UP}", overhead_table())
-
-
-def _recovery(_: Path) -> Titled:
-    return Titled(f"Recovery from a failure, {_SET_UP}", recovery_table())
-
-
 OVERHEAD = Picture(
     "ecrm-overhead",
     "overhead of erasure coding and of checkpoints against model size, beside ECRec's figure 5",
     "nothing",
     "",
-    _overhead,
+    lambda _: Titled(f"Overhead without failures, {_SET_UP}", overhead_table()),
     drawn_by("ecrm_overhead:ecrm_overhead"),
 )
 RECOVERY = Picture(
@@ -91,6 +81,6 @@ RECOVERY = Picture(
     "time to recover a server from parities and from checkpoints, beside ECRec's figure 12",
     "nothing",
     "",
-    _recovery,
+    lambda _: Titled(f"Recovery from a failure, {_SET_UP}", recovery_table()),
     drawn_by("ecrm_recovery:ecrm_recovery"),
 )

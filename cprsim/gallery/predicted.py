@@ -15,14 +15,15 @@ _COLUMNS = ["cause", "predicted", "measured"]
 def _prepare(source: Path) -> Titled:
     path = source / "validate.json" if source.is_dir() else source
     try:
-        found = _of_document(path) if path.suffix == ".json" else _of_table(path)
+        if path.suffix == ".json":
+            return _of_document(path)
+        return Titled("Real runs, killed on purpose", pd.read_csv(path)[_COLUMNS])
     except (OSError, ValueError, KeyError, TypeError) as error:
         said = error.strerror if isinstance(error, OSError) else "is not such a file"
         raise UsageError(
             f"{path}: {said}; give what `cprsim validate --out` left, or a table (CSV) with "
             f"columns {', '.join(_COLUMNS)}"
         ) from None
-    return found
 
 
 def _of_document(path: Path) -> Titled:
@@ -37,10 +38,6 @@ def _of_document(path: Path) -> Titled:
         for each in document["policies"].values()
     ]
     return Titled(document["scenario"], pd.DataFrame([*rows, *sums], columns=_COLUMNS))
-
-
-def _of_table(path: Path) -> Titled:
-    return Titled("Real runs, killed on purpose", pd.read_csv(path)[_COLUMNS])
 
 
 PICTURE = Picture(

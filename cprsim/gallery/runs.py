@@ -1,4 +1,4 @@
-"""`policy-breakdown` and `production`: where the time goes under each policy of a run."""
+"""`policy-breakdown`, `production`, `fleet-breakdown`: where the time of jobs goes."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,9 @@ from pathlib import Path
 import pandas as pd
 
 from cprsim.errors import UsageError
+from cprsim.fleets.fleet import Fleet, load
+from cprsim.fleets.play import run_fleet
+from cprsim.fleets.result import FleetResult
 from cprsim.gallery.picture import Picture
 from cprsim.gallery.points import of_systems
 from cprsim.runs.measures import MEASURES
@@ -52,6 +55,17 @@ def production(source: Path, replications: int = 400) -> Result:
     return run(scenario, list(policies), replications)
 
 
+def fleet(source: Path, jobs: int = 1000) -> FleetResult:
+    """A fleet under its first policy."""
+    loaded = load(source)
+    if not isinstance(loaded, Fleet):
+        raise UsageError(
+            f"figure fleet-breakdown: {source} is of one job; give a fleet, in which values are "
+            'drawn, e.g. useful_time = { distribution = "lognormal", mean = "20 h", cv = 1 }'
+        )
+    return run_fleet(loaded, [next(iter(loaded.select(None)))], jobs)
+
+
 BREAKDOWN = Picture(
     "policy-breakdown",
     "where the time goes under each policy, by cause, beside the updates that it loses",
@@ -67,4 +81,12 @@ PRODUCTION = Picture(
     "production.toml",
     production,
     Result.figure,
+)
+FLEET = Picture(
+    "fleet-breakdown",
+    "overhead by cause over the percentiles of a fleet's jobs, under its first policy",
+    "scenario",
+    "production-fleet.toml",
+    fleet,
+    FleetResult.figure,
 )

@@ -1,14 +1,15 @@
-"""`tradeoff`: overhead against the learning lost, a curve a policy."""
+"""`tradeoff` and `rows`: the learning lost, against overhead and the share of rows saved."""
 
 from pathlib import Path
 
 import pandas as pd
 
 from cprsim.errors import UsageError
+from cprsim.estimates.row_loss import RowLosses, row_losses
 from cprsim.gallery.picture import Picture, Titled, drawn_by, of_scenario
 from cprsim.gallery.points import at, measured, tidy
 from cprsim.policies.cpr import Cpr
-from cprsim.scenario import Scenario
+from cprsim.scenario import Scenario, load_scenario
 from cprsim.sweeps.stored import Sweep
 
 #: Targets on the portion of lost samples.
@@ -45,15 +46,19 @@ def of_sweep(folder: Path) -> Titled:
     return Titled(str(sweep.definition["title"]), rows)
 
 
-def _prepare(source: Path) -> Titled:
-    return of_sweep(source) if source.is_dir() else of_scenario(table)(source)
-
-
-PICTURE = Picture(
+TRADEOFF = Picture(
     "tradeoff",
     "overhead against PLS and updates lost, a curve a policy",
     "sweep",
     "criteo-kaggle.toml",
-    _prepare,
+    lambda source: of_sweep(source) if source.is_dir() else of_scenario(table)(source),
     drawn_by("tradeoff:tradeoff"),
+)
+ROWS = Picture(
+    "rows",
+    "updates lost against the share of rows that a save takes, under several skews",
+    "scenario",
+    "criteo-kaggle.toml",
+    lambda source: row_losses(load_scenario(source)),
+    RowLosses.figure,
 )

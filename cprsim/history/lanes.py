@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from cprsim.history.phases import WAIT, Phase, joined, overlaid
 from cprsim.history.recorder import Background, Failure, History
-from cprsim.sim.observer import Task
 
 _RECOVERY: Final = ("detect", "reschedule", "load")
 _NOBODY: Final[frozenset[int]] = frozenset()
@@ -67,12 +66,10 @@ def background_lanes(history: History) -> dict[str, list[list[Background]]]:
     kinds: dict[str, list[Background]] = {}
     for each in history.background:
         if each.end_s > each.start_s:
-            kinds.setdefault(_kind(each.task), []).append(each)
+            of_save = each.task.kind == "save"
+            kind = f"saves to {each.task.tier}" if of_save else "rebuilds"
+            kinds.setdefault(kind, []).append(each)
     return {kind: rows(tasks) for kind, tasks in kinds.items()}
-
-
-def _kind(task: Task) -> str:
-    return f"saves to {task.tier}" if task.kind == "save" else "rebuilds"
 
 
 def _count(nodes: int, kind: str) -> str:

@@ -49,10 +49,6 @@ def _parse_duration(value: object) -> float:
     return delay_s
 
 
-def _variant(value: object) -> str:
-    return VARIANTS[isinstance(value, dict | Distribution)]
-
-
 #: A delay: the same each time, s, or a distribution of it.
 Delay = Annotated[
     Annotated[
@@ -62,7 +58,7 @@ Delay = Annotated[
         Tag(VARIANTS[0]),
     ]
     | Annotated[Distribution, PlainSerializer(Distribution.mapping), Tag(VARIANTS[1])],
-    Discriminator(_variant),
+    Discriminator(lambda value: VARIANTS[isinstance(value, dict | Distribution)]),
 ]
 
 

@@ -12,7 +12,6 @@ from cprsim.job.workload import DTYPE_BYTES, Model
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.differences import Differences, DifferencesPlan, Variant, mean_save
 from cprsim.policies.full import everything_returns
-from cprsim.rows.model import RowModel
 
 #: Bits of an element that quantisation starts from, where no table tells.
 _FLOAT32 = 32
@@ -60,6 +59,8 @@ class CheckNRun(Policy):
         model, rows = context.costs.model, context.rows
         quantised = self._quantised(model)
         of_rows = tracked = 1.0
+        # Memory of one bit a row, as a share of that of the tracked rows.
+        marks = 0.0 if rows is None else rows.tracked_rows / 8 / rows.tracked_bytes
         if model is not None:
             of_rows = tracked = model.shard_bytes / model.checkpoint_bytes
             if rows is not None:
@@ -76,7 +77,7 @@ class CheckNRun(Policy):
             recover=everything_returns,
             tiers=(Tier(REMOTE.name, snapshot_s=self.snapshot_s),),
             slowdown=self.tracking,
-            memory_overhead=1.0 + _marks(rows),
+            memory_overhead=1.0 + marks,
             differences=differences,
         )
 
@@ -125,10 +126,3 @@ class CheckNRun(Policy):
             saved += table.saved_bytes
             written += share * table.saved_bytes
         return written / saved
-
-
-def _marks(rows: RowModel | None) -> float:
-    """Memory of one bit a row, as a share of that of the tracked rows."""
-    if rows is None:
-        return 0.0
-    return rows.tracked_rows / 8 / rows.tracked_bytes

@@ -1,7 +1,7 @@
 """Erasure coding: servers hold parities of each other's entries, and nobody rolls back."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -142,7 +142,7 @@ class Ecrm(Policy):
                     "[model], or leave them out"
                 )
             return Tier(PARITIES, "peers")
-        pairs = zip(given, _calibrated(), strict=True)
+        pairs = zip(given, astuple(rebuild_constants()), strict=True)
         constants = RebuildConstants(*(mine if mine is not None else its for mine, its in pairs))
         seconds = rebuild_s(shard, self.parity, constants)
         return Tier(PARITIES, "peers", read=self.parity * shard / seconds if shard else math.inf)
@@ -152,8 +152,3 @@ def _shard(context: Context) -> float | None:
     """Entries and optimiser state of one server, B; None where the scenario doesn't tell."""
     model = context.costs.model
     return None if model is None else model.shard_bytes / context.servers
-
-
-def _calibrated() -> tuple[float, float, float]:
-    found = rebuild_constants()
-    return found.fixed_s, found.read_bytes_per_s, found.write_bytes_per_s

@@ -40,14 +40,12 @@ class AnyCopyServes:
 
     def __call__(self, loss: Loss) -> Recover:
         """Answer `loss`."""
-        if any(self._gone(shard, loss.servers) for shard in loss.servers):
+        down, copies = loss.servers, range(self.copies)
+        if any(down.issuperset((i + copy) % self.servers for copy in copies) for i in down):
             return Recover(rollback="all")
         if loss.trainers:
             return Recover(rollback="none", source=COPIES.name)
         return Recover("none", keep_training=True, source=COPIES.name, pause_s=self.takeover_s)
-
-    def _gone(self, shard: int, down: frozenset[int]) -> bool:
-        return all((shard + copy) % self.servers in down for copy in range(self.copies))
 
 
 class Replication(Policy):

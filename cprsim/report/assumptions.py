@@ -1,7 +1,7 @@
 """What a result rests on: what was given, and what follows from it."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cprsim.basics.schema import Section
 from cprsim.basics.units import format_duration
@@ -37,7 +37,10 @@ def _given(result: Result, source: Source | None) -> Iterator[Assumption]:
     for table, section in sections.items():
         if section is None:
             continue
-        for key, value in _set_values(section).items():
+        given = section.model_dump(
+            mode="json", by_alias=True, exclude_none=True, exclude_unset=True
+        )
+        for key, value in given.items():
             path = f"{table}.{key}"
             if any(each == path or each.startswith(f"{path}.") for each in overridden):
                 yield Assumption(path, _shown(value), "set by --set")
@@ -46,11 +49,6 @@ def _given(result: Result, source: Source | None) -> Iterator[Assumption]:
                 if key == "system":
                     note = "; ".join(filter(None, (comments.get(table), note)))
                 yield Assumption(path, _shown(value), "given", note)
-
-
-def _set_values(section: Section) -> dict[str, Any]:
-    """Keys that were given, as a scenario file has them."""
-    return section.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
 
 
 def _shown(value: object) -> str:

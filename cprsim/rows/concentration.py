@@ -51,18 +51,15 @@ def concentration(points: Sequence[tuple[float, float]]) -> Callable[[Array], Ar
         for i in range(len(chords)):
             inside = piece == i
             u = (share[inside] - x[i]) / (x[i + 1] - x[i])
-            shape = _head(slopes[1] / chords[0], u) if i == 0 else u
-            if i > 0 and chords[i] > 0:
+            shape = u
+            if i == 0:
+                shape = u ** (slopes[1] / chords[0])  # whose slope at 1 is the exponent
+            elif chords[i] > 0:
                 shape = _fall(slopes[i] / chords[i], slopes[i + 1] / chords[i], u)
             result[inside] = y[i] + (y[i + 1] - y[i]) * shape
         return result
 
     return served
-
-
-def _head(power: float, u: Array) -> Array:
-    """A power of u, from 0 to 1; `power` is its slope at 1."""
-    return np.asarray(u**power)
 
 
 def _fall(start: float, end: float, u: Array) -> Array:

@@ -100,7 +100,8 @@ def curve(points: Sequence[tuple[float, float]], rows: int) -> Popularity:
     counts = np.diff(ends).astype(float)
     shares = np.diff(served(ends / rows)) / counts
     # What rounding to whole rows, and to floats, may put out of order.
-    return _sorted(counts, shares)
+    order = np.argsort(-shares, kind="stable")
+    return Popularity(counts[order], shares[order])
 
 
 def counts(touched: NDArray[np.integer]) -> Popularity:
@@ -141,11 +142,6 @@ def _power_sum(first: int, last: int, exponent: float) -> float:
     slopes = s * (low / a - high / b) / 12
     bends = s * (s + 1) * (s + 2) * (low / a**3 - high / b**3) / 720
     return float(integral + (low + high) / 2 + slopes - bends)
-
-
-def _sorted(rows: NDArray[np.float64], share: NDArray[np.float64]) -> Popularity:
-    order = np.argsort(-share, kind="stable")
-    return Popularity(rows[order], share[order])
 
 
 def _merged(rows: NDArray[np.float64], share: NDArray[np.float64]) -> Popularity:

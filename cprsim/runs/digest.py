@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.runs.measures import MEASURES, Basis
+from cprsim.runs.replications import Rows
 from cprsim.runs.summaries import half_width_of, in_columns, tidy
 
 Floats = NDArray[np.float64]
@@ -211,3 +212,7 @@ class Digest:
         """The one of the first replications whose overhead is nearest to the median of all."""
         median = self.bins[policy, "overhead"].quantile(0.5)
         return int(np.abs(self.shown[self.policies.index(policy)] - median).argmin())
+
+
+#: What a run has kept of its replications.
+Kept = Rows | Digest

@@ -1,8 +1,6 @@
 """What a run keeps of its replications: all of them, or where they are too many, a digest."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -10,30 +8,6 @@ from numpy.typing import NDArray
 
 from cprsim.runs.measures import MEASURES
 from cprsim.runs.summaries import paired_difference, statistics
-
-
-class Kept(Protocol):
-    """What a run has kept of its replications."""
-
-    @property
-    def count(self) -> int:
-        """How many there were under each policy."""
-
-    @property
-    def table(self) -> pd.DataFrame:
-        """All of them, as of `Result.replications`."""
-
-    def means(self, policy: str) -> Mapping[str, float]:
-        """Of each column of numbers."""
-
-    def statistics(self, policy: str) -> dict[str, float]:
-        """Columns of a summary, as of `statistics`."""
-
-    def paired_difference(self, policy: str, other: str) -> tuple[float, float]:
-        """Of the overheads of two policies, as of `paired_difference`."""
-
-    def median(self, policy: str) -> int:
-        """The replication with the median overhead, the lower of two in the middle."""
 
 
 @dataclass(frozen=True, eq=False)

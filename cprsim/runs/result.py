@@ -10,9 +10,9 @@ import pandas as pd
 from cprsim.contract import Plan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.job.accuracy import Drop
+from cprsim.runs.digest import Kept
 from cprsim.runs.engines import Engine
 from cprsim.runs.measures import MEASURES, PLANNED, Basis
-from cprsim.runs.replications import Kept
 from cprsim.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -142,19 +142,20 @@ def entry(row: Any) -> dict[str, Any]:
     entry = {
         "system": row["system"],
         "recovery": row["recovery"],
-        "interval_s": _finite(row["interval_s"]),
-        "breakdown": {cause: _finite(row[cause]) for cause in OVERHEAD_CAUSES},
-        **{name: _finite(row[name]) for name in PLANNED},
+        "interval_s": finite(row["interval_s"]),
+        "breakdown": {cause: finite(row[cause]) for cause in OVERHEAD_CAUSES},
+        **{name: finite(row[name]) for name in PLANNED},
     }
     for measure in MEASURES:
         entry[measure] = {
-            "mean": _finite(row[measure]),
-            "ci95": [_finite(row[f"{measure}_low"]), _finite(row[f"{measure}_high"])],
-            "p50": _finite(row[f"{measure}_p50"]),
-            "p95": _finite(row[f"{measure}_p95"]),
+            "mean": finite(row[measure]),
+            "ci95": [finite(row[f"{measure}_low"]), finite(row[f"{measure}_high"])],
+            "p50": finite(row[f"{measure}_p50"]),
+            "p95": finite(row[f"{measure}_p95"]),
         }
     return entry
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """The number; None where it is none that JSON has."""
     return float(value) if math.isfinite(value) else None

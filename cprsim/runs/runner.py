@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import RunError, UsageError
-from cprsim.runs.digest import MOST_ROWS, Digest
+from cprsim.runs.digest import MOST_ROWS, Digest, Kept
 from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.runs.measures import Basis
-from cprsim.runs.replications import Kept, Rows
+from cprsim.runs.replications import Rows
 from cprsim.runs.result import Result
 from cprsim.runs.summaries import tidy
 from cprsim.runs.workers import Workers

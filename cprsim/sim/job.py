@@ -9,8 +9,7 @@ from cprsim.contract import Action, Clock, Save, Saved, Train, rules
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.failures.timeline import Cursor
-from cprsim.sim.background import BackgroundSaves
-from cprsim.sim.dialogue import Dialogue
+from cprsim.sim.background import BackgroundSaves, Dialogue
 from cprsim.sim.limits import Limits
 from cprsim.sim.observer import Observer
 from cprsim.sim.recovery import Delays, Recovery

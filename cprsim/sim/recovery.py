@@ -6,8 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 from cprsim.contract import Loss, Recover, Resumed, rules
 from cprsim.failures.hit import SEVERITIES, Hit
 from cprsim.failures.timeline import Cursor
-from cprsim.sim.background import BackgroundSaves
-from cprsim.sim.dialogue import Dialogue
+from cprsim.sim.background import BackgroundSaves, Dialogue
 from cprsim.sim.fabric import Flow
 from cprsim.sim.limits import Limits
 from cprsim.sim.observer import Task

@@ -143,17 +143,14 @@ class State:
         """The last byte of `taken` is stored; a blocking save is in the nearer tiers, too."""
         self.saves += 1
         if save is not self._counted:
-            self._count(save)
+            size = save.tier, save.portion, save.writes
+            self._counted, self._counter = save, self._counters.setdefault(size, [0])
         self._counter[0] += 1
         if self._one_tier:
             self._tiers[save.tier].put(taken, save)
             return
         for held in self._in_order[rules.r5_serves(self._number[save.tier], save.blocking)]:
             held.put(taken, save)
-
-    def _count(self, save: Save) -> None:
-        size = save.tier, save.portion, save.writes
-        self._counted, self._counter = save, self._counters.setdefault(size, [0])
 
     def roll_back(
         self, source: str, lost: frozenset[int] = _NONE, healthy: str | None = None

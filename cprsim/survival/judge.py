@@ -2,13 +2,16 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from cprsim.basics.distributions import Distribution
 from cprsim.errors import LogError
-from cprsim.survival.bootstrap import Simulated, distance_by_chance
-from cprsim.survival.fit import Fit
+from cprsim.survival.distance import kolmogorov_smirnov
+from cprsim.survival.fit import Fit, check_failures, check_spread, law_of
 from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.likelihood import ESTIMATE
 from cprsim.survival.sample import Sample
 
 #: Most that a law may be off the survival, as a share of the failures the data show.
@@ -87,6 +90,37 @@ def judge(sample: Sample, fitted: Fit) -> Verdict:
     return Verdict(False, f"{name} is off the survival by {off}: {limits}, and more than by chance")
 
 
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """Samples of as many durations of `law` as `like` has, cut short as those were.
+
+    Whoever was censored is again watched for just as long. How long a failed one would have been
+    watched isn't known: that is drawn from the Kaplan-Meier curve of the censoring times, beyond
+    the time it failed (Davison and Hinkley, "Bootstrap methods and their application", 1997,
+    algorithm 3.2).
+    """
+
+    like: Sample
+    law: Distribution
+
+    @cached_property
+    def _watching(self) -> KaplanMeier:
+        """Survival of the watch itself: a failure is what cuts it short."""
+        return KaplanMeier.of(Sample(self.like.durations_s, ~self.like.observed))
+
+    def sample(self, rng: np.random.Generator) -> Sample:
+        """One more sample; successive calls continue one sequence."""
+        like, watched_s = self.like, np.full(self.like.n, np.inf)
+        # A shape near 0 draws zeros, which are but very short.
+        lasted_s = np.maximum(self.law.sample(rng, like.n), np.finfo(np.float64).tiny)
+        if like.censored:
+            watched_s[~like.observed] = like.durations_s[~like.observed]
+            left = self._watching.at(like.durations_s[like.observed])
+            until_s = self._watching.quantile(1 - left * rng.random(len(left)))
+            watched_s[like.observed] = np.where(np.isnan(until_s), np.inf, until_s)
+        return Sample(np.minimum(lasted_s, watched_s), lasted_s <= watched_s)
+
+
 def _by_chance(sample: Sample, fitted: Fit) -> bool:
     """Whether samples of the law itself are often enough as far from their fit."""
     if fitted.ks > _NEVER / math.sqrt(sample.failures):
@@ -95,12 +129,23 @@ def _by_chance(sample: Sample, fitted: Fit) -> bool:
     farther = 0
     for _ in range(_REPLICATIONS):
         try:
-            farther += distance_by_chance(draws, rng) >= fitted.ks
+            farther += _distance_by_chance(draws, rng) >= fitted.ks
         except (LogError, OverflowError):
             farther += 1  # too few failures to fit: chance could do anything
         if farther >= _FARTHER:
             return True
     return False
+
+
+def _distance_by_chance(draws: Simulated, rng: np.random.Generator) -> float:
+    """Largest distance (0 to 1) of a simulated sample from the law fitted to it in turn."""
+    like, name = draws.sample(rng), draws.law.distribution
+    check_failures(like)
+    check_spread(like)
+    scaled = like.scaled()
+    estimate = ESTIMATE[name](scaled)
+    again = law_of(name, estimate.mean * scaled.unit_s, estimate.spread)
+    return kolmogorov_smirnov(KaplanMeier.of(like), again)
 
 
 def _percent(share: float) -> str:

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,22 +11,10 @@ from cprsim.contract.ledger import overhead
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.rule import Rule
+from cprsim.sweeps.store import Store
 from cprsim.sweeps.tasks import Block, Fault, Task, unpack
 
 _WALL = COLUMNS.index("wall")
-
-
-class Results(Protocol):
-    """Where results are kept; `Store` is one."""
-
-    def packed(self, key: str, policies: Sequence[str]) -> dict[int, tuple[bytes, ...]]:
-        """First replication of each block of a point to what is kept of it, a policy each."""
-
-    def add(self, task: Task, block: Block) -> None:
-        """Keep a block."""
-
-    def finish(self, key: str, error: str | None) -> None:
-        """Keep that a point is finished, or why it failed."""
 
 
 @dataclass
@@ -66,7 +53,7 @@ class Agenda:
         policies: Sequence[str],
         seed: int,
         rule: Rule,
-        results: Results,
+        results: Store,
         engine: str = "auto",
     ) -> None:
         self._points = list({point.key: point for point in points if point.key}.values())

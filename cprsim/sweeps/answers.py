@@ -1,11 +1,11 @@
 """Answers of a sweep as a tidy table, and as entries of a JSON document."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
+from cprsim.runs.result import finite
 from cprsim.sweeps.best import TOLD, Answer, circumstances, policy_and_rest
 from cprsim.sweeps.columns import si_column
 
@@ -89,7 +89,7 @@ def _entry(answer: Answer) -> dict[str, Any]:
         "policy": answer.best.policy,
         "choices": answer.best.choices,
         **{name: row[name] for name in ("system", "recovery", "replications")},
-        "interval_s": _finite(row["interval_s"]),
+        "interval_s": finite(row["interval_s"]),
         **{name: _interval(row, name) for name in TOLD},
         "runner_up": row["runner_up"],
         "margin": _interval(row, "margin"),
@@ -98,9 +98,5 @@ def _entry(answer: Answer) -> dict[str, Any]:
 
 
 def _interval(row: dict[str, Any], name: str) -> dict[str, Any]:
-    ends = [_finite(row[f"{name}{end}"]) for end in ("_low", "_high")]
-    return {"mean": _finite(row[name]), "ci95": ends}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    ends = [finite(row[f"{name}{end}"]) for end in ("_low", "_high")]
+    return {"mean": finite(row[name]), "ci95": ends}

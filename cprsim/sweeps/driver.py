@@ -14,9 +14,9 @@ from concurrent.futures import (
     Future,
     wait,
 )
-from typing import Protocol
 
 from cprsim.errors import CprsimError, RunError
+from cprsim.sweeps.agenda import Agenda
 from cprsim.sweeps.pools import Pool, close
 from cprsim.sweeps.tasks import Block, Fault, Task, perform
 
@@ -31,13 +31,6 @@ _DEATHS = 2
 _BREAKS = 10
 
 
-class Tasks(Protocol):
-    """Who says what is to be done; `Agenda` is one."""
-
-    def next(self) -> Task | None:
-        """The next task, or None as long as there is none."""
-
-
 class Driver:
     """Keeps an executor busy.
 
@@ -46,7 +39,7 @@ class Driver:
     once more, becomes a fault; the others go on.
     """
 
-    def __init__(self, pool: Pool, tasks: Tasks, tell: Tell) -> None:
+    def __init__(self, pool: Pool, tasks: Agenda, tell: Tell) -> None:
         self._pool, self._tasks, self._tell = pool, tasks, tell
         self._executor: Executor | None = None
         self._flying: dict[Future[Outcome], Task] = {}

@@ -4,22 +4,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 from cprsim.basics.units import format_duration
 from cprsim.sweeps.agenda import Progress
 
 _EVERY_S = 5.0
-
-
-class Display(Protocol):
-    """What shows how far a sweep is."""
-
-    def update(self, progress: Progress) -> None:
-        """Show it."""
-
-    def tell(self, text: str) -> None:
-        """Show a line about something that happened."""
 
 
 class Lines:
@@ -93,7 +83,7 @@ class Rate:
 
 
 @contextmanager
-def shown(*, silent: bool) -> Iterator[Display]:
+def shown(*, silent: bool) -> Iterator[Lines | Bar | Silent]:
     """A display on stderr, as fits it."""
     if silent:
         yield Silent()

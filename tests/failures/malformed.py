@@ -9,8 +9,10 @@ FOLDER = object()  # stands for a log that is a folder
 FTA = "# event_id component_id node_id platform_id node_name event_type event_start_time"
 FTA += " event_stop_time event_end_reason\n"
 LANL = "System,nodes,nodenumz,Prob Started,Prob Fixed\n"
-SPOT_END = "ends too early for the JSON of a spot trace; copy it again"
-NO_SPOT = "is not the JSON of a spot trace: has"
+NO_SPOT = " is not the JSON of a spot trace:"
+NO_DATA = " has no data, the list of numbers of nodes available at each tick"
+GAP = "it needs a positive number of seconds"
+UNTERMINATED = "Unterminated string starting at"
 COUNT = "it needs a number of nodes, 0 to 999999"
 DATE = "not a time like 9/26/2003 16:40 (m/d/Y H:M)"
 
@@ -48,6 +50,14 @@ def _fta(name: str, content: str, error: str, system: int | None = None) -> Case
 
 def _spot(name: str, content: object, error: str, file: str = "spot.json") -> Case:
     return Case(name, "spot", file, content, f"{file}:{error}")
+
+
+def _spot_data(name: str, data: str, error: str) -> Case:
+    return _spot(name, f'{{"metadata": {{"gap_seconds": 300}},\n"data": {data}}}', error)
+
+
+def _not_json(line: int, what: str, column: int) -> str:
+    return f"{line}: is not JSON: {what} at column {column}; copy it again"
 
 
 def _intervals(name: str, content: str, error: str) -> Case:
@@ -183,7 +193,7 @@ CASES = [
     _fta("fta-unknown-system", "0 0 1 5 n 1 10 20\n", " has no nodes of system 3; it has 5", 3),
     _fta("fta-no-failure", "0 0 1 5 n 1 10 20\n", " holds no failure: no node is seen to go down"),
     # spot
-    _spot("spot-empty", "", f"1: {SPOT_END}"),
+    _spot("spot-empty", "", _not_json(1, "Expecting value", 1)),
     _spot("spot-archive", "", " is an archive; unpack it and name one of its files", "spot.tar.xz"),
     _spot(
         "spot-without-gap",
@@ -191,43 +201,53 @@ CASES = [
         " has no metadata.gap_seconds, the seconds from one tick to the next",
     ),
     _spot(
-        "spot-without-data",
-        '{"metadata": {"gap_seconds": 300}}',
-        " has no data, the numbers of nodes available at each tick",
+        "spot-without-metadata",
+        '{"metadata": 300, "data": [1, 0]}',
+        " has no metadata.gap_seconds, the seconds from one tick to the next",
     ),
+    _spot("spot-without-data", '{"metadata": {"gap_seconds": 300}}', NO_DATA),
+    *(
+        _spot(
+            f"spot-gap-{name}",
+            f'{{"metadata":\n {{"gap_seconds": {gap}}}, "data": [1, 0]}}',
+            f" metadata.gap_seconds is '{found}'; {GAP}",
+        )
+        for name, gap, found in (
+            ("zero", "0", "0"),
+            ("text", '"5 min"', '"5 min"'),
+            ("bool", "true", "true"),
+            ("nan", "NaN", "NaN"),
+            ("inf", "1e999", "Infinity"),
+            ("far-too-long", f"1{'0' * 400}", f"1{'0' * 36}...{'0' * 38}"),
+        )
+    ),
+    _spot_data("spot-negative", "[\n4,\n4,\n-1,\n3]", f" tick 2 of data is '-1'; {COUNT}"),
+    _spot_data("spot-fraction", "[4, 0.5]", f" tick 1 of data is '0.5'; {COUNT}"),
+    _spot_data("spot-bool", "[4, true]", f" tick 1 of data is 'true'; {COUNT}"),
+    _spot_data("spot-missing-tick", "[4, , 3]", _not_json(2, "Expecting value", 13)),
+    _spot_data("spot-far-too-many", "[4, 1000000]", f" tick 1 of data is '1000000'; {COUNT}"),
+    _spot_data("spot-no-ticks", "[ ]", NO_DATA),
+    _spot_data(
+        "spot-data-twice", '[1],\n"data": [1]', f"{NO_SPOT} has 'data' twice; leave one out"
+    ),
+    _spot_data("spot-no-list", "5", NO_DATA),
+    _spot("spot-not-json", "time_s,node\n1,0\n", _not_json(1, "Expecting value", 1)),
+    _spot("spot-list", "[1, 0]", f"{NO_SPOT} it needs metadata and data"),
     _spot(
-        "spot-gap-zero",
-        '{"metadata":\n {"gap_seconds": 0}, "data": [1, 0]}',
-        "2: metadata.gap_seconds is '0'; it needs a positive number of seconds",
+        "spot-bare-key",
+        "{data: [1, 0]}",
+        _not_json(1, "Expecting property name enclosed in double quotes", 2),
     ),
-    _spot(
-        "spot-gap-text",
-        '{"metadata": {"gap_seconds": "5 min"}, "data": [1, 0]}',
-        "1: metadata.gap_seconds is '\"5 min\"'; it needs a positive number of seconds",
-    ),
-    _spot("spot-negative", '{"data": [\n4,\n4,\n-1,\n3]}', f"4: tick 2 of data is '-1'; {COUNT}"),
-    _spot("spot-fraction", '{"data": [4, 0.5]}', f"1: tick 1 of data is '0.5'; {COUNT}"),
-    _spot("spot-missing-tick", '{"data": [4, , 3]}', f"1: tick 1 of data is ''; {COUNT}"),
-    _spot(
-        "spot-far-too-many", '{"data": [4, 1000000]}', f"1: tick 1 of data is '1000000'; {COUNT}"
-    ),
-    _spot("spot-no-ticks", '{"data": [ ]}', "1: data holds no tick"),
-    _spot("spot-data-twice", '{"data": [1],\n"data": [1]}', "2: has data twice"),
-    _spot("spot-no-list", '{"data": 5}', f"1: {NO_SPOT} '5' instead of '['"),
-    _spot("spot-not-json", "time_s,node\n1,0\n", f"1: {NO_SPOT} 'time_s' instead of '{{'"),
-    _spot("spot-list", "[1, 0]", f"1: {NO_SPOT} '[' instead of '{{'"),
-    _spot("spot-bare-key", "{data: [1, 0]}", f"1: {NO_SPOT} 'data' instead of a key in quotes"),
-    _spot("spot-no-comma", '{"a": 1 "b": 2}', f"1: {NO_SPOT} '\"b\"' instead of ',' or '}}'"),
-    _spot("spot-more", '{"data": [1]}\n{}', f"2: {NO_SPOT} '{{' instead of the end of the file"),
-    _spot(
-        "spot-cut-short", '{"metadata": {"gap_seconds": 300},\n"data": [1, 0, ', f"2: {SPOT_END}"
-    ),
-    _spot("spot-cut-in-a-key", '{"metadata": {"gap_sec', f"1: {SPOT_END}"),
-    _spot("spot-endless-text", '{"' + "x" * 2**21, "1: has something longer than 1048576 bytes"),
+    _spot("spot-no-comma", '{"a": 1 "b": 2}', _not_json(1, "Expecting ',' delimiter", 9)),
+    _spot("spot-more", '{"data": [1]}\n{}', _not_json(2, "Extra data", 1)),
+    _spot_data("spot-cut-short", "[1, 0, ", _not_json(2, "Expecting value", 16)),
+    _spot("spot-cut-in-a-key", '{"metadata": {"gap_sec', _not_json(1, UNTERMINATED, 15)),
+    _spot("spot-endless-text", '{"' + "x" * 2**21, _not_json(1, UNTERMINATED, 2)),
+    _spot("spot-not-utf-8", b'{"metadata":\n"\xe9"}', "2: is not UTF-8: byte 0xe9"),
     _spot(
         "spot-cut-short-xz",
         lzma.compress(b'{"metadata": {"gap_seconds": 300}, "data": [1, 0]}')[:-20],
-        " is cut short after line 1; copy it again",
+        " is cut short; copy it again",
         "spot.json.xz",
     ),
     _spot(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cprsim.failures.logs import json_scanner
+from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import read_log
 
@@ -258,18 +258,11 @@ def brute_force(counts: list[int], gap: float) -> list[tuple[float, int, float |
     return sorted((tuple(row) for row in rows), key=lambda row: row[:2])
 
 
-@given(
-    st.lists(st.integers(0, 12), min_size=1).filter(lambda counts: sorted(counts) != counts),
-    st.integers(1, 40),
-)
-def test_a_spot_trace_is_read_whatever_its_blocks(counts, block):
-    """A block of a few bytes cuts every token somewhere."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_scanner, "_BLOCK", block)
-        assert outages_of(spot(counts)) == brute_force(counts, 10)
+@given(st.lists(st.integers(0, 12), min_size=1).filter(lambda counts: sorted(counts) != counts))
+def test_a_spot_trace_is_read_as_tick_by_tick(counts):
+    assert outages_of(spot(counts)) == brute_force(counts, 10)
 
 
-@pytest.mark.parametrize("block", [3, 7, 2**16])
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -287,8 +280,7 @@ def test_a_spot_trace_is_read_whatever_its_blocks(counts, block):
     ],
     ids=["plain", "bom-and-metadata-last", "spaces", "other-keys", "gz", "xz"],
 )
-def test_a_spot_trace_is_read_whatever_wraps_it(name, text, block, monkeypatch):
-    monkeypatch.setattr(json_scanner, "_BLOCK", block)
+def test_a_spot_trace_is_read_whatever_wraps_it(name, text):
     pack = {"GZ": gzip.compress, "xz": lzma.compress}.get(name[-2:], bytes)
     Path(name).write_bytes(pack(text.encode()))
 
@@ -296,6 +288,14 @@ def test_a_spot_trace_is_read_whatever_wraps_it(name, text, block, monkeypatch):
 
     assert outages_of(log) == [(2.0, 1, None), (2.0, 2, None)]
     assert (log.population, log.until_s) == (3, 4.0)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, f'{{"data": [{"9" * 5000}]}}'])
+def test_what_json_gives_up_on_is_told_on_one_line(text):
+    Path("spot.json").write_text(text)
+
+    with pytest.raises(LogError, match=r"^spot\.json: is not the JSON of a spot trace: .+$"):
+        read_log("spot.json", "spot")
 
 
 @needs_spot

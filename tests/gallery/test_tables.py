@@ -18,7 +18,6 @@ from cprsim.gallery import (
     interval,
     logs,
     predicted,
-    rows,
     runs,
     scaling,
     sensitivity,
@@ -187,7 +186,7 @@ def test_of_systems_names_what_is_missing() -> None:
 def test_tradeoff_of_a_sweep_has_its_points(tmp_path: Path) -> None:
     scenario = shipped("criteo-kaggle.toml")
     done = cprsim.sweep(scenario, tmp_path, {"policies.cpr.target_pls": "0.05,0.1"}, ["cpr"], 2)
-    found = tradeoff.PICTURE.found(tmp_path)
+    found = tradeoff.TRADEOFF.found(tmp_path)
     pd.testing.assert_frame_equal(found.rows, done.table)
     assert found.title == "CPR emulation, Criteo Kaggle (calibrated)"
 
@@ -273,7 +272,7 @@ def test_a_scenario_without_a_log_has_none_to_draw() -> None:
 
 
 def test_rows_are_those_of_the_scenarios_cpr_policies() -> None:
-    found = rows.losses(shipped("criteo-kaggle.toml"))
+    found = tradeoff.ROWS.found(shipped("criteo-kaggle.toml"))
     assert list(found.policies) == ["cpr", "cpr-mfu", "cpr-ssu", "cpr-scar"]
 
 

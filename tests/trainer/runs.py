@@ -269,7 +269,7 @@ def ran(
         message = execution.predict(DATA.steps, DATA.steps + DATA.test_steps)
         digests = [_digest(cluster, server) for server in range(servers)]
     assert job.step == STEPS
-    assert math.isclose(sum(job.watch.seconds.values()), job.watch.stopped_s, rel_tol=1e-9)
+    assert math.isclose(sum(job.watch.seconds.values()), job.watch.spans[-1].end_s, rel_tol=1e-9)
     return Ran(
         job,
         hashlib.sha256(message.parts[0]).hexdigest(),

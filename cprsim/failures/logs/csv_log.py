@@ -1,6 +1,8 @@
 """cprsim's own format of failure logs."""
 
 from array import array
+from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from cprsim.failures.logs.log import FailureLog, forget_early
 
 _KINDS = {"parameter_server": "parameter_server", "ps": "parameter_server", "trainer": "trainer"}
 _SEVERITIES: dict[str, Severity] = {severity: severity for severity in SEVERITIES}
+_Name = TypeVar("_Name", bound=str)
 
 
 def read_csv(path: LogPath) -> FailureLog:
@@ -30,6 +33,7 @@ def read_csv(path: LogPath) -> FailureLog:
     """
     times, nodes, ends, racks = array("d"), array("q"), array("d"), array("q")
     kinds, severities = list[str](), list[Severity]()
+    told = f"severities: {', '.join(SEVERITIES)}"
     for row in table(path, ("time_s", "node"), optional=("kind", "end_s", "rack", "severity")):
         time = row.seconds("time_s")
         if times and time < times[-1]:
@@ -37,13 +41,13 @@ def read_csv(path: LogPath) -> FailureLog:
         times.append(time)
         nodes.append(row.index("node"))
         if "kind" in row.columns:
-            kinds.append(_kind(row))
+            kinds.append(_known(row, "kind", _KINDS, "kinds: parameter_server (or ps), trainer"))
         if "end_s" in row.columns:
             ends.append(row.seconds_if_known("end_s"))
         if "rack" in row.columns:
             racks.append(row.index("rack"))
         if "severity" in row.columns:
-            severities.append(_severity(row))
+            severities.append(_known(row, "severity", _SEVERITIES, told))
     when, repaired = np.asarray(times), np.asarray(ends) if ends else None
     return FailureLog(
         times_s=when,
@@ -59,15 +63,8 @@ def read_csv(path: LogPath) -> FailureLog:
     )
 
 
-def _kind(row: Row) -> str:
-    kind = _KINDS.get(row["kind"])
-    if kind is None:
-        raise row.bad("kind", "; known kinds: parameter_server (or ps), trainer")
-    return kind
-
-
-def _severity(row: Row) -> Severity:
-    severity = _SEVERITIES.get(row["severity"])
-    if severity is None:
-        raise row.bad("severity", f"; known severities: {', '.join(SEVERITIES)}")
-    return severity
+def _known(row: Row, column: str, known: Mapping[str, _Name], told: str) -> _Name:
+    name = known.get(row[column])
+    if name is None:
+        raise row.bad(column, f"; known {told}")
+    return name

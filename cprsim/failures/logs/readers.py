@@ -1,6 +1,6 @@
 """Readers of failure logs; a new one is a function from a path to a log, and an entry in `READERS`.
 
-Files are read line by line: a few numbers a failure are all that stays in memory.
+Files are read line by line, a spot trace as a whole: a few numbers a failure stay in memory.
 """
 
 from pkgutil import resolve_name

@@ -1,17 +1,19 @@
 """Availability traces of spot instances: how many nodes one could have at each tick."""
 
-import math
+import json
+import sys
 from array import array
+from collections import Counter
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cprsim.basics.tabular import LogPath, number, opened, shown
+from cprsim.basics.tabular import LogPath, opened, shown
 from cprsim.errors import LogError
-from cprsim.failures.logs.json_scanner import JsonScanner
 from cprsim.failures.logs.log import FailureLog
 
 _GAP = "metadata.gap_seconds"
+_MOST_NODES = 999_999  # a typing error must not fill the memory
 
 
 def read_spot(path: LogPath) -> FailureLog:
@@ -44,84 +46,86 @@ def read_spot(path: LogPath) -> FailureLog:
     Z. Wu et al., "Can't be late: optimizing spot instance savings under deadlines", NSDI 2024;
     https://github.com/skypilot-org/spot-traces.
     """
-    gap_s: float | None = None
-    fleet: _Fleet | None = None
-    with opened(path) as file:
-        json = JsonScanner(path, file)
-        for key in json.members():
-            if key == b'"metadata"':
-                gap_s = _gap(json)
-            elif key == b'"data"':
-                if fleet is not None:
-                    raise json.fault("has data twice")
-                fleet = _Fleet()
-                for counts in json.counts():
-                    fleet.follow(counts)
-            else:
-                json.skip()
-        json.end()
-    if gap_s is None:
-        raise LogError(f"{path}: has no {_GAP}, the seconds from one tick to the next")
-    if fleet is None:
-        raise LogError(f"{path}: has no data, the numbers of nodes available at each tick")
-    if not fleet.fell:
+    trace = _parsed(path)
+    gap_s, counts = _gap(path, trace.get("metadata")), _counts(path, trace.get("data"))
+    # Of each failure: at which tick, which node, and when it was back, or -1.
+    fell, nodes, back = array("q"), array("q"), array("q")
+    falls = list[int]()  # of each node that was ever there: its last failure, or -1
+    available = 0  # the nodes 0 to `available` - 1 are there; the others have gone, or never came
+    for tick, count in enumerate(counts):
+        for node in range(count, available):
+            falls[node] = len(fell)
+            fell.append(tick)
+            nodes.append(node)
+            back.append(-1)
+        for node in range(available, count):
+            if node == len(falls):
+                falls.append(-1)
+            elif falls[node] >= 0:
+                back[falls[node]] = tick
+        available = count
+    if not fell:
         raise LogError(f"{path}: holds no failure: the number of nodes in data never falls")
-    return fleet.log(gap_s)
+    repaired = np.asarray(back)
+    return FailureLog(
+        times_s=np.asarray(fell) * gap_s,
+        nodes=np.asarray(nodes),
+        start_s=0.0,
+        span_s=len(counts) * gap_s,
+        population=len(falls),
+        repaired_s=np.where(repaired < 0, np.nan, repaired * gap_s),
+        until_s=len(counts) * gap_s,
+    )
 
 
-def _gap(json: JsonScanner) -> float | None:
-    """gap_seconds of the metadata that come next."""
-    gap_s = None
-    for key in json.members():
-        if key != b'"gap_seconds"':
-            json.skip()
-            continue
-        text = json.token().decode(errors="replace")
-        gap_s = number(text)
-        if gap_s is None or not 0 < gap_s < math.inf:
-            raise json.fault(f"{_GAP} is {shown(text)}; it needs a positive number of seconds")
-    return gap_s
+def _parsed(path: LogPath) -> dict[str, Any]:
+    """The object of the file."""
+    try:
+        with opened(path) as file:
+            text = file.read().decode("utf-8-sig")
+        trace = json.loads(text, object_pairs_hook=_object)
+    except EOFError:
+        raise LogError(f"{path}: is cut short; copy it again") from None
+    except UnicodeDecodeError as error:
+        line, byte = 1 + error.object.count(b"\n", 0, error.start), error.object[error.start]
+        raise LogError(f"{path}:{line}: is not UTF-8: byte 0x{byte:02x}") from None
+    except json.JSONDecodeError as error:
+        what = f"{error.msg} at column {error.colno}"
+        raise LogError(f"{path}:{error.lineno}: is not JSON: {what}; copy it again") from None
+    except (ValueError, RecursionError) as error:  # a key twice, thousands of digits or brackets
+        raise LogError(f"{path}: is not the JSON of a spot trace: {error}") from None
+    if not isinstance(trace, dict):
+        raise LogError(f"{path}: is not the JSON of a spot trace: it needs metadata and data")
+    return trace
 
 
-class _Fleet:
-    """The nodes 0 to `available` - 1 are there; the others have gone, or never came."""
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) < len(members):
+        (key, _), *_ = Counter(key for key, _ in members).most_common(1)
+        raise ValueError(f"has {shown(key)} twice; leave one out")
+    return found
 
-    def __init__(self) -> None:
-        self.ticks = self.available = 0
-        self.falls = list[int]()  # of each node that was ever there: its last failure, or -1
-        # Of each failure: at which tick, which node, and when it was back, or -1.
-        self.fell, self.nodes, self.back = array("q"), array("q"), array("q")
 
-    def follow(self, counts: NDArray[np.int64]) -> None:
-        """What happens over the ticks that come next."""
-        if not self.ticks:
-            self.change(0, int(counts[0]))
-        changed = np.flatnonzero(np.diff(counts, prepend=self.available))
-        for tick, count in zip(changed.tolist(), counts[changed].tolist(), strict=True):
-            self.change(self.ticks + tick, count)
-        self.ticks += len(counts)
+def _gap(path: LogPath, metadata: object) -> float:
+    """Seconds from one tick to the next."""
+    if not isinstance(metadata, dict) or "gap_seconds" not in metadata:
+        raise LogError(f"{path}: has no {_GAP}, the seconds from one tick to the next")
+    gap_s = metadata["gap_seconds"]
+    if type(gap_s) not in (int, float) or not 0 < gap_s <= sys.float_info.max:
+        found = shown(json.dumps(gap_s))
+        raise LogError(f"{path}: {_GAP} is {found}; it needs a positive number of seconds")
+    return float(gap_s)
 
-    def change(self, tick: int, count: int) -> None:
-        for node in range(count, self.available):
-            self.falls[node] = len(self.fell)
-            self.fell.append(tick)
-            self.nodes.append(node)
-            self.back.append(-1)
-        for node in range(self.available, count):
-            if node == len(self.falls):
-                self.falls.append(-1)
-            elif self.falls[node] >= 0:
-                self.back[self.falls[node]] = tick
-        self.available = count
 
-    def log(self, gap_s: float) -> FailureLog:
-        back = np.asarray(self.back)
-        return FailureLog(
-            times_s=np.asarray(self.fell) * gap_s,
-            nodes=np.asarray(self.nodes),
-            start_s=0.0,
-            span_s=self.ticks * gap_s,
-            population=len(self.falls),
-            repaired_s=np.where(back < 0, np.nan, back * gap_s),
-            until_s=self.ticks * gap_s,
-        )
+def _counts(path: LogPath, data: object) -> list[int]:
+    """Numbers of nodes, a tick each."""
+    if not isinstance(data, list) or not data:
+        raise LogError(f"{path}: has no data, the list of numbers of nodes available at each tick")
+    for tick, count in enumerate(data):
+        if type(count) is not int or not 0 <= count <= _MOST_NODES:
+            raise LogError(
+                f"{path}: tick {tick} of data is {shown(json.dumps(count))}; "
+                f"it needs a number of nodes, 0 to {_MOST_NODES}"
+            )
+    return data

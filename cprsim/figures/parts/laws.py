@@ -48,10 +48,6 @@ def quantile_of(law: Distribution, survival: Floats) -> Floats:
         return _QUANTILE[law.distribution](law, survival)
 
 
-def _exponential_hazard(law: Distribution, age_s: Floats) -> Floats:
-    return np.full(age_s.shape, 1 / law.expected_s)
-
-
 def _gamma_hazard(law: Distribution, age_s: Floats) -> Floats:
     from scipy.special import gammaln  # noqa: PLC0415  (scipy is slow to import)
 
@@ -101,7 +97,7 @@ def _lognormal_parameters(law: Distribution) -> tuple[float, float]:
 _Function = Callable[[Distribution, Floats], Floats]
 #: For the laws that can be fitted.
 _HAZARD: Final[dict[str, _Function]] = {
-    "exponential": _exponential_hazard,
+    "exponential": lambda law, age_s: np.full(age_s.shape, 1 / law.expected_s),
     "gamma": _gamma_hazard,
     "weibull": _weibull_hazard,
     "lognormal": _lognormal_hazard,

@@ -93,20 +93,15 @@ class SSU:
         """Put rows on the list that are not on it."""
         free = self._list.size - self._length
         self._rng.shuffle(new)
-        self._append(new[:free])
-        self._replace(new[free:])
-
-    def _append(self, new: Rows) -> None:
-        self._list[self._length : self._length + new.size] = new
-        self._length += new.size
-        self._listed.add(new)
-
-    def _replace(self, new: Rows) -> None:
-        """Put each row in the place of a random one, which may be one of these put there before."""
-        places = self._rng.integers(self._list.size, size=new.size)
+        first, later = new[:free], new[free:]
+        self._list[self._length : self._length + first.size] = first
+        self._length += first.size
+        self._listed.add(first)
+        # Each later one takes the place of a random row, maybe of one that was put there just now.
+        places = self._rng.integers(self._list.size, size=later.size)
         changed = distinct(places)
         self._listed.remove(self._list[changed])
-        self._list[places] = new  # the last one stays where a place was drawn again
+        self._list[places] = later  # the last one stays where a place was drawn again
         self._listed.add(self._list[changed])
 
 

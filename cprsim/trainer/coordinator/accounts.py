@@ -55,11 +55,6 @@ class Stopwatch:
         """Since the start."""
         return time.monotonic() - self._start_s
 
-    @property
-    def stopped_s(self) -> float:
-        """From the start to the last switch: what the causes add up to."""
-        return self._since_s - self._start_s
-
     def start(self) -> None:
         """Start from 0."""
         self._start_s = self._since_s = time.monotonic()

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.trainer.data.batches import Batches
+from cprsim.trainer.data.contract import Batches
 from cprsim.trainer.members.placement import Placement
 
 

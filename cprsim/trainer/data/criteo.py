@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.job.presets import PRESETS
-from cprsim.trainer.data.batches import Batch
-from cprsim.trainer.data.contract import DataError, Table
+from cprsim.trainer.data.contract import Batch, DataError, Table
 from cprsim.trainer.data.recorded import Recorded, record
 
 _DENSE, _TABLES = 13, 26

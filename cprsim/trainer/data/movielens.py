@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.trainer.data.batches import Batch
-from cprsim.trainer.data.contract import DataError, Table
+from cprsim.trainer.data.contract import Batch, DataError, Table
 from cprsim.trainer.data.recorded import Recorded, record
 
 #: Of the shuffling that says which samples are held out: the same ones for every seed.

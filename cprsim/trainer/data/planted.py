@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.rows.skew import Skew
-from cprsim.trainer.data.batches import Batch
-from cprsim.trainer.data.contract import Table, check_step
+from cprsim.trainer.data.contract import Batch, Table, check_step
 
 #: Rows of the tables, if nobody says: three large ones, three of middle size and two small ones,
 #: about the spread of Criteo's, at a size that 100,000 samples can teach something about.

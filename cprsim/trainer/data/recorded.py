@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.trainer.data.batches import Batch
-from cprsim.trainer.data.contract import DataError, Table, check_step
+from cprsim.trainer.data.contract import Batch, DataError, Table, check_step
 
 _KINDS = {"dense": np.float32, "sparse": np.int64, "labels": np.float32}
 

@@ -49,7 +49,9 @@ class Chosen:
             for part in self._tracked:
                 self._trackers[part.numbers] = self._of_values(part, weights[part])
         else:
-            self._trackers[range(layout.rows)] = self._of_numbers()
+            # Rows without numbers in them: only how many there are is looked at.
+            numbers = [part.numbers for part in self._tracked]
+            self._trackers[range(layout.rows)] = self._tracker(torch.empty(layout.rows, 0), numbers)
 
     def observe(self, numbers: Tensor) -> None:
         """Take note of the rows that one batch has used, by their numbers in the process."""
@@ -92,10 +94,6 @@ class Chosen:
                 "CPU memory; keep them there, or take a policy whose tracker is mfu or ssu"
             )
         return self._tracker(weights, [range(part.rows)])
-
-    def _of_numbers(self) -> ShardTracker:
-        # Rows without numbers in them: only how many there are is looked at.
-        return self._tracker(torch.empty(self._rows, 0), [part.numbers for part in self._tracked])
 
     def _tracker(self, weights: Tensor, ranges: list[range]) -> ShardTracker:
         name, fraction, one_in = self._tracking

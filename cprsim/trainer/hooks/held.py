@@ -14,7 +14,7 @@ from cprsim.rows.model import RowModel
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.chosen import Chosen
 from cprsim.trainer.hooks.layout import Layout, Part
-from cprsim.trainer.hooks.members import Kept, KeptDense, KeptRows, Least, alone, together
+from cprsim.trainer.hooks.members import KeptDense, KeptRows, Least, alone, together
 from cprsim.trainer.members.atomic import sync_folder, written
 
 _Batch = TypeVar("_Batch")
@@ -118,7 +118,7 @@ class Held(Generic[_Batch]):
         return self._dense.accounts
 
     @property
-    def _kept(self) -> list[Kept]:
+    def _kept(self) -> list[KeptRows | KeptDense]:
         """The dense part first: an optimiser that loads may make state of rows anew."""
         return [self._dense, *self._rows]
 

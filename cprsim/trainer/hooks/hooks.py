@@ -95,7 +95,8 @@ class TrainerHooks(Generic[_Batch]):
         self._held = Held(
             adapter, self._folder, self._servers, scenario.context.rows, plan.tracking, seed
         )
-        self._claim(steps)
+        tables = self._held.document()
+        claim(self._folder, {"steps": steps, "shards": self._servers, "tables": tables})
         self._least = least
         self._plan, self._final_save = plan, scenario.job.final_save
         self._job = Job(plan.start(), steps, scenario.job.useful_time_s / steps)
@@ -304,9 +305,3 @@ class TrainerHooks(Generic[_Batch]):
 
     def _latest(self, step: int) -> int:
         return -self._least(-step)
-
-    def _claim(self, steps: int) -> None:
-        claim(
-            self._folder,
-            {"steps": steps, "shards": self._servers, "tables": self._held.document()},
-        )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,6 @@ Least = Callable[[int], int]
 def alone(number: int) -> int:
     """The least of them where there is one process."""
     return number
-
-
-class Kept(Protocol):
-    """Something with checkpoints of its own."""
-
-    store: Store
-
-    def load(self, at_most: int) -> tuple[int, int]:
-        """Return to the last sound checkpoint up to a step; gives its step, and the bytes read."""
 
 
 class KeptRows:
@@ -58,7 +49,7 @@ class KeptRows:
         return self.store.write(step, self._joined(chosen), mine)
 
     def load(self, at_most: int) -> tuple[int, int]:
-        """As `Kept.load`."""
+        """Return to the last sound checkpoint up to a step; gives its step, and the bytes read."""
         found = _restored(self.store, self._folder, at_most)
         live = self._layout.tensors(self._adapter.shards())
         for part in self._block.parts:
@@ -97,7 +88,7 @@ class KeptDense:
         return self.store.write(step, packed({"state": state, "job": accounts}))
 
     def load(self, at_most: int) -> tuple[int, int]:
-        """As `Kept.load`."""
+        """As `KeptRows.load`."""
         found = _restored(self.store, self._folder, at_most)
         whole = unpacked(found.arrays)
         state, self.accounts = whole["state"], whole["job"]
@@ -112,7 +103,7 @@ class KeptDense:
         return found.step, found.size
 
 
-def together(kept: Sequence[Kept], at_most: int, least: Least) -> tuple[int, int]:
+def together(kept: Sequence[KeptRows | KeptDense], at_most: int, least: Least) -> tuple[int, int]:
     """Return all of these, in all processes, to the last checkpoint that every one of them has.
 
     Gives its step, and the bytes read here. Where one has to go further back, all go as far.

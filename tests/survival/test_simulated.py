@@ -1,0 +1,41 @@
+import math
+
+import numpy as np
+import pytest
+
+from cprsim.survival.fit import fit
+from cprsim.survival.judge import Simulated
+from tests.survival.cases import CONTROLS, MIXED
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def test_the_same_seed_gives_the_same_samples():
+    law = fit(MIXED, "weibull").law
+    once, twice = (Simulated(MIXED, law).sample(rng()) for _ in range(2))
+
+    assert once.durations_s.tolist() == twice.durations_s.tolist()
+    assert once.observed.tolist() == twice.observed.tolist()
+
+
+def test_simulated_samples_are_censored_as_the_sample_is():
+    """All controls were watched for 135, so what fails is what is drawn below 135."""
+    found = fit(CONTROLS, "weibull")
+    draws, random = Simulated(CONTROLS, found.law), rng()
+    samples = [draws.sample(random) for _ in range(200)]
+
+    for like in samples:
+        assert like.n == 96
+        assert (like.durations_s[~like.observed] == 135).all()
+    share = np.mean([like.failures / 96 for like in samples])
+    expected = 1 - float(found.law.survival(np.array([135.0]))[0])
+    assert share == pytest.approx(expected, abs=3 * math.sqrt(0.25 / 96 / 200))
+
+
+def test_whoever_was_censored_is_watched_as_long_again():
+    found = fit(MIXED, "exponential")
+    like = Simulated(MIXED, found.law).sample(rng())
+
+    assert (like.durations_s <= np.where(MIXED.observed, np.inf, MIXED.durations_s)).all()
