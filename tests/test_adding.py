@@ -134,12 +134,6 @@ class Metronome(OfTheJob):
                 ("from cprsim.failures.severity ", "from cprsim.failures.metronome import Beats\n"),
                 ("    Replays: _replayed", "    Beats: _fixed,\n"),
             ],
-            "testing/strategies.py": [
-                (
-                    '    tables["failures"] |= draw(_DURING',
-                    '    if exactly == 1:\n        tables["failures"] = {"every": "1000 d"}\n',
-                )
-            ],
         },
     ),
     "figure": (
@@ -309,6 +303,8 @@ assert np.allclose(result.replications["paid"], walls_h * 5 * 2.5)
 low, high = result.document()["policies"]["it"]["paid"]["ci95"]
 assert low < result.summary.loc["it", "paid"] < high
 print_table(resources_table(result))
+swept = cprsim.sweep(result.scenario, "swept", {"costs.save": ["1 min", "2 min"]}, replications=5)
+assert (swept.table["paid_low"] < swept.table["paid"]).all()
 """
 
 

@@ -524,3 +524,16 @@ def test_a_scenario_is_pickled_without_its_plans():
     again = pickle.loads(pickle.dumps(scenario))
     assert again == scenario
     assert again.plan("full") == cprsim.load_scenario(SCENARIOS / "criteo-kaggle.toml").plan("full")
+
+
+def test_a_copy_with_another_table_is_planned_anew():
+    scenario = cprsim.load_scenario(SCENARIOS / "criteo-kaggle.toml")
+    assert scenario.plan("full").interval_s == pytest.approx(2.29 * 3600, rel=1e-2)
+    copied = scenario.model_copy(update={"policies": {"full": Full(system="full", interval="5 h")}})
+
+    assert copied.plan("full").interval_s == 5 * 3600
+    assert scenario.plan("full").interval_s != 5 * 3600
+    longer = scenario.model_copy(
+        update={"job": scenario.job.model_copy(update={"useful_time_s": 9.0})}
+    )
+    assert longer.context.useful_time_s == 9.0

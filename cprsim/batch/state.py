@@ -14,7 +14,7 @@ class Shards:
 
     def __init__(self, lanes: int, servers: int, useful_time_s: float, schedule: Schedule) -> None:
         self._set_back_s = np.zeros((lanes, servers))
-        self._useful_time_s, self._per_shard = useful_time_s, 1.0 / (useful_time_s * servers)
+        self._per_shard = 1.0 / rules.r23_all(useful_time_s, servers)
         self.servers = servers
         self._period_s = schedule.period_s
         self._portion = schedule.save.portion
@@ -27,8 +27,8 @@ class Shards:
         hit = servers >= 0
         which, servers = lanes.number[hit], servers[hit]
         progress_s, saved_s = lanes.progress_s[hit], lanes.saved_s[hit]
-        last_s = self._whole_s(lanes)[hit]
-        lanes.pls[hit] += rules.r23_pls(progress_s, last_s, self._useful_time_s, self.servers)
+        lost_s = rules.r23_lost(progress_s, self._whole_s(lanes)[hit])
+        lanes.pls[hit] += lost_s * self._per_shard
         whole_s = self._set_back_s[which, servers]
         unsaved_s = progress_s - np.maximum(whole_s, saved_s) + self._left_of(whole_s, saved_s)
         lanes.updates_lost[hit] += unsaved_s * self._per_shard

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from cprsim.contract.actions import Loss, Recover
 from cprsim.contract.plan import Copies, Plan
 from cprsim.errors import RunError, ScenarioError
+from cprsim.failures.hit import SEVERITIES
 from cprsim.job.tiers import REMOTE
 
 # fmt: off
@@ -18,12 +19,18 @@ Need = Literal[
 ]
 # fmt: on
 _Plans = Callable[[], Mapping[str, Plan]]
+_NOBODY, _ONE = frozenset[int](), frozenset({0})
+_LOSSES = [
+    Loss(servers, trainers, severity)
+    for servers, trainers in ((_ONE, _NOBODY), (_NOBODY, _ONE), (_ONE, _ONE))
+    for severity in SEVERITIES
+]
 #: Each need in words, for refusals.
 Needs = dict[Need, str]
 
 
 def needs_of(plan: Plan, trainers: int = 1) -> Needs:
-    """Of a plan, and of its answer to the loss of one server; for so many trainers."""
+    """Of a plan, and of what it answers to the loss of a server, of a trainer, of both."""
     copied = () if plan.copies is None else (plan.copies.tier,)
     places = [tier.name for tier in plan.tiers if tier.name not in (REMOTE.name, *copied)]
     saves = [schedule.save for schedule in plan.schedules]
@@ -44,9 +51,10 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
             f"copies beside several trainers (cluster.trainers = {trainers})",
         ),
     }
-    answer = plan.recover(Loss(frozenset({0}), frozenset()))
-    found = {need: words for need, (asks, words) in asked.items() if asks}
-    return needs_of_answer(answer, True, plan.copies) | found
+    found: Needs = {}
+    for loss in _LOSSES:
+        found |= needs_of_answer(plan.recover(loss), loss.servers, plan.copies)
+    return found | {need: words for need, (asks, words) in asked.items() if asks}
 
 
 def needs_of_answer(answer: Recover, servers: object, copies: Copies | None = None) -> Needs:

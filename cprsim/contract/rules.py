@@ -1,7 +1,8 @@
 """Rules of the job that every interpreter keeps, each once.
 
-A name begins with the number of its rule in docs/semantics.md. Numbers are floats, or arrays of as
-many runs; depths are those of `DEPTH`.
+A name begins with the number of its rule in docs/semantics.md. What is `Any` is a number of one
+run, or an array of those of many; depths are those of `DEPTH`. How many periods fit into a time,
+which lower rooms count as well, is `cprsim.closed_form.intervals.whole_periods`.
 """
 
 from collections.abc import Sequence
@@ -76,9 +77,14 @@ def r13_trains_on(keep_training: Any, depth: Any) -> Any:
     return keep_training & (depth < ALL)
 
 
-def r23_pls(samples: Any, last: Any, total: float, servers: int) -> Any:
-    """(E4) of CPR, a failed server: its samples since its last checkpoint, as a share of all."""
-    return (samples - last) * (1.0 / (total * servers))
+def r23_lost(samples: Any, last: Any) -> Any:
+    """(E4) of CPR, its numerator: samples of a failed server since its last checkpoint."""
+    return samples - last
+
+
+def r23_all(total: float, servers: int) -> float:
+    """(E4) of CPR, its denominator: all samples of all servers."""
+    return total * servers
 
 
 def r25_round(portions: float, portion: float) -> tuple[bool, float]:

@@ -21,6 +21,8 @@ from cprsim.runs.summaries import half_width, statistics, tidy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: What measures are worked out with and nobody asks for.
+_OF_THE_PLAN: Final = ["peer_bytes_per_s", "checkpoint_bytes"]
 #: Percentiles of the jobs by overhead, in tables, and those whose causes are told as well.
 PERCENTILES: Final = (50, 75, 90, 95, 99)
 BROKEN_DOWN: Final = (50, 75, 90, 95)
@@ -71,7 +73,7 @@ class FleetResult(Result):
         values = values[kept]
         of_jobs = [columns.index(each) for each in Basis._fields]
         bases = [Basis(*own[:, of_jobs].T) for own in values.swapaxes(0, 1)]
-        table = tidy(names, values, columns, bases)
+        table = tidy(names, values, columns, bases).drop(columns=_OF_THE_PLAN)
         table["replication"] = np.tile(kept, len(names))
         drawn = _drawn(fleet, seed, kept.tolist())
         for column, each in drawn.items():

@@ -17,7 +17,7 @@ from cprsim.contract import (
 )
 
 #: What lies this close to the bound on overhead is on it: the rounding of two clocks.
-_ROUNDING = 1e-6
+_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,4 +56,4 @@ class AdaptiveController(ScheduledController):
     def _too_dear(self, now: Clock) -> bool:
         trained_s = now.progress_s - self._since.progress_s
         saving_s = now.wall_s - self._since.wall_s - trained_s
-        return saving_s > trained_s * self._plan.max_overhead * (1 + _ROUNDING)
+        return saving_s > trained_s * self._plan.max_overhead * (1 + _TOLERANCE)

@@ -77,5 +77,5 @@ class LostShare:
 
 def vanilla(intervals: float) -> float:
     """Mean lost share up to a time if all is saved once an interval: 1/2 over whole intervals."""
-    whole = math.floor(intervals)
+    whole = whole_periods(intervals, 1.0)
     return (whole + (intervals - whole) ** 2) / 2 / intervals

@@ -93,8 +93,9 @@ def resolve_files(mapping: Mapping[str, Any], folder: Path) -> None:
     _resolve(failures, "trace", folder)
     trainer = mapping.get("trainer")
     samples = trainer.get("data") if isinstance(trainer, dict) else None
-    for source in samples if isinstance(samples, dict) else ():  # text there is a path
-        _resolve(samples, source, folder)
+    for key, value in samples.items() if isinstance(samples, dict) else ():
+        if not str(value).isdigit():  # text there is a path, but for a number in quotes
+            _resolve(samples, key, folder)
     if isinstance(model, dict):
         tables = model.get("tables")
         for part in (model, *(tables if isinstance(tables, list) else ())):

@@ -4,10 +4,10 @@ All faults of a file are found and reported at once, each as `dotted.path: what 
 out`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, InstanceOf
 
@@ -99,10 +99,17 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         return {}
 
     def plan(self, policy: str) -> Plan:
-        """The plan of the policy of that name, which is resolved once."""
+        """The plan of the policy of that name, which is resolved once in a process."""
         if policy not in self.plans:
             self.plans[policy] = self.policies[policy].plan(self.context)
         return self.plans[policy]
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As of any pydantic model; what follows from the tables is worked out anew."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in _WORKED_OUT:
+            vars(copied).pop(name, None)
+        return copied
 
     def __getstate__(self) -> dict[Any, Any]:
         state = super().__getstate__()

@@ -106,7 +106,7 @@ class State:
         self._counter = [0]
         self.lost_s = 0.0
         self.pls = 0.0
-        self._useful_time_s, self._per_shard = useful_time_s, 1.0 / (useful_time_s * servers)
+        self._per_shard = 1.0 / rules.r23_all(useful_time_s, servers)
         self._update_shares = update_shares
         self._servers = servers
         self._mirror = mirror
@@ -187,10 +187,9 @@ class State:
         later rollback of the whole job has trained again.
         """
         held = self._tiers.get(source) or _Held(math.inf)
-        at_s, total_s = (self.progress_s, held.whole.progress_s), self._useful_time_s
-        pls = rules.r23_pls(*at_s, total_s, self._servers)
+        lost_s = rules.r23_lost(self.progress_s, held.whole.progress_s)
         for server in servers:
-            self.pls += pls
+            self.pls += lost_s * self._per_shard
             whole_s = self._whole_s(server)
             unsaved_s = self.progress_s - max(whole_s, held.last.progress_s)
             unsaved_s = self._updates(server, unsaved_s)

@@ -14,6 +14,9 @@ from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
 
+#: What workers and the sweep must have in common: the model's numbers, and the shape of a `Block`.
+WORKERS_VERSION = f"{MODEL_VERSION}.2"
+
 
 @dataclass(frozen=True)
 class Task:
@@ -26,7 +29,7 @@ class Task:
     stop: int
     seed: int
     engine: str = "auto"
-    model_version: int = MODEL_VERSION
+    model_version: str = WORKERS_VERSION
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,9 @@ def perform(task: Task) -> Block | Fault:
     Whatever goes wrong is the point's fault, and returned; but for a worker with another model,
     none of whose numbers must be taken: that is a `RunError`.
     """
-    if task.model_version != MODEL_VERSION:
+    if task.model_version != WORKERS_VERSION:
         raise RunError(
-            f"a worker has model version {MODEL_VERSION}, the sweep {task.model_version}; "
+            f"a worker has model version {WORKERS_VERSION}, the sweep {task.model_version}; "
             "install the same cprsim on all workers"
         )
     try:

@@ -162,19 +162,79 @@ def test_what_a_failure_does_to_a_save(rollback, servers, trained_on):
     assert rules.r9_is_void(np.array([depth]), np.array([servers]), trained_on).tolist() == [void]
 
 
-@given(st.floats(0.0, 0.999), st.floats(0.01, 0.999))
-def test_rounds_lose_no_portion(saved, portion):
-    complete, rest = rules.r25_round(saved, portion)
+def test_samples_lost_by_hand():
+    lost = rules.r23_lost(np.array([34.0, 20.0]), np.array([20.0, 20.0]))
 
-    assert complete == (saved + portion >= 1 - 1e-9)
-    assert rest == pytest.approx(max(saved + portion - complete, 0.0), abs=2e-9)
-    assert rules.r25_round(saved, 1.0) == (True, 0.0)
+    assert (lost / rules.r23_all(40.0, 2)).tolist() == [0.175, 0.0]
 
 
-def test_samples_of_arrays_are_those_of_floats():
-    now, last = np.array([34.0, 20.0]), np.array([20.0, 20.0])
+@pytest.mark.parametrize(
+    ("keep_training", "rollback", "expected"),
+    [
+        (True, "none", True),
+        (True, "lost", True),
+        (True, "all", False),  # a restart of the whole job waits for everybody
+        (False, "none", False),
+        (False, "lost", False),
+        (False, "all", False),
+    ],
+)
+def test_who_trains_on(keep_training, rollback, expected):
+    depth = rules.DEPTH[rollback]
 
-    assert rules.r23_pls(now, last, 40.0, 2).tolist() == [rules.r23_pls(34.0, 20.0, 40.0, 2), 0.0]
+    assert rules.r13_trains_on(keep_training, depth) is expected
+    assert rules.r13_trains_on(np.array([keep_training]), np.array([depth])).tolist() == [expected]
+
+
+def test_the_deepest_rollback_is_what_has_to_be_loaded():
+    none, lost, every = rules.NONE, rules.LOST, rules.ALL
+    cases = [(none, none), (lost, none), (none, lost), (lost, lost), (every, lost), (lost, every)]
+    expected = [True, True, False, True, True, False]
+
+    assert [rules.r12_goes_as_deep(*case) for case in cases] == expected
+    depths, deepest = np.array(cases).T
+    assert rules.r12_goes_as_deep(depths, deepest).tolist() == expected
+
+
+def test_tiers_that_a_save_serves():
+    tiers = ["memory", "peers", "store"]
+
+    assert tiers[rules.r5_serves(2, stored=True)] == tiers
+    assert tiers[rules.r5_serves(2, stored=False)] == ["store"]
+    assert tiers[rules.r5_serves(0, stored=True)] == ["memory"]
+    assert (rules.r5_own_saves(5.0, 2.0), rules.r5_own_saves(2.0, 5.0)) == (3.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("final_save", "saved", "over"), [(False, 3, True), (True, 3, False), (True, 4, True)]
+)
+def test_a_job_with_a_final_save_is_over_once_that_is_usable(final_save, saved, over):
+    assert rules.r4_is_over(final_save, saved, 4) is over
+
+
+def test_what_a_load_reads():
+    # Three shards are read for a lost one; a chain of differences reads half as much again.
+    assert rules.r26_reads(3.0, "none", 1.5) == 3.0
+    assert rules.r26_reads(1.0, "lost", 1.5) == 1.5
+    assert rules.r26_reads(3.0, "all", 1.5) == 4.5
+
+
+def test_jobs_that_get_nowhere():
+    now_s, events = np.array([99.0, 101.0, 101.0]) * 10, np.array([5000, 999, 1000])
+
+    assert rules.r29_gets_nowhere(now_s, 10.0, events).tolist() == [False, False, True]
+    assert rules.r29_gets_nowhere(1010.0, 10.0, 1000)
+
+
+def test_four_tenths_three_times_are_a_round_and_two_tenths_more():
+    complete, portions = False, 0.0
+    for number in (1, 2, 3):
+        assert not complete, number
+        complete, portions = rules.r25_round(portions, 0.4)
+
+    assert complete
+    assert portions == pytest.approx(0.2)
+    assert rules.r25_round(0.9, 1.0) == (True, 0.0)
 
 
 def test_a_function_is_named_after_a_rule():

@@ -98,7 +98,6 @@ def test_a_sweep_goes_on_where_it_was(file, unharmed, tmp_path, gate, start):
     assert exported(tmp_path) == unharmed
 
 
-@pytest.mark.essential
 def has_ended(process: psutil.Process) -> bool:
     """Whether it runs no more; where nobody waits for orphans, its id stays."""
     try:
@@ -107,6 +106,7 @@ def has_ended(process: psutil.Process) -> bool:
         return True
 
 
+@pytest.mark.essential
 def test_workers_end_with_the_sweep_that_is_killed(file, tmp_path, gate, start):
     shut = gate(0)
     process = start(shut, *asked(file, tmp_path, 2))

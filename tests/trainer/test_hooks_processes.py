@@ -125,9 +125,7 @@ def test_under_partial_recovery_the_new_one_goes_on_with_the_survivors(both, pol
     assert all(map(torch.equal, state(ranks[0]), kept))
     if policy == "partial":
         assert all(map(torch.equal, state(ranks[1]), saved))
-        assert [rank.hooks.summary.pls for rank in ranks] == pytest.approx(
-            [0, 7 / (STEPS * 2)], rel=1e-15
-        )
+        assert [rank.hooks.summary.pls for rank in ranks] == [0, 7 / (STEPS * 2)]
     for rank in ranks:
         rank.train(27, 35)
     # Both save at the same steps, so that there is a checkpoint that all have.
@@ -145,7 +143,7 @@ def test_a_new_process_that_was_killed_while_it_saved_saves_with_the_others_late
     ranks[1] = Rank(1, tmp_path, together, "partial")
 
     assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [25, 25]
-    assert ranks[1].hooks.summary.pls == pytest.approx(15 / (STEPS * 2), rel=1e-15)
+    assert ranks[1].hooks.summary.pls == 15 / (STEPS * 2)
     for rank in ranks:
         rank.train(25, 31)
     assert [max(rank.hooks._held.steps) for rank in ranks] == [30, 30]

@@ -93,7 +93,7 @@ class Execution:
 
     def _is_over(self) -> bool:
         """Whether all is done behind the last step; if not, some more of it is."""
-        if self._final_save is not None and not self._job.is_saved:
+        if self._final_save is not None and not self._job.is_over(final_save=True):
             if self._saves.under_way:
                 self._saving.land("save")
             else:

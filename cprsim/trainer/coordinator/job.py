@@ -55,18 +55,17 @@ class Job:
         self.executed = self.lost_steps = self.epoch = 0
         self._asked_s = 0.0
 
-    def lose(self, last: int) -> None:
-        """The rows of a server are lost that a checkpoint of all of them held at step `last`."""
-        self.lost_steps += self.step - last
+    def lose(self, last: int, step: int | None = None) -> None:
+        """Steps of a server are lost: from `last`, when all of it was saved, to `step`, or now."""
+        self.lost_steps += rules.r23_lost(self.step if step is None else step, last)
 
     def pls(self, servers: int) -> float:
         """(E4) of CPR, so far."""
-        return float(rules.r23_pls(self.lost_steps, 0, self.steps, servers))
+        return self.lost_steps / rules.r23_all(self.steps, servers)
 
-    @property
-    def is_saved(self) -> bool:
-        """Whether a checkpoint holds the last step."""
-        return self.safe.last.step >= self.steps
+    def is_over(self, final_save: bool) -> bool:
+        """Whether there is nothing to do behind the last step."""
+        return rules.r4_is_over(final_save, self.safe.last.step, self.steps)
 
     def next_epoch(self) -> int:
         """Begin another epoch."""

@@ -99,7 +99,7 @@ class Rebuilding:
             if each.set_back is None or each.found is None:
                 continue
             if each.found != each.to.step:  # what was to be loaded was spoilt
-                job.lost_steps += each.to.whole - job.safe.at(each.found).whole
+                job.lose(job.safe.at(each.found).whole, each.to.whole)
                 corrected = each.set_back._replace(to=each.found)
                 job.happened = [corrected if it is each.set_back else it for it in job.happened]
             turns = job.turns

@@ -149,7 +149,9 @@ class Recovery:
                 self._rebuilding.take(servers, died, deepest.rollback)
                 down -= servers
                 loaded = {name: step for name, step in loaded.items() if name in down}
-            self.waits = deepest.rollback != "all" and not answer.keep_training
+            depth = _depth(deepest)
+            trains_on = rules.r13_trains_on(answer.keep_training, depth)
+            self.waits = depth < rules.ALL and not trains_on
             self._start(died)
             if not self._are_ready(down):
                 continue

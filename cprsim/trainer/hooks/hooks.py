@@ -207,7 +207,7 @@ class TrainerHooks(Generic[_Batch]):
             if not isinstance(action, Save):
                 raise RunError(f"nothing has failed, but the controller answered {action}")
             self._save(action)
-        if self._final_save and not job.is_saved:
+        if not job.is_over(self._final_save):
             self._save(self._plan.last_save)
 
     def _save(self, save: Save) -> None:
