@@ -12,7 +12,7 @@ from typing import NamedTuple
 import cprsim
 from cprsim.basics.streams import COHORT
 from cprsim.batch import engine as batch
-from cprsim.failures.cohorts import Instants
+from cprsim.failures.cohorts import InstantCohort
 from cprsim.sim import engine as sim
 
 _ROUNDS = 3
@@ -60,7 +60,9 @@ def others() -> Iterator[Speed]:
     """Other scenarios, all policies together that the batch engine plays."""
     for name, few in _OTHERS.items():
         scenario = cprsim.load_scenario(f"scenarios/{name}.toml")
-        policies = [each for each in scenario.policies if batch.unfit(scenario, each) is None]
+        policies = [
+            each for each in scenario.policies if batch.why_unsupported(scenario, each) is None
+        ]
         yield _speed(name, scenario, policies, _FEWER, few)
 
 
@@ -70,10 +72,10 @@ def _speed(name: str, scenario: cprsim.Scenario, policies: list[str], many: int,
     def draw() -> None:
         for number in range(-(-many // COHORT)):
             cohort = process.cohort(0, number)
-            assert isinstance(cohort, Instants)
+            assert isinstance(cohort, InstantCohort)
             cohort.victims.upto(cohort.times_s.shape[1])
 
-    fixed = isinstance(process.cohort(0, 0), Instants)
+    fixed = isinstance(process.cohort(0, 0), InstantCohort)
     rounds = [
         (
             _us(lambda: sim.simulate(scenario, policies, range(few), 0), few),

@@ -21,7 +21,7 @@ import psutil
 import torch
 
 from cprsim.job.presets import PRESETS
-from cprsim.trainer.coordinator.cluster import Answer, LocalCluster
+from cprsim.trainer.coordinator.cluster import LocalCluster, Reply
 from cprsim.trainer.data import Planted
 from cprsim.trainer.members.dlrm import Dlrm
 from cprsim.trainer.members.member import Deadlines
@@ -149,7 +149,7 @@ def _ours(data: Planted) -> Iterator[_Side]:
 def _wait(cluster: LocalCluster, op: Op) -> None:
     while True:
         event = cluster.next()
-        assert isinstance(event, Answer)
+        assert isinstance(event, Reply)
         if event.message.op == op:
             return
 

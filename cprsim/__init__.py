@@ -16,7 +16,7 @@ from cprsim.version import __version__ as __version__
 if TYPE_CHECKING:
     from cprsim.contract import Policy
     from cprsim.estimates.advice import Advice, advise
-    from cprsim.fitting.fit import fit
+    from cprsim.fitting.fit_log import fit
     from cprsim.fitting.mtbf import mtbf_by_nodes
     from cprsim.fleets.fleet import Fleet, load_fleet
     from cprsim.fleets.play import run_fleet
@@ -40,7 +40,7 @@ _HOMES = {
     "Scenario": "cprsim.scenario",
     "Sweep": "cprsim.sweeps.stored",
     "advise": "cprsim.estimates.advice",
-    "fit": "cprsim.fitting.fit",
+    "fit": "cprsim.fitting.fit_log",
     "load_fleet": "cprsim.fleets.fleet",
     "load_scenario": "cprsim.scenario",
     "mtbf_by_nodes": "cprsim.fitting.mtbf",

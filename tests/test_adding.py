@@ -265,7 +265,7 @@ from cprsim.policies import systems
 from cprsim.report.tables import resources_table
 from cprsim.scenario.mapping import load_mapping
 from cprsim.testing import SYSTEMS
-from cprsim.trainer.spec import trainer_section
+from cprsim.trainer.section import trainer_section
 
 JOB = {
     "job": {"useful_time": "4 d"},

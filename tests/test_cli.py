@@ -358,7 +358,7 @@ from cprsim.cli import common, main
 # Whoever runs the tests in the background has Ctrl-C ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # Ctrl-C: the terminal signals every process of the command. After the first block of replications.
-common.Progress.update = lambda *_: os.killpg(0, signal.SIGINT)
+common.ProgressBar.update = lambda *_: os.killpg(0, signal.SIGINT)
 sys.argv = ["cprsim", *sys.argv[1:]]
 main()
 """

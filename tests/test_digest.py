@@ -30,7 +30,7 @@ _JOB = {
 
 def test_moments_of_two_parts_by_hand():
     # 1, 2, 3, 10: mean 4, squares 9 + 4 + 1 + 36.
-    both = Moments.of(np.array([1.0, 2.0, 3.0])) + Moments.of(np.array([10.0]))
+    both = Moments.from_values(np.array([1.0, 2.0, 3.0])) + Moments.from_values(np.array([10.0]))
 
     assert (both.count, both.mean, both.squares) == (4, 4.0, 50.0)
 
@@ -38,7 +38,7 @@ def test_moments_of_two_parts_by_hand():
 def test_moments_of_many_parts_far_from_zero_do_not_cancel():
     values = 1e9 + np.random.default_rng(0).normal(size=10_000)
 
-    found = reduce(add, map(Moments.of, np.split(values, 100)))
+    found = reduce(add, map(Moments.from_values, np.split(values, 100)))
 
     # Values have an error of 1e-7 beside their 1; the sum of their squares would be off by 1e6.
     assert found.mean == pytest.approx(1e9 + (values - 1e9).mean(), abs=1e-6)
@@ -61,7 +61,9 @@ _VALUES = {
 @pytest.mark.parametrize("parts", [1, 7])
 def test_quantiles_are_those_of_numpy_to_the_width_of_a_bin(name, parts):
     values = _VALUES[name]
-    found = reduce(add, (Bins.of(each) for each in np.array_split(values, parts) if each.size))
+    found = reduce(
+        add, (Bins.from_values(each) for each in np.array_split(values, parts) if each.size)
+    )
 
     for share in (0.0, 0.05, 0.5, 0.95, 0.999, 1.0):
         exact = float(np.quantile(values, share))
@@ -72,13 +74,13 @@ def test_quantiles_are_those_of_numpy_to_the_width_of_a_bin(name, parts):
 
 def test_quantiles_of_whole_numbers_are_exact():
     values = np.random.default_rng(2).integers(0, 4096, 50_001).astype(float)
-    found = reduce(add, map(Bins.of, np.split(values, [10, 20_000])))
+    found = reduce(add, map(Bins.from_values, np.split(values, [10, 20_000])))
 
     assert [found.quantile(q) for q in (0.5, 0.95)] == np.quantile(values, [0.5, 0.95]).tolist()
 
 
 def test_bins_stay_few():
-    found = reduce(add, (Bins.of(_RNG.uniform(1.0, 2.0, 10_000)) for _ in range(20)))
+    found = reduce(add, (Bins.from_values(_RNG.uniform(1.0, 2.0, 10_000)) for _ in range(20)))
 
     assert len(found.number) <= 1 / WIDTH
     assert found.count.sum() == 200_000
@@ -136,8 +138,10 @@ def test_the_rows_of_a_digest_are_refused_with_a_way_out(both):
 def test_parts_of_a_digest_add_up_whatever_is_in_them():
     values = np.random.default_rng(3).gamma(2.0, 1e3, (40, 2, len(COLUMNS)))
     bases = [Basis(1e4, 9, spares, 0.0, 1e3, 1e6) for spares in (0, 2)]
-    whole = Digest.of(["a", "b"], values, COLUMNS, bases)
-    parts = (Digest.of(["a", "b"], each, COLUMNS, bases) for each in np.split(values, [1, 13]))
+    whole = Digest.from_values(["a", "b"], values, COLUMNS, bases)
+    parts = (
+        Digest.from_values(["a", "b"], each, COLUMNS, bases) for each in np.split(values, [1, 13])
+    )
     found = reduce(add, parts)
 
     assert found.count == 40

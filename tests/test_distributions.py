@@ -9,7 +9,7 @@ from scipy import stats
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.schema import faults
-from cprsim.basics.streams import Cause, Draws, Rows
+from cprsim.basics.streams import Cause, CohortDraws, Draws
 
 MEAN_S = 100_800.0  # 28 h
 SAMPLES = 40_000
@@ -125,7 +125,9 @@ def test_draws_do_not_depend_on_the_blocks_they_come_in(each):
 
 @each_law
 def test_draws_do_not_depend_on_the_order_in_which_they_are_asked_for(each):
-    forward, backward = (Draws(Rows(each.sample, 3, 0, Cause.FAILURE_TIME), 5) for _ in range(2))
+    forward, backward = (
+        Draws(CohortDraws(each.sample, 3, 0, Cause.FAILURE_TIME), 5) for _ in range(2)
+    )
     wanted = [forward[i] for i in range(40)]
 
     assert [backward[i] for i in reversed(range(40))] == wanted[::-1]

@@ -77,17 +77,17 @@ def expected(plan: Plan, context: Context) -> Expected:
 def mean_unsaved_s(schedule: Schedule, useful_time_s: float) -> float:
     """Updates of a shard that no save holds, in useful seconds, on average over the job.
 
-    Of a shard that is whole at first and never set back. After each save `left_s` is left, and it
-    grows by as much as is trained.
+    Of a shard that is whole at first and never set back. After each save `unsaved_s` is left, and
+    it grows by as much as is trained.
     """
-    period_s, left_s = schedule.period_s, schedule.save.left_s
+    period_s, unsaved_s = schedule.period_s, schedule.save.unsaved_s
     if period_s >= useful_time_s:
         return useful_time_s / 2
     saves = whole_periods(useful_time_s, period_s)
     rest_s = max(useful_time_s - saves * period_s, 0.0)
-    known = left_s[: saves - 1]
-    after_s = math.fsum(known) + (saves - 1 - len(known)) * left_s[-1]
-    last_s: float = rules.r25_left_s(left_s, saves)
+    known = unsaved_s[: saves - 1]
+    after_s = math.fsum(known) + (saves - 1 - len(known)) * unsaved_s[-1]
+    last_s: float = rules.r25_unsaved_s(unsaved_s, saves)
     left = after_s * period_s + last_s * rest_s
     return (saves * period_s**2 / 2 + rest_s**2 / 2 + left) / useful_time_s
 
@@ -118,7 +118,7 @@ def _save_s(plan: Plan, context: Context, schedule: Schedule) -> float:
     return context.costs.seconds(plan.transfer(schedule.save, context.costs))
 
 
-def _of_failures(plan: Plan, context: Context, kind: "Kind") -> Iterator[tuple[str, float]]:
+def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[tuple[str, float]]:
     """What failures of one kind cost, by cause, over useful time."""
     costs, mtbf_s = context.costs, context.mtbf_s / kind.share
     answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
@@ -163,7 +163,7 @@ def _of_failures(plan: Plan, context: Context, kind: "Kind") -> Iterator[tuple[s
 
 def _stale_s(schedule: Schedule, context: Context) -> float:
     """Updates that a save leaves of the rows that a rollback of all returns to, useful seconds."""
-    if schedule.save.left_s == (0.0,):
+    if schedule.save.unsaved_s == (0.0,):
         return 0.0
     fresh_s = mean_unsaved_s(every(schedule.period_s)[0], context.useful_time_s)
     return mean_unsaved_s(schedule, context.useful_time_s) - fresh_s
@@ -186,7 +186,7 @@ def _landing_s(plan: Plan, context: Context, schedule: Schedule) -> float:
     return _save_s(plan, context, schedule)
 
 
-class Kind(NamedTuple):
+class FailureKind(NamedTuple):
     """A kind of failure: its share of all failures, and what it takes down.
 
     `servers_hit`: mean servers that it takes down, over all failures.
@@ -197,14 +197,14 @@ class Kind(NamedTuple):
     loss: Loss
 
 
-def kinds(context: Context) -> Iterator[Kind]:
+def kinds(context: Context) -> Iterator[FailureKind]:
     """One failure of each kind, those that take down several servers with these lying apart."""
     if math.isinf(context.mtbf_s):
         return
     whole = context.severities.get("cluster", 0.0)
     if whole:
         servers, trainers = frozenset(range(context.servers)), frozenset(range(context.trainers))
-        yield Kind(whole, whole * context.servers, Loss(servers, trainers, "cluster"))
+        yield FailureKind(whole, whole * context.servers, Loss(servers, trainers, "cluster"))
     if whole == 1:
         return
     # What failures take down that aren't of the whole cluster.
@@ -220,8 +220,8 @@ def kinds(context: Context) -> Iterator[Kind]:
             servers = frozenset(i * context.servers // hit for i in range(hit))
             together = round(trainers_hit) if share == 1 else 0
             loss = Loss(servers, frozenset(range(together)), severity)
-            yield Kind(part * share, part * servers_hit, loss)
+            yield FailureKind(part * share, part * servers_hit, loss)
         if part and share < 1:
             hit = max(1, round(trainers_hit / (1 - share)))
             loss = Loss(frozenset(), frozenset(range(hit)), severity)
-            yield Kind(part * (1 - share), 0.0, loss)
+            yield FailureKind(part * (1 - share), 0.0, loss)

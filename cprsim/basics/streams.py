@@ -35,7 +35,7 @@ def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.G
     return np.random.Generator(np.random.PCG64(sequence))
 
 
-class Rows:
+class CohortDraws:
     """Numbers of one cause for the replications of a cohort, a row each.
 
     `sample(rng, size)` draws an array of shape `size`. Columns are drawn as they are asked for, for
@@ -65,9 +65,9 @@ class Rows:
 
 
 class Draws:
-    """One row of them: numbers of one replication, by index."""
+    """One row of `CohortDraws`: the numbers of one replication, by index."""
 
-    def __init__(self, rows: Rows, row: int) -> None:
+    def __init__(self, rows: CohortDraws, row: int) -> None:
         self._rows, self._row = rows, row
         self._values: list[float] = []
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
-from cprsim.batch.ties import exact, off
+from cprsim.batch.lanes import Floats, Integers, Lanes, Mask
+from cprsim.batch.ties import rounding_error, sums_are_exact
 from cprsim.contract import rules
 
 
@@ -25,13 +25,13 @@ class Pace(NamedTuple):
     rate: float | Floats
     stored_s: float = 0.0
 
-    def of(self, which: Mask) -> "Pace":
-        """That of some of the lanes."""
+    def take(self, which: Mask) -> "Pace":
+        """The same for some of the lanes."""
         return self._replace(rate=self.rate[which]) if isinstance(self.rate, np.ndarray) else self
 
 
-class Course(NamedTuple):
-    """What lanes will do from now on, in seconds from now.
+class Segment(NamedTuple):
+    """What lanes do until the end of the job if nothing fails, in seconds from now.
 
     `to_come` saves are due before the end. The first starts after `first_s`; each is a cycle with
     the training after it. Training ends after `trained_s`, the job after `end_s`.
@@ -43,19 +43,19 @@ class Course(NamedTuple):
     end_s: Floats
 
     @classmethod
-    def of(cls, lanes: Lanes, pace: Pace) -> "Course":
+    def from_lanes(cls, lanes: Lanes, pace: Pace) -> "Segment":
         """From the state of the lanes."""
         useful_s, period_s, rate = pace.useful_time_s, pace.period_s, pace.rate
         count = rules.r4_saves(lanes.due_s, useful_s, period_s)
-        first_s = lanes.left_s + (np.minimum(lanes.due_s, useful_s) - lanes.progress_s) / rate
-        trained_s = lanes.left_s + (useful_s - lanes.progress_s) / rate + count * pace.save_s
+        first_s = lanes.rest_s + (np.minimum(lanes.due_s, useful_s) - lanes.progress_s) / rate
+        trained_s = lanes.rest_s + (useful_s - lanes.progress_s) / rate + count * pace.save_s
         if not pace.has_final:
             return cls(count, first_s, trained_s, trained_s)
         return cls(count, first_s, trained_s, trained_s + np.where(lanes.final, 0.0, pace.final_s))
 
-    def take(self, which: Mask) -> "Course":
+    def take(self, which: Mask) -> "Segment":
         """That of some of the lanes."""
-        return self if which.all() else Course(*(each[which] for each in self))
+        return self if which.all() else Segment(*(each[which] for each in self))
 
     def cycle(self, pace: Pace, given_s: Floats) -> tuple[Floats, Floats]:
         """In which cycle one is after `given_s`, and how far; before the first: less than 0."""
@@ -64,71 +64,73 @@ class Course(NamedTuple):
         return number, beyond_s - number * cycle_s
 
 
-def advance(lanes: Lanes, pace: Pace, until_s: Floats) -> tuple[Lanes, Lanes, Whole]:
+def advance(lanes: Lanes, pace: Pace, until_s: Floats) -> tuple[Lanes, Lanes, Integers]:
     """Go on to `until_s`, or to the end of the job where that comes no later.
 
     Returns the lanes that have ended, those that have not, and the numbers of those that are too
     close to call and in neither: where `until_s` and a turn of the run are no further apart than
     the rounding of sums, which of them comes first depends on how these are made.
     """
-    course, given_s = Course.of(lanes, pace), until_s - lanes.now_s
-    number, within_s = course.cycle(pace, given_s)
-    close = _close(lanes, pace, course, until_s, within_s)
-    ended = (given_s >= course.end_s) & ~close
-    cut = ~(ended | close)
+    segment, given_s = Segment.from_lanes(lanes, pace), until_s - lanes.now_s
+    number, within_s = segment.cycle(pace, given_s)
+    too_close = _too_close(lanes, pace, segment, until_s, within_s)
+    ended = (given_s >= segment.end_s) & ~too_close
+    cut = ~(ended | too_close)
     finished, going = lanes.take(ended), lanes.take(cut)
-    _finish(finished, pace.of(ended), course.take(ended))
-    _cut(going, pace.of(cut), course.take(cut), given_s[cut], number[cut], within_s[cut])
+    _finish(finished, pace.take(ended), segment.take(ended))
+    _cut(going, pace.take(cut), segment.take(cut), given_s[cut], number[cut], within_s[cut])
     going.now_s[:] = until_s[cut]
-    return finished, going, lanes.number[close]
+    return finished, going, lanes.number[too_close]
 
 
-def unclear(
+def count_is_unsure(
     due_s: Floats, to_come: Floats, period_s: float | Floats, pace: Pace, share: Floats
 ) -> Mask:
-    """Where rounding decides how many those are."""
+    """Where rounding decides how many saves are due before the end."""
     over_s = rules.r4_nearly_done_s(pace.useful_time_s) - due_s - to_come * period_s
     near_s = np.minimum(np.abs(over_s), np.abs(over_s + period_s))
     # Where a save would be due at the very end, that is far beyond rounding unless saves are many.
     near = near_s <= share * pace.useful_time_s
-    return near & ~exact(due_s, period_s, pace.useful_time_s) if near.any() else near
+    return near & ~sums_are_exact(due_s, period_s, pace.useful_time_s) if near.any() else near
 
 
-def _finish(lanes: Lanes, pace: Pace, course: Course) -> None:
+def _finish(lanes: Lanes, pace: Pace, segment: Segment) -> None:
     """Go on to the end of the job."""
-    lanes.saves += course.to_come + ((lanes.left_s > 0) & (lanes.final == 0))
+    lanes.saves += segment.to_come + ((lanes.rest_s > 0) & (lanes.final == 0))
     lanes.finals += pace.has_final
-    lanes.save_s += lanes.left_s + course.to_come * pace.save_s + (course.end_s - course.trained_s)
+    lanes.save_s += (
+        lanes.rest_s + segment.to_come * pace.save_s + (segment.end_s - segment.trained_s)
+    )
     lanes.slowdown_s += (pace.useful_time_s - lanes.progress_s) * (1 / pace.rate - 1)
-    lanes.now_s += course.end_s
+    lanes.now_s += segment.end_s
     lanes.progress_s[:] = pace.useful_time_s
 
 
 def _cut(
-    lanes: Lanes, pace: Pace, course: Course, given_s: Floats, number: Floats, within_s: Floats
+    lanes: Lanes, pace: Pace, segment: Segment, given_s: Floats, number: Floats, within_s: Floats
 ) -> None:
     """Go on for `given_s`, which leads `within_s` into a cycle and not to the end."""
     useful_s, period_s, save_s, _, _, rate, _ = pace
-    start_s, due_s, left_s = lanes.progress_s.copy(), lanes.due_s.copy(), lanes.left_s.copy()
+    start_s, due_s, rest_s = lanes.progress_s.copy(), lanes.due_s.copy(), lanes.rest_s.copy()
     # A save that is due when something happens has not begun.
-    began = (course.to_come > 0) & (within_s > 0)
+    began = (segment.to_come > 0) & (within_s > 0)
     saving = began & (within_s < save_s)
     done = number + (began & ~saving)
-    rest = (left_s > 0) & (given_s >= left_s)
-    after_s = np.maximum(given_s - course.trained_s, 0.0)  # into the save after the end
+    rest = (rest_s > 0) & (given_s >= rest_s)
+    after_s = np.maximum(given_s - segment.trained_s, 0.0)  # into the save after the end
 
     into_s = np.where(saving, within_s, 0.0)
-    lanes.save_s += np.minimum(left_s, given_s) + done * save_s + into_s + after_s
+    lanes.save_s += np.minimum(rest_s, given_s) + done * save_s + into_s + after_s
     beyond_s = np.where(
-        (course.to_come > 0) & (within_s >= 0),
+        (segment.to_come > 0) & (within_s >= 0),
         due_s - start_s + number * period_s + np.maximum(within_s - save_s, 0.0) * rate,
-        np.maximum(given_s - left_s, 0.0) * rate,
+        np.maximum(given_s - rest_s, 0.0) * rate,
     )
     lanes.progress_s[:] = np.minimum(start_s + beyond_s, useful_s)
     lanes.due_s += (number + began) * period_s
-    lanes.left_s[:] = np.where(
-        saving, save_s - within_s, np.where(after_s > 0, course.end_s - given_s, 0.0)
-    ) + np.maximum(left_s - given_s, 0.0)
+    lanes.rest_s[:] = np.where(
+        saving, save_s - within_s, np.where(after_s > 0, segment.end_s - given_s, 0.0)
+    ) + np.maximum(rest_s - given_s, 0.0)
     if pace.has_final:
         lanes.final[:] = (after_s > 0) | (lanes.final > 0)
 
@@ -148,21 +150,23 @@ def _store(lanes: Lanes, stored: Mask, at_s: Floats, slowdown_s: Floats, saves: 
     lanes.saved_lost[:] = np.where(stored, lanes.updates_lost, lanes.saved_lost)
 
 
-def _close(lanes: Lanes, pace: Pace, course: Course, until_s: Floats, within_s: Floats) -> Mask:
+def _too_close(
+    lanes: Lanes, pace: Pace, segment: Segment, until_s: Floats, within_s: Floats
+) -> Mask:
     """Which lanes are too close to call."""
     given_s = until_s - lanes.now_s
-    share = off(lanes.saves + course.to_come)
-    close = unclear(lanes.due_s, course.to_come, pace.period_s, pace, share)
-    off_s = share * (lanes.now_s + course.end_s)
+    share = rounding_error(lanes.saves + segment.to_come)
+    too_close = count_is_unsure(lanes.due_s, segment.to_come, pace.period_s, pace, share)
+    error_s = share * (lanes.now_s + segment.end_s)
     cycle_s = pace.period_s / pace.rate + pace.save_s
     near_s = np.minimum(np.abs(within_s), np.abs(within_s - pace.save_s))
     near_s = np.minimum(near_s, np.abs(within_s - cycle_s))
-    close |= (near_s <= off_s) & (course.to_come > 0)
-    close |= np.abs(given_s - course.end_s) <= off_s
+    too_close |= (near_s <= error_s) & (segment.to_come > 0)
+    too_close |= np.abs(given_s - segment.end_s) <= error_s
     if pace.has_final:
-        close |= np.abs(given_s - course.trained_s) <= off_s
-    close |= (np.abs(given_s - lanes.left_s) <= off_s) & (lanes.left_s > 0)
-    if close.any():
-        times_s = (lanes.now_s, lanes.progress_s, lanes.due_s, lanes.left_s, until_s, *pace[:4])
-        close &= ~(exact(*times_s) & (np.asarray(pace.rate) == 1.0))
-    return close
+        too_close |= np.abs(given_s - segment.trained_s) <= error_s
+    too_close |= (np.abs(given_s - lanes.rest_s) <= error_s) & (lanes.rest_s > 0)
+    if too_close.any():
+        times_s = (lanes.now_s, lanes.progress_s, lanes.due_s, lanes.rest_s, until_s, *pace[:4])
+        too_close &= ~(sums_are_exact(*times_s) & (np.asarray(pace.rate) == 1.0))
+    return too_close

@@ -7,24 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import COHORT, Cause, Rows
-from cprsim.batch import background
-from cprsim.batch import blocking as course
-from cprsim.batch import support as fit
-from cprsim.batch.answers import Answers
+from cprsim.basics.streams import COHORT, Cause, CohortDraws
+from cprsim.batch import background, blocking, support
 from cprsim.batch.blocking import Pace
-from cprsim.batch.cursors import Front, Stack, fronts
-from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
+from cprsim.batch.cursors import Cursors, LaneDraws, cursors_of
+from cprsim.batch.lanes import Floats, Integers, Lanes, Mask
 from cprsim.batch.rebuilds import Rebuilds
-from cprsim.batch.recovery import Recovery, hopeless
-from cprsim.batch.spares import Always, Spares
+from cprsim.batch.recover_table import RecoverTable
+from cprsim.batch.recovery import LaneRecovery, hopeless
+from cprsim.batch.spares import ConstantDelay, LaneSpares
 from cprsim.batch.state import Shards
-from cprsim.batch.ties import close
+from cprsim.batch.ties import too_close
 from cprsim.job.tiers import Medium
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
-from cprsim.sim.resolved import Setting
+from cprsim.sim.resolved import ResolvedPlan
 
 #: Lanes at once: more take memory and gain nothing, fewer don't repay a call of NumPy.
 _LANES = 64 * COHORT
@@ -35,20 +33,20 @@ _NUMBERS = 4_000_000
 def simulate(
     scenario: Scenario, policies: Sequence[str], replications: Sequence[int], seed: int
 ) -> NDArray[np.float64]:
-    """As `cprsim.sim.engine.simulate`, for policies that `unfit` has nothing against."""
-    settings = [Setting.of(scenario, name) for name in policies]
-    values = np.empty((len(replications), len(settings), len(COLUMNS)))
+    """As `cprsim.sim.engine.simulate`, for policies that `why_unsupported` has nothing against."""
+    plans = [ResolvedPlan.from_scenario(scenario, name) for name in policies]
+    values = np.empty((len(replications), len(plans), len(COLUMNS)))
     size = _chunk(scenario)
     for start in range(0, len(replications), size):
         numbers = np.asarray(replications[start : start + size])
-        values[start : start + size] = _Chunk(scenario, numbers, seed).play(settings, policies)
+        values[start : start + size] = _Chunk(scenario, numbers, seed).play(plans, policies)
     return values
 
 
-def unfit(scenario: Scenario, policy: str) -> str | None:
+def why_unsupported(scenario: Scenario, policy: str) -> str | None:
     """Why a policy can't be played here, or None."""
     cohort = scenario.failure_model.process.cohort(0, 0)
-    return fit.unfit(Setting.of(scenario, policy), cohort)
+    return support.why_unsupported(ResolvedPlan.from_scenario(scenario, policy), cohort)
 
 
 def _chunk(scenario: Scenario) -> int:
@@ -61,7 +59,7 @@ def _chunk(scenario: Scenario) -> int:
 class _Chunk:
     """Some replications, whose failures are drawn once for all policies."""
 
-    def __init__(self, scenario: Scenario, numbers: Whole, seed: int) -> None:
+    def __init__(self, scenario: Scenario, numbers: Integers, seed: int) -> None:
         self._scenario, self._numbers, self._seed = scenario, numbers, seed
         cohorts, which = np.unique(numbers // COHORT, return_inverse=True)
         self._place = which * COHORT + numbers % COHORT
@@ -69,19 +67,19 @@ class _Chunk:
         self._cohorts = [process.cohort(seed, int(each)) for each in cohorts]
         self._delays = self._rescheduling([int(each) for each in cohorts])
 
-    def _rescheduling(self, cohorts: Sequence[int]) -> Always | Stack:
+    def _rescheduling(self, cohorts: Sequence[int]) -> ConstantDelay | LaneDraws:
         delay = self._scenario.costs.reschedule
         if not isinstance(delay, Distribution):
-            return Always(delay)
-        rows = [Rows(delay.sample, self._seed, each, Cause.RESCHEDULE) for each in cohorts]
-        return Stack(rows, self._place)
+            return ConstantDelay(delay)
+        rows = [CohortDraws(delay.sample, self._seed, each, Cause.RESCHEDULE) for each in cohorts]
+        return LaneDraws(rows, self._place)
 
-    def play(self, settings: Sequence[Setting], policies: Sequence[str]) -> NDArray[np.float64]:
+    def play(self, plans: Sequence[ResolvedPlan], policies: Sequence[str]) -> NDArray[np.float64]:
         """Ledgers, of shape (replications, policies, len(COLUMNS))."""
-        values = np.empty((len(self._numbers), len(settings), len(COLUMNS)))
-        front = fronts(self._cohorts, self._place)
-        for i, (setting, policy) in enumerate(zip(settings, policies, strict=True)):
-            runs = Runs(setting, front(), self._delays)
+        values = np.empty((len(self._numbers), len(plans), len(COLUMNS)))
+        make_cursors = cursors_of(self._cohorts, self._place)
+        for i, (resolved, policy) in enumerate(zip(plans, policies, strict=True)):
+            runs = Runs(resolved, make_cursors(), self._delays)
             values[:, i], handed = runs.play()
             if handed.any():
                 numbers = self._numbers[handed].tolist()
@@ -94,29 +92,31 @@ class _Chunk:
 class Runs:
     """Runs of one policy, each on its own failures."""
 
-    def __init__(self, setting: Setting, front: Front, delays: Always | Stack) -> None:
-        count = len(front.next_s)
-        (schedule,) = setting.plan.schedules
-        self._set, self._front = setting, front
+    def __init__(
+        self, resolved: ResolvedPlan, cursors: Cursors, delays: ConstantDelay | LaneDraws
+    ) -> None:
+        count = len(cursors.next_s)
+        (schedule,) = resolved.plan.schedules
+        self._resolved, self._cursors = resolved, cursors
         self._handed = np.zeros(count, np.bool_)
-        self._answers = Answers(setting)
-        self._shards = Shards(count, setting.servers, setting.useful_time_s, schedule)
-        self._rebuilds = Rebuilds(count, front, self._shards, self._answers)
-        self._recovery = Recovery(
-            setting,
-            front,
+        self._table = RecoverTable(resolved)
+        self._shards = Shards(count, resolved.servers, resolved.useful_time_s, schedule)
+        self._rebuilds = Rebuilds(count, cursors, self._shards, self._table)
+        self._recovery = LaneRecovery(
+            resolved,
+            cursors,
             delays,
-            Spares(count, setting.spares),
+            LaneSpares(count, resolved.spares),
             self._shards,
             self._rebuilds,
-            self._answers,
+            self._table,
             self._handed,
         )
-        self._pace = _pace(setting, self._answers.full_rate)
-        self._advance = course.advance if schedule.save.blocking else background.advance
+        self._pace = _pace(resolved, self._table.full_rate)
+        self._advance = blocking.advance if schedule.save.blocking else background.advance
         self._lanes = Lanes.start(count)
         self._lanes.due_s[:] = self._pace.period_s
-        self._lanes.next_s[:] = front.next_s
+        self._lanes.next_s[:] = cursors.next_s
         self._ends = np.zeros_like(self._lanes.values)
         self._saved_s = np.full(count, np.inf)
 
@@ -125,7 +125,7 @@ class Runs:
         lanes = self._lanes
         while len(lanes):
             until_s, pace = lanes.next_s, self._pace
-            if self._rebuilds.any:
+            if self._rebuilds.in_use:
                 until_s = np.minimum(until_s, self._rebuilds.event_s[lanes.number])
                 pace = pace._replace(rate=self._rebuilds.rate[lanes.number])
             self._watch(lanes)
@@ -135,31 +135,31 @@ class Runs:
             self._hand_over(lanes)
             self._end(ended)
             lanes = lanes.take(~self._handed[lanes.number])
-            self._meet(lanes)
+            self._handle_due(lanes)
             lanes = lanes.take(~self._handed[lanes.number])
         return self._ledgers(), self._handed
 
     def _watch(self, lanes: Lanes) -> None:
-        """Remember how long runs have saved in which a save would now be slowed."""
-        if self._rebuilds.any:
+        """Note what runs had spent on saves when a save would begin to be slowed."""
+        if self._rebuilds.in_use:
             slow = self._rebuilds.slow_saves(lanes)
             self._saved_s[lanes.number] = np.where(slow, lanes.save_s, np.inf)
 
     def _hand_over(self, lanes: Lanes) -> None:
-        """Runs whose saves were slowed, and those that seem to get nowhere, are not for here."""
-        beyond = hopeless(lanes, self._set.useful_time_s)
-        if self._rebuilds.any:
+        """Leave runs whose saves were slowed, or that seem to get nowhere, to `cprsim.sim`."""
+        beyond = hopeless(lanes, self._resolved.useful_time_s)
+        if self._rebuilds.in_use:
             beyond |= lanes.save_s > self._saved_s[lanes.number]
         self._handed[lanes.number[beyond]] = True
 
-    def _meet(self, lanes: Lanes) -> None:
-        """Go through what happens now."""
-        if self._rebuilds.any:
+    def _handle_due(self, lanes: Lanes) -> None:
+        """Carry out what is due now: rebuilds that end, failures that strike."""
+        if self._rebuilds.in_use:
             event_s = self._rebuilds.event_s[lanes.number]
-            near = close(np.abs(event_s - lanes.next_s), lanes.now_s, lanes.saves)
+            near = too_close(np.abs(event_s - lanes.next_s), lanes.now_s, lanes.saves)
             self._handed[lanes.number[near]] = True
-            self._rebuilds.pass_by(lanes)
-            lanes.next_s[:] = self._front.next_s[lanes.number]
+            self._rebuilds.settle(lanes)
+            lanes.next_s[:] = self._cursors.next_s[lanes.number]
         struck = (lanes.next_s <= lanes.now_s) & ~self._handed[lanes.number]
         if struck.any():
             part = lanes.take(struck)
@@ -167,15 +167,15 @@ class Runs:
             lanes.put(struck, part)
 
     def _end(self, lanes: Lanes) -> None:
-        if self._rebuilds.any:
+        if self._rebuilds.in_use:
             self._rebuilds.end(lanes)
         for ends, values in zip(self._ends, lanes.values, strict=True):
             ends[lanes.number] = values
 
     def _ledgers(self) -> NDArray[np.float64]:
         lanes = Lanes(np.arange(self._ends.shape[1]), self._ends)
-        columns: dict[str, float | Floats | Whole] = {
-            "train": self._set.useful_time_s,
+        columns: dict[str, float | Floats | Integers] = {
+            "train": self._resolved.useful_time_s,
             "lost": lanes.lost_s,
             "save": lanes.save_s,
             "load": lanes.load_s,
@@ -187,7 +187,7 @@ class Runs:
             "pls": lanes.pls,
             "updates_lost": lanes.updates_lost,
             "failures": lanes.failures,
-            "absorbed": self._front.absorbed,
+            "absorbed": self._cursors.absorbed,
             "saves": lanes.saves + lanes.finals,
             "stored": self._written(lanes, "store"),
             "sent": self._written(lanes, "peers"),
@@ -200,22 +200,24 @@ class Runs:
     def _written(self, lanes: Lanes, medium: Medium) -> Floats:
         """Bytes that saves wrote to tiers of that kind, in full checkpoints."""
         save, last = (
-            self._set.written({(each.tier, each.portion, each.writes): 1}, medium)
-            for each in (self._set.plan.schedules[0].save, self._set.plan.last_save)
+            self._resolved.written({(each.tier, each.portion, each.writes): 1}, medium)
+            for each in (self._resolved.plan.schedules[0].save, self._resolved.plan.last_save)
         )
         return lanes.saves * save + lanes.finals * last
 
 
-def _pace(setting: Setting, rate: float) -> Pace:
-    (schedule,) = setting.plan.schedules
+def _pace(resolved: ResolvedPlan, rate: float) -> Pace:
+    (schedule,) = resolved.plan.schedules
     save_s, final_s = (
         transfer.volume / per_second if transfer.volume else 0.0
         for transfer, per_second in (
-            setting.save(schedule.save),
-            setting.save(setting.plan.last_save),
+            resolved.save(schedule.save),
+            resolved.save(resolved.plan.last_save),
         )
     )
-    hold_s = save_s if schedule.save.blocking else setting.snapshot_s(schedule.save)
+    hold_s = save_s if schedule.save.blocking else resolved.snapshot_s(schedule.save)
     # Saves that are further apart than the job is long never come, whatever they are apart.
-    period_s = min(schedule.period_s, 2 * setting.useful_time_s)
-    return Pace(setting.useful_time_s, period_s, hold_s, final_s, setting.final_save, rate, save_s)
+    period_s = min(schedule.period_s, 2 * resolved.useful_time_s)
+    return Pace(
+        resolved.useful_time_s, period_s, hold_s, final_s, resolved.final_save, rate, save_s
+    )

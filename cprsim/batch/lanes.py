@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.intp]
+Integers = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 #: What is kept of each run. Times and progress as in `cprsim.sim`: `due_s`: progress at which the
-#: next save is due; `left_s`: what is left of a save that a failure fell into; `final`: whether
+#: next save is due; `rest_s`: what is left of a save that a failure fell into; `final`: whether
 #: that is the one after the end; `base_s`: progress when saves were last counted anew, and `round`
 #: how many there were since; the last one was at progress `saved_s`, when training had taken
 #: `saved_slowdown_s` longer and `saved_lost` of all updates were lost for good. `lands_s`: when the
 #: last byte of a save in the background is stored, infinite for none; `pending_...` as `saved_...`.
 FIELDS = (
-    *("now_s", "progress_s", "slowdown_s", "due_s", "left_s", "final", "next_s"),
+    *("now_s", "progress_s", "slowdown_s", "due_s", "rest_s", "final", "next_s"),
     *("base_s", "round", "saved_s", "saved_slowdown_s", "saved_lost"),
     *("lands_s", "pending_s", "pending_slowdown_s", "pending_lost"),
     *("save_s", "stall_s", "load_s", "reschedule_s", "detect_s", "lost_s"),
@@ -33,7 +33,7 @@ class Lanes:
     progress_s: Floats
     slowdown_s: Floats
     due_s: Floats
-    left_s: Floats
+    rest_s: Floats
     final: Floats
     next_s: Floats
     base_s: Floats
@@ -57,7 +57,7 @@ class Lanes:
     saves: Floats
     finals: Floats
 
-    def __init__(self, number: Whole, values: Floats) -> None:
+    def __init__(self, number: Integers, values: Floats) -> None:
         self.number, self.values = number, values
         # Views of the rows: what is written to a field is written to `values`, so fields are
         # changed in place (`x[:] = ...`, `+=`) and never assigned.
@@ -75,7 +75,7 @@ class Lanes:
         return self.number.size
 
     def take(self, which: Mask) -> "Lanes":
-        """Some of them: copies, but all of them are themselves."""
+        """Some of them: copies, or these very lanes where that is all of them."""
         # No copy where nothing is left out, which is the common case; so whoever changes what was
         # taken must put it back, and `put` knows these very lanes by identity.
         if which.all():
@@ -90,7 +90,7 @@ class Lanes:
         return Lanes(self.number[places], values)
 
     def put(self, which: Mask, taken: "Lanes") -> None:
-        """Have the state of those that `take` gave for `which`."""
+        """Write back what `take` gave for `which`."""
         if taken is self:
             return
         places = np.flatnonzero(which)

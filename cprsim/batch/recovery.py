@@ -4,43 +4,43 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cprsim.batch.answers import Answers
 from cprsim.batch.background import land
-from cprsim.batch.cursors import Front, Stack
-from cprsim.batch.hits import Hits
-from cprsim.batch.lanes import Floats, Lanes, Mask, Whole
+from cprsim.batch.cursors import Cursors, LaneDraws
+from cprsim.batch.hits import HitRows
+from cprsim.batch.lanes import Floats, Integers, Lanes, Mask
 from cprsim.batch.rebuilds import Rebuilds
-from cprsim.batch.spares import Always, Spares
+from cprsim.batch.recover_table import RecoverTable
+from cprsim.batch.spares import ConstantDelay, LaneSpares
 from cprsim.batch.state import Shards
-from cprsim.batch.ties import close
+from cprsim.batch.ties import too_close
 from cprsim.contract import rules
-from cprsim.sim.resolved import Setting
+from cprsim.sim.resolved import ResolvedPlan
 
-#: So many failures of one run are quicker one by one.
+#: A run with so many failures is handed over: one by one they are quicker.
 _MOST_FAILURES = 100_000
-#: Failures in a row while loading.
+#: A run with more failures than this in a row while loading is handed over.
 _MOST_IN_A_ROW = 50
 
 
 class _Waiting(NamedTuple):
     """What is waited for since earlier failures, and the answer that went furthest back."""
 
-    down: Hits
-    deepest: Whole
+    down: HitRows
+    deepest: Integers
 
 
 class _Loss(NamedTuple):
     """A failure: whom it hit, all who are waited for, and the servers that are so only now."""
 
-    hits: Hits
-    down: Hits
-    new: Hits
+    hits: HitRows
+    down: HitRows
+    new: HitRows
 
     def take(self, which: Mask) -> "_Loss":
         return _Loss(*(each.take(which) for each in self))
 
 
-class Recovery:
+class LaneRecovery:
     """Brings runs back to training after failures.
 
     `handed`: which runs are beyond it: too close to call, hopeless, or with a failure while nodes
@@ -49,42 +49,47 @@ class Recovery:
 
     def __init__(
         self,
-        setting: Setting,
-        front: Front,
-        delays: Always | Stack,
-        spares: Spares,
+        resolved: ResolvedPlan,
+        cursors: Cursors,
+        delays: ConstantDelay | LaneDraws,
+        spares: LaneSpares,
         shards: Shards,
         rebuilds: Rebuilds,
-        answers: Answers,
+        table: RecoverTable,
         handed: Mask,
     ) -> None:
-        self._set, self._front, self._delays, self._spares = setting, front, delays, spares
-        self._shards, self._rebuilds, self._answers = shards, rebuilds, answers
+        self._resolved, self._cursors, self._delays, self._spares = (
+            resolved,
+            cursors,
+            delays,
+            spares,
+        )
+        self._shards, self._rebuilds, self._table = shards, rebuilds, table
         self._handed = handed
 
     def recover(self, lanes: Lanes) -> None:
         """From failures at this instant until training can go on, or the run is handed over."""
-        if self._rebuilds.any:
+        if self._rebuilds.in_use:
             self._hand_over(lanes, np.isfinite(self._rebuilds.event_s[lanes.number]))
         self._attempt(lanes, None, 1)
-        lanes.next_s[:] = self._front.next_s[lanes.number]
+        lanes.next_s[:] = self._cursors.next_s[lanes.number]
 
     def _attempt(self, lanes: Lanes, waiting: _Waiting | None, in_a_row: int) -> None:
         """Recover; where a failure strikes while loading, again, for the nodes of both."""
-        self._hand_over(lanes, hopeless(lanes, self._set.useful_time_s))
+        self._hand_over(lanes, hopeless(lanes, self._resolved.useful_time_s))
         land(lanes)
         loss = self._strike(lanes, waiting)
-        answers = self._answers.of(loss.down)
-        depth = self._answers.depth[answers]
-        self._hand_over(lanes, ~self._answers.fit[answers])
+        answers = self._table.numbers_of(loss.down)
+        depth = self._table.depth[answers]
+        self._hand_over(lanes, ~self._table.supported[answers])
         self._set_back(lanes, depth, loss.new)
-        delay_s = self._replacement_s(lanes, loss.hits) + self._answers.takeover_s[answers]
-        lanes.now_s += self._set.detect_s
-        lanes.detect_s += self._set.detect_s
-        keeps = rules.r13_trains_on(self._answers.keeps[answers], depth)
+        delay_s = self._replacement_s(lanes, loss.hits) + self._table.takeover_s[answers]
+        lanes.now_s += self._resolved.detect_s
+        lanes.detect_s += self._resolved.detect_s
+        keeps = rules.r13_trains_on(self._table.keeps[answers], depth)
         if waiting is not None:
             self._hand_over(lanes, keeps)
-            as_deep = rules.r12_goes_as_deep(depth, self._answers.depth[waiting.deepest])
+            as_deep = rules.r12_goes_as_deep(depth, self._table.depth[waiting.deepest])
             answers = np.where(as_deep, answers, waiting.deepest)
         elif keeps.any():
             answers = np.broadcast_to(answers, len(lanes))
@@ -99,21 +104,21 @@ class Recovery:
         self._wait(lanes, loss, answers, delay_s, in_a_row)
 
     def _strike(self, lanes: Lanes, waiting: _Waiting | None) -> _Loss:
-        hits = self._front.strike(lanes.number)
+        hits = self._cursors.strike(lanes.number)
         lanes.failures += 1
         if waiting is None:
             return _Loss(hits, hits, hits)
-        servers, trainers = self._shards.servers, self._set.costs.cluster.trainers
+        servers, trainers = self._shards.servers, self._resolved.costs.cluster.trainers
         before = waiting.down.marked(servers, trainers)
         after = hits.marked(servers, trainers)
         severity = np.maximum(waiting.down.severity, hits.severity)
         return _Loss(
             hits,
-            Hits.of(before | after, servers, severity),
-            Hits.of(after & ~before, servers, severity),
+            HitRows.from_marked(before | after, servers, severity),
+            HitRows.from_marked(after & ~before, servers, severity),
         )
 
-    def _set_back(self, lanes: Lanes, depth: Whole, new: Hits) -> None:
+    def _set_back(self, lanes: Lanes, depth: Integers, new: HitRows) -> None:
         """Return who has to return to a checkpoint."""
         void = rules.r9_is_void(depth, new.server_count, trained_on=True)
         lanes.lands_s[:] = np.where(void, np.inf, lanes.lands_s)
@@ -130,43 +135,43 @@ class Recovery:
             for servers in new.servers.T:
                 self._shards.lose(lanes, servers if lost.all() else np.where(lost, servers, -1))
 
-    def _replacement_s(self, lanes: Lanes, hits: Hits) -> Floats:
+    def _replacement_s(self, lanes: Lanes, hits: HitRows) -> Floats:
         index = lanes.failures.astype(np.intp) - 1
         delay_s = self._delays.at(lanes.number, index)
         return self._spares.wait_s(lanes.number, hits.nodes, lanes.now_s, delay_s)
 
     def _train_on(
-        self, lanes: Lanes, keeps: Mask, hits: Hits, answers: Whole, delay_s: Floats
+        self, lanes: Lanes, keeps: Mask, hits: HitRows, answers: Integers, delay_s: Floats
     ) -> None:
         """The lost nodes are replaced and filled while the rest trains on."""
         part, hits, answers = lanes.take(keeps), hits.take(keeps), answers[keeps]
         self._rebuilds.start(part, hits, answers, delay_s[keeps])
-        pause_s = self._answers.pause_s[answers]
+        pause_s = self._table.pause_s[answers]
         part.now_s += pause_s
         part.reschedule_s += pause_s
-        self._rebuilds.pass_by(part)
+        self._rebuilds.settle(part)
         self._resume(part)
         lanes.put(keeps, part)
 
     def _wait(
-        self, lanes: Lanes, loss: _Loss, deepest: Whole, delay_s: Floats, in_a_row: int
+        self, lanes: Lanes, loss: _Loss, deepest: Integers, delay_s: Floats, in_a_row: int
     ) -> None:
         """Everyone waits for the lost nodes, and for what they load."""
-        during = self._set.during_recovery
+        during = self._resolved.during_recovery
         lanes.now_s += delay_s
         lanes.reschedule_s += delay_s
-        self._front.replace(lanes.number, loss.hits, lanes.now_s)
+        self._cursors.replace(lanes.number, loss.hits, lanes.now_s)
         if during:
             self._resume(lanes)
-        load_s = self._answers.load_s(deepest, loss.down.server_count, lanes.saved_s > 0)
+        load_s = self._table.load_s(deepest, loss.down.server_count, lanes.saved_s > 0)
         ready_s = lanes.now_s + load_s
         if not during:
             lanes.load_s += load_s
             lanes.now_s[:] = ready_s
             self._resume(lanes)
             return
-        next_s = self._front.next_s[lanes.number]
-        self._hand_over(lanes, close(np.abs(next_s - ready_s), ready_s, lanes.saves))
+        next_s = self._cursors.next_s[lanes.number]
+        self._hand_over(lanes, too_close(np.abs(next_s - ready_s), ready_s, lanes.saves))
         struck = next_s < ready_s
         end_s = np.minimum(next_s, ready_s)
         lanes.load_s += np.where(struck, end_s - lanes.now_s, load_s)
@@ -184,8 +189,8 @@ class Recovery:
         lanes.put(struck, part)
 
     def _resume(self, lanes: Lanes) -> None:
-        margin_s = self._front.resume(lanes.number, lanes.now_s)
-        self._hand_over(lanes, close(margin_s, lanes.now_s, lanes.saves))
+        margin_s = self._cursors.resume(lanes.number, lanes.now_s)
+        self._hand_over(lanes, too_close(margin_s, lanes.now_s, lanes.saves))
 
     def _hand_over(self, lanes: Lanes, which: Mask) -> None:
         if which.any():

@@ -2,27 +2,27 @@
 
 import numpy as np
 
-from cprsim.batch.lanes import Floats, Whole
+from cprsim.batch.lanes import Floats, Integers
 
 
-class Always:
+class ConstantDelay:
     """The same delay after every failure."""
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
 
-    def at(self, lanes: Whole, index: Whole) -> Floats:  # noqa: ARG002
+    def at(self, lanes: Integers, index: Integers) -> Floats:  # noqa: ARG002
         """After the nth failure of each lane, s."""
         return np.full(len(lanes), self._delay_s)
 
 
-class Spares:
+class LaneSpares:
     """As `cprsim.sim.spares`: a pool of machines for each lane."""
 
     def __init__(self, lanes: int, count: int) -> None:
         self._ready_s = np.zeros((lanes, count))
 
-    def wait_s(self, lanes: Whole, nodes: Whole, now_s: Floats, delay_s: Floats) -> Floats:
+    def wait_s(self, lanes: Integers, nodes: Integers, now_s: Floats, delay_s: Floats) -> Floats:
         """How long `nodes` lost nodes wait for others; in `delay_s` there will be as many again."""
         count = self._ready_s.shape[1]
         if not count:

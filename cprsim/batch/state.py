@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cprsim.batch.lanes import Floats, Lanes, Whole
+from cprsim.batch.lanes import Floats, Integers, Lanes
 from cprsim.contract import Schedule, rules
 
 
@@ -18,11 +18,11 @@ class Shards:
         self.servers = servers
         self._period_s = schedule.period_s
         self._portion = schedule.save.portion
-        self._left_s = schedule.save.left_s
+        self._unsaved_s = schedule.save.unsaved_s
         self._rounds = [0]  # the last save that completed a round of portions, after so many
         self._portions = 0.0
 
-    def lose(self, lanes: Lanes, servers: Whole) -> None:
+    def lose(self, lanes: Lanes, servers: Integers) -> None:
         """One shard of each lane, -1 for none, returns to its last checkpoint."""
         hit = servers >= 0
         which, servers = lanes.number[hit], servers[hit]
@@ -30,11 +30,11 @@ class Shards:
         lost_s = rules.r23_lost(progress_s, self._whole_s(lanes)[hit])
         lanes.pls[hit] += lost_s * self._per_shard
         whole_s = self._set_back_s[which, servers]
-        unsaved_s = progress_s - np.maximum(whole_s, saved_s) + self._left_of(whole_s, saved_s)
+        unsaved_s = progress_s - np.maximum(whole_s, saved_s) + self._unsaved_of(whole_s, saved_s)
         lanes.updates_lost[hit] += unsaved_s * self._per_shard
         self._set_back_s[which, servers] = progress_s
 
-    def refill(self, lanes: Lanes, servers: Whole) -> None:
+    def refill(self, lanes: Lanes, servers: Integers) -> None:
         """One shard of each lane, -1 for none, has missed what was trained while it was down."""
         hit = servers >= 0
         which, servers, progress_s = lanes.number[hit], servers[hit], lanes.progress_s[hit]
@@ -47,20 +47,20 @@ class Shards:
         lanes.lost_s += lanes.progress_s - lanes.saved_s + lanes.slowdown_s - lanes.saved_slowdown_s
         lanes.progress_s[:], lanes.slowdown_s[:] = lanes.saved_s, lanes.saved_slowdown_s
         lanes.updates_lost[:] = lanes.saved_lost
-        if any(self._left_s):
+        if any(self._unsaved_s):
             set_back_s = self._set_back_s[lanes.number]
-            left_s = self._left_of(set_back_s, lanes.saved_s[:, np.newaxis]).sum(axis=1)
-            lanes.updates_lost += left_s * self._per_shard
+            unsaved_s = self._unsaved_of(set_back_s, lanes.saved_s[:, np.newaxis]).sum(axis=1)
+            lanes.updates_lost += unsaved_s * self._per_shard
         lanes.saved_lost[:] = lanes.updates_lost
         lanes.base_s[:], lanes.round[:] = lanes.saved_s, 0.0
         self._set_back_s[lanes.number] = lanes.saved_s[:, np.newaxis]
         lanes.due_s[:] = rules.r3_due_s(lanes.due_s, lanes.progress_s, self._period_s)
-        lanes.left_s[:] = lanes.final[:] = 0.0
+        lanes.rest_s[:] = lanes.final[:] = 0.0
 
-    def _left_of(self, whole_s: Floats, saved_s: Floats) -> Floats:
+    def _unsaved_of(self, whole_s: Floats, saved_s: Floats) -> Floats:
         """What the last saves left of shards that were whole at `whole_s`, s of updates."""
         saves = np.maximum(saved_s - whole_s, 0.0) / self._period_s
-        return np.asarray(rules.r25_left_s(self._left_s, saves))
+        return np.asarray(rules.r25_unsaved_s(self._unsaved_s, saves))
 
     def _whole_s(self, lanes: Lanes) -> Floats:
         """Progress at the last save that completed a round of portions."""

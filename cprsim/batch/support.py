@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from cprsim.batch.cursors import PLAYED
 from cprsim.contract import Loss, Recover, Schedule, rules
 from cprsim.contract.needs import Interpreter, needs_of
-from cprsim.failures.cohorts import Populations
+from cprsim.failures.cohorts import NodeCohort
 from cprsim.failures.timeline import Cohort
-from cprsim.sim.resolved import Rated, Setting
+from cprsim.sim.resolved import Rated, ResolvedPlan
 
 #: Of a plan; conditions on numbers stand below.
 _BATCH = Interpreter(
@@ -18,33 +18,33 @@ _BATCH = Interpreter(
 )
 
 
-def unfit(setting: Setting, cohort: Cohort) -> str | None:
+def why_unsupported(resolved: ResolvedPlan, cohort: Cohort) -> str | None:
     """Why a policy can't be played, or None."""
-    lacks = _BATCH.lacks(needs_of(setting.plan))
+    lacks = _BATCH.lacks(needs_of(resolved.plan))
     if lacks:
         return f"it needs {' and '.join(lacks)}"
     return (
-        _of_shards(setting)
+        _of_shards(resolved)
         or _of_failures(cohort)
-        or _of_saves(setting, setting.plan.schedules[0])
-        or _of_rebuilds(setting)
+        or _of_saves(resolved, resolved.plan.schedules[0])
+        or _of_rebuilds(resolved)
     )
 
 
-def _of_shards(setting: Setting) -> str | None:
-    return None if setting.update_shares is None else "its shards are not updated alike"
+def _of_shards(resolved: ResolvedPlan) -> str | None:
+    return None if resolved.update_shares is None else "its shards are not updated alike"
 
 
-def _of_saves(setting: Setting, schedule: Schedule) -> str | None:
+def _of_saves(resolved: ResolvedPlan, schedule: Schedule) -> str | None:
     if schedule.save.blocking:
         return None
-    if setting.final_save:
+    if resolved.final_save:
         return "it ends with a save in the background"
     if schedule.save.portion != 1.0:
         return "it saves portions in the background"
-    transfer, rate = save = setting.save(schedule.save)
-    full_speed = setting.training(0.0)
-    if _contend(save, full_speed, setting.costs.capacities):
+    transfer, rate = save = resolved.save(schedule.save)
+    full_speed = resolved.training(0.0)
+    if _contend(save, full_speed, resolved.costs.capacities):
         return "training and saves in the background contend for links"
     if schedule.max_pending > 1 and transfer.volume / rate > schedule.period_s / full_speed[1]:
         return "several saves are under way at once"
@@ -54,22 +54,22 @@ def _of_saves(setting: Setting, schedule: Schedule) -> str | None:
 def _of_failures(cohort: Cohort) -> str | None:
     if type(cohort) not in PLAYED:
         return f"it has no cursors for failures of kind {type(cohort).__name__}"
-    if not isinstance(cohort, Populations):
+    if not isinstance(cohort, NodeCohort):
         return None
     if cohort.bursts is not None:
         return "failures.bursts cut lives of nodes short"
     return None if cohort.severities is None else "failures.severity cuts lives of nodes short"
 
 
-def _of_rebuilds(setting: Setting) -> str | None:
+def _of_rebuilds(resolved: ResolvedPlan) -> str | None:
     nobody: frozenset[int] = frozenset()
     one = frozenset({0})
-    answers = map(setting.plan.recover, (Loss(one, nobody), Loss(nobody, one)))
+    answers = map(resolved.plan.recover, (Loss(one, nobody), Loss(nobody, one)))
     beside = [answer for answer in answers if trains_on(answer)]
-    if any(contends(setting, answer, setting.training(0.0)) for answer in beside):
+    if any(contends(resolved, answer, resolved.training(0.0)) for answer in beside):
         return "training and the filling of lost shards contend for links"
-    (schedule,) = setting.plan.schedules
-    if not schedule.save.blocking and any(contends_with_saves(setting, each) for each in beside):
+    (schedule,) = resolved.plan.schedules
+    if not schedule.save.blocking and any(contends_with_saves(resolved, each) for each in beside):
         return "saves in the background and the filling of lost shards contend for links"
     return None
 
@@ -79,16 +79,16 @@ def trains_on(answer: Recover) -> bool:
     return bool(rules.r13_trains_on(answer.keep_training, rules.DEPTH[answer.rollback]))
 
 
-def contends(setting: Setting, answer: Recover, other: Rated) -> bool:
+def contends(resolved: ResolvedPlan, answer: Recover, other: Rated) -> bool:
     """Whether filling lost shards, as many as there may be, and `other` slow each other."""
-    fills = (setting.load(answer, n, 1.0) for n in {1, setting.servers})
-    return any(_contend(fill, other, setting.costs.capacities) for fill in fills)
+    fills = (resolved.load(answer, n, 1.0) for n in {1, resolved.servers})
+    return any(_contend(fill, other, resolved.costs.capacities) for fill in fills)
 
 
-def contends_with_saves(setting: Setting, answer: Recover) -> bool:
+def contends_with_saves(resolved: ResolvedPlan, answer: Recover) -> bool:
     """Whether filling lost shards and any save of the plan slow each other."""
-    saves = {setting.plan.schedules[0].save, setting.plan.last_save}
-    return any(contends(setting, answer, setting.save(save)) for save in saves)
+    saves = {resolved.plan.schedules[0].save, resolved.plan.last_save}
+    return any(contends(resolved, answer, resolved.save(save)) for save in saves)
 
 
 def _contend(a: Rated, b: Rated, capacities: Mapping[str, float]) -> bool:

@@ -16,12 +16,12 @@ _OFF, _FEW = 1e-15, 16.0
 _GRAIN, _LARGEST = 1024.0, 2.0**40
 
 
-def off(saves: Floats) -> Floats:
+def rounding_error(saves: Floats) -> Floats:
     """What the sums of a run with so many saves may differ by, as a share of its time."""
     return (saves + _FEW) * _OFF
 
 
-def exact(*times: float | Floats) -> Mask:
+def sums_are_exact(*times: float | Floats) -> Mask:
     """Whether sums of these times are exact, however they are made."""
     found = np.asarray(True)
     with np.errstate(invalid="ignore"):  # what is infinite is not
@@ -30,9 +30,9 @@ def exact(*times: float | Floats) -> Mask:
     return np.asarray(found)
 
 
-def close(apart_s: Floats, at_s: Floats, saves: Floats) -> Mask:
+def too_close(apart_s: Floats, at_s: Floats, saves: Floats) -> Mask:
     """Whether two things that happen around `at_s` are too close to call."""
-    near = apart_s <= off(saves) * at_s
+    near = apart_s <= rounding_error(saves) * at_s
     if near.any():
-        near &= ~exact(apart_s, at_s)
+        near &= ~sums_are_exact(apart_s, at_s)
     return near

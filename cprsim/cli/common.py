@@ -67,7 +67,7 @@ def print_table(table: Any) -> None:
     Console(width=width, markup=False, highlight=False).print(table)
 
 
-class Progress:
+class ProgressBar:
     """A bar on a terminal's stderr; nothing when piped or silent."""
 
     def __init__(self, what: str, unit: str, *, silent: bool) -> None:
@@ -87,7 +87,7 @@ class Progress:
                 transient=True,
             )
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "ProgressBar":
         if self._bar is not None:
             self._bar.start()
             self._task = self._bar.add_task("", total=None)

@@ -42,7 +42,7 @@ def fit(
 ) -> None:
     """Fit failure laws to a log, and say whether they are any good."""
     from cprsim.errors import UsageError
-    from cprsim.fitting.fit import fit as fit_log
+    from cprsim.fitting.fit_log import fit as fit_log
     from cprsim.fitting.mtbf import mtbf_by_nodes
     from cprsim.report import tables
 

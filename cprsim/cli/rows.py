@@ -25,7 +25,7 @@ def rows(
 ) -> None:
     """What saving the hot rows more often loses, and what it costs in memory."""
     from cprsim.errors import UsageError
-    from cprsim.estimates import row_loss as rowloss
+    from cprsim.estimates import row_loss
     from cprsim.report import tables
 
     if (scenario is None) == (log is None):
@@ -36,9 +36,9 @@ def rows(
     found: Any
     table: Any
     if log is not None:
-        found, table = rowloss.access_log(log), tables.access_table
+        found, table = row_loss.access_log(log), tables.access_table
     else:
         assert scenario is not None
-        found, table = rowloss.row_losses(load(scenario, overrides), policy), tables.rows_table
+        found, table = row_loss.row_losses(load(scenario, overrides), policy), tables.rows_table
     draw(found, plot)
     show(found, table, as_json)

@@ -9,7 +9,7 @@ from cprsim.cli.common import (
     Json,
     Overrides,
     Policies,
-    Progress,
+    ProgressBar,
     ScenarioFile,
     print_json,
     print_table,
@@ -42,15 +42,15 @@ def run(
         files.check_writable(out, outputs.NAMES)
     chosen = policy, replications, seed, engine, workers
     result: Any
-    with Progress("simulating", "replications", silent=as_json) as progress:
+    with ProgressBar("simulating", "replications", silent=as_json) as progress:
         if isinstance(loaded, Fleet):
             result = run_fleet(loaded, *chosen, progress.update)
         else:
             result = runner.run(loaded, *chosen, progress.update)
     if out is not None:
-        from cprsim.report.source import Source
+        from cprsim.report.source import ScenarioSource
 
-        source = Source(scenario.read_text(encoding="utf-8-sig"), tuple(overrides or ()))
+        source = ScenarioSource(scenario.read_text(encoding="utf-8-sig"), tuple(overrides or ()))
         files.write_all(out, outputs.contents(result, source))
         _say_what_is_left_out(result, out)
     if as_json:
@@ -65,7 +65,7 @@ def _say_what_is_left_out(result: Any, out: Path) -> None:
 
     if isinstance(result.kept, Digest):
         (out / "results.csv").unlink(missing_ok=True)
-        typer.echo(f"cprsim: {out / 'results.csv'} isn't there: {result.kept.told}", err=True)
+        typer.echo(f"cprsim: {out / 'results.csv'} isn't there: {result.kept.reason}", err=True)
 
 
 def _show_run(result: Any) -> None:

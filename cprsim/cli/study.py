@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cprsim.cli.common import Overrides, Progress, print_table, resumable
+from cprsim.cli.common import Overrides, ProgressBar, print_table, resumable
 from cprsim.trainer import check_torch
 
 _RUNS = "runs"
@@ -44,7 +44,7 @@ def study(
         files.check_writable(out, outputs.NAMES)
         store = RunStore(out / _RUNS)
         if not so_far:
-            with resumable(out), Progress("training", "runs", silent=False) as progress:
+            with resumable(out), ProgressBar("training", "runs", silent=False) as progress:
                 play(planned, store, workers, progress.update)
         source = scenario.title or config.name
         files.write_all(out, outputs.contents(planned, store, source, block.linear_up_to))

@@ -67,12 +67,12 @@ def sweep(
 ) -> None:
     """Simulate many points of a scenario; start it again, and it goes on where it was."""
     from cprsim.errors import UsageError
-    from cprsim.sweeps.answers import entries
     from cprsim.sweeps.best import Quality
     from cprsim.sweeps.block import parse_half_width
     from cprsim.sweeps.display import BestTable, sweep_table
     from cprsim.sweeps.progress import shown
     from cprsim.sweeps.sweep import sweep as run_sweep
+    from cprsim.sweeps.verdicts import entries
 
     if workers is not None and scheduler is not None:
         raise UsageError("--workers and --scheduler exclude each other; leave one out")
@@ -97,7 +97,7 @@ def sweep(
             tell=display.tell,
         )
     if as_json:
-        more = {"best": entries(done.answers(quality))} if best else {}
+        more = {"best": entries(done.verdicts(quality))} if best else {}
         print_json(done.document() | more)
     else:
         print_table(BestTable(done, quality) if best else sweep_table(done))

@@ -8,7 +8,7 @@ import typer
 from cprsim.cli.common import (
     Json,
     Overrides,
-    Progress,
+    ProgressBar,
     TrainedFile,
     json_bytes,
     print_json,
@@ -49,7 +49,7 @@ def train(
         (name,) = scenario.select(policy if policy is not None else next(iter(scenario.policies)))
         if out is not None:
             files.check_writable(out, [_RESULT, "scenario.toml"])
-        with Progress("training", "steps", silent=as_json) as progress:
+        with ProgressBar("training", "steps", silent=as_json) as progress:
             trained = train_for_real(scenario, section, name, seed, progress.update)
     if out is not None:
         files.write_all(out, _contents(trained, scenario.to_toml()))

@@ -9,7 +9,7 @@ from cprsim.cli.common import (
     Json,
     Overrides,
     Policies,
-    Progress,
+    ProgressBar,
     TrainedFile,
     json_bytes,
     print_json,
@@ -49,7 +49,7 @@ def validate(
     with opened(config, overrides or ()) as (scenario, section):
         if out is not None:
             files.check_writable(out, _FILES)
-        with Progress("training", "steps", silent=as_json) as progress:
+        with ProgressBar("training", "steps", silent=as_json) as progress:
             found = predict_and_train(scenario, section, policy, seed, progress.update)
     if out is not None:
         files.write_all(out, _contents(found))

@@ -20,23 +20,23 @@ class Save(NamedTuple):
 
     `blocking`: training waits until the last byte is stored. Otherwise it waits for the tier's
     snapshot, and the save goes on in the background. `portion`: the share of the rows that is
-    saved, those that a tracker selects. `left_s`: of saves that don't hold everything, the updates
-    that a shard would lose just after its 1st, 2nd, ... save since it was last whole, in useful
-    seconds of training; the last holds on.
+    saved, those that a tracker selects. `unsaved_s`: of saves that don't hold everything, the
+    updates that a shard would lose just after its 1st, 2nd, ... save since it was last whole, in
+    useful seconds of training; the last holds on.
 
     `writes`: bytes that are written, as a share of a whole save of that portion (modified rows
     alone, quantised). `reads`: bytes that are read to return to this checkpoint, as a share of
-    those of a whole one (a chain of differences reads more). `besides_s`: what it takes besides, s
+    those of a whole one (a chain of differences reads more). `extra_s`: what it takes besides, s
     (what was appended is merged).
     """
 
     tier: str = REMOTE.name
     blocking: bool = True
     portion: float = 1.0
-    left_s: tuple[float, ...] = (0.0,)
+    unsaved_s: tuple[float, ...] = (0.0,)
     writes: float = 1.0
     reads: float = 1.0
-    besides_s: float = 0.0
+    extra_s: float = 0.0
 
 
 class Recover(NamedTuple):

@@ -43,12 +43,12 @@ class Tracking(NamedTuple):
     """Who chooses the rows that saves of a portion take: a tracker of each table on each server.
 
     `fraction`: share of the rows that one save takes, for which SSU's list has room.
-    `looks_at_one_in`: of so many batches it looks at one.
+    `subsample`: of so many batches it looks at one.
     """
 
     tracker: TrackerName
     fraction: float
-    looks_at_one_in: int = 1
+    subsample: int = 1
 
 
 class Copies(NamedTuple):
@@ -100,7 +100,7 @@ class Plan:
         save = self.schedules[-1].save if self.schedules else Save()
         # Of all bytes, and as many times as there are copies.
         writes = max(save.writes, 1.0)
-        return save._replace(portion=1.0, left_s=(0.0,), writes=writes, reads=1.0)
+        return save._replace(portion=1.0, unsaved_s=(0.0,), writes=writes, reads=1.0)
 
     def tier(self, name: str) -> Tier:
         """The tier of that name."""
@@ -108,7 +108,7 @@ class Plan:
 
     def transfer(self, save: Save, costs: CostModel) -> Transfer:
         """What a save to one of its tiers moves."""
-        return costs.save(self.tier(save.tier), save.portion, save.writes, save.besides_s)
+        return costs.save(self.tier(save.tier), save.portion, save.writes, save.extra_s)
 
     def machines_ready(self, of_cluster: int) -> int:
         """Spares that stand ready: its own, or those of the cluster."""

@@ -99,18 +99,18 @@ def r25_round(portions: float, portion: float) -> tuple[bool, float]:
     return (True, max(portions - 1.0, 0.0)) if portions >= _WHOLE else (False, portions)
 
 
-def r25_left_s(left_s: Sequence[float], saves: Any) -> Any:
+def r25_unsaved_s(unsaved_s: Sequence[float], saves: Any) -> Any:
     """What saves leave of a shard that was whole `saves` saves ago, useful seconds of updates.
 
-    `left_s`: after 1, 2, ... of them; the last holds on. A part of a save counts as that part.
+    `unsaved_s`: after 1, 2, ... of them; the last holds on. A part of a save counts as that part.
     """
     if isinstance(saves, np.ndarray):
-        return np.interp(saves, np.arange(len(left_s) + 1), np.concatenate(([0.0], left_s)))
+        return np.interp(saves, np.arange(len(unsaved_s) + 1), np.concatenate(([0.0], unsaved_s)))
     done = int(saves)
-    if done >= len(left_s):
-        return left_s[-1]
-    before = left_s[done - 1] if done else 0.0
-    return before + (saves - done) * (left_s[done] - before)
+    if done >= len(unsaved_s):
+        return unsaved_s[-1]
+    before = unsaved_s[done - 1] if done else 0.0
+    return before + (saves - done) * (unsaved_s[done] - before)
 
 
 def r26_reads(reads: float, rollback: Rollback, of_checkpoint: float) -> float:

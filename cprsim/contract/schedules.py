@@ -39,10 +39,10 @@ class Schedule(NamedTuple):
 
 
 #: A blocking save of everything to the remote store.
-WHOLE = Save()
+WHOLE_SAVE = Save()
 
 
-def every(interval_s: float, save: Save = WHOLE, max_pending: int = 1) -> tuple[Schedule, ...]:
+def every(interval_s: float, save: Save = WHOLE_SAVE, max_pending: int = 1) -> tuple[Schedule, ...]:
     """The schedules of a plan that saves to one tier only."""
     return (Schedule(interval_s, save, max_pending),)
 

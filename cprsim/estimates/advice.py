@@ -8,7 +8,7 @@ from cprsim.analytic.expected import Expected, expected
 from cprsim.contract import Context, Plan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
-from cprsim.policies.cpr import Cpr, CprVanilla, gains
+from cprsim.policies.cpr import Cpr, CprVanilla, partial_costs_less
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.policies.priority import CprMfu, PrioritySaving
@@ -108,7 +108,7 @@ def advise(scenario: Scenario, target_pls: float | None = None, quality: Quality
     except ValueError as error:
         raise UsageError(f"no advice: {error}") from None
     full, partial = _option(full_plan(optimum_s), context), _option(plan, context)
-    better = gains(plan, full_plan(optimum_s), context)
+    better = partial_costs_less(plan, full_plan(optimum_s), context)
     before = full.expected.overhead
     return Advice(
         full=full,

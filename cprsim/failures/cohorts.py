@@ -6,41 +6,41 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.streams import COHORT, Draws, Rows
+from cprsim.basics.streams import COHORT, CohortDraws, Draws
 from cprsim.failures.bursts import Bursts, Shocks
-from cprsim.failures.nodes import Lives, NodeLives
+from cprsim.failures.nodes import Lives, NodeTimeline
 from cprsim.failures.severity import SeverityDraws, SeverityRows, drawn
-from cprsim.failures.timeline import Absolute, Renewal
+from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
 from cprsim.failures.victims import VictimRows, Victims
 from cprsim.job.platform import Cluster
 
 
 @dataclass(frozen=True)
-class Renewals:
+class RenewalCohort:
     """Failures of the job as a whole, by the gaps between them."""
 
-    gaps: Rows
+    gaps: CohortDraws
     victims: VictimRows
     severities: SeverityRows | None
 
-    def timeline(self, row: int) -> Renewal:
+    def timeline(self, row: int) -> RenewalTimeline:
         """Those of one replication."""
-        return Renewal(
+        return RenewalTimeline(
             Draws(self.gaps, row), Victims(self.victims, row), drawn(self.severities, row)
         )
 
 
 @dataclass(frozen=True)
-class Instants:
+class InstantCohort:
     """As many failures each, at `times_s`, shape (COHORT, failures), in order."""
 
     times_s: NDArray[np.float64]
     victims: VictimRows
     severities: SeverityRows | None
 
-    def timeline(self, row: int) -> Absolute:
+    def timeline(self, row: int) -> AbsoluteTimeline:
         """Those of one replication."""
-        return Absolute(
+        return AbsoluteTimeline(
             self.times_s[row].tolist(),
             Victims(self.victims, row),
             severities=drawn(self.severities, row),
@@ -48,7 +48,7 @@ class Instants:
 
 
 @dataclass(frozen=True)
-class Populations:
+class NodeCohort:
     """Failures of nodes by their lives, and of several at once."""
 
     lives: Lives
@@ -56,13 +56,13 @@ class Populations:
     bursts: Bursts | None
     severities: SeverityRows | None
 
-    def timeline(self, row: int) -> NodeLives:
+    def timeline(self, row: int) -> NodeTimeline:
         """Those of one replication."""
         shocks = None
         if self.bursts is not None:
             seed, cohort = self.lives.key
             shocks = Shocks(self.bursts, self.lives.nodes, seed, cohort * COHORT + row)
-        return NodeLives(
+        return NodeTimeline(
             self.lives,
             row,
             self.cluster.parameter_servers,
@@ -72,14 +72,14 @@ class Populations:
 
 
 @dataclass(frozen=True)
-class Replays:
+class ReplayCohort:
     """A log, played to each replication as `play(seed, replication, severities)` says."""
 
-    play: Callable[[int, int, SeverityDraws | None], Absolute]
+    play: Callable[[int, int, SeverityDraws | None], AbsoluteTimeline]
     seed: int
     number: int
     severities: SeverityRows | None
 
-    def timeline(self, row: int) -> Absolute:
+    def timeline(self, row: int) -> AbsoluteTimeline:
         """What one replication sees of it."""
         return self.play(self.seed, self.number * COHORT + row, drawn(self.severities, row))

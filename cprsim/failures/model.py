@@ -11,9 +11,9 @@ from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.hit import MeanHit, Severity
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import READERS
-from cprsim.failures.logs.source import Source
-from cprsim.failures.processes import ExactlySoMany, OfNodes, OfTheJob, Process
-from cprsim.failures.replay import AsItStands, Resampled
+from cprsim.failures.logs.source import LogSource
+from cprsim.failures.processes import FixedCount, JobRenewals, NodeLives, Process
+from cprsim.failures.replay import Resampled, TraceReplay
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Timeline
 from cprsim.job.platform import Cluster
@@ -90,13 +90,13 @@ class FailureModel:
         if spec.trace is not None:
             return self._replay(spec.trace)
         if spec.exactly is not None:
-            return ExactlySoMany(spec, cluster, self.job.useful_time_s)
-        return OfNodes(spec, cluster) if spec.per == "node" else OfTheJob(spec, cluster)
+            return FixedCount(spec, cluster, self.job.useful_time_s)
+        return NodeLives(spec, cluster) if spec.per == "node" else JobRenewals(spec, cluster)
 
     def _replay(self, path: str) -> Process:
         spec, cluster = self.spec, self.cluster
         reader = spec.reader or "csv"
-        log = _failures(Source(path, reader, spec.system, spec.window))
+        log = _failures(LogSource(path, reader, spec.system, spec.window))
         if spec.coalesce_s is not None:
             log = log.coalesced(spec.coalesce_s)
         as_it_stands = READERS[reader].of_the_job
@@ -108,7 +108,7 @@ class FailureModel:
                 "a mean time between failures needs a later one"
             )
         if as_it_stands:
-            return AsItStands(log, cluster, path, self.job.useful_time_s, spec.severity)
+            return TraceReplay(log, cluster, path, self.job.useful_time_s, spec.severity)
         return Resampled(log, cluster, path, spec.severity)
 
     def timelines(self, seed: int, replications: Iterable[int]) -> Iterator[Timeline]:
@@ -155,7 +155,7 @@ class FailureModel:
         return self.process.severity_shares
 
 
-def _failures(source: Source) -> FailureLog:
+def _failures(source: LogSource) -> FailureLog:
     try:
         state = Path(source.path).stat()
     except OSError:
@@ -164,5 +164,5 @@ def _failures(source: Source) -> FailureLog:
 
 
 @lru_cache(maxsize=4)  # the points of a sweep replay the same log
-def _read(source: Source, _state: tuple[int, int]) -> FailureLog:
+def _read(source: LogSource, _state: tuple[int, int]) -> FailureLog:
     return source.failures()

@@ -45,7 +45,7 @@ class Lives:
         return self._generations[number]
 
 
-class NodeLives:
+class NodeTimeline:
     """A life for every node and every replacement of it, in one replication.
 
     Node i is parameter server i below `servers`, else trainer i - servers. `shocks` end lives
@@ -83,7 +83,7 @@ class NodeLives:
 class _NodeCursor:
     """Ages are wall time since a node was placed: only a replaced node starts new."""
 
-    def __init__(self, lives: NodeLives) -> None:
+    def __init__(self, lives: NodeTimeline) -> None:
         self._lives = lives
         self._generation = [0] * lives.nodes
         self._ends = [(lives.life_s(0, node), node) for node in range(lives.nodes)]
@@ -131,7 +131,7 @@ class _SharedCursor(_NodeCursor):
     The end of a life that was cut short stays in the heap, unread.
     """
 
-    def __init__(self, lives: NodeLives) -> None:
+    def __init__(self, lives: NodeTimeline) -> None:
         super().__init__(lives)
         self._shocks, self._severities = lives.shocks, lives.severities
         self._struck = self._bursts = 0  # so many are over

@@ -6,8 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from cprsim.basics.streams import COHORT, Cause, Rows, stream
-from cprsim.failures.cohorts import Instants, Populations, Renewals
+from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
+from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort
 from cprsim.failures.hit import MeanHit, Severity
 from cprsim.failures.nodes import Lives
 from cprsim.failures.severity import Severities
@@ -54,14 +54,14 @@ class _Drawn:
 
 
 @dataclass(frozen=True)
-class OfTheJob(_Drawn):
+class JobRenewals(_Drawn):
     """Failures of the job as a whole, which renew at each one; victims are drawn."""
 
     def cohort(self, seed: int, number: int) -> Cohort:
         """Gaps, victims and severities from streams of their own."""
-        gaps = Rows(self.spec.law.sample, seed, number, Cause.FAILURE_TIME)
+        gaps = CohortDraws(self.spec.law.sample, seed, number, Cause.FAILURE_TIME)
         victims = VictimRows(self.spec.hits, self.cluster, seed, number)
-        return Renewals(gaps, victims, self._severities.rows(seed, number))
+        return RenewalCohort(gaps, victims, self._severities.rows(seed, number))
 
     @property
     def mtbf_s(self) -> float:
@@ -81,7 +81,7 @@ class OfTheJob(_Drawn):
 
 
 @dataclass(frozen=True)
-class ExactlySoMany(OfTheJob):
+class FixedCount(JobRenewals):
     """A number of failures, uniform over the useful time, on the wall clock; victims are drawn."""
 
     useful_time_s: float
@@ -91,7 +91,7 @@ class ExactlySoMany(OfTheJob):
         rng = stream(seed, number, Cause.FAILURE_TIME)
         times = np.sort(rng.uniform(0.0, self.useful_time_s, (COHORT, self.spec.exactly or 0)))
         victims = VictimRows(self.spec.hits, self.cluster, seed, number)
-        return Instants(times, victims, self._severities.rows(seed, number))
+        return InstantCohort(times, victims, self._severities.rows(seed, number))
 
     @property
     def mtbf_s(self) -> float:
@@ -100,7 +100,7 @@ class ExactlySoMany(OfTheJob):
 
 
 @dataclass(frozen=True)
-class OfNodes(_Drawn):
+class NodeLives(_Drawn):
     """A life for each node and each of its replacements, and bursts of racks beside them.
 
     With bursts or failures of the cluster the means are exact for exponential lives, and first
@@ -114,7 +114,7 @@ class OfNodes(_Drawn):
     def cohort(self, seed: int, number: int) -> Cohort:
         """Lives, instants of bursts, their victims, severities from streams of their own."""
         stationary = self.spec.ages == "stationary"
-        return Populations(
+        return NodeCohort(
             Lives(self.spec.law, self._nodes, seed, number, stationary),
             self.cluster,
             self.spec.bursts,

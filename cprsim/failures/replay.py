@@ -9,7 +9,7 @@ import numpy as np
 
 from cprsim.basics.streams import Cause, stream
 from cprsim.errors import LogError
-from cprsim.failures.cohorts import Replays
+from cprsim.failures.cohorts import ReplayCohort
 from cprsim.failures.hit import Hit, MeanHit, Severity, none_of
 from cprsim.failures.logs.coincidence import sizes
 from cprsim.failures.logs.log import FailureLog
@@ -21,11 +21,11 @@ from cprsim.failures.severity import (
     graded,
     worst,
 )
-from cprsim.failures.timeline import Absolute
+from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.job.platform import Cluster
 
 
-class AsItStands:
+class TraceReplay:
     """A log of the very nodes of the cluster: time 0 of the log is time 0 of the job.
 
     `path` is for errors. A log that ends before `useful_time_s` has watched the job for as long.
@@ -82,12 +82,14 @@ class AsItStands:
             struck.append(servers + node if kind == "trainer" else node)
         return struck
 
-    def cohort(self, seed: int, number: int) -> Replays:
+    def cohort(self, seed: int, number: int) -> ReplayCohort:
         """The same failures in each replication, but for severities that are drawn."""
-        return Replays(self._play, seed, number, self._severities.rows(seed, number))
+        return ReplayCohort(self._play, seed, number, self._severities.rows(seed, number))
 
-    def _play(self, _seed: int, _replication: int, severities: SeverityDraws | None) -> Absolute:
-        return Absolute(self._times_s, self._hits, severities=severities)
+    def _play(
+        self, _seed: int, _replication: int, severities: SeverityDraws | None
+    ) -> AbsoluteTimeline:
+        return AbsoluteTimeline(self._times_s, self._hits, severities=severities)
 
     @property
     def mtbf_s(self) -> float:
@@ -145,11 +147,13 @@ class Resampled:
                 "a larger system or a smaller cluster"
             )
 
-    def cohort(self, seed: int, number: int) -> Replays:
+    def cohort(self, seed: int, number: int) -> ReplayCohort:
         """The failures that such jobs see."""
-        return Replays(self._play, seed, number, self._severities.rows(seed, number))
+        return ReplayCohort(self._play, seed, number, self._severities.rows(seed, number))
 
-    def _play(self, seed: int, replication: int, severities: SeverityDraws | None) -> Absolute:
+    def _play(
+        self, seed: int, replication: int, severities: SeverityDraws | None
+    ) -> AbsoluteTimeline:
         log, rng = self._log, stream(seed, replication, Cause.REPLAY)
         chosen = rng.choice(self._system, self._nodes, replace=False)
         place = np.full(self._system, -1)
@@ -159,7 +163,7 @@ class Resampled:
         times = (log.times_s[mine] - start_s) % self._circle_s
         order = np.argsort(times, kind="stable")
         nodes = place[log.nodes[mine]][order].tolist()
-        return Absolute(
+        return AbsoluteTimeline(
             *_together(times[order].tolist(), nodes, self._cluster),
             self._circle_s,
             severities,

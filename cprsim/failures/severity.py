@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from cprsim.basics.schema import Section
-from cprsim.basics.streams import Cause, Rows
+from cprsim.basics.streams import Cause, CohortDraws
 from cprsim.failures.hit import SEVERITIES, Hit, MeanHit, Severity
 from cprsim.job.platform import Cluster
 
@@ -62,7 +62,7 @@ class SeverityRows:
 
     def __init__(self, weights: SeverityWeights, cluster: Cluster, seed: int, cohort: int) -> None:
         self._below = np.array(list(itertools.accumulate(weights.shares().values())))
-        self._uniform = Rows(_uniform, seed, cohort, Cause.SEVERITY)
+        self._uniform = CohortDraws(_uniform, seed, cohort, Cause.SEVERITY)
         self.cluster = cluster
 
     def upto(self, failures: int) -> NDArray[np.intp]:

@@ -47,7 +47,7 @@ class Cohort(Protocol):
         """Those of one of its replications."""
 
 
-class Renewal:
+class RenewalTimeline:
     """Failures of the job as a whole, each gap counted from when the job runs again."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Renewal:
 
 
 class _RenewalCursor:
-    def __init__(self, timeline: Renewal) -> None:
+    def __init__(self, timeline: RenewalTimeline) -> None:
         self._timeline = timeline
         self._struck = 0
         self.next_s = timeline.gaps[0]
@@ -87,7 +87,7 @@ class _RenewalCursor:
         self.next_s = now_s + self._timeline.gaps[self._struck]
 
 
-class Absolute:
+class AbsoluteTimeline:
     """Failures at wall-clock times that nothing moves: a replayed log, or exactly n of them.
 
     `hits[i]` is what the failure at `times_s[i]` (in order) takes down. With a finite `period_s`
@@ -126,7 +126,7 @@ class Absolute:
 
 
 class _AbsoluteCursor:
-    def __init__(self, timeline: Absolute) -> None:
+    def __init__(self, timeline: AbsoluteTimeline) -> None:
         self._timeline = timeline
         self._index = 0
         self.absorbed = 0

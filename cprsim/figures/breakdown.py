@@ -41,7 +41,7 @@ class _Label:
     facts: list[str]
 
     @classmethod
-    def of(cls, name: str, row: "pd.Series[Any]") -> "_Label":
+    def from_row(cls, name: str, row: "pd.Series[Any]") -> "_Label":
         interval = format_duration(row["interval_s"])
         saves = "never saves" if interval == "never" else f"saves every {interval}"
         facts = f"{row['recovery']} recovery, {saves}"
@@ -73,7 +73,7 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         and the updates lost, with x as a share (1 is 100 %) and y in inches from the top.
     """
     with style.styled():
-        labels = [_Label.of(str(name), row) for name, row in summary.iterrows()]
+        labels = [_Label.from_row(str(name), row) for name, row in summary.iterrows()]
         titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
         causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
         legend_in = _MARGIN + layout.height_in(titles, TITLE_PT)

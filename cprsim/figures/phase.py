@@ -78,7 +78,7 @@ def phase(
     _check(table, axes)
     colours = {name: POLICY_COLOURS[i % len(POLICY_COLOURS)] for i, name in enumerate(policies)}
     with style.styled():
-        cells = Cells.of(table, axes)
+        cells = Cells.from_table(table, axes)
         titles = layout.wrap(title, WIDTH_IN - 2 * MARGIN, TITLE_PT, "bold")
         top_in = MARGIN + layout.height_in(titles, TITLE_PT) + (MARGIN if titles else 0)
         panel_in = top_in + _HEADINGS + (_NAME if cells.y else 0)

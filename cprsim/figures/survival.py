@@ -16,7 +16,7 @@ from cprsim.figures.parts.laws import described, hazard_of, line_style, quantile
 from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
 from cprsim.figures.parts.thinning import by_log_odds, evenly
 from cprsim.survival.distance import survival as survival_of
-from cprsim.survival.fit import Fit
+from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.hazard import Hazard, hazard
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Floats, Sample
@@ -63,7 +63,7 @@ class _Data:
 
     @cached_property
     def curve(self) -> KaplanMeier:
-        return KaplanMeier.of(self.sample)
+        return KaplanMeier.from_sample(self.sample)
 
     @cached_property
     def failed_s(self) -> Floats:
@@ -108,8 +108,8 @@ def survival(sample: Sample, fits: Sequence[Fit], title: str = "") -> Figure:
     sample
         What was seen, seconds.
     fits
-        The laws fitted to it, the best first, as `cprsim.survival.fit.fit_all` gives them; none
-        where there are too few failures.
+        The laws fitted to it, the best first, as `cprsim.survival.fitted_laws.fit_all` gives them;
+        none where there are too few failures.
     title
         Stands above, wrapped; none if empty.
 

@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSES
 from cprsim.figures.parts import lanes, layout, style
-from cprsim.figures.parts.lanes import MARGIN, NAME_WIDTH, Row
+from cprsim.figures.parts.lanes import MARGIN, NAME_WIDTH, LaneRow
 from cprsim.figures.parts.style import SMALL_PT, TITLE_PT, WIDTH_IN
-from cprsim.figures.parts.thinning import Block
+from cprsim.figures.parts.thinning import BarBlock
 from cprsim.figures.parts.ticks import duration
 from cprsim.history.lanes import background_lanes
 from cprsim.history.lanes import lanes as lanes_of
@@ -56,7 +56,8 @@ def timeline(history: History, title: str = "") -> Figure:
         if seconds.get(doing)
     }
     rows = [
-        Row(_wrapped(each.name), _blocks(each.phases), wall_s, each.failures_s) for each in shown
+        LaneRow(_wrapped(each.name), _blocks(each.phases), wall_s, each.failures_s)
+        for each in shown
     ]
     return _figure(title, facts, words, [*rows, *_background_rows(history)], wall_s)
 
@@ -87,7 +88,7 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
 
 
 def _figure(
-    title: str, facts: str, words: dict[str, str], rows: Sequence[Row], end_s: float
+    title: str, facts: str, words: dict[str, str], rows: Sequence[LaneRow], end_s: float
 ) -> Figure:
     with style.styled():
         titles = layout.wrap(title, WIDTH_IN - 2 * MARGIN, TITLE_PT, "bold")
@@ -103,29 +104,29 @@ def _figure(
     return figure
 
 
-def _background_rows(history: History) -> list[Row]:
+def _background_rows(history: History) -> list[LaneRow]:
     """Lanes of what goes on in the background; the first of each kind has its name."""
-    rows: list[Row] = []
+    rows: list[LaneRow] = []
     for kind, tasks in background_lanes(history).items():
         shown = tasks[:_MOST_ROWS]
         more = f", {len(tasks) - len(shown)} more at once" if len(tasks) > len(shown) else ""
         names = [_wrapped(kind + more), *[[] for _ in shown[1:]]]
         rows += [
-            Row(name, _task_blocks(row), history.ledger.wall, height_in=0.1, below_in=0.03)
+            LaneRow(name, _task_blocks(row), history.ledger.wall, height_in=0.1, below_in=0.03)
             for name, row in zip(names, shown, strict=True)
         ]
     return rows
 
 
-def _policy_rows(history: History) -> list[Row]:
+def _policy_rows(history: History) -> list[LaneRow]:
     """The job under one policy, and thin lanes of what goes on in the background."""
     wall_s = history.ledger.wall
     failures_s = [each.at_s for each in history.failures]
     facts = [f"{wall_s / history.ledger.train - 1:.2%} overhead"]
     beneath = [row for rows in background_lanes(history).values() for row in rows[:_MOST_ROWS]]
     rows = [
-        Row(_wrapped(history.policy), _blocks(history.phases), wall_s, failures_s, facts, 0.2),
-        *(Row([], _task_blocks(tasks), wall_s, height_in=0.06) for tasks in beneath),
+        LaneRow(_wrapped(history.policy), _blocks(history.phases), wall_s, failures_s, facts, 0.2),
+        *(LaneRow([], _task_blocks(tasks), wall_s, height_in=0.06) for tasks in beneath),
     ]
     close = [replace(row, below_in=0.02) for row in rows[:-1]]
     return [*close, replace(rows[-1], below_in=0.12)]
@@ -135,13 +136,13 @@ def _wrapped(name: str) -> list[str]:
     return layout.wrap(name, NAME_WIDTH, SMALL_PT)
 
 
-def _blocks(phases: Iterable[Phase]) -> list[Block]:
-    return [Block(each.start_s, each.end_s, each.seconds()) for each in phases]
+def _blocks(phases: Iterable[Phase]) -> list[BarBlock]:
+    return [BarBlock(each.start_s, each.end_s, each.seconds()) for each in phases]
 
 
-def _task_blocks(tasks: Iterable[Background]) -> list[Block]:
+def _task_blocks(tasks: Iterable[Background]) -> list[BarBlock]:
     return [
-        Block(each.start_s, each.end_s, {each.task.kind: each.end_s - each.start_s})
+        BarBlock(each.start_s, each.end_s, {each.task.kind: each.end_s - each.start_s})
         for each in tasks
     ]
 

@@ -11,7 +11,7 @@ import pandas as pd
 from cprsim.errors import UsageError
 from cprsim.failures.logs import scaling
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.source import Source
+from cprsim.failures.logs.source import LogSource
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +25,7 @@ class MtbfByNodes:
     `cprsim.failures.logs.scaling.JobMtbf`.
     """
 
-    source: Source
+    source: LogSource
     rows: pd.DataFrame
 
     @property
@@ -83,7 +83,7 @@ def mtbf_by_nodes(
     UsageError
         If the arguments make no sense.
     """
-    source = Source.of(log, reader, system, window, coalesce, population)
+    source = LogSource.from_options(log, reader, system, window, coalesce, population)
     if reader == "intervals":
         raise UsageError("reader 'intervals' has durations, not failures of nodes")
     failures = source.failures()

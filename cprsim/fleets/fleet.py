@@ -13,7 +13,7 @@ from cprsim.basics.streams import COHORT
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.drawn import Drawn, tables
-from cprsim.scenario.drawn import Path as Keys
+from cprsim.scenario.drawn import KeyPath as Keys
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 
 

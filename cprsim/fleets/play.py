@@ -10,7 +10,7 @@ from cprsim.errors import RunError, UsageError
 from cprsim.fleets.fleet import Fleet
 from cprsim.fleets.result import FleetResult
 from cprsim.runs.measures import Basis
-from cprsim.runs.runner import Progress, Values, check_arguments, performed
+from cprsim.runs.runner import Progress, Values, check_arguments, map_tasks
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 
@@ -50,7 +50,7 @@ def run_fleet(
     values = np.empty((replications, len(names), len(COLUMNS) + len(OF_THE_JOB)))
     blocks = [range(i, min(i + _BLOCK, replications)) for i in range(0, replications, _BLOCK)]
     done = 0
-    with closing(performed(partial(play, fleet, names, seed=seed), blocks, workers)) as results:
+    with closing(map_tasks(partial(play, fleet, names, seed=seed), blocks, workers)) as results:
         for block, found in results:
             values[block.start : block.stop] = found
             done += len(block)

@@ -14,7 +14,7 @@ from cprsim.errors import RunError
 from cprsim.fleets.fleet import Fleet, dotted
 from cprsim.runs.engines import Engine
 from cprsim.runs.measures import MEASURES, PLANNED, Basis
-from cprsim.runs.replications import Rows
+from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result, entry
 from cprsim.runs.summaries import half_width, statistics, tidy
 
@@ -80,7 +80,7 @@ class FleetResult(Result):
             table[column] = each * len(names)
         plans = {name: fleet.example.plan(name) for name in names}
         engines: dict[str, Engine] = dict.fromkeys(names, "sim")
-        return cls(fleet.example, seed, engines, plans, Rows(table), fleet, given_up)
+        return cls(fleet.example, seed, engines, plans, ReplicationTable(table), fleet, given_up)
 
     @cached_property
     def summary(self) -> pd.DataFrame:

@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Found(NamedTuple):
+class StudyRuns(NamedTuple):
     """Whole seeds of a study, and what it is called."""
 
     title: str
     runs: pd.DataFrame
 
 
-def _prepare(source: Path) -> Found:
+def _prepare(source: Path) -> StudyRuns:
     table = source / "runs.csv" if source.is_dir() else source
     runs = findings.read_runs(table)
-    return Found(f"{table.stem}: {runs['seed'].nunique()} seeds", runs)
+    return StudyRuns(f"{table.stem}: {runs['seed'].nunique()} seeds", runs)
 
 
-def _draw_pls(found: Found) -> "Figure":
+def _draw_pls(found: StudyRuns) -> "Figure":
     from cprsim.figures.pls_accuracy import pls_accuracy  # noqa: PLC0415  (matplotlib is slow)
 
     slopes = {
@@ -38,7 +38,7 @@ def _draw_pls(found: Found) -> "Figure":
     return pls_accuracy(lossy, slopes, f"What lost samples do to accuracy ({found.title})")
 
 
-def _draw_policies(found: Found) -> "Figure":
+def _draw_policies(found: StudyRuns) -> "Figure":
     from cprsim.figures.policy_accuracy import policy_accuracy  # noqa: PLC0415
 
     there = findings.compared_at(found.runs)

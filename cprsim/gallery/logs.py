@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.errors import UsageError
-from cprsim.fitting.fit import fit
-from cprsim.fitting.logfit import LogFit
+from cprsim.fitting.fit_log import fit
+from cprsim.fitting.log_fit import LogFit
 from cprsim.fitting.mtbf import MtbfByNodes, mtbf_by_nodes
 from cprsim.gallery.picture import Picture
 from cprsim.scenario import load_scenario

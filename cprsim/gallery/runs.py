@@ -12,7 +12,7 @@ from cprsim.fleets.result import FleetResult
 from cprsim.gallery.picture import Picture
 from cprsim.gallery.points import of_systems
 from cprsim.runs.measures import MEASURES
-from cprsim.runs.replications import Rows
+from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.runs.runner import run
 from cprsim.scenario import load_scenario
@@ -34,7 +34,7 @@ def of_folder(folder: Path) -> Result:
         raise UsageError(
             f"{folder}: results.csv has no {missing[0]}: an older cprsim made it; run that again"
         )
-    return Result(scenario, manifest["seed"], manifest["engines"], plans, Rows(table))
+    return Result(scenario, manifest["seed"], manifest["engines"], plans, ReplicationTable(table))
 
 
 def breakdown(source: Path, replications: int = 400) -> Result:

@@ -10,7 +10,7 @@ from cprsim.failures.hit import Hit
 from cprsim.history.phases import Phase
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from cprsim.sim.observer import Observer, Task
+from cprsim.sim.observer import BackgroundTask, Observer
 
 #: Seconds below which lies only the rounding of what was added up.
 _ROUNDING_S = 1e-9
@@ -27,7 +27,7 @@ class Failure(NamedTuple):
 class Background(NamedTuple):
     """A task beside training, and whether it was completed or given up."""
 
-    task: Task
+    task: BackgroundTask
     start_s: float
     end_s: float
     completed: bool
@@ -126,7 +126,9 @@ class Recorder(Observer):
         self._take_back(self._progress_s - progress_s, self._slower_s - slowdown_s)
         self._progress_s, self._slower_s = progress_s, slowdown_s
 
-    def background(self, task: Task, start_s: float, end_s: float, completed: bool) -> None:
+    def background(
+        self, task: BackgroundTask, start_s: float, end_s: float, completed: bool
+    ) -> None:
         """Write it down."""
         self.tasks.append(Background(task, start_s, end_s, completed))
 

@@ -109,7 +109,7 @@ class CostModel:
         """One save of `portion` of the rows that a tracker chooses among.
 
         What isn't tracked is saved whole. `writes`: share of these bytes that is really written.
-        What choosing and collecting rows takes, and `besides_s`, is charged as so many more bytes,
+        What choosing and collecting rows takes, and `extra_s`, is charged as so many more bytes,
         at the pace of a save with the links to itself.
         """
         whole = self._whole_save(tier)

@@ -11,7 +11,7 @@ from cprsim.basics.schema import Bytes, PositiveSeconds, Seconds
 from cprsim.closed_form.stall import checkfreq_settled, checkfreq_steps
 from cprsim.contract import Context, Interval, Plan, Policy, Save, Tier, every
 from cprsim.policies.adaptive import AdaptivePlan
-from cprsim.policies.full import checkpoint_interval_s, everything_returns
+from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
 
 #: Steps that CheckFreq adds to its interval at a time.
 _STEPS = 2
@@ -71,7 +71,7 @@ class Async(Policy):
         plan = Plan(
             recovery="full",
             schedules=every(self._interval_s(context), Save(blocking=False), self.in_flight),
-            recover=everything_returns,
+            recover=FULL_ROLLBACK,
             tiers=(Tier("remote", snapshot_s=self.stall_s),),
             memory_overhead=float(self.copies),
         )

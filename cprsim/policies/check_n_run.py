@@ -10,8 +10,13 @@ from cprsim.closed_form.intervals import whole_periods
 from cprsim.contract import REMOTE, Context, Interval, Plan, Policy, Tier, every
 from cprsim.job.workload import DTYPE_BYTES, Model
 from cprsim.policies.asynchronous import background_interval_s
-from cprsim.policies.differences import Differences, DifferencesPlan, Variant, mean_save
-from cprsim.policies.full import everything_returns
+from cprsim.policies.differences import (
+    Differences,
+    DifferencesPlan,
+    Variant,
+    mean_save_of_differences,
+)
+from cprsim.policies.full import FULL_ROLLBACK
 
 #: Bits of an element that quantisation starts from, where no table tells.
 _FLOAT32 = 32
@@ -73,8 +78,10 @@ class CheckNRun(Policy):
         )
         return DifferencesPlan(
             recovery="full",
-            schedules=every(interval_s, mean_save(differences, context.useful_time_s)),
-            recover=everything_returns,
+            schedules=every(
+                interval_s, mean_save_of_differences(differences, context.useful_time_s)
+            ),
+            recover=FULL_ROLLBACK,
             tiers=(Tier(REMOTE.name, snapshot_s=self.snapshot_s),),
             slowdown=self.tracking,
             memory_overhead=1.0 + marks,

@@ -12,7 +12,7 @@ from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
 
 
-def gains(partial: Plan, full: Plan, context: Context) -> bool:
+def partial_costs_less(partial: Plan, full: Plan, context: Context) -> bool:
     """(E7): whether partial recovery is expected to cost less than full recovery."""
     return expected(partial, context).overhead < expected(full, context).overhead
 
@@ -35,7 +35,7 @@ class Cpr(Policy):
         if self.interval is not None:
             return partial
         full = full_plan(checkpoint_interval_s("optimal", context.save_s, context.mtbf_s))
-        return partial if gains(partial, full, context) else full
+        return partial if partial_costs_less(partial, full, context) else full
 
     def partial(self, _context: Context, interval_s: float) -> Plan:
         """Partial recovery at that interval, s."""

@@ -27,7 +27,7 @@ _MOST_SAVES = 10_000  # that a mean is taken over: chains repeat long before
 _DIGITS = 6  # of a number of intervals: what lies beyond is the rounding of progress
 
 
-class Link(NamedTuple):
+class ChainLink(NamedTuple):
     """A checkpoint: its save, and what the next one has to know of the saves it builds on.
 
     `base_s`, `taken_s`: progress at its baseline and at itself, s. `diffs`: differences since the
@@ -68,7 +68,7 @@ class Differences:
         part = (intervals - self.at[i - 1]) / (self.at[i] - self.at[i - 1])
         return self.shares[i - 1] + part * (self.shares[i] - self.shares[i - 1])
 
-    def after(self, link: Link | None, progress_s: float) -> Link:
+    def after(self, link: ChainLink | None, progress_s: float) -> ChainLink:
         """The checkpoint that is taken next, at that progress, on top of `link`."""
         if link is None or self._baseline_due(link):
             return self._baseline(progress_s)
@@ -80,7 +80,7 @@ class Differences:
         before = link.save.reads if chained else self.whole
         writes = self.whole - self.rows * (1 - share)
         size = writes / self.whole
-        return Link(
+        return ChainLink(
             save=Save(blocking=False, writes=writes, reads=before + self.rows * share),
             base_s=link.base_s,
             taken_s=progress_s,
@@ -89,17 +89,17 @@ class Differences:
             last=size,
         )
 
-    def _baseline_due(self, link: Link) -> bool:
+    def _baseline_due(self, link: ChainLink) -> bool:
         if self.variant != "intermittent" or not link.diffs:
             return False
         return rebaseline_pays(link.diffs, link.total, link.last)
 
-    def _baseline(self, progress_s: float) -> Link:
+    def _baseline(self, progress_s: float) -> ChainLink:
         save = Save(blocking=False, writes=self.whole, reads=self.whole)
-        return Link(save, base_s=progress_s, taken_s=progress_s)
+        return ChainLink(save, base_s=progress_s, taken_s=progress_s)
 
 
-def mean_save(differences: Differences, useful_time_s: float) -> Save:
+def mean_save_of_differences(differences: Differences, useful_time_s: float) -> Save:
     """The mean of the saves of a run without failures; a baseline where there are none."""
     link = differences.after(None, 0.0)
     period_s = differences.interval_s
@@ -140,9 +140,9 @@ class DifferencesController(ScheduledController):
     ) -> None:
         super().__init__(schedules, recover)
         self._differences = differences
-        self._asked: Link | None = None
-        self._under_way: Link | None = None
-        self._stored: Link | None = None
+        self._asked: ChainLink | None = None
+        self._under_way: ChainLink | None = None
+        self._stored: ChainLink | None = None
 
     def tell(self, event: Event) -> None:
         """Move the schedule and the chain on."""

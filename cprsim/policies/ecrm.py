@@ -16,7 +16,7 @@ from cprsim.closed_form.ecrec import (
     replication_slowdown,
 )
 from cprsim.contract import REMOTE, Context, Interval, Loss, Plan, Policy, Recover, Tier, every
-from cprsim.policies.full import checkpoint_interval_s, everything_returns
+from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
 
 #: Where a lost server's shard is decoded from.
 PARITIES = "parities"
@@ -106,7 +106,7 @@ class Ecrm(Policy):
         if self.interval is not None:
             interval_s = checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
         if not self.parity:
-            return Plan("full", every(interval_s), everything_returns, slowdown=self._replication())
+            return Plan("full", every(interval_s), FULL_ROLLBACK, slowdown=self._replication())
         in_time = self.degraded / (1 - self.degraded)  # throughput x (1 - d) is time / (1 - d)
         return Plan(
             recovery="parity",

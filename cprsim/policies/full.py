@@ -7,7 +7,9 @@ from cprsim.closed_form.intervals import exact_interval_s, young_interval_s
 from cprsim.contract import Always, Context, Interval, Plan, Policy, Recover, every
 
 #: Whoever is hit, server or trainer: the job restarts as a whole from its last checkpoint.
-everything_returns = Always(Recover(rollback="all"))
+FULL_ROLLBACK = Always(Recover(rollback="all"))
+#: Its name before, which policies of users import.
+everything_returns = FULL_ROLLBACK
 
 
 def checkpoint_interval_s(rule: str | float, charge_s: float, mtbf_s: float) -> float:
@@ -29,7 +31,7 @@ def checkpoint_interval_s(rule: str | float, charge_s: float, mtbf_s: float) -> 
 
 def full_plan(interval_s: float) -> Plan:
     """Blocking saves of everything every `interval_s`, full rollback."""
-    return Plan("full", every(interval_s), everything_returns)
+    return Plan("full", every(interval_s), FULL_ROLLBACK)
 
 
 class Full(Policy):

@@ -8,12 +8,12 @@ from cprsim.policies.full import checkpoint_interval_s
 #: Lost servers load their last checkpoint, the rest keeps its progress and waits for them. A lost
 #: trainer takes no embedding state with it, and the others hold copies of the dense part: nobody
 #: rolls back, the job waits for the replacement.
-lost_shards_return = Always(Recover(rollback="lost"))
+PARTIAL_ROLLBACK = Always(Recover(rollback="lost"))
 
 
 def partial_plan(interval_s: float) -> Plan:
     """Blocking saves of everything every `interval_s`, rollback of the lost shards alone."""
-    return Plan("partial", every(interval_s), lost_shards_return)
+    return Plan("partial", every(interval_s), PARTIAL_ROLLBACK)
 
 
 class Partial(Policy):

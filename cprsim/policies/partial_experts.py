@@ -23,7 +23,7 @@ from cprsim.contract import (
     every,
 )
 from cprsim.policies.asynchronous import background_interval_s
-from cprsim.policies.full import checkpoint_interval_s, everything_returns
+from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
 from cprsim.policies.rotation import Rotation, RotationPlan
 
 #: The tier of the hosts' memory.
@@ -110,7 +110,7 @@ class PartialExperts(Policy):
         first, servers = rotations[0], context.servers
         schedules = every(period_s, first.stored)
         tiers: tuple[Tier, ...] = (Tier(REMOTE.name, snapshot_s=self.snapshot_s or 0.0),)
-        recover: Callable[[Loss], Recover] = everything_returns
+        recover: Callable[[Loss], Recover] = FULL_ROLLBACK
         # What is stored in the background lies in memory until then.
         memory = 0.0 if self.blocking else self._share(self.per_save)
         if first.kept is not None:
@@ -155,4 +155,4 @@ class PartialExperts(Policy):
             return Save(tier, blocking)
         steady = max(math.ceil(self.experts / per_save) - 1, 1)
         left_s = rotation_left_s(self.experts, per_save, period_s, min(saves, steady))
-        return Save(tier, blocking, left_s=tuple(left_s), writes=self._share(per_save))
+        return Save(tier, blocking, unsaved_s=tuple(left_s), writes=self._share(per_save))

@@ -95,7 +95,7 @@ def chain_of(name: str, place: Place) -> Iterator[Save]:
         yield Save(name, place.blocking, writes=writes, reads=1.0 + link * share)
 
 
-def mean_save(chain: tuple[Save, ...]) -> Save:
+def mean_save_of_chain(chain: tuple[Save, ...]) -> Save:
     """What a save of the chain writes and reads on average."""
     if len(chain) == 1:
         return chain[0]

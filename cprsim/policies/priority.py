@@ -39,7 +39,7 @@ class PrioritySaving(Cpr):
     merge_after: Annotated[int, Field(ge=1, le=100_000)] | None = None
 
     @property
-    def looks_at_one_in(self) -> int:
+    def _subsample(self) -> int:
         """Of so many batches the tracker looks at one."""
         return 1
 
@@ -56,15 +56,15 @@ class PrioritySaving(Cpr):
             plan,
             schedules=every(
                 interval_s,
-                Save(portion=self.fraction, left_s=self._left_s(context, interval_s)),
+                Save(portion=self.fraction, unsaved_s=self._unsaved_s(context, interval_s)),
             ),
-            tracking=Tracking(self.tracker, self.fraction, self.looks_at_one_in),
+            tracking=Tracking(self.tracker, self.fraction, self._subsample),
             slowdown=self.slowdown,
             memory_overhead=rows.memory_overhead(self.tracker, self.fraction),
         )
         return plan if self.merge_after is None else _appended(plan, context, self.merge_after)
 
-    def _left_s(self, context: Context, interval_s: float) -> tuple[float, ...]:
+    def _unsaved_s(self, context: Context, interval_s: float) -> tuple[float, ...]:
         assert context.rows is not None
         assert context.samples is not None
         most = MOST_SAVES[self.tracker] * self.fraction
@@ -76,7 +76,7 @@ class PrioritySaving(Cpr):
             self.fraction,
             context.samples * interval_s / context.useful_time_s,
             intervals,
-            self.looks_at_one_in,
+            self._subsample,
         )
         return tuple((lost.after * interval_s).tolist())
 
@@ -93,7 +93,7 @@ def _appended(plan: Plan, context: Context, merge_after: int) -> ChainedPlan:
     each = costs.costs.append_s / whole_s if whole_s else 0.0
     merging_s = load_s(1 + merge_after * each) + context.save_s
     chain = [schedule.save._replace(reads=1 + place * each) for place in range(1, merge_after)]
-    chain.append(schedule.save._replace(besides_s=merging_s))
+    chain.append(schedule.save._replace(extra_s=merging_s))
     return plan.extended(ChainedPlan, chains=(tuple(chain),))
 
 
@@ -122,6 +122,6 @@ class CprSsu(PrioritySaving):
     subsample: Annotated[int, Field(ge=1)] = 2
 
     @property
-    def looks_at_one_in(self) -> int:
+    def _subsample(self) -> int:
         """`subsample`."""
         return self.subsample

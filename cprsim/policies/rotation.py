@@ -87,17 +87,17 @@ class RotationController(ScheduledController):
         stored, kept = self._plan.rotations[self._rotation]
         return stored if kept is None or tier == stored.tier else kept
 
-    def _left_s(self, tier: str, saves: float) -> float:
-        return float(rules.r25_left_s(self._saved_to(tier).left_s, saves))
+    def _unsaved_s(self, tier: str, saves: float) -> float:
+        return float(rules.r25_unsaved_s(self._saved_to(tier).unsaved_s, saves))
 
     def _count(self, progress_s: float) -> None:
         """Add what the saves had left of the experts that the job has returned to."""
         plan = self._plan
         saves = (progress_s - self._start_s) / plan.interval_s
         down = len(self._down.servers) / plan.servers if self._answer.healthy is not None else 1.0
-        self._lost_s += down * self._left_s(self._answer.source, saves)
+        self._lost_s += down * self._unsaved_s(self._answer.source, saves)
         if down < 1.0 and self._answer.healthy is not None:
-            self._lost_s += (1 - down) * self._left_s(self._answer.healthy, saves)
+            self._lost_s += (1 - down) * self._unsaved_s(self._answer.healthy, saves)
         self._start_s = progress_s
         if self._lost_s > plan.limit_s:
             self._rotation = min(self._rotation + 1, len(plan.rotations) - 1)

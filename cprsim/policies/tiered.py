@@ -13,7 +13,7 @@ from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.chains import ChainedPlan
 from cprsim.policies.full import checkpoint_interval_s
 from cprsim.policies.peer_memory import Groups
-from cprsim.policies.places import Peers, Place, chain_of, mean_save, tier_of
+from cprsim.policies.places import Peers, Place, chain_of, mean_save_of_chain, tier_of
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Tiered(Policy):
         chains = tuple(tuple(chain_of(name, place)) for name, place in places)
         schedules = []
         for tier, (name, place), chain in zip(tiers, places, chains, strict=True):
-            save, share = mean_save(chain), _share(name, rule, context)
+            save, share = mean_save_of_chain(chain), _share(name, rule, context)
             schedules.append(Schedule(_interval_s(tier, place, save, share, context), save))
         if self.remote is None:  # the start of the job is loaded from the store
             tiers += (REMOTE,)

@@ -7,7 +7,7 @@ from cprsim.basics.schema import Section
 from cprsim.basics.units import format_duration
 from cprsim.errors import ScenarioError
 from cprsim.job.tiers import REMOTE
-from cprsim.report.source import Source
+from cprsim.report.source import ScenarioSource
 from cprsim.runs.result import Result
 from cprsim.scenario import Scenario
 
@@ -23,12 +23,12 @@ class Assumption(NamedTuple):
     note: str = ""
 
 
-def assumptions(result: Result, source: Source | None) -> list[Assumption]:
+def assumptions(result: Result, source: ScenarioSource | None) -> list[Assumption]:
     """What the scenario gives, table by table, then what was derived from it."""
     return [*_given(result, source), *_derived(result)]
 
 
-def _given(result: Result, source: Source | None) -> Iterator[Assumption]:
+def _given(result: Result, source: ScenarioSource | None) -> Iterator[Assumption]:
     scenario = result.scenario
     sections: dict[str, Section | None] = {name: getattr(scenario, name) for name in _SECTIONS}
     sections |= {f"policies.{name}": scenario.policies[name] for name in result.plans}

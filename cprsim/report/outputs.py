@@ -8,12 +8,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cprsim.runs.replications import Rows
+from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.version import PACKAGE, __version__
 
 if TYPE_CHECKING:
-    from cprsim.report.source import Source
+    from cprsim.report.source import ScenarioSource
 
 _LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
 
@@ -29,7 +29,7 @@ NAMES = (
 )
 
 
-def contents(result: Result, source: "Source | None" = None) -> dict[str, bytes]:
+def contents(result: Result, source: "ScenarioSource | None" = None) -> dict[str, bytes]:
     """Name and bytes of each file; the same result gives the same bytes.
 
     There is no results.csv of replications that are not kept.
@@ -45,7 +45,7 @@ def contents(result: Result, source: "Source | None" = None) -> dict[str, bytes]
         "scenario.toml": scenario.encode(),
         "manifest.json": (json.dumps(about, indent=2) + "\n").encode(),
     }
-    if isinstance(result.kept, Rows):
+    if isinstance(result.kept, ReplicationTable):
         files["results.csv"] = result.kept.table.to_csv(index=False, lineterminator="\n").encode()
     files |= {f"{name}.png": save_bytes(result.figure(name), "png") for name in result.PICTURES}
     if type(result) is Result:  # the one job that it tells of

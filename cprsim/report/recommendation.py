@@ -15,7 +15,7 @@ _MISS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class OverheadDifference:
     """Overhead of `policy` less that of another on the same failures; half its interval.
 
     Shares of the useful time; the half width is not a number for a single replication. Intervals
@@ -48,7 +48,7 @@ def quickest(result: Result) -> str:
     return str(result.summary["overhead"].idxmin())
 
 
-def differences(result: Result, policy: str) -> list[Difference]:
+def differences(result: Result, policy: str) -> list[OverheadDifference]:
     """What every other policy takes more than this one, the least first."""
     others = [name for name in result.plans if name != policy]
     pairs = [result.kept.paired_difference(other, policy) for other in others]
@@ -56,7 +56,7 @@ def differences(result: Result, policy: str) -> list[Difference]:
     if others and n > 1:
         wider = float(half_width_of(1.0, n, _MISS / len(others)) / half_width_of(1.0, n, _MISS))
     found = [
-        Difference(other, mean, half * wider)
+        OverheadDifference(other, mean, half * wider)
         for other, (mean, half) in zip(others, pairs, strict=True)
     ]
     return sorted(found, key=lambda each: each.mean)

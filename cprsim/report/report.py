@@ -12,13 +12,16 @@ from cprsim.history.recorder import record
 from cprsim.report import html
 from cprsim.report.assumptions import assumptions
 from cprsim.report.recommendation import differences, quickest, recommendation
-from cprsim.report.source import Source
+from cprsim.report.source import ScenarioSource
 from cprsim.report.tables import RunTable, accuracy_table, resources_table
 from cprsim.runs.result import Result
 
 
 def report(
-    result: Result, breakdown: bytes, manifest: Mapping[str, Any], source: Source | None = None
+    result: Result,
+    breakdown: bytes,
+    manifest: Mapping[str, Any],
+    source: ScenarioSource | None = None,
 ) -> bytes:
     """The page.
 
@@ -62,7 +65,7 @@ def _question(result: Result) -> list[str]:
     return [html.paragraph(asked), html.paragraph(recommendation(result)[0], "short")]
 
 
-def _assumptions(result: Result, source: Source | None) -> list[str]:
+def _assumptions(result: Result, source: ScenarioSource | None) -> list[str]:
     head = [] if source is None else source.head
     said = (
         [html.paragraph("The scenario file says of itself:"), *map(_quoted, head)] if head else []

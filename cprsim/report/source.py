@@ -12,7 +12,7 @@ _CONTINUED = "  "  # a comment that begins so goes on with that of the line befo
 
 
 @dataclass(frozen=True)
-class Source:
+class ScenarioSource:
     """The file's text, and what the command line set besides (`key=value`)."""
 
     text: str

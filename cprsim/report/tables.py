@@ -16,7 +16,7 @@ from cprsim.survival.kaplan_meier import KaplanMeier
 if TYPE_CHECKING:
     from cprsim.estimates.advice import Advice
     from cprsim.estimates.row_loss import AccessLog, RowLosses
-    from cprsim.fitting.logfit import LogFit
+    from cprsim.fitting.log_fit import LogFit
     from cprsim.fitting.mtbf import MtbfByNodes
     from cprsim.fleets.result import FleetResult
     from cprsim.runs.result import Result
@@ -233,7 +233,7 @@ def fit_table(fitted: "LogFit") -> Group:
         "uptime": "uptimes of nodes",
     }[fitted.look]
     censored = f" ({sample.censored / sample.n:.1%} censored)" if sample.censored else ""
-    median_s = KaplanMeier.of(sample).median_s
+    median_s = KaplanMeier.from_sample(sample).median_s
     median = "unknown" if math.isnan(median_s) else format_duration(median_s)
     head = (
         f"{fitted.source}\n{sample.n:,} {of}{censored}; "

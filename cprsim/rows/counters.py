@@ -44,7 +44,7 @@ def counted(classes: tuple[Array, Array], k: int, saves: int) -> Array:
     Updates, shape (saves,).
     """
     rows = classes[0]
-    counters = Counters.of(classes, k, _FIRST, LEVELS)
+    counters = Counters.from_classes(classes, k, _FIRST, LEVELS)
     state = np.zeros((len(rows), counters.levels))
     state[:, 0] = 1.0
     left, threshold = np.zeros(len(rows)), 0
@@ -62,9 +62,11 @@ def counted(classes: tuple[Array, Array], k: int, saves: int) -> Array:
 def counted_in_the_long_run(classes: tuple[Array, Array], k: int) -> float:
     """The same after many saves, where the threshold stands still."""
     bound = _highest(*classes, k)
-    highest = _MARGIN * _steady(Counters.of(classes, k, bound, _COARSE))[0]
+    highest = _MARGIN * _steady(Counters.from_classes(classes, k, bound, _COARSE))[0]
     while True:  # what the coarse levels found may be too low
-        threshold, left, beyond = _steady(Counters.of(classes, k, min(highest, bound), LEVELS))
+        threshold, left, beyond = _steady(
+            Counters.from_classes(classes, k, min(highest, bound), LEVELS)
+        )
         if not beyond or highest >= bound:
             return left
         highest = 2 * max(highest, threshold)
@@ -86,7 +88,7 @@ class Counters:
     unit: int
 
     @classmethod
-    def of(cls, classes: tuple[Array, Array], k: int, highest: float, most: int) -> Self:
+    def from_classes(cls, classes: tuple[Array, Array], k: int, highest: float, most: int) -> Self:
         """Counters up to `highest`, on so many levels at most."""
         rows, accesses = classes
         unit = 1 << max(0, math.ceil(math.log2(highest / most)))
@@ -103,7 +105,7 @@ class Counters:
 
     def widened(self, classes: tuple[Array, Array], k: int, state: Array) -> tuple[Self, Array]:
         """Counters up to twice the level, and `state` put on them."""
-        wider = type(self).of(classes, k, 2 * self.unit * (self.levels - 1), LEVELS)
+        wider = type(self).from_classes(classes, k, 2 * self.unit * (self.levels - 1), LEVELS)
         if wider.unit > self.unit:  # levels in between are shared out to those above and below
             odd = state[:, 1::2] / 2
             state = state[:, ::2].copy()

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.runs.measures import MEASURES, Basis
-from cprsim.runs.replications import Rows
+from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.summaries import half_width_of, in_columns, tidy
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 #: Rows, policies times replications, that are kept: with what it takes to make a table of them,
 #: about half a gigabyte.
@@ -39,7 +39,7 @@ class Moments:
     squares: Floats
 
     @classmethod
-    def of(cls, values: Floats) -> "Moments":
+    def from_values(cls, values: Floats) -> "Moments":
         """Along the last axis."""
         mean = values.mean(axis=-1)
         return cls(values.shape[-1], mean, np.square(values - mean[..., np.newaxis]).sum(axis=-1))
@@ -66,13 +66,13 @@ class Bins:
     In a bin are the floats that begin with the same bits; `number` is what these are, in order.
     """
 
-    number: Whole
-    count: Whole
+    number: Integers
+    count: Integers
     least: Floats
     most: Floats
 
     @classmethod
-    def of(cls, values: Floats) -> "Bins":
+    def from_values(cls, values: Floats) -> "Bins":
         """From values, shape (n,)."""
         values = np.sort(values + 0.0)  # -0.0 becomes 0.0, whose bits are others
         bits = values.view(np.int64)
@@ -112,7 +112,7 @@ class Bins:
         )
         return low + (high - low) * (at - int(at))
 
-    def _value(self, ends: Whole, rank: int) -> float:
+    def _value(self, ends: Integers, rank: int) -> float:
         """The value of a rank, from 0; within a bin as if they were evenly spaced."""
         i = int(np.searchsorted(ends, rank, side="right"))
         count, least, most = int(self.count[i]), float(self.least[i]), float(self.most[i])
@@ -137,7 +137,7 @@ class Digest:
     shown: Floats
 
     @classmethod
-    def of(
+    def from_values(
         cls, policies: Sequence[str], values: Floats, columns: Sequence[str], bases: Sequence[Basis]
     ) -> "Digest":
         """From `values` of shape (replications, policies, columns)."""
@@ -147,12 +147,12 @@ class Digest:
         of_column = np.ascontiguousarray(by_policy.transpose(0, 2, 1))
         overheads = of_column[:, names.index("overhead")]
         bins = {
-            (policy, measure): Bins.of(own[names.index(measure)])
+            (policy, measure): Bins.from_values(own[names.index(measure)])
             for policy, own in zip(policies, of_column, strict=True)
             for measure in MEASURES
         }
-        apart = Moments.of(overheads[:, np.newaxis] - overheads)
-        return cls(policies, names, Moments.of(of_column), apart, bins, overheads)
+        apart = Moments.from_values(overheads[:, np.newaxis] - overheads)
+        return cls(policies, names, Moments.from_values(of_column), apart, bins, overheads)
 
     def __add__(self, other: "Digest") -> "Digest":
         """That of these replications and of those after them."""
@@ -171,7 +171,7 @@ class Digest:
         return self.moments.count
 
     @property
-    def told(self) -> str:
+    def reason(self) -> str:
         """Why there are no rows."""
         rows = len(self.policies) * self.count
         return f"of {rows:,} rows none is kept, the most are {MOST_ROWS:,}"
@@ -186,7 +186,7 @@ class Digest:
             Always.
         """
         raise UsageError(
-            f"replications: {self.told}; the summary has their means and percentiles, and a run "
+            f"replications: {self.reason}; the summary has their means and percentiles, and a run "
             "with fewer replications or policies has rows"
         )
 
@@ -215,4 +215,4 @@ class Digest:
 
 
 #: What a run has kept of its replications.
-Kept = Rows | Digest
+Replications = ReplicationTable | Digest

@@ -34,7 +34,7 @@ def chosen(scenario: Scenario, policies: Sequence[str], engine: str) -> dict[str
     check_engine(engine)
     if engine == "sim":
         return dict.fromkeys(policies, "sim")
-    why_not = {name: batch.unfit(scenario, name) for name in policies}
+    why_not = {name: batch.why_unsupported(scenario, name) for name in policies}
     if engine == "batch":
         for name, reason in why_not.items():
             if reason is not None:

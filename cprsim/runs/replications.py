@@ -11,7 +11,7 @@ from cprsim.runs.summaries import paired_difference, statistics
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ReplicationTable:
     """Every replication, in a table as of `Result.replications`."""
 
     table: pd.DataFrame

@@ -10,7 +10,7 @@ import pandas as pd
 from cprsim.contract import Plan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.job.accuracy import Drop
-from cprsim.runs.digest import Kept
+from cprsim.runs.digest import Replications
 from cprsim.runs.engines import Engine
 from cprsim.runs.measures import MEASURES, PLANNED, Basis
 from cprsim.scenario import Scenario
@@ -27,14 +27,14 @@ class Result:
     seed: int
     engines: dict[str, Engine]
     plans: dict[str, Plan]
-    kept: Kept
+    kept: Replications
 
     #: Names of the pictures that there are of it.
     PICTURES: ClassVar[tuple[str, ...]] = ("breakdown",)
 
     @classmethod
     def build(
-        cls, scenario: Scenario, kept: Kept, *, seed: int, engines: dict[str, Engine]
+        cls, scenario: Scenario, kept: Replications, *, seed: int, engines: dict[str, Engine]
     ) -> "Result":
         """From what was kept of the policies that `engines` played."""
         plans = {name: scenario.plan(name) for name in engines}

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import RunError, UsageError
-from cprsim.runs.digest import MOST_ROWS, Digest, Kept
+from cprsim.runs.digest import MOST_ROWS, Digest, Replications
 from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.runs.measures import Basis
-from cprsim.runs.replications import Rows
+from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.runs.summaries import tidy
 from cprsim.runs.workers import Workers
@@ -80,15 +80,15 @@ def run(
     check_arguments(replications, seed, workers)
     engines = chosen(scenario, names, engine)
     bases = [Basis.of(scenario, name) for name in names]
-    keep: Callable[[Iterable[tuple[_Task, Values]]], Kept]
+    keep: Callable[[Iterable[tuple[_Task, Values]]], Replications]
     if replications * len(names) <= MOST_ROWS:
         tasks = _tasks(engines, replications)
         keep = partial(_rows, names, replications, bases)
     else:
         tasks = _in_blocks(engines, replications, _BLOCK["batch"])
         keep = partial(_digest, names, bases)
-    with closing(performed(partial(_play, scenario, seed), tasks, workers)) as found:
-        kept = keep(_told(found, len(names), replications, progress))
+    with closing(map_tasks(partial(_play, scenario, seed), tasks, workers)) as found:
+        kept = keep(_with_progress(found, len(names), replications, progress))
     return Result.build(scenario, kept, seed=seed, engines=engines)
 
 
@@ -118,13 +118,13 @@ def _play(scenario: Scenario, seed: int, task: _Task) -> Values:
     return simulate(scenario, task.engines, range(task.start, task.stop), seed)
 
 
-def _told(
+def _with_progress(
     found: Iterable[tuple[_Task, Values]],
     policies: int,
     replications: int,
     progress: Progress | None,
 ) -> Generator[tuple[_Task, Values], None, None]:
-    """The same; `progress` hears of each when it has been taken up."""
+    """The same results; `progress` is called once each of them has been used."""
     done = 0
     for task, values in found:
         yield task, values
@@ -138,20 +138,20 @@ def _rows(
     replications: int,
     bases: Sequence[Basis],
     found: Iterable[tuple[_Task, Values]],
-) -> Rows:
+) -> ReplicationTable:
     values = np.empty((replications, len(names), len(COLUMNS)))
     for task, each in found:
         values[task.start : task.stop, [names.index(name) for name in task.engines]] = each
-    return Rows(tidy(names, values, COLUMNS, bases))
+    return ReplicationTable(tidy(names, values, COLUMNS, bases))
 
 
 def _digest(
     names: Sequence[str], bases: Sequence[Basis], found: Iterable[tuple[_Task, Values]]
 ) -> Digest:
-    return reduce(add, (Digest.of(names, values, COLUMNS, bases) for _, values in found))
+    return reduce(add, (Digest.from_values(names, values, COLUMNS, bases) for _, values in found))
 
 
-def performed(
+def map_tasks(
     play: Callable[[_Any], Values], tasks: Sequence[_Any], workers: int
 ) -> Generator[tuple[_Any, Values], None, None]:
     """What comes of tasks, in their order, done in this process or in so many.

@@ -20,14 +20,14 @@ from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.errors import UnitError
 
 #: Keys that lead to a value in nested tables; places in lists are numbers as text.
-Path = tuple[str, ...]
+KeyPath = tuple[str, ...]
 #: Laws that take no `min` and `max` to cut them.
 _BARE = ("deterministic", "empirical", "uniform")
 #: Less of a law than that between `min` and `max` takes too long to be drawn.
 _LEAST_SHARE = 1e-3
 
 
-class Kind(NamedTuple):
+class ValueKind(NamedTuple):
     """What a number means: its units, and how the name of a column in SI units ends."""
 
     name: str
@@ -35,11 +35,11 @@ class Kind(NamedTuple):
     suffix: str
 
 
-_NUMBER = Kind("a number", {}, "")
+_NUMBER = ValueKind("a number", {}, "")
 _QUANTITIES = (
-    (units.parse_duration, Kind("a duration", units.SECONDS, "_s")),
-    (units.parse_bytes, Kind("a size", units.BYTES, "_bytes")),
-    (units.parse_rate, Kind("a rate", units.BYTES_PER_SECOND, "_bytes_per_s")),
+    (units.parse_duration, ValueKind("a duration", units.SECONDS, "_s")),
+    (units.parse_bytes, ValueKind("a size", units.BYTES, "_bytes")),
+    (units.parse_rate, ValueKind("a rate", units.BYTES_PER_SECOND, "_bytes_per_s")),
 )
 
 
@@ -47,7 +47,7 @@ class Quantity(NamedTuple):
     """A number in SI units, and what it means."""
 
     number: float
-    kind: Kind
+    kind: ValueKind
 
 
 def _quantity(value: object) -> Quantity:
@@ -156,7 +156,7 @@ class Drawn(Section):
         )
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> ValueKind:
         """What the values mean; plain numbers, too, where they are none of one kind."""
         if self.values is None:
             return next(iter(self._limits.values())).kind
@@ -211,7 +211,7 @@ class Drawn(Section):
         return _quantity(written).number if self.kind.units else written
 
 
-def tables(mapping: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]]]:
+def tables(mapping: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
     """Tables of a scenario's mapping that stand for a value, with the keys that lead to them.
 
     `[failures]` is a law itself, and a delay in `costs.reschedule` is drawn at each failure unless
@@ -228,7 +228,7 @@ def tables(mapping: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any]
             yield from tables(inner, (*path, str(place)))
 
 
-def _stands_for_a_value(table: dict[str, Any], path: Path) -> bool:
+def _stands_for_a_value(table: dict[str, Any], path: KeyPath) -> bool:
     if "distribution" not in table or path in ((), ("failures",)):
         return False
     return path != ("costs", "reschedule") or table.get("per") == "job"

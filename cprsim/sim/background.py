@@ -5,8 +5,8 @@ from typing import NamedTuple
 from cprsim.contract import Clock, Controller, Failed, Loss, Recover, Save, Stored
 from cprsim.errors import RunError
 from cprsim.sim.fabric import Flow
-from cprsim.sim.observer import Task
-from cprsim.sim.resolved import Setting
+from cprsim.sim.observer import BackgroundTask
+from cprsim.sim.resolved import ResolvedPlan
 from cprsim.sim.state import Checkpoint, State
 from cprsim.sim.work import Work
 
@@ -40,8 +40,10 @@ class _Pending(NamedTuple):
 class BackgroundSaves:
     """Saves that go on while the job trains, until their last byte is stored."""
 
-    def __init__(self, setting: Setting, state: State, work: Work, dialogue: Dialogue) -> None:
-        self._set, self._state, self._work = setting, state, work
+    def __init__(
+        self, resolved: ResolvedPlan, state: State, work: Work, dialogue: Dialogue
+    ) -> None:
+        self._resolved, self._state, self._work = resolved, state, work
         self._dialogue = dialogue
         self._pending: dict[Flow, _Pending] = {}
 
@@ -52,8 +54,8 @@ class BackgroundSaves:
 
     def start(self, save: Save, taken: Checkpoint) -> None:
         """Begin to store what was `taken`."""
-        transfer, _ = self._set.save(save)
-        flow = self._work.start(Task("save", save.tier), transfer, self._land)
+        transfer, _ = self._resolved.save(save)
+        flow = self._work.start(BackgroundTask("save", save.tier), transfer, self._land)
         self._pending[flow] = _Pending(save, taken)
 
     def holds(self, progress_s: float) -> bool:
@@ -64,7 +66,7 @@ class BackgroundSaves:
         )
 
     def abandon(self) -> None:
-        """Lost nodes take their part of every one of them with them."""
+        """Give all of them up: nodes that are lost take their parts of each with them."""
         for flow in self._pending:
             self._work.abandon(flow)
         self._pending.clear()

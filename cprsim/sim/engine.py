@@ -7,14 +7,14 @@ import simpy
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import COHORT, Cause, Draws, Rows
+from cprsim.basics.streams import COHORT, Cause, CohortDraws, Draws
 from cprsim.contract.ledger import Ledger
 from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.scenario import Scenario
 from cprsim.sim.job import JobRun
 from cprsim.sim.observer import Observer
 from cprsim.sim.recovery import Delays
-from cprsim.sim.resolved import Setting
+from cprsim.sim.resolved import ResolvedPlan
 
 #: Columns of one replication under one policy, in the order of `simulate`'s last axis.
 COLUMNS: tuple[str, ...] = tuple(Ledger.__dataclass_fields__)
@@ -31,15 +31,15 @@ def simulate(
     Returns an array of shape (replications, policies, len(COLUMNS)). What a replication gives
     depends on the seed and its number alone: not on the other replications, nor on the policies.
     """
-    settings = [Setting.of(scenario, name) for name in policies]
+    plans = [ResolvedPlan.from_scenario(scenario, name) for name in policies]
     numbers = list(replications)
     timelines = scenario.failure_model.timelines(seed, numbers)
     rows = []
     for timeline, delays in zip(timelines, _delays(scenario, seed, numbers), strict=True):
-        for each in settings:
+        for each in plans:
             ledger = _run(each, timeline.cursor(), delays)
             rows.append([getattr(ledger, column) for column in COLUMNS])
-    return np.asarray(rows, dtype=np.float64).reshape(-1, len(settings), len(COLUMNS))
+    return np.asarray(rows, dtype=np.float64).reshape(-1, len(plans), len(COLUMNS))
 
 
 def play(
@@ -48,21 +48,23 @@ def play(
     """One replication under one policy, watched by `observer`."""
     cursor = scenario.failure_model.timeline(seed, replication).cursor()
     delays = next(_delays(scenario, seed, [replication]))
-    return _run(Setting.of(scenario, policy), cursor, delays, observer)
+    return _run(ResolvedPlan.from_scenario(scenario, policy), cursor, delays, observer)
 
 
-def meet(
+def play_against(
     scenario: Scenario, policy: str, timeline: Timeline, observer: Observer | None = None
 ) -> Ledger:
     """One run under one policy against a timeline of the caller's.
 
     Replacements take the mean rescheduling delay.
     """
-    delays = _Always(scenario.cost_model.reschedule_mean_s)
-    return _run(Setting.of(scenario, policy), timeline.cursor(), delays, observer)
+    delays = _ConstantDelay(scenario.cost_model.reschedule_mean_s)
+    return _run(ResolvedPlan.from_scenario(scenario, policy), timeline.cursor(), delays, observer)
 
 
-def _run(each: Setting, cursor: Cursor, delays: Delays, observer: Observer | None = None) -> Ledger:
+def _run(
+    each: ResolvedPlan, cursor: Cursor, delays: Delays, observer: Observer | None = None
+) -> Ledger:
     env = simpy.Environment()
     run = JobRun(env, each, cursor, delays, observer)
     env.run(until=env.process(run.process()))
@@ -74,15 +76,15 @@ def _delays(scenario: Scenario, seed: int, replications: Iterable[int]) -> Itera
     delay, known = scenario.costs.reschedule, None
     for replication in replications:
         if not isinstance(delay, Distribution):
-            yield _Always(delay)
+            yield _ConstantDelay(delay)
             continue
         number, row = divmod(replication, COHORT)
         if known is None or known[0] != number:
-            known = number, Rows(delay.sample, seed, number, Cause.RESCHEDULE)
+            known = number, CohortDraws(delay.sample, seed, number, Cause.RESCHEDULE)
         yield Draws(known[1], row)
 
 
-class _Always:
+class _ConstantDelay:
     """The same delay after every failure."""
 
     def __init__(self, delay_s: float) -> None:

@@ -13,7 +13,7 @@ from cprsim.sim.background import BackgroundSaves, Dialogue
 from cprsim.sim.limits import Limits
 from cprsim.sim.observer import Observer
 from cprsim.sim.recovery import Delays, Recovery
-from cprsim.sim.resolved import Setting
+from cprsim.sim.resolved import ResolvedPlan
 from cprsim.sim.state import State
 from cprsim.sim.work import WAIT, Process, Work
 
@@ -27,39 +27,39 @@ class JobRun:
     def __init__(
         self,
         env: simpy.Environment,
-        setting: Setting,
+        resolved: ResolvedPlan,
         cursor: Cursor,
         delays: Delays,
         observer: Observer | None = None,
     ) -> None:
-        self._set, plan = setting, setting.plan
+        self._resolved, plan = resolved, resolved.plan
         self._known_save: Save | None = None
         self._save_s = 0.0  # what that takes
-        self._nearly_done_s = rules.r4_nearly_done_s(setting.useful_time_s)
-        self._unslowed = setting.training(0.0)[1] == 1.0  # with nothing beside it
+        self._nearly_done_s = rules.r4_nearly_done_s(resolved.useful_time_s)
+        self._unslowed = resolved.training(0.0)[1] == 1.0  # with nothing beside it
         self._cursor = cursor
         self._state = state = State(
-            setting.useful_time_s,
-            setting.servers,
+            resolved.useful_time_s,
+            resolved.servers,
             plan.schedules,
             plan.mirror,
-            setting.update_shares,
+            resolved.update_shares,
         )
-        self._work = work = Work(env, cursor, setting.costs.capacities, observer)
+        self._work = work = Work(env, cursor, resolved.costs.capacities, observer)
         self._dialogue = dialogue = Dialogue(plan.start(), state, work)
-        self._limits = limits = Limits(setting, state, work)
-        self._background = BackgroundSaves(setting, state, work, dialogue)
+        self._limits = limits = Limits(resolved, state, work)
+        self._background = BackgroundSaves(resolved, state, work, dialogue)
         self._recovery = Recovery(
-            setting, state, work, cursor, delays, dialogue, limits, self._background
+            resolved, state, work, cursor, delays, dialogue, limits, self._background
         )
 
     def process(self) -> Process:
         """Run the job from start to end."""
-        setting, state, work, cursor = self._set, self._state, self._work, self._cursor
-        ask, useful_time_s = self._dialogue.ask, setting.useful_time_s
+        resolved, state, work, cursor = self._resolved, self._state, self._work, self._cursor
+        ask, useful_time_s = self._dialogue.ask, resolved.useful_time_s
         while True:
             if state.progress_s >= useful_time_s:  # an end and a failure: the end comes first
-                if rules.r4_is_over(setting.final_save, self._saved_s, useful_time_s):
+                if rules.r4_is_over(resolved.final_save, self._saved_s, useful_time_s):
                     self._recovery.end()
                     work.end()
                     return
@@ -70,7 +70,7 @@ class JobRun:
                 yield from self._recovery.recover()
             else:
                 action = ask(Clock(work.now, state.progress_s))
-                event = self._alone(action)
+                event = self._uncontended(action)
                 if event is not None:
                     yield event
                 elif type(action) is Train:
@@ -80,9 +80,9 @@ class JobRun:
 
     def ledger(self) -> Ledger:
         """Where the time of the finished run went."""
-        setting, state, work = self._set, self._state, self._work
+        resolved, state, work = self._resolved, self._state, self._work
         # Training time is split anew: what counts at full speed, what slowed it, what was lost.
-        spent = work.spent | {"train": setting.useful_time_s}
+        spent = work.spent | {"train": resolved.useful_time_s}
         spent |= {"slowdown": state.slowdown_s, "lost": state.lost_s}
         return Ledger(
             **spent,
@@ -92,30 +92,30 @@ class JobRun:
             failures=self._limits.failures,
             absorbed=self._cursor.absorbed,
             saves=state.saves,
-            stored=setting.written(state.written, "store"),
-            sent=setting.written(state.written, "peers"),
+            stored=resolved.written(state.written, "store"),
+            sent=resolved.written(state.written, "peers"),
         )
 
     # --- Training and saving ---------------------------------------------------------------------
 
-    def _alone(self, action: Action) -> simpy.Event | None:
+    def _uncontended(self, action: Action) -> simpy.Event | None:
         """Do it, if nothing can slow it or come in between: the common case, and quick.
 
-        What comes of it is known at once (see `Work.alone`), and settled before its end is waited
-        for.
+        What comes of it is known at once (see `Work.uncontended`), and settled before its end is
+        waited for.
         """
         if type(action) is Train:
             alone = self._unslowed and not self._work.background
-            return self._train_alone(action.until_s) if alone else None
+            return self._train_uncontended(action.until_s) if alone else None
         if type(action) is Save:
-            return self._save_alone(action)
+            return self._save_uncontended(action)
         raise RunError(f"nothing has failed, but the controller answered {action}")
 
-    def _train_alone(self, until_s: float) -> simpy.Event:
+    def _train_uncontended(self, until_s: float) -> simpy.Event:
         state, work = self._state, self._work
         until_s = self._ahead(until_s)
         start, start_s = work.now, state.progress_s
-        event = work.alone("train", until_s - start_s)
+        event = work.uncontended("train", until_s - start_s)
         state.progress_s = start_s + work.now - start if work.cut else until_s
         return event
 
@@ -123,7 +123,7 @@ class JobRun:
         state, work = self._state, self._work
         until_s = self._ahead(until_s)
         start, start_s = work.now, state.progress_s
-        training, rate = self._set.training(self._recovery.degraded)
+        training, rate = self._resolved.training(self._recovery.degraded)
         volume = until_s - start_s
 
         def trained(done: float) -> None:
@@ -140,22 +140,22 @@ class JobRun:
         """The progress to train to: what was asked for, or the end."""
         self._limits.idle_saves = 0
         if until_s >= self._nearly_done_s:
-            return self._set.useful_time_s
+            return self._resolved.useful_time_s
         if until_s <= self._state.progress_s:
             raise RunError(f"the controller asked to train until {until_s} s, which is not ahead")
         return until_s
 
-    def _save_alone(self, save: Save) -> simpy.Event | None:
+    def _save_uncontended(self, save: Save) -> simpy.Event | None:
         work = self._work
         if work.background or not save.blocking:
             return None
         if save is not self._known_save:  # most saves are alike
-            transfer, rate = self._set.save(save)
+            transfer, rate = self._resolved.save(save)
             self._known_save, self._save_s = save, transfer.volume / rate
         if not self._save_s or work.now + self._save_s > self._cursor.next_s:
             return None
         self._limits.save()
-        event = work.alone("save", self._save_s)
+        event = work.uncontended("save", self._save_s)
         self._stored(save)
         return event
 
@@ -163,10 +163,10 @@ class JobRun:
         work = self._work
         self._limits.save()
         if save.blocking:
-            cause, (hold, rate) = "save", self._set.save(save)
+            cause, (hold, rate) = "save", self._resolved.save(save)
             left = hold.volume
         else:
-            cause, hold, left, rate = "stall", WAIT, self._set.snapshot_s(save), 1.0
+            cause, hold, left, rate = "stall", WAIT, self._resolved.snapshot_s(save), 1.0
         left -= yield from work.do(cause, hold, left, rate)
         while left > 0:
             depth = yield from self._recovery.recover()
@@ -190,11 +190,11 @@ class JobRun:
     @property
     def _saved_s(self) -> float:
         """Progress of the checkpoint that the job ends with."""
-        return self._state.saved(self._set.plan.last_save.tier).progress_s
+        return self._state.saved(self._resolved.plan.last_save.tier).progress_s
 
     def _save_the_end(self) -> Process:
         """`final_save`: the job isn't over until a checkpoint of all of it is usable."""
-        save, schedules = self._set.plan.last_save, self._set.plan.schedules
+        save, schedules = self._resolved.plan.last_save, self._resolved.plan.schedules
         most = schedules[-1].max_pending if schedules else 1
         under_way = sum(each.tier == save.tier for each in self._background.saves)
         if self._background.holds(self._state.progress_s) or under_way >= most:

@@ -4,7 +4,7 @@ from typing import NoReturn
 
 from cprsim.contract import rules
 from cprsim.errors import RunError
-from cprsim.sim.resolved import Setting
+from cprsim.sim.resolved import ResolvedPlan
 from cprsim.sim.state import State
 from cprsim.sim.work import Work
 
@@ -17,10 +17,10 @@ _MOST_IDLE_SAVES = 1000
 class Limits:
     """Counts failures, and saves without training in between, and gives hopeless jobs up."""
 
-    def __init__(self, setting: Setting, state: State, work: Work) -> None:
+    def __init__(self, resolved: ResolvedPlan, state: State, work: Work) -> None:
         self.failures = 0
         self.idle_saves = 0  # since it last trained
-        self._set, self._state, self._work = setting, state, work
+        self._resolved, self._state, self._work = resolved, state, work
 
     def failure(self) -> None:
         """One more failure."""
@@ -39,13 +39,13 @@ class Limits:
     def _check(self, way_out: str) -> None:
         # One long wait for machines takes its time as well, but it is over some day.
         events = self.failures + self._state.saves
-        if rules.r29_gets_nowhere(self._work.now, self._set.useful_time_s, events):
+        if rules.r29_gets_nowhere(self._work.now, self._resolved.useful_time_s, events):
             self._give_up(way_out)
 
     def _give_up(self, way_out: str) -> NoReturn:
-        useful_time_s = self._set.useful_time_s
+        useful_time_s = self._resolved.useful_time_s
         raise RunError(
-            f"policy {self._set.policy!r}: the job gets nowhere: "
+            f"policy {self._resolved.policy!r}: the job gets nowhere: "
             f"{self._work.now / useful_time_s:.3g} times its useful time is over, with "
             f"{self.failures} failures, and {self._state.progress_s / useful_time_s:.1%} of it "
             f"done; {way_out}"

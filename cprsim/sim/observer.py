@@ -6,7 +6,7 @@ from cprsim.contract import Recover
 from cprsim.failures.hit import Hit
 
 
-class Task(NamedTuple):
+class BackgroundTask(NamedTuple):
     """What goes on in the background while the job trains.
 
     `kind`, by the cause that it would be in the foreground: `"save"` to the tier, `"reschedule"` of
@@ -38,5 +38,7 @@ class Observer:
         less than before if the whole job has been rolled back.
         """
 
-    def background(self, task: Task, start_s: float, end_s: float, completed: bool) -> None:
+    def background(
+        self, task: BackgroundTask, start_s: float, end_s: float, completed: bool
+    ) -> None:
         """A task went on from `start_s` to `end_s`, when it was completed or given up."""

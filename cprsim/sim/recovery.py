@@ -9,8 +9,8 @@ from cprsim.failures.timeline import Cursor
 from cprsim.sim.background import BackgroundSaves, Dialogue
 from cprsim.sim.fabric import Flow
 from cprsim.sim.limits import Limits
-from cprsim.sim.observer import Task
-from cprsim.sim.resolved import Rated, Setting
+from cprsim.sim.observer import BackgroundTask
+from cprsim.sim.resolved import Rated, ResolvedPlan
 from cprsim.sim.spares import Spares
 from cprsim.sim.state import State
 from cprsim.sim.work import WAIT, Process, Work
@@ -42,7 +42,7 @@ class Recovery:
 
     def __init__(
         self,
-        setting: Setting,
+        resolved: ResolvedPlan,
         state: State,
         work: Work,
         cursor: Cursor,
@@ -51,10 +51,10 @@ class Recovery:
         limits: Limits,
         background: BackgroundSaves,
     ) -> None:
-        self._set, self._state, self._work, self._cursor = setting, state, work, cursor
+        self._resolved, self._state, self._work, self._cursor = resolved, state, work, cursor
         self._delays, self._dialogue, self._limits = delays, dialogue, limits
         self._background = background
-        self._spares = Spares(setting.spares)
+        self._spares = Spares(resolved.spares)
         self._rebuilding: dict[Flow, _Rebuild] = {}
         self._degraded: float | None = 0.0
 
@@ -63,7 +63,7 @@ class Recovery:
         """Share of time that nodes which are down add to training: what the rule says of them."""
         if self._degraded is None:
             down = self._down(_NOBODY)
-            self._degraded = self._set.plan.recover(down).degraded if self._rebuilding else 0.0
+            self._degraded = self._resolved.plan.recover(down).degraded if self._rebuilding else 0.0
         return self._degraded
 
     def recover(self) -> Process:
@@ -72,7 +72,7 @@ class Recovery:
         Failures while loading are part of it: what the deepest rollback among their answers needs
         is what has to be loaded.
         """
-        setting, work, cursor = self._set, self._work, self._cursor
+        resolved, work, cursor = self._resolved, self._work, self._cursor
         waiting = _NOBODY  # nodes that are waited for: this failure's, and those while loading
         deepest, depth = _NOTHING, rules.NONE
         while True:
@@ -86,11 +86,11 @@ class Recovery:
             delay_s = self._replacement_s(lost) + answer.takeover_s
             if answer.rollback == "all" and self._rebuilding:
                 waiting, hit, longest_s = self._take_over_rebuilding(waiting, hit)
-                delay_s = max(delay_s, longest_s - setting.detect_s)  # noticing it comes first
+                delay_s = max(delay_s, longest_s - resolved.detect_s)  # noticing it comes first
             if rules.r12_goes_as_deep(rules.DEPTH[answer.rollback], depth):
                 deepest, depth = answer, rules.DEPTH[answer.rollback]
-            if setting.detect_s:
-                yield from work.do("detect", WAIT, setting.detect_s, 1.0)
+            if resolved.detect_s:
+                yield from work.do("detect", WAIT, resolved.detect_s, 1.0)
             if rules.r13_trains_on(answer.keep_training, depth):
                 self._rebuild(lost, placed, deepest, delay_s)
                 if answer.pause_s and (lost.servers or lost.trainers):
@@ -99,14 +99,14 @@ class Recovery:
                 break
             yield from work.do("reschedule", WAIT, delay_s, 1.0)
             cursor.replace(hit, work.now)
-            if setting.during_recovery:
+            if resolved.during_recovery:
                 cursor.resume(work.now)
             load, rate = self._load(deepest, len(waiting.servers))
             left = load.volume
             if left:
                 left -= yield from work.do("load", load, left, rate)
             if not left:
-                if not setting.during_recovery:
+                if not resolved.during_recovery:
                     cursor.resume(work.now)
                 break
         self._dialogue.tell(Resumed(self._dialogue.now(), self._background.saves))
@@ -135,7 +135,7 @@ class Recovery:
         self._work.see_answer(answer, self._state.progress_s, self._state.slowdown_s)
 
     def _load(self, answer: Recover, servers: int) -> Rated:
-        return self._set.load(answer, servers, self._state.saved(answer.source).reads)
+        return self._resolved.load(answer, servers, self._state.saved(answer.source).reads)
 
     def _replacement_s(self, lost: Hit) -> float:
         """How long the nodes that this failure took wait for others."""
@@ -205,8 +205,8 @@ class Recovery:
         return down, Hit(servers, trainers), longest_s
 
 
-def _task(kind: Literal["reschedule", "load"], rebuild: _Rebuild) -> Task:
-    return Task(kind, rebuild.answer.source, rebuild.down.servers, rebuild.down.trainers)
+def _task(kind: Literal["reschedule", "load"], rebuild: _Rebuild) -> BackgroundTask:
+    return BackgroundTask(kind, rebuild.answer.source, rebuild.down.servers, rebuild.down.trainers)
 
 
 def _without(hit: Hit, down: Loss) -> Hit:

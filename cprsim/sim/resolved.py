@@ -17,7 +17,7 @@ Rated = tuple[Transfer, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ResolvedPlan:
     """The plan, and the costs with the rate that each has with its links to itself."""
 
     policy: str
@@ -36,7 +36,7 @@ class Setting:
     _snapshots_s: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, scenario: Scenario, policy: str) -> "Setting":
+    def from_scenario(cls, scenario: Scenario, policy: str) -> "ResolvedPlan":
         """The setting of one of the scenario's policies."""
         plan = scenario.plan(policy)
         return cls(
@@ -64,7 +64,7 @@ class Setting:
 
     def save(self, save: Save) -> Rated:
         """What a save writes."""
-        key = (save.tier, save.portion, save.writes, save.besides_s)
+        key = (save.tier, save.portion, save.writes, save.extra_s)
         known = self._saves.get(key)
         if known is None:
             if all(each.save.tier != save.tier for each in self.plan.schedules):

@@ -26,17 +26,17 @@ _NONE: frozenset[int] = frozenset()
 Written = tuple[str, float, float]
 
 
-class _Held:
+class _TierContents:
     """What one tier holds: its last save, and the last that completed a round of portions.
 
     `start_s`: progress when all that it holds was last filled anew, where not shard by shard.
     """
 
-    __slots__ = ("_starts_s", "last", "left_s", "period_s", "portions", "start_s", "whole")
+    __slots__ = ("_starts_s", "last", "period_s", "portions", "start_s", "unsaved_s", "whole")
 
     def __init__(self, period_s: float) -> None:
         self.last = self.whole = _START
-        self.left_s: Sequence[float] = (0.0,)
+        self.unsaved_s: Sequence[float] = (0.0,)
         self.start_s = 0.0
         self._starts_s: dict[int, float] = {}
         self.period_s = period_s
@@ -45,7 +45,7 @@ class _Held:
     def put(self, taken: Checkpoint, save: Save) -> None:
         if taken.progress_s < self.last.progress_s:
             return  # a newer one was usable before it
-        self.last, self.left_s = taken, save.left_s
+        self.last, self.unsaved_s = taken, save.unsaved_s
         complete, self.portions = rules.r25_round(self.portions, save.portion)
         if complete:
             self.whole = taken
@@ -67,9 +67,9 @@ class _Held:
     @property
     def leaves_nothing(self) -> bool:
         """Whether its saves hold all rows."""
-        return len(self.left_s) == 1 and self.left_s[0] == 0.0
+        return len(self.unsaved_s) == 1 and self.unsaved_s[0] == 0.0
 
-    def left_of(self, whole_s: float) -> float:
+    def unsaved_of(self, whole_s: float) -> float:
         """What its saves leave of a shard that was whole at `whole_s`, useful seconds of updates.
 
         A first period that is shorter than the others, since the shard was set back within it,
@@ -78,7 +78,7 @@ class _Held:
         if self.leaves_nothing:
             return 0.0
         saves = (self.last.progress_s - whole_s) / self.period_s
-        return float(rules.r25_left_s(self.left_s, saves))
+        return float(rules.r25_unsaved_s(self.unsaved_s, saves))
 
 
 class State:
@@ -110,7 +110,7 @@ class State:
         self._update_shares = update_shares
         self._servers = servers
         self._mirror = mirror
-        self._tiers = {each.save.tier: _Held(each.period_s) for each in schedules}
+        self._tiers = {each.save.tier: _TierContents(each.period_s) for each in schedules}
         self._in_order = list(self._tiers.values())
         self._number = {tier: i for i, tier in enumerate(self._tiers)}
         self._one_tier = len(self._tiers) == 1
@@ -186,7 +186,7 @@ class State:
         same shard had already cost; `updates_lost` counts each update once, and not those that a
         later rollback of the whole job has trained again.
         """
-        held = self._tiers.get(source) or _Held(math.inf)
+        held = self._tiers.get(source) or _TierContents(math.inf)
         lost_s = rules.r23_lost(self.progress_s, held.whole.progress_s)
         for server in servers:
             self.pls += lost_s * self._per_shard
@@ -194,7 +194,7 @@ class State:
             unsaved_s = self.progress_s - max(whole_s, held.last.progress_s)
             unsaved_s = self._updates(server, unsaved_s)
             if whole_s < held.last.progress_s:
-                unsaved_s += held.left_of(whole_s)
+                unsaved_s += held.unsaved_of(whole_s)
             self._lost.append(unsaved_s * self._per_shard)
             self._set_back[server] = self.progress_s
 
@@ -221,7 +221,7 @@ class State:
             # Rows that came back from a nearer tier are as old in this one as they were.
             whole_s = self._set_back.get(server, tier.whole_s(server))
             if whole_s < tier.last.progress_s:
-                total_s += tier.left_of(whole_s)
+                total_s += tier.unsaved_of(whole_s)
         return total_s * self._per_shard
 
     def _updates(self, server: int, trained_s: float) -> float:

@@ -15,7 +15,7 @@ from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.job.transfer import Transfer
 from cprsim.sim.fabric import Fabric, Flow
-from cprsim.sim.observer import Observer, Task
+from cprsim.sim.observer import BackgroundTask, Observer
 
 #: A wait that draws on no link; its volume is in seconds.
 WAIT = Transfer(0.0, cap=1.0)
@@ -29,7 +29,7 @@ Moved = Callable[[float], None]
 class _Background(NamedTuple):
     """A task in the background, since when, and what is done when it ends."""
 
-    task: Task
+    task: BackgroundTask
     start_s: float
     on_end: OnEnd
 
@@ -39,8 +39,8 @@ class Work:
 
     `now`: wall-clock seconds since the start, absolute (SimPy's own clock is the same but for the
     rounding of its timeouts). `spent`: foreground seconds by cause. `news`: set when a background
-    transfer ends; whoever waits for that clears it. `cut`: whether a failure ended the last work
-    that was done alone.
+    transfer ends; whoever waits for that clears it. `cut`: whether a failure ended the last
+    uncontended work.
     """
 
     def __init__(
@@ -78,13 +78,13 @@ class Work:
             return 0.0
         start = self.now
         if not self.background:
-            yield self.alone(cause, volume / rate)
+            yield self.uncontended(cause, volume / rate)
             return (self.now - start) * rate if self.cut else volume
         done = yield from self._share(cause, transfer, volume, moved)
         self._charge(cause, start)
         return done
 
-    def alone(self, cause: str, seconds: float) -> simpy.Event:
+    def uncontended(self, cause: str, seconds: float) -> simpy.Event:
         """The end of `seconds` of work with no transfer in the background, or a failure before it.
 
         Nothing else can come in between, so `now` and the account are moved on at once, before the
@@ -108,7 +108,7 @@ class Work:
         self._charge(cause, start)
 
     def start(
-        self, task: Task, transfer: Transfer, on_end: OnEnd, volume: float | None = None
+        self, task: BackgroundTask, transfer: Transfer, on_end: OnEnd, volume: float | None = None
     ) -> Flow:
         """Start `transfer`, or only `volume` of it, in the background."""
         if self._fabric is None:

@@ -13,7 +13,7 @@ from cprsim.basics.schema import Section, faults
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.studies.findings import LINEAR_UP_TO
-from cprsim.trainer.spec import TrainerSection
+from cprsim.trainer.section import TrainerSection
 from cprsim.version import __version__
 
 #: Raised when the trainer's numbers change, so that no study mixes old runs with new ones.
@@ -23,7 +23,7 @@ _Count = Annotated[int, Field(ge=1)]
 _Listed = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
 
 
-class Part(Section):
+class StudyPart(Section):
     """Runs at all combinations of policies, numbers of failures, and servers that fail at once."""
 
     policies: Annotated[tuple[str, ...], _Listed, Field(min_length=1)]
@@ -36,12 +36,12 @@ class StudySection(Section):
 
     `seeds`: runs of each kind, and of the one without failures that each is compared with; with
     more than 20 of them the exact test would take too long. `linear_up_to`: a line is fitted to the
-    points whose mean PLS is at most that. `parts`: see `Part`.
+    points whose mean PLS is at most that. `parts`: see `StudyPart`.
     """
 
     seeds: Annotated[int, Field(ge=2, le=20)] = 12
     linear_up_to: Annotated[float, Field(gt=0)] = LINEAR_UP_TO
-    parts: Annotated[dict[str, Part], Field(min_length=1)]
+    parts: Annotated[dict[str, StudyPart], Field(min_length=1)]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from rich import box
 from rich.table import Table
 
 from cprsim.studies.findings import points, policy_differences, share_differences, slopes
-from cprsim.studies.paired import Difference
+from cprsim.studies.paired import PairedDifference
 
 
 def tables(runs: pd.DataFrame, linear_up_to: float) -> Iterator[Table]:
@@ -47,7 +47,7 @@ def _slopes(runs: pd.DataFrame, linear_up_to: float) -> Table:
     return table
 
 
-def _differences(title: str, found: Sequence[Difference]) -> Table:
+def _differences(title: str, found: Sequence[PairedDifference]) -> Table:
     table = _table(title, "of", "less that of", "difference", "p", "p (Holm)", "")
     for each in found:
         table.add_row(

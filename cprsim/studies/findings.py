@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.runs.summaries import half_width
-from cprsim.studies.paired import Difference, compare_all
+from cprsim.studies.paired import PairedDifference, compare_all
 from cprsim.studies.slope import Slope, fit_slope, seed_slopes
 
 #: What tells the points of a study apart.
@@ -112,14 +112,16 @@ def compared_at(table: pd.DataFrame) -> pd.DataFrame:
     return struck[(struck[at] == best[at]).all(axis=1)]
 
 
-def policy_differences(table: pd.DataFrame) -> list[Difference]:
+def policy_differences(table: pd.DataFrame) -> list[PairedDifference]:
     """AUC of each policy less that of each less accurate one, at `compared_at`, paired by seed."""
     aucs = compared_at(table).pivot_table(values="auc", index="seed", columns="policy")
     order = aucs.mean(axis=0).sort_values(ascending=False, kind="stable").index
     return compare_all({str(name): aucs[name].to_numpy(dtype=np.float64) for name in order})
 
 
-def share_differences(table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO) -> list[Difference]:
+def share_differences(
+    table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO
+) -> list[PairedDifference]:
     """How much AUC a unit of PLS costs where more servers fail at once, less that of fewer.
 
     Paired by seed, under the policy that has such points; empty if none has. Slopes and not AUCs,

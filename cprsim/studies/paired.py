@@ -15,7 +15,7 @@ MOST_PAIRS = 20
 
 
 @dataclass(frozen=True)
-class Difference:
+class PairedDifference:
     """Values of `first` less those of `second`, pair by pair.
 
     Parameters
@@ -47,7 +47,7 @@ class Difference:
         return self.adjusted_p < 0.05
 
 
-def compare_all(values: dict[str, NDArray[np.float64]]) -> list[Difference]:
+def compare_all(values: dict[str, NDArray[np.float64]]) -> list[PairedDifference]:
     """Each kind with each behind it; `values` of a kind stand in the order of the pairs.
 
     Raises
@@ -69,9 +69,11 @@ def compare_all(values: dict[str, NDArray[np.float64]]) -> list[Difference]:
 
 def _difference(
     first: str, second: str, differences: NDArray[np.float64], p: float, adjusted: float
-) -> Difference:
+) -> PairedDifference:
     mean, half = float(differences.mean()), float(half_width(differences))
-    return Difference(first, second, differences.size, mean, mean - half, mean + half, p, adjusted)
+    return PairedDifference(
+        first, second, differences.size, mean, mean - half, mean + half, p, adjusted
+    )
 
 
 def sign_flip_p(differences: NDArray[np.float64]) -> float:

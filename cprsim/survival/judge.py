@@ -9,7 +9,7 @@ import numpy as np
 from cprsim.basics.distributions import Distribution
 from cprsim.errors import LogError
 from cprsim.survival.distance import kolmogorov_smirnov
-from cprsim.survival.fit import Fit, check_failures, check_spread, law_of
+from cprsim.survival.fitted_laws import Fit, check_failures, check_spread, law_of
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.likelihood import ESTIMATE
 from cprsim.survival.sample import Sample
@@ -66,7 +66,7 @@ def judge(sample: Sample, fitted: Fit) -> Verdict:
     Only the law of single durations is judged, not whether one depends on the one before, nor
     what a censored sample doesn't show: where 1 % failed, the mean is an extrapolation.
     """
-    curve, name = KaplanMeier.of(sample), fitted.law.distribution
+    curve, name = KaplanMeier.from_sample(sample), fitted.law.distribution
     seen = 1 - float(curve.at(curve.last_s))
     ks, rmse = fitted.ks / seen, fitted.rmse / seen
     off = f"{_percent(ks)} at most, {_percent(rmse)} in root mean square"
@@ -106,7 +106,7 @@ class Simulated:
     @cached_property
     def _watching(self) -> KaplanMeier:
         """Survival of the watch itself: a failure is what cuts it short."""
-        return KaplanMeier.of(Sample(self.like.durations_s, ~self.like.observed))
+        return KaplanMeier.from_sample(Sample(self.like.durations_s, ~self.like.observed))
 
     def sample(self, rng: np.random.Generator) -> Sample:
         """One more sample; successive calls continue one sequence."""
@@ -145,7 +145,7 @@ def _distance_by_chance(draws: Simulated, rng: np.random.Generator) -> float:
     scaled = like.scaled()
     estimate = ESTIMATE[name](scaled)
     again = law_of(name, estimate.mean * scaled.unit_s, estimate.spread)
-    return kolmogorov_smirnov(KaplanMeier.of(like), again)
+    return kolmogorov_smirnov(KaplanMeier.from_sample(like), again)
 
 
 def _percent(share: float) -> str:

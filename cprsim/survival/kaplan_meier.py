@@ -44,7 +44,7 @@ class KaplanMeier:
     last_s: float
 
     @classmethod
-    def of(cls, sample: Sample) -> Self:
+    def from_sample(cls, sample: Sample) -> Self:
         """The curve of a sample; flat at 1 where nothing failed."""
         ordered = np.sort(sample.durations_s)
         times, failures = np.unique(sample.durations_s[sample.observed], return_counts=True)

@@ -11,7 +11,7 @@ from cprsim.contract.ledger import overhead
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.rule import Rule
-from cprsim.sweeps.store import Store
+from cprsim.sweeps.store import SweepStore
 from cprsim.sweeps.tasks import Block, Fault, Task, unpack
 
 _WALL = COLUMNS.index("wall")
@@ -29,7 +29,7 @@ class _Open:
 
 
 @dataclass(frozen=True)
-class Progress:
+class SweepProgress:
     """How far a sweep is: points that are finished, failed ones among them, and the share done."""
 
     points: int
@@ -53,7 +53,7 @@ class Agenda:
         policies: Sequence[str],
         seed: int,
         rule: Rule,
-        results: Store,
+        results: SweepStore,
         engine: str = "auto",
     ) -> None:
         self._points = list({point.key: point for point in points if point.key}.values())
@@ -68,10 +68,10 @@ class Agenda:
         self._unreadable = sum(not point.key for point in points)
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> SweepProgress:
         """How far it is."""
         total = len(self._points) * self._rule.replications
-        return Progress(
+        return SweepProgress(
             self._finished + self._unreadable,
             len(self._points) + self._unreadable,
             self._failed + self._unreadable,

@@ -19,7 +19,7 @@ from cprsim.errors import UsageError
 from cprsim.runs.measures import MEASURES
 from cprsim.runs.summaries import half_width
 from cprsim.sweeps.columns import text_of
-from cprsim.sweeps.paired import Comparison, Verdict, compare
+from cprsim.sweeps.paired import Certainty, Comparison, compare
 from cprsim.sweeps.played import Played, StoredPoint
 
 #: What came of each policy at a point of that number.
@@ -86,8 +86,8 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What is best under some circumstances.
+class SweepVerdict:
+    """Which candidate is best under some circumstances, and how sure that is.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Answer:
     error: str = ""
 
     @property
-    def verdict(self) -> Verdict | Literal["none", "failed"]:
+    def verdict(self) -> Certainty | Literal["none", "failed"]:
         """How sure it is; `"none"`: no candidate keeps to the bounds."""
         if self.comparison is not None:
             return self.comparison.verdict
@@ -165,16 +165,16 @@ def circumstances(keys: Sequence[str]) -> list[str]:
     return [key for key in keys if not policy_and_rest(key)[0]]
 
 
-def answers(
+def sweep_verdicts(
     keys: Sequence[str], points: Sequence[StoredPoint], played: PlayedAt, quality: Quality
-) -> Iterator[Answer]:
-    """An answer for all circumstances of which every point is finished, in the points' order.
+) -> Iterator[SweepVerdict]:
+    """A verdict for all circumstances of which every point is finished, in the points' order.
 
     `keys`: what is varied. `played`: what came of each policy at a point, by its number.
     """
     for group in _groups(keys, points):
         if all(point.finished or point.error for point in group):
-            yield _answer(played, group, quality)
+            yield _verdict(played, group, quality)
 
 
 def _groups(keys: Sequence[str], points: Sequence[StoredPoint]) -> list[list[StoredPoint]]:
@@ -186,20 +186,20 @@ def _groups(keys: Sequence[str], points: Sequence[StoredPoint]) -> list[list[Sto
     return list(groups.values())
 
 
-def _answer(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -> Answer:
+def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -> SweepVerdict:
     first = group[0]
     values = {key: first.values[key] for key in circumstances(list(first.values))}
     failed = sum(not point.finished for point in group)
     if failed == len(group):
-        return Answer(first.number, values, failed=failed, error=first.error or "")
+        return SweepVerdict(first.number, values, failed=failed, error=first.error or "")
     candidates, measures = _candidates(played, group)
     _, pls, lost = measures.mean(axis=2).T
     kept = [i for i in range(len(candidates)) if quality.is_kept(float(pls[i]), float(lost[i]))]
     if not kept:
-        return Answer(first.number, values, failed=failed)
+        return SweepVerdict(first.number, values, failed=failed)
     comparison = compare(measures[kept, 0], lost[kept])
     best = kept[comparison.best]
-    return Answer(
+    return SweepVerdict(
         candidates[best].point,
         values,
         tuple(candidates[i] for i in kept),

@@ -47,7 +47,7 @@ class SweepBlock(Section):
     latin: dict[str, Any] = Field(default_factory=dict)
 
     @classmethod
-    def of(cls, table: object) -> "SweepBlock":
+    def from_table(cls, table: object) -> "SweepBlock":
         """From the table of a file; `ScenarioError` tells every fault."""
         if not isinstance(table, dict):
             raise ScenarioError(f"sweep: {table!r} is not a table; write [sweep]")

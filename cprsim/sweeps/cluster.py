@@ -19,7 +19,7 @@ _PATIENCE_S = 600.0
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+:\d+")
 
 
-class Cluster:
+class DaskCluster:
     """A running cluster, connected to when it is first needed and again when it was lost.
 
     Parameters

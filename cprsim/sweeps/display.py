@@ -12,7 +12,7 @@ from rich.table import Table
 
 from cprsim.basics.units import format_duration, parse_duration
 from cprsim.errors import UnitError
-from cprsim.sweeps.best import Answer, Candidate, Quality, circumstances
+from cprsim.sweeps.best import Candidate, Quality, SweepVerdict, circumstances
 from cprsim.sweeps.columns import text_of
 from cprsim.sweeps.paired import ROUNDING
 from cprsim.sweeps.stored import Sweep
@@ -52,7 +52,7 @@ class BestTable:
     """
 
     def __init__(self, sweep: Sweep, quality: Quality) -> None:
-        found = sweep.answers(quality)
+        found = sweep.verdicts(quality)
         self._keys = circumstances(sweep.definition["keys"])
         self._shown = found[:_MOST_ROWS]
         counts = [each.replications for each in found if each.best]
@@ -84,19 +84,19 @@ class BestTable:
         table.add_column("next best")
         table.add_column("margin,\npoints", justify="right")
         table.add_column("verdict", max_width=_VERDICT)
-        for answer in self._shown:
-            table.add_row(*map(_value, answer.values.values()), *_answer(answer))
+        for verdict in self._shown:
+            table.add_row(*map(_value, verdict.values.values()), *_cells(verdict))
         return table
 
 
-def _sentence(answer: Answer) -> str:
-    best, every, overhead, pls, lost, other, margin, verdict = _answer(answer)
-    where = ", ".join(f"{key} = {_value(value)}" for key, value in answer.values.items())
+def _sentence(verdict: SweepVerdict) -> str:
+    best, every, overhead, pls, lost, other, margin, certainty = _cells(verdict)
+    where = ", ".join(f"{key} = {_value(value)}" for key, value in verdict.values.items())
     told = [
         f"{best}, saves every {every}, overhead {overhead} %, PLS {pls} %, updates lost {lost} %"
     ] * bool(best)
     next_best = [f"{other} {margin} points worse"] * bool(other)
-    words = "; ".join([*told, *next_best, verdict])
+    words = "; ".join([*told, *next_best, certainty])
     return f"{where}: {words}" if where else words
 
 
@@ -109,7 +109,7 @@ def _value(value: Any) -> str:
     return text
 
 
-def _notes(found: Sequence[Answer], quality: Quality) -> list[str]:
+def _notes(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
     notes = ["Margin: mean of paired differences, ± 95 % for all comparisons of a row together."]
     if quality:
         return [*notes, f"Only candidates with {quality}."]
@@ -119,10 +119,10 @@ def _notes(found: Sequence[Answer], quality: Quality) -> list[str]:
     return notes
 
 
-def _answer(answer: Answer) -> list[str]:
-    best, comparison, told = answer.best, answer.comparison, answer.statistics
+def _cells(verdict: SweepVerdict) -> list[str]:
+    best, comparison, told = verdict.best, verdict.comparison, verdict.statistics
     if best is None or comparison is None:
-        none = "failed" if answer.verdict == "failed" else "no policy keeps to the bounds"
+        none = "failed" if verdict.verdict == "failed" else "no policy keeps to the bounds"
         return [""] * 7 + [none]
     return [
         best.label,
@@ -130,21 +130,21 @@ def _answer(answer: Answer) -> list[str]:
         _with_half(told["overhead"], told["overhead_high"] - told["overhead"]),
         _percent(told["pls"]),
         _percent(told["updates_lost"]),
-        answer.runner_up.label if answer.runner_up else "",
+        verdict.runner_up.label if verdict.runner_up else "",
         _with_half(comparison.margin, comparison.high - comparison.margin),
-        _verdict(answer),
+        _verdict(verdict),
     ]
 
 
-def _verdict(answer: Answer) -> str:
+def _verdict(verdict: SweepVerdict) -> str:
     words = {
         "clear": "clear",
-        "tied": f"tied with {_some(answer.tied)}",
+        "tied": f"tied with {_some(verdict.tied)}",
         "same": "no other differs",
         "only": "the only one",
         "unknown": "one replication tells nothing",
-    }[answer.verdict]
-    return f"{words}; same as {_some(answer.same)}" if answer.same else words
+    }[verdict.verdict]
+    return f"{words}; same as {_some(verdict.same)}" if verdict.same else words
 
 
 def _some(candidates: Sequence[Candidate]) -> str:

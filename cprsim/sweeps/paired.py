@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cprsim.runs.summaries import half_width
 
 #: How sure it is that the best is the best.
-Verdict = Literal["clear", "tied", "same", "only", "unknown"]
+Certainty = Literal["clear", "tied", "same", "only", "unknown"]
 
 #: Shares of useful time no larger than this are nothing: ledgers add up to no more.
 ROUNDING = 1e-9
@@ -44,7 +44,7 @@ class Comparison:
     high: float = math.nan
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Certainty:
         """Whether it is better than every other."""
         if self.runner_up is None:
             return "same" if self.same else "only"

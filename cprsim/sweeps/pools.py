@@ -70,7 +70,7 @@ def close(executor: Executor) -> None:
 def pool_of(workers: int, scheduler: str | None) -> Pool:
     """The pool that the options ask for."""
     if scheduler is not None:
-        from cprsim.sweeps.cluster import Cluster  # noqa: PLC0415  (needs an extra)
+        from cprsim.sweeps.cluster import DaskCluster  # noqa: PLC0415  (needs an extra)
 
-        return Cluster(scheduler)
+        return DaskCluster(scheduler)
     return Here() if workers == 1 else Processes(workers)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from cprsim.basics.units import format_duration
-from cprsim.sweeps.agenda import Progress
+from cprsim.sweeps.agenda import SweepProgress
 
 _EVERY_S = 5.0
 
@@ -20,7 +20,7 @@ class Lines:
         self._rate = Rate(clock)
         self._last_s = clock()
 
-    def update(self, progress: Progress) -> None:
+    def update(self, progress: SweepProgress) -> None:
         """Write a line if the last one is some seconds old."""
         words = self._rate.words(progress)
         if self._clock() - self._last_s >= _EVERY_S:
@@ -39,7 +39,7 @@ class Bar:
         self._bar, self._rate = bar, Rate(time.monotonic)
         self._task = bar.add_task("", total=1.0, words="")
 
-    def update(self, progress: Progress) -> None:
+    def update(self, progress: SweepProgress) -> None:
         """Move the bar."""
         self._bar.update(self._task, completed=progress.share, words=self._rate.words(progress))
 
@@ -51,7 +51,7 @@ class Bar:
 class Silent:
     """Shows nothing."""
 
-    def update(self, progress: Progress) -> None:
+    def update(self, progress: SweepProgress) -> None:
         """Do nothing."""
 
     def tell(self, text: str) -> None:
@@ -63,9 +63,9 @@ class Rate:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._first: tuple[float, Progress] | None = None
+        self._first: tuple[float, SweepProgress] | None = None
 
-    def words(self, progress: Progress) -> str:
+    def words(self, progress: SweepProgress) -> str:
         """How far it is, how fast, how long still."""
         now_s = self._clock()
         if self._first is None:

@@ -38,7 +38,7 @@ CREATE TABLE finished (key TEXT PRIMARY KEY, error TEXT) WITHOUT ROWID;
 """
 
 
-class Store:
+class SweepStore:
     """The writer's hold on a sweep.
 
     From its opening to its closing nobody else can write. What is added is safe, whatever happens
@@ -51,7 +51,7 @@ class Store:
     @classmethod
     def open(
         cls, folder: Path, definition: Definition, points: Sequence[Point], versions: dict[str, Any]
-    ) -> "Store":
+    ) -> "SweepStore":
         """Make the sweep, or take up the one that is there.
 
         Raises
@@ -63,7 +63,7 @@ class Store:
             If the disk fails.
         """
         path = folder / NAME
-        with _told(path):
+        with _errors_explained(path):
             folder.mkdir(parents=True, exist_ok=True)
             store = cls(path, _connect(path, "rwc"))
             try:
@@ -80,7 +80,7 @@ class Store:
 
     def finished(self) -> set[str]:
         """Keys of points that need nothing more; those that failed are tried again."""
-        with _told(self._path):
+        with _errors_explained(self._path):
             self._connection.execute("DELETE FROM finished WHERE error IS NOT NULL")
             return {key for (key,) in self._connection.execute("SELECT key FROM finished")}
 
@@ -106,7 +106,7 @@ class Store:
         self._write("INSERT INTO finished VALUES (?, ?)", [(key, error)])
 
     def _write(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-        with _told(self._path):
+        with _errors_explained(self._path):
             try:
                 self._connection.executemany(statement, rows)
             except sqlite3.Error:
@@ -116,7 +116,7 @@ class Store:
     def commit(self, patience_s: float = 600.0) -> bool:
         """Make what was added safe; False where a reader was in the way for so long."""
         self._wait_at_most(patience_s)
-        with _told(self._path):
+        with _errors_explained(self._path):
             try:
                 self._connection.execute("COMMIT")
             except sqlite3.OperationalError as error:
@@ -173,7 +173,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
     path = Path(folder) / NAME
     if not path.is_file():
         raise UsageError(f"{folder}: holds no sweep; name the folder given to cprsim sweep --out")
-    with _told(path):
+    with _errors_explained(path):
         connection = _connect(path, "rw")  # a writer that was killed may have left a journal
         try:
             connection.execute("BEGIN")  # one state from the first row to the last
@@ -230,8 +230,8 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """What SQLite has to say, in words that tell what to do."""
+def _errors_explained(path: Path) -> Iterator[None]:
+    """Errors of SQLite become ones that say what to do."""
     try:
         yield
     except sqlite3.DatabaseError as error:

@@ -18,13 +18,13 @@ from cprsim.runs.measures import MEASURES, PLANNED, Basis, measured
 from cprsim.runs.result import entry
 from cprsim.runs.summaries import statistics, tidy
 from cprsim.sim.engine import COLUMNS
-from cprsim.sweeps.answers import tabulated
-from cprsim.sweeps.best import Answer, Quality, answers
+from cprsim.sweeps.best import Quality, SweepVerdict, sweep_verdicts
 from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.phase_map import phase_map
 from cprsim.sweeps.played import Played, StoredPoint
 from cprsim.sweeps.store import packed, reading, stored_definition
 from cprsim.sweeps.tasks import unpack
+from cprsim.sweeps.verdicts import tabulated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -142,7 +142,7 @@ class Sweep:
             If a bound is no share.
         """
         return tabulated(
-            self.answers(Quality(max_pls, max_updates_lost)), [p.values for p in self.points]
+            self.verdicts(Quality(max_pls, max_updates_lost)), [p.values for p in self.points]
         )
 
     def figure(
@@ -175,9 +175,9 @@ class Sweep:
         bounds = str(Quality(max_pls, max_updates_lost))
         return phase_map(self.definition, self.points, best, at or {}, bounds)
 
-    def answers(self, quality: Quality) -> list[Answer]:
+    def verdicts(self, quality: Quality) -> list[SweepVerdict]:
         """What `best` tabulates."""
-        return list(answers(self.definition["keys"], self.points, self.played, quality))
+        return list(sweep_verdicts(self.definition["keys"], self.points, self.played, quality))
 
     def _with_results(self, point: int) -> str:
         """The key of its results."""

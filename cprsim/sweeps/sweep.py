@@ -14,7 +14,7 @@ from cprsim.runs.engines import check_engine, chosen
 from cprsim.runs.runner import check_whole
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
-from cprsim.sweeps.agenda import Agenda, Progress
+from cprsim.sweeps.agenda import Agenda, SweepProgress
 from cprsim.sweeps.block import SweepBlock
 from cprsim.sweeps.definition import Definition, digest
 from cprsim.sweeps.design import Given, IsWhole
@@ -22,11 +22,11 @@ from cprsim.sweeps.driver import Driver, Tell
 from cprsim.sweeps.points import read_points, scenario_key
 from cprsim.sweeps.pools import pool_of
 from cprsim.sweeps.rule import Rule
-from cprsim.sweeps.store import NAME, Store
+from cprsim.sweeps.store import NAME, SweepStore
 from cprsim.sweeps.stored import Sweep
 
 #: Called as results come, and about twice a second while none do.
-Listener = Callable[[Progress], None]
+Listener = Callable[[SweepProgress], None]
 
 _REPLICATIONS = 1000
 _MOST_REPLICATIONS = 100_000  # where a half-width says when they are enough
@@ -104,7 +104,7 @@ def sweep(
     out = Path(out)
     check_writable(out, [NAME])
     mapping = _mapping(scenario, overrides)
-    block = SweepBlock.of(mapping.pop("sweep", {}))
+    block = SweepBlock.from_table(mapping.pop("sweep", {}))
     mapping = scenario_tables(mapping)
     rule = _rule(block, replications, half_width)
     base = Scenario.read(mapping)
@@ -118,13 +118,13 @@ def sweep(
     definition = Definition(
         base.title, scenario_key(resolved), digest(points), design.keys, names, seed, rule, engine
     )
-    with closing(Store.open(out, definition, points, versions())) as store:
+    with closing(SweepStore.open(out, definition, points, versions())) as store:
         agenda = Agenda(points, store.finished(), names, seed, rule, store, engine)
         _work(Driver(pool, agenda, tell or _silent), agenda, store, progress or _silent)
     return Sweep(out)
 
 
-def _work(driver: Driver, agenda: Agenda, store: Store, progress: Listener) -> None:
+def _work(driver: Driver, agenda: Agenda, store: SweepStore, progress: Listener) -> None:
     committed_s = time.monotonic()
     try:
         with closing(driver.outcomes()) as outcomes:

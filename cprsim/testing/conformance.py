@@ -417,10 +417,10 @@ class PolicyConformance:
             ("portion", 0 < save.portion <= 1, "> 0 and <= 1"),
             ("writes", 0 <= save.writes < math.inf, "finite and >= 0"),
             ("reads", 0 <= save.reads < math.inf, "finite and >= 0"),
-            ("left_s", all(0 <= left < math.inf for left in save.left_s), "finite and >= 0"),
+            ("unsaved_s", all(0 <= left < math.inf for left in save.unsaved_s), "finite and >= 0"),
             (
-                "left_s",
-                save.portion == 1 or save.left_s != (0.0,) or schedule.period_s > _LONGEST_S,
+                "unsaved_s",
+                save.portion == 1 or save.unsaved_s != (0.0,) or schedule.period_s > _LONGEST_S,
                 "given with a portion, which leaves updates unsaved",
             ),
         ):

@@ -9,7 +9,7 @@ from typing import Any
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
-from cprsim.trainer.spec import TrainerSection, trainer_section
+from cprsim.trainer.section import TrainerSection, trainer_section
 
 
 @contextmanager

@@ -12,12 +12,12 @@ import numpy as np
 
 from cprsim.contract import Plan
 from cprsim.scenario import Scenario
-from cprsim.trainer.coordinator.accounts import Part, Span
+from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
 from cprsim.trainer.coordinator.cluster import LocalCluster
 from cprsim.trainer.coordinator.execution import Execution
 from cprsim.trainer.coordinator.history import updates_lost
-from cprsim.trainer.coordinator.job import Job
-from cprsim.trainer.coordinator.strikes import AtStep, AtTime, Strikes
+from cprsim.trainer.coordinator.running_job import RunningJob
+from cprsim.trainer.coordinator.strikes import StepClock, Strikes, WallClock
 from cprsim.trainer.data import Data
 from cprsim.trainer.members.dense_server import DenseSpec
 from cprsim.trainer.members.placement import Placement
@@ -25,7 +25,7 @@ from cprsim.trainer.members.server import ServerSpec, with_copies
 from cprsim.trainer.members.trainer import TrainerSpec
 from cprsim.trainer.members.wire import Message
 from cprsim.trainer.scores import auc, log_loss
-from cprsim.trainer.spec import TrainerSection
+from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import TRAINER
 
 #: Called with the steps done and the steps in all.
@@ -63,8 +63,8 @@ class Trained:
     steps: int
     executed: int
     seconds: dict[str, float]
-    spans: Sequence[Span]
-    parts: Sequence[Part]
+    spans: Sequence[MeasuredSpan]
+    parts: Sequence[ShardSave]
 
     def document(self) -> dict[str, Any]:
         """What `cprsim train --json` prints; without clicks or without others no AUC."""
@@ -124,15 +124,17 @@ def carry_out(
     )
     final_save = plan.last_save if scenario.job.final_save else None
     step_s = scenario.job.useful_time_s / data.steps
-    job = Job(plan.start(), data.steps, step_s, scenario.cluster.trainers, section.warm_start)
+    job = RunningJob(
+        plan.start(), data.steps, step_s, scenario.cluster.trainers, section.warm_start
+    )
     with tempfile.TemporaryDirectory(prefix="cprsim-saved-") as folder:
         servers = _servers(scenario, section, plan, placement, seed, Path(folder))
         trainers = _trainers(scenario, section, data, placement, seed, Path(folder))
-        dense = DenseSpec.of(trainers[0]) if len(trainers) > 1 else None
+        dense = DenseSpec.from_trainer(trainers[0]) if len(trainers) > 1 else None
         with LocalCluster(servers, trainers, section.deadlines, dense) as cluster:
             strikes = _strikes(scenario, section, job, cluster, seed)
             execution = Execution(
-                job, cluster, strikes, final_save, _told(progress, data.steps), plan.copies
+                job, cluster, strikes, final_save, _step_listener(progress, data.steps), plan.copies
             )
             execution.run()
             predicted = execution.predict(data.steps, data.steps + data.test_steps)
@@ -141,7 +143,7 @@ def carry_out(
         seed=seed,
         **_scored(predicted),
         pls=job.pls(placement.servers),
-        updates_lost=updates_lost(job.happened, job.steps, data, placement),
+        updates_lost=updates_lost(job.row_events, job.steps, data, placement),
         failures=strikes.failures,
         absorbed=strikes.absorbed,
         struck=strikes.struck,
@@ -215,18 +217,18 @@ def _seed(seed: int, member: int) -> int:
 
 
 def _strikes(
-    scenario: Scenario, section: TrainerSection, job: Job, cluster: LocalCluster, seed: int
+    scenario: Scenario, section: TrainerSection, job: RunningJob, cluster: LocalCluster, seed: int
 ) -> Strikes:
     cursor = scenario.failure_model.timeline(seed, 0).cursor()
     if section.failures == "at-step":
-        times: AtStep | AtTime = AtStep(job.step_s, lambda: job.executed)
+        times: StepClock | WallClock = StepClock(job.step_s, lambda: job.executed)
     else:
-        times = AtTime(lambda: job.watch.now_s)
+        times = WallClock(lambda: job.watch.now_s)
     during_recovery = scenario.failures.during_recovery
-    return Strikes(cluster, cursor, times, section.manner(seed), during_recovery)
+    return Strikes(cluster, cursor, times, section.injection_mode(seed), during_recovery)
 
 
-def _told(progress: Progress | None, steps: int) -> Callable[[int], None]:
+def _step_listener(progress: Progress | None, steps: int) -> Callable[[int], None]:
     def tell(done: int) -> None:
         if progress is not None:
             progress(done, steps)

@@ -23,7 +23,7 @@ def compare(
     scenario = Scenario(**tables)
     seen["scenarios"] += 1
     for policy in scenario.policies:
-        if batch.unfit(scenario, policy) is None:
+        if batch.why_unsupported(scenario, policy) is None:
             _compare(scenario, policy, seen, replications, seed)
         else:
             seen["unfit"] += 1

@@ -82,4 +82,4 @@ def test_portions_in_the_background_are_left_to_the_simulator(monkeypatch) -> No
         policies={"it": {"system": "full", "interval": "10 s"}},
     )
 
-    assert batch.unfit(scenario, "it") == "it saves portions in the background"
+    assert batch.why_unsupported(scenario, "it") == "it saves portions in the background"

@@ -11,7 +11,7 @@ import cprsim
 from cprsim.cli import command as cli
 from cprsim.errors import UsageError
 from cprsim.failures.hit import Hit, MeanHit
-from cprsim.failures.timeline import Absolute
+from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.runs.engines import chosen
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -111,8 +111,8 @@ class Clockwork:
     def cohort(self, seed: int, number: int) -> "Clockwork":
         return self
 
-    def timeline(self, row: int) -> Absolute:
-        return Absolute([self.mtbf_s], [Hit((0,), ())], self.mtbf_s)
+    def timeline(self, row: int) -> AbsoluteTimeline:
+        return AbsoluteTimeline([self.mtbf_s], [Hit((0,), ())], self.mtbf_s)
 
 
 def test_failures_of_a_new_kind_are_the_simulators() -> None:

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from cprsim.batch import ties as close
-from cprsim.batch.answers import Answers
 from cprsim.batch.blocking import Pace, advance
-from cprsim.batch.hits import CLUSTER, NODE, Hits, padded
+from cprsim.batch.hits import CLUSTER, NODE, HitRows, padded
 from cprsim.batch.lanes import FIELDS, Lanes
-from cprsim.batch.spares import Spares
+from cprsim.batch.recover_table import RecoverTable
+from cprsim.batch.spares import LaneSpares
 from cprsim.batch.state import Shards
 from cprsim.contract import Save, Schedule
 from cprsim.contract.rules import ALL, LOST, NONE
 from cprsim.job.platform import Cluster
 from cprsim.scenario import Scenario
 from cprsim.sim import spares
-from cprsim.sim.resolved import Setting
+from cprsim.sim.resolved import ResolvedPlan
 
 # A job of 128 s that saves every 32 s, 8 s long: 0-32, save 32-40, 40-72, save 72-80, 80-112, save
 # 112-120, 120-152; and with a last save, until 160.
@@ -52,7 +52,7 @@ def test_a_run_is_where_it_should_be_whenever_it_is_cut() -> None:
     assert going.progress_s.tolist() == list(PROGRESS_S)
     assert going.saved_s.tolist() == list(SAVED_S)
     assert going.save_s.tolist() == list(SAVE_S)
-    assert going.left_s.tolist() == list(LEFT_S)
+    assert going.rest_s.tolist() == list(LEFT_S)
     assert going.due_s.tolist() == list(DUE_S)
     assert going.saves.tolist() == [each / 32 for each in SAVED_S]
 
@@ -85,7 +85,7 @@ def test_a_last_save_is_cut_and_gone_on_with() -> None:
     assert ended.number.tolist() == [2]
     assert (ended.now_s[0], ended.save_s[0], ended.finals[0], ended.saves[0]) == (160, 32, 1, 3)
     # When training ends the save has not begun.
-    assert going.left_s.tolist() == [0, 5]
+    assert going.rest_s.tolist() == [0, 5]
     assert going.final.tolist() == [0, 1]
     assert going.progress_s.tolist() == [128, 128]
 
@@ -138,29 +138,35 @@ def test_what_is_too_close_to_call_is_not_called(until_s: float) -> None:
 def test_sums_of_binary_fractions_are_exact() -> None:
     times = np.array([0.0, 1.0, -3.5, 1 / 1024, 2.0**40 - 1, 0.1, 1 / 2048, 2.0**40, math.inf])
 
-    assert close.exact(times).tolist() == [True] * 5 + [False] * 4
-    assert close.exact(1.0, 0.5)
-    assert not close.exact(1.0, 0.1)
-    assert close.exact(1.0, np.array([2.0, 0.3])).tolist() == [True, False]
+    assert close.sums_are_exact(times).tolist() == [True] * 5 + [False] * 4
+    assert close.sums_are_exact(1.0, 0.5)
+    assert not close.sums_are_exact(1.0, 0.1)
+    assert close.sums_are_exact(1.0, np.array([2.0, 0.3])).tolist() == [True, False]
 
 
 def test_only_what_lies_within_the_rounding_of_sums_is_close() -> None:
     apart_s, at_s = np.array([0.0, 0.0, 1e-13, 2e-13, 0.25]), np.array([8.0, 8.1, 8.1, 8.1, 8.0])
 
     # 16 terms of 1e-15 of 8.1 s each are 1.3e-13 s.
-    assert close.close(apart_s, at_s, np.zeros(5)).tolist() == [False, True, True, False, False]
+    assert close.too_close(apart_s, at_s, np.zeros(5)).tolist() == [False, True, True, False, False]
     # And some saves more.
-    assert close.close(apart_s, at_s, np.full(5, 20.0)).tolist() == [False, True, True, True, False]
+    assert close.too_close(apart_s, at_s, np.full(5, 20.0)).tolist() == [
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
 
 
 # --- Hits ----------------------------------------------------------------------------------------
 
 
-def hits(servers: list[list[int]], trainers: list[list[int]]) -> Hits:
-    return Hits(padded(servers), padded(trainers), np.full(len(servers), NODE))
+def hits(servers: list[list[int]], trainers: list[list[int]]) -> HitRows:
+    return HitRows(padded(servers), padded(trainers), np.full(len(servers), NODE))
 
 
-def lists(of: Hits) -> list[tuple[list[int], list[int]]]:
+def lists(of: HitRows) -> list[tuple[list[int], list[int]]]:
     return [
         ([each for each in a if each >= 0], [each for each in b if each >= 0])
         for a, b in zip(of.servers.tolist(), of.trainers.tolist(), strict=True)
@@ -179,13 +185,13 @@ def test_hits_are_marked_and_read_back() -> None:
         [0, 0, 0, 0, 0, 1, 0],
         [0, 1, 0, 0, 1, 0, 1],
     ]
-    assert lists(Hits.of(down, 4, three.severity)) == THREE
+    assert lists(HitRows.from_marked(down, 4, three.severity)) == THREE
     assert three.nodes.tolist() == [2, 1, 3]
     assert three.server_count.tolist() == [2, 0, 1]
 
 
 def test_hits_are_put_into_places_of_others_that_are_narrower() -> None:
-    none = Hits.none(3)
+    none = HitRows.none(3)
     put = none.put(np.array([2, 0]), hits([[3, 4], []], [[], [5]]))
 
     assert lists(put) == [([], [5]), ([], []), ([3, 4], [])]
@@ -215,7 +221,7 @@ def test_servers_and_trainers_come_apart() -> None:
 
 
 def test_two_spares_stand_in_for_three_nodes() -> None:
-    pool = Spares(2, 2)
+    pool = LaneSpares(2, 2)
     first = np.array([0, 1])
 
     # Lane 0 loses three nodes at 10 s and waits 50 s for the third; lane 1 loses one and doesn't.
@@ -232,7 +238,7 @@ def test_two_spares_stand_in_for_three_nodes() -> None:
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_a_pool_for_each_lane_is_as_one_alone(count: int) -> None:
     rng = np.random.default_rng(count)
-    together, alone = Spares(4, count), [spares.Spares(count) for _ in range(4)]
+    together, alone = LaneSpares(4, count), [spares.Spares(count) for _ in range(4)]
     now_s = np.zeros(4)
     for _ in range(60):
         now_s += rng.exponential(20.0, 4)
@@ -249,9 +255,9 @@ def test_a_pool_for_each_lane_is_as_one_alone(count: int) -> None:
 # --- Shards --------------------------------------------------------------------------------------
 
 
-def shards(portion: float, left_s: tuple[float, ...] = (0.0,)) -> Shards:
+def shards(portion: float, unsaved_s: tuple[float, ...] = (0.0,)) -> Shards:
     """Of two lanes with four servers and a job of 128 s, a save each 8 s."""
-    return Shards(2, 4, 128.0, Schedule(8.0 / portion, Save(portion=portion, left_s=left_s)))
+    return Shards(2, 4, 128.0, Schedule(8.0 / portion, Save(portion=portion, unsaved_s=unsaved_s)))
 
 
 def at(progress_s: float, saves: int) -> Lanes:
@@ -311,7 +317,7 @@ def test_saves_of_portions_leave_older_rows() -> None:
 
 def test_a_rollback_takes_all_back_to_the_last_save() -> None:
     it, lanes = shards(1.0), at(20.0, 2)
-    lanes.due_s[:], lanes.left_s[:] = [24.0, 32.0], 1.0
+    lanes.due_s[:], lanes.rest_s[:] = [24.0, 32.0], 1.0
     lanes.slowdown_s[:], lanes.saved_slowdown_s[:] = 5.0, 4.0
     lanes.updates_lost[:], lanes.saved_lost[:] = 0.5, 0.25
     it.roll_back(lanes)
@@ -322,13 +328,13 @@ def test_a_rollback_takes_all_back_to_the_last_save() -> None:
     assert lanes.updates_lost.tolist() == [0.25, 0.25]
     # Due as before, but where a save was under way: then it is due a whole interval from here.
     assert lanes.due_s.tolist() == [24, 24]
-    assert lanes.left_s.tolist() == [0, 0]
+    assert lanes.rest_s.tolist() == [0, 0]
 
 
 # --- Answers -------------------------------------------------------------------------------------
 
 
-def answers(policy: dict[str, object], servers: int = 4, **costs: str) -> Answers:
+def answers(policy: dict[str, object], servers: int = 4, **costs: str) -> RecoverTable:
     scenario = Scenario(
         job={"useful_time": "128 s"},
         cluster={"parameter_servers": servers, "trainers": 2},
@@ -336,24 +342,26 @@ def answers(policy: dict[str, object], servers: int = 4, **costs: str) -> Answer
         failures={"exactly": 1},
         policies={"it": policy},
     )
-    return Answers(Setting.of(scenario, "it"))
+    return RecoverTable(ResolvedPlan.from_scenario(scenario, "it"))
 
 
 def test_each_loss_has_the_answer_of_the_rule() -> None:
     it = answers({"system": "replication", "interval": "32 s"})
-    found = it.of(hits([[0], [0, 1], [], [0, 2], [1, 2], [3, 0]], [[], [], [1], [], [1], []]))
+    found = it.numbers_of(
+        hits([[0], [0, 1], [], [0, 2], [1, 2], [3, 0]], [[], [], [1], [], [1], []])
+    )
 
     depth = it.depth[found].tolist()
     assert depth == [NONE, ALL, NONE, NONE, ALL, ALL]
     assert it.keeps[found].tolist() == [True, False, False, True, False, False]
-    assert it.fit.all()
+    assert it.supported.all()
     # Alike answers are one.
     assert len(it.answers) == 3
 
 
 def test_a_rule_that_always_says_the_same_is_asked_once() -> None:
     it = answers({"system": "partial", "interval": "32 s"})
-    found = it.of(hits([[0], [1, 2]], [[], [0]]))
+    found = it.numbers_of(hits([[0], [1, 2]], [[], [0]]))
 
     assert found.shape == ()
     assert it.depth[found] == LOST
@@ -364,13 +372,13 @@ def test_losses_that_are_too_wide_for_a_number_are_told_apart() -> None:
     it = answers({"system": "replication", "interval": "32 s"}, servers=servers)
     wide = hits([list(range(servers)), list(range(0, servers, 2)), [0]], [[], [], []])
 
-    found = it.of(wide)
+    found = it.numbers_of(wide)
     assert it.depth[found].tolist() == [ALL, NONE, NONE]
 
 
 def test_loads_are_looked_up_by_answer_and_servers() -> None:
     it = answers({"system": "partial", "interval": "32 s"})
-    number = it.of(hits([[0]], [[]]))
+    number = it.numbers_of(hits([[0]], [[]]))
     load_s = it.load_s(number, np.array([0, 1, 2]), np.array([True, False, True]))
 
     # A measured partial load takes as long however many are lost; without servers there is none.

@@ -16,12 +16,12 @@ from cprsim.batch.state import Shards
 from cprsim.contract import Always, Plan, Policy, Recover, Save, Tracking, every, rules
 from cprsim.contract.schedules import ScheduledController
 from cprsim.failures.hit import Hit
-from cprsim.failures.timeline import Absolute
+from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.runs.engines import chosen
-from cprsim.sim.engine import meet
+from cprsim.sim.engine import play_against
 from cprsim.sim.state import State
 
-HALF = Save(portion=0.5, left_s=(4.0, 5.0))
+HALF = Save(portion=0.5, unsaved_s=(4.0, 5.0))
 
 
 class HalfAllHalf(ScheduledController):
@@ -71,7 +71,7 @@ PLS = (34 - 20) / (40 * 2)
 
 
 def test_half_all_half_in_the_simulator():
-    ledger = meet(mixed_scenario(), "mixed", Absolute((34.0,), (Hit((0,), ()),)))
+    ledger = play_against(mixed_scenario(), "mixed", AbsoluteTimeline((34.0,), (Hit((0,), ()),)))
 
     assert ledger.saves == 3
     assert ledger.pls == pytest.approx(PLS, rel=1e-12)
@@ -131,9 +131,9 @@ positive = st.floats(1e-3, 1e6)
 
 @given(st.lists(st.floats(0.0, 100.0), min_size=1, max_size=8), st.lists(st.floats(0.0, 12.0)))
 def test_what_saves_leave(left_s, saves):
-    left = rules.r25_left_s(left_s, np.array(saves, dtype=np.float64))
+    left = rules.r25_unsaved_s(left_s, np.array(saves, dtype=np.float64))
 
-    alone = [rules.r25_left_s(left_s, each) for each in saves]
+    alone = [rules.r25_unsaved_s(left_s, each) for each in saves]
     assert left == pytest.approx(np.array(alone), rel=1e-9, abs=1e-9)
 
 

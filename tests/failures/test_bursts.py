@@ -19,8 +19,8 @@ from cprsim.errors import ScenarioError
 from cprsim.failures.bursts import Bursts, Shocks
 from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
-from cprsim.failures.nodes import Lives, NodeLives
-from cprsim.failures.timeline import Absolute, Cursor, Timeline
+from cprsim.failures.nodes import Lives, NodeTimeline
+from cprsim.failures.timeline import AbsoluteTimeline, Cursor, Timeline
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import assert_time_adds_up
 
@@ -70,7 +70,7 @@ class Told:
 def lives(life_s: float, bursts: Sequence[tuple[float, set[int]]], nodes: int = 4) -> Cursor:
     """All lives are of that length; nodes 0 and 1 are servers, the others trainers."""
     law = Distribution.model_validate({"distribution": "deterministic", "mean": f"{life_s} s"})
-    return NodeLives(Lives(law, nodes, 0, 0), 0, 2, Told(bursts)).cursor()
+    return NodeTimeline(Lives(law, nodes, 0, 0), 0, 2, Told(bursts)).cursor()
 
 
 def recover(cursor: Cursor, downtime_s: float) -> tuple[float, Hit]:
@@ -234,7 +234,7 @@ def test_a_rack_of_one_loses_its_node() -> None:
 def test_a_rack_larger_than_the_cluster_is_the_cluster() -> None:
     model = scenario(BURSTS | {"rack": 10**30, "sizes": {str(10**20): 1}}).failure_model
     timeline = model.timeline(0, 0)
-    assert isinstance(timeline, NodeLives)
+    assert isinstance(timeline, NodeTimeline)
 
     assert timeline.shocks is not None
     assert timeline.shocks.nodes(0) == frozenset(range(12))
@@ -252,8 +252,8 @@ def test_bursts_do_not_depend_on_the_order_in_which_they_are_asked_for() -> None
 
 def test_bursts_move_no_life_and_sizes_no_burst() -> None:
     alone, beside = (scenario(each).failure_model.timeline(7, 3) for each in (None, BURSTS))
-    assert isinstance(alone, NodeLives)
-    assert isinstance(beside, NodeLives)
+    assert isinstance(alone, NodeTimeline)
+    assert isinstance(beside, NodeTimeline)
     others = shocks(sizes={"1": 1})
 
     assert [alone.life_s(g, node) for g in range(3) for node in range(12)] == [
@@ -265,7 +265,7 @@ def test_bursts_move_no_life_and_sizes_no_burst() -> None:
 def test_bursts_have_streams_of_their_own() -> None:
     """In units of their means, lives and gaps of one stream would be the same numbers."""
     timeline = scenario(BURSTS).failure_model.timeline(0, 0)
-    assert isinstance(timeline, NodeLives)
+    assert isinstance(timeline, NodeTimeline)
     gaps = np.diff([0.0, *(shocks().at_s(i) for i in range(12))]) / (400 * HOUR / 3)
     lives = [timeline.life_s(g, node) / (1200 * HOUR) for g in range(3) for node in range(12)]
 
@@ -397,7 +397,7 @@ def test_jobs_of_immortal_nodes_go_as_if_the_bursts_were_replayed(
     bursts = scenario(BURSTS | {"mean": "10 h"}, **keys)
     model = bursts.failure_model
     drawn = model.timeline(5, 0)
-    assert isinstance(drawn, NodeLives)
+    assert isinstance(drawn, NodeTimeline)
     assert drawn.shocks is not None
     many = range(3000)
     hits = [
@@ -407,7 +407,7 @@ def test_jobs_of_immortal_nodes_go_as_if_the_bursts_were_replayed(
         )
         for i in many
     ]
-    log = Absolute([drawn.shocks.at_s(i) for i in many], hits)
+    log = AbsoluteTimeline([drawn.shocks.at_s(i) for i in many], hits)
     replay = scenario(BURSTS | {"mean": "10 h"}, **keys)
     vars(replay)["failure_model"] = Fixed(model.spec, model.cluster, model.job, log)
     ledger = play(bursts, policy, 5, 0)

@@ -10,7 +10,7 @@ import cprsim
 from cprsim.errors import ScenarioError
 from cprsim.failures.hit import Hit
 from cprsim.failures.logs.lanl import read_lanl
-from cprsim.failures.timeline import Absolute
+from cprsim.failures.timeline import AbsoluteTimeline
 
 LANL = Path(__file__).parents[3] / "shared/data/lanl_failures"
 LANL_CSV = LANL / "lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
@@ -43,7 +43,7 @@ def test_a_csv_log_is_replayed_as_it_stands(tmp_path: Path) -> None:
     model = scenario(log).failure_model
     timeline = model.timeline(seed=0, replication=5)
 
-    assert isinstance(timeline, Absolute)
+    assert isinstance(timeline, AbsoluteTimeline)
     assert timeline.times_s == [10.0, 20.0, 30.5]
     # Failures at the same time are one; node 9 is trainer 1, the servers being nodes 0 to 7.
     assert timeline.hits == [Hit((3,), ()), Hit((0,), (1,)), Hit((3,), ())]

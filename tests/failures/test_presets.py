@@ -5,7 +5,7 @@ import pytest
 import cprsim
 from cprsim.failures.presets import PRESETS
 from cprsim.scenario.mapping import apply_override
-from cprsim.survival.fit import fit as fit_law
+from cprsim.survival.fitted_laws import fit as fit_law
 from tests.survival.cases import HOUR, LANL, needs_lanl, needs_titan, titan_lives
 
 

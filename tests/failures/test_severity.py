@@ -16,10 +16,10 @@ from cprsim.failures.hit import SEVERITIES, Hit, MeanHit, Severity
 from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.model import FailureModel
-from cprsim.failures.nodes import Lives, NodeLives
+from cprsim.failures.nodes import Lives, NodeTimeline
 from cprsim.failures.severity import Severities, SeverityDraws, SeverityRows, SeverityWeights
 from cprsim.failures.spec import Failures
-from cprsim.failures.timeline import Absolute, Cursor
+from cprsim.failures.timeline import AbsoluteTimeline, Cursor
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Job
 from cprsim.scenario.mapping import apply_override
@@ -264,7 +264,7 @@ def test_a_failure_of_the_cluster_takes_every_node_and_leaves_the_other_victims(
 
 def test_absorbed_failures_keep_their_severities() -> None:
     hits = [Hit((0,), ()), Hit((1,), ()), Hit((), (1,)), Hit((2,), ())]
-    timeline = Absolute(
+    timeline = AbsoluteTimeline(
         [10.0, 20.0, 30.0, 40.0], hits, severities=Told("process", "cluster", "process", "cluster")
     )
 
@@ -282,7 +282,9 @@ def test_absorbed_failures_keep_their_severities() -> None:
 
 
 def test_a_log_that_comes_again_has_new_severities() -> None:
-    circle = Absolute([1.0, 2.0], [Hit((0,), ()), Hit((1,), ())], 10.0, Told("node", "process"))
+    circle = AbsoluteTimeline(
+        [1.0, 2.0], [Hit((0,), ()), Hit((1,), ())], 10.0, Told("node", "process")
+    )
 
     assert [circle.hit(i).severity for i in range(4)] == ["node", "process", "node", "node"]
 
@@ -299,7 +301,9 @@ def lives(bursts: Sequence[tuple[float, set[int]]], *told: Severity) -> Cursor:
 
     law = Distribution.model_validate({"distribution": "deterministic", "mean": "100 s"})
     severities = Told(*told, cluster=Cluster(parameter_servers=2, trainers=2))
-    return NodeLives(Lives(law, 4, 0, 0), 0, 2, Bursts() if bursts else None, severities).cursor()
+    return NodeTimeline(
+        Lives(law, 4, 0, 0), 0, 2, Bursts() if bursts else None, severities
+    ).cursor()
 
 
 def test_lives_bursts_and_failures_of_the_cluster_worked_by_hand() -> None:
@@ -319,7 +323,7 @@ def test_lives_bursts_and_failures_of_the_cluster_worked_by_hand() -> None:
 
 def test_after_a_failure_of_the_cluster_all_nodes_are_new() -> None:
     law = Distribution.model_validate({"distribution": "weibull", "shape": 3.0, "mean": "100 s"})
-    drawn = NodeLives(Lives(law, 6, 0, 0), 0, 4, severities=Told("cluster"))
+    drawn = NodeTimeline(Lives(law, 6, 0, 0), 0, 4, severities=Told("cluster"))
     cursor = drawn.cursor()
 
     assert cursor.strike() == Hit(*EVERYONE, "cluster")

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import Cause, Draws, Rows
+from cprsim.basics.streams import Cause, CohortDraws, Draws
 from cprsim.failures.hit import Hit
-from cprsim.failures.nodes import Lives, NodeLives
+from cprsim.failures.nodes import Lives, NodeTimeline
 from cprsim.failures.spec import Hits
-from cprsim.failures.timeline import Absolute, Renewal
+from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
 from cprsim.failures.victims import VictimRows, Victims
 from cprsim.job.platform import Cluster
 
@@ -26,20 +26,20 @@ def law(distribution: str = "gamma", mean: str = "100 s", **spread: float) -> Di
 
 
 def draws(seed: int = 0, replication: int = 0, cause: Cause = Cause.FAILURE_TIME) -> Draws:
-    return Draws(Rows(law().sample, seed, 0, cause), replication)
+    return Draws(CohortDraws(law().sample, seed, 0, cause), replication)
 
 
 def victims(hits: Mapping[str, object]) -> Victims:
     return Victims(VictimRows(Hits.model_validate(hits), CLUSTER, seed=0, cohort=0), row=0)
 
 
-def node_lives(servers: int, trainers: int, seed: int = 0) -> NodeLives:
+def node_lives(servers: int, trainers: int, seed: int = 0) -> NodeTimeline:
     wear_out = law("weibull", shape=3.0)
-    return NodeLives(Lives(wear_out, servers + trainers, seed, cohort=0), 0, servers)
+    return NodeTimeline(Lives(wear_out, servers + trainers, seed, cohort=0), 0, servers)
 
 
-def renewal(**hits: object) -> Renewal:
-    return Renewal(draws(), victims(hits))
+def renewal(**hits: object) -> RenewalTimeline:
+    return RenewalTimeline(draws(), victims(hits))
 
 
 def test_a_renewed_clock_starts_when_the_job_resumes() -> None:
@@ -89,7 +89,7 @@ def test_streams_of_replications_seeds_and_causes_differ() -> None:
 
 
 def test_only_what_lies_strictly_inside_the_downtime_is_absorbed() -> None:
-    cursor = Absolute([10.0, 20.0, 30.0, 40.0], [SERVER] * 4).cursor()
+    cursor = AbsoluteTimeline([10.0, 20.0, 30.0, 40.0], [SERVER] * 4).cursor()
     cursor.strike()
     cursor.resume(30.0)
 
@@ -98,14 +98,14 @@ def test_only_what_lies_strictly_inside_the_downtime_is_absorbed() -> None:
 
 
 def test_an_absolute_timeline_ends_unless_it_has_a_period() -> None:
-    once = Absolute([10.0], [SERVER])
-    circle = Absolute([10.0, 20.0], [SERVER, Hit((1,), ())], period_s=100.0)
+    once = AbsoluteTimeline([10.0], [SERVER])
+    circle = AbsoluteTimeline([10.0, 20.0], [SERVER, Hit((1,), ())], period_s=100.0)
 
     assert [once.at_s(i) for i in range(2)] == [10.0, math.inf]
     assert [circle.at_s(i) for i in range(5)] == [10.0, 20.0, 110.0, 120.0, 210.0]
     assert circle.hit(3) == Hit((1,), ())
-    assert Absolute([], []).cursor().next_s == math.inf
-    assert Absolute([], [], period_s=5.0).cursor().next_s == math.inf
+    assert AbsoluteTimeline([], []).cursor().next_s == math.inf
+    assert AbsoluteTimeline([], [], period_s=5.0).cursor().next_s == math.inf
 
 
 def test_a_node_keeps_its_age_when_another_fails() -> None:

@@ -20,7 +20,7 @@ from cprsim.figures.parts.laws import hazard_of, quantile_of
 from cprsim.figures.parts.style import INK, LAW_COLOURS, LAW_DASHES
 from cprsim.figures.parts.ticks import duration, number
 from cprsim.figures.survival import survival
-from cprsim.survival.fit import Fit, fit_all
+from cprsim.survival.fitted_laws import Fit, fit_all
 from cprsim.survival.hazard import hazard
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.likelihood import ESTIMATE
@@ -100,7 +100,7 @@ def texts_of(figure: Figure) -> list[Text]:
 @pytest.mark.parametrize("case", SAMPLES)
 def test_steps_are_the_kaplan_meier_curve(case: str) -> None:
     axes = drawn(case).axes[0]
-    curve, line = KaplanMeier.of(SAMPLES[case]), data_line(axes)
+    curve, line = KaplanMeier.from_sample(SAMPLES[case]), data_line(axes)
     times, shares = line.get_xdata(), line.get_ydata()
     assert line.get_drawstyle() == "steps-post"
     assert shares[0] == 1
@@ -115,7 +115,7 @@ def test_steps_are_the_kaplan_meier_curve(case: str) -> None:
 
 def test_the_band_is_that_of_the_curve() -> None:
     axes = drawn("mixed").axes[0]
-    curve = KaplanMeier.of(SAMPLES["mixed"])
+    curve = KaplanMeier.from_sample(SAMPLES["mixed"])
     low, high = curve.band()
     (band,) = axes.collections
     corners = band.get_paths()[0].vertices
@@ -145,7 +145,9 @@ def test_marks_of_censored_durations_stand_on_the_curve() -> None:
     sample = SAMPLES["mixed"]
     (marks,) = (line for line in drawn("mixed").axes[0].lines if line.get_marker() == "|")
     assert set(marks.get_xdata()) <= set(sample.durations_s[~sample.observed])
-    assert marks.get_ydata().tolist() == KaplanMeier.of(sample).at(marks.get_xdata()).tolist()
+    assert (
+        marks.get_ydata().tolist() == KaplanMeier.from_sample(sample).at(marks.get_xdata()).tolist()
+    )
     assert len(marks.get_xdata()) >= 8
     for case, some in (("briefly", True), ("gaps", False)):
         marks = [line for line in drawn(case).axes[0].lines if line.get_marker() == "|"]
@@ -231,7 +233,7 @@ def test_quantiles_of_a_small_sample_by_hand() -> None:
 
 @pytest.mark.parametrize("case", FITTED)
 def test_quantiles_have_the_same_share_in_the_data_and_the_law(case: str) -> None:
-    axes, curve = drawn(case).axes[2], KaplanMeier.of(SAMPLES[case])
+    axes, curve = drawn(case).axes[2], KaplanMeier.from_sample(SAMPLES[case])
     assert axes.get_xlim() == axes.get_ylim()
     before = np.concatenate(([1.0], curve.survival[:-1]))
     for found in fits(case):

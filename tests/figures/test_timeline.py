@@ -19,7 +19,7 @@ from cprsim.contract.ledger import CAUSES
 from cprsim.figures import save_bytes
 from cprsim.figures.parts.lanes import COLOURS
 from cprsim.figures.parts.style import CAUSE_COLOURS, WIDTH_IN
-from cprsim.figures.parts.thinning import Block, merged
+from cprsim.figures.parts.thinning import BarBlock, merged
 from cprsim.figures.timeline import timeline, timelines
 from cprsim.history.recorder import History, record
 from cprsim.scenario import Scenario
@@ -181,15 +181,15 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Any) -> None:
 
 
 def test_short_blocks_are_merged_and_long_ones_are_not() -> None:
-    def block(start: float, end: float, kind: str) -> Block:
-        return Block(start, end, {kind: end - start})
+    def block(start: float, end: float, kind: str) -> BarBlock:
+        return BarBlock(start, end, {kind: end - start})
 
     blocks = [block(0, 5, "a"), block(5, 5.5, "b"), block(5.5, 6, "a"), block(6, 6.5, "b")]
     after = [block(6.5, 9, "a"), block(9, 9.2, "b"), block(12, 12.2, "b")]
 
     assert merged([*blocks, *after], 1.0) == [
         blocks[0],
-        Block(5, 6, {"b": 0.5, "a": 0.5}),  # as long as the least: it takes in no more
+        BarBlock(5, 6, {"b": 0.5, "a": 0.5}),  # as long as the least: it takes in no more
         blocks[3],
         *after,  # a gap is no part of a block
     ]
@@ -204,7 +204,7 @@ def test_merging_keeps_amounts_and_order(
 ) -> None:
     at, blocks = 0.0, []
     for length, gap, kind in parts:
-        blocks.append(Block(at, at + length, {kind: length}))
+        blocks.append(BarBlock(at, at + length, {kind: length}))
         at += length + gap
     found = merged(blocks, least)
 

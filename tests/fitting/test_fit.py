@@ -244,10 +244,10 @@ def test_censored_durations_without_an_adequate_law_are_drawn_from_their_curve()
     failures = scenario_of(fitted.toml()).failures
 
     assert not fitted.verdict.adequate
-    curve = KaplanMeier.of(fitted.view.sample)
+    curve = KaplanMeier.from_sample(fitted.view.sample)
     assert failures.law.expected_s == pytest.approx(curve.mean_s, rel=0.05)
     assert np.median(failures.durations_s) == pytest.approx(
-        KaplanMeier.of(fitted.view.sample).median_s, rel=0.01
+        KaplanMeier.from_sample(fitted.view.sample).median_s, rel=0.01
     )
 
 

@@ -9,7 +9,7 @@ from cprsim.history.lanes import background_lanes, lanes, rows
 from cprsim.history.phases import Phase, joined, overlaid
 from cprsim.history.recorder import Background, record
 from cprsim.scenario import Scenario
-from cprsim.sim.observer import Task
+from cprsim.sim.observer import BackgroundTask
 from cprsim.testing import scenarios
 from tests.history.jobs import ASYNC, FULL, PARTIAL, REPLICATION, played, told
 
@@ -90,7 +90,7 @@ def test_only_those_hit_most_often_have_a_lane_of_their_own(tmp_path):
 
 def test_tasks_that_overlap_go_into_rows(tmp_path):
     def task(start_s, end_s):
-        return Background(Task("save", "remote"), start_s, end_s, True)
+        return Background(BackgroundTask("save", "remote"), start_s, end_s, True)
 
     one, two, three, four = task(0, 4), task(1, 3), task(3, 5), task(4, 6)
 

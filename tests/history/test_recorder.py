@@ -14,7 +14,7 @@ from cprsim.failures.hit import Hit
 from cprsim.history.phases import Phase, seconds_by_cause
 from cprsim.history.recorder import Recorder, record
 from cprsim.scenario import Scenario
-from cprsim.sim.observer import Task
+from cprsim.sim.observer import BackgroundTask
 from cprsim.testing import scenarios
 from tests.history.jobs import ASYNC, FULL, PARTIAL, REPLICATION, played, told
 
@@ -63,14 +63,14 @@ def test_background_saves_are_seen_until_their_last_byte_and_given_up_at_the_end
         ("save", 66.0, 74.0, True),
         ("save", 99.0, 107.0, True),
     ]
-    assert history.background[0].task == Task("save", "remote")
+    assert history.background[0].task == BackgroundTask("save", "remote")
 
 
 def test_a_background_save_is_given_up_by_a_failure_and_by_the_end(tmp_path):
     struck = played(ASYNC, tmp_path, (35.0, 0))
     ended = played(ASYNC | {"interval": "62 s"}, tmp_path)
 
-    assert struck.background[0] == (Task("save", "remote"), 33.0, 35.0, False)
+    assert struck.background[0] == (BackgroundTask("save", "remote"), 33.0, 35.0, False)
     # Stalls at 62 and 125; the second save has 4 of its 8 s when training ends at 130.
     assert [each[1:] for each in ended.background] == [(63.0, 71.0, True), (126.0, 130.0, False)]
 

@@ -30,7 +30,7 @@ from cprsim.contract import (
     every,
 )
 from cprsim.policies import register, registry, systems
-from cprsim.policies.full import checkpoint_interval_s, everything_returns, full_plan
+from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s, full_plan
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
 from cprsim.testing import SYSTEMS, PolicyConformance
@@ -110,7 +110,7 @@ class Impatient(Policy):
 
     def plan(self, context: Context) -> Plan:
         interval_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)
-        return ImpatientPlan("full", every(interval_s), everything_returns)
+        return ImpatientPlan("full", every(interval_s), FULL_ROLLBACK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +155,14 @@ class Broken(Policy):
     how: str
 
     def plan(self, context: Context) -> Plan:
-        plan = BrokenPlan("full", every(3600.0), everything_returns, how=self.how)
+        plan = BrokenPlan("full", every(3600.0), FULL_ROLLBACK, how=self.how)
         if self.how == "impure":
             PLANS.append(plan)
             return full_plan(3600.0 + len(PLANS))
         if self.how == "closure":
             return Plan("full", every(3600.0), lambda loss: Recover("all"))
         if self.how == "negative":
-            return Plan("full", every(3600.0), everything_returns, slowdown=-0.1)
+            return Plan("full", every(3600.0), FULL_ROLLBACK, slowdown=-0.1)
         if self.how == "picky":
             return Plan("full", every(3600.0), picky)
         return plan

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import Cause, Draws, Rows
+from cprsim.basics.streams import Cause, CohortDraws, Draws
 from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
@@ -166,7 +166,7 @@ def test_copies_and_spares_are_what_servers_tell_one_by_one(tmp_path: Path) -> N
     seen = Counter[str]()
     law = Distribution(**DELAY)
     for seed in range(CASES):
-        job = draw_copies(rng, Draws(Rows(law.sample, seed, 0, Cause.RESCHEDULE), 0))
+        job = draw_copies(rng, Draws(CohortDraws(law.sample, seed, 0, Cause.RESCHEDULE), 0))
         expected = CopiesAndSpares(job).run()
         assert_alike(play_copies(tmp_path / "log.csv", job, seed), expected, job)
         seen.update(key for key, value in expected.items() if value)

@@ -17,7 +17,7 @@ from cprsim.contract.ledger import CAUSES, Ledger
 from cprsim.errors import RunError
 from cprsim.failures.hit import Hit
 from cprsim.failures.model import FailureModel
-from cprsim.failures.timeline import Absolute, Timeline
+from cprsim.failures.timeline import AbsoluteTimeline, Timeline
 from cprsim.job.platform import Cluster
 from cprsim.job.tiers import REMOTE
 from cprsim.scenario import Scenario
@@ -243,13 +243,13 @@ def test_one_failure_less_never_makes_a_job_longer(
     tables["costs"]["reschedule"] = "7 s"
     scenario = Scenario(**tables)
     timeline = scenario.failure_model.timeline(seed, 0)
-    assert isinstance(timeline, Absolute)
+    assert isinstance(timeline, AbsoluteTimeline)
     count = len(timeline.times_s)
     left = [i for i in range(count) if i != which % count]
     more = play(scenario, "it", seed, 0)
     assume(more.absorbed == 0)
     times_s, hits = [timeline.at_s(i) for i in left], [timeline.hit(i) for i in left]
-    less = play(replay(scenario, Absolute(times_s, hits)), "it", seed, 0)
+    less = play(replay(scenario, AbsoluteTimeline(times_s, hits)), "it", seed, 0)
     assert less.wall <= more.wall * (1 + 1e-12)
 
 
@@ -473,7 +473,7 @@ def test_the_simulator_agrees_with_a_clock_that_ticks(
 ) -> None:
     expected = TickingClock(job, strikes).run()
     hits = [Hit(tuple(sorted(strikes[at_s])), ()) for at_s in sorted(strikes)]
-    timeline = Absolute([float(at_s) for at_s in sorted(strikes)], hits)
+    timeline = AbsoluteTimeline([float(at_s) for at_s in sorted(strikes)], hits)
     ledger = asdict(play(replay(Scenario(**job.tables()), timeline), "it", 0, 0))
     for loss in ("pls", "updates_lost"):
         ledger[loss] *= 4 * job.useful

@@ -6,7 +6,7 @@ import numpy as np
 
 from cprsim.contract.ledger import Ledger
 from cprsim.runs.measures import Basis
-from cprsim.runs.replications import Rows
+from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.runs.summaries import tidy
 from cprsim.scenario import Scenario
@@ -44,5 +44,5 @@ def result(
         ]
         rows.append([[getattr(each, column) for column in COLUMNS] for each in ledgers])
     bases = [Basis.of(scenario, name) for name in saves]
-    kept = Rows(tidy(list(saves), np.array(rows), COLUMNS, bases))
+    kept = ReplicationTable(tidy(list(saves), np.array(rows), COLUMNS, bases))
     return Result.build(scenario, kept, seed=7, engines=dict.fromkeys(saves, "sim"))

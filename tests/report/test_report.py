@@ -10,7 +10,7 @@ import cprsim
 from cprsim.cli import command as cli
 from cprsim.report import outputs
 from cprsim.report.report import report
-from cprsim.report.source import Source
+from cprsim.report.source import ScenarioSource
 from cprsim.scenario import load_scenario
 from tests.report.results import result
 
@@ -53,7 +53,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
     found = cprsim.run(load_scenario(SCENARIO), ["full", "cpr"], replications=5, seed=3)
-    source = Source(SCENARIO.read_text(encoding="utf-8"))
+    source = ScenarioSource(SCENARIO.read_text(encoding="utf-8"))
     return outputs.contents(found, source)
 
 

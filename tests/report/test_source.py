@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from cprsim.report.assumptions import Assumption, assumptions
-from cprsim.report.source import Source
+from cprsim.report.source import ScenarioSource
 from cprsim.runs.runner import run
 from cprsim.scenario import load_scenario
 
@@ -24,7 +24,7 @@ system = 'full'
 
 
 def test_comments_by_their_keys():
-    source = Source(FILE, ("costs.save=5 min", "job.useful_time = 2 h"))
+    source = ScenarioSource(FILE, ("costs.save=5 min", "job.useful_time = 2 h"))
 
     assert source.head == ["First paragraph, two lines.", "Second."]
     assert source.comments == {
@@ -37,8 +37,8 @@ def test_comments_by_their_keys():
 
 
 def test_a_file_without_comments_has_none():
-    assert Source("[job]\nuseful_time = '1 h'\n").head == []
-    assert Source("").comments == {}
+    assert ScenarioSource("[job]\nuseful_time = '1 h'\n").head == []
+    assert ScenarioSource("").comments == {}
 
 
 def test_what_is_given_and_what_is_derived():
@@ -46,7 +46,7 @@ def test_what_is_given_and_what_is_derived():
     override = "failures.mean=10 h"
     scenario = load_scenario(path, [override])
     found = run(scenario, ["full", "replication"], replications=2)
-    told = {a.name: a for a in assumptions(found, Source(path.read_text(), (override,)))}
+    told = {a.name: a for a in assumptions(found, ScenarioSource(path.read_text(), (override,)))}
 
     assert told["costs.detect"] == Assumption(
         "costs.detect", "30 s", "given", "from a failure until somebody notices"

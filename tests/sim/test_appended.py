@@ -7,8 +7,8 @@ from cprsim.batch import engine as batch
 from cprsim.contract import Save, every
 from cprsim.errors import ScenarioError
 from cprsim.failures.hit import Hit
-from cprsim.failures.timeline import Absolute
-from cprsim.sim.engine import meet
+from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.sim.engine import play_against
 from cprsim.sim.state import State
 
 
@@ -26,12 +26,12 @@ def scenario(cluster=None, **keys) -> cprsim.Scenario:
     )
 
 
-def failing(*times_s: float) -> Absolute:
-    return Absolute(times_s, [Hit((0,), ())] * len(times_s))
+def failing(*times_s: float) -> AbsoluteTimeline:
+    return AbsoluteTimeline(times_s, [Hit((0,), ())] * len(times_s))
 
 
 def test_each_third_save_reads_and_writes_everything():
-    ledger = meet(scenario(merge_after=3), "mfu", failing())
+    ledger = play_against(scenario(merge_after=3), "mfu", failing())
 
     # Nine saves of 2 s; three of them also load what was appended, 4 s + 3 s, and save all, 8 s.
     assert ledger.saves == 9
@@ -40,24 +40,24 @@ def test_each_third_save_reads_and_writes_everything():
 
 def test_a_load_reads_what_was_appended():
     # After two saves and 5 s; and after the third, 17 s long, has merged them.
-    ledger = meet(scenario(merge_after=3), "mfu", failing(29.0, 58.0))
+    ledger = play_against(scenario(merge_after=3), "mfu", failing(29.0, 58.0))
 
     assert ledger.load == (4 + 2) + 4
 
 
 def test_saves_in_their_places_add_nothing_to_a_load():
-    assert meet(scenario(), "mfu", failing(29.0)).load == 4
+    assert play_against(scenario(), "mfu", failing(29.0)).load == 4
 
 
 def test_saves_that_are_all_merged_add_nothing_to_a_load():
-    ledger = meet(scenario(merge_after=1), "mfu", failing(45.0))
+    ledger = play_against(scenario(merge_after=1), "mfu", failing(45.0))
 
     assert ledger.load == 4
     assert ledger.save == 9 * (2 + (4 + 1) + 8)
 
 
 def test_batches_leave_merging_to_the_simulator():
-    found = batch.unfit(scenario(merge_after=3), "mfu")
+    found = batch.why_unsupported(scenario(merge_after=3), "mfu")
 
     assert found == "it needs a controller that decides while the job runs"
 
@@ -77,7 +77,7 @@ def test_a_shard_loses_as_many_updates_as_it_gets():
 
 
 def test_what_saves_of_chosen_rows_leave_is_alike_on_all_shards():
-    (half,) = every(20.0, Save(portion=0.5, left_s=(2.0,)))
+    (half,) = every(20.0, Save(portion=0.5, unsaved_s=(2.0,)))
     state = State(100.0, 2, (half,), update_shares=(0.25, 0.75))
     state.progress_s = 10.0
     state.usable(state.taken(half.save), half.save)
@@ -90,12 +90,12 @@ def test_what_saves_of_chosen_rows_leave_is_alike_on_all_shards():
 
 def test_only_the_ratio_of_updates_counts():
     cluster = {"updates": [3, 1]}
-    hot = meet(scenario(cluster), "mfu", failing(5.0))
-    even = meet(scenario(), "mfu", failing(5.0))
+    hot = play_against(scenario(cluster), "mfu", failing(5.0))
+    even = play_against(scenario(), "mfu", failing(5.0))
 
     assert hot.updates_lost == pytest.approx(even.updates_lost * 1.5)
     assert (hot.pls, hot.wall) == (even.pls, even.wall)
-    assert batch.unfit(scenario(cluster), "mfu") == "its shards are not updated alike"
+    assert batch.why_unsupported(scenario(cluster), "mfu") == "its shards are not updated alike"
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,9 @@ def mfu(**keys) -> dict:
 # What is lost
 
 
-def saving(portion: float, *left_s: float) -> Schedule:
+def saving(portion: float, *unsaved_s: float) -> Schedule:
     """Every 10 s."""
-    return Schedule(10.0 / portion, Save(portion=portion, left_s=left_s))
+    return Schedule(10.0 / portion, Save(portion=portion, unsaved_s=unsaved_s))
 
 
 def saved_at(state: State, progress_s: float, schedule: Schedule) -> None:
@@ -102,7 +102,7 @@ def test_one_uniform_failure_loses_the_time_average():
 
     grid = (np.arange(1_000_000) + 0.5) / 1_000_000 * 100
     saves = (grid // 5).astype(int)
-    left = np.concatenate([[0.0], plan.schedules[0].save.left_s])[saves] / 3600
+    left = np.concatenate([[0.0], plan.schedules[0].save.unsaved_s])[saves] / 3600
     exact = float(np.mean(left + grid - 5 * saves)) / 100 / 4
 
     assert losses.mean() == pytest.approx(exact, abs=3 * losses.std() / math.sqrt(3000))
@@ -117,7 +117,7 @@ def test_one_uniform_failure_loses_the_time_average():
 )
 @pytest.mark.parametrize("useful_s", [30.0, 100.0, 103.0, 999.5])
 def test_mean_of_what_is_unsaved_by_adding_up(left, useful_s):
-    schedule = Schedule(40.0, Save(portion=0.25, left_s=tuple(40 * each for each in left)))
+    schedule = Schedule(40.0, Save(portion=0.25, unsaved_s=tuple(40 * each for each in left)))
     grid = (np.arange(400_000) + 0.5) / 400_000 * useful_s
     saves = (grid // 10).astype(int)
     after = np.array([0.0, *left, *[left[-1]] * 200])[saves] * 40

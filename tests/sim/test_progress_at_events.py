@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import cprsim
 from cprsim.contract import Clock, Context, Event, Plan, Policy, Save, ScheduledController, Stored
 from cprsim.contract import every as schedules
-from cprsim.policies.full import everything_returns
+from cprsim.policies.full import FULL_ROLLBACK
 from cprsim.sim.engine import play
 
 _told: list[Clock] = []
@@ -18,7 +18,7 @@ class Noting(Policy):
 
     def plan(self, context: Context) -> Plan:
         saves = schedules(100.0, Save(blocking=False))
-        return NotingPlan("full", saves, everything_returns)
+        return NotingPlan("full", saves, FULL_ROLLBACK)
 
 
 @dataclass(frozen=True, slots=True)

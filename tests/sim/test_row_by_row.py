@@ -49,7 +49,7 @@ def played(popularity: Popularity, fraction: float, failures: Events, seed: int)
 def told(popularity: Popularity, fraction: float, failures: Events) -> list[float]:
     """The same by the state of a run, in updates."""
     left = MeanField(popularity, UPDATES, fraction).lost("mfu", LENGTH).after.tolist()
-    save = Save(portion=fraction, left_s=tuple(left))
+    save = Save(portion=fraction, unsaved_s=tuple(left))
     state = State(LENGTH, SERVERS, [Schedule(1.0, save)])
     losses, before = [], 0.0
     for at, failed in events(fraction, failures):

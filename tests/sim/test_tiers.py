@@ -118,9 +118,9 @@ def test_learning_lost_after_a_checkpoint_is_made_again_after_a_return_to_it():
 # --- Portions under a rollback of all ---
 
 
-def rotating(tier: str, left_s: float, portion: float = 0.25) -> Schedule:
+def rotating(tier: str, unsaved_s: float, portion: float = 0.25) -> Schedule:
     """Every 10 s; what a save leaves, but for what it holds."""
-    return Schedule(10.0 / portion, Save(tier, portion=portion, left_s=(left_s,)))
+    return Schedule(10.0 / portion, Save(tier, portion=portion, unsaved_s=(unsaved_s,)))
 
 
 def test_rows_that_the_last_save_left_return_to_older_ones():

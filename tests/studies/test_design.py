@@ -12,7 +12,7 @@ from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.studies import play
 from cprsim.studies.design import Run, runs, study_section
 from cprsim.studies.store import RunStore
-from cprsim.trainer.spec import trainer_section
+from cprsim.trainer.section import trainer_section
 
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "train-study.toml"
 BLOCK = """

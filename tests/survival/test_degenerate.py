@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cprsim.errors import LogError
-from cprsim.survival.fit import fit, fit_all
+from cprsim.survival.fitted_laws import fit, fit_all
 from cprsim.survival.sample import Sample
 
 LAWS = ("exponential", "gamma", "weibull", "lognormal")

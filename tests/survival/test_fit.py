@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cprsim.errors import UsageError
-from cprsim.survival.fit import fit, fit_all, law_of
+from cprsim.survival.fitted_laws import fit, fit_all, law_of
 from cprsim.survival.sample import Sample
 from tests.survival.cases import BEARINGS, CONTROLS, MIXED, spread_of
 

@@ -19,7 +19,7 @@ def test_remissions_as_lifelines_has_them():
     km.median_survival_time_
     restricted_mean_survival_time(km, t=35), restricted_mean_survival_time(km, t=20)
     """
-    curve = KaplanMeier.of(REMISSIONS)
+    curve = KaplanMeier.from_sample(REMISSIONS)
     lower, upper = curve.band()
 
     assert curve.times_s.tolist() == [6, 7, 10, 13, 16, 22, 23]
@@ -61,7 +61,7 @@ def test_curve_and_band_are_those_of_scipy(sample):
     oracle = ecdf(CensoredData.right_censored(sample.durations_s, ~sample.observed)).sf
     with warnings.catch_warnings(action="ignore"):  # it warns where the curve is 0 or 1
         band = oracle.confidence_interval(0.9, method="log-log")
-    curve = KaplanMeier.of(sample)
+    curve = KaplanMeier.from_sample(sample)
     lower, upper = curve.band(0.9)
 
     t = oracle.quantiles
@@ -75,7 +75,7 @@ def test_curve_and_band_are_those_of_scipy(sample):
 
 
 def test_of_complete_durations_it_is_the_empirical_survival():
-    curve = KaplanMeier.of(BEARINGS)
+    curve = KaplanMeier.from_sample(BEARINGS)
     x = np.sort(BEARINGS.durations_s)
     t = np.concatenate(([0.0], x, x - 1e-9, [1e9]))
 
@@ -87,14 +87,14 @@ def test_of_complete_durations_it_is_the_empirical_survival():
 
 
 def test_quantiles_are_the_first_times_by_which_that_many_failed():
-    curve = KaplanMeier.of(Sample.complete([4.0, 1.0, 3.0, 2.0]))
+    curve = KaplanMeier.from_sample(Sample.complete([4.0, 1.0, 3.0, 2.0]))
 
     assert curve.quantile([0, 0.25, 0.2500001, 0.5, 0.75, 1]).tolist() == [0, 1, 2, 2, 3, 4]
-    assert np.isnan(KaplanMeier.of(REMISSIONS).quantile(0.6))
+    assert np.isnan(KaplanMeier.from_sample(REMISSIONS).quantile(0.6))
 
 
 def test_nothing_failed_is_a_flat_curve():
-    curve = KaplanMeier.of(Sample(np.array([2.0, 5.0]), np.array([False, False])))
+    curve = KaplanMeier.from_sample(Sample(np.array([2.0, 5.0]), np.array([False, False])))
 
     assert curve.at([0, 2, 9]).tolist() == [1, 1, 1]
     assert np.isnan(curve.quantile(0.01))
@@ -105,7 +105,7 @@ def test_nothing_failed_is_a_flat_curve():
 
 
 def test_draws_of_complete_durations_are_those_durations():
-    drawn = KaplanMeier.of(BEARINGS).sample(np.random.default_rng(1), 100_000)
+    drawn = KaplanMeier.from_sample(BEARINGS).sample(np.random.default_rng(1), 100_000)
 
     values, counts = np.unique(drawn, return_counts=True)
     assert values.tolist() == np.unique(BEARINGS.durations_s).tolist()
@@ -117,7 +117,7 @@ def test_draws_of_complete_durations_are_those_durations():
 @pytest.mark.parametrize("sample", [CONTROLS, MIXED, REMISSIONS])
 def test_draws_follow_the_curve_and_then_its_exponential_tail(sample):
     n = 100_000
-    curve = KaplanMeier.of(sample)
+    curve = KaplanMeier.from_sample(sample)
     drawn = curve.sample(np.random.default_rng(2), n)
     left = float(curve.at(curve.last_s))
 
@@ -132,7 +132,7 @@ def test_draws_follow_the_curve_and_then_its_exponential_tail(sample):
 
 
 def test_successive_draws_continue_one_sequence():
-    curve = KaplanMeier.of(MIXED)
+    curve = KaplanMeier.from_sample(MIXED)
     rng, again = np.random.default_rng(3), np.random.default_rng(3)
 
     parts = np.concatenate((curve.sample(rng, 4), curve.sample(rng, 6)))
@@ -141,7 +141,7 @@ def test_successive_draws_continue_one_sequence():
 
 
 def test_faults():
-    curve = KaplanMeier.of(REMISSIONS)
+    curve = KaplanMeier.from_sample(REMISSIONS)
 
     with pytest.raises(UsageError, match=r"^until_s is 36; the survival is known from 0 to 35 s$"):
         curve.restricted_mean_s(36)

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from cprsim.survival.fit import fit
+from cprsim.survival.fitted_laws import fit
 from tests.survival.cases import BEARINGS, CONTROLS, MIXED, spread_of
 
 # (mean, its error, shape or cv, its error, log-likelihood, AIC)

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cprsim.errors import LogError
-from cprsim.survival.fit import fit_all
+from cprsim.survival.fitted_laws import fit_all
 from cprsim.survival.gamma import _fraction, _outlived, _tail
 from cprsim.survival.likelihood import _tobit
 from cprsim.survival.newton import maximum

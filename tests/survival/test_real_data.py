@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from cprsim.survival.fit import fit, fit_all
+from cprsim.survival.fitted_laws import fit, fit_all
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
 from tests.survival.cases import (
@@ -26,7 +26,7 @@ def test_lanl_20_in_the_second_half_of_its_life():
 
     assert (sample.n, sample.censored) == (669, 0)
     assert sample.mean_s / HOUR == pytest.approx(24.2, abs=0.05)
-    assert KaplanMeier.of(sample).median_s / HOUR == pytest.approx(12.9, abs=0.05)
+    assert KaplanMeier.from_sample(sample).median_s / HOUR == pytest.approx(12.9, abs=0.05)
     assert gamma.shape == pytest.approx(0.614, abs=0.0005)
     assert gamma.mean_s / gamma.shape / HOUR == pytest.approx(39.5, abs=0.05)
     assert fits["gamma"].ks == pytest.approx(0.025, abs=0.0005)

@@ -16,10 +16,12 @@ def test_counts_and_means():
 
 
 def test_median_is_that_of_kaplan_and_meier():
-    assert KaplanMeier.of(Sample.complete([5.0, 1.0, 9.0])).median_s == 5
-    assert KaplanMeier.of(REMISSIONS).median_s == 23
+    assert KaplanMeier.from_sample(Sample.complete([5.0, 1.0, 9.0])).median_s == 5
+    assert KaplanMeier.from_sample(REMISSIONS).median_s == 23
     assert math.isnan(
-        KaplanMeier.of(Sample(np.array([1.0, 2.0, 3.0]), np.array([True, False, False]))).median_s
+        KaplanMeier.from_sample(
+            Sample(np.array([1.0, 2.0, 3.0]), np.array([True, False, False]))
+        ).median_s
     )
 
 
@@ -27,7 +29,7 @@ def test_without_failures_there_are_no_means():
     sample = Sample(np.array([3.0, 4.0]), np.array([False, False]))
 
     assert math.isnan(sample.mean_s)
-    assert math.isnan(KaplanMeier.of(sample).median_s)
+    assert math.isnan(KaplanMeier.from_sample(sample).median_s)
     assert sample.mtbf_s == math.inf
 
 

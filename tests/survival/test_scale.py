@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cprsim.survival.fit import fit, fit_all
+from cprsim.survival.fitted_laws import fit, fit_all
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
 from tests.survival.cases import BEARINGS, CONTROLS, MIXED
@@ -57,8 +57,8 @@ def test_scipys_own_fit_hangs_on_the_unit_and_ours_does_not():
 
 
 def test_kaplan_meier_scales_with_its_unit():
-    curve = KaplanMeier.of(MIXED)
-    scaled = KaplanMeier.of(Sample(MIXED.durations_s * 1024, MIXED.observed))
+    curve = KaplanMeier.from_sample(MIXED)
+    scaled = KaplanMeier.from_sample(Sample(MIXED.durations_s * 1024, MIXED.observed))
 
     assert scaled.survival.tolist() == curve.survival.tolist()
     assert scaled.mean_s == pytest.approx(curve.mean_s * 1024, rel=1e-12)

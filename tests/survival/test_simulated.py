@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from cprsim.survival.fit import fit
+from cprsim.survival.fitted_laws import fit
 from cprsim.survival.judge import Simulated
 from tests.survival.cases import CONTROLS, MIXED
 

@@ -11,10 +11,10 @@ from scipy import stats
 import cprsim
 from cprsim.errors import UsageError
 from cprsim.runs.measures import MEASURES
-from cprsim.sweeps.answers import entries, tabulated
-from cprsim.sweeps.best import Answer, Quality, answers, policy_and_rest
+from cprsim.sweeps.best import Quality, SweepVerdict, policy_and_rest, sweep_verdicts
 from cprsim.sweeps.stored import Played, StoredPoint
 from cprsim.sweeps.sweep import sweep
+from cprsim.sweeps.verdicts import entries, tabulated
 from tests.sweeps.cases import MEANS, SCENARIO, scenario
 
 INTERVALS = {"policies.full.interval": ["1 h", "3 h"]}
@@ -50,9 +50,9 @@ class Told:
         return Played(policy, "full", "full", 3600.0, measures)
 
 
-def found(told: Told, *bounds: float | None) -> list[Answer]:
+def found(told: Told, *bounds: float | None) -> list[SweepVerdict]:
     keys = told.definition["keys"]
-    return list(answers(keys, told.points, told.played, Quality(*bounds)))
+    return list(sweep_verdicts(keys, told.points, told.played, Quality(*bounds)))
 
 
 def table(told: Told, *bounds: float | None) -> pd.DataFrame:

@@ -65,7 +65,7 @@ def test_a_scheduler_that_goes_and_comes_back_changes_no_byte(alone, tmp_path, c
 
 @pytest.mark.essential
 def test_a_scheduler_that_stays_away_ends_the_sweep_which_can_go_on_without(cluster):
-    from cprsim.sweeps.cluster import Cluster
+    from cprsim.sweeps.cluster import DaskCluster
     from cprsim.sweeps.driver import Driver
     from cprsim.sweeps.tasks import Task
 
@@ -74,7 +74,7 @@ def test_a_scheduler_that_stays_away_ends_the_sweep_which_can_go_on_without(clus
             return Task("", "{}", (), 0, 1, 0)  # a fault, but a quick one
 
     cluster.gate.open()
-    pool = Cluster(cluster.address, patience_s=1.0)
+    pool = DaskCluster(cluster.address, patience_s=1.0)
     outcomes = Driver(pool, Endless(), lambda _: None).outcomes()
     next(each for each in outcomes if each is not None)
     kill(cluster.scheduler)
@@ -94,7 +94,7 @@ def test_a_cluster_with_another_model_is_refused(cluster, monkeypatch):
 
     monkeypatch.setattr(module, "MODEL_VERSION", 77)
     with pytest.raises(errors.UsageError) as error:
-        module.Cluster(cluster.address).open()
+        module.DaskCluster(cluster.address).open()
 
     assert str(error.value).endswith(
         f"has model version {MODEL_VERSION}, not 77; install this cprsim on all workers"

@@ -12,7 +12,7 @@ from rich.console import Console
 import cprsim
 from cprsim.cli import command as cli
 from cprsim.sweeps import progress
-from cprsim.sweeps.agenda import Progress
+from cprsim.sweeps.agenda import SweepProgress
 from cprsim.sweeps.best import Quality
 from cprsim.sweeps.display import BestTable
 from tests.sweeps.processes import SCENARIO
@@ -310,7 +310,7 @@ def test_plain_lines_come_every_few_seconds_with_rate_and_time_left():
     lines = progress.Lines(stream, clock)
     for tenth in range(200):  # 20 s, 2 points a second of 100
         clock.now_s = tenth / 10
-        lines.update(Progress(tenth // 5, 100, tenth // 100, tenth / 500))
+        lines.update(SweepProgress(tenth // 5, 100, tenth // 100, tenth / 500))
 
     # By hand: at 5 s 10 points and a tenth of the work, so 45 s are left; and so on.
     assert stream.getvalue().splitlines() == [
@@ -323,16 +323,16 @@ def test_plain_lines_come_every_few_seconds_with_rate_and_time_left():
 def test_a_resumed_sweep_tells_its_own_rate():
     clock = Clock()
     rate = progress.Rate(clock)
-    rate.words(Progress(50, 100, 0, 0.5))
+    rate.words(SweepProgress(50, 100, 0, 0.5))
     clock.now_s = 10.0
 
-    assert rate.words(Progress(60, 100, 0, 0.6)) == "60 of 100 points, 1 points/s, 40 s left"
+    assert rate.words(SweepProgress(60, 100, 0, 0.6)) == "60 of 100 points, 1 points/s, 40 s left"
 
 
 def test_a_terminal_gets_a_bar(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with progress.shown(silent=False) as display:
-        display.update(Progress(1, 4, 0, 0.25))
+        display.update(SweepProgress(1, 4, 0, 0.25))
         display.tell("workers were lost")
         assert isinstance(display, progress.Bar)
 

@@ -95,7 +95,7 @@ def test_zipped_values_are_as_many_for_every_key():
 
 
 def test_a_block_makes_a_design_of_all_its_parts():
-    block = SweepBlock.of(
+    block = SweepBlock.from_table(
         {
             "grid": {"failures": {"mean": ["1 h", "2 h"]}, "costs.save": "lin(1 s,2 s,2)"},
             "zip": {"a": {"x": [1, 2]}, "b.y": "3,4"},
@@ -109,7 +109,7 @@ def test_a_block_makes_a_design_of_all_its_parts():
 
 
 def test_the_command_line_wins_over_the_grid_of_the_file():
-    block = SweepBlock.of({"grid": {"a.x": [1, 2], "b.y": [3]}})
+    block = SweepBlock.from_table({"grid": {"a.x": [1, 2], "b.y": [3]}})
 
     assert points(block.design({"a.x": "7"}, real)) == [{"b.y": 3, "a.x": 7}]
 
@@ -145,6 +145,6 @@ def test_a_table_inside_a_list_is_a_value():
 )
 def test_what_is_wrong_with_a_block_is_told(table, fault):
     with pytest.raises(ScenarioError) as error:
-        SweepBlock.of(table).design({}, real)
+        SweepBlock.from_table(table).design({}, real)
 
     assert str(error.value) == fault

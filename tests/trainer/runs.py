@@ -10,15 +10,15 @@ import numpy as np
 
 from cprsim.contract import Copies, Failed, Loss, Resumed, Saved, Stored, Tracking, every
 from cprsim.failures.hit import Hit
-from cprsim.failures.timeline import Absolute
+from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.policies.full import full_plan
 from cprsim.policies.replication import AnyCopyServes
 from cprsim.trainer.coordinator.cluster import Death, LocalCluster
 from cprsim.trainer.coordinator.execution import Execution
 from cprsim.trainer.coordinator.history import JobSetBack, ShardAway, ShardFilled
-from cprsim.trainer.coordinator.job import Job
 from cprsim.trainer.coordinator.rebuilding import Rebuilding
-from cprsim.trainer.coordinator.strikes import AtStep, AtTime, Manner, Strikes
+from cprsim.trainer.coordinator.running_job import RunningJob
+from cprsim.trainer.coordinator.strikes import InjectionMode, StepClock, Strikes, WallClock
 from cprsim.trainer.data import Planted
 from cprsim.trainer.members.dense_server import DenseSpec
 from cprsim.trainer.members.member import Deadlines
@@ -41,7 +41,7 @@ IMPATIENT = Deadlines(answer_s=1.0, work_s=120.0)
 DENSE = "dense"
 NOBODY = Loss(frozenset(), frozenset())
 #: Every failure kills.
-KILLS = Manner()
+KILLS = InjectionMode()
 
 
 def servers_hit(*servers):
@@ -74,7 +74,7 @@ def copied(servers, per_shard, interval_s=1e9):
 class Ran:
     """What came of a run."""
 
-    job: Job
+    job: RunningJob
     predictions: str
     failures: int
     struck: int
@@ -116,7 +116,7 @@ class Watched:
         return self._controller.ask(now)
 
     def _note_filled(self):
-        last = self._job.happened[-1] if self._job.happened else None
+        last = self._job.row_events[-1] if self._job.row_events else None
         if isinstance(last, ShardFilled) and last is not self._seen:
             self._seen, live = last, self._live()
             if last.server in live:  # else it has died again
@@ -124,11 +124,11 @@ class Watched:
 
     def tell(self, event):
         if isinstance(event, Saved) and event.stored:
-            self._store(self._job.happened[-1].rows, self._live())
+            self._store(self._job.row_events[-1].rows, self._live())
         elif isinstance(event, Saved):
             # Who is away takes its part once it is back, and then holds what it had saved.
             held = {server: self.expected[server] for server in self._away()}
-            self._taken.append((self._job.happened[-1].rows, self._live() | held))
+            self._taken.append((self._job.row_events[-1].rows, self._live() | held))
         elif isinstance(event, Stored):
             self._store(*self._taken.pop(0))
         elif isinstance(event, Failed):
@@ -169,7 +169,7 @@ class Watched:
 
     def _away(self):
         away = set()
-        for each in self._job.happened:
+        for each in self._job.row_events:
             if isinstance(each, ShardAway):
                 away.add(each.server)
             elif isinstance(each, ShardFilled):
@@ -240,8 +240,8 @@ def ran(
     trainer = TrainerSpec(
         DATA, placement, DIM, 16, 99, 0.05, deadlines.answer_s, folder / "dense", trainers
     )
-    dense = DenseSpec.of(trainer) if trainers > 1 else None
-    job = Job(plan.start(), STEPS, 1.0, trainers, warm_start)
+    dense = DenseSpec.from_trainer(trainer) if trainers > 1 else None
+    job = RunningJob(plan.start(), STEPS, 1.0, trainers, warm_start)
     with LocalCluster(specs, [trainer] * trainers, deadlines, dense) as cluster:
         pids = [cluster.pid(name) for name in cluster.names]
         watched = Watched(job.controller, cluster, job) if watch else None
@@ -249,10 +249,12 @@ def ran(
             watched.start()
             job.controller = watched
         times, hits = zip(*failures, strict=True) if failures else ((), ())
-        clock = AtTime(lambda: job.watch.now_s) if at_time else AtStep(1.0, lambda: job.executed)
+        clock = (
+            WallClock(lambda: job.watch.now_s) if at_time else StepClock(1.0, lambda: job.executed)
+        )
         if free:
             clock.pinned = False
-        cursor = Absolute(times, hits).cursor()
+        cursor = AbsoluteTimeline(times, hits).cursor()
         strikes = Strikes(cluster, cursor, clock, manner, during_recovery)
         execution = Execution(
             job,

@@ -22,9 +22,9 @@ from cprsim.failures.hit import Hit
 from cprsim.policies.accepted_loss import NobodyWaits
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
-from cprsim.trainer.coordinator.strikes import Manner
+from cprsim.trainer.coordinator.strikes import InjectionMode
 from cprsim.trainer.members.member import Deadlines
-from cprsim.trainer.members.store import Store
+from cprsim.trainer.members.store import CheckpointStore
 from tests.trainer.runs import PATIENT, behind, copied, ran
 
 #: Useful seconds are steps here, of which these runs have 40.
@@ -80,7 +80,7 @@ def _there():
 
 def _check_stores(folder):
     """What members that were killed have left is a checkpoint, or isn't seen."""
-    stores = [Store(each) for each in folder.iterdir()]
+    stores = [CheckpointStore(each) for each in folder.iterdir()]
     assert stores
     for store in stores:
         assert store.restore(at_most=10**9) is not None
@@ -91,7 +91,7 @@ def _one(rng, number, folder, clean):
     kind = _KINDS[number % len(_KINDS)]
     trainers = 1 if kind == "copies" else 1 + number // len(_KINDS) % 2
     failures = [(at_s, _hit(rng, trainers)) for at_s in times]
-    manner = Manner(saving=0.2, loading=0.2, seed=number)
+    manner = InjectionMode(saving=0.2, loading=0.2, seed=number)
     given = {
         "at_time": True,
         "manner": manner,

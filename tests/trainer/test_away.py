@@ -9,7 +9,7 @@ from cprsim.contract import Always, Recover
 from cprsim.policies.accepted_loss import NobodyWaits
 from cprsim.policies.partial import partial_plan
 from cprsim.trainer.coordinator.history import ShardAway, ShardFilled, ShardSetBack, updates_lost
-from cprsim.trainer.coordinator.strikes import Manner
+from cprsim.trainer.coordinator.strikes import InjectionMode
 from cprsim.trainer.members.placement import Placement
 from tests.trainer.runs import DATA, STEPS, behind, filled_late, ran, servers_hit, trainer_hit
 from tests.trainer.test_oracle import INTERVAL, KILLS
@@ -21,7 +21,7 @@ PLACEMENT = Placement(tuple(table.rows for table in DATA.tables), 2)
 def passed_by(job):
     """Updates that no row has: of steps since what a shard returned to, and of those it missed."""
     lost, back, since = 0, {}, {}
-    for each in job.happened:
+    for each in job.row_events:
         if isinstance(each, ShardSetBack):
             back[each.server] = each.to
         elif isinstance(each, ShardAway):
@@ -49,7 +49,7 @@ def check(recovered):
             assert np.array_equal(after[server], before[server])
     for _, rows, saved in watched.filled:
         assert np.array_equal(rows, saved)
-    counted = updates_lost(recovered.job.happened, STEPS, DATA, PLACEMENT)
+    counted = updates_lost(recovered.job.row_events, STEPS, DATA, PLACEMENT)
     assert counted == pytest.approx(passed_by(recovered.job), rel=1e-12)
 
 
@@ -71,8 +71,8 @@ def test_pinned_to_steps_nothing_is_missed(tmp_path):
     recovered = ran(PLAN, KILLS, tmp_path, watch=True)
 
     assert recovered.job.lost_steps == 3 + 4 + 4 + 10 + 8
-    away = [each.step for each in recovered.job.happened if isinstance(each, ShardAway)]
-    filled = [each.step for each in recovered.job.happened if isinstance(each, ShardFilled)]
+    away = [each.step for each in recovered.job.row_events if isinstance(each, ShardAway)]
+    filled = [each.step for each in recovered.job.row_events if isinstance(each, ShardFilled)]
     # At 14.5 both are hit, and no server is left: that is waited for.
     assert away == filled == [3, 20, 38]
     again = ran(PLAN, KILLS, tmp_path / "again")
@@ -80,12 +80,12 @@ def test_pinned_to_steps_nothing_is_missed(tmp_path):
 
 
 def test_who_dies_while_it_is_filled_is_started_again(tmp_path):
-    manner = Manner(loading=1.0)
+    manner = InjectionMode(loading=1.0)
     recovered = ran(PLAN, [(13.0, servers_hit(0))], tmp_path, manner=manner, watch=True, free=True)
 
     assert recovered.replaced == recovered.struck == 2
     assert recovered.failures == 2
-    (back,) = [each for each in recovered.job.happened if isinstance(each, ShardSetBack)]
+    (back,) = [each for each in recovered.job.row_events if isinstance(each, ShardSetBack)]
     assert recovered.job.lost_steps == 13 - back.to  # once: it has nothing more to lose
     check(recovered)
 
@@ -106,9 +106,9 @@ def test_saves_that_training_waits_for_wait_for_who_is_away(tmp_path):
     plan = replace(partial_plan(INTERVAL), recover=Always(Recover("lost", keep_training=True)))
     recovered = ran(plan, [(19.0, servers_hit(0))], tmp_path, watch=True, free=True)
 
-    filled = next(each for each in recovered.job.happened if isinstance(each, ShardFilled))
+    filled = next(each for each in recovered.job.row_events if isinstance(each, ShardFilled))
     assert filled.step <= 20
-    assert recovered.job.safe.last.step == 30
+    assert recovered.job.usable.last.step == 30
     check(recovered)
 
 
@@ -116,7 +116,7 @@ def test_what_is_missed_at_the_end_is_counted(tmp_path, monkeypatch):
     filled_late(monkeypatch, STEPS)
     recovered = ran(PLAN, [(38.0, servers_hit(1))], tmp_path, watch=True, free=True)
 
-    filled = recovered.job.happened[-1]
+    filled = recovered.job.row_events[-1]
     assert isinstance(filled, ShardFilled)
     assert filled.step == STEPS
     check(recovered)

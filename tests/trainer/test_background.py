@@ -8,11 +8,11 @@ import pytest
 from cprsim.contract import Save, Saved, Stored
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
-from cprsim.trainer.coordinator.background import Saves
-from cprsim.trainer.coordinator.cluster import Answer
-from cprsim.trainer.coordinator.hearing import Hearing
-from cprsim.trainer.coordinator.job import Job
-from cprsim.trainer.coordinator.strikes import Manner
+from cprsim.trainer.coordinator.background import SavesUnderWay
+from cprsim.trainer.coordinator.cluster import Reply
+from cprsim.trainer.coordinator.mailbox import Mailbox
+from cprsim.trainer.coordinator.running_job import RunningJob
+from cprsim.trainer.coordinator.strikes import InjectionMode
 from cprsim.trainer.members.wire import Message, Op
 from tests.trainer.runs import STEPS, behind, ran, servers_hit, trainer_hit
 from tests.trainer.test_oracle import INTERVAL, KILLS
@@ -46,9 +46,9 @@ class Bench:
     told: Told = field(default_factory=Told)
 
     def __post_init__(self):
-        self.job = Job(self.told, STEPS, 1.0)
-        self.hearing = Hearing(self.told)
-        self.saves = Saves(self.job, self.told, self.hearing)
+        self.job = RunningJob(self.told, STEPS, 1.0)
+        self.mailbox = Mailbox(self.told)
+        self.saves = SavesUnderWay(self.job, self.told, self.mailbox)
 
     def begin(self, step):
         self.job.turns.return_to(step)
@@ -60,8 +60,8 @@ class Bench:
         took = {"bytes": 0, "select_s": 0.0, "gather_s": 0.0, "write_s": 0.0}
         part = bytearray(json.dumps({"whole": True, **took}).encode())
         for name in names or self.told.names:
-            for listener in self.hearing.listeners:
-                listener(Answer(name, Message(op, each.number, (part, bytearray()))))
+            for listener in self.mailbox.listeners:
+                listener(Reply(name, Message(op, each.number, (part, bytearray()))))
 
     def kinds(self):
         return [type(event) for event in self.told.events]
@@ -76,14 +76,14 @@ def test_a_checkpoint_counts_once_all_have_stored_it_as_of_when_it_was_taken():
     bench.saves.go_on(each)
     bench.job.turns.return_to(8)
     assert bench.saves.pending == (BEHIND,)
-    assert bench.job.safe.last.step == 0
+    assert bench.job.usable.last.step == 0
 
     bench.hear(Op.SAVED, each, TRAINER)
 
     assert bench.kinds() == [Saved, Stored]
     assert bench.told.events[0].stored is False
-    assert (bench.job.safe.last.step, bench.saves.pending) == (5, ())
-    assert bench.hearing.news
+    assert (bench.job.usable.last.step, bench.saves.pending) == (5, ())
+    assert bench.mailbox.news
 
 
 def test_what_is_stored_before_training_may_go_on_is_told_after_that():
@@ -107,12 +107,12 @@ def test_late_answers_to_a_void_save_change_nothing(died, rollback):
     bench.hear(Op.TAKEN, each)
     bench.saves.go_on(each)
     bench.saves.lose(died, rollback)
-    assert bench.job.happened == []
+    assert bench.job.row_events == []
 
     bench.hear(Op.SAVED, each)
 
     assert bench.kinds() == [Saved]
-    assert bench.job.safe.last.step == 0
+    assert bench.job.usable.last.step == 0
 
 
 def test_a_trainer_that_is_replaced_takes_its_part_again():
@@ -127,7 +127,7 @@ def test_a_trainer_that_is_replaced_takes_its_part_again():
     bench.hear(Op.SAVED, each, TRAINER)
     bench.saves.lose([TRAINER], "lost")
     bench.hear(Op.SAVED, each, *SERVERS)
-    assert bench.job.safe.last.step == 5
+    assert bench.job.usable.last.step == 5
 
     assert bench.saves.ask(bench.told.names)
     assert bench.saves.taking
@@ -135,7 +135,7 @@ def test_a_trainer_that_is_replaced_takes_its_part_again():
     for op in (Op.TAKEN, Op.SAVED):
         bench.hear(op, each, TRAINER)
 
-    assert bench.job.safe.last.step == 9
+    assert bench.job.usable.last.step == 9
 
 
 def test_who_saves_is_told_which_checkpoints_may_still_be_needed():
@@ -156,7 +156,9 @@ def clean(tmp_path_factory):
     return ran(full_plan(1e9), [], tmp_path_factory.mktemp("clean"))
 
 
-@pytest.mark.parametrize("manner", [Manner(), Manner(saving=1.0)], ids=["servers", "saving"])
+@pytest.mark.parametrize(
+    "manner", [InjectionMode(), InjectionMode(saving=1.0)], ids=["servers", "saving"]
+)
 def test_full_recovery_predicts_what_a_run_without_failures_does(clean, tmp_path, manner):
     plan = behind(full_plan(INTERVAL))
     kills = [*KILLS[:3], (27.0, trainer_hit())]
@@ -164,7 +166,7 @@ def test_full_recovery_predicts_what_a_run_without_failures_does(clean, tmp_path
 
     assert recovered.predictions == clean.predictions
     assert recovered.replaced == recovered.struck > 0
-    assert recovered.job.safe.last.step == STEPS
+    assert recovered.job.usable.last.step == STEPS
     seconds = recovered.job.watch.seconds
     assert seconds["stall"] > 0
 
@@ -192,7 +194,7 @@ def test_pinned_to_steps_saves_land_before_the_next_failure(tmp_path):
 
 def test_a_server_that_dies_while_a_save_is_under_way_goes_back_to_the_one_before(tmp_path):
     plan = behind(partial_plan(INTERVAL))
-    recovered = ran(plan, [(13.0, servers_hit(0))], tmp_path, manner=Manner(saving=1.0))
+    recovered = ran(plan, [(13.0, servers_hit(0))], tmp_path, manner=InjectionMode(saving=1.0))
 
     assert recovered.replaced == recovered.struck == 1
     assert recovered.job.lost_steps == 20 - 10

@@ -157,7 +157,7 @@ def test_without_the_number_of_samples(folder: Path) -> None:
 
 def test_a_block_whose_files_were_not_read_trains_nothing(folder: Path) -> None:
     from cprsim.scenario.mapping import load_mapping
-    from cprsim.trainer.spec import trainer_section
+    from cprsim.trainer.section import trainer_section
 
     path = file(folder, '{ movielens = "ml" }')
     with opened(path) as (scenario, _):

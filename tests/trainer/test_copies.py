@@ -4,7 +4,7 @@ import pytest
 
 from cprsim.policies.full import full_plan
 from cprsim.trainer.coordinator.cluster import LocalCluster
-from cprsim.trainer.coordinator.strikes import Manner
+from cprsim.trainer.coordinator.strikes import InjectionMode
 from cprsim.trainer.members.copying import Ring
 from tests.trainer.runs import (
     IMPATIENT,
@@ -48,7 +48,7 @@ def test_losses_of_one_server_change_no_prediction(
     assert recovered.replaced == recovered.struck == len(kills)
     assert recovered.job.executed == STEPS
     assert recovered.pls == 0
-    assert recovered.job.happened == []
+    assert recovered.job.row_events == []
     # What a copy holds is what its original does, bit for bit: also where it was filled.
     for server, digests in enumerate(recovered.digests):
         for shard, sha256 in digests["copies"].items():
@@ -96,9 +96,9 @@ def test_when_all_copies_of_a_shard_are_gone_the_job_rolls_back(clean, tmp_path)
 @pytest.mark.parametrize(
     ("manner", "deadlines"),
     [
-        (Manner(saving=1.0), PATIENT),
-        (Manner(loading=1.0), PATIENT),
-        pytest.param(Manner(hangs=1.0), IMPATIENT, marks=pytest.mark.slow),
+        (InjectionMode(saving=1.0), PATIENT),
+        (InjectionMode(loading=1.0), PATIENT),
+        pytest.param(InjectionMode(hangs=1.0), IMPATIENT, marks=pytest.mark.slow),
     ],
     ids=["saving", "loading", "hangs"],
 )

@@ -10,14 +10,14 @@ import torch
 
 from cprsim.contract import Copies
 from cprsim.failures.hit import Hit
-from cprsim.trainer.coordinator.strikes import AtStep, Manner, Strikes
+from cprsim.trainer.coordinator.strikes import InjectionMode, StepClock, Strikes
 from cprsim.trainer.members.connections import Connections, ServerLostError
 from cprsim.trainer.members.copying import Fetching, SourceLostError
-from cprsim.trainer.members.held import Held
 from cprsim.trainer.members.member import Deadlines
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.remote import RemoteRows
-from cprsim.trainer.members.server import Server, ServerSpec, _welcome, with_copies
+from cprsim.trainer.members.server import Server, ServerSpec, _accept, with_copies
+from cprsim.trainer.members.shard_state import ShardState
 from cprsim.trainer.members.wire import Link, Op, listening
 from tests.waiting import HANGS_S, wait_until
 
@@ -47,7 +47,7 @@ def servers(tmp_path):
     for spec in with_copies(specs, Copies("copies", 2)):
         server, address = Server(spec), tmp_path / f"{spec.number}.socket"
         door = listening(address)
-        threading.Thread(target=_welcome, args=(door, server), daemon=True).start()
+        threading.Thread(target=_accept, args=(door, server), daemon=True).start()
         found.append((server, str(address)))
     return found
 
@@ -60,9 +60,9 @@ def update(held, step, ids):
 
 def test_rows_that_change_while_they_are_fetched_are_fetched_again(servers):
     (server, address), _ = servers
-    source = server._held
+    source = server._states
     update(source[0], 0, [1, 2, 3])
-    empty = {shard: Held(server._spec.copies_of[1].shard()) for shard in (0, 1)}
+    empty = {shard: ShardState(server._spec.copies_of[1].shard()) for shard in (0, 1)}
     fetching = Fetching(60.0)
     fetching.begin({0: (0, address), 1: (0, address)}, empty)
     assert empty[0].applied == 1
@@ -103,15 +103,15 @@ def test_updates_go_to_all_copies_and_one_that_is_gone_is_named(servers, tmp_pat
     rows.update(0, found, torch.ones(ROWS, 1, DIM))
     links.sync()
     for shard in (0, 1):
-        assert first._held[shard].shard.digest() == second._held[shard].shard.digest()
-        assert first._held[shard].applied == 1
-    before = first._held[0].shard.digest()
+        assert first._states[shard].shard.digest() == second._states[shard].shard.digest()
+        assert first._states[shard].applied == 1
+    before = first._states[0].shard.digest()
 
     # The second is gone; the first answers for both shards, and has the update already.
     links.connect([[(0, at_first)], [(0, at_first)]], 2)
     rows.push_again()
     links.sync()
-    assert first._held[0].shard.digest() == before
+    assert first._states[0].shard.digest() == before
 
     gone = (1, str(tmp_path / "gone"))
     with pytest.raises(ServerLostError) as error:
@@ -151,27 +151,27 @@ def test_what_is_pushed_again_is_in_all_copies_before_anything_else_is_done(serv
         rows.push_again()
         done.append("pushed")
 
-    slow = Slow(second._held[0].lock, done)
-    monkeypatch.setattr(second._held[0], "lock", slow)
+    slow = Slow(second._states[0].lock, done)
+    monkeypatch.setattr(second._states[0], "lock", slow)
     pushing = threading.Thread(target=push)
     pushing.start()
     assert slow.asked.wait(HANGS_S)
-    wait_until(lambda: first._held[0].applied == 1)  # all else that there is to do is done
+    wait_until(lambda: first._states[0].applied == 1)  # all else that there is to do is done
     assert done == []
     slow.go_on.set()
     pushing.join()
 
     assert done[0] == "copied"
     assert done[-1] == "pushed"
-    assert second._held[0].applied == 1
-    assert second._held[0].shard.digest() == first._held[0].shard.digest()
+    assert second._states[0].applied == 1
+    assert second._states[0].shard.digest() == first._states[0].shard.digest()
     links.close()
 
 
 def test_what_a_dead_server_passed_on_comes_before_what_is_pushed_again(servers):
     """The second takes its time over what the first had passed on to it before it died."""
     _, (second, at_second) = servers
-    copy, expected = second._held[0], second._spec.copies_of[0].shard()
+    copy, expected = second._states[0], second._spec.copies_of[0].shard()
     ids, times = np.arange(3), np.ones(3, np.int32)
     gradients = [np.full((3, DIM), 1.0 + step, np.float32) for step in range(2)]
     for each in gradients:
@@ -216,8 +216,8 @@ class Noting:
 @pytest.mark.parametrize("during_recovery", [True, False])
 def test_a_server_counts_as_placed_once_it_serves_and_the_clock_starts_once(during_recovery):
     cursor, cluster = Noting(), SimpleNamespace(strike=lambda *_: True, dead=[])
-    clock = AtStep(1.0, lambda: 5)
-    strikes = Strikes(cluster, cursor, clock, Manner(), during_recovery)
+    clock = StepClock(1.0, lambda: 5)
+    strikes = Strikes(cluster, cursor, clock, InjectionMode(), during_recovery)
     strikes.strike()
 
     strikes.loading(())  # both in the background

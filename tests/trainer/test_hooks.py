@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from cprsim.trainer.hooks.chosen import Chosen
+from cprsim.trainer.hooks.process_trackers import ProcessTrackers
 from tests.trainer.loops import POLICIES, STEPS, Adapter, Loop, batch, hooked, scenario, train
 
 #: From `torch.optim.Adagrad` on sparse gradients, once a process.
@@ -128,7 +128,7 @@ def test_a_lost_shard_gets_the_rows_that_were_chosen_when_they_were_saved(
 ):
     loop = Loop()
     image = rows_of(loop, 1)
-    select = Chosen.select
+    select = ProcessTrackers.select
 
     def noted(self):
         chosen = select(self)
@@ -139,7 +139,7 @@ def test_a_lost_shard_gets_the_rows_that_were_chosen_when_they_were_saved(
                 image[at][ids] = rows_of(loop, 1)[at][ids]
         return chosen
 
-    monkeypatch.setattr(Chosen, "select", noted)
+    monkeypatch.setattr(ProcessTrackers, "select", noted)
     hooks = hooked(loop, policy, tmp_path)
     train(loop, hooks, hooks.restore(), 29)
     kept = rows_of(loop, 0)
@@ -159,7 +159,7 @@ def test_what_a_tracker_knew_of_a_lost_shard_is_lost_with_it(tmp_path, monkeypat
     train(loop, hooks, hooks.restore(), 2)
     lose(loop, 1)
     hooks.on_failure({1})
-    chosen = hooks._held._chosen.select()
+    chosen = hooks._state._trackers.select()
 
     # Of shard 0 a quarter of each tracked half and all of the small table; of shard 1 nothing is
     # known to have been used, but for what is saved whole each time.
@@ -277,7 +277,7 @@ def test_a_new_process_saves_when_the_old_one_would_have(tmp_path):
     train(Loop(), again, again.restore(), 35)
 
     assert again.summary.saves == 3
-    assert sorted({*again._held.steps}) == [20, 30]
+    assert sorted({*again._state.steps}) == [20, 30]
 
 
 def test_mfu_counts_the_rows_that_batches_look_up(tmp_path):
@@ -285,7 +285,7 @@ def test_mfu_counts_the_rows_that_batches_look_up(tmp_path):
     loop = Loop()
     hooks = hooked(loop, "cpr-mfu", tmp_path)
     train(loop, hooks, hooks.restore(), 2)
-    chosen = hooks._held._chosen.select()
+    chosen = hooks._state._trackers.select()
     counts = np.zeros((3, 300), int)
     for step in range(2):
         for table, ids in Adapter(loop).lookups(batch(step)).items():

@@ -129,7 +129,7 @@ def test_under_partial_recovery_the_new_one_goes_on_with_the_survivors(both, pol
     for rank in ranks:
         rank.train(27, 35)
     # Both save at the same steps, so that there is a checkpoint that all have.
-    steps = [{*rank.hooks._held.steps} for rank in ranks]
+    steps = [{*rank.hooks._state.steps} for rank in ranks]
     assert max(steps[0]) == max(steps[1]) > 27
     again = [Rank(n, tmp_path, together, policy) for n in range(2)]
     assert both(lambda rank: rank.hooks.restore(), again) == [max(steps[0])] * 2
@@ -146,7 +146,7 @@ def test_a_new_process_that_was_killed_while_it_saved_saves_with_the_others_late
     assert ranks[1].hooks.summary.pls == 15 / (STEPS * 2)
     for rank in ranks:
         rank.train(25, 31)
-    assert [max(rank.hooks._held.steps) for rank in ranks] == [30, 30]
+    assert [max(rank.hooks._state.steps) for rank in ranks] == [30, 30]
 
 
 def test_when_one_has_nothing_nobody_overwrites_what_others_have(both, tmp_path):

@@ -38,7 +38,7 @@ def test_the_dense_part_is_torchs_modules_and_its_adagrad():
         torch.nn.Linear(dim + 3, hidden), torch.nn.ReLU(), torch.nn.Linear(hidden, 1)
     )
     parameters = [*bottom.parameters(), *top.parameters()]
-    torch.nn.utils.vector_to_parameters(model.learned.weights.clone(), parameters)
+    torch.nn.utils.vector_to_parameters(model.parameters.weights.clone(), parameters)
     optimizer = torch.optim.Adagrad(parameters, lr=0.1, eps=1e-10)
     generator = torch.Generator().manual_seed(0)
     for _ in range(5):
@@ -58,7 +58,7 @@ def test_the_dense_part_is_torchs_modules_and_its_adagrad():
         gradient = model.step(x, rows, labels)
         assert torch.allclose(gradient, rows.grad, atol=1e-6)
         expected = torch.nn.utils.parameters_to_vector(parameters)
-        assert torch.allclose(model.learned.weights, expected, atol=1e-5)
+        assert torch.allclose(model.parameters.weights, expected, atol=1e-5)
 
 
 def test_rows_of_one_number_are_updated_as_by_torchs_adagrad():

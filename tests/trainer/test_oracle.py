@@ -9,7 +9,7 @@ import pytest
 from cprsim.contract import Save, Tracking, every
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
-from cprsim.trainer.coordinator.strikes import Manner
+from cprsim.trainer.coordinator.strikes import InjectionMode
 from tests.trainer.runs import IMPATIENT, PATIENT, STEPS, ran, servers_hit, trainer_hit
 
 INTERVAL = 10.0
@@ -41,19 +41,19 @@ def test_without_failures_a_run_gives_the_same_again_whatever_is_saved(clean, tm
 
     assert again.predictions == clean.predictions
     assert (again.failures, again.struck, again.replaced, again.pls) == (0, 0, 0, 0)
-    assert [each.step for each in again.job.happened][-1] == STEPS
+    assert [each.step for each in again.job.row_events][-1] == STEPS
 
 
 @pytest.mark.parametrize(
     ("failures", "manner", "deadlines"),
     [
-        (KILLS, Manner(), PATIENT),
-        ([(13.0, trainer_hit()), (27.0, trainer_hit(0))], Manner(), PATIENT),
-        (KILLS, Manner(saving=1.0), PATIENT),
-        (KILLS, Manner(loading=1.0), PATIENT),
+        (KILLS, InjectionMode(), PATIENT),
+        ([(13.0, trainer_hit()), (27.0, trainer_hit(0))], InjectionMode(), PATIENT),
+        (KILLS, InjectionMode(saving=1.0), PATIENT),
+        (KILLS, InjectionMode(loading=1.0), PATIENT),
         pytest.param(
             [(13.0, servers_hit(1)), (25.0, trainer_hit())],
-            Manner(hangs=1.0),
+            InjectionMode(hangs=1.0),
             IMPATIENT,
             marks=[pytest.mark.slow, pytest.mark.essential],
         ),
@@ -134,7 +134,7 @@ def test_a_lost_trainer_takes_no_rows_with_it(tmp_path):
 @pytest.mark.parametrize("when", ["saving", "loading"])
 def test_partial_recovery_from_failures_in_saves_and_loads(tmp_path, when):
     kills = [(13.0, servers_hit(0)), (25.0, servers_hit(1))]
-    recovered = ran(partial_plan(INTERVAL), kills, tmp_path, manner=Manner(**{when: 1.0}))
+    recovered = ran(partial_plan(INTERVAL), kills, tmp_path, manner=InjectionMode(**{when: 1.0}))
 
     assert recovered.replaced == recovered.struck == (2 if when == "saving" else 4)
     assert recovered.failures == recovered.struck
@@ -147,4 +147,4 @@ def test_partial_recovery_from_failures_in_saves_and_loads(tmp_path, when):
 def test_the_final_save_is_of_the_last_step(tmp_path, plan):
     recovered = ran(plan, [(38.0, servers_hit(0))], tmp_path, final_save=True)
 
-    assert recovered.job.safe.last.step == STEPS
+    assert recovered.job.usable.last.step == STEPS

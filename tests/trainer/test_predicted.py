@@ -11,12 +11,12 @@ from cprsim.contract import Plan, Save, Tracking, every
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError, ScenarioError
 from cprsim.failures.hit import Hit
-from cprsim.failures.timeline import Absolute
-from cprsim.policies.full import everything_returns
+from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.policies.full import FULL_ROLLBACK
 from cprsim.scenario import Scenario, load_scenario
-from cprsim.sim.engine import meet, play
-from cprsim.trainer.coordinator.accounts import Part, Span
-from cprsim.trainer.spec import trainer_section
+from cprsim.sim.engine import play, play_against
+from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
+from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation.calibration import measured
 from cprsim.trainer.validation.modelled import check_predictable, period_of
 from cprsim.trainer.validation.pinned import pinned
@@ -138,7 +138,7 @@ def modelled():
 def test_failures_strike_where_so_many_steps_have_been_trained(modelled):
     hits = [Hit((0,), ()), Hit((1,), ()), Hit((0,), ()), Hit((1,), ()), Hit((0,), ())]
     # On a clock of steps of 2 s, nothing but steps taking time.
-    cursor = Absolute([9.0, 13.0, 13.5, 18.1, 99.0], hits).cursor()
+    cursor = AbsoluteTimeline([9.0, 13.0, 13.5, 18.1, 99.0], hits).cursor()
 
     met = pinned(modelled, "full", 1.0, cursor, 2.0)
 
@@ -148,14 +148,14 @@ def test_failures_strike_where_so_many_steps_have_been_trained(modelled):
     # and is back at 9.25 s, when the next strikes at once. Back at 10.625 s; 3 steps later a save
     # is due, and the last one comes before it.
     assert met.timeline.times_s == [4.5, 7.875, 9.25, 13.625]
-    ledger = meet(modelled, "full", met.timeline)
+    ledger = play_against(modelled, "full", met.timeline)
     assert ledger.failures == 4
     assert ledger.lost == 1 + 2 + 0 + 3
     assert ledger.wall == 13.625 + 1.375 + 7 + 2 * 0.5
 
 
 def test_a_job_that_ends_before_a_failure_does_not_meet_it(modelled):
-    cursor = Absolute([10.0, 11.0], [Hit((0,), ()), Hit((0,), ())]).cursor()
+    cursor = AbsoluteTimeline([10.0, 11.0], [Hit((0,), ()), Hit((0,), ())]).cursor()
 
     met = pinned(modelled, "full", 1.0, cursor, 1.0)
 
@@ -185,7 +185,7 @@ def rehearsed(plan, *, whole_s, portion_s):
 
     def take(cause, seconds):
         nonlocal now_s
-        spans.append(Span(cause, now_s, now_s + seconds))
+        spans.append(MeasuredSpan(cause, now_s, now_s + seconds))
         now_s += seconds
 
     for stretch in plan.script:
@@ -202,7 +202,7 @@ def rehearsed(plan, *, whole_s, portion_s):
         take("save", portion_s if chosen else whole_s)
         for server in (0, 1):
             rows = 100 if chosen else None
-            parts.append(Part(done, server, 1000, rows, 0.001 * server, 0.002, 0.003))
+            parts.append(ShardSave(done, server, 1000, rows, 0.001 * server, 0.002, 0.003))
     return SimpleNamespace(spans=spans, parts=parts, replaced=10, struck=10)
 
 
@@ -243,7 +243,7 @@ def test_a_calibrated_model_charges_what_was_measured():
 
 def test_a_period_is_whole_steps():
     def plan(interval_s, portion=1.0):
-        return Plan("full", every(interval_s, Save(portion=portion)), everything_returns)
+        return Plan("full", every(interval_s, Save(portion=portion)), FULL_ROLLBACK)
 
     assert period_of(plan(3.0), 1.0) == 3
     assert period_of(plan(0.3), 0.1) == 3  # 0.3 / 0.1 is a little less than 3
@@ -274,7 +274,7 @@ def test_failures_that_can_not_be_predicted_are_refused(keys, fault):
 
 def test_a_plan_that_can_not_be_predicted_is_refused():
     with pytest.raises(ScenarioError) as error:
-        check_predictable(trainer_section({}), 1, {"mine": Plan("full", (), everything_returns)})
+        check_predictable(trainer_section({}), 1, {"mine": Plan("full", (), FULL_ROLLBACK)})
 
     assert str(error.value) == (
         "policies.mine: can't be validated yet; choose a policy with one schedule of saves that "

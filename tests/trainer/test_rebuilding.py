@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import pytest
 
 from cprsim.errors import RunError
-from cprsim.trainer.coordinator.cluster import Answer
+from cprsim.trainer.coordinator.cluster import Reply
 from cprsim.trainer.coordinator.execution import Execution
-from cprsim.trainer.coordinator.hearing import Hearing
-from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.coordinator.mailbox import Mailbox
 from cprsim.trainer.coordinator.rebuilding import Rebuilding
+from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.members.copying import Ring
 from cprsim.trainer.members.wire import Message, Op
 
@@ -42,11 +42,11 @@ class Bench:
 
     def __init__(self, lost, rollback, servers, copies):
         self.name, self.cluster = ("server", lost), Told()
-        self.hearing = Hearing(self.cluster)
-        self.job = Job(None, 100, 1.0)
+        self.mailbox = Mailbox(self.cluster)
+        self.job = RunningJob(None, 100, 1.0)
         strikes = SimpleNamespace(loading=lambda _names: None, placed=lambda _names: None)
         ring = Ring(servers, copies)
-        self.rebuilding = Rebuilding(self.job, self.cluster, self.hearing, strikes, ring)
+        self.rebuilding = Rebuilding(self.job, self.cluster, self.mailbox, strikes, ring)
         self.lose([self.name], rollback)
         self.say(Op.READY)
 
@@ -59,8 +59,8 @@ class Bench:
 
     def say(self, op, **facts):
         part = bytearray(json.dumps(facts).encode())
-        self.cluster.news.append(Answer(self.name, Message(op, 0, (part,))))
-        self.hearing.next()
+        self.cluster.news.append(Reply(self.name, Message(op, 0, (part,))))
+        self.mailbox.next()
 
 
 @pytest.mark.parametrize("servers", [2, 3, 4])
@@ -88,9 +88,9 @@ def test_who_is_started_again_loads_again_though_its_answer_came_before_its_deat
 
 
 def test_a_server_that_is_silent_while_the_cluster_predicts_ends_the_run():
-    cluster = Told(news=[Answer(TRAINER, Message(Op.LOST, 1, ()))])
+    cluster = Told(news=[Reply(TRAINER, Message(Op.LOST, 1, ()))])
     execution = Execution.__new__(Execution)
-    execution._cluster, execution._hearing = cluster, Hearing(cluster)
+    execution._cluster, execution._mailbox = cluster, Mailbox(cluster)
 
     with pytest.raises(RunError, match=r"^server 1 was lost while the cluster predicted$"):
         execution.predict(0, 1)

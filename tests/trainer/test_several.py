@@ -16,11 +16,11 @@ from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.history import JobSetBack, ShardSetBack, updates_lost
-from cprsim.trainer.coordinator.strikes import Manner
+from cprsim.trainer.coordinator.strikes import InjectionMode
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import Server, ServerSpec
 from cprsim.trainer.members.wire import Link, Op
-from cprsim.trainer.spec import trainer_section
+from cprsim.trainer.section import trainer_section
 from cprsim.trainer.training import train
 from tests.trainer.runs import (
     BATCH,
@@ -96,7 +96,7 @@ def test_a_lost_trainer_rolls_the_job_back_under_full_recovery(tmp_path):
     assert same(after, saved)
     assert not same(after, before)
     assert recovered.job.executed == STEPS + 3
-    assert recovered.job.happened[1] == JobSetBack(13, 10)
+    assert recovered.job.row_events[1] == JobSetBack(13, 10)
 
 
 def test_lost_servers_lose_as_much_as_with_one_trainer(tmp_path):
@@ -128,7 +128,7 @@ def test_a_server_of_the_dense_part_that_dies_returns_to_its_checkpoint(tmp_path
     assert loss.trainers == {0, 1}
     assert np.array_equal(after[DENSE], saved[DENSE])
     assert (recovered.failures, recovered.replaced, recovered.pls) == (0, 1, 0)
-    set_back = [each for each in recovered.job.happened if isinstance(each, JobSetBack)]
+    set_back = [each for each in recovered.job.row_events if isinstance(each, JobSetBack)]
     assert [each.to for each in set_back] == ([10] if kind == "full" else [])
 
 
@@ -136,7 +136,7 @@ def test_a_server_of_the_dense_part_that_dies_returns_to_its_checkpoint(tmp_path
 def test_a_trainer_that_hangs_takes_no_server_with_it(tmp_path):
     kills = [(13.0, trainer_hit(trainer=1)), (25.0, trainer_hit(1))]
     recovered = two(
-        full_plan(INTERVAL), kills, tmp_path, manner=Manner(hangs=1.0), deadlines=IMPATIENT
+        full_plan(INTERVAL), kills, tmp_path, manner=InjectionMode(hangs=1.0), deadlines=IMPATIENT
     )
 
     assert recovered.struck == 3
@@ -158,7 +158,7 @@ def test_updates_that_rows_hold_are_those_that_were_not_lost(tmp_path):
     found = two(partial_plan(INTERVAL), [], tmp_path, stepped=stepped)
     placement = Placement(tuple(table.rows for table in DATA.tables), 2)
     held, saved, lost, done = Counter(), {0: Counter()}, 0, set()
-    for each in [*found.job.happened, None]:
+    for each in [*found.job.row_events, None]:
         reached = range(STEPS if each is None else each.step)
         for step in {*reached, *getattr(each, "ahead", ())} - done:
             held.update(placement.ids(DATA.batch(step).sparse).ravel().tolist())
@@ -180,7 +180,7 @@ def test_updates_that_rows_hold_are_those_that_were_not_lost(tmp_path):
     assert found.replaced == 4
     assert found.job.lost_steps >= 7 + 8 + 6 + 7
     assert changed == {row for row, updates in held.items() if updates}
-    assert updates_lost(found.job.happened, STEPS, DATA, placement) == pytest.approx(
+    assert updates_lost(found.job.row_events, STEPS, DATA, placement) == pytest.approx(
         lost / (STEPS * BATCH * 3), rel=1e-12
     )
 
@@ -192,7 +192,7 @@ def test_a_server_adds_each_step_of_each_trainer_once(tmp_path):
     links = []
     for _ in range(2):
         mine, its = socket.socketpair()
-        threading.Thread(target=server.answer, args=(Link(its, None),), daemon=True).start()
+        threading.Thread(target=server.serve, args=(Link(its, None),), daemon=True).start()
         links.append(Link(mine, 60.0))
         links[-1].tell(Op.GREET, 0, {"shard": 0, "copies": []})
         links[-1].receive()

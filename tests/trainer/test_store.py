@@ -12,7 +12,7 @@ import pytest
 
 from cprsim.trainer.members import forking
 from cprsim.trainer.members.atomic import PARTIAL
-from cprsim.trainer.members.store import Store
+from cprsim.trainer.members.store import CheckpointStore
 
 ROWS, DIM = 400, 4
 
@@ -53,7 +53,7 @@ class History:
 
 @pytest.fixture
 def history(tmp_path):
-    return History(Store(tmp_path))
+    return History(CheckpointStore(tmp_path))
 
 
 def test_an_empty_store_has_nothing(history):
@@ -104,7 +104,7 @@ def test_the_checkpoint_before_the_last_is_there_whatever_is_merged(history, tmp
         history.save(0.125)
         copy = tmp_path.parent / f"copy-{step}"
         shutil.copytree(tmp_path, copy)
-        found = Store(copy).restore(step - 1)
+        found = CheckpointStore(copy).restore(step - 1)
         assert found.step == step - 1
         assert np.array_equal(found.arrays[0], history.saved[step - 1][0])
 
@@ -161,7 +161,7 @@ def _write_until_killed(folder, touches):
             os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(hook)
-    store = Store(folder)
+    store = CheckpointStore(folder)
     last = store.restore(1 << 40)
     step = 0 if last is None else last.step
     while True:
@@ -186,7 +186,7 @@ def test_a_writer_that_is_killed_at_any_moment_leaves_whole_checkpoints(tmp_path
         writer.start()
         writer.join()
         assert writer.exitcode == -signal.SIGKILL
-        found = Store(tmp_path).restore(1 << 40)
+        found = CheckpointStore(tmp_path).restore(1 << 40)
         assert found.step > last
         assert all((array == found.step).all() for array in found.arrays)
         last = found.step

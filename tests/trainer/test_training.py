@@ -15,7 +15,7 @@ from cprsim.errors import RunError, ScenarioError
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.scenario.mapping import load_mapping
 from cprsim.sim.engine import play
-from cprsim.trainer.spec import trainer_section
+from cprsim.trainer.section import trainer_section
 from cprsim.trainer.support import TRAINER
 from cprsim.trainer.training import train
 

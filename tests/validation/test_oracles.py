@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import Cause, Draws, Rows
+from cprsim.basics.streams import Cause, CohortDraws, Draws
 from cprsim.closed_form.makespan import async_makespan_s
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
@@ -167,6 +167,6 @@ def replay(gaps_s, commits, interval_s, stall_s, persist_s, recovery_s):
 def test_every_run_takes_what_arithmetic_says(case, arguments):
     scenario, runs = Scenario(**case.scenario), range(40)
     wall_s = simulate(scenario, [case.policy], runs, case.seed)[:, 0, COLUMNS.index("wall")]
-    gaps = Rows(scenario.failures.law.sample, case.seed, 0, Cause.FAILURE_TIME)
+    gaps = CohortDraws(scenario.failures.law.sample, case.seed, 0, Cause.FAILURE_TIME)
     expected_s = [replay(Draws(gaps, run), *arguments) for run in runs]
     np.testing.assert_allclose(wall_s, expected_s, rtol=1e-12)

@@ -17,7 +17,7 @@ from cprsim.figures import save_bytes
 from cprsim.gallery import accuracy
 from cprsim.studies import findings
 from cprsim.studies.outputs import accuracy_block
-from cprsim.studies.paired import Difference
+from cprsim.studies.paired import PairedDifference
 from tools.paths import DOCS, FIGURES, SCENARIOS
 
 PAGE = DOCS / "accuracy.md"
@@ -159,7 +159,7 @@ def _slopes(runs: pd.DataFrame, up_to: float) -> str:
     return _table(heads, rows)
 
 
-def _differences(found: Sequence[Difference]) -> str:
+def _differences(found: Sequence[PairedDifference]) -> str:
     rows = [
         (
             each.first,

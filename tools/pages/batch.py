@@ -54,7 +54,7 @@ def rows(path: Path) -> str:
     """A line a policy of one scenario."""
     scenario, lines = load_scenario(path), []
     for name, policy in scenario.policies.items():
-        reason, share = batch.unfit(scenario, name), ""
+        reason, share = batch.why_unsupported(scenario, name), ""
         if reason is None:
             with watching() as masks:
                 batch.simulate(scenario, [name], range(REPLICATIONS), 0)

@@ -22,7 +22,7 @@ from cprsim.gallery.predicted import PICTURE as GALLERY
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.members import forking
-from cprsim.trainer.spec import TrainerSection, trainer_section
+from cprsim.trainer.section import TrainerSection, trainer_section
 from cprsim.trainer.training import Trained, train
 from cprsim.trainer.validation.calibration import Calibration, calibrate
 from cprsim.trainer.validation.predicted import Compared, predict

@@ -9,7 +9,7 @@ from cprsim.estimates.advice import Advice, advise
 from cprsim.estimates.row_loss import RowLosses
 from cprsim.failures.presets import PRESETS
 from cprsim.figures.parts.laws import quantile_of
-from cprsim.fitting.logfit import LogFit
+from cprsim.fitting.log_fit import LogFit
 from cprsim.gallery.picture import Titled, shipped
 from cprsim.runs.result import Result
 from cprsim.scenario import load_scenario

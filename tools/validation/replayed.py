@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import cprsim
-from cprsim.failures.logs.source import Source
+from cprsim.failures.logs.source import LogSource
 from cprsim.failures.logs.views import nodes_of
-from cprsim.fitting.logfit import LogFit
+from cprsim.fitting.log_fit import LogFit
 from tools.paths import SHARED
 
 REPLICATIONS = 150
@@ -119,7 +119,7 @@ def compare(log: Log, folder: Path) -> Compared:
     if log.uptimes:
         view = {"view": "uptime"}
     fit = cprsim.fit(path, log.reader, log.system, **taken, **view)
-    nodes = log.nodes or nodes_of(Source(path, log.reader, log.system).failures())
+    nodes = log.nodes or nodes_of(LogSource(path, log.reader, log.system).failures())
     gap_s, law = fit.view.sample.mean_s, fit.best.law.mapping() | {"per": "job"}
     if log.uptimes:
         gap_s, law = fit.best.law.expected_s / nodes, law | {"per": "node", "ages": "stationary"}

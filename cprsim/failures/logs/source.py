@@ -16,7 +16,7 @@ _MOST_NODES = 10_000_000
 
 
 @dataclass(frozen=True)
-class Source:
+class LogSource:
     """A log, and what is taken of it.
 
     Parameters
@@ -43,7 +43,7 @@ class Source:
     population: int | None = None
 
     @classmethod
-    def of(
+    def from_options(
         cls,
         log: str | os.PathLike[str] | FailureLog,
         reader: str,

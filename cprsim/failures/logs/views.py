@@ -155,7 +155,7 @@ def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
         that the uptime counts as cut short there; shape (n,).
     """
     repaired = (log.times_s if log.repaired_s is None else log.repaired_s).tolist()
-    watch = _Watch(float(log.until_s or 0.0))
+    watch = _WatchedNode(float(log.until_s or 0.0))
     other = np.zeros(len(log), np.bool_) if elsewise is None else elsewise
     times, machines = log.times_s.tolist(), log.machines
     machine = None
@@ -178,7 +178,7 @@ def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
     return View(sample, watch.ties, (), "node", None, left_out)
 
 
-class _Watch:
+class _WatchedNode:
     """The uptimes of one node after the other; `up_s` is nan while the node's state is unknown."""
 
     def __init__(self, until_s: float) -> None:

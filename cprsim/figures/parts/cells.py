@@ -44,9 +44,9 @@ class Cells:
     height_in: float
 
     @classmethod
-    def of(cls, table: pd.DataFrame, axes: Mapping[str, str]) -> "Cells":
+    def from_table(cls, table: pd.DataFrame, axes: Mapping[str, str]) -> "Cells":
         """Of the columns that `axes` names."""
-        x, *rest = (Scale.of(name, table[column]) for name, column in axes.items())
+        x, *rest = (Scale.from_column(name, table[column]) for name, column in axes.items())
         if not rest:
             return cls(table, x, None, 3 * MARGIN, _STRIP)
         (y,) = rest

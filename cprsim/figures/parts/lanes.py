@@ -12,7 +12,7 @@ from matplotlib.path import Path
 
 from cprsim.figures.parts import layout, style, ticks
 from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TRAINING_COLOUR, WIDTH_IN
-from cprsim.figures.parts.thinning import Block, merged
+from cprsim.figures.parts.thinning import BarBlock, merged
 from cprsim.history.phases import WAIT, WORDS
 
 # In inches.
@@ -35,14 +35,14 @@ _PIXEL_IN: Final = 1 / 200  # of the style's resolution
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LaneRow:
     """A lane: lines of its name, what is done in it up to `end_s`, and when failures hit it.
 
     `facts`: below its name, in faint letters. `below_in`: what is left free below it.
     """
 
     name: Sequence[str]
-    blocks: Sequence[Block]
+    blocks: Sequence[BarBlock]
     end_s: float
     failures_s: Sequence[float] = ()
     facts: Sequence[str] = ()
@@ -61,12 +61,12 @@ class Row:
         return layout.height_in([*self.name, *self.facts], SMALL_PT)
 
 
-def height_in(rows: Sequence[Row]) -> float:
+def height_in(rows: Sequence[LaneRow]) -> float:
     """What the rows and the axis of time take."""
     return sum(row.whole_in for row in rows) + _FOOT
 
 
-def draw_lanes(figure: Figure, rows: Sequence[Row], top_in: float, end_s: float) -> Axes:
+def draw_lanes(figure: Figure, rows: Sequence[LaneRow], top_in: float, end_s: float) -> Axes:
     """Rows from `top_in` downwards to the figure's foot, on one axis of wall-clock time.
 
     x is in seconds from 0 to `end_s`, y in inches from the top.
@@ -151,7 +151,7 @@ def _swatch(figure: Figure, at_in: tuple[float, float], colour: str) -> None:
     )
 
 
-def _frame(axes: Axes, lane_in: float, row: Row) -> None:
+def _frame(axes: Axes, lane_in: float, row: LaneRow) -> None:
     """A lane's outline, so that one in which nothing is done is seen, too."""
     frame = Rectangle((0, lane_in), row.end_s, row.height_in, linewidth=0.5)
     frame.set(fill=False, edgecolor=style.RULE)
@@ -159,7 +159,7 @@ def _frame(axes: Axes, lane_in: float, row: Row) -> None:
 
 
 def _bar(
-    axes: Axes, blocks: Sequence[Block], lane_in: float, height_in: float, end_s: float
+    axes: Axes, blocks: Sequence[BarBlock], lane_in: float, height_in: float, end_s: float
 ) -> None:
     """Blocks as rectangles; what a merged block is made of is stacked in it."""
     boxes: dict[str, list[list[tuple[float, float]]]] = {}
@@ -195,7 +195,7 @@ def _marks(axes: Axes, failures_s: Sequence[float], lane_in: float, end_s: float
     )
 
 
-def _name(figure: Figure, row: Row, top_in: float) -> None:
+def _name(figure: Figure, row: LaneRow, top_in: float) -> None:
     right_in = LEFT - 0.08
     below_in = layout.write(figure, (right_in, top_in), row.name, SMALL_PT, ha="right")
     layout.write(

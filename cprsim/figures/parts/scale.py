@@ -48,7 +48,7 @@ class Scale:
     logarithmic: bool
 
     @classmethod
-    def of(cls, key: str, column: "pd.Series[Any]") -> "Scale":
+    def from_column(cls, key: str, column: "pd.Series[Any]") -> "Scale":
         """The scale of a column of quantities, numbers or texts; its name says which."""
         if not pd.api.types.is_numeric_dtype(column):
             place, names = pd.factorize(column)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 Indices = NDArray[np.intp]
 
 
-class Block(NamedTuple):
+class BarBlock(NamedTuple):
     """A stretch of a bar, and how much of it each kind of what is in it takes."""
 
     start: float
@@ -29,23 +29,23 @@ def by_log_odds(left: NDArray[np.float64], most: int) -> Indices:
     return np.unique(np.minimum(np.searchsorted(odds, wanted), len(left) - 1))
 
 
-def merged(blocks: Iterable[Block], least: float) -> list[Block]:
+def merged(blocks: Iterable[BarBlock], least: float) -> list[BarBlock]:
     """Blocks in order, those of them made one that are shorter than `least` and follow each other.
 
     What is merged is no longer than `least` together, but for its last block; nothing that is as
     long by itself is, and no gap as long is bridged. So amounts stay where they are, to `least`.
     """
-    found: list[Block] = []
+    found: list[BarBlock] = []
     growing = False  # whether the last block found may take in more
     for start, end, amounts in blocks:
         last = found[-1] if found else None
         short = end - start < least
         if last is not None and growing and short and start - last.end < least:
-            last = Block(last.start, end, _sum(last.amounts, amounts))
+            last = BarBlock(last.start, end, _sum(last.amounts, amounts))
             found[-1] = last
             growing = last.end - last.start < least
         else:
-            found.append(Block(start, end, dict(amounts)))
+            found.append(BarBlock(start, end, dict(amounts)))
             growing = short
     return found
 

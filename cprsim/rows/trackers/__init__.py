@@ -16,9 +16,9 @@ MLSys 2021), and `RoundRobin` and `Random` to compare them with. A tracker watch
 """
 
 from cprsim.rows.trackers.baselines import Random, RoundRobin
-from cprsim.rows.trackers.contract import Rows, Tracker
+from cprsim.rows.trackers.contract import RowIds, Tracker
 from cprsim.rows.trackers.mfu import MFU
 from cprsim.rows.trackers.scar import SCAR
 from cprsim.rows.trackers.ssu import SSU
 
-__all__ = ["MFU", "SCAR", "SSU", "Random", "RoundRobin", "Rows", "Tracker"]
+__all__ = ["MFU", "SCAR", "SSU", "Random", "RoundRobin", "RowIds", "Tracker"]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.rows.trackers.contract import Rows, at_most, row_ids, table_rows
+from cprsim.rows.trackers.contract import RowIds, at_most, row_ids, table_rows
 
 
 class _Blind:
@@ -46,7 +46,7 @@ class RoundRobin(_Blind):
         super().__init__(rows)
         self._next = 0
 
-    def select(self, k: int) -> Rows:
+    def select(self, k: int) -> RowIds:
         """The next `k` rows."""
         return (self._next + np.arange(min(at_most(k), self._rows))) % self._rows
 
@@ -76,7 +76,7 @@ class Random(_Blind):
         self._key = int(np.random.default_rng(seed).integers(1 << 63))
         self._saves = 0
 
-    def select(self, k: int) -> Rows:
+    def select(self, k: int) -> RowIds:
         """The `k` rows drawn for the next save."""
         rng = np.random.default_rng((self._key, self._saves))
         return rng.choice(self._rows, min(at_most(k), self._rows), replace=False, shuffle=False)

@@ -11,7 +11,7 @@ from cprsim.errors import UsageError
 #: Trackers by the names that the mean field knows.
 TrackerName = Literal["mfu", "ssu", "scar", "round-robin", "random"]
 #: Ids of rows: 0 is the first row of the table.
-Rows: TypeAlias = NDArray[np.int64]
+RowIds: TypeAlias = NDArray[np.int64]
 
 
 class Tracker(Protocol):
@@ -34,7 +34,7 @@ class Tracker(Protocol):
             judge by it and have no table to look at. None of cprsim's own does.
         """
 
-    def select(self, k: int) -> Rows:
+    def select(self, k: int) -> RowIds:
         """Rows to save now: up to `k` distinct ids, in no particular order; changes nothing.
 
         They are the `k` that deserve it most. Fewer come where fewer deserve it at all.
@@ -62,7 +62,7 @@ def at_most(k: int) -> int:
     return operator.index(k)
 
 
-def row_ids(rows: NDArray[np.integer[Any]], count: int) -> Rows:
+def row_ids(rows: NDArray[np.integer[Any]], count: int) -> RowIds:
     """`rows` as one flat array of ids, all of them checked to be below `count` and not negative."""
     ids = np.asarray(rows)
     if ids.size == 0:
@@ -77,7 +77,7 @@ def row_ids(rows: NDArray[np.integer[Any]], count: int) -> Rows:
     return ids.reshape(-1).astype(np.int64, copy=False)
 
 
-def distinct(ids: Rows) -> Rows:
+def distinct(ids: RowIds) -> RowIds:
     """`ids` in order, each once: `np.unique`, which takes twenty times as long (NumPy 2.4)."""
     ordered = np.sort(ids)
     first = np.ones(ordered.size, dtype=bool)

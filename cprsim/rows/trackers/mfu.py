@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.rows.trackers.contract import Rows, at_most, row_ids, table_rows
+from cprsim.rows.trackers.contract import RowIds, at_most, row_ids, table_rows
 from cprsim.rows.trackers.ranking import largest, rotating_start
 
 _MOST = int(np.iinfo(np.int32).max)
@@ -52,7 +52,7 @@ class MFU:
             self._counts[ids[self._counts[ids] < 0]] = _MOST
             self._bound = _MOST
 
-    def select(self, k: int) -> Rows:
+    def select(self, k: int) -> RowIds:
         """Up to `k` rows of the largest counts, none of which is 0."""
         start = rotating_start(self._saves, self._counts.size)
         return largest(self._counts, at_most(k), start)

@@ -3,14 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.rows.trackers.contract import Rows
+from cprsim.rows.trackers.contract import RowIds
 
 #: Scores looked at together, so that temporaries stay small beside the table.
 CHUNK = 1 << 18
 _HALF = 1 << 16
 
 
-def largest(scores: NDArray[np.int32], k: int, start: int) -> Rows:
+def largest(scores: NDArray[np.int32], k: int, start: int) -> RowIds:
     """Positions of up to `k` of the largest scores above 0.
 
     Parameters

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.rows.trackers.contract import Rows, at_most, row_ids
+from cprsim.rows.trackers.contract import RowIds, at_most, row_ids
 from cprsim.rows.trackers.ranking import largest, rotating_start
 
 #: Numbers compared together, so that temporaries stay small beside the table.
@@ -55,7 +55,7 @@ class SCAR:
         """Mark the rows as touched."""
         self._touched[row_ids(rows, self._touched.size)] = True
 
-    def select(self, k: int) -> Rows:
+    def select(self, k: int) -> RowIds:
         """Up to `k` rows of the largest change, none of which is 0."""
         wanted = at_most(k)
         touched = np.flatnonzero(self._touched)
@@ -82,7 +82,7 @@ class SCAR:
         """The copy, and a byte a row."""
         return self._copy.nbytes + self._touched.nbytes
 
-    def _changes(self, rows: Rows) -> NDArray[np.float32]:
+    def _changes(self, rows: RowIds) -> NDArray[np.float32]:
         """How far rows are from their copies, L2."""
         changes = np.empty(rows.size, dtype=np.float32)
         at = 0
@@ -94,6 +94,6 @@ class SCAR:
                 at += chunk.size
         return np.abs(changes)  # of NaN too, whose sign bit would make it the smallest
 
-    def _chunks(self, rows: Rows) -> list[Rows]:
+    def _chunks(self, rows: RowIds) -> list[RowIds]:
         step = max(1, _CHUNK // self._table.shape[1])
         return [rows[at : at + step] for at in range(0, rows.size, step)]

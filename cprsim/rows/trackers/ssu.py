@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.rows.trackers.contract import Rows, at_most, distinct, row_ids, table_rows
+from cprsim.rows.trackers.contract import RowIds, at_most, distinct, row_ids, table_rows
 
 
 class SSU:
@@ -66,7 +66,7 @@ class SSU:
         if turn:
             self._put(distinct(ids[~self._listed.has(ids)]))
 
-    def select(self, k: int) -> Rows:
+    def select(self, k: int) -> RowIds:
         """Up to `k` rows of the list."""
         return self._list[: min(at_most(k), self._length)].astype(np.int64)
 
@@ -89,7 +89,7 @@ class SSU:
         """The list, 4 bytes a place, and what is on it, a bit a row."""
         return self._list.nbytes + self._listed.nbytes
 
-    def _put(self, new: Rows) -> None:
+    def _put(self, new: RowIds) -> None:
         """Put rows on the list that are not on it."""
         free = self._list.size - self._length
         self._rng.shuffle(new)

@@ -8,7 +8,7 @@ from cprsim.contract import rules
 from cprsim.contract.ledger import CAUSES
 
 
-class Span(NamedTuple):
+class MeasuredSpan(NamedTuple):
     """Seconds since the start that went to one cause; training may have been rolled back since."""
 
     cause: str
@@ -21,7 +21,7 @@ class Span(NamedTuple):
         return self.end_s - self.start_s
 
 
-class Part(NamedTuple):
+class ShardSave(NamedTuple):
     """What one server's part of a save took: to choose rows, to copy them, to write them."""
 
     step: int
@@ -46,7 +46,7 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self.seconds = dict.fromkeys(CAUSES, 0.0)
-        self.spans: list[Span] = []
+        self.spans: list[MeasuredSpan] = []
         self._cause = "train"
         self._start_s = self._since_s = time.monotonic()
 
@@ -70,11 +70,11 @@ class Stopwatch:
         start_s = self._since_s - self._start_s
         if self.spans and self.spans[-1].cause == self._cause:
             start_s = self.spans.pop().start_s
-        self.spans.append(Span(self._cause, start_s, now_s - self._start_s))
+        self.spans.append(MeasuredSpan(self._cause, start_s, now_s - self._start_s))
         self._cause, self._since_s = cause, now_s
 
-    def was(self, cause: str) -> None:
-        """The time since the last switch turns out to have gone to `cause`."""
+    def reattribute(self, cause: str) -> None:
+        """Book the time since the last switch to `cause` instead."""
         self._cause = cause
 
     def go_on(self, earlier: Mapping[str, float]) -> None:
@@ -91,7 +91,7 @@ class Stopwatch:
         self.seconds["train"] = trained_s
 
 
-class Usable(NamedTuple):
+class UsableCheckpoint(NamedTuple):
     """A checkpoint of the job, which all members have stored.
 
     `whole`: the step at which as much had been saved as a full checkpoint holds. `trained_s`:
@@ -103,32 +103,34 @@ class Usable(NamedTuple):
     trained_s: float
 
 
-class Safe:
+class UsableCheckpoints:
     """The usable checkpoints of the job; its initial state is one, unless it had others before."""
 
-    def __init__(self, before: Iterable[Usable] = (Usable(0, 0, 0.0),)) -> None:
+    def __init__(self, before: Iterable[UsableCheckpoint] = (UsableCheckpoint(0, 0, 0.0),)) -> None:
         self._usable = list(before)
         self._portions = 0.0  # saved since the last whole one
 
     @property
-    def last(self) -> Usable:
+    def last(self) -> UsableCheckpoint:
         """The newest."""
         return self._usable[-1]
 
-    def since(self, step: int) -> list[Usable]:
+    def since(self, step: int) -> list[UsableCheckpoint]:
         """Those of that step and later ones."""
         return [each for each in self._usable if each.step >= step]
 
     def put(self, step: int, portion: float, trained_s: float) -> None:
         """All members have stored a save of that portion."""
         complete, self._portions = rules.r25_round(self._portions, portion)
-        self._usable.append(Usable(step, step if complete else self.last.whole, trained_s))
+        self._usable.append(
+            UsableCheckpoint(step, step if complete else self.last.whole, trained_s)
+        )
 
-    def at(self, step: int) -> Usable:
+    def at(self, step: int) -> UsableCheckpoint:
         """The newest that is no later than a step: what was loaded may be older than asked for."""
         return next(each for each in reversed(self._usable) if each.step <= step)
 
-    def back_to(self, step: int) -> Usable:
+    def back_to(self, step: int) -> UsableCheckpoint:
         """The job has returned to `step`: later ones are void, and nothing is older than this."""
         while self.last.step > step:
             self._usable.pop()

@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 
 from cprsim.contract import Save, Saved, Stored, rules
 from cprsim.job.costs import Rollback
-from cprsim.trainer.coordinator.accounts import Part
-from cprsim.trainer.coordinator.cluster import Answer, Death, LocalCluster
-from cprsim.trainer.coordinator.hearing import Hearing
+from cprsim.trainer.coordinator.accounts import ShardSave
+from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
 from cprsim.trainer.coordinator.history import RowsSaved
-from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.coordinator.mailbox import Mailbox
+from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.members.member import Name, numbers
 from cprsim.trainer.members.wire import Message, Op
 
 
 @dataclass(eq=False)
-class UnderWay:
+class SaveUnderWay:
     """A save from when members are asked for it until all have stored their parts.
 
     `trained_s`: seconds of training up to it. `unasked`: members that are to take their part yet,
@@ -43,25 +43,25 @@ class UnderWay:
         return not (self.unasked or self.taking or self.writing)
 
 
-class Saves:
+class SavesUnderWay:
     """All saves that are under way, in the order in which they were taken."""
 
-    def __init__(self, job: Job, cluster: LocalCluster, hearing: Hearing) -> None:
-        self._job, self._cluster, self._hearing = job, cluster, hearing
+    def __init__(self, job: RunningJob, cluster: LocalCluster, mailbox: Mailbox) -> None:
+        self._job, self._cluster, self._mailbox = job, cluster, mailbox
         self._number = 0
-        self.under_way: list[UnderWay] = []
-        hearing.listeners.append(self._hear)
+        self.under_way: list[SaveUnderWay] = []
+        mailbox.listeners.append(self._hear)
 
     @property
     def pending(self) -> tuple[Save, ...]:
         """Those in the background, as the controller is told."""
         return tuple(each.save for each in self.under_way if each.happened is not None)
 
-    def begin(self, save: Save) -> UnderWay:
+    def begin(self, save: Save) -> SaveUnderWay:
         """A save of the rows as they are now; nobody is asked for it yet."""
         job = self._job
         self._number += 1
-        each = UnderWay(save, self._number, job.step, job.trained_s, set(self._cluster.names))
+        each = SaveUnderWay(save, self._number, job.step, job.trained_s, set(self._cluster.names))
         self.under_way.append(each)
         return each
 
@@ -79,11 +79,11 @@ class Saves:
         """Whether a member has still to take its part of one: training must not go on."""
         return any(each.taking for each in self.under_way)
 
-    def go_on(self, each: UnderWay) -> None:
+    def go_on(self, each: SaveUnderWay) -> None:
         """All members that are up have taken their parts: training may go on."""
         job = self._job
         each.happened = RowsSaved(each.step, each.rows)
-        job.happened.append(each.happened)
+        job.row_events.append(each.happened)
         if each.save.blocking:
             self._count(each)
             job.controller.tell(Saved(job.clock, each.save, stored=True))
@@ -105,12 +105,12 @@ class Saves:
                 each.taking -= set(died)
                 each.writing -= set(died)
 
-    def _abandon(self, each: UnderWay) -> None:
+    def _abandon(self, each: SaveUnderWay) -> None:
         self.under_way.remove(each)
         if each.happened is not None:
-            self._job.happened = [it for it in self._job.happened if it is not each.happened]
+            self._job.row_events = [it for it in self._job.row_events if it is not each.happened]
 
-    def _ask(self, each: UnderWay, name: Name) -> None:
+    def _ask(self, each: SaveUnderWay, name: Name) -> None:
         each.unasked.discard(name)
         each.taking.add(name)
         before = self.under_way[: self.under_way.index(each)]
@@ -120,10 +120,10 @@ class Saves:
             each.number,
             at=each.step,
             portion=each.save.portion,
-            returns_to=[self._job.safe.last.step, *(other.step for other in before)],
+            returns_to=[self._job.usable.last.step, *(other.step for other in before)],
         )
 
-    def _hear(self, event: Answer | Death) -> None:
+    def _hear(self, event: Reply | Death) -> None:
         if isinstance(event, Death):
             return  # recovery says what becomes of its part
         (role, index), message = event
@@ -141,14 +141,14 @@ class Saves:
                     self._note(each, index, message)
         self._land()
 
-    def _note(self, each: UnderWay, server: int, message: Message) -> None:
+    def _note(self, each: SaveUnderWay, server: int, message: Message) -> None:
         """What a server's part took, and which rows it has stored, if not all of them."""
         facts, chosen = message.facts, None
         if not facts["whole"]:
             each.rows[server] = np.frombuffer(message.parts[1], np.int64)
             chosen = each.rows[server].size
         took_s = (facts[key] for key in ("select_s", "gather_s", "write_s"))
-        self._job.parts.append(Part(each.step, server, facts["bytes"], chosen, *took_s))
+        self._job.parts.append(ShardSave(each.step, server, facts["bytes"], chosen, *took_s))
 
     def _land(self) -> None:
         """Count the background saves that all members have stored by now."""
@@ -156,8 +156,8 @@ class Saves:
             if each.happened is not None and each.stored:
                 self._count(each)
                 self._job.controller.tell(Stored(self._job.clock, each.save))
-                self._hearing.news = True
+                self._mailbox.news = True
 
-    def _count(self, each: UnderWay) -> None:
+    def _count(self, each: SaveUnderWay) -> None:
         self.under_way.remove(each)
-        self._job.safe.put(each.step, each.save.portion, each.trained_s)
+        self._job.usable.put(each.step, each.save.portion, each.trained_s)

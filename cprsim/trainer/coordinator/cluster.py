@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Self, TypeAlias
 from cprsim.errors import RunError, UsageError
 from cprsim.trainer.members import forking
 from cprsim.trainer.members.member import Deadlines, Member, Name
-from cprsim.trainer.members.server import ServerSpec, serve
-from cprsim.trainer.members.trainer import TrainerSpec, learn
+from cprsim.trainer.members.server import ServerSpec, run_server
+from cprsim.trainer.members.trainer import TrainerSpec, run_trainer
 from cprsim.trainer.members.wire import Message, Op, PeerLostError
 
 #: What is answered at once, or at least step by step.
@@ -35,7 +35,7 @@ _Owed: TypeAlias = tuple[Name, Op, int]
 _LONGEST_PATH = 107
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
     """What a member says."""
 
     name: Name
@@ -81,7 +81,7 @@ class LocalCluster:
         self._context = forking.context()
         self._folder = Path()
         self._addresses: dict[Name, Path] = {}
-        self._news: deque[Answer | Death] = deque()
+        self._news: deque[Reply | Death] = deque()
         self._members: dict[Name, Member] = {}
         self._starts = 0
         self._due_s: dict[_Owed, float] = {}  # when an answer that is owed must have come
@@ -157,7 +157,9 @@ class LocalCluster:
     def _started(self, name: Name) -> Member:
         role, index = name
         if role == "trainer":
-            return Member(name, self._context, learn, (self._trainers[index],), self._deadlines)
+            return Member(
+                name, self._context, run_trainer, (self._trainers[index],), self._deadlines
+            )
         self._starts += 1
         address = self._folder / f"{role}-{index}.{self._starts}"
         if len(str(address)) > _LONGEST_PATH:
@@ -165,7 +167,9 @@ class LocalCluster:
                 f"{address}: is too long a path for a Unix socket; set TMPDIR to a shorter one"
             )
         self._addresses[name] = address
-        return Member(name, self._context, serve, (self._specs[name], address), self._deadlines)
+        return Member(
+            name, self._context, run_server, (self._specs[name], address), self._deadlines
+        )
 
     def address(self, name: Name) -> Path:
         """Where a server answers trainers."""
@@ -187,7 +191,7 @@ class LocalCluster:
     def end(self, name: Name) -> None:
         """Kill a member that has gone silent, if it isn't dead yet."""
         if not self._members[name].dead:
-            self._bury(name)
+            self._declare_dead(name)
 
     # --- Asking and hearing ---
 
@@ -201,7 +205,7 @@ class LocalCluster:
         try:
             member.link.tell(op, step, facts)
         except PeerLostError:
-            self._bury(name)
+            self._declare_dead(name)
 
     def connect(self, epoch: int, holders: Sequence[Sequence[int]], again: bool) -> None:
         """Ask all trainers to connect to servers.
@@ -223,7 +227,7 @@ class LocalCluster:
         }
         self.ask(name, Op.FILL, epoch=epoch, sources=found)
 
-    def next(self, timeout_s: float = math.inf) -> Answer | Death | None:
+    def next(self, timeout_s: float = math.inf) -> Reply | Death | None:
         """What happens next; None if nothing has within that time."""
         end_s = time.monotonic() + timeout_s
         while not self._news:
@@ -233,7 +237,7 @@ class LocalCluster:
             now_s = time.monotonic()
             late = [owed for owed, due_s in self._due_s.items() if due_s <= now_s]
             for name in {name for name, _, _ in late}:
-                self._bury(name)
+                self._declare_dead(name)
             if not self._news and now_s >= end_s:
                 return None
         return self._news.popleft()
@@ -252,7 +256,7 @@ class LocalCluster:
                     self._hear(name, alive[name].link.receive())
             except PeerLostError:
                 if not alive[name].dead:
-                    self._bury(name)
+                    self._declare_dead(name)
 
     def _hear(self, name: Name, message: Message) -> None:
         if message.op == Op.FAILED:
@@ -266,14 +270,14 @@ class LocalCluster:
                 self._due_s.pop((name, op, 0), None)
         if message.op == Op.TAKEN:
             self._expect(name, Op.SAVED, message.step)
-        self._news.append(Answer(name, message))
+        self._news.append(Reply(name, message))
 
     def _expect(self, name: Name, op: Op, number: int = 0) -> None:
         quick = op in _QUICK
         within_s = 3 * self._deadlines.answer_s if quick else self._deadlines.work_s
         self._due_s[name, op, number] = time.monotonic() + within_s
 
-    def _bury(self, name: Name) -> None:
+    def _declare_dead(self, name: Name) -> None:
         self._members[name].end()
         self._due_s = {owed: due_s for owed, due_s in self._due_s.items() if owed[0] != name}
         self._news.append(Death(name))

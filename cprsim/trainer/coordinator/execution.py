@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection
 
 from cprsim.contract import Copies, Save, Train
 from cprsim.errors import RunError
-from cprsim.trainer.coordinator.background import Saves
-from cprsim.trainer.coordinator.cluster import Answer, Death, LocalCluster
-from cprsim.trainer.coordinator.hearing import Hearing
-from cprsim.trainer.coordinator.job import Job
-from cprsim.trainer.coordinator.recovery import Recovery
+from cprsim.trainer.coordinator.background import SavesUnderWay
+from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
+from cprsim.trainer.coordinator.mailbox import Mailbox
+from cprsim.trainer.coordinator.recovery import ClusterRecovery
+from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.saving import Saving
 from cprsim.trainer.coordinator.strikes import Strikes
 from cprsim.trainer.members.member import Name
@@ -29,7 +29,7 @@ class Execution:
 
     def __init__(
         self,
-        job: Job,
+        job: RunningJob,
         cluster: LocalCluster,
         strikes: Strikes,
         final_save: Save | None,
@@ -37,10 +37,10 @@ class Execution:
         copies: Copies | None = None,
     ) -> None:
         self._job, self._cluster, self._strikes = job, cluster, strikes
-        self._hearing = Hearing(cluster)
-        self._saves = Saves(job, cluster, self._hearing)
-        self.recovery = Recovery(job, cluster, self._hearing, strikes, self._saves, copies)
-        self._saving = Saving(job, self._hearing, strikes, self._saves, self.recovery)
+        self._mailbox = Mailbox(cluster)
+        self._saves = SavesUnderWay(job, cluster, self._mailbox)
+        self.recovery = ClusterRecovery(job, cluster, self._mailbox, strikes, self._saves, copies)
+        self._saving = Saving(job, self._mailbox, strikes, self._saves, self.recovery)
         self._final_save = final_save
         self._progress = progress
 
@@ -50,7 +50,7 @@ class Execution:
         self.recovery.connect()
         job.watch.start()
         while True:
-            if self.recovery.tend():
+            if self.recovery.handle_pending():
                 continue
             if self._saves.taking:
                 self._saving.wait("stall", lambda: not self._saves.taking)
@@ -74,7 +74,7 @@ class Execution:
         """Probabilities and labels of the batches from one step to another."""
         self._cluster.ask(_TRAINER, Op.PREDICT, end, first=first)
         while True:
-            event = self._hearing.next()
+            event = self._mailbox.next()
             lost = None
             if isinstance(event, Death):
                 lost = event.name
@@ -82,7 +82,7 @@ class Execution:
                 lost = self._cluster.serving[event.message.step]
             if lost is not None:
                 raise RunError("{} {} was lost while the cluster predicted".format(*lost))
-            if isinstance(event, Answer) and event.message.op == Op.PREDICTED:
+            if isinstance(event, Reply) and event.message.op == Op.PREDICTED:
                 return event.message
 
     @property
@@ -127,23 +127,23 @@ class Execution:
         job.watch.switch("train")
         end = int(min(until, job.step + strikes.steps_ahead))
         training = self._start(job.turns.together(end))
-        self._hearing.news = False
+        self._mailbox.news = False
         while training:
-            event = self._hearing.next(strikes.wait_s)
-            if self._hearing.news and not strikes.pinned:
-                self._hearing.news = False
+            event = self._mailbox.next(strikes.wait_s)
+            if self._mailbox.news and not strikes.pinned:
+                self._mailbox.news = False
                 self._halt(training)
             if event is None:
                 strikes.strike()
                 if self.recovery.unnoticed:
                     job.watch.switch("detect")
-            elif isinstance(event, Answer) and event.message.op == Op.STEPPED:
+            elif isinstance(event, Reply) and event.message.op == Op.STEPPED:
                 self._stepped(event.name)
             elif isinstance(event, Death) or event.message.op == Op.LOST:
                 job.watch.switch("detect")
                 training.discard(event.name)
                 self._halt(training)
-                if isinstance(event, Answer):
+                if isinstance(event, Reply):
                     cluster.end(cluster.serving[event.message.step])
             elif event.message.op == Op.TRAINED:
                 training.discard(event.name)

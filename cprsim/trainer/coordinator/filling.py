@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from cprsim.trainer.coordinator.cluster import LocalCluster
-from cprsim.trainer.coordinator.hearing import Hearing
-from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.coordinator.mailbox import Mailbox
+from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import Strikes
 from cprsim.trainer.members.copying import Ring
 from cprsim.trainer.members.member import Name
@@ -18,9 +18,9 @@ class Filling:
     """
 
     def __init__(
-        self, job: Job, cluster: LocalCluster, hearing: Hearing, strikes: Strikes, ring: Ring
+        self, job: RunningJob, cluster: LocalCluster, mailbox: Mailbox, strikes: Strikes, ring: Ring
     ) -> None:
-        self._job, self._cluster, self._hearing = job, cluster, hearing
+        self._job, self._cluster, self._mailbox = job, cluster, mailbox
         self._strikes, self._ring = strikes, ring
 
     def catch_up(self, servers: set[Name]) -> bool:
@@ -42,10 +42,10 @@ class Filling:
         return self._fetched(servers, epoch) and self.catch_up(servers)
 
     def _fetched(self, servers: set[Name], epoch: int) -> bool:
-        answers: Mapping[Name, Message] = self._hearing.answers(
+        replies: Mapping[Name, Message] = self._mailbox.replies(
             servers, Op.LOADED, epoch=epoch, strikes=self._strikes
         )
-        for message in answers.values():
+        for message in replies.values():
             if "lost" in message.facts:
                 self._cluster.end(("server", message.facts["lost"]))
         return not self._cluster.dead

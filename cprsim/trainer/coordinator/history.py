@@ -58,10 +58,10 @@ class JobSetBack(NamedTuple):
     to: int
 
 
-Happened: TypeAlias = RowsSaved | ShardSetBack | ShardAway | ShardFilled | JobSetBack
+RowEvent: TypeAlias = RowsSaved | ShardSetBack | ShardAway | ShardFilled | JobSetBack
 
 
-class _Kept(NamedTuple):
+class _RowCheckpoint(NamedTuple):
     """A checkpoint: updates that each row has in it and had when it was taken; all lost by then."""
 
     stored: NDArray[np.int64]
@@ -70,7 +70,7 @@ class _Kept(NamedTuple):
 
 
 def updates_lost(
-    happened: Sequence[Happened], steps: int, batches: Batches, placement: Placement
+    row_events: Sequence[RowEvent], steps: int, batches: Batches, placement: Placement
 ) -> float:
     """Share of all updates that were made and then lost for good, counted row by row.
 
@@ -78,9 +78,9 @@ def updates_lost(
     the whole job are not lost. The batches of the run are looked at once more for it, so that
     nothing that was killed has had to keep count.
     """
-    returned_to = {each.to for each in happened if isinstance(each, ShardSetBack | JobSetBack)}
-    rows = _Rows(batches, placement, returned_to)
-    for each in happened:
+    returned_to = {each.to for each in row_events if isinstance(each, ShardSetBack | JobSetBack)}
+    rows = _RowHistory(batches, placement, returned_to)
+    for each in row_events:
         rows.train_to(each.step)
         if isinstance(each, ShardSetBack | ShardAway | ShardFilled):
             rows.train_ahead(each.ahead)
@@ -97,7 +97,7 @@ def updates_lost(
     return rows.lost / (steps * rows.per_step) if steps else 0.0
 
 
-class _Rows:
+class _RowHistory:
     """How many updates each row has, of those that were made to it.
 
     Of checkpoints, those are kept that the job will return to, and the last one.
@@ -111,7 +111,7 @@ class _Rows:
         self._live = np.zeros(placement.total, dtype=np.int64)
         self._step = 0
         self._ahead: set[int] = set()  # steps after that one that were trained
-        self._kept = {0: _Kept(self._live.copy(), self._live.copy(), 0)}
+        self._stored = {0: _RowCheckpoint(self._live.copy(), self._live.copy(), 0)}
         self.lost = 0
         self.away: set[int] = set()  # servers whose rows nobody trains
         self.per_step = batches.batch(0).sparse.size
@@ -141,23 +141,25 @@ class _Rows:
             part = last[mine].copy()
             part[ids] = self._live[mine][ids]
             stored[mine] = part
-        self._kept = {step: each for step, each in self._kept.items() if step in self._returned_to}
-        self._kept[saved.step] = _Kept(stored, self._live.copy(), self.lost)
+        self._stored = {
+            step: each for step, each in self._stored.items() if step in self._returned_to
+        }
+        self._stored[saved.step] = _RowCheckpoint(stored, self._live.copy(), self.lost)
 
     def set_back(self, server: int, to: int) -> None:
         mine = slice(server, None, self._placement.servers)
-        stored = self._kept[to].stored[mine]
+        stored = self._stored[to].stored[mine]
         self.lost += int((self._live[mine] - stored).sum())
         self._live[mine] = stored
         self._newest[mine] = stored  # what it had stored since is no more
 
     @property
     def _newest(self) -> NDArray[np.int64]:
-        return self._kept[max(self._kept)].stored
+        return self._stored[max(self._stored)].stored
 
     def roll_back(self, to: int) -> None:
-        kept = self._kept[to]
-        self._kept = {step: each for step, each in self._kept.items() if step <= to}
+        kept = self._stored[to]
+        self._stored = {step: each for step, each in self._stored.items() if step <= to}
         # What the last save left of its rows is trained no more.
         self.lost = kept.lost + int((kept.live - kept.stored).sum())
         self._live = kept.stored.copy()

@@ -4,11 +4,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from cprsim.job.costs import Rollback
-from cprsim.trainer.coordinator.accounts import Usable
-from cprsim.trainer.coordinator.cluster import Answer, Death, LocalCluster
-from cprsim.trainer.coordinator.hearing import Hearing
+from cprsim.trainer.coordinator.accounts import UsableCheckpoint
+from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
 from cprsim.trainer.coordinator.history import ShardAway, ShardFilled, ShardSetBack
-from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.coordinator.mailbox import Mailbox
+from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import Strikes
 from cprsim.trainer.members.copying import Ring
 from cprsim.trainer.members.member import Name, numbers
@@ -23,7 +23,7 @@ class _Rebuild:
     spoken to. `epoch`: of what it was asked to load. `found`: the step of what it has loaded.
     """
 
-    to: Usable
+    to: UsableCheckpoint
     set_back: ShardSetBack | None
     ready: bool
     epoch: int = 0
@@ -34,13 +34,13 @@ class Rebuilding:
     """Servers that are away: started anew, loading, or filled and not connected yet."""
 
     def __init__(
-        self, job: Job, cluster: LocalCluster, hearing: Hearing, strikes: Strikes, ring: Ring
+        self, job: RunningJob, cluster: LocalCluster, mailbox: Mailbox, strikes: Strikes, ring: Ring
     ) -> None:
         self._ring = ring
-        self._job, self._cluster, self._hearing = job, cluster, hearing
+        self._job, self._cluster, self._mailbox = job, cluster, mailbox
         self._strikes = strikes
         self._rebuilds: dict[Name, _Rebuild] = {}
-        hearing.listeners.append(self._hear)
+        mailbox.listeners.append(self._hear)
 
     @property
     def away(self) -> set[Name]:
@@ -64,13 +64,13 @@ class Rebuilding:
         """
         job = self._job
         for name in sorted(lost):
-            to = job.safe.last
+            to = job.usable.last
             back = None
             if rollback == "lost":
                 done = job.turns.first_missing, job.turns.ahead
                 back = ShardSetBack(done[0], name[1], to.step, done[1])
                 job.lose(to.whole)
-                job.happened += [back, ShardAway(done[0], name[1], done[1])]
+                job.row_events += [back, ShardAway(done[0], name[1], done[1])]
             self._rebuilds[name] = _Rebuild(to, back, ready=name not in died)
         for name, each in self._rebuilds.items():
             # Copies may have been under way from servers that have died.
@@ -99,11 +99,11 @@ class Rebuilding:
             if each.set_back is None or each.found is None:
                 continue
             if each.found != each.to.step:  # what was to be loaded was spoilt
-                job.lose(job.safe.at(each.found).whole, each.to.whole)
+                job.lose(job.usable.at(each.found).whole, each.to.whole)
                 corrected = each.set_back._replace(to=each.found)
-                job.happened = [corrected if it is each.set_back else it for it in job.happened]
+                job.row_events = [corrected if it is each.set_back else it for it in job.row_events]
             turns = job.turns
-            job.happened.append(ShardFilled(turns.first_missing, name[1], turns.ahead))
+            job.row_events.append(ShardFilled(turns.first_missing, name[1], turns.ahead))
 
     def _load(self, name: Name) -> None:
         each = self._rebuilds[name]
@@ -121,13 +121,13 @@ class Rebuilding:
             self._cluster.fill(name, each.epoch, sources)
         self._strikes.loading(())
 
-    def _hear(self, event: Answer | Death) -> None:
+    def _hear(self, event: Reply | Death) -> None:
         each = self._rebuilds.get(event.name)
         if each is None:
             return
         if isinstance(event, Death):
             self.restarted({event.name})
-            self._hearing.news = True  # trainers don't notice: they do without it
+            self._mailbox.news = True  # trainers don't notice: they do without it
         elif event.message.op == Op.READY:
             each.ready = True
             self._load(event.name)
@@ -137,4 +137,4 @@ class Rebuilding:
                 each.found = event.message.step
             else:
                 self._cluster.end(("server", lost))
-            self._hearing.news = True
+            self._mailbox.news = True

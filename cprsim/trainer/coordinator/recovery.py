@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from cprsim.contract import Copies, Failed, Loss, Recover, Resumed, rules
 from cprsim.errors import RunError
 from cprsim.job.costs import Rollback
-from cprsim.trainer.coordinator.background import Saves
-from cprsim.trainer.coordinator.cluster import Answer, Death, LocalCluster
+from cprsim.trainer.coordinator.background import SavesUnderWay
+from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
 from cprsim.trainer.coordinator.filling import Filling
-from cprsim.trainer.coordinator.hearing import Hearing
 from cprsim.trainer.coordinator.history import JobSetBack, ShardSetBack
-from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.coordinator.mailbox import Mailbox
 from cprsim.trainer.coordinator.rebuilding import Rebuilding
+from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import Strikes
 from cprsim.trainer.members.copying import Ring
 from cprsim.trainer.members.member import Name, numbers
@@ -22,7 +22,7 @@ from cprsim.trainer.support import TRAINER
 _MOST_ATTEMPTS = 100
 
 
-class Recovery:
+class ClusterRecovery:
     """Carries out what the controller answers to failures.
 
     Attributes
@@ -35,11 +35,11 @@ class Recovery:
 
     def __init__(
         self,
-        job: Job,
+        job: RunningJob,
         cluster: LocalCluster,
-        hearing: Hearing,
+        mailbox: Mailbox,
         strikes: Strikes,
-        saves: Saves,
+        saves: SavesUnderWay,
         copies: Copies | None,
     ) -> None:
         self._copies = copies
@@ -47,12 +47,12 @@ class Recovery:
             len(numbers("server", cluster.names)),
             1 if copies is None else copies.per_shard,
         )
-        self._job, self._cluster, self._hearing = job, cluster, hearing
+        self._job, self._cluster, self._mailbox = job, cluster, mailbox
         self._strikes, self._saves = strikes, saves
-        self._rebuilding = Rebuilding(job, cluster, hearing, strikes, self._ring)
-        self._filling = Filling(job, cluster, hearing, strikes, self._ring)
+        self._rebuilding = Rebuilding(job, cluster, mailbox, strikes, self._ring)
+        self._filling = Filling(job, cluster, mailbox, strikes, self._ring)
         self._ready: set[Name] = set()
-        hearing.listeners.append(self._hear)
+        mailbox.listeners.append(self._hear)
         self.replaced = 0
         self.waits = False
 
@@ -80,16 +80,16 @@ class Recovery:
         cluster, trainers = self._cluster, set(self._cluster.training)
         for name in trainers:
             cluster.ask(name, Op.LEAVE)
-        self._hearing.answers(trainers, Op.LEAVE)
+        self._mailbox.replies(trainers, Op.LEAVE)
         away = numbers("server", self.away)
         holders = [self._ring.holders(shard, away) for shard in range(self._ring.servers)]
         cluster.connect(self._job.epoch, holders, again)
-        for message in self._hearing.answers(trainers, Op.CONNECT, Op.LOST).values():
+        for message in self._mailbox.replies(trainers, Op.CONNECT, Op.LOST).values():
             if message.op == Op.LOST:
                 cluster.end(cluster.serving[message.step])
 
-    def tend(self) -> bool:
-        """Recover from deaths, have who is back take part again; whether there was anything."""
+    def handle_pending(self) -> bool:
+        """Handle deaths, servers that are filled and saves to ask for; whether there were any."""
         if self._cluster.dead:
             self.recover()
             return True
@@ -110,7 +110,7 @@ class Recovery:
             elif self._rebuilding.filled:
                 self._rejoin()
             else:
-                self._hearing.next()
+                self._mailbox.next()
 
     def _rejoin(self) -> None:
         """Connect servers that are filled, once they have what was trained meanwhile, too."""
@@ -198,11 +198,11 @@ class Recovery:
         while not names & set(self._cluster.dead):
             if names <= self._ready:
                 return True
-            self._hearing.next()
+            self._mailbox.next()
         return False
 
-    def _hear(self, event: Answer | Death) -> None:
-        if isinstance(event, Answer) and event.message.op == Op.READY:
+    def _hear(self, event: Reply | Death) -> None:
+        if isinstance(event, Reply) and event.message.op == Op.READY:
             self._ready.add(event.name)
 
     def _load(self, down: set[Name], rollback: Rollback) -> dict[Name, int]:
@@ -211,15 +211,15 @@ class Recovery:
         Where the whole job returns and one member has to go further back, all go as far.
         """
         epoch = self._job.next_epoch()
-        step = self._job.safe.last.step
+        step = self._job.usable.last.step
         asked = set(self._cluster.names) if rollback == "all" else down
         loaded: dict[Name, int] = {}
         while asked:
             for name in asked:
                 self._cluster.ask(name, Op.LOAD, step, epoch=epoch)
             self._strikes.loading(down)
-            answers = self._hearing.answers(asked, Op.LOADED, epoch=epoch, strikes=self._strikes)
-            loaded |= {name: message.step for name, message in answers.items()}
+            replies = self._mailbox.replies(asked, Op.LOADED, epoch=epoch, strikes=self._strikes)
+            loaded |= {name: message.step for name, message in replies.items()}
             if self._cluster.dead or rollback != "all":
                 break
             step = min(loaded.values())
@@ -230,16 +230,16 @@ class Recovery:
         """Account for what was set back to where."""
         job = self._job
         if rollback == "all":
-            to = job.safe.back_to(min(loaded.values()))
-            job.happened.append(JobSetBack(job.step, to.step))
+            to = job.usable.back_to(min(loaded.values()))
+            job.row_events.append(JobSetBack(job.step, to.step))
             job.watch.undo(to.trained_s)
             job.turns.return_to(to.step)
             return
         for (role, index), step in sorted(loaded.items()):
             if role == "server":
-                job.lose(job.safe.at(step).whole)
+                job.lose(job.usable.at(step).whole)
                 turns = job.turns
-                job.happened.append(ShardSetBack(turns.first_missing, index, step, turns.ahead))
+                job.row_events.append(ShardSetBack(turns.first_missing, index, step, turns.ahead))
 
 
 def _depth(answer: Recover) -> int:

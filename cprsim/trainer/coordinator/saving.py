@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from cprsim.contract import Save
-from cprsim.trainer.coordinator.background import Saves, UnderWay
-from cprsim.trainer.coordinator.hearing import Hearing
-from cprsim.trainer.coordinator.job import Job
-from cprsim.trainer.coordinator.recovery import Recovery
+from cprsim.trainer.coordinator.background import SavesUnderWay, SaveUnderWay
+from cprsim.trainer.coordinator.mailbox import Mailbox
+from cprsim.trainer.coordinator.recovery import ClusterRecovery
+from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import Strikes
 
 
@@ -15,13 +15,13 @@ class Saving:
 
     def __init__(
         self,
-        job: Job,
-        hearing: Hearing,
+        job: RunningJob,
+        mailbox: Mailbox,
         strikes: Strikes,
-        saves: Saves,
-        recovery: Recovery,
+        saves: SavesUnderWay,
+        recovery: ClusterRecovery,
     ) -> None:
-        self._job, self._hearing, self._strikes = job, hearing, strikes
+        self._job, self._mailbox, self._strikes = job, mailbox, strikes
         self._saves, self._recovery = saves, recovery
 
     def save(self, save: Save) -> None:
@@ -33,7 +33,7 @@ class Saving:
         cause = "save" if save.blocking else "stall"
         self._job.watch.switch(cause)
         each = self._saves.begin(save)
-        self._recovery.tend()
+        self._recovery.handle_pending()
         self._strikes.saving()
         self.wait(cause, lambda: self._may_go_on(each))
         if each in self._saves.under_way:
@@ -47,15 +47,15 @@ class Saving:
     def wait(self, cause: str, done: Callable[[], bool]) -> None:
         """Wait for members, with failures on the way recovered from."""
         while True:
-            if self._recovery.tend():
+            if self._recovery.handle_pending():
                 continue
             self._job.watch.switch("detect" if self._recovery.unnoticed else cause)
             if done():
                 return
-            if self._hearing.next(self._strikes.wait_s) is None:
+            if self._mailbox.next(self._strikes.wait_s) is None:
                 self._strikes.strike()
 
-    def _may_go_on(self, each: UnderWay) -> bool:
+    def _may_go_on(self, each: SaveUnderWay) -> bool:
         """Whether training may, once all who are up have been asked."""
         void = each not in self._saves.under_way
         return void or (each.stored if each.save.blocking else not each.taking)

@@ -11,12 +11,12 @@ import numpy as np
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.trainer.coordinator.cluster import LocalCluster
-from cprsim.trainer.coordinator.job import ROUNDING
+from cprsim.trainer.coordinator.running_job import ROUNDING
 from cprsim.trainer.members.member import Name, numbers
 
 
 @dataclass(frozen=True)
-class Manner:
+class InjectionMode:
     """How failures strike.
 
     `hangs`: share that stops processes (SIGSTOP) instead of killing them (SIGKILL). `saving`: share
@@ -30,7 +30,7 @@ class Manner:
     seed: int = 0
 
 
-class Times(Protocol):
+class FailureClock(Protocol):
     """When failures are due: by the wall clock, or pinned to steps.
 
     `pinned`: nothing but training takes time on this clock. What goes on beside it is over before
@@ -49,7 +49,7 @@ class Times(Protocol):
         """How many steps may be trained before a failure at `next_s`."""
 
 
-class AtTime:
+class WallClock:
     """On the real clock, in whatever the job is doing at that instant."""
 
     pinned = False
@@ -58,15 +58,15 @@ class AtTime:
         self.now_s = now_s
 
     def wait_s(self, next_s: float) -> float:
-        """Until then."""
+        """Seconds until then."""
         return max(next_s - self.now_s(), 0.0)
 
     def steps_until(self, next_s: float) -> float:  # noqa: ARG002
-        """Any number."""
+        """As many as there are: steps bring no failure."""
         return math.inf
 
 
-class AtStep:
+class StepClock:
     """Before the step that the instant falls into; only training takes time, `step_s` a step.
 
     So the same kills hit the same states on any machine, and the job of a simulator in which saves,
@@ -110,11 +110,11 @@ class Strikes:
         self,
         cluster: LocalCluster,
         cursor: Cursor,
-        times: Times,
-        manner: Manner,
+        times: FailureClock,
+        mode: InjectionMode,
         during_recovery: bool,
     ) -> None:
-        self._cluster, self._cursor, self._times, self._manner = cluster, cursor, times, manner
+        self._cluster, self._cursor, self._times, self._mode = cluster, cursor, times, mode
         self._during_recovery = during_recovery
         self._last_s = 0.0
         self._unplaced: set[Name] = set()  # of those hit, who has not been placed anew
@@ -160,13 +160,13 @@ class Strikes:
         self._last_s = max(self._cursor.next_s, self._last_s)
         hit = self._cursor.strike()
         self._stopped = True
-        draw, of_hang = np.random.default_rng((self._manner.seed, self.failures)).random(2)
-        if draw < self._manner.saving:
+        draw, of_hang = np.random.default_rng((self._mode.seed, self.failures)).random(2)
+        if draw < self._mode.saving:
             self._when_saving = hit
             return
-        if draw < self._manner.saving + self._manner.loading:
+        if draw < self._mode.saving + self._mode.loading:
             self._when_loading = hit
-        self._hit(hit, SIGSTOP if of_hang < self._manner.hangs else SIGKILL)
+        self._hit(hit, SIGSTOP if of_hang < self._mode.hangs else SIGKILL)
 
     def saving(self) -> None:
         """A save is under way."""

@@ -8,7 +8,7 @@
 All are `Data`: values whose batches depend on the seed and the step alone.
 """
 
-from cprsim.trainer.data.contract import Data, DataError, Table
+from cprsim.trainer.data.contract import Data, DataError, DataTable
 from cprsim.trainer.data.criteo import read_criteo
 from cprsim.trainer.data.files import Files
 from cprsim.trainer.data.movielens import read_movielens
@@ -18,10 +18,10 @@ from cprsim.trainer.data.recorded import Recorded
 __all__ = [
     "Data",
     "DataError",
+    "DataTable",
     "Files",
     "Planted",
     "Recorded",
-    "Table",
     "read_criteo",
     "read_movielens",
 ]

@@ -14,7 +14,7 @@ class DataError(CprsimError):
 
 
 @dataclass(frozen=True)
-class Table:
+class DataTable:
     """An embedding table that samples look up one row of; `dim` numbers a row."""
 
     name: str
@@ -49,7 +49,7 @@ class Data(Batches, Protocol):
     """
 
     @property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[DataTable, ...]:
         """The tables, in the order of the columns of `Batch.sparse`."""
 
     @property

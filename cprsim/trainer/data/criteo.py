@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.job.presets import PRESETS
-from cprsim.trainer.data.contract import Batch, DataError, Table
+from cprsim.trainer.data.contract import Batch, DataError, DataTable
 from cprsim.trainer.data.recorded import Recorded, record
 
 _DENSE, _TABLES = 13, 26
@@ -62,7 +62,7 @@ def read_criteo(
     if most_samples is not None and most_samples < 1:
         raise UsageError(f"most_samples = {most_samples}: must be at least 1")
     rows = tuple(min(each, most_rows) for each in PRESETS["criteo-kaggle"].rows)
-    tables = tuple(Table(f"C{number + 1}", each, dim) for number, each in enumerate(rows))
+    tables = tuple(DataTable(f"C{number + 1}", each, dim) for number, each in enumerate(rows))
     blocks = _blocks(Path(path), most_samples, np.array(rows))
     return record(blocks, Path(folder), tables, test_share, batch_size, seed)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.trainer.data.contract import Batch, DataError, Table
+from cprsim.trainer.data.contract import Batch, DataError, DataTable
 from cprsim.trainer.data.recorded import Recorded, record
 
 #: Of the shuffling that says which samples are held out: the same ones for every seed.
@@ -60,7 +60,7 @@ def read_movielens(
     order = np.random.default_rng(_SPLIT).permutation(labels.size)
     sparse = np.stack([ids[whose] for ids, whose in columns.values()], axis=1)
     block = Batch(np.stack(dense, axis=1)[order], sparse[order], labels[order])
-    tables = tuple(Table(name, int(ids.max()) + 1, dim) for name, (ids, _) in columns.items())
+    tables = tuple(DataTable(name, int(ids.max()) + 1, dim) for name, (ids, _) in columns.items())
     return record([block], Path(folder), tables, test_share, batch_size, seed)
 
 

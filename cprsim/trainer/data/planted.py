@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.rows.skew import Skew
-from cprsim.trainer.data.contract import Batch, Table, check_step
+from cprsim.trainer.data.contract import Batch, DataTable, check_step
 
 #: Rows of the tables, if nobody says: three large ones, three of middle size and two small ones,
 #: about the spread of Criteo's, at a size that 100,000 samples can teach something about.
@@ -73,10 +73,10 @@ class Planted:
             raise UsageError(f"rows = {self.rows}: give 1 or more for each table, and a table")
 
     @property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[DataTable, ...]:
         """`table0` and so on."""
         return tuple(
-            Table(f"table{number}", rows, self.dim) for number, rows in enumerate(self.rows)
+            DataTable(f"table{number}", rows, self.dim) for number, rows in enumerate(self.rows)
         )
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.trainer.data.contract import Batch, DataError, Table, check_step
+from cprsim.trainer.data.contract import Batch, DataError, DataTable, check_step
 
 _KINDS = {"dense": np.float32, "sparse": np.int64, "labels": np.float32}
 
@@ -41,7 +41,7 @@ class Recorded:
     samples: int
     test_samples: int
     dense: int
-    tables: tuple[Table, ...]
+    tables: tuple[DataTable, ...]
     batch_size: int = 512
     seed: int = 0
 
@@ -101,7 +101,7 @@ class Recorded:
 def record(
     blocks: Iterable[Batch],
     folder: Path,
-    tables: tuple[Table, ...],
+    tables: tuple[DataTable, ...],
     test_share: float,
     batch_size: int,
     seed: int,

@@ -10,11 +10,11 @@ from cprsim.basics.files import check_writable
 from cprsim.contract import Clock, Failed, Loss, Resumed, Save, Saved, Train
 from cprsim.errors import RunError, UsageError
 from cprsim.scenario import Scenario
-from cprsim.trainer.coordinator.accounts import Safe, Usable
-from cprsim.trainer.coordinator.job import Job
+from cprsim.trainer.coordinator.accounts import UsableCheckpoint, UsableCheckpoints
+from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.held import Held, claim
-from cprsim.trainer.hooks.members import Least, alone
+from cprsim.trainer.hooks.checkpointed import Least, least_of_one
+from cprsim.trainer.hooks.process_state import ProcessState, claim
 from cprsim.trainer.support import HOOKS
 
 _Batch = TypeVar("_Batch")
@@ -81,7 +81,7 @@ class TrainerHooks(Generic[_Batch]):
         adapter: ShardAdapter[_Batch],
         folder: str | Path,
         steps: int,
-        least: Least = alone,
+        least: Least = least_of_one,
         seed: int = 0,
     ) -> None:
         (self._policy,) = scenario.select([policy])
@@ -92,14 +92,14 @@ class TrainerHooks(Generic[_Batch]):
         self._folder = Path(folder)
         check_writable(self._folder, option="folder")
         self._servers = scenario.cluster.parameter_servers
-        self._held = Held(
+        self._state = ProcessState(
             adapter, self._folder, self._servers, scenario.context.rows, plan.tracking, seed
         )
-        tables = self._held.document()
+        tables = self._state.document()
         claim(self._folder, {"steps": steps, "shards": self._servers, "tables": tables})
         self._least = least
         self._plan, self._final_save = plan, scenario.job.final_save
-        self._job = Job(plan.start(), steps, scenario.job.useful_time_s / steps)
+        self._job = RunningJob(plan.start(), steps, scenario.job.useful_time_s / steps)
         self._started = False
         self._until = 0  # the controller is asked again at this step
         self._counts = {"failures": 0, "saves": 0, "bytes_saved": 0, "bytes_loaded": 0}
@@ -117,19 +117,19 @@ class TrainerHooks(Generic[_Batch]):
         if self._started:
             raise UsageError("restore() was called before; after a failure call on_failure(shards)")
         self._job.watch.start()
-        self._job.watch.was("load")
-        if self._least(int(self._held.stored)):
+        self._job.watch.reattribute("load")
+        if self._least(int(self._state.stored)):
             return self._recover(range(self._servers), dense=True, everything=True)
-        last = max(self._held.steps, default=0)
+        last = max(self._state.steps, default=0)
         if last:
             raise RunError(
                 f"folder {self._folder}: has a checkpoint of step {last}, but not of all shards of "
                 "the job; bring those back, or give another folder"
             )
-        self._held.save_rows(0, portion=1.0)
-        self._held.save_dense(0, self._accounts())
+        self._state.save_rows(0, portion=1.0)
+        self._state.save_dense(0, self._accounts())
         self._started = True
-        self._job.watch.was("train")
+        self._job.watch.reattribute("train")
         self._job.watch.start()  # what the job begins with costs it nothing
         self._act()
         return 0
@@ -142,7 +142,7 @@ class TrainerHooks(Generic[_Batch]):
         if job.step == job.steps:
             raise UsageError(f"after_step(): all {job.steps} steps are done; give more as `steps`")
         job.watch.stop()
-        self._held.observe(batch)
+        self._state.observe(batch)
         job.turns.did(0)
         job.executed += 1
         if job.step >= self._until:
@@ -169,16 +169,16 @@ class TrainerHooks(Generic[_Batch]):
                 f"on_failure(): {unknown[0]!r} is none of the shards 0 to {self._servers - 1}"
             )
         if self._started:
-            self._job.watch.was("reschedule")
+            self._job.watch.reattribute("reschedule")
         else:
-            missing = sorted({*self._held.shards} - {*lost})
+            missing = sorted({*self._state.shards} - {*lost})
             if missing:
                 raise UsageError(
                     f"on_failure(): shard {missing[0]} of a process that has just been started is "
                     "lost as well; name it in all processes"
                 )
             self._job.watch.start()
-            self._job.watch.was("load")
+            self._job.watch.reattribute("load")
         return self._recover(lost, dense, everything=False)
 
     @property
@@ -215,10 +215,10 @@ class TrainerHooks(Generic[_Batch]):
         job, counts = self._job, self._counts
         job.watch.switch("save")
         counts["saves"] += 1
-        counts["bytes_saved"] += self._held.save_rows(job.step, save.portion)
-        job.safe.put(job.step, save.portion, job.trained_s)
+        counts["bytes_saved"] += self._state.save_rows(job.step, save.portion)
+        job.usable.put(job.step, save.portion, job.trained_s)
         job.watch.stop()
-        counts["bytes_saved"] += self._held.save_dense(job.step, self._accounts())
+        counts["bytes_saved"] += self._state.save_dense(job.step, self._accounts())
         job.controller.tell(Saved(job.clock, save, stored=True))
         job.watch.switch("train")
 
@@ -227,7 +227,7 @@ class TrainerHooks(Generic[_Batch]):
         return {
             "seconds": self._job.watch.seconds,
             "lost_steps": self._job.lost_steps,
-            "usable": self._job.safe.since(min(self._held.steps, default=0)),
+            "usable": self._job.usable.since(min(self._state.steps, default=0)),
             "counts": self._counts,
         }
 
@@ -245,7 +245,7 @@ class TrainerHooks(Generic[_Batch]):
             self._return_all()
         elif everything:
             whole = self._return_all()
-            for _ in self._held.shards:
+            for _ in self._state.shards:
                 job.lose(whole)
         else:
             self._return_lost(lost, dense)
@@ -259,15 +259,15 @@ class TrainerHooks(Generic[_Batch]):
     def _return_all(self) -> int:
         """Return to the last checkpoint; gives the step at which as much as all had been saved."""
         job = self._job
-        step, size = self._held.load_all(self._last_usable, self._least)
+        step, size = self._state.load_all(self._last_usable, self._least)
         self._loaded(size)
-        whole = job.safe.at(step).whole
-        job.watch.undo(job.safe.back_to(step).trained_s)
+        whole = job.usable.at(step).whole
+        job.watch.undo(job.usable.back_to(step).trained_s)
         job.turns.return_to(step)
         return whole
 
     def _return_lost(self, lost: Collection[int], dense: bool) -> None:
-        job, held = self._job, self._held
+        job, held = self._job, self._state
         mine = [shard for shard in held.shards if shard in lost]
         loaded = [held.load_shard(shard, self._last_usable) for shard in mine]
         size = sum(size for _, size in loaded)
@@ -276,15 +276,15 @@ class TrainerHooks(Generic[_Batch]):
         self._loaded(size)
         job.turns.return_to(self._latest(job.step))
         for step, _ in loaded:
-            job.lose(job.safe.at(step).whole)
+            job.lose(job.usable.at(step).whole)
 
     def _loaded(self, size: int) -> None:
         """Count it; a process that has just been started goes on from the accounts of another."""
         job, counts = self._job, self._counts
         counts["bytes_loaded"] += size
         if not self._started:
-            before = self._held.accounts
-            job.safe = Safe([Usable(*each) for each in before["usable"]])
+            before = self._state.accounts
+            job.usable = UsableCheckpoints([UsableCheckpoint(*each) for each in before["usable"]])
             job.lost_steps = before["lost_steps"]
             job.watch.go_on(before["seconds"])
             for name, number in before["counts"].items():
@@ -293,7 +293,7 @@ class TrainerHooks(Generic[_Batch]):
     def _catch_up(self) -> None:
         """A new controller hears of the last save, so that it saves when those of others do."""
         job = self._job
-        saved = self._latest(job.safe.last.step)
+        saved = self._latest(job.usable.last.step)
         if not self._started and self._plan.schedules:
             clock = Clock(job.watch.now_s, saved * job.step_s)
             job.controller.tell(Saved(clock, self._plan.schedules[0].save, stored=True))
@@ -301,7 +301,7 @@ class TrainerHooks(Generic[_Batch]):
 
     @property
     def _last_usable(self) -> int:
-        return self._job.safe.last.step if self._started else _ANY
+        return self._job.usable.last.step if self._started else _ANY
 
     def _latest(self, step: int) -> int:
         return -self._least(-step)

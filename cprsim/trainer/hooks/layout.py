@@ -15,7 +15,7 @@ from cprsim.trainer.hooks.adapter import TablePart
 Kinds: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 
 
-class Part(NamedTuple):
+class RowRange(NamedTuple):
     """Rows `first` to `first + rows` of a table; in the process their numbers begin at `start`."""
 
     shard: int
@@ -31,12 +31,12 @@ class Part(NamedTuple):
         return range(self.start, self.start + self.rows)
 
 
-class Block(NamedTuple):
+class RowBlock(NamedTuple):
     """Parts of one shard whose rows are alike, so that one file has room for all of them."""
 
     shard: int
     number: int
-    parts: tuple[Part, ...]
+    parts: tuple[RowRange, ...]
 
     @property
     def numbers(self) -> range:
@@ -61,13 +61,15 @@ class Layout:
         self, shards: Mapping[int, Sequence[TablePart]], servers: int, model: RowModel | None
     ) -> None:
         _check(shards, servers, model)
-        self.blocks: tuple[Block, ...] = tuple(_blocks(shards))
+        self.blocks: tuple[RowBlock, ...] = tuple(_blocks(shards))
         self.parts = tuple(part for block in self.blocks for part in block.parts)
         self.shards = tuple(sorted(shards))
         self.rows = sum(part.rows for part in self.parts)
         self._lookup = _Lookup(self.parts)
 
-    def tensors(self, shards: Mapping[int, Sequence[TablePart]]) -> dict[Part, tuple[Tensor, ...]]:
+    def tensors(
+        self, shards: Mapping[int, Sequence[TablePart]]
+    ) -> dict[RowRange, tuple[Tensor, ...]]:
         """The tensors of each part, as the adapter gives them now."""
         found = {}
         for shard, given in shards.items():
@@ -97,7 +99,7 @@ class Layout:
 class _Lookup:
     """Finds the numbers of rows, for all tables in one go."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[RowRange]) -> None:
         ordered = sorted(parts, key=lambda part: (part.table, part.first))
         least: dict[int, int] = {}
         most: dict[int, int] = {}
@@ -167,7 +169,7 @@ def _kinds(part: TablePart) -> Kinds:
     )
 
 
-def _blocks(shards: Mapping[int, Sequence[TablePart]]) -> list[Block]:
+def _blocks(shards: Mapping[int, Sequence[TablePart]]) -> list[RowBlock]:
     blocks, start = [], 0
     for shard, given in sorted(shards.items()):
         alike: dict[Kinds, list[TablePart]] = {}
@@ -177,9 +179,9 @@ def _blocks(shards: Mapping[int, Sequence[TablePart]]) -> list[Block]:
             parts = []
             for each in members:
                 rows = len(each.weights)
-                parts.append(Part(shard, each.table, each.first, rows, kinds, start))
+                parts.append(RowRange(shard, each.table, each.first, rows, kinds, start))
                 start += rows
-            blocks.append(Block(shard, number, tuple(parts)))
+            blocks.append(RowBlock(shard, number, tuple(parts)))
     return blocks
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from cprsim.errors import UsageError
-from cprsim.trainer.members.learned import Arrays
+from cprsim.trainer.members.parameters import Arrays
 
 
 def as_bytes(tensor: Tensor) -> NDArray[np.uint8]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cprsim.trainer.members.held import Held
+from cprsim.trainer.members.shard_state import ShardState
 from cprsim.trainer.members.wire import Link, Message, Op, PeerLostError
 
 
@@ -27,7 +27,7 @@ class Ring(NamedTuple):
         return [server for server in found if server not in without]
 
 
-class Onward:
+class Forwarder:
     """Passes what a trainer sends for one shard on to the other servers that hold copies of it.
 
     Each connection of a trainer has its own, so that nothing waits for anything in a circle.
@@ -92,15 +92,17 @@ class Fetching:
 
     def __init__(self, deadline_s: float) -> None:
         self._deadline_s = deadline_s
-        self._fetched: list[tuple[int, Held, Link]] = []
+        self._fetched: list[tuple[int, ShardState, Link]] = []
 
-    def begin(self, sources: Mapping[int, tuple[int, str]], held: Mapping[int, Held]) -> None:
+    def begin(
+        self, sources: Mapping[int, tuple[int, str]], states: Mapping[int, ShardState]
+    ) -> None:
         """Fetch all rows of these shards; `sources` are servers and addresses by shard."""
         self.close()
         for shard, (server, address) in sources.items():
             try:
                 link = Link.to(Path(address), self._deadline_s)
-                self._fetched.append((server, held[shard], link))
+                self._fetched.append((server, states[shard], link))
                 link.send(Op.FETCH, shard)
                 answer = link.receive()
             except PeerLostError:
@@ -108,13 +110,13 @@ class Fetching:
             weights, squares = (np.frombuffer(part, np.float32) for part in answer.parts)
             # These rows are as of the step that the other has applied; what it applies from now on
             # it marks, and `end` fetches it.
-            held[shard].become(answer.step, (weights, squares))
+            states[shard].become(answer.step, (weights, squares))
 
     def end(self) -> None:
         """Fetch what has changed since; nothing must be under way to these rows."""
         # Nobody trains now (the controller sees to that), so nothing can be marked after it was
         # asked for.
-        for server, held, link in self._fetched:
+        for server, state, link in self._fetched:
             try:
                 link.send(Op.FETCH)
                 answer = link.receive()
@@ -122,7 +124,7 @@ class Fetching:
                 raise SourceLostError(server) from None
             ids = np.frombuffer(answer.parts[0], np.int64)
             weights, squares = (np.frombuffer(part, np.float32) for part in answer.parts[1:])
-            held.become(answer.step, (weights, squares), ids)
+            state.become(answer.step, (weights, squares), ids)
         self.close()
 
     def close(self) -> None:
@@ -132,16 +134,16 @@ class Fetching:
         self._fetched.clear()
 
 
-def give_copy(held: Held, link: Link) -> None:
+def give_copy(state: ShardState, link: Link) -> None:
     """Give all rows to who has asked for them, and once it asks again, those changed since."""
     # No lock is held while anything is sent: a slow peer must not stop those that train here.
-    applied, (weights, squares), marks = held.begin_copy()
+    applied, (weights, squares), marks = state.begin_copy()
     try:
         link.send(Op.FETCH, applied, weights, squares)
         link.receive()
     except PeerLostError:
-        held.end_copy(marks)
+        state.end_copy(marks)
         raise
-    applied, ids, (weights, squares) = held.end_copy(marks)
+    applied, ids, (weights, squares) = state.end_copy(marks)
     with suppress(PeerLostError):
         link.send(Op.FETCH, applied, ids, weights, squares)

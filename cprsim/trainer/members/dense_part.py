@@ -65,7 +65,7 @@ class SharedDense:
     def fetch(self) -> None:
         """Wait for its answer."""
         weights = np.frombuffer(self._connections.receive(self._server), np.float32)
-        self._model.learned.weights = torch.from_numpy(weights)
+        self._model.parameters.weights = torch.from_numpy(weights)
 
     def step(self, step: int, dense: Tensor, rows: Tensor, labels: Tensor) -> Tensor:
         """Work out gradients, and send those of the dense part to the server."""

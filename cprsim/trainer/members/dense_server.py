@@ -17,11 +17,11 @@ class DenseSpec(ServerSpec):
     trainer: TrainerSpec
 
     @classmethod
-    def of(cls, trainer: TrainerSpec) -> "DenseSpec":
+    def from_trainer(cls, trainer: TrainerSpec) -> "DenseSpec":
         """That for trainers such as this one."""
         return cls(
             number=trainer.placement.servers,
-            rows=len(trainer.model().learned),
+            rows=len(trainer.model().parameters),
             dim=1,
             seed=trainer.seed,
             spread=0.0,
@@ -36,5 +36,5 @@ class DenseSpec(ServerSpec):
     def shard(self) -> Shard:
         """The dense part at the start of the job."""
         shard = super().shard()
-        shard.weights.copy_(self.trainer.model().learned.weights.unsqueeze(1))
+        shard.weights.copy_(self.trainer.model().parameters.weights.unsqueeze(1))
         return shard

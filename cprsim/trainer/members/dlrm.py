@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from cprsim.trainer.members.learned import EPSILON, Learned
+from cprsim.trainer.members.parameters import EPSILON, Parameters
 
 
 class Dlrm:
@@ -50,7 +50,7 @@ class Dlrm:
         generator = torch.Generator().manual_seed(seed)
         parts = [_initial(fan_in, fan_out, generator) for fan_in, fan_out in self._shapes]
         weights = torch.cat(parts)
-        self.learned = Learned(weights, torch.zeros_like(weights))
+        self.parameters = Parameters(weights, torch.zeros_like(weights))
 
     @property
     def _shapes(self) -> list[tuple[int, int]]:
@@ -62,13 +62,13 @@ class Dlrm:
         `dense` has shape (B, dense), `rows` (B, tables, dim), `labels` (B,).
         """
         of_weights, of_rows = self.gradients(dense, rows, labels)
-        squares = self.learned.squares.add_(of_weights.square())
-        self.learned.weights -= self._rate * of_weights / (squares.sqrt() + EPSILON)
+        squares = self.parameters.squares.add_(of_weights.square())
+        self.parameters.weights -= self._rate * of_weights / (squares.sqrt() + EPSILON)
         return of_rows
 
     def gradients(self, dense: Tensor, rows: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Gradients of the mean loss of a batch, by all parameters and by `rows`; see `step`."""
-        weights = self.learned.weights.detach().requires_grad_()
+        weights = self.parameters.weights.detach().requires_grad_()
         rows = rows.detach().requires_grad_()
         loss = functional.binary_cross_entropy_with_logits(
             self._logits(weights, dense, rows), labels
@@ -79,7 +79,7 @@ class Dlrm:
     def predict(self, dense: Tensor, rows: Tensor) -> Tensor:
         """Probabilities of a click, shape (B,)."""
         with torch.no_grad():
-            return torch.sigmoid(self._logits(self.learned.weights, dense, rows))
+            return torch.sigmoid(self._logits(self.parameters.weights, dense, rows))
 
     def _logits(self, weights: Tensor, dense: Tensor, rows: Tensor) -> Tensor:
         sizes = [(fan_in + 1) * fan_out for fan_in, fan_out in self._shapes]

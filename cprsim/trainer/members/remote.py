@@ -13,7 +13,7 @@ from cprsim.trainer.members.uses import Uses
 from cprsim.trainer.members.wire import Op
 
 
-class Looked(NamedTuple):
+class LookedUpRows(NamedTuple):
     """The rows that a batch uses, shape (rows, dim), and where it uses them."""
 
     rows: Tensor
@@ -56,7 +56,7 @@ class RemoteRows:
             self._push(self._pushed)
             self._connections.sync()
 
-    def lookup(self, step: int, sparse: NDArray[np.int64]) -> Looked:
+    def lookup(self, step: int, sparse: NDArray[np.int64]) -> LookedUpRows:
         """The rows of a batch; `sparse` has shape (B, tables)."""
         uses, shards = Uses(self._placement, sparse), self._shards
         for shard in shards:
@@ -65,9 +65,9 @@ class RemoteRows:
         for shard in shards:
             answer = torch.from_numpy(np.frombuffer(self._connections.receive(shard), np.float32))
             rows[uses.parts[shard]] = answer.view(-1, self._dim)
-        return Looked(rows, uses)
+        return LookedUpRows(rows, uses)
 
-    def update(self, step: int, looked: Looked, of_samples: Tensor) -> None:
+    def update(self, step: int, looked: LookedUpRows, of_samples: Tensor) -> None:
         """Push the gradients of what was looked up, shape (B, tables, dim).
 
         Who doesn't take them is found out when it is asked next: the step is done all the same.

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 from cprsim.contract import Copies, Tracking
-from cprsim.trainer.members.copying import Fetching, Onward, Ring, SourceLostError, give_copy
-from cprsim.trainer.members.held import Held
-from cprsim.trainer.members.keeper import Keeper
+from cprsim.trainer.members.checkpoint_writer import CheckpointWriter
+from cprsim.trainer.members.copying import Fetching, Forwarder, Ring, SourceLostError, give_copy
 from cprsim.trainer.members.member import Deadlines
-from cprsim.trainer.members.obedience import obey
+from cprsim.trainer.members.member_loop import run_member
 from cprsim.trainer.members.shard import Shard
-from cprsim.trainer.members.store import Store
+from cprsim.trainer.members.shard_state import ShardState
+from cprsim.trainer.members.store import CheckpointStore
 from cprsim.trainer.members.trackers import ShardTracker
 from cprsim.trainer.members.wire import Link, Message, Op, PeerLostError, listening
 
@@ -62,23 +62,23 @@ def with_copies(specs: Sequence[ServerSpec], copies: Copies | None) -> list[Serv
     ]
 
 
-def serve(spec: ServerSpec, address: Path, control: socket.socket) -> None:
+def run_server(spec: ServerSpec, address: Path, control: socket.socket) -> None:
     """Be a server: obey the controller, and answer trainers at `address`."""
 
     def make() -> Callable[[Link, Message], None]:
         server = Server(spec)
-        door = listening(address)
-        threading.Thread(target=_welcome, args=(door, server), daemon=True).start()
-        return server.obey
+        listener = listening(address)
+        threading.Thread(target=_accept, args=(listener, server), daemon=True).start()
+        return server.handle
 
-    obey(make, control)
+    run_member(make, control)
 
 
-def _welcome(door: socket.socket, server: "Server") -> None:
+def _accept(listener: socket.socket, server: "Server") -> None:
     while True:
-        end, _ = door.accept()
+        end, _ = listener.accept()
         link = Link(end, deadline_s=None)
-        threading.Thread(target=server.answer, args=(link,), daemon=True).start()
+        threading.Thread(target=server.serve, args=(link,), daemon=True).start()
 
 
 class Server:
@@ -90,11 +90,13 @@ class Server:
 
     def __init__(self, spec: ServerSpec) -> None:
         self._spec = spec
-        self._keeper = Keeper(spec.shard, Store(spec.folder))
-        self._own = Held(self._keeper.learned, spec.trainers)
+        self._checkpoints = CheckpointWriter(spec.shard, CheckpointStore(spec.folder))
+        self._own = ShardState(self._checkpoints.parameters, spec.trainers)
         self._own.tracker = self._new_tracker()
-        self._held = {spec.number: self._own}
-        self._held |= {number: Held(each.shard()) for number, each in spec.copies_of.items()}
+        self._states = {spec.number: self._own}
+        self._states |= {
+            number: ShardState(each.shard()) for number, each in spec.copies_of.items()
+        }
         # Half of its own deadline: a silent source is named before this server counts as silent
         # itself.
         self._fetching = Fetching(spec.deadlines.work_s / 2)
@@ -104,42 +106,42 @@ class Server:
 
     # --- Trainers, and servers that pass on what they say ---
 
-    def answer(self, link: Link) -> None:
+    def serve(self, link: Link) -> None:
         """Answer one trainer or server until it goes."""
         # None until it has greeted: who only fetches a copy has no epoch, and changes no rows.
         epoch: int | None = None
-        held, onward = self._own, Onward(self._spec.number, [], 0, 0.0)
+        state, forwarder = self._own, Forwarder(self._spec.number, [], 0, 0.0)
         try:
             while True:
                 message = link.receive()
                 if message.op == Op.GREET:
                     epoch, facts = message.step, message.facts
                     self._opened(epoch)
-                    held = self._held[facts["shard"]]
+                    state = self._states[facts["shard"]]
                     answer_s = self._spec.deadlines.answer_s / 2
-                    onward = Onward(facts["shard"], facts["copies"], epoch, answer_s)
+                    forwarder = Forwarder(facts["shard"], facts["copies"], epoch, answer_s)
                 elif message.op == Op.UPDATE and epoch is not None:
                     # Passed on first, and nobody answers an update: copies apply it while this
                     # server does. SYNC alone waits for all of them.
-                    onward.pass_on(message)
-                    self._update(held, epoch, message)
+                    forwarder.pass_on(message)
+                    self._update(state, epoch, message)
                     continue
                 elif message.op == Op.SYNC:
-                    onward.sync()
+                    forwarder.sync()
                 elif message.op == Op.FETCH:
-                    give_copy(self._held[message.step], link)
+                    give_copy(self._states[message.step], link)
                     continue
-                if onward.lost is not None:
-                    link.send(Op.LOST, onward.lost)
+                if forwarder.lost is not None:
+                    link.send(Op.LOST, forwarder.lost)
                 elif message.op == Op.LOOKUP:
                     ids = _tensor(message.parts[0], np.int64) if message.parts else None
-                    link.send(Op.ROWS, message.step, held.lookup(ids).numpy())
+                    link.send(Op.ROWS, message.step, state.lookup(ids).numpy())
                 else:
                     link.send(message.op, message.step)
         except PeerLostError:
             link.close()
         finally:
-            onward.close()
+            forwarder.close()
             self._closed(epoch)
 
     def _opened(self, epoch: int) -> None:
@@ -159,25 +161,25 @@ class Server:
                 self._epochs.remove(epoch)
             self._connections.notify_all()
 
-    def _update(self, held: Held, epoch: int, message: Message) -> None:
+    def _update(self, state: ShardState, epoch: int, message: Message) -> None:
         *which, last = message.parts
         gradients = _tensor(last, np.float32).view(-1, self._spec.dim)
-        with held.lock:
+        with state.lock:
             # Sent before the rows returned to a checkpoint: its step is trained again, or counts as
             # lost with the shard. So it may be dropped, and must be.
             if epoch < self._epoch:
                 return
             if which:
                 ids, times = which
-                held.update(
+                state.update(
                     message.step, _tensor(ids, np.int64), _tensor(times, np.int32), gradients
                 )
             else:
-                held.update_all(message.step, gradients)
+                state.update_all(message.step, gradients)
 
     # --- The controller ---
 
-    def obey(self, link: Link, message: Message) -> None:
+    def handle(self, link: Link, message: Message) -> None:
         """Do what the controller asks for."""
         if message.op == Op.SAVE:
             self._save(link, message)
@@ -186,7 +188,7 @@ class Server:
         elif message.op in (Op.FILL, Op.CATCH_UP):
             self._fetch(link, message)
         elif message.op == Op.DIGEST:
-            copies = {number: held.shard.digest() for number, held in self._held.items()}
+            copies = {number: state.shard.digest() for number, state in self._states.items()}
             sha256 = copies.pop(self._spec.number)
             link.tell(Op.DIGEST, self._own.applied, {"sha256": sha256, "copies": copies})
 
@@ -207,14 +209,14 @@ class Server:
             "select_s": chosen_s - started_s,
             "gather_s": time.perf_counter() - chosen_s,
         }
-        self._keeper.save(link, message, arrays, ids, **spent)
+        self._checkpoints.save(link, message, arrays, ids, **spent)
 
     def _load(self, link: Link, message: Message) -> None:
         """Return to a checkpoint; connections of earlier epochs are void from now on."""
         with self._own.lock:
             # Under the lock, together with the epoch: no update of an earlier connection may fall
             # between the checkpoint's rows and the number that makes it void.
-            step, size = self._keeper.load(message.step)
+            step, size = self._checkpoints.load(message.step)
             self._own.tracker = self._new_tracker()
             # All steps from here on are new to it, whatever it had applied before.
             self._epoch = message.facts["epoch"]
@@ -228,7 +230,7 @@ class Server:
         try:
             if message.op == Op.FILL:
                 sources = {int(shard): source for shard, source in facts["sources"].items()}
-                self._fetching.begin(sources, self._held)
+                self._fetching.begin(sources, self._states)
             else:
                 self._fetching.end()
         except SourceLostError as lost:
@@ -244,7 +246,7 @@ class Server:
             self._own.shard.weights,
             self._spec.tables,
             tracking.fraction,
-            tracking.looks_at_one_in,
+            tracking.subsample,
             self._spec.seed,
         )
 

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from cprsim.trainer.members.learned import EPSILON, Learned
+from cprsim.trainer.members.parameters import EPSILON, Parameters
 
 
-class Shard(Learned):
+class Shard(Parameters):
     """Rows and their optimiser state; not safe for threads.
 
     Parameters

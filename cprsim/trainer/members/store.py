@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.trainer.members.atomic import PARTIAL, sync_folder, written
-from cprsim.trainer.members.learned import Arrays
+from cprsim.trainer.members.parameters import Arrays
 
 #: A chain is merged into a new base once its deltas are so many times as large as the base.
 MOST_DELTAS = 2.0
@@ -31,7 +31,7 @@ class File(NamedTuple):
     sha256: str
 
 
-class Checkpoint(NamedTuple):
+class Manifest(NamedTuple):
     """What a manifest says: the step, and a base with the deltas that follow it."""
 
     serial: int
@@ -39,7 +39,7 @@ class Checkpoint(NamedTuple):
     files: tuple[File, ...]
 
 
-class Found(NamedTuple):
+class ReadCheckpoint(NamedTuple):
     """A checkpoint that was read, all rows of it."""
 
     step: int
@@ -51,7 +51,7 @@ class SpoiltError(Exception):
     """A file that isn't what its manifest says, or a manifest that isn't what it says itself."""
 
 
-class Store:
+class CheckpointStore:
     """The checkpoints of one shard in a folder, which nobody else writes to.
 
     Of its checkpoints the last is kept, the one of the step before, those that the job may still
@@ -97,7 +97,7 @@ class Store:
         file = self._write_arrays(
             serial, arrays if ids is None else (ids.astype(np.uint32), *arrays)
         )
-        checkpoint = Checkpoint(serial, step, (*chain, file))
+        checkpoint = Manifest(serial, step, (*chain, file))
         # The manifest comes last: a checkpoint exists when that has its name, and its files were
         # synced before.
         self._write_manifest(checkpoint)
@@ -111,13 +111,13 @@ class Store:
         for each in self._folder.glob(f"*{PARTIAL}"):
             each.unlink()
 
-    def _merge(self, chain: Checkpoint) -> None:
+    def _merge(self, chain: Manifest) -> None:
         """Write the same checkpoint as a base of its own, so that chains stay short."""
         # The same step under the next serial: readers take the newest manifest, so the chain is
         # used until the base is there, and not after.
         serial = chain.serial + 1
         base = self._write_arrays(serial, self._read(chain).arrays)
-        self._write_manifest(Checkpoint(serial, chain.step, (base,)))
+        self._write_manifest(Manifest(serial, chain.step, (base,)))
 
     def _write_arrays(self, serial: int, arrays: Sequence[NDArray[Any]]) -> File:
         with written(self._folder / f"{serial:08d}.npys") as file:
@@ -125,9 +125,9 @@ class Store:
                 np.lib.format.write_array(file, array, allow_pickle=False)
         return File(file.path.name, file.size, file.sha256.hexdigest())
 
-    def _write_manifest(self, checkpoint: Checkpoint) -> None:
+    def _write_manifest(self, checkpoint: Manifest) -> None:
         body = json.dumps(checkpoint).encode()
-        with written(self._manifest(checkpoint)) as file:
+        with written(self._manifest_path(checkpoint)) as file:
             file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
         sync_folder(self._folder)
 
@@ -135,7 +135,7 @@ class Store:
         first = min(returns_to, default=math.inf)
         for each in self._checkpoints():
             if each.step > first and each.step not in returns_to:
-                self._manifest(each).unlink()
+                self._manifest_path(each).unlink()
 
     def _drop_old(self, returns_to: Collection[int]) -> None:
         newest, *older = self._checkpoints()
@@ -146,14 +146,14 @@ class Store:
             kept.update([each for each in older if each.step <= step][:1])
         needed = {file.name for each in kept for file in each.files}
         for each in {*older} - kept:  # first, for one whose files are gone is no checkpoint
-            self._manifest(each).unlink()
+            self._manifest_path(each).unlink()
         for path in self._folder.glob("*.npys"):
             if path.name not in needed:
                 path.unlink()
 
     # --- Reading ---
 
-    def restore(self, at_most: int) -> Found | None:
+    def restore(self, at_most: int) -> ReadCheckpoint | None:
         """Return to the last sound checkpoint of a step up to `at_most`; None if there is none.
 
         Those after it are dropped: the next delta goes on top of this one.
@@ -167,10 +167,10 @@ class Store:
                     pass
             # Spoilt or too new: dropped either way, since deltas are written on top of the newest
             # there is.
-            self._manifest(checkpoint).unlink()
+            self._manifest_path(checkpoint).unlink()
         return None
 
-    def _read(self, checkpoint: Checkpoint) -> Found:
+    def _read(self, checkpoint: Manifest) -> ReadCheckpoint:
         base, *deltas = checkpoint.files
         arrays = tuple(self._arrays(base))
         for each in deltas:
@@ -178,7 +178,7 @@ class Store:
             for array, rows in zip(arrays, changed, strict=True):
                 array[ids] = rows
         size = sum(each.size for each in checkpoint.files)
-        return Found(checkpoint.step, arrays, size)
+        return ReadCheckpoint(checkpoint.step, arrays, size)
 
     def _arrays(self, file: File) -> list[NDArray[Any]]:
         path = self._folder / file.name
@@ -195,7 +195,7 @@ class Store:
         except OSError as error:
             raise SpoiltError(str(error)) from None
 
-    def _checkpoints(self) -> list[Checkpoint]:
+    def _checkpoints(self) -> list[Manifest]:
         """All with a sound manifest, the newest first."""
         found = []
         for path in sorted(self._folder.glob("*.json"), reverse=True):
@@ -205,7 +205,7 @@ class Store:
                 continue
         return found
 
-    def _manifest(self, checkpoint: Checkpoint) -> Path:
+    def _manifest_path(self, checkpoint: Manifest) -> Path:
         return self._folder / f"{checkpoint.serial:08d}.json"
 
     def _next_serial(self) -> int:
@@ -213,9 +213,9 @@ class Store:
         return 1 + max((int(path.stem) for path in self._folder.glob("*.*")), default=-1)
 
 
-def _parse(content: bytes) -> Checkpoint:
+def _parse(content: bytes) -> Manifest:
     digest, _, body = content.partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode() != digest:
         raise SpoiltError("a manifest is not what was written")
     serial, step, files = json.loads(body)
-    return Checkpoint(serial, step, tuple(File(*each) for each in files))
+    return Manifest(serial, step, tuple(File(*each) for each in files))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from cprsim.errors import UsageError
-from cprsim.rows.trackers import MFU, SCAR, SSU, Rows, Tracker
+from cprsim.rows.trackers import MFU, SCAR, SSU, RowIds, Tracker
 from cprsim.rows.trackers.contract import TrackerName, row_ids
 from cprsim.trainer.members.trackers_lists import Lists
 
@@ -204,7 +204,7 @@ class ShardTracker:
         """
         self._tables.note(ids, times)
 
-    def select(self) -> Rows:
+    def select(self) -> RowIds:
         """The rows of the next save, ascending: a share of each tracked table, and all others."""
         chosen = np.ones(self._rows, dtype=bool)
         for number, (each, share) in enumerate(self._shares.items()):
@@ -236,10 +236,10 @@ class _Parts:
     def note(self, ids: Tensor, times: Tensor) -> None:
         self._whole.note(ids, times)
 
-    def select(self, number: int, k: int) -> Rows:
+    def select(self, number: int, k: int) -> RowIds:
         return self._parts[number].select(k) + self._ranges[number].start
 
-    def saved(self, ids: Rows) -> None:
+    def saved(self, ids: RowIds) -> None:
         ordered = np.sort(ids)
         for each, part in zip(self._ranges, self._parts, strict=True):
             first, last = np.searchsorted(ordered, (each.start, each.stop))

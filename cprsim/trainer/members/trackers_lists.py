@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from cprsim.rows.trackers import Rows
+from cprsim.rows.trackers import RowIds
 from cprsim.rows.trackers.contract import distinct, row_ids
 from cprsim.rows.trackers.ssu import _Bits
 
@@ -49,7 +49,7 @@ class Lists:
         self._lengths = np.zeros_like(self._capacities)
         self._list = np.zeros(int(self._capacities.sum()), dtype=np.uint32)
         self._listed = _Bits(rows)
-        self._noted: list[Rows] = []  # batches that are still to be looked at
+        self._noted: list[RowIds] = []  # batches that are still to be looked at
         self._period, self._batches = period, 0
         self._rng = np.random.default_rng(seed)
 
@@ -72,12 +72,12 @@ class Lists:
                 self._put_noted()
         self._batches += len(ids) > 0
 
-    def select(self, number: int, k: int) -> Rows:
+    def select(self, number: int, k: int) -> RowIds:
         """Up to `k` rows of one of the lists: those that have been there longest."""
         self._put_noted()
         return self._of(number)[:k].astype(np.int64)
 
-    def saved(self, ids: Rows) -> None:
+    def saved(self, ids: RowIds) -> None:
         """Take these rows off the lists."""
         self._put_noted()
         self._listed.remove(distinct(ids[self._listed.has(ids)]))
@@ -101,7 +101,7 @@ class Lists:
             self._put(distinct(np.concatenate(self._noted)))
             self._noted.clear()
 
-    def _put(self, ids: Rows) -> None:
+    def _put(self, ids: RowIds) -> None:
         """Put rows, ascending, on the lists of their ranges unless they are there."""
         ends = np.searchsorted(ids, self._ends).tolist()
         parts = [ids[first:stop] for first, stop in zip(ends[::2], ends[1::2], strict=True)]
@@ -121,8 +121,8 @@ class Lists:
             self._replace(surplus, counts - fitting)
 
     def _divided(
-        self, new: Rows, stops: NDArray[np.int64], fitting: NDArray[np.int64]
-    ) -> tuple[Rows, Rows]:
+        self, new: RowIds, stops: NDArray[np.int64], fitting: NDArray[np.int64]
+    ) -> tuple[RowIds, RowIds]:
         """As many rows of each list as find room, a random choice where not all do; the others."""
         parts = np.split(new, stops[:-1])
         for part, count in zip(parts, fitting.tolist(), strict=True):
@@ -132,7 +132,7 @@ class Lists:
         others = [part[count:] for part, count in zip(parts, fitting.tolist(), strict=True)]
         return np.concatenate(firsts), np.concatenate(others)
 
-    def _replace(self, new: Rows, counts: NDArray[np.int64]) -> None:
+    def _replace(self, new: RowIds, counts: NDArray[np.int64]) -> None:
         """Put rows, so many on each list, in random places, in some perhaps one after the other."""
         capacities = np.repeat(self._capacities, counts)
         places = np.repeat(self._first, counts)

@@ -9,15 +9,15 @@ import numpy as np
 import torch
 
 from cprsim.trainer.data.contract import Data
+from cprsim.trainer.members.checkpoint_writer import CheckpointWriter
 from cprsim.trainer.members.connections import Connections, ServerLostError
 from cprsim.trainer.members.dense_part import DensePart, OwnDense, SharedDense
 from cprsim.trainer.members.dlrm import Dlrm
-from cprsim.trainer.members.keeper import Keeper
-from cprsim.trainer.members.learned import Learned
-from cprsim.trainer.members.obedience import obey
+from cprsim.trainer.members.member_loop import run_member
+from cprsim.trainer.members.parameters import Parameters
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.remote import RemoteRows
-from cprsim.trainer.members.store import Store
+from cprsim.trainer.members.store import CheckpointStore
 from cprsim.trainer.members.wire import Link, Message, Op
 
 
@@ -51,9 +51,9 @@ class TrainerSpec:
         )
 
 
-def learn(spec: TrainerSpec, control: socket.socket) -> None:
+def run_trainer(spec: TrainerSpec, control: socket.socket) -> None:
     """Be a trainer: obey the controller."""
-    obey(lambda: Trainer(spec).obey, control)
+    run_member(lambda: Trainer(spec).handle, control)
 
 
 class Trainer:
@@ -64,19 +64,23 @@ class Trainer:
         self._model = spec.model()
         self._connections = Connections(spec.deadline_s)
         self._rows = RemoteRows(spec.placement, spec.dim, self._connections)
-        self._keeper: Keeper[Learned] | None = None  # None: the dense part's server has it
+        self._checkpoints: CheckpointWriter[Parameters] | None = (
+            None  # None: the dense part's server has it
+        )
         self._dense: DensePart
         if spec.trainers == 1:
-            self._keeper = Keeper(lambda: spec.model().learned, Store(spec.folder))
-            self._model.learned = self._keeper.learned
+            self._checkpoints = CheckpointWriter(
+                lambda: spec.model().parameters, CheckpointStore(spec.folder)
+            )
+            self._model.parameters = self._checkpoints.parameters
             self._dense = OwnDense(self._model)
         else:
             self._dense = SharedDense(self._model, self._connections, spec.placement.servers)
 
-    def obey(self, link: Link, message: Message) -> None:
+    def handle(self, link: Link, message: Message) -> None:
         """Do what the controller asks for; say so if a server doesn't answer."""
         try:
-            _DO[message.op](self, link, message)
+            _HANDLERS[message.op](self, link, message)
         except ServerLostError as lost:
             self._connections.settle(lost.server)
             link.send(Op.LOST, lost.server)
@@ -135,8 +139,8 @@ class Trainer:
         link.send(Op.PREDICTED, message.step, np.concatenate(predicted), np.concatenate(labels))
 
     def _save(self, link: Link, message: Message) -> None:
-        if self._keeper is not None:
-            self._keeper.save(link, message, self._keeper.learned.arrays())
+        if self._checkpoints is not None:
+            self._checkpoints.save(link, message, self._checkpoints.parameters.arrays())
             return
         link.send(Op.TAKEN, message.step)
         link.tell(Op.SAVED, message.step, {"bytes": 0, "whole": True})
@@ -144,15 +148,15 @@ class Trainer:
     def _load(self, link: Link, message: Message) -> None:
         self._rows.forget()
         step, size = message.step, 0
-        if self._keeper is not None:
-            step, size = self._keeper.load(message.step)
+        if self._checkpoints is not None:
+            step, size = self._checkpoints.load(message.step)
         link.tell(Op.LOADED, step, {"bytes": size, "epoch": message.facts["epoch"]})
 
     def _digest(self, link: Link, message: Message) -> None:
-        link.tell(Op.DIGEST, message.step, {"sha256": self._model.learned.digest()})
+        link.tell(Op.DIGEST, message.step, {"sha256": self._model.parameters.digest()})
 
 
-_DO: Mapping[Op, Callable[[Trainer, Link, Message], None]] = {
+_HANDLERS: Mapping[Op, Callable[[Trainer, Link, Message], None]] = {
     Op.CONNECT: Trainer._connect,
     Op.LEAVE: Trainer._leave,
     Op.TRAIN: Trainer._train,

@@ -12,9 +12,9 @@ from cprsim.contract import Tracking
 from cprsim.errors import RunError
 from cprsim.job.costs import GATHERED, Rollback
 from cprsim.scenario import Scenario
-from cprsim.trainer.coordinator.accounts import Part
+from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.members.store import MOST_DELTAS
-from cprsim.trainer.spec import TrainerSection
+from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, carry_out
 from cprsim.trainer.validation.rehearsal import LONG, LONGS, Rehearsal, Strike, rehearsal, strikes
 
@@ -88,7 +88,7 @@ def measured(ran: Trained, plan: Rehearsal, scenario: Scenario) -> Calibration:
             'spoils it; try again on a quieter machine, or give them longer, e.g. answer = "10 s" '
             "in [trainer]"
         )
-    found = _Found(ran, plan)
+    found = _RehearsalTimes(ran, plan)
     save_s = found.save_s(whole=True)
     of_rows: dict[str, float] = {}
     if plan.tracking is not None:
@@ -98,31 +98,31 @@ def measured(ran: Trained, plan: Rehearsal, scenario: Scenario) -> Calibration:
         save_s=save_s,
         load_full_s=found.load_s("all"),
         load_partial_s=found.load_s("lost"),
-        reschedule_s=median(found.of("reschedule")),
-        detect_s=median(found.of("detect")),
+        reschedule_s=median(found.seconds_of("reschedule")),
+        detect_s=median(found.seconds_of("detect")),
         **of_rows,
     )
 
 
-class _Found:
+class _RehearsalTimes:
     """What a rehearsal took, s; medians."""
 
     def __init__(self, ran: Trained, plan: Rehearsal) -> None:
         self._ran, self._plan = ran, plan
         self._strikes = strikes(plan.script)
 
-    def of(self, cause: str) -> list[float]:
+    def seconds_of(self, cause: str) -> list[float]:
         """All times that went to one cause, in order."""
         return [span.lasted_s for span in self._ran.spans if span.cause == cause]
 
     @property
     def step_s(self) -> float:
         """Of a step, in the long stretches but the first, which warms up."""
-        return median(self.of("train")[1:LONGS]) / LONG
+        return median(self.seconds_of("train")[1:LONGS]) / LONG
 
     def save_s(self, *, whole: bool) -> float:
         """Of a save of everything, or of chosen rows."""
-        saves = zip(self.of("save"), self._plan.script, strict=True)
+        saves = zip(self.seconds_of("save"), self._plan.script, strict=True)
         return median(took_s for took_s, each in saves if (each.save.portion == 1) == whole)
 
     def load_s(self, returns: Rollback) -> float:
@@ -160,9 +160,9 @@ class _Found:
         return lengths
 
     def _loads(self) -> Iterator[tuple[float, Strike]]:
-        return zip(self.of("load"), self._strikes, strict=True)
+        return zip(self.seconds_of("load"), self._strikes, strict=True)
 
-    def part_s(self, stage: Callable[[Part], float]) -> float:
+    def part_s(self, stage: Callable[[ShardSave], float]) -> float:
         """Of the slowest server's part of a save of chosen rows."""
         slowest: dict[int, float] = {}
         for part in self._ran.parts:
@@ -172,7 +172,7 @@ class _Found:
 
 
 def _of_rows(
-    found: _Found, scenario: Scenario, tracking: Tracking, save_s: float
+    found: _RehearsalTimes, scenario: Scenario, tracking: Tracking, save_s: float
 ) -> dict[str, float]:
     """What saves of chosen rows take beyond their share of a save of everything."""
     assert scenario.model is not None

@@ -10,11 +10,11 @@ from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Plan, Tracking
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.trainer.coordinator.job import steps_to
+from cprsim.trainer.coordinator.running_job import steps_to
 from cprsim.trainer.data import Data
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.store import MOST_DELTAS
-from cprsim.trainer.spec import TrainerSection
+from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import TRAINER
 from cprsim.trainer.validation.calibration import Calibration
 
@@ -128,6 +128,6 @@ def _merge_after(scenario: Scenario, plan: Plan, tracking: Tracking) -> int:
     assert model.rows is not None
     assert samples is not None
     period = plan.schedules[0].period_s / scenario.job.useful_time_s
-    seen = np.array([samples * period / tracking.looks_at_one_in])
+    seen = np.array([samples * period / tracking.subsample])
     chosen = min(float(model.rows.modified_share(seen)[0]), tracking.fraction)
     return math.floor(MOST_DELTAS / model.saved_share(chosen)) + 1

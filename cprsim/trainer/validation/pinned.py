@@ -10,11 +10,11 @@ import math
 from typing import NamedTuple
 
 from cprsim.failures.hit import Hit
-from cprsim.failures.timeline import Absolute, Cursor
+from cprsim.failures.timeline import AbsoluteTimeline, Cursor
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import meet
+from cprsim.sim.engine import play_against
 from cprsim.sim.observer import Observer
-from cprsim.trainer.coordinator.strikes import AtStep
+from cprsim.trainer.coordinator.strikes import StepClock
 
 _RECOVERY = ("detect", "reschedule", "load")
 
@@ -30,7 +30,7 @@ class Pinned(NamedTuple):
     """The failures of one run, by steps, and the timeline on which the simulated job meets them."""
 
     kills: list[Kill]
-    timeline: Absolute
+    timeline: AbsoluteTimeline
 
 
 def pinned(
@@ -50,13 +50,13 @@ def pinned(
         What a step takes on that clock, s.
     """
     executed = 0
-    times = AtStep(cursor_step_s, lambda: executed)
+    times = StepClock(cursor_step_s, lambda: executed)
     kills: list[Kill] = []
-    timeline = Absolute([], [])
+    timeline = AbsoluteTimeline([], [])
     while cursor.next_s < math.inf:
         due = executed + int(times.steps_until(cursor.next_s))
         spans = _Spans()
-        meet(scenario, policy, timeline, spans)
+        play_against(scenario, policy, timeline, spans)
         since_s = timeline.times_s[-1] if kills else 0.0
         at_s = spans.instant(due, step_s, since_s)
         if at_s is None:
@@ -64,7 +64,7 @@ def pinned(
         executed = due
         now_s = max(times.now_s(), cursor.next_s)
         kills.append(Kill(executed, cursor.strike()))
-        timeline = Absolute([*timeline.times_s, at_s], [each.hit for each in kills])
+        timeline = AbsoluteTimeline([*timeline.times_s, at_s], [each.hit for each in kills])
         cursor.replace(kills[-1].hit, now_s)
         cursor.resume(now_s)
     return Pinned(kills, timeline)

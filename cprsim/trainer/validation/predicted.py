@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, Ledger
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import meet
-from cprsim.trainer.spec import TrainerSection
+from cprsim.sim.engine import play_against
+from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, train
 from cprsim.trainer.validation.calibration import Calibration, calibrate
 from cprsim.trainer.validation.modelled import (
@@ -244,7 +244,7 @@ def predict(
     for name, plan in plans.items():
         cursor = scenario.failure_model.timeline(seed, 0).cursor()
         met = pinned(modelled, name, step_s, cursor, nominal_s)
-        ledger = meet(modelled, name, met.timeline)
+        ledger = play_against(modelled, name, met.timeline)
         found[name] = Prediction(
             system=modelled.policies[name].system,
             period=period_of(plan, nominal_s),

@@ -9,34 +9,34 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from cprsim.errors import RunError, UsageError
-from cprsim.rows.trackers import Rows
+from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.layout import Block, Layout
+from cprsim.trainer.hooks.layout import Layout, RowBlock
 from cprsim.trainer.hooks.nested import from_bytes, packed, rows_as_bytes, unpacked
-from cprsim.trainer.members.learned import Arrays
-from cprsim.trainer.members.store import Found, Store
+from cprsim.trainer.members.parameters import Arrays
+from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
 
 #: The least of the numbers that all processes of a job give, each its own.
 Least = Callable[[int], int]
 
 
-def alone(number: int) -> int:
-    """The least of them where there is one process."""
+def least_of_one(number: int) -> int:
+    """The least of the numbers of all processes, where there is but one."""
     return number
 
 
-class KeptRows:
+class CheckpointedRows:
     """The rows of one block, wherever the adapter says that they are now."""
 
     def __init__(
-        self, block: Block, layout: Layout, adapter: ShardAdapter[Any], folder: Path
+        self, block: RowBlock, layout: Layout, adapter: ShardAdapter[Any], folder: Path
     ) -> None:
         self.shard = block.shard
         self._folder = folder / f"shard-{block.shard}-{block.number}"
-        self.store = Store(self._folder)
+        self.store = CheckpointStore(self._folder)
         self._block, self._layout, self._adapter = block, layout, adapter
 
-    def save(self, step: int, numbers: Rows | None) -> int:
+    def save(self, step: int, numbers: RowIds | None) -> int:
         """Store its rows, or those of these numbers in the process; gives the bytes written."""
         live = self._layout.tensors(self._adapter.shards())
         if numbers is None:
@@ -67,7 +67,7 @@ class KeptRows:
         )
 
 
-class KeptDense:
+class CheckpointedDense:
     """All that is in no table, and the accounts of the job.
 
     Attributes
@@ -78,7 +78,7 @@ class KeptDense:
 
     def __init__(self, adapter: ShardAdapter[Any], folder: Path) -> None:
         self._folder = folder / "dense"
-        self.store = Store(self._folder)
+        self.store = CheckpointStore(self._folder)
         self.accounts: dict[str, Any] = {}
         self._adapter = adapter
 
@@ -88,7 +88,7 @@ class KeptDense:
         return self.store.write(step, packed({"state": state, "job": accounts}))
 
     def load(self, at_most: int) -> tuple[int, int]:
-        """As `KeptRows.load`."""
+        """As `CheckpointedRows.load`."""
         found = _restored(self.store, self._folder, at_most)
         whole = unpacked(found.arrays)
         state, self.accounts = whole["state"], whole["job"]
@@ -103,7 +103,9 @@ class KeptDense:
         return found.step, found.size
 
 
-def together(kept: Sequence[KeptRows | KeptDense], at_most: int, least: Least) -> tuple[int, int]:
+def together(
+    kept: Sequence[CheckpointedRows | CheckpointedDense], at_most: int, least: Least
+) -> tuple[int, int]:
     """Return all of these, in all processes, to the last checkpoint that every one of them has.
 
     Gives its step, and the bytes read here. Where one has to go further back, all go as far.
@@ -119,13 +121,13 @@ def together(kept: Sequence[KeptRows | KeptDense], at_most: int, least: Least) -
         at_most = first
 
 
-def _restored(store: Store, folder: Path, at_most: int) -> Found:
+def _restored(store: CheckpointStore, folder: Path, at_most: int) -> ReadCheckpoint:
     found = store.restore(at_most)
     if found is None:
         raise RunError(f"{folder}: no sound checkpoint is left in it; begin in another folder")
     return found
 
 
-def _within(numbers: Rows, rows: range) -> NDArray[np.int64]:
+def _within(numbers: RowIds, rows: range) -> NDArray[np.int64]:
     first, end = np.searchsorted(numbers, (rows.start, rows.stop))
     return numbers[first:end]

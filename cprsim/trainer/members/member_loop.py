@@ -1,4 +1,4 @@
-"""What all members do with what the controller asks for."""
+"""The loop of every member: receive what the controller asks for, and do it."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from cprsim.runs.workers import end_with_parent
 from cprsim.trainer.members.wire import Link, Message, Op, PeerLostError
 
 
-def obey(make: Callable[[], Callable[[Link, Message], None]], control: socket.socket) -> None:
+def run_member(make: Callable[[], Callable[[Link, Message], None]], control: socket.socket) -> None:
     """Be a member of the cluster until the controller has gone.
 
     `make` makes the member, and returns what it does about a message. An error of its own ends the
@@ -21,7 +21,7 @@ def obey(make: Callable[[], Callable[[Link, Message], None]], control: socket.so
     torch.set_num_threads(1)  # more would spin for cores that other members use
     link = Link(control, deadline_s=None)
     try:
-        with failures_told(link):
+        with errors_reported(link):
             act = make()
             link.send(Op.READY)
             while True:
@@ -31,7 +31,7 @@ def obey(make: Callable[[], Callable[[Link, Message], None]], control: socket.so
 
 
 @contextmanager
-def failures_told(link: Link) -> Iterator[None]:
+def errors_reported(link: Link) -> Iterator[None]:
     """Tell the controller of errors in this block that are the member's own."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""All that one process of a training loop holds of a job: tables, the dense part, trackers."""
+"""The state of one process of a training loop: its tables, the dense part, its trackers."""
 
 import json
 from collections.abc import Mapping
@@ -12,9 +12,15 @@ from cprsim.contract import Tracking
 from cprsim.errors import UsageError
 from cprsim.rows.model import RowModel
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.chosen import Chosen
-from cprsim.trainer.hooks.layout import Layout, Part
-from cprsim.trainer.hooks.members import KeptDense, KeptRows, Least, alone, together
+from cprsim.trainer.hooks.checkpointed import (
+    CheckpointedDense,
+    CheckpointedRows,
+    Least,
+    least_of_one,
+    together,
+)
+from cprsim.trainer.hooks.layout import Layout, RowRange
+from cprsim.trainer.hooks.process_trackers import ProcessTrackers
 from cprsim.trainer.members.atomic import sync_folder, written
 
 _Batch = TypeVar("_Batch")
@@ -22,8 +28,8 @@ _Batch = TypeVar("_Batch")
 _CLAIM = "job.json"
 
 
-class Held(Generic[_Batch]):
-    """Saves and loads what an adapter leads to.
+class ProcessState(Generic[_Batch]):
+    """Saves and loads the tables and the dense part that an adapter leads to.
 
     Parameters
     ----------
@@ -53,10 +59,10 @@ class Held(Generic[_Batch]):
         self._adapter, self._tracking, self._seed = adapter, tracking, seed
         self._layout = Layout(adapter.shards(), servers, rows)
         self._tables = rows.tracked_tables if rows is not None else ()
-        self._chosen = self._new_chosen()
-        self._dense = KeptDense(adapter, folder)
+        self._trackers = self._new_trackers()
+        self._dense = CheckpointedDense(adapter, folder)
         self._rows = [
-            KeptRows(block, self._layout, adapter, folder) for block in self._layout.blocks
+            CheckpointedRows(block, self._layout, adapter, folder) for block in self._layout.blocks
         ]
 
     @property
@@ -67,12 +73,12 @@ class Held(Generic[_Batch]):
     @property
     def stored(self) -> bool:
         """Whether all that is here has been stored before."""
-        return not any(each.store.empty for each in self._kept)
+        return not any(each.store.empty for each in self._checkpointed)
 
     @property
     def steps(self) -> list[int]:
         """Of all checkpoints of anything here."""
-        return [step for each in self._kept for step in each.store.steps]
+        return [step for each in self._checkpointed for step in each.store.steps]
 
     def document(self) -> list[Any]:
         """Which rows these are."""
@@ -80,15 +86,15 @@ class Held(Generic[_Batch]):
 
     def observe(self, batch: _Batch) -> None:
         """Tell the trackers which rows a batch has looked up."""
-        if self._chosen is not None:
-            self._chosen.observe(self._layout.numbers(self._adapter.lookups(batch)))
+        if self._trackers is not None:
+            self._trackers.observe(self._layout.numbers(self._adapter.lookups(batch)))
 
     def save_rows(self, step: int, portion: float) -> int:
         """Store the rows that deserve it, or all of them; gives the bytes written."""
-        chosen = None if self._chosen is None or portion == 1 else self._chosen.select()
+        chosen = None if self._trackers is None or portion == 1 else self._trackers.select()
         size = sum(each.save(step, chosen) for each in self._rows)
-        if self._chosen is not None:
-            self._chosen.saved(np.arange(self._layout.rows) if chosen is None else chosen)
+        if self._trackers is not None:
+            self._trackers.saved(np.arange(self._layout.rows) if chosen is None else chosen)
         return size
 
     def save_dense(self, step: int, accounts: dict[str, Any]) -> int:
@@ -97,15 +103,17 @@ class Held(Generic[_Batch]):
 
     def load_all(self, at_most: int, least: Least) -> tuple[int, int]:
         """Return everything to one checkpoint; gives its step, and the bytes read."""
-        loaded = together(self._kept, at_most, least)
-        self._chosen = self._new_chosen()
+        loaded = together(self._checkpointed, at_most, least)
+        self._trackers = self._new_trackers()
         return loaded
 
     def load_shard(self, shard: int, at_most: int) -> tuple[int, int]:
         """Return one shard to its last checkpoint; gives its step, and the bytes read."""
-        loaded = together([each for each in self._rows if each.shard == shard], at_most, alone)
-        if self._chosen is not None:
-            self._chosen.forget(shard, self._weights())
+        loaded = together(
+            [each for each in self._rows if each.shard == shard], at_most, least_of_one
+        )
+        if self._trackers is not None:
+            self._trackers.forget(shard, self._weights())
         return loaded
 
     def load_dense(self, at_most: int) -> tuple[int, int]:
@@ -118,16 +126,18 @@ class Held(Generic[_Batch]):
         return self._dense.accounts
 
     @property
-    def _kept(self) -> list[KeptRows | KeptDense]:
+    def _checkpointed(self) -> list[CheckpointedRows | CheckpointedDense]:
         """The dense part first: an optimiser that loads may make state of rows anew."""
         return [self._dense, *self._rows]
 
-    def _new_chosen(self) -> Chosen | None:
+    def _new_trackers(self) -> ProcessTrackers | None:
         if self._tracking is None:
             return None
-        return Chosen(self._layout, self._weights(), self._tracking, self._tables, self._seed)
+        return ProcessTrackers(
+            self._layout, self._weights(), self._tracking, self._tables, self._seed
+        )
 
-    def _weights(self) -> Mapping[Part, Tensor]:
+    def _weights(self) -> Mapping[RowRange, Tensor]:
         live = self._layout.tensors(self._adapter.shards())
         return {part: tensors[0] for part, tensors in live.items()}
 

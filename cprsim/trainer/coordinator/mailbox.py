@@ -1,16 +1,16 @@
-"""What the cluster says, heard in one place: what comes late finds whom it concerns."""
+"""All messages of the cluster come in at one place, and are shown to all who listen."""
 
 import math
 from collections.abc import Callable
 
-from cprsim.trainer.coordinator.cluster import Answer, Death, LocalCluster
+from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
 from cprsim.trainer.coordinator.strikes import Strikes
 from cprsim.trainer.members.member import Name
 from cprsim.trainer.members.wire import Message, Op
 
 
-class Hearing:
-    """Hears the cluster for all that wait for something.
+class Mailbox:
+    """Receives what members say, for whoever waits for it.
 
     Attributes
     ----------
@@ -23,10 +23,10 @@ class Hearing:
 
     def __init__(self, cluster: LocalCluster) -> None:
         self._cluster = cluster
-        self.listeners: list[Callable[[Answer | Death], None]] = []
+        self.listeners: list[Callable[[Reply | Death], None]] = []
         self.news = False
 
-    def next(self, timeout_s: float = math.inf) -> Answer | Death | None:
+    def next(self, timeout_s: float = math.inf) -> Reply | Death | None:
         """What happens next, as `LocalCluster.next` has it; listeners have been told."""
         event = self._cluster.next(timeout_s)
         if event is not None:
@@ -34,7 +34,7 @@ class Hearing:
                 each(event)
         return event
 
-    def answers(
+    def replies(
         self, asked: set[Name], *ops: Op, epoch: int = 0, strikes: Strikes | None = None
     ) -> dict[Name, Message]:
         """What all of those asked answer, but for those that die instead.
@@ -48,7 +48,7 @@ class Hearing:
             if event is None and strikes is not None:
                 strikes.strike()
             elif (
-                isinstance(event, Answer)
+                isinstance(event, Reply)
                 and event.message.op in ops
                 and (not epoch or event.message.facts["epoch"] == epoch)
             ):

@@ -1,44 +1,47 @@
-"""What a plan answers to many losses at once, and what that takes."""
+"""What a plan answers to losses, and what that takes: arrays, by the number of the answer."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.batch.hits import Hits
-from cprsim.batch.lanes import Floats, Mask, Whole
+from cprsim.batch.hits import HitRows
+from cprsim.batch.lanes import Floats, Integers, Mask
 from cprsim.batch.support import contends, contends_with_saves, trains_on
 from cprsim.contract import Always, Loss, Recover, rules
 from cprsim.failures.hit import SEVERITIES
-from cprsim.sim.resolved import Setting
+from cprsim.sim.resolved import ResolvedPlan
 
 _MOST_PLACES = 62  # bits of a number
 
 
-class Answers:
-    """The answers of one plan, by number; each is asked for once."""
+class RecoverTable:
+    """The different answers of one plan, numbered as they come, and what each takes.
 
-    def __init__(self, setting: Setting) -> None:
-        self._setting, self._rule = setting, setting.plan.recover
+    The plan's rule is asked once about each loss.
+    """
+
+    def __init__(self, resolved: ResolvedPlan) -> None:
+        self._resolved, self._rule = resolved, resolved.plan.recover
         self._numbers: dict[Recover, int] = {}
         self._by_loss: dict[Loss, int] = {}
-        self._loads_s = np.empty((0, setting.servers + 1, 2))
+        self._loads_s = np.empty((0, resolved.servers + 1, 2))
         self.answers: list[Recover] = []
-        self.full_rate = setting.training(0.0)[1]
+        self.full_rate = resolved.training(0.0)[1]
         self.depth = np.empty(0, np.intp)
-        self.fit = self.keeps = self.slows_saves = np.empty(0, np.bool_)
+        self.supported = self.keeps = self.slows_saves = np.empty(0, np.bool_)
         self.rate, self.takeover_s, self.pause_s = (np.empty(0) for _ in range(3))
         self._only = self._number(self._rule.answer) if isinstance(self._rule, Always) else None
 
-    def of(self, hits: Hits) -> Whole:
+    def numbers_of(self, hits: HitRows) -> Integers:
         """The number of the answer to each loss, or of the only answer that there is."""
         if self._only is not None:
             return np.asarray(self._only)
         rows, which = _distinct(hits)
         return np.array([self._of_row(hits, row) for row in rows.tolist()], np.intp)[which]
 
-    def load_s(self, answers: Whole, servers: Whole, saved: Mask) -> Floats:
+    def load_s(self, answers: Integers, servers: Integers, saved: Mask) -> Floats:
         """What loading takes; `saved`: whether a save is loaded, and not the initial state."""
         if len(self._loads_s) < len(self.answers):
-            table = np.full((len(self.answers), self._setting.servers + 1, 2), np.nan)
+            table = np.full((len(self.answers), self._resolved.servers + 1, 2), np.nan)
             table[: len(self._loads_s)] = self._loads_s
             self._loads_s = table
         keys = answers, servers, saved.astype(np.intp)
@@ -51,12 +54,12 @@ class Answers:
         return np.asarray(found)
 
     def _load_s(self, number: int, servers: int, saved: int) -> float:
-        answer, (schedule,) = self.answers[number], self._setting.plan.schedules
+        answer, (schedule,) = self.answers[number], self._resolved.plan.schedules
         reads = schedule.save.reads if saved else 1.0
-        load, rate = self._setting.load(answer, servers, reads)
+        load, rate = self._resolved.load(answer, servers, reads)
         return load.volume / rate if load.volume else 0.0
 
-    def _of_row(self, hits: Hits, row: int) -> int:
+    def _of_row(self, hits: HitRows, row: int) -> int:
         loss = Loss(
             frozenset(each for each in hits.servers[row].tolist() if each >= 0),
             frozenset(each for each in hits.trainers[row].tolist() if each >= 0),
@@ -74,29 +77,32 @@ class Answers:
         return self._numbers[answer]
 
     def _list(self) -> None:
-        """What has to be looked up by number."""
+        """Make the arrays anew, for all answers known by now."""
         self.depth = np.array([rules.DEPTH[each.rollback] for each in self.answers])
-        self.fit = np.array([self._fits(each) for each in self.answers])
+        self.supported = np.array([self._is_supported(each) for each in self.answers])
         self.slows_saves = np.array(
-            [trains_on(each) and contends_with_saves(self._setting, each) for each in self.answers]
+            [trains_on(each) and contends_with_saves(self._resolved, each) for each in self.answers]
         )
         self.keeps = np.array([each.keep_training for each in self.answers])
         self.takeover_s = np.array([each.takeover_s for each in self.answers])
         self.pause_s = np.array([each.pause_s for each in self.answers])
-        self.rate = np.array([self._setting.training(each.degraded)[1] for each in self.answers])
+        self.rate = np.array([self._resolved.training(each.degraded)[1] for each in self.answers])
 
-    def _fits(self, answer: Recover) -> bool:
-        """Whether who returns does so to the only tier, and who trains on is not slowed by that."""
-        (schedule,) = self._setting.plan.schedules
+    def _is_supported(self, answer: Recover) -> bool:
+        """Whether it can be played here.
+
+        It can if a rollback is to the plan's only tier, and filling slows no training that goes on.
+        """
+        (schedule,) = self._resolved.plan.schedules
         returns = answer.rollback != "none"
         if returns and (answer.healthy is not None or answer.source != schedule.save.tier):
             return False
         return not (
-            trains_on(answer) and contends(self._setting, answer, self._setting.training(0.0))
+            trains_on(answer) and contends(self._resolved, answer, self._resolved.training(0.0))
         )
 
 
-def _distinct(hits: Hits) -> tuple[Whole, Whole]:
+def _distinct(hits: HitRows) -> tuple[Integers, Integers]:
     """Rows that differ, and for each row which of them it is like."""
     columns = np.column_stack([hits.servers, hits.trainers, hits.severity]).astype(np.int64)
     base = int(columns.max(initial=0)) + 2
@@ -106,5 +112,5 @@ def _distinct(hits: Hits) -> tuple[Whole, Whole]:
     return _first(np.unique(codes, return_index=True, return_inverse=True))
 
 
-def _first(found: tuple[NDArray[np.int64], Whole, Whole]) -> tuple[Whole, Whole]:
+def _first(found: tuple[NDArray[np.int64], Integers, Integers]) -> tuple[Integers, Integers]:
     return found[1], found[2].reshape(-1)

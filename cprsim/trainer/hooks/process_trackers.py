@@ -8,12 +8,12 @@ from torch import Tensor
 
 from cprsim.contract import Tracking
 from cprsim.errors import UsageError
-from cprsim.rows.trackers import Rows
-from cprsim.trainer.hooks.layout import Layout, Part
+from cprsim.rows.trackers import RowIds
+from cprsim.trainer.hooks.layout import Layout, RowRange
 from cprsim.trainer.members.trackers import ShardTracker
 
 
-class Chosen:
+class ProcessTrackers:
     """Trackers of all rows of a process, told of lookups in one go.
 
     SCAR looks at live rows, so each tensor has a tracker of its own. MFU and SSU know numbers
@@ -36,7 +36,7 @@ class Chosen:
     def __init__(
         self,
         layout: Layout,
-        weights: Mapping[Part, Tensor],
+        weights: Mapping[RowRange, Tensor],
         tracking: Tracking,
         tables: Collection[int],
         seed: int,
@@ -63,7 +63,7 @@ class Chosen:
             first, end = torch.searchsorted(ordered, torch.tensor([rows.start, rows.stop])).tolist()
             tracker.observe(ordered[first:end] - rows.start)
 
-    def select(self) -> Rows:
+    def select(self) -> RowIds:
         """The rows of the next save, ascending: a share of each tracked part, and all others."""
         chosen = np.ones(self._rows, dtype=bool)
         for rows, tracker in self._trackers.items():
@@ -71,13 +71,13 @@ class Chosen:
             chosen[tracker.select() + rows.start] = True
         return np.flatnonzero(chosen)
 
-    def saved(self, numbers: Rows) -> None:
+    def saved(self, numbers: RowIds) -> None:
         """Take note that these rows, ascending, have been saved."""
         for rows, tracker in self._trackers.items():
             first, end = np.searchsorted(numbers, (rows.start, rows.stop))
             tracker.saved(numbers[first:end] - rows.start)
 
-    def forget(self, shard: int, weights: Mapping[Part, Tensor]) -> None:
+    def forget(self, shard: int, weights: Mapping[RowRange, Tensor]) -> None:
         """What was known of the rows of a shard is lost with it: they are as they were saved."""
         for part in self._tracked:
             if part.shard != shard:
@@ -87,7 +87,7 @@ class Chosen:
             else:
                 self.saved(np.arange(part.start, part.numbers.stop))
 
-    def _of_values(self, part: Part, weights: Tensor) -> ShardTracker:
+    def _of_values(self, part: RowRange, weights: Tensor) -> ShardTracker:
         if weights.device.type != "cpu":
             raise UsageError(
                 f"shards(): table {part.table} is on {weights.device}, and scar compares rows in "

@@ -1,4 +1,4 @@
-"""Answers of a sweep as a tidy table, and as entries of a JSON document."""
+"""Verdicts of a sweep as a tidy table, and as entries of a JSON document."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from cprsim.runs.result import finite
-from cprsim.sweeps.best import TOLD, Answer, circumstances, policy_and_rest
+from cprsim.sweeps.best import TOLD, SweepVerdict, circumstances, policy_and_rest
 from cprsim.sweeps.columns import si_column
 
 _PLAN = ("policy", "system", "recovery", "interval_s")
@@ -28,9 +28,9 @@ _COLUMNS = (
 )
 
 
-def tabulated(answers: Sequence[Answer], points: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """A row an answer; `points`: the values of all points of the sweep."""
-    table = pd.DataFrame([_row(each) for each in answers], columns=["point", *_COLUMNS])
+def tabulated(verdicts: Sequence[SweepVerdict], points: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """A row a verdict; `points`: the values of all points of the sweep."""
+    table = pd.DataFrame([_row(each) for each in verdicts], columns=["point", *_COLUMNS])
     table = table.astype({"point": "int64", "replications": "Int64"})
     asked = circumstances(list(points[0]))
     for key in points[0]:
@@ -44,50 +44,50 @@ def tabulated(answers: Sequence[Answer], points: Sequence[dict[str, Any]]) -> pd
     return table
 
 
-def entries(answers: Sequence[Answer]) -> list[dict[str, Any]]:
+def entries(verdicts: Sequence[SweepVerdict]) -> list[dict[str, Any]]:
     """As a list for JSON; numbers that are not finite are null."""
-    return [_entry(each) for each in answers]
+    return [_entry(each) for each in verdicts]
 
 
-def _row(answer: Answer) -> dict[str, Any]:
+def _row(verdict: SweepVerdict) -> dict[str, Any]:
     row = {
-        "point": answer.point,
-        "verdict": answer.verdict,
-        "tied_with": tuple(each.label for each in answer.tied),
-        "same_as": tuple(each.label for each in answer.same),
-        "rivals": tuple(answer.rivals),
-        "candidates": len(answer.candidates),
-        "failed": answer.failed,
-        "error": answer.error,
+        "point": verdict.point,
+        "verdict": verdict.verdict,
+        "tied_with": tuple(each.label for each in verdict.tied),
+        "same_as": tuple(each.label for each in verdict.same),
+        "rivals": tuple(verdict.rivals),
+        "candidates": len(verdict.candidates),
+        "failed": verdict.failed,
+        "error": verdict.error,
     }
-    if answer.best is None or answer.comparison is None:
+    if verdict.best is None or verdict.comparison is None:
         return row
     return row | {
-        **{name: getattr(answer.best, name) for name in _PLAN},
-        "replications": answer.replications,
-        **answer.statistics,
-        "runner_up": answer.runner_up.label if answer.runner_up else None,
-        "margin": answer.comparison.margin,
-        "margin_low": answer.comparison.low,
-        "margin_high": answer.comparison.high,
+        **{name: getattr(verdict.best, name) for name in _PLAN},
+        "replications": verdict.replications,
+        **verdict.statistics,
+        "runner_up": verdict.runner_up.label if verdict.runner_up else None,
+        "margin": verdict.comparison.margin,
+        "margin_low": verdict.comparison.low,
+        "margin_high": verdict.comparison.high,
     }
 
 
-def _entry(answer: Answer) -> dict[str, Any]:
-    row = _row(answer)
+def _entry(verdict: SweepVerdict) -> dict[str, Any]:
+    row = _row(verdict)
     found = {
-        "point": answer.point,
-        "values": answer.values,
-        "verdict": answer.verdict,
-        "candidates": len(answer.candidates),
-        "failed": answer.failed,
-        "error": answer.error or None,
+        "point": verdict.point,
+        "values": verdict.values,
+        "verdict": verdict.verdict,
+        "candidates": len(verdict.candidates),
+        "failed": verdict.failed,
+        "error": verdict.error or None,
     }
-    if answer.best is None:
+    if verdict.best is None:
         return found
     return found | {
-        "policy": answer.best.policy,
-        "choices": answer.best.choices,
+        "policy": verdict.best.policy,
+        "choices": verdict.best.choices,
         **{name: row[name] for name in ("system", "recovery", "replications")},
         "interval_s": finite(row["interval_s"]),
         **{name: _interval(row, name) for name in TOLD},

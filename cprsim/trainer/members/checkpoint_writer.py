@@ -1,4 +1,4 @@
-"""What one member of the cluster has learned, and its checkpoints."""
+"""The parameters of one member of the cluster, and their checkpoints."""
 
 import time
 from collections.abc import Callable
@@ -8,16 +8,16 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.trainer.members.learned import Arrays, Learned
-from cprsim.trainer.members.obedience import failures_told
-from cprsim.trainer.members.store import Store
+from cprsim.trainer.members.member_loop import errors_reported
+from cprsim.trainer.members.parameters import Arrays, Parameters
+from cprsim.trainer.members.store import CheckpointStore
 from cprsim.trainer.members.wire import Link, Message, Op
 
-_Kind = TypeVar("_Kind", bound=Learned)
+_Kind = TypeVar("_Kind", bound=Parameters)
 
 
-class Keeper(Generic[_Kind]):
-    """Writes checkpoints of what was learned, and returns it to them.
+class CheckpointWriter(Generic[_Kind]):
+    """Writes checkpoints of a member's parameters beside training, and loads them.
 
     Parameters
     ----------
@@ -28,15 +28,15 @@ class Keeper(Generic[_Kind]):
         Where the checkpoints are.
     """
 
-    def __init__(self, new: Callable[[], _Kind], store: Store) -> None:
-        self.learned = new()
+    def __init__(self, new: Callable[[], _Kind], store: CheckpointStore) -> None:
+        self.parameters = new()
         self.store = store
         self._new = new
         # One thread: checkpoints are written in the order in which they were taken.
         self._writer = ThreadPoolExecutor(1, "writer")
         self._writing: set[Future[None]] = set()
         if store.empty:
-            store.write(0, self.learned.arrays())
+            store.write(0, self.parameters.arrays())
 
     def save(
         self,
@@ -46,7 +46,7 @@ class Keeper(Generic[_Kind]):
         ids: NDArray[np.int64] | None = None,
         **facts: Any,
     ) -> None:
-        """Say that copies are taken, write them while the member does other things, and say so."""
+        """Tell TAKEN at once; write the copies in a thread, then tell SAVED."""
         # The copies are the caller's own: from here on training may change the rows. What is stored
         # is only known when SAVED comes; until then the save isn't usable.
         link.send(Op.TAKEN, asked.step)
@@ -62,7 +62,7 @@ class Keeper(Generic[_Kind]):
         facts: dict[str, Any],
     ) -> None:
         started_s = time.perf_counter()
-        with failures_told(link):
+        with errors_reported(link):
             size = self.store.write(asked.facts["at"], arrays, ids, asked.facts["returns_to"])
             facts |= {
                 "bytes": size,
@@ -81,7 +81,7 @@ class Keeper(Generic[_Kind]):
             # and is the checkpoint of step 0 again.
             arrays = self._new().arrays()
             self.store.write(0, arrays)
-            self.learned.restore(arrays)
+            self.parameters.restore(arrays)
             return 0, 0
-        self.learned.restore(found.arrays)
+        self.parameters.restore(found.arrays)
         return found.step, found.size

@@ -88,7 +88,7 @@ def fit(sample: Sample, name: str) -> Fit:
     if name not in ESTIMATE:
         raise UsageError(f"no fit of {name!r}; laws that can be fitted: {', '.join(ESTIMATE)}")
     check_failures(sample)
-    return _fit(sample, name, KaplanMeier.of(sample))
+    return _fit(sample, name, KaplanMeier.from_sample(sample))
 
 
 def fit_all(sample: Sample) -> list[Fit]:
@@ -104,7 +104,7 @@ def fit_all(sample: Sample) -> list[Fit]:
     """
     check_failures(sample)
     check_spread(sample)
-    curve, fits = KaplanMeier.of(sample), []
+    curve, fits = KaplanMeier.from_sample(sample), []
     for name in ESTIMATE:
         try:
             fits.append(_fit(sample, name, curve))

@@ -1,4 +1,4 @@
-"""What a member of the cluster has learned: weights, and what Adagrad has added up of them."""
+"""The parameters of a member of the cluster: weights, and Adagrad's sums of squares."""
 
 import hashlib
 from typing import Any, TypeAlias
@@ -14,7 +14,7 @@ Arrays: TypeAlias = tuple[NDArray[Any], ...]
 EPSILON = 1e-10
 
 
-class Learned:
+class Parameters:
     """Weights, shape (rows, ...), and the optimiser state of each row, shape (rows,)."""
 
     def __init__(self, weights: Tensor, squares: Tensor) -> None:

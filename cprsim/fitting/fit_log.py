@@ -12,10 +12,10 @@ from cprsim.failures.logs.coincidence import coincidence, sizes
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.rack_bursts import RackBursts, rack_bursts
-from cprsim.failures.logs.source import Source
-from cprsim.fitting.logfit import LogFit, Look
+from cprsim.failures.logs.source import LogSource
+from cprsim.fitting.log_fit import LogFit, Look
 from cprsim.survival.dependence import dependence
-from cprsim.survival.fit import fit_all
+from cprsim.survival.fitted_laws import fit_all
 from cprsim.survival.judge import Verdict, judge
 
 
@@ -66,7 +66,7 @@ def fit(
     for name, value, known in (("view", view, Look), ("ties", ties, views.Ties)):
         if value not in get_args(known):
             raise UsageError(f"{name} {value!r} is not known; known: {', '.join(get_args(known))}")
-    source = Source.of(log, reader, system, window, coalesce, population)
+    source = LogSource.from_options(log, reader, system, window, coalesce, population)
     if reader == "intervals":
         return _of_intervals(source, view, nodes, ties)
     if view == "job" and nodes is None:
@@ -84,7 +84,7 @@ def fit(
     )
 
 
-def _of_gaps(source: Source, log: FailureLog, nodes: int | None, ties: views.Ties) -> LogFit:
+def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.Ties) -> LogFit:
     within_s, bursts, dropped = source.coalesce_s, None, dict(log.dropped)
     together = log
     if within_s is not None:
@@ -98,7 +98,7 @@ def _of_gaps(source: Source, log: FailureLog, nodes: int | None, ties: views.Tie
     return _judged(source, look, seen, bursts, dropped | left_out, sizes(together))
 
 
-def _of_uptimes(source: Source, log: FailureLog) -> LogFit:
+def _of_uptimes(source: LogSource, log: FailureLog) -> LogFit:
     bursts, alone = None, None
     if source.coalesce_s is not None:
         if log.racks is None:
@@ -114,7 +114,7 @@ def _of_uptimes(source: Source, log: FailureLog) -> LogFit:
     return replace(fitted, coincidence=coincidence(log, alone))
 
 
-def _of_intervals(source: Source, view: Look, nodes: int | None, ties: views.Ties) -> LogFit:
+def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.Ties) -> LogFit:
     given = {
         "system": source.system,
         "window": source.window,
@@ -136,7 +136,7 @@ def _of_intervals(source: Source, view: Look, nodes: int | None, ties: views.Tie
 
 
 def _judged(
-    source: Source,
+    source: LogSource,
     look: Look,
     view: views.View,
     bursts: RackBursts | None,

@@ -13,9 +13,9 @@ from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import Coincidence
 from cprsim.failures.logs.rack_bursts import RackBursts
 from cprsim.failures.logs.readers import READERS
-from cprsim.failures.logs.source import Source
+from cprsim.failures.logs.source import LogSource
 from cprsim.survival.dependence import Dependence
-from cprsim.survival.fit import Fit
+from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.judge import Verdict
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
@@ -61,7 +61,7 @@ class LogFit:
         Whether nodes fail together, for uptimes: their law takes each node by itself.
     """
 
-    source: Source
+    source: LogSource
     look: Look
     view: views.View
     fits: list[Fit]
@@ -120,7 +120,7 @@ class LogFit:
     def document(self) -> dict[str, Any]:
         """What `cprsim fit --json` prints; times in seconds."""
         sample = self.view.sample
-        median_s = KaplanMeier.of(sample).median_s
+        median_s = KaplanMeier.from_sample(sample).median_s
         return {
             "log": self.source.path,
             "reader": self.source.reader,
@@ -228,7 +228,7 @@ def _empirical(sample: Sample) -> dict[str, Any]:
     """The durations themselves; those of the Kaplan-Meier curve where some are censored or many."""
     lasted = sample.durations_s
     if sample.censored or sample.n > _MOST_DURATIONS:
-        lasted = KaplanMeier.of(sample).typical(_MOST_DURATIONS)
+        lasted = KaplanMeier.from_sample(sample).typical(_MOST_DURATIONS)
     return {"distribution": "empirical", "durations": [_rounded(each) for each in lasted.tolist()]}
 
 

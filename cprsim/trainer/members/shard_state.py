@@ -7,12 +7,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from cprsim.trainer.members.learned import Arrays
+from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.members.trackers import ShardTracker
 
 
-class Held:
+class ShardState:
     """Rows that threads look up and update.
 
     Attributes

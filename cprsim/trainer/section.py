@@ -8,7 +8,7 @@ from pydantic import Field, PrivateAttr, ValidationError
 from cprsim.basics.schema import PositiveSeconds, Section, faults
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.trainer.coordinator.strikes import Manner
+from cprsim.trainer.coordinator.strikes import InjectionMode
 from cprsim.trainer.data import Data, Files, Planted, Recorded
 from cprsim.trainer.members.member import Deadlines
 from cprsim.trainer.members.trackers import MOST_TIMES
@@ -28,7 +28,7 @@ class TrainerSection(Section):
 
     `failures`: `"at-step"` pins each to the step that its instant falls into, so that a run gives
     the same each time; `"at-time"` strikes by the clock. `hangs`, `saving`, `loading`: shares of
-    them, see `Manner`. `answer`, `work`: how long a member may be silent, see `Deadlines`.
+    them, see `InjectionMode`. `answer`, `work`: how long a member may be silent, see `Deadlines`.
     """
 
     files: Files | None = Field(None, alias="data")
@@ -52,9 +52,9 @@ class TrainerSection(Section):
         """How long members may be silent."""
         return Deadlines(self.answer_s, self.work_s)
 
-    def manner(self, seed: int) -> Manner:
+    def injection_mode(self, seed: int) -> InjectionMode:
         """How failures strike."""
-        return Manner(self.hangs, self.saving, self.loading, seed)
+        return InjectionMode(self.hangs, self.saving, self.loading, seed)
 
     def reading(self, recorded: Recorded) -> Self:
         """The same, with the samples that were read for its `data`."""

@@ -4,8 +4,8 @@ import math
 
 from cprsim.contract import Clock, Controller, rules
 from cprsim.errors import RunError
-from cprsim.trainer.coordinator.accounts import Part, Safe, Stopwatch
-from cprsim.trainer.coordinator.history import Happened
+from cprsim.trainer.coordinator.accounts import ShardSave, Stopwatch, UsableCheckpoints
+from cprsim.trainer.coordinator.history import RowEvent
 from cprsim.trainer.coordinator.turns import Turns
 
 #: Shares of a step below which lies only rounding.
@@ -17,7 +17,7 @@ def steps_to(progress_s: float, step_s: float) -> int:
     return math.ceil(progress_s / step_s - ROUNDING)
 
 
-class Job:
+class RunningJob:
     """What the parts of an execution share.
 
     A step is `step_s` useful seconds of progress.
@@ -48,9 +48,9 @@ class Job:
     ) -> None:
         self.controller = controller
         self.steps, self.step_s = steps, step_s
-        self.watch, self.safe = Stopwatch(), Safe()
-        self.happened: list[Happened] = []
-        self.parts: list[Part] = []
+        self.watch, self.usable = Stopwatch(), UsableCheckpoints()
+        self.row_events: list[RowEvent] = []
+        self.parts: list[ShardSave] = []
         self.turns = Turns(trainers, warm_start)
         self.executed = self.lost_steps = self.epoch = 0
         self._asked_s = 0.0
@@ -65,7 +65,7 @@ class Job:
 
     def is_over(self, final_save: bool) -> bool:
         """Whether there is nothing to do behind the last step."""
-        return rules.r4_is_over(final_save, self.safe.last.step, self.steps)
+        return rules.r4_is_over(final_save, self.usable.last.step, self.steps)
 
     def next_epoch(self) -> int:
         """Begin another epoch."""
