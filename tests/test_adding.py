@@ -91,17 +91,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from cprsim.basics.streams import COHORT
-from cprsim.failures.cohorts import Instants
-from cprsim.failures.processes import OfTheJob
+from cprsim.failures.cohorts import InstantCohort
+from cprsim.failures.processes import JobRenewals
 from cprsim.failures.victims import VictimRows
 
 
-class Beats(Instants):
+class Beats(InstantCohort):
     """A kind of its own."""
 
 
 @dataclass(frozen=True)
-class Metronome(OfTheJob):
+class Metronome(JobRenewals):
     def cohort(self, seed, number):
         times_s = np.tile(np.arange(1, 100) * self.spec.every_s, (COHORT, 1))
         return Beats(times_s, VictimRows(self.spec.hits, self.cluster, seed, number), None)
@@ -132,7 +132,7 @@ class Metronome(OfTheJob):
             ],
             "batch/cursors.py": [
                 ("from cprsim.failures.severity ", "from cprsim.failures.metronome import Beats\n"),
-                ("    Replays: _replayed", "    Beats: _fixed,\n"),
+                ("    ReplayCohort: _replayed", "    Beats: _fixed,\n"),
             ],
         },
     ),
@@ -176,7 +176,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cprsim.trainer.data.contract import Batch, Table
+from cprsim.trainer.data.contract import Batch, DataTable
 from cprsim.trainer.data.recorded import record
 
 
@@ -184,7 +184,7 @@ def read_coins(files, folder, asked, *, test_share, dim, batch_size):
     """Labels are what a file says of tosses."""
     labels = np.array(list(Path(files.coins).read_text()), np.float32)
     dense, sparse = np.ones((len(labels), 1)), np.zeros((len(labels), 1))
-    tables = (Table("coin", 2, dim),)
+    tables = (DataTable("coin", 2, dim),)
     return record([Batch(dense, sparse, labels)], folder, tables, test_share, batch_size, 0)
 '''
         },

@@ -36,15 +36,8 @@ class Expected:
     @property
     def overhead(self) -> float:
         """Wall time / useful time - 1, to first order in the shares."""
-        return (
-            self.save
-            + self.load
-            + self.lost
-            + self.reschedule
-            + self.detect
-            + self.slowdown
-            + self.stall
-        )
+        parts = self.save, self.load, self.lost, self.reschedule, self.detect, self.slowdown
+        return sum((*parts, self.stall))
 
 
 def expected(plan: Plan, context: Context) -> Expected:

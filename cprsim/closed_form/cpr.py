@@ -118,38 +118,6 @@ def expected_pls(interval_s: float, mtbf_s: float, servers: int, servers_hit: fl
     return 0.0 if fraction == 0 else _stale_share(interval_s, mtbf_s) * fraction
 
 
-def pls_increment(
-    lost_s: float, useful_time_s: float, servers: int, servers_hit: float = 1
-) -> float:
-    """What one failure adds to the portion of lost samples.
-
-    Parameters
-    ----------
-    lost_s : float
-        Work since the last save that the failed servers can load, s, >= 0.
-    useful_time_s : float
-        Work of the whole run, s, > 0.
-    servers : int
-        Embedding parameter servers, >= 1.
-    servers_hit : float
-        Servers that this failure takes down, 0 to `servers`.
-
-    Returns
-    -------
-    float
-        Addition to PLS.
-
-    Notes
-    -----
-    `k lost / (T_total N)`: the step of CPR equation E4, with samples as time at a constant rate.
-    Exact by definition. With k failing servers it is multiplied by k, as each lost shard adds its
-    own share; the paper as recalled prints the case k = 1.
-    """
-    check_duration(lost_s=lost_s)
-    check_positive(useful_time_s=useful_time_s)
-    return lost_s / useful_time_s * hit_fraction(servers, servers_hit)
-
-
 def _stale_share(interval_s: float, mtbf_s: float) -> float:
     """Mean age of a save at a failure, half an interval, per time between failures."""
     return 0.0 if math.isinf(mtbf_s) else interval_s / 2 / mtbf_s

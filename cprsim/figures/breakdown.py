@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 from cprsim.basics.units import format_duration
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures.parts import key, layout, style
-from cprsim.figures.parts.style import (
-    CAUSE_COLOURS,
-    SMALL_PT,
-    TEXT_PT,
-    TITLE_PT,
-    WIDTH_IN,
-)
+from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
 
 # All in inches; the figure's height follows from the title and the names.
 _MARGIN: Final = 0.1

@@ -9,13 +9,7 @@ from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures.parts import key, layout, style, ticks
-from cprsim.figures.parts.style import (
-    CAUSE_COLOURS,
-    SMALL_PT,
-    TEXT_PT,
-    TITLE_PT,
-    WIDTH_IN,
-)
+from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
 
 # In inches.
 _MARGIN: Final = 0.1

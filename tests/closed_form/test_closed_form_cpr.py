@@ -17,9 +17,9 @@ from cprsim.closed_form.cpr import (
     expected_pls,
     full_overhead,
     partial_overhead,
-    pls_increment,
 )
 from cprsim.closed_form.intervals import pls_interval_s, young_interval_s
+from cprsim.contract import rules
 
 MINUTE = 60.0
 HOUR = 3600.0
@@ -168,20 +168,11 @@ def test_expected_pls_inverts_the_pls_interval(target, mtbf_s, servers, share):
 
 
 def test_expected_pls_is_the_mean_increment_times_the_failures():
-    # 2 failures in 56 h, each with a save of mean age half an interval
+    # 2 failures in 56 h, each with a save of mean age half an interval: (E4) of one server of 8
     interval_s = 44.8 * HOUR
-    summed = 2 * pls_increment(interval_s / 2, 56 * HOUR, servers=8)
+    summed = 2 * rules.r23_lost(interval_s / 2, 0.0) / rules.r23_all(56 * HOUR, 8)
     assert summed == pytest.approx(expected_pls(interval_s, 28 * HOUR, servers=8))
     assert summed == pytest.approx(0.1)
-
-
-def test_every_server_that_is_hit_adds_its_own_share():
-    one = pls_increment(600.0, 6000.0, servers=8)
-    assert one == pytest.approx(0.1 / 8)
-    assert pls_increment(600.0, 6000.0, servers=8, servers_hit=3) == pytest.approx(3 * one)
-    # All servers hit loses what full recovery would redo.
-    assert pls_increment(600.0, 6000.0, servers=8, servers_hit=8) == pytest.approx(0.1)
-    assert pls_increment(600.0, 6000.0, servers=8, servers_hit=0) == 0.0
 
 
 def test_no_failures_leave_the_save_share_alone():
@@ -218,12 +209,6 @@ def test_first_order_is_frozen():
         (lambda: full_overhead(1, 1, 1, 0.0), "mtbf_s must be > 0, got 0.0"),
         (lambda: expected_pls(1, -1.0, 8), "mtbf_s must be > 0, got -1.0"),
         (lambda: expected_pls(1, 1, 0), "servers must be >= 1, got 0"),
-        (lambda: pls_increment(-1.0, 1, 8), "lost_s must be >= 0, got -1.0"),
-        (lambda: pls_increment(1, 0.0, 8), "useful_time_s must be > 0, got 0.0"),
-        (
-            lambda: pls_increment(1, 1, 8, 9),
-            "servers_hit must be from 0 to servers=8, got 9",
-        ),
     ],
 )
 def test_refused_values(call, text):

@@ -83,7 +83,7 @@ def test_half_all_half_is_not_for_batches():
 
 def test_portions_in_batches_are_those_of_the_simulator():
     """Static portions, which are all that a batch plays; 0.4 leaves a part of a round over."""
-    schedule = every(25.0, Save(portion=0.4, left_s=(1.0, 2.0, 2.5)))[0]
+    schedule = every(25.0, Save(portion=0.4, unsaved_s=(1.0, 2.0, 2.5)))[0]
     for saves in range(1, 12):
         state = State(1000.0, 2, [schedule])
         lanes = Lanes.start(1)

@@ -84,7 +84,6 @@ def test_a_study_that_is_killed_goes_on_and_loses_no_run(tmp_path: Path, gate, s
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_an_impatient_ctrl_c_ends_a_study_that_can_go_on(tmp_path: Path, gate, start) -> None:
     config, out = tmp_path / "small.toml", tmp_path / "out"
     config.write_text(SMALL)

@@ -63,7 +63,6 @@ def test_a_scheduler_that_goes_and_comes_back_changes_no_byte(alone, tmp_path, c
     assert exported(tmp_path / "out") == alone
 
 
-@pytest.mark.essential
 def test_a_scheduler_that_stays_away_ends_the_sweep_which_can_go_on_without(cluster):
     from cprsim.sweeps.cluster import DaskCluster
     from cprsim.sweeps.driver import Driver

@@ -117,7 +117,6 @@ def test_workers_end_with_the_sweep_that_is_killed(file, tmp_path, gate, start):
     wait_until(lambda: all(map(has_ended, workers)))
 
 
-@pytest.mark.essential
 def test_a_worker_that_is_killed_costs_nothing_but_time(file, unharmed, tmp_path, gate, start):
     shut = gate(2)
     process = start(shut, *asked(file, tmp_path, 2))
@@ -157,7 +156,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.essential
 def test_a_point_that_kills_its_workers_fails_and_the_others_go_on(tmp_path):
     (tmp_path / "deadly.py").write_text(DEADLY)
     done = subprocess.run(
@@ -215,7 +213,6 @@ def disk(tmp_path):
     subprocess.run(["umount", str(folder)], capture_output=True, check=False)
 
 
-@pytest.mark.essential
 def test_a_full_disk_is_told_and_with_room_the_sweep_goes_on(file, unharmed, disk):
     folder = disk("size=92k")
     done = cprsim(*asked(file, folder, 1))

@@ -7,7 +7,7 @@ CPU memory where the others take arrays, and distinct rows beside how often each
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from cprsim.errors import UsageError
-from cprsim.rows.trackers import MFU, SCAR, SSU, RowIds, Tracker
+from cprsim.rows.trackers import MFU, SCAR, SSU, RowIds
 from cprsim.rows.trackers.contract import TrackerName, row_ids
 from cprsim.trainer.members.trackers_lists import Lists
 
@@ -23,27 +23,6 @@ Ids: TypeAlias = Tensor | NDArray[np.integer[Any]]
 _MOST = int(np.iinfo(np.int32).max)
 #: How often one batch accesses a row at most.
 MOST_TIMES = 1 << 20
-
-
-class TorchTracker(Tracker, Protocol):
-    """A `Tracker` that takes tensors too, and distinct rows beside how often each was accessed."""
-
-    def observe(self, rows: Ids, values: object = None, times: Ids | None = None) -> None:
-        """Take note of the rows that one batch has accessed and updated.
-
-        Parameters
-        ----------
-        rows
-            Their ids, as in `Tracker.observe`.
-        values
-            Not looked at: SCAR has the table itself.
-        times
-            How often each of `rows`, then distinct, was accessed, shape (rows,), 1 or more; once
-            for each time that it stands there without it.
-        """
-
-    def saved(self, rows: Ids) -> None:
-        """Take note that these rows, distinct as `select` gave them, have been saved."""
 
 
 class TorchMFU(MFU):
@@ -193,7 +172,7 @@ class ShardTracker:
     def observe(self, rows: Ids, times: Ids | None = None) -> None:
         """Take note of the rows that one batch has accessed and updated.
 
-        `rows` are ids on this server; `times` is how often each was accessed, as of `TorchTracker`.
+        `rows` are ids on this server; `times`: how often each, then distinct, was accessed.
         """
         self._tables.observe(rows, times)
 
