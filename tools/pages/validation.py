@@ -35,7 +35,7 @@ PAGE = DOCS / "validation.md"
 _INTRO = """\
 # Validation
 
-`make validation` computes every number on this page. `make test` measures the same runs again,
+`make validation` computes every number on this page. `make test-all` measures the same runs again,
 holds each mean to three standard errors of its exact value, and compares the rows with this page.
 So the page can't be out of date. Random numbers have fixed seeds, one for each simulation, and no
 tolerance was widened to make a row pass.
