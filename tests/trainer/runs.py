@@ -100,7 +100,7 @@ class Watched:
         self.expected, self.before, self.after, self.first, self.final = {}, [], [], {}, {}
         self.pending = []  # how many saves are under way in the background, at each event
         self._taken = []  # of these, which rows are saved, and the live ones
-        self._seen = None
+        self._seen = []  # servers that were filled, as far as that was noted
         self.filled = []  # of servers that were away: when, which, its rows, and the saved ones
         self._events = []  # of failures, each what is down; and of recoveries, None
 
@@ -116,11 +116,13 @@ class Watched:
         return self._controller.ask(now)
 
     def _note_filled(self):
-        last = self._job.row_events[-1] if self._job.row_events else None
-        if isinstance(last, ShardFilled) and last is not self._seen:
-            self._seen, live = last, self._live()
-            if last.server in live:  # else it has died again
-                self.filled.append((last, live[last.server], self.expected[last.server]))
+        # A save that was under way may have been noted since: look at all of them, not the last.
+        filled = [each for each in self._job.row_events if isinstance(each, ShardFilled)]
+        for each in filled[len(self._seen) :]:
+            self._seen.append(each)
+            live = self._live()
+            if each.server in live:  # else it has died again
+                self.filled.append((each, live[each.server], self.expected[each.server]))
 
     def tell(self, event):
         if isinstance(event, Saved) and event.stored:
