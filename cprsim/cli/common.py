@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from cprsim.scenario import Scenario
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")]
@@ -127,11 +129,15 @@ def check_plot(plot: Path | None) -> None:
 def draw(found: Any, plot: Path | None) -> None:
     """Draw what was found into a file, if one is asked for."""
     if plot is not None:
-        from cprsim.basics import files
-        from cprsim.figures import save_bytes
+        write_picture(found.figure(), plot)
 
-        picture = save_bytes(found.figure(), plot.suffix.lower().removeprefix("."))
-        files.write_all(plot.parent, {plot.name: picture})
+
+def write_picture(figure: "Figure", out: Path) -> None:
+    """A figure as a file, in the format that its name ends in."""
+    from cprsim.basics import files
+    from cprsim.figures import save_bytes
+
+    files.write_all(out.parent, {out.name: save_bytes(figure, out.suffix.lower()[1:])})
 
 
 def show(found: Any, table: Any, as_json: bool) -> None:

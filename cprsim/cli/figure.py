@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cprsim.cli.common import write_picture
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -48,9 +50,7 @@ def _list(pictures: "Iterable[Picture]") -> None:
 
 
 def _write(chosen: "Picture", source: Path | None, out: Path) -> None:
-    from cprsim.basics import files
-    from cprsim.figures import check_picture, save_bytes
+    from cprsim.figures import check_picture
 
     check_picture(out, "--out")
-    drawn = save_bytes(chosen.figure(source), out.suffix.lower().removeprefix("."))
-    files.write_all(out.parent, {out.name: drawn})
+    write_picture(chosen.figure(source), out)

@@ -87,7 +87,8 @@ class Result:
             }
             row |= self.kept.statistics(name)
             row |= {cause: means[f"{cause}_s"] / useful_s for cause in OVERHEAD_CAUSES}
-            row |= {each: getattr(Basis.of(self.scenario, name), each) for each in PLANNED}
+            basis = Basis.of(self.scenario, name)
+            row |= {each: getattr(basis, each) for each in PLANNED}
             rows[name] = row
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
 
