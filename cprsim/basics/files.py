@@ -1,12 +1,24 @@
-"""Write the files of a result all or none: under temporary names first, then renamed."""
+"""Write the files of a result all or none, whatever happens meanwhile."""
 
+import errno
 import os
-import shutil
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO, TypeAlias
 
+from cprsim.basics.interrupts import held_back
+from cprsim.basics.owned import owned_folder
 from cprsim.errors import UsageError
+
+#: What a file is to hold, or a function that writes it; None: there is to be no such file.
+Content: TypeAlias = bytes | Callable[[BinaryIO], None] | None
+
+#: What tells of the other files, and so is put in its place after them.
+MANIFEST = "manifest.json"
+#: The folder of files that are all written, and still to be put in their places. A folder in it
+#: stands for a file that is to go.
+_COMMITTED = ".cprsim.new"
 
 
 def check_writable(folder: Path, names: Iterable[str] = (), option: str = "--out") -> None:
@@ -25,31 +37,51 @@ def check_writable(folder: Path, names: Iterable[str] = (), option: str = "--out
         raise UsageError(f"{option} {folder}: {error.strerror}") from None
 
 
-def write_all(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write `contents` (name to bytes) into `folder`, replacing files of the same names.
+def write_all(folder: Path, contents: Mapping[str, Content]) -> None:
+    """Write `contents` (name to what it holds) into `folder`, replacing files of the same names.
 
-    An interruption before the last byte is written leaves everything as it was; a folder that was
-    made for the files goes again with all that is in it.
+    A failure or a kill leaves what was there, or all that is new, but for a kill in the moment of
+    renaming: then whoever writes into the folder next puts the rest in its place first, and until
+    then the manifest, which comes last, doesn't go with the others. Folders that had to be made go
+    again if it fails, unless something else has come into them.
     """
     missing = _missing(folder)
-    temporary: dict[str, Path] = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            handle, path = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
-            temporary[name] = Path(path)
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-        for name, written in temporary.items():
-            written.chmod(0o644)
-            written.replace(folder / name)
+        for each in missing:
+            sync_folder(each.parent)
+        with owned_folder(folder) as place:
+            staged = place / "new"
+            staged.mkdir()
+            for name, content in contents.items():
+                _stage(staged / name, content)
+            sync_folder(staged)
+            with held_back():  # whoever interrupts is told the truth: nothing, or all
+                _commit(staged, folder)
     except BaseException:
-        for written in temporary.values():
-            written.unlink(missing_ok=True)
-        if missing:
-            shutil.rmtree(missing[0], ignore_errors=True)
+        for each in reversed(missing):
+            with suppress(OSError):
+                each.rmdir()
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names in a folder last."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Errors of a file that is open tell its name, as those of opening it do."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
         raise
 
 
@@ -57,3 +89,50 @@ def _missing(folder: Path) -> list[Path]:
     """`folder` and those above it that don't exist, outermost first."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     return missing[::-1]
+
+
+def _stage(path: Path, content: Content) -> None:
+    if content is None:
+        path.mkdir()
+        return
+    with naming(path), path.open("wb") as file:
+        if isinstance(content, bytes):
+            file.write(content)
+        else:
+            content(file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _commit(staged: Path, folder: Path) -> None:
+    """From here on the files in `staged` are those of `folder`."""
+    while True:
+        _settle(folder)  # what another began, who was killed, or is at it now
+        try:
+            staged.rename(folder / _COMMITTED)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        else:
+            break
+    sync_folder(folder)
+    _settle(folder)
+
+
+def _settle(folder: Path) -> None:
+    """Put what is committed in its place; several may do so at once."""
+    committed = folder / _COMMITTED
+    try:
+        whole = sorted(committed.iterdir(), key=lambda each: (each.name == MANIFEST, each.name))
+    except FileNotFoundError:
+        return
+    for each in whole:
+        with suppress(FileNotFoundError):  # another has done it
+            if each.is_dir():
+                (folder / each.name).unlink(missing_ok=True)
+                each.rmdir()
+            else:
+                each.replace(folder / each.name)
+    sync_folder(folder)
+    with suppress(OSError):  # gone, or filled anew
+        committed.rmdir()

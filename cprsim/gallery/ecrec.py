@@ -7,10 +7,9 @@ others one at a given instant.
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
+from cprsim.basics.owned import owned_folder
 from cprsim.closed_form.ecrec import load_s, save_s
 from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
@@ -60,10 +59,10 @@ def scenario(
 
     So a run has as many saves as intervals.
     """
-    with TemporaryDirectory() as folder:
+    with owned_folder() as folder:
         failures: dict[str, Any] = {"exactly": 0}
         if strikes_s:
-            log = Path(folder, "log.csv")
+            log = folder / "log.csv"
             log.write_text("time_s,node\n" + "".join(f"{at_s!r},0\n" for at_s in strikes_s))
             failures = {"trace": str(log)}
         return Scenario(

@@ -1,11 +1,11 @@
 """`phase`: which policy costs least where."""
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cprsim.basics.owned import owned_folder
 from cprsim.errors import RunError, UsageError
 from cprsim.gallery.picture import Picture
 from cprsim.scenario import Scenario, load_scenario
@@ -41,7 +41,7 @@ def _swept(source: Path, replications: int = 100) -> Iterator[Sweep]:
         yield Sweep(source)
         return
     scenario = load_scenario(source)
-    with tempfile.TemporaryDirectory(prefix="cprsim-") as folder:
+    with owned_folder() as folder:
         yield sweep(scenario, folder, _varied(scenario), replications=replications)
 
 

@@ -1,11 +1,11 @@
 """A scenario that is to be trained, and its block `[trainer]`, with the samples that it names."""
 
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from cprsim.basics.owned import owned_folder
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
@@ -32,10 +32,10 @@ def opened(path: Path, overrides: Iterable[str] = ()) -> Iterator[tuple[Scenario
     if section.files is None:
         yield Scenario(**tables), section
         return
-    with tempfile.TemporaryDirectory(prefix="cprsim-samples-") as folder:
+    with owned_folder() as folder:
         samples = _samples(tables)
         model = _model(tables)
-        new = Path(folder) / "samples"
+        new = folder / "samples"
         recorded = section.files.read(new, samples, section.test_samples, section.batch)
         rows = [{"name": t.name, "rows": t.rows, "dim": t.dim} for t in recorded.tables]
         yield Scenario(**tables | {"model": model | {"tables": rows}}), section.reading(recorded)

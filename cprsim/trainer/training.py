@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cprsim.basics.owned import owned_folder
 from cprsim.contract import Plan
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
@@ -127,9 +127,9 @@ def carry_out(
     job = RunningJob(
         plan.start(), data.steps, step_s, scenario.cluster.trainers, section.warm_start
     )
-    with tempfile.TemporaryDirectory(prefix="cprsim-saved-") as folder:
-        servers = _servers(scenario, section, plan, placement, seed, Path(folder))
-        trainers = _trainers(scenario, section, data, placement, seed, Path(folder))
+    with owned_folder() as folder:
+        servers = _servers(scenario, section, plan, placement, seed, folder)
+        trainers = _trainers(scenario, section, data, placement, seed, folder)
         dense = DenseSpec.from_trainer(trainers[0]) if len(trainers) > 1 else None
         with LocalCluster(servers, trainers, section.deadlines, dense) as cluster:
             strikes = _strikes(scenario, section, job, cluster, seed)

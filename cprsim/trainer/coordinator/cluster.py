@@ -1,17 +1,17 @@
 """A cluster on this machine: servers and trainers as processes that can really be killed."""
 
 import math
-import shutil
-import tempfile
 import time
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
 from multiprocessing.connection import wait
 from pathlib import Path
 from signal import SIGKILL, Signals
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeAlias
 
+from cprsim.basics.owned import owned_folder
 from cprsim.errors import RunError, UsageError
 from cprsim.trainer.members import forking
 from cprsim.trainer.members.member import Deadlines, Member, Name
@@ -80,6 +80,7 @@ class LocalCluster:
         self._deadlines = deadlines
         self._context = forking.context()
         self._folder = Path()
+        self._owned = ExitStack()
         self._addresses: dict[Name, Path] = {}
         self._news: deque[Reply | Death] = deque()
         self._members: dict[Name, Member] = {}
@@ -87,7 +88,7 @@ class LocalCluster:
         self._due_s: dict[_Owed, float] = {}  # when an answer that is owed must have come
 
     def __enter__(self) -> Self:
-        self._folder = Path(tempfile.mkdtemp(prefix="cprsim-"))
+        self._folder = self._owned.enter_context(owned_folder())
         names = [*self.serving, *self.training]
         try:
             self.start(names)
@@ -115,7 +116,7 @@ class LocalCluster:
                 member.end()
         self._members.clear()
         self._due_s.clear()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._owned.close()
 
     # --- Members ---
 

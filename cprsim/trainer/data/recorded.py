@@ -1,7 +1,6 @@
 """Samples that were read from files: kept in a folder as arrays, and drawn in shuffled order."""
 
 import hashlib
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.owned import owned_folder
 from cprsim.errors import UsageError
 from cprsim.trainer.data.contract import Batch, DataError, DataTable, check_step
 
@@ -113,8 +113,8 @@ def record(
         raise UsageError(f"batch_size = {batch_size}: must be at least 1")
     if folder.exists():
         raise UsageError(f"{folder} is there already: name a folder that is not")
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as place:
-        written = Path(place) / folder.name
+    with owned_folder(folder.parent) as place:
+        written = place / folder.name
         written.mkdir()
         count, dense = _write(blocks, written)
         test = round(test_share * count)

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from torch import Tensor
 
+from cprsim.basics.files import sync_folder
 from cprsim.contract import Tracking
 from cprsim.errors import UsageError
 from cprsim.rows.model import RowModel
@@ -21,7 +22,7 @@ from cprsim.trainer.hooks.checkpointed import (
 )
 from cprsim.trainer.hooks.layout import Layout, RowRange
 from cprsim.trainer.hooks.process_trackers import ProcessTrackers
-from cprsim.trainer.members.atomic import sync_folder, written
+from cprsim.trainer.members.atomic import written
 
 _Batch = TypeVar("_Batch")
 #: The file that says whose folder it is.

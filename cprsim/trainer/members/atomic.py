@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from cprsim.basics.files import naming
+
 #: What the name of a file that is being written ends with.
 PARTIAL = ".partial"
 
@@ -31,20 +33,11 @@ class Hashing:
 def written(path: Path) -> Iterator[Hashing]:
     """Write `path` under another name; it is synced and has its own name when the block ends.
 
-    That the name lasts is up to `sync_folder`.
+    That the name lasts is up to `cprsim.basics.files.sync_folder`. Errors tell the file's name.
     """
     partial = path.with_name(path.name + PARTIAL)
-    with partial.open("wb") as file:
+    with naming(path), partial.open("wb") as file:
         yield Hashing(path, file)
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder last."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

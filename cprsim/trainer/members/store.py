@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.trainer.members.atomic import PARTIAL, sync_folder, written
+from cprsim.basics.files import sync_folder
+from cprsim.trainer.members.atomic import PARTIAL, written
 from cprsim.trainer.members.parameters import Arrays
 
 #: A chain is merged into a new base once its deltas are so many times as large as the base.

@@ -1,12 +1,12 @@
 """What training, saves and recoveries take on this machine, measured in a short real run."""
 
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from cprsim.basics.owned import owned_folder
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Tracking
 from cprsim.errors import RunError
@@ -68,8 +68,8 @@ def calibrate(
         As in `train`.
     """
     plan = rehearsal(tracking)
-    with tempfile.TemporaryDirectory(prefix="cprsim-rehearsal-") as folder:
-        rehearsed = Scenario(**_mapping(scenario, section, plan, Path(folder)))
+    with owned_folder() as folder:
+        rehearsed = Scenario(**_mapping(scenario, section, plan, folder))
         ran = carry_out(rehearsed, section, "rehearsal", plan, seed, progress)
     return measured(ran, plan, scenario)
 

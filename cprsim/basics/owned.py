@@ -1,0 +1,72 @@
+"""Folders that go with their owner: at its end, or if it was killed, at the next one's start."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing tells who is alive, and what is left stays
+    fcntl = None  # type: ignore[assignment]
+
+#: What the names of such folders begin with; hidden, and short, for paths of sockets are.
+_PREFIX = ".cprsim-"
+#: The file in each that its owner holds a lock on for as long as it lives.
+_LOCK = ".owner"
+
+
+@contextmanager
+def owned_folder(parent: Path | None = None) -> Iterator[Path]:
+    """A new folder in `parent`, by default that of temporary files; it goes when this ends.
+
+    Those of owners who were killed go first. Where the file system has no locks nobody can tell
+    whose owner is alive, and they stay.
+    """
+    place = Path(tempfile.gettempdir()) if parent is None else parent
+    _sweep(place)
+    folder, lock = _made(place)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _made(place: Path) -> tuple[Path, int]:
+    """A folder, and the file in it that is locked."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+        with suppress(FileNotFoundError):  # swept up by another before it was locked
+            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            with suppress(OSError):  # a file system without locks
+                _lock(lock, wait=True)
+            if (folder / _LOCK).exists():
+                return folder, lock
+            os.close(lock)
+
+
+def _sweep(place: Path) -> None:
+    for folder in place.glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # alive, of another user, or gone meanwhile
+            if folder.is_symlink():
+                continue
+            try:
+                lock = os.open(folder / _LOCK, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            except FileNotFoundError:
+                folder.rmdir()  # its owner died before it locked anything
+                continue
+            try:
+                _lock(lock, wait=False)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+def _lock(file: int, wait: bool) -> None:
+    """Lock an open file; `OSError` where that can't be had."""
+    if fcntl is None:
+        raise OSError("no locks")
+    fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
