@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -91,3 +92,11 @@ def start() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     """Starts the command with a gate; what is left of it in the end is killed."""
     with ExitStack() as stack:
         yield lambda gate, *arguments: stack.enter_context(started(gate, *arguments))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What tests have counted, e.g. how many faults were injected."""
+    for report in terminalreporter.stats.get("passed", ()):
+        for name, value in report.user_properties:
+            if name == "counted":
+                terminalreporter.write_line(f"{report.nodeid}: {value}")

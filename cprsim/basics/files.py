@@ -54,7 +54,8 @@ def write_all(folder: Path, contents: Mapping[str, Content]) -> None:
             staged = place / "new"
             staged.mkdir()
             for name, content in contents.items():
-                _stage(staged / name, content)
+                with naming(folder / name):  # not that of a file that will be gone
+                    _stage(staged / name, content)
             sync_folder(staged)
             with held_back():  # whoever interrupts is told the truth: nothing, or all
                 _commit(staged, folder)
@@ -76,13 +77,13 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Errors of a file that is open tell its name, as those of opening it do."""
+    """Errors that the system has with a file tell this name, also where it is open already."""
     try:
         yield
     except OSError as error:
-        if error.filename is None and error.errno is not None:
-            raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
-        raise
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
 
 
 def _missing(folder: Path) -> list[Path]:
@@ -95,7 +96,7 @@ def _stage(path: Path, content: Content) -> None:
     if content is None:
         path.mkdir()
         return
-    with naming(path), path.open("wb") as file:
+    with path.open("wb") as file:
         if isinstance(content, bytes):
             file.write(content)
         else:

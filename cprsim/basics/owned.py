@@ -39,13 +39,18 @@ def _made(place: Path) -> tuple[Path, int]:
     """A folder, and the file in it that is locked."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
-        with suppress(FileNotFoundError):  # swept up by another before it was locked
+        try:
             lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-            with suppress(OSError):  # a file system without locks
-                _lock(lock, wait=True)
-            if (folder / _LOCK).exists():
-                return folder, lock
-            os.close(lock)
+        except FileNotFoundError:  # swept up by another before it was locked
+            continue
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        with suppress(OSError):  # a file system without locks
+            _lock(lock, wait=True)
+        if (folder / _LOCK).exists():
+            return folder, lock
+        os.close(lock)
 
 
 def _sweep(place: Path) -> None:

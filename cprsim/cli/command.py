@@ -1,6 +1,6 @@
 """The command `cprsim`: parse, call, print. Everything slow is imported inside the commands."""
 
-import io
+import errno
 import os
 import sys
 from typing import Any
@@ -43,15 +43,12 @@ app.command()(validate.validate)
 _INTERRUPTED = 130
 
 
-def main() -> None:
-    """Entry point: exit 0 when done, 1 when the run failed, 2 when the input is wrong."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
-    sys.exit(_main(sys.argv[1:]))
+#: What the lack of room for more is.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def _main(arguments: list[str]) -> int:
+    """The exit code: 0 when done, 1 when the run failed, 2 when the input is wrong."""
     from cprsim.errors import CprsimError, RunError
 
     try:
@@ -61,13 +58,15 @@ def _main(arguments: list[str]) -> int:
         code = stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
+    except SystemExit as stop:  # of a user's policy, or a library: no command calls it
+        return _complain(f"code that it called ended it by sys.exit({stop.code!r})", 1)
     except _CommandError as error:
         return _complain(error.format_message(), 2)
     except CprsimError as error:
         return _complain(str(error), 1 if isinstance(error, RunError) else 2)
     except (OSError, MemoryError) as error:
         return _complain_of_the_system(error)
-    return _complain("interrupted; nothing was written", 1) if code == _INTERRUPTED else code
+    return _complain("interrupted; no file is half-written", 1) if code == _INTERRUPTED else code
 
 
 def _complain_of_the_system(error: OSError | MemoryError) -> int:
@@ -77,8 +76,9 @@ def _complain_of_the_system(error: OSError | MemoryError) -> int:
         return _complain("out of memory; ask for fewer replications", 1)
     if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough
         return 1
-    where = f"{error.filename}: " if error.filename else ""
-    return _complain(f"{where}{error.strerror or error}", 1)
+    # Files tell their names: what is full and has none is where the output goes.
+    where = error.filename or ("stdout" if error.errno in _FULL else "")
+    return _complain(": ".join(filter(None, (where, error.strerror or str(error)))), 1)
 
 
 def _complain(text: str, code: int) -> int:

@@ -31,15 +31,19 @@ def run(
 ) -> None:
     """Simulate a scenario, or a fleet of jobs: where the time goes."""
     from cprsim.basics import files
-    from cprsim.fleets.fleet import Fleet
-    from cprsim.fleets.fleet import load as load_either
+    from cprsim.fleets.fleet import Fleet, of_tables
     from cprsim.fleets.play import run_fleet
     from cprsim.report import outputs
+    from cprsim.report.source import ScenarioSource
     from cprsim.runs import runner
+    from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
-    loaded = load_either(scenario, overrides or ())
+    text = scenario_text(scenario)
+    loaded = of_tables(scenario_tables(mapping_of(text, scenario, overrides or ())))
     if out is not None:
         files.check_writable(out, outputs.NAMES)
+        trace = outputs.trace_sha256(loaded.example if isinstance(loaded, Fleet) else loaded)
+        source = ScenarioSource(text, tuple(overrides or ()), trace)
     chosen = policy, replications, seed, engine, workers
     result: Any
     with ProgressBar("simulating", "replications", silent=as_json) as progress:
@@ -48,9 +52,6 @@ def run(
         else:
             result = runner.run(loaded, *chosen, progress.update)
     if out is not None:
-        from cprsim.report.source import ScenarioSource
-
-        source = ScenarioSource(scenario.read_text(encoding="utf-8-sig"), tuple(overrides or ()))
         files.write_all(out, outputs.contents(result, source))
         _say_what_is_left_out(result, out)
     if as_json:
@@ -60,11 +61,10 @@ def run(
 
 
 def _say_what_is_left_out(result: Any, out: Path) -> None:
-    """The rows of a run whose rows aren't kept; those of another run don't stay in their place."""
+    """The rows of a run whose rows aren't kept."""
     from cprsim.runs.digest import Digest
 
     if isinstance(result.kept, Digest):
-        (out / "results.csv").unlink(missing_ok=True)
         typer.echo(f"cprsim: {out / 'results.csv'} isn't there: {result.kept.reason}", err=True)
 
 

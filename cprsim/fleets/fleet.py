@@ -145,7 +145,11 @@ def load_fleet(path: str | Path, overrides: Iterable[str] = ()) -> Fleet:
 
 def load(path: str | Path, overrides: Iterable[str] = ()) -> Scenario | Fleet:
     """A fleet where a value of the file is drawn for each job, else a scenario."""
-    mapping = scenario_tables(load_mapping(path, overrides))
+    return of_tables(scenario_tables(load_mapping(path, overrides)))
+
+
+def of_tables(mapping: dict[str, Any]) -> Scenario | Fleet:
+    """As `load`, of the tables of a file."""
     return Fleet.of(mapping) if any(tables(mapping)) else Scenario(**mapping)
 
 

@@ -1,10 +1,10 @@
 """`policy-breakdown`, `production`, `fleet-breakdown`: where the time of jobs goes."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
 
+from cprsim.basics.manifest import read_manifest
 from cprsim.errors import UsageError
 from cprsim.fleets.fleet import Fleet, load
 from cprsim.fleets.play import run_fleet
@@ -27,7 +27,7 @@ def of_folder(folder: Path) -> Result:
         if not (folder / name).is_file():
             raise UsageError(f"{folder} has no {name}; give a scenario, or the folder of a run")
     scenario = load_scenario(folder / "scenario.toml")
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest = read_manifest(folder, _FILES)
     plans = scenario.plans_of(manifest["policies"])
     table = pd.read_csv(folder / "results.csv", dtype={"policy": object})
     if missing := [name for name in MEASURES if name not in table]:

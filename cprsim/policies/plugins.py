@@ -33,7 +33,7 @@ def load(system: str) -> type[Policy] | None:
     (entry,) = found
     try:
         policy = entry.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise ScenarioError(
             f"{_named(entry)} can't be imported: {reason}; repair or uninstall it"

@@ -1,15 +1,16 @@
 """The files of `run --out`: replications, scenario as resolved, manifest, picture, report."""
 
 import hashlib
-import json
 import platform
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cprsim.basics.manifest import with_manifest
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
+from cprsim.scenario import Scenario
 from cprsim.version import PACKAGE, __version__
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ NAMES = (
 )
 
 
-def contents(result: Result, source: "ScenarioSource | None" = None) -> dict[str, bytes]:
-    """Name and bytes of each file; the same result gives the same bytes.
+def contents(result: Result, source: "ScenarioSource | None" = None) -> dict[str, bytes | None]:
+    """Name and bytes of each of `NAMES`, None for no such file; the same result, the same bytes.
 
     There is no results.csv of replications that are not kept.
 
@@ -40,26 +41,30 @@ def contents(result: Result, source: "ScenarioSource | None" = None) -> dict[str
     from cprsim.report.report import report  # noqa: PLC0415
 
     scenario = result.to_toml()
-    about = manifest(result, scenario)
-    files = {
-        "scenario.toml": scenario.encode(),
-        "manifest.json": (json.dumps(about, indent=2) + "\n").encode(),
-    }
+    trace = trace_sha256(result.scenario) if source is None else source.trace_sha256
+    about = _about(result, scenario, trace)
+    files = {"scenario.toml": scenario.encode()}
     if isinstance(result.kept, ReplicationTable):
         files["results.csv"] = result.kept.table.to_csv(index=False, lineterminator="\n").encode()
     files |= {f"{name}.png": save_bytes(result.figure(name), "png") for name in result.PICTURES}
     if type(result) is Result:  # the one job that it tells of
         files["report.html"] = report(result, files["breakdown.png"], about, source)
-    return files
+    of_others = dict.fromkeys(NAMES)  # what a run of another kind has left
+    return of_others | with_manifest(files, about)
 
 
-def manifest(result: Result, scenario: str) -> dict[str, Any]:
+def trace_sha256(scenario: Scenario) -> str | None:
+    """Of the log that is replayed, if one is."""
+    trace = scenario.failures.trace
+    return None if trace is None else sha256(trace)
+
+
+def _about(result: Result, scenario: str, trace_sha256: str | None) -> dict[str, Any]:
     """What it takes to get the same result again."""
-    trace = result.scenario.failures.trace
     return {
         **versions(),
         "scenario_sha256": hashlib.sha256(scenario.encode()).hexdigest(),
-        "trace_sha256": None if trace is None else sha256(trace),
+        "trace_sha256": trace_sha256,
         "policies": list(result.plans),
         "replications": result.count,
         "seed": result.seed,

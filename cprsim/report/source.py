@@ -13,10 +13,11 @@ _CONTINUED = "  "  # a comment that begins so goes on with that of the line befo
 
 @dataclass(frozen=True)
 class ScenarioSource:
-    """The file's text, and what the command line set besides (`key=value`)."""
+    """The file's text, what the command line set besides (`key=value`), and the log's hash."""
 
     text: str
     overrides: tuple[str, ...] = ()
+    trace_sha256: str | None = None
 
     @property
     def head(self) -> list[str]:

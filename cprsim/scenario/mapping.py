@@ -21,13 +21,24 @@ def scenario_tables(mapping: dict[str, Any]) -> dict[str, Any]:
 
 def load_mapping(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
     """The tables of a scenario file, overridden but not yet checked; as `load_scenario` else."""
-    path = Path(path)
+    return mapping_of(scenario_text(path), path, overrides)
+
+
+def scenario_text(path: str | Path) -> str:
+    """What stands in a scenario file."""
     try:
-        mapping = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return Path(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise ScenarioError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ScenarioError(f"{path}: can't be read: {_reason(error)}") from None
+
+
+def mapping_of(text: str, path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
+    """As `load_mapping`, of a file that was read."""
+    path = Path(path)
+    try:
+        mapping = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"{path}: is not TOML: {error}") from None
     resolve_files(mapping, path.parent)

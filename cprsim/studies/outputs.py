@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from cprsim.basics.manifest import with_manifest
 from cprsim.studies.design import Run
 from cprsim.studies.findings import slopes, with_drops
 from cprsim.studies.slope import Slope
@@ -49,11 +50,11 @@ def contents(
         "linear_up_to": linear_up_to,
         "made_with": _made_with(runs, store),
     }
-    return {
+    files = {
         "runs.csv": table.to_csv(index=False, lineterminator="\n").encode(),
         "accuracy.toml": accuracy_block(found, source).encode(),
-        "manifest.json": (json.dumps(about, indent=2) + "\n").encode(),
     }
+    return with_manifest(files, about)
 
 
 def accuracy_block(found: Mapping[str, Slope], source: str) -> str:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import cprsim
+from cprsim.basics.files import write_all
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.gallery import (
@@ -229,11 +230,23 @@ def test_what_validate_did_not_leave_is_refused(tmp_path: Path, name: str, conte
 
 def test_the_run_in_a_folder_is_the_run(tmp_path: Path) -> None:
     result = cprsim.run(kaggle(), replications=3, seed=5)
-    for name, content in outputs.contents(result).items():
-        (tmp_path / name).write_bytes(content)
+    write_all(tmp_path, outputs.contents(result))
     found = runs.of_folder(tmp_path)
     pd.testing.assert_frame_equal(found.summary, result.summary, check_exact=False, rtol=1e-12)
     assert found.document()["seed"] == 5
+    (tmp_path / "results.csv").write_text("of another run")
+    with pytest.raises(UsageError) as raised:
+        runs.PRODUCTION.found(tmp_path)
+    assert str(raised.value) == (
+        f"{tmp_path / 'results.csv'}: is not what manifest.json says; it was changed, or its run "
+        "was killed as it replaced them: run that again"
+    )
+    (tmp_path / "manifest.json").write_text("[1]")
+    with pytest.raises(UsageError) as raised:
+        runs.PRODUCTION.found(tmp_path)
+    assert str(raised.value) == (
+        f"{tmp_path / 'manifest.json'}: is no manifest of cprsim; run that again"
+    )
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(UsageError) as raised:
         runs.PRODUCTION.found(tmp_path)

@@ -124,6 +124,10 @@ ENTRY = "entry point 'acme = acme_hourly:Hourly' of acme_hourly 1.2"
             "raise RuntimeError('first line\\nsecond line')",
             f"{ENTRY} can't be imported: RuntimeError: first line; repair or uninstall it",
         ),
+        (
+            "import sys\nsys.exit()",
+            f"{ENTRY} can't be imported: SystemExit: ; repair or uninstall it",
+        ),
         ("Hourly = 42", f"{ENTRY} is no subclass of cprsim.Policy"),
         ("class Hourly:\n    system = 'acme'", f"{ENTRY} is no subclass of cprsim.Policy"),
         (

@@ -1,0 +1,64 @@
+"""Killed or failing at every call that changes a file: what is there is old or new."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.injected import build
+from tests.waiting import HANGS_S
+
+#: Of how many calls of a case one goes wrong in the quick tests; in the slow ones, each.
+QUICK = {"files": 1, "new folder": 1, "run": 11, "sweep": 19, "export": 3}
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    try:
+        return build(tmp_path_factory.mktemp("calls"))
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no C compiler for calls.c: {error}")
+
+
+@pytest.fixture
+def injected(
+    library: Path, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> Callable[[str, int], None]:
+    def play(name: str, every: int) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.faults.injected", name, str(tmp_path), str(every)],
+            env=os.environ | {"LD_PRELOAD": str(library)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=HANGS_S,
+        )
+        assert done.returncode == 0, done.stderr
+        counts = json.loads(done.stdout)
+        if not any(counts.values()):
+            pytest.skip("this Python makes its calls past what is preloaded")
+        assert min(counts.values()) > 0
+        record_property("counted", f"{name}: {sum(counts.values())} faults, {counts}")
+
+    return play
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_some_faults_leave_old_or_new(injected: Callable[[str, int], None], name: str) -> None:
+    injected(name, QUICK[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["run", "sweep", "export"])
+def test_any_fault_leaves_old_or_new(injected: Callable[[str, int], None], name: str) -> None:
+    injected(name, 1)
+
+
+@pytest.mark.slow
+def test_any_fault_of_a_study_leaves_old_or_new(injected: Callable[[str, int], None]) -> None:
+    pytest.importorskip("torch")
+    injected("study", 1)

@@ -1,0 +1,219 @@
+"""Files of a result: written all or none, nothing of others touched, nothing left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from cprsim.basics import files, owned
+from cprsim.basics.files import write_all
+from cprsim.basics.interrupts import held_back
+from cprsim.basics.manifest import with_manifest
+from cprsim.basics.owned import owned_folder
+from tests.waiting import HANGS_S
+
+FILES = {"a.csv": b"new a", "b.toml": b"new b", "c.png": b"new c"}
+
+
+class Stop(BaseException):
+    """Like KeyboardInterrupt, no Exception; but pytest doesn't stop for it."""
+
+
+@pytest.fixture
+def stop_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[object, str, int], None]:
+    """Lets the call of that number (from 1) raise `Stop` instead of doing anything."""
+
+    def stop_at(place: object, name: str, call: int) -> None:
+        real, calls = getattr(place, name), []
+
+        def stopping(*args: object) -> object:
+            calls.append(args)
+            if len(calls) == call:
+                raise Stop
+            return real(*args)
+
+        monkeypatch.setattr(place, name, stopping)
+
+    return stop_at
+
+
+def held(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("call", [1, 2, 3, 4])
+def test_files_are_written_all_or_none(folder, stop_at, call) -> None:
+    Path("old").mkdir()
+    Path("old/a.csv").write_bytes(b"old a")
+    stop_at(os, "fsync", call)
+    with pytest.raises(Stop):
+        write_all(Path("old"), FILES)
+
+    assert held(Path("old")) == {"a.csv": b"old a"}
+
+
+@pytest.mark.parametrize("new", ["new", "a/b/new"])
+def test_folders_that_had_to_be_made_go_again(folder, stop_at, new) -> None:
+    stop_at(files, "_stage", 2)
+    with pytest.raises(Stop):
+        write_all(Path(new), FILES)
+
+    assert list(folder.iterdir()) == []
+
+
+def test_what_others_put_into_a_new_folder_stays(folder) -> None:
+    """Of two runs into r/a and r/b, the one that fails leaves the other's results alone."""
+
+    def meanwhile(_: BinaryIO) -> None:
+        write_all(Path("r/b"), FILES)
+        raise Stop
+
+    with pytest.raises(Stop):
+        write_all(Path("r/a"), {"a.csv": meanwhile})
+
+    assert held(Path("r/b")) == FILES
+    assert [path.name for path in Path("r").iterdir()] == ["b"]
+
+
+def test_what_was_committed_is_put_in_its_place_by_the_next(folder, stop_at, monkeypatch) -> None:
+    Path("old").mkdir()
+    Path("old/b.toml").write_bytes(b"old b")
+    stop_at(Path, "replace", 2)
+    with pytest.raises(Stop):
+        write_all(Path("old"), FILES)
+    assert Path("old/b.toml").read_bytes() == b"old b"  # a moment in which a kill mixes them
+    monkeypatch.undo()
+
+    write_all(folder / "old", {"other.csv": b"other"})
+
+    assert held(folder / "old") == FILES | {"other.csv": b"other"}
+
+
+def test_the_manifest_comes_last(folder, stop_at) -> None:
+    contents = with_manifest(FILES, {})
+    stop_at(Path, "replace", len(contents))
+    with pytest.raises(Stop):
+        write_all(Path("new"), contents)
+
+    assert {path.name for path in Path("new").iterdir()} == {*FILES, ".cprsim.new"}
+
+
+def test_a_file_can_go_and_one_can_be_written_in_pieces(folder) -> None:
+    def pieces(file: BinaryIO) -> None:
+        file.write(b"one, ")
+        file.write(b"two")
+
+    write_all(Path("out"), FILES)
+    write_all(Path("out"), {"a.csv": None, "never.csv": None, "d.csv": pieces})
+
+    assert held(Path("out")) == {"b.toml": b"new b", "c.png": b"new c", "d.csv": b"one, two"}
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_rights_are_those_that_the_user_wants(folder, umask) -> None:
+    before = os.umask(umask)
+    try:
+        write_all(Path("a/new"), FILES)
+    finally:
+        os.umask(before)
+
+    rights = {path.stat().st_mode & 0o777 for path in Path("a/new").iterdir()}
+    assert rights == {0o666 & ~umask}
+
+
+def test_errors_name_the_file_that_the_user_knows(folder) -> None:
+    def full(_: BinaryIO) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left") as raised:
+        write_all(Path("out"), {"a.csv": full})
+
+    assert raised.value.filename == "out/a.csv"
+
+
+def test_two_writers_at_once_leave_the_files_of_one(folder) -> None:
+    """Each commits while the other is between two renames."""
+    script = (
+        "import sys\nfrom pathlib import Path\nfrom cprsim.basics.files import write_all\n"
+        "for i in range(40):\n"
+        "    content = f'{sys.argv[1]} {i}'.encode()\n"
+        "    write_all(Path('out'), dict.fromkeys(['a', 'b', 'c', 'd'], content))"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", script, name]) for name in ("one", "two")]
+
+    assert [writer.wait(HANGS_S) for writer in writers] == [0, 0]
+    assert len({*held(Path("out")).values()}) == 1
+    assert {*held(Path("out"))} == {"a", "b", "c", "d"}
+
+
+# Folders that go with their owner
+
+
+def test_a_folder_goes_with_its_owner_and_that_of_a_dead_one_too(folder) -> None:
+    killed = (
+        "import os\nfrom pathlib import Path\nfrom cprsim.basics.owned import owned_folder\n"
+        "with owned_folder(Path()) as place:\n"
+        "    (place / 'a').mkdir()\n    (place / 'a' / 'b').touch()\n    os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == 9
+    (left,) = folder.iterdir()
+
+    with owned_folder(folder) as mine, owned_folder(folder) as other:
+        assert not left.exists()
+        assert {mine, other} == {*folder.iterdir()}
+    assert list(folder.iterdir()) == []
+
+
+def test_only_folders_of_ones_own_making_go(folder) -> None:
+    (folder / "real").mkdir()
+    (folder / "real" / "file").touch()
+    (folder / ".cprsim-link").symlink_to(folder / "real")
+    (folder / ".cprsim-other").mkdir()
+    (folder / ".cprsim-other" / "file").touch()  # no owner was ever in there
+    (folder / ".cprsim-begun").mkdir()  # one that was killed before it locked anything
+    with owned_folder(folder):
+        pass
+
+    left = {path.name for path in folder.iterdir()}
+    assert left == {"real", ".cprsim-link", ".cprsim-other"}
+    assert (folder / "real" / "file").exists()
+
+
+def test_without_locks_nothing_is_swept(folder, monkeypatch) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(owned.fcntl, "flock", no_locks)
+    with owned_folder(folder) as mine:
+        with owned_folder(folder):
+            assert mine.exists()
+        assert mine.exists()
+
+
+# Interrupts that are held back
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_comes_when_the_moment_is_over(number) -> None:
+    def stop(*_: object) -> None:
+        raise Stop
+
+    def moment() -> None:
+        with held_back():
+            signal.raise_signal(number)
+            done.append("all of it")
+
+    done: list[str] = []
+    before = signal.signal(number, stop)
+    try:
+        with pytest.raises(Stop):
+            moment()
+        assert done == ["all of it"]
+        assert signal.getsignal(number) is stop
+    finally:
+        signal.signal(number, before)
