@@ -186,8 +186,9 @@ if _FOLDER in os.environ:
         _gate_sweeps(_gate)
 
 if __name__ == "__main__":
-    # Whoever runs the tests in the background has Ctrl-C ignored.
+    # Whoever runs the tests in the background, or with nohup, has them ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     _tell_of_closing(_gate)
     _gate.reach("main")
     from cprsim.cli import main

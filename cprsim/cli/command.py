@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -71,7 +72,8 @@ def _main(arguments: list[str]) -> int:
 
 def _complain_of_the_system(error: OSError | MemoryError) -> int:
     # What is left in stdout's buffer can't be written either: let it go where it does no harm.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError):  # no file, where a test reads it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, MemoryError):
         return _complain("out of memory; ask for fewer replications", 1)
     if isinstance(error, BrokenPipeError):  # whoever read our output has seen enough

@@ -4,12 +4,12 @@ import io
 import os
 import signal
 import sys
-from typing import NoReturn
 
 from cprsim.basics.interrupts import INTERRUPTS
 
 #: For the end of a command that was interrupted twice; then the system ends it.
 _PATIENCE_S = 3
+_HANGUP = getattr(signal, "SIGHUP", None)
 _STREAMS = ("stdin", "stdout", "stderr")
 
 
@@ -31,10 +31,27 @@ def open_streams() -> None:
 
 
 def heed_interrupts() -> None:
-    """Ctrl-C, SIGTERM and SIGHUP are a `KeyboardInterrupt`; after the second one it ends soon."""
+    """Ctrl-C, SIGTERM and SIGHUP are a `KeyboardInterrupt`.
+
+    After the second one the process ends soon, whatever it does, and with the third at once.
+    """
+    came = 0
+
+    def interrupt(number: int, _: object) -> None:
+        nonlocal came
+        if came and number == _HANGUP:
+            return  # a terminal that closes sends several, and nobody there is in a hurry
+        came += 1  # before anything is called: the next one may come at any call
+        if came > 1:
+            heed_no_more()
+            if hasattr(signal, "alarm"):
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.alarm(_PATIENCE_S)
+        raise KeyboardInterrupt
+
     for each in INTERRUPTS:
         if signal.getsignal(each) is not signal.SIG_IGN:  # of nohup, or in the background
-            signal.signal(each, _interrupt)
+            signal.signal(each, interrupt)
 
 
 def heed_no_more() -> None:
@@ -42,20 +59,3 @@ def heed_no_more() -> None:
     for each in INTERRUPTS:
         if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, signal.SIG_DFL)
-
-
-def _interrupt(*_: object) -> NoReturn:
-    for each in INTERRUPTS:
-        if signal.getsignal(each) is _interrupt:
-            # A terminal that closes sends several, and nobody is there who is in a hurry.
-            of_terminal = each == getattr(signal, "SIGHUP", None)
-            signal.signal(each, signal.SIG_IGN if of_terminal else _interrupt_again)
-    raise KeyboardInterrupt
-
-
-def _interrupt_again(*_: object) -> NoReturn:
-    heed_no_more()  # the third one ends at once
-    if hasattr(signal, "alarm"):
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(_PATIENCE_S)
-    raise KeyboardInterrupt

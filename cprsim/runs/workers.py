@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import wait
 from typing import ParamSpec, TypeVar
 
@@ -59,6 +59,8 @@ def interrupts_for_this_process_alone() -> Iterator[None]:
     if mask is None:  # Windows
         yield
         return
+    # Now: it is started with the first process else, and unblocks SIGINT as it is.
+    resource_tracker.ensure_running()
     before = mask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

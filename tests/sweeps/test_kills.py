@@ -171,12 +171,13 @@ def test_a_point_that_kills_its_workers_fails_and_the_others_go_on(tmp_path):
 
 
 @pytest.mark.essential
-def test_ctrl_c_keeps_what_is_done(file, unharmed, tmp_path, gate, start):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_keeps_what_is_done(number, file, unharmed, tmp_path, gate, start):
     shut = gate(4)
     process = start(shut, *asked(file, tmp_path, 2))
     wait_until(lambda: stored(tmp_path) > 0)
     wait_until(lambda: len(shut.waiting()) == 2)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     wait_until(lambda: shut.reached("closing"))  # for the tasks that are under way
     shut.open()
     code, err = ended(process)

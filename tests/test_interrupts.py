@@ -1,0 +1,170 @@
+"""Ctrl-C, SIGTERM and SIGHUP end every command in order; two of them end it soon, whatever it does.
+
+Interrupts come at calls of functions that are counted, see `tests.interrupted`.
+"""
+
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.interrupted import Ended, interrupted
+from tests.waiting import HANGS_S
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+QUICKSTART = str(SCENARIOS / "quickstart.toml")
+#: Of everything but what needs torch, long enough to be at work when it is interrupted.
+COMMANDS = {
+    "run": ["run", QUICKSTART, "--replications", "300", "--out", "{}/out"],
+    "run in workers": [
+        *("run", QUICKSTART, "--replications", "300", "--workers", "2"),
+        *("--engine", "sim", "--out", "{}/out"),
+    ],
+    "sweep": [
+        *("sweep", QUICKSTART, "--vary", "failures.mean=10 h,20 h", "--replications", "300"),
+        *("--workers", "1", "--out", "{}/out"),
+    ],
+    "sweep in workers": [
+        *("sweep", QUICKSTART, "--vary", "failures.mean=10 h,20 h", "--replications", "300"),
+        *("--workers", "2", "--engine", "sim", "--out", "{}/out"),
+    ],
+    "advise": ["advise", QUICKSTART],
+    "fit": ["fit", str(SCENARIOS / "failures.csv"), "--plot", "{}/out/fit.png"],
+    "figure": ["figure", "policy-breakdown", "--out", "{}/out/figure.png"],
+    "timeline": ["timeline", QUICKSTART, "--policy", "full", "--out", "{}/out/it.png"],
+}
+WITH_TORCH = {
+    "train": ["train", str(SCENARIOS / "train-quick.toml"), "--out", "{}/out"],
+    "validate": ["validate", str(SCENARIOS / "train-quick.toml"), "--out", "{}/out"],
+}
+_NEVER = -1
+
+
+def ended(folder: Path, arguments: list[str], *interrupts: int) -> Ended:
+    place = folder / "place"
+    place.mkdir(exist_ok=True)
+    return interrupted(place, [each.format(place) for each in arguments], *interrupts)
+
+
+def check(found: Ended, first: int, number: int) -> None:
+    if found.calls < first:  # it was done before
+        assert found.code == 0, found.err
+        return
+    assert "Traceback" not in found.err
+    # By itself, or in the moment before its end by the system, or since it didn't listen.
+    assert found.code in (1, -number, -signal.SIGALRM), found
+    if found.code == 1:
+        assert found.err.splitlines()[-1].startswith("cprsim: interrupted")
+
+
+def interrupt_now_and_then(
+    folder: Path, arguments: list[str], times: int, record: Callable[[str, object], None]
+) -> None:
+    calls = ended(folder, arguments, _NEVER, _NEVER).calls
+    drawn = random.Random(f"{arguments}")
+    longest_s = 0.0
+    for i in range(times):
+        number = (signal.SIGINT, signal.SIGTERM)[i % 2]
+        first, second = drawn.randrange(1, calls), int(10 ** drawn.uniform(0, 4))
+        found = ended(folder, arguments, first, second, number)
+        check(found, first, number)
+        longest_s = max(longest_s, found.took_s)
+    record("counted", f"{times} times interrupted twice, ended after {longest_s:.1f} s at most")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_two_interrupts_end_a_command(name: str, tmp_path: Path, record_property) -> None:
+    interrupt_now_and_then(tmp_path, COMMANDS[name], 5, record_property)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", WITH_TORCH)
+def test_two_interrupts_end_members_too(name: str, tmp_path: Path, record_property) -> None:
+    pytest.importorskip("torch")
+    interrupt_now_and_then(tmp_path, WITH_TORCH[name], 5, record_property)
+
+
+@pytest.mark.slow
+def test_what_a_killed_trainer_has_left_goes_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    places = tmp_path / "tmp"
+    places.mkdir()
+    monkeypatch.setenv("TMPDIR", str(places))
+    calls = ended(tmp_path, WITH_TORCH["train"], _NEVER, _NEVER).calls
+    assert list(places.glob(".cprsim-*")) == []
+    killed = ended(tmp_path, WITH_TORCH["train"], calls - calls // 20, _NEVER, signal.SIGKILL)
+
+    assert killed.code == -signal.SIGKILL
+    assert len([*places.glob(".cprsim-*/*")]) > 1  # of servers
+    assert ended(tmp_path, WITH_TORCH["train"], _NEVER, _NEVER).code == 0
+    assert list(places.glob(".cprsim-*")) == []
+
+
+DEAF = """
+import os, signal, time
+from cprsim.cli.process import heed_interrupts
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, perhaps, in the background
+heed_interrupts()
+for number in NUMBERS:
+    try:
+        os.kill(os.getpid(), number)
+        time.sleep(0)
+    except KeyboardInterrupt:
+        pass
+print("heard nothing of it", flush=True)
+if len(NUMBERS) > 1:
+    while True:
+        try:
+            signal.pause()
+        except KeyboardInterrupt:
+            pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "code"),
+    [
+        ([signal.SIGINT], 0),
+        ([signal.SIGINT, signal.SIGTERM], -signal.SIGALRM),
+        ([signal.SIGINT] * 3, -signal.SIGINT),
+        ([signal.SIGHUP], 0),
+    ],
+)
+def test_who_doesnt_listen_is_ended_by_the_system(numbers: list[int], code: int) -> None:
+    script = DEAF.replace("NUMBERS", str([int(each) for each in numbers]))
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS_S, check=False
+    )
+
+    assert done.returncode == code, done.stderr
+
+
+def test_a_terminal_that_closes_interrupts_once(tmp_path: Path) -> None:
+    script = DEAF.replace("NUMBERS", str([int(signal.SIGHUP)] * 5)).replace("while True", "while 0")
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS_S, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (0, "heard nothing of it\n")
+
+
+def test_nohup_is_respected() -> None:
+    script = (
+        "import os, signal\nfrom cprsim.cli.process import heed_interrupts\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nheed_interrupts()\n"
+        "os.kill(os.getpid(), signal.SIGHUP)\nprint('goes on')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS_S, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (0, "goes on\n")

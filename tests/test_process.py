@@ -1,0 +1,96 @@
+"""A command whose streams are closed, whose files vanish, or which calls code that ends Python."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cprsim.basics import files
+from cprsim.cli import command
+from cprsim.contract import Policy
+from cprsim.runs import runner
+from tests.test_cli import KAGGLE, QUICKSTART
+from tests.waiting import HANGS_S
+
+FILES = {"breakdown.png", "manifest.json", "report.html", "results.csv", "scenario.toml"}
+
+
+def shell(redirected: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """`cprsim` with streams as a shell redirects them."""
+    script = f'exec "$0" -m cprsim.cli "$@" {redirected}'
+    return subprocess.run(
+        ["sh", "-c", script, sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANGS_S,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.essential
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_lead_nowhere(closed: str, tmp_path: Path) -> None:
+    """And none of the files that are written takes the place of one."""
+    done = shell(closed, "run", QUICKSTART, "--replications", "3", f"--out={tmp_path / 'out'}")
+
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
+    assert done.stderr == ""
+    assert bool(done.stdout) == (closed == "2>&-")
+
+
+def test_mistakes_are_mistakes_with_closed_streams_too() -> None:
+    done = shell("<&- >&-", "run", "nowhere.toml")
+
+    assert (done.returncode, done.stderr) == (2, "cprsim: nowhere.toml: no such file\n")
+
+
+def test_a_scenario_is_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever deletes it while it runs loses nothing, nor who deletes the log that it names."""
+    Path("log.csv").write_text("time_s,node\n3600,0\n9000,1\n30000,0\n")
+    text = Path(QUICKSTART).read_text()
+    before, _, after = text.partition("[failures]")
+    after = "[" + after.partition("\n[")[2]
+    Path("job.toml").write_text(f'{before}[failures]\ntrace = "log.csv"\n{after}')
+    run = runner.run
+
+    def deleting(*arguments: object) -> object:
+        Path("job.toml").unlink()
+        Path("log.csv").unlink()
+        return run(*arguments)
+
+    monkeypatch.setattr(runner, "run", deleting)
+
+    assert command._main(["run", "job.toml", "--replications", "2", "--out", "out"]) == 0
+    assert {path.name for path in Path("out").iterdir()} == FILES
+
+
+def test_sys_exit_in_code_that_is_called_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends(*_: object) -> None:
+        sys.exit()
+
+    monkeypatch.setattr(Policy, "plan", ends)
+    monkeypatch.setattr("cprsim.policies.full.Full.plan", ends)
+
+    assert command._main(["run", KAGGLE, "--replications", "1", "--policy", "full"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "cprsim: code that it called ended it by sys.exit(None)\n",
+    )
+
+
+def test_a_full_disk_is_told_with_the_file(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "_stage", full)
+
+    assert command._main(["run", KAGGLE, "--replications", "1", "--out", "out"]) == 1
+    assert capsys.readouterr().err == "cprsim: out/results.csv: No space left on device\n"
+    assert not Path("out").exists()
