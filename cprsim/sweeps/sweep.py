@@ -16,13 +16,14 @@ from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sweeps.agenda import Agenda, SweepProgress
 from cprsim.sweeps.block import SweepBlock
-from cprsim.sweeps.definition import Definition, digest
+from cprsim.sweeps.definition import Definition
 from cprsim.sweeps.design import Given, IsWhole
 from cprsim.sweeps.driver import Driver, Tell
-from cprsim.sweeps.points import read_points, scenario_key
+from cprsim.sweeps.layout import NAME
+from cprsim.sweeps.points import points_hash, read_points, scenario_key
 from cprsim.sweeps.pools import pool_of
 from cprsim.sweeps.rule import Rule
-from cprsim.sweeps.store import NAME, SweepStore
+from cprsim.sweeps.store import SweepStore
 from cprsim.sweeps.stored import Sweep
 
 #: Called as results come, and about twice a second while none do.
@@ -116,11 +117,21 @@ def sweep(
     points = read_points(mapping, design, names)
     pool = pool_of(workers, scheduler)
     definition = Definition(
-        base.title, scenario_key(resolved), digest(points), design.keys, names, seed, rule, engine
+        base.title,
+        scenario_key(resolved),
+        points_hash(points),
+        design.keys,
+        names,
+        seed,
+        rule,
+        engine,
     )
+    tell = tell or _silent
     with closing(SweepStore.open(out, definition, points, versions())) as store:
+        if store.mended:
+            tell(f"{out / NAME}: was damaged ({store.mended}); doing again what is lost")
         agenda = Agenda(points, store.finished(), names, seed, rule, store, engine)
-        _work(Driver(pool, agenda, tell or _silent), agenda, store, progress or _silent)
+        _work(Driver(pool, agenda, tell), agenda, store, progress or _silent)
     return Sweep(out)
 
 

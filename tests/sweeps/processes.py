@@ -1,6 +1,7 @@
 """`cprsim sweep` and dask as real processes, to be killed."""
 
 import contextlib
+import io
 import socket
 import subprocess
 import sys
@@ -51,7 +52,9 @@ def cprsim(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def exported(folder: Path) -> str:
     """The CSV of a sweep; here, since a process of its own would take a second to start."""
-    return export.exported(Sweep(folder), "csv").decode()
+    file = io.BytesIO()
+    export.exporter(Sweep(folder), "csv")(file)
+    return file.getvalue().decode()
 
 
 class Dask:

@@ -10,7 +10,7 @@ from scipy import stats
 import cprsim
 from cprsim.errors import PlanError, ScenarioError, UsageError
 from cprsim.runs.measures import MEASURES
-from cprsim.sweeps.store import NAME
+from cprsim.sweeps.layout import NAME
 from cprsim.sweeps.sweep import sweep
 from tests.sweeps.cases import MEANS, SCENARIO, at, csv, scenario
 
