@@ -93,8 +93,7 @@ def stored_tally(connection: sqlite3.Connection) -> Row:
 
 def stored_points(connection: sqlite3.Connection) -> list[StoredPoint]:
     """All points, in order, and how far each is."""
-    ends = {key: (error, count) for key, error, count in _finished(connection)}
-    found = []
+    ends, found = _ends(connection), []
     for number, given, key, useful_s, fault in point_rows(connection):
         error, count = ends.get(key, (None, None))
         values = json.loads(given)
@@ -112,9 +111,13 @@ def point_rows(connection: sqlite3.Connection) -> Iterator[Row]:
         raise DamageError("its points are not those that it was begun with")
 
 
-def _finished(connection: sqlite3.Connection) -> list[Row]:
-    found = list(rows(connection, "finished"))
-    if Tally.of(found).row != stored_tally(connection):
+def _ends(connection: sqlite3.Connection) -> dict[str, Row]:
+    """Of points that are finished the error and how many replications, by their keys."""
+    tally, found = Tally(), {}
+    for row in rows(connection, "finished"):
+        tally.add(row)
+        found[row[0]] = row[1:]
+    if tally.row != stored_tally(connection):
         raise DamageError("points that were finished are missing")
     return found
 

@@ -18,7 +18,9 @@ from cprsim.sweeps.agenda import Agenda, SweepProgress
 from cprsim.sweeps.block import SweepBlock
 from cprsim.sweeps.definition import Definition
 from cprsim.sweeps.design import Given, IsWhole
+from cprsim.sweeps.disk_space import check_disk_space
 from cprsim.sweeps.driver import Driver, Tell
+from cprsim.sweeps.file_systems import network_file_system
 from cprsim.sweeps.layout import NAME
 from cprsim.sweeps.points import points_hash, read_points, scenario_key
 from cprsim.sweeps.pools import pool_of
@@ -114,6 +116,7 @@ def sweep(
         chosen(base, names, engine)
     resolved = base.mapping()
     design = block.design(vary or {}, _whole_in(resolved))
+    check_disk_space(out, len(design), len(names), rule)
     points = read_points(mapping, design, names)
     pool = pool_of(workers, scheduler)
     definition = Definition(
@@ -127,6 +130,12 @@ def sweep(
         engine,
     )
     tell = tell or _silent
+    kind = network_file_system(out.absolute())
+    if kind:
+        tell(
+            f"--out {out}: lies on a network file system ({kind}), whose locks can't be relied on: "
+            "choose a local folder, or have nothing else write to this one meanwhile"
+        )
     with closing(SweepStore.open(out, definition, points, versions())) as store:
         if store.mended:
             tell(f"{out / NAME}: was damaged ({store.mended}); doing again what is lost")

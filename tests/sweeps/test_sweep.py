@@ -240,7 +240,10 @@ def test_the_listener_is_told_how_far_it_is(out):
             {"vary": {"policies.full.interval": ["1 h"]}, "policies": ["partial"]},
             "--vary policies.full.interval: policy 'full' is not among partial",
         ),
-        ({"scheduler": "localhost"}, "--scheduler 'localhost': write tcp://HOST:PORT"),
+        (
+            {"scheduler": "localhost"},
+            "--scheduler 'localhost': write tcp://HOST:PORT or tls://HOST:PORT",
+        ),
         (
             {"overrides": ["job.final_save=true"]},
             "overrides go with the path of a file; change the scenario instead",
