@@ -81,7 +81,7 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
         )
     # A column that is not there would be no error: SQLite may take its name for a text.
     found = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
-    if sorted(sql for (sql,) in found) != sorted(_TABLES):
+    if len(found) != len(_TABLES) or {sql for (sql,) in found} != set(_TABLES):
         raise DamageError("its tables are others")
 
 
@@ -102,7 +102,7 @@ def insert(
     columns = connection.execute(f"SELECT * FROM {table} LIMIT 0").description
     connection.executemany(
         f"INSERT OR {otherwise} INTO {table} VALUES ({', '.join('?' * len(columns))})",
-        ((*row, row_hash(table, row)) for row in rows),
+        ((*map(_stored, row), row_hash(table, row)) for row in rows),
     )
 
 
@@ -138,12 +138,17 @@ def _one(connection: sqlite3.Connection, statement: str) -> int:
     return int(value)
 
 
+def _stored(value: Any) -> Any:
+    """As SQLite keeps it: an error may name a file in letters that it can't."""
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+
+
 def _content(value: Any) -> tuple[str, bytes]:
     """Of what SQLite keeps of a value."""
     if isinstance(value, bytes):
         return "b", value
     if isinstance(value, str):
-        return "t", value.encode()
+        return "t", value.encode(errors="replace")
     if isinstance(value, int):
         return "i", str(int(value)).encode()
     if isinstance(value, float) and not math.isnan(value):  # it has no NaN, and no -0.0

@@ -14,10 +14,14 @@ class PackedText:
     @classmethod
     def of(cls, text: str, like: bytes = b"") -> "PackedText":
         """Pack a text; many may share what they are `like`."""
+        # Paths of files may be no UTF-8; Python has a way to write them all the same.
         packer = zlib.compressobj(zdict=like)
-        return cls(packer.compress(text.encode()) + packer.flush(), like)
+        return cls(packer.compress(text.encode(errors="surrogatepass")) + packer.flush(), like)
+
+    @property
+    def content(self) -> bytes:
+        """The text, encoded as others may be `like` it."""
+        return zlib.decompressobj(zdict=self.like).decompress(self.packed) if self.packed else b""
 
     def __str__(self) -> str:
-        if not self.packed:
-            return ""
-        return zlib.decompressobj(zdict=self.like).decompress(self.packed).decode()
+        return self.content.decode(errors="surrogatepass")

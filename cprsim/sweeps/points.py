@@ -97,7 +97,7 @@ def read_points(base: dict[str, Any], design: Design, policies: Sequence[str]) -
     like = b""  # the first that can be read
     for number, each in enumerate(design.steps()):
         point = _read(number, base, design.values(each), policies, file_hash, like)
-        like = like or str(point.scenario).encode()
+        like = like or point.scenario.content
         points.append(point)
     faults = _hopeless(points, design.steps())
     if faults:

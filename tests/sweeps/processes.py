@@ -84,6 +84,13 @@ class Dask:
             )
         )  # fmt: skip
 
+    def wait_for_worker(self) -> None:
+        """Until there is one: a sweep has little patience, and a busy machine takes long."""
+        from distributed import Client
+
+        with Client(self.address, timeout=HANGS_S, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=HANGS_S)
+
     def _start(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
@@ -104,6 +111,7 @@ def dask(folder: Path, gate: Gate) -> Iterator[Dask]:
     cluster = Dask(folder, gate)
     try:
         cluster.start_worker()
+        cluster.wait_for_worker()
         yield cluster
     finally:
         cluster.stop()

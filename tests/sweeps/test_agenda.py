@@ -7,6 +7,7 @@ import pytest
 
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.agenda import Agenda
+from cprsim.sweeps.packed_text import PackedText
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.rule import Rule
 from cprsim.sweeps.tasks import Block, Fault, Task, pack, unpack
@@ -138,6 +139,15 @@ def test_points_that_can_not_be_read_are_failed_from_the_start():
 
     assert (plan.progress.points, plan.progress.of, plan.progress.failed) == (1, 2, 1)
     assert plan.next().key == "k"
+
+
+def test_packed_texts_are_the_same_and_take_little_beside_those_they_are_like():
+    first = PackedText.of("of many words, " + " ".join(map(str, range(99))))
+    second = PackedText.of(f"{first} and \udcff", first.content)
+
+    assert str(second) == f"{first} and \udcff"
+    assert len(second.packed) < len(first.packed) / 4
+    assert str(PackedText()) == ""
 
 
 def test_packed_replications_are_the_same_to_the_last_bit():

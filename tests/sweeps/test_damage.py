@@ -8,6 +8,7 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,14 @@ ASKED = {
     "engine": "batch",
     "policies": ["full", "partial"],
 }
+#: What makes all sorts of sweeps of it.
+SORTS = {
+    "done": {},
+    "begun": {},
+    "narrow and done": {"half_width": 0.05, "replications": 600},
+    "narrow and begun": {"half_width": 0.05, "replications": 600},
+    "killed": {},
+}
 REFUSALS = re.compile(
     r"[^\n]*sweep\.db: (is damaged \([^\n]*\); the same cprsim sweep mends what can be mended, and "
     r"where it says this too, delete the file or choose another folder"
@@ -37,8 +46,8 @@ REFUSALS = re.compile(
 )
 
 
-def again(folder: Path, told: list[str] | None = None) -> None:
-    sweep(scenario(), folder, tell=(told if told is not None else []).append, **ASKED)
+def again(folder: Path, told: list[str] | None = None, **more: object) -> None:
+    sweep(scenario(), folder, tell=(told if told is not None else []).append, **(ASKED | more))
 
 
 def exported(folder: Path) -> bytes:
@@ -55,22 +64,61 @@ def whole(tmp_path_factory) -> Path:
     return folder
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Files to be damaged, what they export, and what they do in the end."""
+
+    folder: Path
+    more: dict[str, object]
+    exported: bytes
+    in_the_end: bytes
+
+
 @pytest.fixture(scope="module")
-def killed(whole, tmp_path_factory) -> Path:
-    """The same, as one leaves it that is killed while it commits: with a hot journal."""
-    folder = tmp_path_factory.mktemp("killed")
-    before = tmp_path_factory.mktemp("before")
-    shutil.copy(whole / NAME, before / NAME)
+def origins(tmp_path_factory) -> dict[str, Origin]:
+    """Sweeps that are done, begun, and killed while they commit."""
+    return {
+        sort: origin(sort, more, tmp_path_factory.mktemp("sort")) for sort, more in SORTS.items()
+    }
+
+
+def origin(sort: str, more: dict[str, object], folder: Path) -> Origin:
+    done = folder / "done"
+    again(done, **more)
+    if sort.endswith("begun"):
+        begin(folder / "begun", more)
+        return Origin(folder / "begun", more, exported(folder / "begun"), exported(done))
+    if sort == "killed":
+        kill(done, folder / "killed")
+        return Origin(folder / "killed", more, exported(done), exported(done))
+    return Origin(done, more, exported(done), exported(done))
+
+
+def begin(folder: Path, more: dict[str, object]) -> None:
+    """End it after three blocks: the second point has one of two."""
+    seen: list[object] = []
+
+    def stop(progress: object) -> None:
+        seen.append(progress)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario(), folder, progress=stop, **(ASKED | more))
+
+
+def kill(done: Path, killed: Path) -> None:
+    """Leave what somebody does who is killed while he commits: a hot journal."""
+    before = shutil.copytree(done, killed.parent / "before")
     connection = sqlite3.connect(before / NAME, isolation_level=None)
     connection.execute("PRAGMA cache_size = 2")  # pages go to the file before the commit
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("UPDATE blocks SET stop = stop + 1, replications = replications || x'00'")
     connection.execute("DELETE FROM finished")
-    for name in (NAME, JOURNAL):
-        shutil.copy(before / name, folder / name)
+    shutil.copytree(before, killed)
     connection.close()
-    assert (folder / NAME).read_bytes() != (whole / NAME).read_bytes()
-    return folder
+    assert (killed / NAME).read_bytes() != (done / NAME).read_bytes()
+    assert (killed / JOURNAL).exists()
 
 
 @pytest.fixture
@@ -108,61 +156,59 @@ def refusal(use: Callable[[], bool | None]) -> str:
     return ""
 
 
-def outcome(folder: Path, unharmed: bytes) -> str:
+def outcome(folder: Path, of: Origin) -> str:
     """Read a file that may be damaged, go on with it; what came of it."""
-    read, done = refusal(lambda: exported(folder) == unharmed), refusal(lambda: again(folder))
+    read = refusal(lambda: exported(folder) == of.exported)
+    done = refusal(lambda: again(folder, **of.more))
     for told in filter(None, (read, done)):
         assert REFUSALS.fullmatch(told), told
     if done:  # also where all can be read, and nothing be written beside it
         return "refused"
-    assert exported(folder) == unharmed
+    assert exported(folder) == of.in_the_end
     return "mended" if read else "unharmed"
 
 
-def harmed(harm, seed: int, whole: Path, killed: Path, folder: Path) -> str:
+def harmed(harm: str, seed: int, of: Origin, folder: Path) -> str:
     """Damage a copy; how."""
+    shutil.copytree(of.folder, folder)
     chance = random.Random(f"{harm} {seed}")
-    origin = killed if harm == "journal" else whole
-    for name in (path.name for path in origin.iterdir()):
-        shutil.copyfile(origin / name, folder / name)
     if harm == "journal":
         return in_journal(folder, chance)
     return {"bytes": in_bytes, "rows": in_rows}[harm](folder / NAME, chance)
 
 
-def damaged(harm, seeds, whole, killed, tmp_path) -> Counter[str]:
-    unharmed, found = exported(whole), Counter()
+def damaged(harm: str, seeds: range, origins: dict[str, Origin], folder: Path) -> Counter[str]:
+    """What came of as many damaged files."""
+    found: Counter[str] = Counter()
+    sorts = ["killed"] if harm == "journal" else [sort for sort in SORTS if sort != "killed"]
     for seed in seeds:
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        how = harmed(harm, seed, whole, killed, folder)
+        sort = sorts[seed % len(sorts)]
+        how = harmed(harm, seed, origins[sort], folder / str(seed))
         try:
-            found[outcome(folder, unharmed)] += 1
+            found[outcome(folder / str(seed), origins[sort])] += 1
         except BaseException as error:
-            error.add_note(f"{harm} {seed}: {how}")
+            error.add_note(f"{harm} {seed}, {sort}: {how}")
             raise
-        shutil.rmtree(folder)
+        shutil.rmtree(folder / str(seed))
     sys.stdout.write(f"\n{harm}: of {len(seeds)} damaged files {dict(found)}\n")  # pytest -s
     return found
 
 
-@pytest.mark.parametrize(("harm", "count"), [("bytes", 60), ("rows", 50), ("journal", 30)])
-def test_a_damaged_file_is_mended_or_refused(whole, killed, quick, tmp_path, harm, count):
-    found = damaged(harm, range(count), whole, killed, tmp_path)
+@pytest.mark.parametrize(("harm", "count"), [("bytes", 120), ("rows", 100), ("journal", 60)])
+def test_a_damaged_file_is_mended_or_refused(origins, quick, tmp_path, harm, count):
+    found = damaged(harm, range(count), origins, tmp_path)
 
     assert found.total() == count
     assert found["mended"] > 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(1, 9))
 @pytest.mark.parametrize(("harm", "count"), [("bytes", 600), ("rows", 250), ("journal", 150)])
-def test_damaged_files_are_mended_or_refused(
-    whole, killed, quick, tmp_path, harm, count, part
-):  # fmt: skip
-    seeds = range(1000 * (part + 1), 1000 * (part + 1) + count)
+def test_damaged_files_are_mended_or_refused(origins, quick, tmp_path, harm, count, part):
+    seeds = range(1000 * part, 1000 * part + count)
 
-    assert damaged(harm, seeds, whole, killed, tmp_path).total() == count
+    assert damaged(harm, seeds, origins, tmp_path).total() == count
 
 
 def told_after(folder: Path, *statements: str) -> list[str]:

@@ -12,6 +12,7 @@ from cprsim.errors import PlanError, ScenarioError, UsageError
 from cprsim.runs.measures import MEASURES
 from cprsim.sweeps.layout import NAME
 from cprsim.sweeps.sweep import sweep
+from cprsim.sweeps.tasks import Fault
 from tests.sweeps.cases import MEANS, SCENARIO, at, csv, scenario
 
 
@@ -256,3 +257,10 @@ def test_what_makes_no_sense_is_refused_before_anything_is_written(out, asked, f
 
     assert str(error.value) == fault
     assert not out.exists()
+
+
+def test_an_error_in_letters_that_no_file_holds_is_kept(out, monkeypatch):
+    monkeypatch.setattr("cprsim.sweeps.driver.perform", lambda _: Fault("no file \udcff.csv"))
+    done = sweep(scenario(), out, MEANS, replications=3)
+
+    assert [point.error for point in done.failures] == ["no file ?.csv"] * 2
