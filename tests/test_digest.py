@@ -205,3 +205,14 @@ def test_out_leaves_the_rows_away_and_says_so(tmp_path):
         "cprsim: out/results.csv isn't there: of 600 rows none is kept, the most are 1,000,000\n"
     )
     assert "200 replications" in done.stdout
+
+
+def test_a_run_without_end_is_refused():
+    with pytest.raises(UsageError) as error:
+        cprsim.run(cprsim.Scenario(**_JOB), replications=10**12)
+
+    # By hand: 10^12 times 3 us are 34.7 days.
+    assert str(error.value) == (
+        "replications 1,000,000,000,000: would take 34.7 d a policy where it is fastest; the most "
+        "are 1,000,000,000, which tell a mean to a 16,000th of the spread"
+    )

@@ -90,7 +90,7 @@ def sweep(
             half_width=width,
             seed=seed,
             engine=engine,
-            workers=workers or _cores(),
+            workers=_cores() if workers is None else workers,
             scheduler=scheduler,
             overrides=overrides or (),
             progress=display.update,
@@ -114,7 +114,7 @@ def export(
     """Write the table of a sweep, a row a point and policy."""
     from cprsim.basics import files
     from cprsim.errors import UsageError
-    from cprsim.sweeps.export import exported
+    from cprsim.sweeps.export import exporter
     from cprsim.sweeps.stored import Sweep
 
     if out is None and form == "parquet":
@@ -122,12 +122,12 @@ def export(
     if out is not None:
         files.check_writable(out.parent, [out.name])
     found = Sweep(folder)
-    table = exported(found, form)
+    write = exporter(found, form)
     if out is None:
-        sys.stdout.buffer.write(table)
+        write(sys.stdout.buffer)
         sys.stdout.buffer.flush()
     else:
-        files.write_all(out.parent, {out.name: table})
+        files.write_all(out.parent, {out.name: write})
     if found.unfinished:
         left = f"{found.unfinished:,} of {len(found.points):,} points"
         typer.echo(f"cprsim: {left} are still to be done", err=True)

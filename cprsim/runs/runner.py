@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.units import format_duration
 from cprsim.errors import RunError, UsageError
 from cprsim.runs.digest import MOST_ROWS, Digest, Replications
 from cprsim.runs.engines import Engine, chosen, simulate
@@ -31,6 +32,10 @@ _Any = TypeVar("_Any")
 
 # Tasks of so many replications take long beside what it costs to hand them out.
 _BLOCK: dict[Engine, int] = {"sim": 64, "batch": 16384}
+# 1.96 / sqrt(n) of the spread is half the interval of a mean: more of them narrow it by what no
+# model of a cluster is right to. At the fastest (docs/performance.md) they take an hour.
+_MOST = 1_000_000_000
+_FASTEST_S = 3e-6
 #: Tasks under way for each worker, so that none waits for the slowest.
 _AHEAD = 4
 
@@ -190,8 +195,14 @@ def _next(under_way: deque[tuple[_Any, Future[Values]]]) -> tuple[_Any, Values]:
 
 
 def check_arguments(replications: int, seed: int, workers: int) -> None:
-    """Raise `UsageError` where those of a run make no sense."""
+    """Raise `UsageError` where those of a run make no sense, or it would have no end."""
     check_whole("replications", replications, 1)
+    if replications > _MOST:
+        least_s = replications * _FASTEST_S
+        raise UsageError(
+            f"replications {replications:,}: would take {format_duration(least_s)} a policy where "
+            f"it is fastest; the most are {_MOST:,}, which tell a mean to a 16,000th of the spread"
+        )
     check_whole("seed", seed, 0)
     check_whole("workers", workers, 1)
 

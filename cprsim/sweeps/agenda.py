@@ -1,8 +1,8 @@
 """What is still to be done of a sweep: which task next, and when a point is finished."""
 
 from collections import deque
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,43 @@ _WALL = COLUMNS.index("wall")
 
 @dataclass
 class _Open:
-    """A point that is being worked on."""
+    """A point that is being worked on; `first`: its tasks, but for the replications.
+
+    Blocks are made into tasks one by one, as these are asked for: there may be no end of them.
+    """
 
     point: Point
-    left: set[int]
+    first: Task
+    blocks: Iterator[range] = field(default_factory=lambda: iter(()))
+    coming: range | None = None
+    left: set[int] = field(default_factory=set)
     overheads: list[NDArray[np.float64]] = field(default_factory=list)
     fault: tuple[int, str] | None = None
     counted: int = 0
+
+    def offer(self, blocks: Iterator[range]) -> None:
+        """Have these done, and no others."""
+        self.blocks, self.coming = blocks, next(blocks, None)
+
+    def next(self) -> Task | None:
+        """Its next task."""
+        block = self.coming
+        if block is None:
+            return None
+        self.coming = next(self.blocks, None)
+        self.left.add(block.start)
+        return replace(self.first, start=block.start, stop=block.stop)
+
+    def fail(self, start: int, text: str) -> None:
+        """A block has failed; all blocks that have not begun are later ones."""
+        if self.fault is None or start < self.fault[0]:
+            self.fault = (start, text)
+        self.offer(iter(()))
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to do."""
+        return not self.left and self.coming is None
 
 
 @dataclass(frozen=True)
@@ -58,9 +88,9 @@ class Agenda:
     ) -> None:
         self._points = list({point.key: point for point in points if point.key}.values())
         self._waiting = iter([p for p in self._points if p.key not in finished])
-        self._ready: deque[Task] = deque()
+        self._ready: deque[_Open] = deque()
         self._opened: dict[str, _Open] = {}
-        self._policies, self._seed, self._rule, self._results = policies, seed, rule, results
+        self._policies, self._seed, self._rule, self._results = tuple(policies), seed, rule, results
         self._engine = engine
         self._finished = len(finished)
         self._failed = 0
@@ -80,12 +110,16 @@ class Agenda:
 
     def next(self) -> Task | None:
         """The next task, or None as long as there is none."""
-        while not self._ready:
+        while True:
+            while self._ready:
+                task = self._ready[0].next()
+                if task is not None:
+                    return task
+                self._ready.popleft()
             point = next(self._waiting, None)
             if point is None:
                 return None
             self._open(point)
-        return self._ready.popleft()
 
     def done(self, task: Task, outcome: Block | Fault) -> None:
         """Take what came of a task."""
@@ -98,55 +132,50 @@ class Agenda:
                 opened.overheads.append(_overheads(opened.point, outcome.packed))
                 self._go_on(opened)
         else:
-            self._fail(opened, task.start, outcome.text)
+            opened.fail(task.start, outcome.text)
         self._close_if_finished(opened)
 
     def _open(self, point: Point) -> None:
-        kept = self._results.packed(point.key, self._policies)
-        missing = [block for block in self._rule.blocks() if block.start not in kept]
-        opened = self._opened[point.key] = _Open(point, set())
-        stops = {block.start: block.stop for block in self._rule.blocks()}
-        self._count(opened, sum(stops[start] - start for start in kept))
+        first = Task(point.key, str(point.scenario), self._policies, 0, 0, self._seed, self._engine)
+        opened = self._opened[point.key] = _Open(point, first)
         if self._rule.half_width is None:
-            for block in missing:
-                self._add(opened, block)
+            self._open_all(opened)
         else:
-            opened.overheads = [_overheads(point, kept[start]) for start in sorted(kept)]
-            self._go_on(opened)
+            self._open_first(opened)
         self._close_if_finished(opened)
+
+    def _open_all(self, opened: _Open) -> None:
+        """All blocks that are missing, whichever these are."""
+        kept = set()
+        for block, _ in self._results.blocks(opened.point.key, self._policies):
+            kept.add(block.start)
+            self._count(opened, len(block))
+        self._offer(opened, (each for each in self._rule.blocks() if each.start not in kept))
+
+    def _open_first(self, opened: _Open) -> None:
+        """The first block that is missing: what is after it depends on it."""
+        kept = self._results.blocks(opened.point.key, self._policies)
+        for expected, (block, packed) in zip(self._rule.blocks(), kept, strict=False):
+            if block != expected:
+                break
+            self._count(opened, len(block))
+            opened.overheads.append(_overheads(opened.point, packed))
+        self._go_on(opened)
 
     def _go_on(self, opened: _Open) -> None:
         block = self._rule.next_block(opened.overheads)
         if block is not None:
-            self._add(opened, block)
+            self._offer(opened, iter([block]))
 
-    def _add(self, opened: _Open, block: range) -> None:
-        point = opened.point
-        opened.left.add(block.start)
-        self._ready.append(
-            Task(
-                point.key,
-                point.scenario,
-                tuple(self._policies),
-                block.start,
-                block.stop,
-                self._seed,
-                self._engine,
-            )
-        )
-
-    def _fail(self, opened: _Open, start: int, text: str) -> None:
-        if opened.fault is None or start < opened.fault[0]:
-            opened.fault = (start, text)
-        key = opened.point.key
-        dropped = {task.start for task in self._ready if task.key == key}  # all of them later
-        self._ready = deque(task for task in self._ready if task.key != key)
-        opened.left -= dropped
+    def _offer(self, opened: _Open, blocks: Iterator[range]) -> None:
+        opened.offer(blocks)
+        self._ready.append(opened)
 
     def _close_if_finished(self, opened: _Open) -> None:
-        if opened.left:
+        if not opened.is_done:
             return
-        self._results.finish(opened.point.key, opened.fault[1] if opened.fault else None)
+        error = opened.fault[1] if opened.fault else None
+        self._results.finish(opened.point.key, error, opened.counted)
         self._count(opened, self._rule.replications - opened.counted)
         self._finished += 1
         self._failed += opened.fault is not None

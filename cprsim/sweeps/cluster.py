@@ -25,7 +25,8 @@ class DaskCluster:
     Parameters
     ----------
     address
-        Of the scheduler, `tcp://HOST:PORT`.
+        Of the scheduler, `tcp://HOST:PORT`; with `tls://` the certificates are those that dask's
+        configuration names.
     patience_s
         How long a scheduler that was there may be gone, or be without workers.
     """
@@ -35,8 +36,10 @@ class DaskCluster:
 
     def __init__(self, address: str, patience_s: float = _PATIENCE_S) -> None:
         if not _ADDRESS.fullmatch(address):
-            raise UsageError(f"--scheduler {address!r}: write tcp://HOST:PORT")
+            raise UsageError(f"--scheduler {address!r}: write tcp://HOST:PORT or tls://HOST:PORT")
         _distributed()
+        if address.startswith("tls://"):
+            _check_certificates(address)
         self._address, self._patience_s, self._met = address, patience_s, False
 
     def open(self) -> Executor:
@@ -104,6 +107,21 @@ class _OnCluster(Executor):
         else:
             self._executor.shutdown(wait=True)
             self._client.close()
+
+
+def _check_certificates(address: str) -> None:
+    try:
+        context = _distributed().Security().get_connection_args("client")["ssl_context"]
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"--scheduler {address}: the certificates of dask's configuration, "
+            f"distributed.comm.tls, can't be used: {error}"
+        ) from None
+    if context is None:
+        raise UsageError(
+            f"--scheduler {address}: dask's configuration names no certificates; give "
+            "distributed.comm.tls its ca-file and client.cert (docs/sweeps.md)"
+        )
 
 
 def _check_workers(client: Any) -> None:

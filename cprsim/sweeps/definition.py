@@ -1,15 +1,12 @@
 """What makes two sweeps the same one, so that the second goes on with the first."""
 
-import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from cprsim.errors import UsageError
 from cprsim.sim.engine import MODEL_VERSION
-from cprsim.sweeps.points import Point
 from cprsim.sweeps.rule import Rule
 
 
@@ -76,9 +73,3 @@ class Definition:
         if stored["scenario"] != new["scenario"]:
             return "its scenario is another"
         return "its points are others" if stored["points"] != new["points"] else ""
-
-
-def digest(points: Sequence[Point]) -> str:
-    """Hash of points in their order: what is varied, and what came of it."""
-    rows = [[point.values, point.key] for point in points]
-    return hashlib.sha256(json.dumps(rows, default=str).encode()).hexdigest()

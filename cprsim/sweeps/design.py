@@ -16,7 +16,16 @@ IsWhole = Callable[[str], bool]
 #: What a user may give for one key: text as in `--vary`, or the values.
 Given = str | Sequence[Any]
 
-_MOST_POINTS = 1_000_000
+#: So many points may a sweep have.
+MOST_POINTS = 1_000_000
+
+
+def check_points(count: int, what: str = "") -> None:
+    """Raise `UsageError` where these are too many; to be asked before they are made."""
+    if count > MOST_POINTS:
+        raise UsageError(
+            f"{what}{count:,} points are too many; a sweep has at most {MOST_POINTS:,}"
+        )
 
 
 @dataclass(frozen=True)
@@ -44,8 +53,7 @@ class Design:
         for key in keys:
             if keys.count(key) > 1:
                 raise UsageError(f"{key}: is varied twice; give all its values at once")
-        if len(self) > _MOST_POINTS:
-            raise UsageError(f"{len(self):,} points are too many; a sweep has {_MOST_POINTS:,}")
+        check_points(math.prod(len(axis.steps) for axis in self.axes))
 
     def __len__(self) -> int:
         return math.prod(len(axis.steps) for axis in self.axes)
@@ -67,10 +75,12 @@ class Design:
 
 def grid(given: Mapping[str, Given], is_whole: IsWhole, what: str = "--vary ") -> list[Axis]:
     """An axis for each key."""
-    return [
-        Axis(tuple({key: value} for value in _values(key, each, is_whole, what)))
-        for key, each in given.items()
-    ]
+    axes: list[Axis] = []
+    for key, each in given.items():
+        values = _values(key, each, is_whole, what)
+        check_points(math.prod([len(values), *(len(axis.steps) for axis in axes)]))
+        axes.append(Axis(tuple({key: value} for value in values)))
+    return axes
 
 
 def zipped(given: Mapping[str, Given], is_whole: IsWhole) -> list[Axis]:
@@ -86,6 +96,7 @@ def zipped(given: Mapping[str, Given], is_whole: IsWhole) -> list[Axis]:
 
 def latin(given: Mapping[str, Any], points: int, seed: int, is_whole: IsWhole) -> list[Axis]:
     """One axis of so many points, spread over all ranges at once: a Latin hypercube."""
+    check_points(points, "sweep.latin.points: ")
     from scipy.stats import qmc  # noqa: PLC0415  (slow to import, and few sweeps need it)
 
     ranges = {key: parse_range(text, f"sweep.latin.{key}") for key, text in given.items()}
@@ -106,6 +117,7 @@ def _values(key: str, given: Given, is_whole: IsWhole, what: str) -> list[Any]:
     if isinstance(given, str):
         values = expand(given, is_whole(key), f"{what}{key}")
     elif isinstance(given, Sequence):
+        check_points(len(given), f"{what}{key}: ")
         values = list(given)
     else:
         raise UsageError(

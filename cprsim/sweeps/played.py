@@ -7,16 +7,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StoredPoint:
-    """A point of a sweep, and whether it is finished or failed."""
+    """A point of a sweep, and whether it is finished (with so many `replications`) or failed."""
 
     number: int
     values: dict[str, Any]
     key: str | None
     useful_time_s: float
-    finished: bool
+    replications: int | None
     error: str | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether there are results."""
+        return self.replications is not None and self.error is None
 
 
 @dataclass(frozen=True)

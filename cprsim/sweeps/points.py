@@ -4,7 +4,7 @@ import copy
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,11 +16,15 @@ from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import resolve_files, set_value
 from cprsim.sim.engine import MODEL_VERSION
 from cprsim.sweeps.design import Design, Values
+from cprsim.sweeps.layout import Row
+from cprsim.sweeps.packed_text import PackedText
+
+_NONE = PackedText()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Point:
-    """One scenario of a sweep.
+    """One scenario of a sweep; there may be a million, so they are kept small.
 
     Parameters
     ----------
@@ -32,7 +36,7 @@ class Point:
         Hash of the scenario as resolved, the files it names included, and of the model version;
         empty if the scenario can't be read.
     scenario
-        As resolved, in JSON; of the policies those that are compared.
+        As resolved; of the policies those that are compared.
     useful_time_s
         Of its job.
     error
@@ -42,9 +46,39 @@ class Point:
     number: int
     values: Values
     key: str = ""
-    scenario: str = ""
+    scenario: PackedText = _NONE
     useful_time_s: float = 0.0
     error: str = ""
+
+    @property
+    def row(self) -> Row:
+        """As it is stored."""
+        given = json.dumps(self.values, default=str)
+        return self.number, given, self.key or None, self.useful_time_s or None, self.error or None
+
+
+class PointsHash:
+    """Hash of points in their order: what is varied, and what came of it."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+
+    def add(self, given: str, key: str) -> None:
+        """The next point."""
+        self._hash.update(f"{len(given)} {given} {key}\n".encode())
+
+    @property
+    def text(self) -> str:
+        """In hexadecimal digits."""
+        return self._hash.hexdigest()
+
+
+def points_hash(points: Iterable[Point]) -> str:
+    """That of all of them."""
+    found = PointsHash()
+    for point in points:
+        found.add(point.row[1], point.key)
+    return found.text
 
 
 def read_points(base: dict[str, Any], design: Design, policies: Sequence[str]) -> list[Point]:
@@ -59,18 +93,19 @@ def read_points(base: dict[str, Any], design: Design, policies: Sequence[str]) -
     """
     _check_policies(design, policies)
     file_hash = lru_cache(maxsize=None)(sha256)
-    steps = list(design.steps())
-    points = [
-        _read(number, base, design.values(each), policies, file_hash)
-        for number, each in enumerate(steps)
-    ]
-    faults = _hopeless(points, steps)
+    points: list[Point] = []
+    like = b""  # the first that can be read
+    for number, each in enumerate(design.steps()):
+        point = _read(number, base, design.values(each), policies, file_hash, like)
+        like = like or point.scenario.content
+        points.append(point)
+    faults = _hopeless(points, design.steps())
     if faults:
         raise ScenarioError(*faults)
     return points
 
 
-def _hopeless(points: Sequence[Point], steps: Sequence[tuple[int, ...]]) -> list[str]:
+def _hopeless(points: Sequence[Point], steps: Iterable[tuple[int, ...]]) -> list[str]:
     """Faults of steps that can be read at no point."""
     at: dict[tuple[int, int], list[Point]] = defaultdict(list)
     for point, each in zip(points, steps, strict=True):
@@ -103,6 +138,7 @@ def _read(
     values: Values,
     policies: Sequence[str],
     file_hash: Callable[[str], str],
+    like: bytes,
 ) -> Point:
     try:
         mapping = copy.deepcopy(base)
@@ -116,7 +152,8 @@ def _read(
         return Point(number, values, error=str(error))
     resolved = scenario.mapping()
     key = scenario_key(resolved, file_hash)
-    return Point(number, values, key, _json(resolved), scenario.job.useful_time_s)
+    text = PackedText.of(_json(resolved), like)
+    return Point(number, values, key, text, scenario.job.useful_time_s)
 
 
 def _check_policies(design: Design, policies: Sequence[str]) -> None:

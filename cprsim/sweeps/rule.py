@@ -1,6 +1,6 @@
 """How many replications a point gets, and in which blocks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,12 +28,9 @@ class Rule:
     half_width: float | None
     block: int
 
-    def blocks(self) -> list[range]:
+    def blocks(self) -> Iterator[range]:
         """Numbers of the replications of each block."""
-        return [
-            range(i, min(i + self.block, self.replications))
-            for i in range(0, self.replications, self.block)
-        ]
+        return map(self._from, range(0, self.replications, self.block))
 
     def is_met(self, overheads: NDArray[np.float64]) -> bool:
         """Whether overheads of shape (policies, replications) are enough."""
@@ -44,7 +41,10 @@ class Rule:
 
     def next_block(self, done: Sequence[NDArray[np.float64]]) -> range | None:
         """The block after those whose overheads are given, or None if they are enough."""
-        blocks = self.blocks()
-        if len(done) == len(blocks) or (done and self.is_met(np.concatenate(done, axis=1))):
+        if done and self.is_met(np.concatenate(done, axis=1)):
             return None
-        return blocks[len(done)]
+        start = len(done) * self.block
+        return self._from(start) if start < self.replications else None
+
+    def _from(self, start: int) -> range:
+        return range(start, min(start + self.block, self.replications))

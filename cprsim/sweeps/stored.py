@@ -1,8 +1,6 @@
 """A sweep as it is stored, finished or not: a table, its replications, a document."""
 
-import json
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,27 +10,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
-from cprsim.runs.measures import MEASURES, PLANNED, Basis, measured
 from cprsim.runs.result import entry
-from cprsim.runs.summaries import statistics, tidy
+from cprsim.runs.summaries import tidy
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.best import Quality, SweepVerdict, sweep_verdicts
-from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.phase_map import phase_map
 from cprsim.sweeps.played import Played, StoredPoint
-from cprsim.sweeps.store import packed, reading, stored_definition
-from cprsim.sweeps.tasks import unpack
+from cprsim.sweeps.reading import plans_of, reading, stored_definition, stored_points, values_of
+from cprsim.sweeps.table import by_measure, tables
+from cprsim.sweeps.tasks import PlanRow
 from cprsim.sweeps.verdicts import tabulated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_PLAN = ("system", "recovery", "interval_s")
-_STATISTICS = tuple(
-    f"{measure}{suffix}" for measure in MEASURES for suffix in ("", "_low", "_high", "_p50", "_p95")
-)
 
 
 @dataclass(frozen=True)
@@ -51,7 +42,7 @@ class Sweep:
     def points(self) -> list[StoredPoint]:
         """All points, in order."""
         with reading(self.folder) as connection:
-            return _points(connection)
+            return stored_points(connection)
 
     @property
     def failures(self) -> list[StoredPoint]:
@@ -72,17 +63,12 @@ class Sweep:
         `system`, `recovery`, `interval_s`; how many `replications`; all that
         `Result.summary` has; and `error`, which says why a point failed and is empty else.
         """
-        policies, keys = self.definition["policies"], self.definition["keys"]
-        with reading(self.folder) as connection:
-            points = _points(connection)
-            rows = [row for point in points for row in _rows(connection, point, policies)]
-        varied = {key: si_column(key, [point.values[key] for point in points]) for key in keys}
-        columns = ["policy", *_PLAN, "replications", *_STATISTICS, *OVERHEAD_CAUSES, *PLANNED]
-        table = pd.DataFrame(rows, columns=["point", *columns, "error"])
-        table = table.astype({"point": "int64", "replications": "Int64"})
-        for place, (name, values) in enumerate(varied.values()):
-            table.insert(1 + place, name, values[table["point"].to_numpy()])
+        (table,) = self.pieces(max(len(self.points), 1))
         return table
+
+    def pieces(self, points: int) -> Iterator[pd.DataFrame]:
+        """The table in pieces of so many points, one after the other; one piece at least."""
+        return tables(self.folder, self.definition, self.points, points)
 
     def replications(self, point: int) -> pd.DataFrame:
         """The replications of one point, as `Result.replications` has them.
@@ -90,23 +76,19 @@ class Sweep:
         Row i of every policy was played on the same failure timeline, also at other points with
         the same failures: differences between policies are paired.
         """
-        key = self._with_results(point)
-        policies = self.definition["policies"]
-        with reading(self.folder) as connection:
-            values = np.stack(_values(connection, key, policies), axis=1)
-            bases = _bases(connection, key)
-        return tidy(policies, values.transpose(2, 1, 0), COLUMNS, [bases[p] for p in policies])
+        plans, every = self._results(point)
+        values = np.stack(every, axis=1).transpose(2, 1, 0)
+        return tidy([*plans], values, COLUMNS, [plan.basis for plan in plans.values()])
 
     def played(self, point: int) -> list[Played]:
         """What came of each policy at one point, in the order of the policies."""
-        key = self._with_results(point)
-        policies = self.definition["policies"]
-        with reading(self.folder) as connection:
-            plans, values = _plans(connection, key), _values(connection, key, policies)
-            bases = _bases(connection, key)
+        plans, every = self._results(point)
         return [
-            Played(policy, measures=_measures(each, bases[policy]), **plans[policy])
-            for policy, each in zip(policies, values, strict=True)
+            Played(
+                *(plan.policy, plan.system, plan.recovery, plan.interval_s),
+                measures=by_measure(values, plan.basis),
+            )
+            for plan, values in zip(plans.values(), every, strict=True)
         ]
 
     def best(
@@ -179,12 +161,15 @@ class Sweep:
         """What `best` tabulates."""
         return list(sweep_verdicts(self.definition["keys"], self.points, self.played, quality))
 
-    def _with_results(self, point: int) -> str:
-        """The key of its results."""
+    def _results(self, point: int) -> tuple[dict[str, PlanRow], list[NDArray[np.float64]]]:
+        """Of each policy at a point its plan, and its replications by `COLUMNS`."""
         stored = self.points[point] if 0 <= point < len(self.points) else None
         if stored is None or stored.key is None or not stored.finished:
             raise UsageError(f"point {point!r} has no results; it failed, or there is none")
-        return stored.key
+        policies = self.definition["policies"]
+        with reading(self.folder) as connection:
+            plans = plans_of(connection, stored.key, policies)
+            return plans, values_of(connection, stored, policies)
 
     def document(self) -> dict[str, Any]:
         """The sweep as one JSON document; numbers that are not finite are null."""
@@ -210,70 +195,3 @@ class Sweep:
                 if point.finished or point.error
             ],
         }
-
-
-def _points(connection: sqlite3.Connection) -> list[StoredPoint]:
-    rows = connection.execute(
-        'SELECT point, "values", points.key, useful_time_s, '
-        "finished.key IS NOT NULL AND finished.error IS NULL, "
-        "coalesce(points.error, finished.error) "
-        "FROM points LEFT JOIN finished ON points.key = finished.key ORDER BY point"
-    )
-    return [
-        StoredPoint(number, json.loads(values), key, useful_s, bool(finished), error)
-        for number, values, key, useful_s, finished, error in rows
-    ]
-
-
-def _rows(
-    connection: sqlite3.Connection, point: StoredPoint, policies: Sequence[str]
-) -> Iterator[dict[str, Any]]:
-    """A row a policy; none for a point that is still to be done."""
-    if point.error:
-        for policy in policies:
-            yield {"point": point.number, "policy": policy, "error": point.error}
-    elif point.finished and point.key:
-        plans = _plans(connection, point.key)
-        bases = _bases(connection, point.key)
-        everything = _values(connection, point.key, policies)
-        for policy, values in zip(policies, everything, strict=True):
-            yield {
-                "point": point.number,
-                "policy": policy,
-                **plans[policy],
-                "replications": values.shape[1],
-                **_summary(values, bases[policy]),
-                **{each: getattr(bases[policy], each) for each in PLANNED},
-                "error": "",
-            }
-
-
-def _plans(connection: sqlite3.Connection, key: str) -> dict[str, dict[str, Any]]:
-    rows = connection.execute(f"SELECT policy, {', '.join(_PLAN)} FROM plans WHERE key = ?", [key])
-    return {policy: dict(zip(_PLAN, plan, strict=True)) for policy, *plan in rows}
-
-
-def _bases(connection: sqlite3.Connection, key: str) -> dict[str, Basis]:
-    rows = connection.execute("SELECT policy, basis FROM plans WHERE key = ?", [key])
-    return {policy: Basis(**json.loads(text)) for policy, text in rows}
-
-
-def _values(
-    connection: sqlite3.Connection, key: str, policies: Sequence[str]
-) -> list[NDArray[np.float64]]:
-    """Of each policy, shape (len(COLUMNS), replications)."""
-    blocks = packed(connection, key, policies).values()
-    return [
-        np.concatenate([unpack(block[i]) for block in blocks], axis=1) for i in range(len(policies))
-    ]
-
-
-def _measures(values: NDArray[np.float64], basis: Basis) -> NDArray[np.float64]:
-    """Shape (len(MEASURES), replications)."""
-    return np.stack([*measured(dict(zip(COLUMNS, values, strict=True)), basis).values()])
-
-
-def _summary(values: NDArray[np.float64], basis: Basis) -> dict[str, float]:
-    of = dict(zip(COLUMNS, values, strict=True))
-    causes = {cause: float(of[cause].mean()) / basis.useful_s for cause in OVERHEAD_CAUSES}
-    return statistics(_measures(values, basis)) | causes

@@ -16,13 +16,16 @@ from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sweeps.agenda import Agenda, SweepProgress
 from cprsim.sweeps.block import SweepBlock
-from cprsim.sweeps.definition import Definition, digest
+from cprsim.sweeps.definition import Definition
 from cprsim.sweeps.design import Given, IsWhole
+from cprsim.sweeps.disk_space import check_disk_space
 from cprsim.sweeps.driver import Driver, Tell
-from cprsim.sweeps.points import read_points, scenario_key
+from cprsim.sweeps.file_systems import network_file_system
+from cprsim.sweeps.layout import NAME
+from cprsim.sweeps.points import points_hash, read_points, scenario_key
 from cprsim.sweeps.pools import pool_of
 from cprsim.sweeps.rule import Rule
-from cprsim.sweeps.store import NAME, SweepStore
+from cprsim.sweeps.store import SweepStore
 from cprsim.sweeps.stored import Sweep
 
 #: Called as results come, and about twice a second while none do.
@@ -113,14 +116,31 @@ def sweep(
         chosen(base, names, engine)
     resolved = base.mapping()
     design = block.design(vary or {}, _whole_in(resolved))
+    check_disk_space(out, len(design), len(names), rule)
     points = read_points(mapping, design, names)
     pool = pool_of(workers, scheduler)
     definition = Definition(
-        base.title, scenario_key(resolved), digest(points), design.keys, names, seed, rule, engine
+        base.title,
+        scenario_key(resolved),
+        points_hash(points),
+        design.keys,
+        names,
+        seed,
+        rule,
+        engine,
     )
+    tell = tell or _silent
+    kind = network_file_system(out.absolute())
+    if kind:
+        tell(
+            f"--out {out}: lies on a network file system ({kind}), whose locks can't be relied on: "
+            "choose a local folder, or have nothing else write to this one meanwhile"
+        )
     with closing(SweepStore.open(out, definition, points, versions())) as store:
+        if store.mended:
+            tell(f"{out / NAME}: was damaged ({store.mended}); doing again what is lost")
         agenda = Agenda(points, store.finished(), names, seed, rule, store, engine)
-        _work(Driver(pool, agenda, tell or _silent), agenda, store, progress or _silent)
+        _work(Driver(pool, agenda, tell), agenda, store, progress or _silent)
     return Sweep(out)
 
 

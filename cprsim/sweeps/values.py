@@ -77,7 +77,10 @@ def expand(text: str, whole: bool, what: str) -> list[Any]:
         if len(arguments) != 3:
             raise UsageError(f"{what}: {part!r}: write {call[1]}(FIRST, LAST, HOW MANY)")
         found = _range(part, call[1], arguments[:2], what)
-        values += found.spread(_count(arguments[2], part, what), whole)
+        count = _count(arguments[2], part, what)
+        if len(values) + count > _MOST:
+            raise UsageError(f"{what}: has {len(values) + count:,} values, {_MOST:,} are the most")
+        values += found.spread(count, whole)
     return values
 
 

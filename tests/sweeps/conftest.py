@@ -1,8 +1,23 @@
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.sweeps.processes import SCENARIO
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interrupts() -> Iterator[None]:
+    """Ctrl-C is as on a terminal in whatever is started here: sweeps, workers, dask.
+
+    Whoever runs the tests in the background of a script has it ignored, which children inherit.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """`cprsim sweep` and dask as real processes, to be killed."""
 
 import contextlib
+import io
 import socket
 import subprocess
 import sys
@@ -51,7 +52,9 @@ def cprsim(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def exported(folder: Path) -> str:
     """The CSV of a sweep; here, since a process of its own would take a second to start."""
-    return export.exported(Sweep(folder), "csv").decode()
+    file = io.BytesIO()
+    export.exporter(Sweep(folder), "csv")(file)
+    return file.getvalue().decode()
 
 
 class Dask:
@@ -81,6 +84,13 @@ class Dask:
             )
         )  # fmt: skip
 
+    def wait_for_worker(self) -> None:
+        """Until there is one: a sweep has little patience, and a busy machine takes long."""
+        from distributed import Client
+
+        with Client(self.address, timeout=HANGS_S, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=HANGS_S)
+
     def _start(self, module: str, *arguments: str) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
@@ -101,6 +111,7 @@ def dask(folder: Path, gate: Gate) -> Iterator[Dask]:
     cluster = Dask(folder, gate)
     try:
         cluster.start_worker()
+        cluster.wait_for_worker()
         yield cluster
     finally:
         cluster.stop()

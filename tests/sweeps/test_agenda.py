@@ -7,29 +7,33 @@ import pytest
 
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.agenda import Agenda
+from cprsim.sweeps.packed_text import PackedText
 from cprsim.sweeps.points import Point
 from cprsim.sweeps.rule import Rule
 from cprsim.sweeps.tasks import Block, Fault, Task, pack, unpack
 
-POINT = Point(0, {}, key="k", scenario="{}", useful_time_s=100.0)
+POINT = Point(0, {}, key="k", useful_time_s=100.0)
 
 
 class Kept:
     """Results in memory."""
 
     def __init__(self) -> None:
-        self.blocks: dict[tuple[str, int], Block] = {}
+        self.kept: dict[Task, Block] = {}
         self.ended: dict[str, str | None] = {}
+        self.counts: dict[str, int] = {}
 
-    def packed(self, key, policies):
-        return {start: each.packed for (of, start), each in self.blocks.items() if of == key}
+    def blocks(self, key, policies):
+        for task, block in sorted(self.kept.items(), key=lambda each: each[0].start):
+            if task.key == key:
+                yield range(task.start, task.stop), block.packed
 
     def add(self, task: Task, block: Block) -> None:
-        self.blocks[task.key, task.start] = block
+        self.kept[task] = block
 
-    def finish(self, key: str, error: str | None) -> None:
+    def finish(self, key: str, error: str | None, replications: int) -> None:
         assert key not in self.ended
-        self.ended[key] = error
+        self.ended[key], self.counts[key] = error, replications
 
 
 def agenda(kept: Kept, rule: Rule, points=(POINT,), finished=()) -> Agenda:
@@ -61,7 +65,7 @@ def test_the_fault_of_the_first_block_counts_whichever_ends_first(order):
 
 def test_after_a_fault_the_blocks_that_have_not_begun_are_left_out():
     kept = Kept()
-    other = Point(1, {}, key="other", scenario="{}", useful_time_s=100.0)
+    other = Point(1, {}, key="other", useful_time_s=100.0)
     plan = agenda(kept, Rule(50, None, 10), (POINT, other))
     first, second = plan.next(), plan.next()
     plan.done(second, Fault("of the second"))
@@ -90,12 +94,13 @@ def test_a_half_width_is_looked_at_block_by_block():
     for outcome in (noisy, calm):
         plan.done(plan.next(), outcome)
     assert plan.next() is None
-    assert sorted(early.blocks) == [("k", 0), ("k", 10)]
+    assert [(task.key, task.start) for task in early.kept] == [("k", 0), ("k", 10)]
+    assert (early.ended, early.counts) == ({"k": None}, {"k": 20})
 
 
 def test_what_is_kept_is_not_asked_for_again():
     kept = Kept()
-    kept.blocks["k", 10] = walls(*[0.1] * 10)
+    kept.add(Task("k", "", ("full",), 10, 20, 0), walls(*[0.1] * 10))
     plan = agenda(kept, Rule(30, None, 10))
 
     assert plan.progress.share == 0
@@ -106,11 +111,43 @@ def test_what_is_kept_is_not_asked_for_again():
     assert (done.progress.points, done.progress.share) == (1, 1.0)
 
 
+def test_blocks_are_made_as_they_are_asked_for():
+    endless = 10**18  # a list of them would fit nowhere
+    for half_width in (None, 0.1):
+        plan = agenda(Kept(), Rule(endless, half_width, 10))
+        assert plan.next().stop == 10
+        plan.next()
+        assert plan.progress.of == 1
+
+
+def test_a_half_width_goes_on_from_the_first_block_that_is_missing():
+    kept = Kept()
+    for start in (0, 20):  # the one between them was lost
+        kept.add(Task("k", "", ("full",), start, start + 10, 0), walls(*[0.1, 0.3] * 5))
+    plan = agenda(kept, Rule(30, 0.01, 10))
+
+    for start in (10, 20):
+        task = plan.next()
+        assert plan.progress.share == pytest.approx(start / 30)
+        assert (task.start, plan.next()) == (start, None)
+        plan.done(task, walls(*[0.1, 0.3] * 5))
+    assert (kept.ended, kept.counts) == ({"k": None}, {"k": 30})
+
+
 def test_points_that_can_not_be_read_are_failed_from_the_start():
     plan = agenda(Kept(), Rule(30, None, 10), (Point(0, {}, error="no"), POINT))
 
     assert (plan.progress.points, plan.progress.of, plan.progress.failed) == (1, 2, 1)
     assert plan.next().key == "k"
+
+
+def test_packed_texts_are_the_same_and_take_little_beside_those_they_are_like():
+    first = PackedText.of("of many words, " + " ".join(map(str, range(99))))
+    second = PackedText.of(f"{first} and \udcff", first.content)
+
+    assert str(second) == f"{first} and \udcff"
+    assert len(second.packed) < len(first.packed) / 4
+    assert str(PackedText()) == ""
 
 
 def test_packed_replications_are_the_same_to_the_last_bit():

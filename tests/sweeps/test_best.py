@@ -36,8 +36,8 @@ class Told:
 
     def add(self, values: dict[str, Any], error: str | None = None, done: bool = True,
             **policies: list[float] | tuple[list[float], float]) -> "Told":  # fmt: skip
-        finished = done and not error
-        self.points.append(StoredPoint(len(self.points), values, "k", 1.0, finished, error))
+        count = 9 if done and not error else None
+        self.points.append(StoredPoint(len(self.points), values, "k", 1.0, count, error))
         self.results.append([self._told(name, each) for name, each in policies.items()])
         return self
 

@@ -113,3 +113,30 @@ def test_a_scheduler_that_is_not_there_is_refused(file, tmp_path, monkeypatch, c
         "cprsim: --scheduler tcp://127.0.0.1:1: no scheduler with workers answers; start them with "
         "dask scheduler and dask worker"
     )
+
+
+@pytest.mark.parametrize(
+    ("named", "fault"),
+    [
+        (
+            {},
+            "dask's configuration names no certificates; give distributed.comm.tls its ca-file and "
+            "client.cert (docs/sweeps.md)",
+        ),
+        (
+            {"ca-file": "none.pem", "client.cert": "none.pem"},
+            "the certificates of dask's configuration, distributed.comm.tls, can't be used: [Errno "
+            "2] No such file or directory",
+        ),
+    ],
+)
+def test_a_scheduler_behind_tls_needs_certificates(folder, named, fault):
+    import dask
+
+    from cprsim.sweeps.cluster import DaskCluster
+
+    config = {f"distributed.comm.tls.{name}": value for name, value in named.items()}
+    with dask.config.set(config), pytest.raises(errors.UsageError) as error:
+        DaskCluster("tls://127.0.0.1:1")
+
+    assert str(error.value) == f"--scheduler tls://127.0.0.1:1: {fault}"

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -221,6 +222,11 @@ def test_a_scheduler_without_its_library_says_what_to_install(capsys, monkeypatc
             [*VARY, "--scheduler", "tcp://localhost:1"],
             "--workers and --scheduler exclude each other; leave one out",
         ),
+        ([*VARY, "--workers", "0"], "workers 0 is not a whole number >= 1"),
+        (
+            ["--vary", "costs.save=lin(1 s,2 s,9999)", "--vary", "costs.load=lin(1 s,2 s,9999)"],
+            "99,980,001 points are too many; a sweep has at most 1,000,000",
+        ),
         (
             [*VARY, "--max-pls", "0.1"],
             "--max-pls and --max-updates-lost go with --best; add it",
@@ -242,6 +248,21 @@ def test_a_scheduler_without_its_library_says_what_to_install(capsys, monkeypatc
 def test_a_sweep_that_can_not_be_is_refused(capsys, arguments, fault):
     assert swept(capsys, *arguments) == (2, "", f"cprsim: {fault}\n")
     assert not Path("out").exists()
+
+
+def test_more_than_the_disk_has_room_for_is_refused_before_it_begins(capsys, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=59_999_999_999_999))
+    many = "1000000000000"
+
+    # By hand: 2 points, 2 policies, 10^12 replications, 15 bytes each.
+    assert swept(capsys, *VARY, "--replications", many) == (
+        2, "", "cprsim: replications 1,000,000,000,000: 2 points under 2 policies would take 60 TB "
+        "or more in --out out, which has room for 60 TB; ask for fewer, or say with --half-width "
+        "when they are enough\n",
+    )  # fmt: skip
+    assert not Path("out").exists()
+    # Where a half-width ends it, they are only the most that a point may get.
+    assert swept(capsys, *VARY, "--replications", many, "--half-width", "90%")[0] == 0
 
 
 def test_points_that_fail_are_summed_up_at_the_end_with_exit_code_1(capsys):

@@ -58,13 +58,50 @@ def test_a_latin_hypercube_has_one_point_in_every_row_and_column():
         ),
         (
             [Axis(tuple({f"k.{i}": v} for v in range(1001))) for i in range(2)],
-            "1,002,001 points are too many; a sweep has 1,000,000",
+            "1,002,001 points are too many; a sweep has at most 1,000,000",
         ),
     ],
 )
 def test_a_design_that_makes_no_sense_is_refused(axes, fault):
     with pytest.raises(UsageError) as error:
         Design(tuple(axes))
+
+    assert str(error.value) == fault
+
+
+MANY = "points are too many; a sweep has at most 1,000,000"
+
+
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (
+            lambda: latin({"a.x": "lin(0, 1)"}, 10**12, 0, real),
+            f"sweep.latin.points: 1,000,000,000,000 {MANY}",
+        ),
+        (
+            lambda: grid({f"a.{key}": "lin(0, 1, 1001)" for key in range(99)}, real),
+            f"1,002,001 {MANY}",
+        ),
+        (lambda: grid({"a.x": range(10**12)}, real), f"--vary a.x: 1,000,000,000,000 {MANY}"),
+        (
+            lambda: grid({"a.x": ",".join(["lin(0, 1, 600000)"] * 99)}, real),
+            "--vary a.x: has 1,200,000 values, 1,000,000 are the most",
+        ),
+        (
+            lambda: grid({"a.x": "lin(1 h, 2 h, 1e9)"}, real),
+            "--vary a.x: 'lin(1 h, 2 h, 1e9)': '1e9' is not a number of values, 1 to 1,000,000",
+        ),
+        (
+            lambda: Design(tuple(Axis(({f"k{i}": 1},) * 10**6) for i in range(4))),
+            f"1,000,000,000,000,000,000,000,000 {MANY}",
+        ),
+    ],
+)  # fmt: skip
+def test_too_many_points_are_refused_before_they_are_made(make, fault):
+    # Whatever made them first would have no memory left.
+    with pytest.raises(UsageError) as error:
+        make()
 
     assert str(error.value) == fault
 

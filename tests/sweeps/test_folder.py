@@ -10,8 +10,9 @@ import pytest
 import cprsim
 from cprsim.errors import RunError, UsageError
 from cprsim.sim.engine import MODEL_VERSION
-from cprsim.sweeps import store as stores
-from cprsim.sweeps.store import NAME
+from cprsim.sweeps import layout
+from cprsim.sweeps.layout import NAME, insert
+from cprsim.sweeps.reading import reading, stored_definition
 from cprsim.sweeps.sweep import sweep
 from tests.sweeps.cases import MEANS, csv, scenario
 
@@ -68,9 +69,9 @@ def test_a_folder_of_another_sweep_is_refused_and_left_as_it_is(out, changed, di
 def test_a_database_of_another_model_is_refused_and_can_still_be_read(out, version, age):
     done = csv(sweep(scenario(), out, MEANS, replications=3))
     with sqlite3.connect(out / NAME) as connection:
-        (document,) = connection.execute("SELECT document FROM definition").fetchone()
-        changed = json.dumps(json.loads(document) | {"model_version": version})
-        connection.execute("UPDATE definition SET document = ?", [changed])
+        changed = json.dumps(stored_definition(connection) | {"model_version": version})
+        connection.execute("DELETE FROM definition")
+        insert(connection, "definition", [(changed,)])
     with pytest.raises(UsageError) as error:
         sweep(scenario(), out, MEANS, replications=3)
 
@@ -82,7 +83,7 @@ def test_a_database_of_another_model_is_refused_and_can_still_be_read(out, versi
     assert csv(cprsim.Sweep(out)) == done
 
 
-@pytest.mark.parametrize(("layout", "age"), [(1, "an older"), (3, "a newer")])
+@pytest.mark.parametrize(("layout", "age"), [(2, "an older"), (4, "a newer")])
 def test_a_file_of_another_layout_is_refused_by_readers_too(out, layout, age):
     sweep(scenario(), out, MEANS, replications=3)
     with sqlite3.connect(out / NAME) as connection:
@@ -148,7 +149,7 @@ def test_a_reader_that_takes_its_time_holds_nothing_up(out, monkeypatch):
 
     def meanwhile(_progress) -> None:
         if not seen:
-            connection = reader.enter_context(stores.reading(out))
+            connection = reader.enter_context(reading(out))
         seen.append(len(seen))
         if len(seen) == 1:
             connection.execute("SELECT count(*) FROM finished").fetchone()
@@ -162,15 +163,15 @@ def test_a_reader_that_takes_its_time_holds_nothing_up(out, monkeypatch):
 
 
 def test_a_full_disk_ends_the_sweep_and_loses_nothing_that_was_stored(out, monkeypatch):
-    connect = stores._connect
+    connect = layout.connect
 
-    def small(path, mode):
-        connection = connect(path, mode)
-        connection.execute("PRAGMA max_page_count = 13")  # SQLite's own way to be out of room
+    def small(*given):
+        connection = connect(*given)
+        connection.execute("PRAGMA max_page_count = 17")  # SQLite's own way to be out of room
         return connection
 
     monkeypatch.setattr("cprsim.sweeps.sweep._COMMIT_S", 0.0)
-    monkeypatch.setattr(stores, "_connect", small)
+    monkeypatch.setattr(layout, "connect", small)
     asked = {"vary": {"failures.mean": "lin(30 h,40 h,5)"}, "replications": 200}
     with pytest.raises(RunError) as error:
         sweep(scenario(), out, **asked)
@@ -182,6 +183,6 @@ def test_a_full_disk_ends_the_sweep_and_loses_nothing_that_was_stored(out, monke
     with sqlite3.connect(out / NAME) as connection:
         (stored,) = connection.execute("SELECT count(*) FROM blocks").fetchone()
     assert 0 < stored < 5 * 2 * 2
-    monkeypatch.setattr(stores, "_connect", connect)
+    monkeypatch.setattr(layout, "connect", connect)
     again = sweep(scenario(), out, **asked)
     assert csv(again) == csv(sweep(scenario(), out.parent / "other", **asked))

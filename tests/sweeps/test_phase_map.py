@@ -10,7 +10,7 @@ from tests.sweeps.cases import MEANS, scenario
 
 KEYS = ["failures.mean", "costs.save", "cluster.parameter_servers"]
 POINTS = [
-    StoredPoint(i, dict(zip(KEYS, (mean, save, servers), strict=True)), "k", 1.0, True, None)
+    StoredPoint(i, dict(zip(KEYS, (mean, save, servers), strict=True)), "k", 1.0, 9, None)
     for i, (mean, save, servers) in enumerate(
         (mean, save, servers)
         for mean in ("1 h", "2 h")

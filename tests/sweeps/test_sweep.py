@@ -10,8 +10,9 @@ from scipy import stats
 import cprsim
 from cprsim.errors import PlanError, ScenarioError, UsageError
 from cprsim.runs.measures import MEASURES
-from cprsim.sweeps.store import NAME
+from cprsim.sweeps.layout import NAME
 from cprsim.sweeps.sweep import sweep
+from cprsim.sweeps.tasks import Fault
 from tests.sweeps.cases import MEANS, SCENARIO, at, csv, scenario
 
 
@@ -240,7 +241,10 @@ def test_the_listener_is_told_how_far_it_is(out):
             {"vary": {"policies.full.interval": ["1 h"]}, "policies": ["partial"]},
             "--vary policies.full.interval: policy 'full' is not among partial",
         ),
-        ({"scheduler": "localhost"}, "--scheduler 'localhost': write tcp://HOST:PORT"),
+        (
+            {"scheduler": "localhost"},
+            "--scheduler 'localhost': write tcp://HOST:PORT or tls://HOST:PORT",
+        ),
         (
             {"overrides": ["job.final_save=true"]},
             "overrides go with the path of a file; change the scenario instead",
@@ -253,3 +257,10 @@ def test_what_makes_no_sense_is_refused_before_anything_is_written(out, asked, f
 
     assert str(error.value) == fault
     assert not out.exists()
+
+
+def test_an_error_in_letters_that_no_file_holds_is_kept(out, monkeypatch):
+    monkeypatch.setattr("cprsim.sweeps.driver.perform", lambda _: Fault("no file \udcff.csv"))
+    done = sweep(scenario(), out, MEANS, replications=3)
+
+    assert [point.error for point in done.failures] == ["no file ?.csv"] * 2

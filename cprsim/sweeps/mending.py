@@ -1,0 +1,76 @@
+"""Damage in the file of a sweep that goes on: what is lost is dropped, and so done again."""
+
+import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
+
+from cprsim.sweeps.explained import DamageError
+from cprsim.sweeps.layout import Row, insert, row_hash
+from cprsim.sweeps.reading import Tally, point_rows, stored_tally
+
+# Rows of a block that not all policies have, of a point that lacks plans: each is whole by itself,
+# and no use without the others.
+_PARTS = (
+    "DELETE FROM blocks WHERE (key, start) IN "
+    "(SELECT key, start FROM blocks GROUP BY key, start HAVING count(*) != ?1)",
+    "DELETE FROM blocks WHERE key NOT IN (SELECT key FROM plans GROUP BY key HAVING count(*) = ?1)",
+)
+_INCOMPLETE = (
+    "DELETE FROM finished WHERE error IS NULL AND replications * ?1 IS NOT "
+    "(SELECT sum(stop - start) FROM blocks WHERE blocks.key = finished.key)"
+)
+
+
+def mend(connection: sqlite3.Connection, points: Iterable[Row], policies: int) -> str:
+    """Have nothing in the file but what is whole; what wasn't, for people, or an empty text.
+
+    `points`: rows of all points. What holds a row's place may be damaged as well, and then so
+    that nothing can be told for sure: that is a `DamageError`.
+    """
+    (structure,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    if structure != "ok":
+        raise DamageError(structure)
+    found = _mended_points(connection, points)
+    damaged = sum(_drop_damaged(connection, table) for table in ("plans", "blocks", "finished"))
+    lost = sum(connection.execute(each, [policies]).rowcount for each in _PARTS)
+    points_lost = connection.execute(_INCOMPLETE, [policies]).rowcount
+    found += _told(damaged, "row", "")
+    found += _told(lost, "row", " that other rows are needed for")
+    found += _told(points_lost, "finished point", "")
+    found = found or _mended_tally(connection)
+    connection.execute("DELETE FROM tally")  # the store writes it anew
+    return ", ".join(found)
+
+
+def _told(count: int, what: str, which: str) -> list[str]:
+    return [f"{count:,} {what}{'s' * (count > 1)}{which}"] if count else []
+
+
+def _mended_points(connection: sqlite3.Connection, points: Iterable[Row]) -> list[str]:
+    with suppress(DamageError):
+        for _ in point_rows(connection):
+            pass
+        return []
+    connection.execute("DELETE FROM points")
+    insert(connection, "points", points)
+    return ["the table of points"]
+
+
+def _mended_tally(connection: sqlite3.Connection) -> list[str]:
+    """Whether it was another."""
+    finished = connection.execute("SELECT key, error, replications FROM finished")
+    with suppress(DamageError):
+        if Tally.of(finished).row == stored_tally(connection):
+            return []
+    return ["the list of finished points"]
+
+
+def _drop_damaged(connection: sqlite3.Connection, table: str) -> int:
+    """How many rows were not as they were written."""
+    damaged = [
+        (row,)
+        for row, *values, found in connection.execute(f"SELECT rowid, * FROM {table}")
+        if found != row_hash(table, values)
+    ]
+    connection.executemany(f"DELETE FROM {table} WHERE rowid = ?", damaged)
+    return len(damaged)

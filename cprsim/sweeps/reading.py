@@ -1,0 +1,163 @@
+"""What the file of a sweep holds, read from it; whatever isn't as it was written is an error.
+
+A reader sees one state of the file, also while somebody writes to it. Points that are not finished
+may have blocks then; they are none of a reader's business.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.errors import UsageError
+from cprsim.runs.measures import Basis
+from cprsim.sweeps import layout
+from cprsim.sweeps.explained import DamageError, explained
+from cprsim.sweeps.layout import NAME, Row, row_hash, rows, rows_of
+from cprsim.sweeps.played import StoredPoint
+from cprsim.sweeps.points import PointsHash
+from cprsim.sweeps.tasks import PlanRow, unpack
+
+_PATIENCE_S = 60.0  # for a writer that commits
+
+
+@contextmanager
+def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
+    """A connection to the sweep in a folder, also while another process writes to it."""
+    path = Path(folder) / NAME
+    if not path.is_file():
+        raise UsageError(f"{folder}: holds no sweep; name the folder given to cprsim sweep --out")
+    with explained(path):
+        # To be written to, since a writer that was killed may have left a journal.
+        connection = layout.connect(path, "rw", _PATIENCE_S)
+        try:
+            connection.execute("BEGIN")  # one state from the first row to the last
+            layout.check(connection, path)
+            yield connection
+        finally:
+            connection.close()
+
+
+def stored_definition(connection: sqlite3.Connection) -> dict[str, Any]:
+    """What the stored sweep is; `Definition` made it."""
+    found = list(rows(connection, "definition"))
+    if len(found) != 1:
+        raise DamageError(f"it has {len(found)} definitions")
+    return json.loads(found[0][0])  # type: ignore[no-any-return]
+
+
+@dataclass
+class Tally:
+    """How many rows there are of points that are finished, and which, in whatever order.
+
+    So a row that is missing is missed, which by itself would be a point still to be done.
+    """
+
+    points: int = 0
+    digest: int = 0
+
+    @classmethod
+    def of(cls, finished: Iterable[Row]) -> "Tally":
+        """Of such rows."""
+        tally = cls()
+        for row in finished:
+            tally.add(row)
+        return tally
+
+    def add(self, row: Row) -> None:
+        """Count one more."""
+        self.points += 1
+        self.digest ^= int.from_bytes(row_hash("finished", row))
+
+    @property
+    def row(self) -> Row:
+        """As it is stored."""
+        return 1, self.points, self.digest.to_bytes(32)
+
+
+def stored_tally(connection: sqlite3.Connection) -> Row:
+    """The row of it."""
+    found = list(rows(connection, "tally"))
+    if len(found) != 1:
+        raise DamageError(f"it has {len(found)} tallies")
+    return found[0]
+
+
+def stored_points(connection: sqlite3.Connection) -> list[StoredPoint]:
+    """All points, in order, and how far each is."""
+    ends, found = _ends(connection), []
+    for number, given, key, useful_s, fault in point_rows(connection):
+        error, count = ends.get(key, (None, None))
+        values = json.loads(given)
+        found.append(StoredPoint(number, values, key, useful_s, count, fault or error))
+    return found
+
+
+def point_rows(connection: sqlite3.Connection) -> Iterator[Row]:
+    """Rows of points; `DamageError` in the end where they are not those of the definition."""
+    told = PointsHash()
+    for row in rows(connection, "points", "ORDER BY point"):
+        told.add(row[1], row[2] or "")
+        yield row
+    if told.text != stored_definition(connection)["points"]:
+        raise DamageError("its points are not those that it was begun with")
+
+
+def _ends(connection: sqlite3.Connection) -> dict[str, Row]:
+    """Of points that are finished the error and how many replications, by their keys."""
+    tally, found = Tally(), {}
+    for row in rows(connection, "finished"):
+        tally.add(row)
+        found[row[0]] = row[1:]
+    if tally.row != stored_tally(connection):
+        raise DamageError("points that were finished are missing")
+    return found
+
+
+def blocks_of(
+    connection: sqlite3.Connection, key: str, policies: Sequence[str]
+) -> Iterator[tuple[range, tuple[bytes, ...]]]:
+    """Blocks of a point in order: their replications, and what is kept of each, a policy each."""
+    every = rows_of(connection, "blocks", key, "start")
+    for start, of_one in groupby(every, itemgetter(2)):
+        found = {policy: (stop, packed) for _, policy, _, stop, packed in of_one}
+        stops = {stop for stop, _ in found.values()}
+        if found.keys() != set(policies) or len(stops) != 1:
+            raise DamageError("a block lacks policies")
+        yield range(start, stops.pop()), tuple(found[policy][1] for policy in policies)
+
+
+def plans_of(
+    connection: sqlite3.Connection, key: str, policies: Sequence[str]
+) -> dict[str, PlanRow]:
+    """Of a point, what is told of each policy's plan."""
+    found = {
+        policy: PlanRow(policy, system, recovery, interval_s, Basis(**json.loads(basis)))
+        for _, policy, system, recovery, interval_s, basis in rows_of(connection, "plans", key)
+    }
+    if found.keys() != set(policies):
+        raise DamageError("a point lacks plans")
+    return {policy: found[policy] for policy in policies}
+
+
+def values_of(
+    connection: sqlite3.Connection, point: StoredPoint, policies: Sequence[str]
+) -> list[NDArray[np.float64]]:
+    """Replications of a point that is finished: of each policy, shape (len(COLUMNS), count)."""
+    count, found = 0, []
+    for block, packed in blocks_of(connection, point.key or "", policies):
+        if block.start != count:
+            break
+        count = block.stop
+        found.append([unpack(each) for each in packed])
+    if not found or count != point.replications:
+        raise DamageError("replications of a point are missing")
+    return [np.concatenate(each, axis=1) for each in zip(*found, strict=True)]

@@ -1,0 +1,91 @@
+"""The table of a sweep, a row a point and policy: as a whole, or in pieces of so many points."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.runs.measures import MEASURES, PLANNED, Basis, measured
+from cprsim.runs.summaries import statistics
+from cprsim.sim.engine import COLUMNS
+from cprsim.sweeps.columns import si_column
+from cprsim.sweeps.played import StoredPoint
+from cprsim.sweeps.reading import plans_of, reading, values_of
+
+_PLAN = ("system", "recovery", "interval_s")
+_STATISTICS = tuple(
+    f"{measure}{suffix}" for measure in MEASURES for suffix in ("", "_low", "_high", "_p50", "_p95")
+)
+_COLUMNS = (
+    *("point", "policy", *_PLAN, "replications"),
+    *(*_STATISTICS, *OVERHEAD_CAUSES, *PLANNED, "error"),
+)
+
+
+def tables(
+    folder: str | Path,
+    definition: Mapping[str, Any],
+    points: Sequence[StoredPoint],
+    size: int,
+) -> Iterator[pd.DataFrame]:
+    """Tables of so many points each, which are the whole one if they are put together.
+
+    `points`: all of them. What a column is does not depend on the piece, so that its numbers are
+    written in the same way in all of them.
+    """
+    varied = [si_column(key, [each.values[key] for each in points]) for key in definition["keys"]]
+    # Points that failed have no number there, and a whole number can't be none.
+    whole = "float64" if any(point.error for point in points) else "int64"
+    kinds = dict.fromkeys(("interval_s", *_STATISTICS, *OVERHEAD_CAUSES, *PLANNED), "float64")
+    kinds |= dict.fromkeys(("policy", "system", "recovery", "error"), "object")
+    kinds |= {"point": "int64", "replications": "Int64", "spares": whole}
+    for start in range(0, max(len(points), 1), size):
+        # A piece's own connection: whoever writes is held up no longer than that is read.
+        with reading(folder) as connection:
+            rows = [
+                row
+                for point in points[start : start + size]
+                for row in _rows(connection, point, definition["policies"])
+            ]
+        table = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(kinds)
+        for place, (name, values) in enumerate(varied):
+            table.insert(1 + place, name, values[table["point"].to_numpy()])
+        yield table
+
+
+def _rows(
+    connection: sqlite3.Connection, point: StoredPoint, policies: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """A row a policy; none for a point that is still to be done."""
+    if point.error:
+        for policy in policies:
+            yield {"point": point.number, "policy": policy, "error": point.error}
+    elif point.finished and point.key:
+        plans = plans_of(connection, point.key, policies)
+        everything = values_of(connection, point, policies)
+        for plan, values in zip(plans.values(), everything, strict=True):
+            yield {
+                "point": point.number,
+                "policy": plan.policy,
+                **{name: getattr(plan, name) for name in _PLAN},
+                "replications": values.shape[1],
+                **_summary(values, plan.basis),
+                **{each: getattr(plan.basis, each) for each in PLANNED},
+                "error": "",
+            }
+
+
+def by_measure(values: NDArray[np.float64], basis: Basis) -> NDArray[np.float64]:
+    """Shape (len(MEASURES), replications), from (len(COLUMNS), replications)."""
+    return np.stack([*measured(dict(zip(COLUMNS, values, strict=True)), basis).values()])
+
+
+def _summary(values: NDArray[np.float64], basis: Basis) -> dict[str, float]:
+    of = dict(zip(COLUMNS, values, strict=True))
+    causes = {cause: float(of[cause].mean()) / basis.useful_s for cause in OVERHEAD_CAUSES}
+    return statistics(by_measure(values, basis)) | causes

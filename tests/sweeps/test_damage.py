@@ -1,0 +1,288 @@
+"""Whatever happens to the file of a sweep: the same bytes in the end, or the one error."""
+
+import io
+import random
+import re
+import shutil
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import cprsim
+from cprsim.errors import RunError, UsageError
+from cprsim.sweeps import layout
+from cprsim.sweeps.export import exporter
+from cprsim.sweeps.layout import NAME
+from cprsim.sweeps.sweep import sweep
+from tests.sweeps.cases import scenario
+from tests.sweeps.damage import JOURNAL, in_bytes, in_journal, in_rows
+
+#: Two blocks a point, and the last one fails.
+ASKED = {
+    "vary": {"costs.save": ["5 min", "4 min", "0 s"]},
+    "replications": 260,
+    "engine": "batch",
+    "policies": ["full", "partial"],
+}
+#: What makes all sorts of sweeps of it.
+SORTS = {
+    "done": {},
+    "begun": {},
+    "narrow and done": {"half_width": 0.05, "replications": 600},
+    "narrow and begun": {"half_width": 0.05, "replications": 600},
+    "killed": {},
+}
+REFUSALS = re.compile(
+    r"[^\n]*sweep\.db: (is damaged \([^\n]*\); the same cprsim sweep mends what can be mended, and "
+    r"where it says this too, delete the file or choose another folder"
+    r"|is no SQLite file; choose another folder"
+    r"|was not made by cprsim sweep; choose another folder"
+    r"|was made by (a newer|an older) cprsim; install that one, or choose another folder)"
+)
+
+
+def again(folder: Path, told: list[str] | None = None, **more: object) -> None:
+    sweep(scenario(), folder, tell=(told if told is not None else []).append, **(ASKED | more))
+
+
+def exported(folder: Path) -> bytes:
+    file = io.BytesIO()
+    exporter(cprsim.Sweep(folder), "csv")(file)
+    return file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A sweep that is done."""
+    folder = tmp_path_factory.mktemp("whole")
+    again(folder)
+    return folder
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Files to be damaged, what they export, and what they do in the end."""
+
+    folder: Path
+    more: dict[str, object]
+    exported: bytes
+    in_the_end: bytes
+
+
+@pytest.fixture(scope="module")
+def origins(tmp_path_factory) -> dict[str, Origin]:
+    """Sweeps that are done, begun, and killed while they commit."""
+    return {
+        sort: origin(sort, more, tmp_path_factory.mktemp("sort")) for sort, more in SORTS.items()
+    }
+
+
+def origin(sort: str, more: dict[str, object], folder: Path) -> Origin:
+    done = folder / "done"
+    again(done, **more)
+    if sort.endswith("begun"):
+        begin(folder / "begun", more)
+        return Origin(folder / "begun", more, exported(folder / "begun"), exported(done))
+    if sort == "killed":
+        kill(done, folder / "killed")
+        return Origin(folder / "killed", more, exported(done), exported(done))
+    return Origin(done, more, exported(done), exported(done))
+
+
+def begin(folder: Path, more: dict[str, object]) -> None:
+    """End it after three blocks: the second point has one of two."""
+    seen: list[object] = []
+
+    def stop(progress: object) -> None:
+        seen.append(progress)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario(), folder, progress=stop, **(ASKED | more))
+
+
+def kill(done: Path, killed: Path) -> None:
+    """Leave what somebody does who is killed while he commits: a hot journal."""
+    before = shutil.copytree(done, killed.parent / "before")
+    connection = sqlite3.connect(before / NAME, isolation_level=None)
+    connection.execute("PRAGMA cache_size = 2")  # pages go to the file before the commit
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("UPDATE blocks SET stop = stop + 1, replications = replications || x'00'")
+    connection.execute("DELETE FROM finished")
+    shutil.copytree(before, killed)
+    connection.close()
+    assert (killed / NAME).read_bytes() != (done / NAME).read_bytes()
+    assert (killed / JOURNAL).exists()
+
+
+@pytest.fixture
+def quick(monkeypatch, whole) -> None:
+    """What is the same in all sweeps is done once, and nobody waits for a disk."""
+    from cprsim.sweeps import sweep as module
+
+    points, engines, connect = [], [], layout.connect
+    read, chosen, versions = module.read_points, module.chosen, module.versions()
+
+    def once(kept, function):
+        def called(*arguments):
+            return kept[0] if kept else kept.append(function(*arguments)) or kept[0]
+
+        return called
+
+    def hasty(*arguments):
+        connection = connect(*arguments)
+        connection.execute("PRAGMA synchronous = OFF")
+        return connection
+
+    monkeypatch.setattr(module, "read_points", once(points, read))
+    monkeypatch.setattr(module, "chosen", once(engines, chosen))
+    monkeypatch.setattr(module, "versions", lambda: versions)
+    monkeypatch.setattr(layout, "connect", hasty)
+
+
+def refusal(use: Callable[[], bool | None]) -> str:
+    """Why that is refused; else it has to be true, where it says so."""
+    try:
+        kept = use()
+    except UsageError as error:
+        return str(error)
+    assert kept is not False
+    return ""
+
+
+def outcome(folder: Path, of: Origin) -> str:
+    """Read a file that may be damaged, go on with it; what came of it."""
+    read = refusal(lambda: exported(folder) == of.exported)
+    done = refusal(lambda: again(folder, **of.more))
+    for told in filter(None, (read, done)):
+        assert REFUSALS.fullmatch(told), told
+    if done:  # also where all can be read, and nothing be written beside it
+        return "refused"
+    assert exported(folder) == of.in_the_end
+    return "mended" if read else "unharmed"
+
+
+def harmed(harm: str, seed: int, of: Origin, folder: Path) -> str:
+    """Damage a copy; how."""
+    shutil.copytree(of.folder, folder)
+    chance = random.Random(f"{harm} {seed}")
+    if harm == "journal":
+        return in_journal(folder, chance)
+    return {"bytes": in_bytes, "rows": in_rows}[harm](folder / NAME, chance)
+
+
+def damaged(harm: str, seeds: range, origins: dict[str, Origin], folder: Path) -> Counter[str]:
+    """What came of as many damaged files."""
+    found: Counter[str] = Counter()
+    sorts = ["killed"] if harm == "journal" else [sort for sort in SORTS if sort != "killed"]
+    for seed in seeds:
+        sort = sorts[seed % len(sorts)]
+        how = harmed(harm, seed, origins[sort], folder / str(seed))
+        try:
+            found[outcome(folder / str(seed), origins[sort])] += 1
+        except BaseException as error:
+            error.add_note(f"{harm} {seed}, {sort}: {how}")
+            raise
+        shutil.rmtree(folder / str(seed))
+    sys.stdout.write(f"\n{harm}: of {len(seeds)} damaged files {dict(found)}\n")  # pytest -s
+    return found
+
+
+@pytest.mark.parametrize(("harm", "count"), [("bytes", 120), ("rows", 100), ("journal", 60)])
+def test_a_damaged_file_is_mended_or_refused(origins, quick, tmp_path, harm, count):
+    found = damaged(harm, range(count), origins, tmp_path)
+
+    assert found.total() == count
+    assert found["mended"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(1, 9))
+@pytest.mark.parametrize(("harm", "count"), [("bytes", 600), ("rows", 250), ("journal", 150)])
+def test_damaged_files_are_mended_or_refused(origins, quick, tmp_path, harm, count, part):
+    seeds = range(1000 * part, 1000 * part + count)
+
+    assert damaged(harm, seeds, origins, tmp_path).total() == count
+
+
+def told_after(folder: Path, *statements: str) -> list[str]:
+    """What the same sweep tells after these changes of its file."""
+    connection = sqlite3.connect(folder / NAME, isolation_level=None)
+    for statement in statements:
+        connection.execute(statement)
+    connection.close()
+    told: list[str] = []
+    again(folder, told)
+    return told
+
+
+@pytest.mark.parametrize(
+    ("changed", "damage"),
+    [
+        ("UPDATE blocks SET stop = 9 WHERE rowid = 1",
+         "1 row, 1 row that other rows are needed for, 1 finished point"),
+        ("UPDATE plans SET interval_s = 1 WHERE rowid = 1",
+         "1 row, 4 rows that other rows are needed for, 1 finished point"),
+        ("DELETE FROM blocks WHERE start > 0", "2 finished points"),
+        ("UPDATE finished SET replications = 256", "3 rows"),
+        ("DELETE FROM finished", "the list of finished points"),
+        ("DELETE FROM points WHERE point = 1", "the table of points"),
+        ("UPDATE points SET given = '{}'", "the table of points"),
+    ],
+)  # fmt: skip
+def test_what_was_damaged_is_told_and_done_again(whole, quick, tmp_path, changed, damage):
+    shutil.copy(whole / NAME, tmp_path)
+    told = told_after(tmp_path, changed)
+
+    assert told == [f"{tmp_path / NAME}: was damaged ({damage}); doing again what is lost"]
+    assert exported(tmp_path) == exported(whole)
+    assert told_after(tmp_path) == []
+
+
+def test_a_file_whose_definition_is_lost_is_refused_and_left_as_it_is(whole, quick, tmp_path):
+    shutil.copy(whole / NAME, tmp_path)
+    with pytest.raises(UsageError) as error:
+        told_after(tmp_path, "UPDATE definition SET document = document || ' '")
+
+    assert str(error.value) == (
+        f"{tmp_path / NAME}: is damaged (a row of definition is not as it was written); the same "
+        "cprsim sweep mends what can be mended, and where it says this too, delete the file or "
+        "choose another folder"
+    )
+    with pytest.raises(UsageError) as of_reader:
+        exported(tmp_path)
+    assert str(of_reader.value) == str(error.value)
+
+
+def test_an_error_of_the_disk_is_no_damage(whole, tmp_path, monkeypatch):
+    shutil.copy(whole / NAME, tmp_path)
+
+    def fails(*_):
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
+        raise error
+
+    monkeypatch.setattr(layout, "check", fails)
+    with pytest.raises(RunError) as error:
+        exported(tmp_path)
+
+    assert str(error.value) == f"{tmp_path / NAME}: disk I/O error"
+
+
+def test_a_reader_takes_what_is_not_finished_for_no_damage(tmp_path, monkeypatch):
+    monkeypatch.setattr("cprsim.sweeps.sweep._COMMIT_S", -1.0)
+    lengths = []
+
+    def meanwhile(_progress) -> None:
+        lengths.append(len(cprsim.Sweep(tmp_path).table))
+
+    sweep(scenario(), tmp_path, progress=meanwhile, **ASKED)
+
+    # A commit and a look after each block: two points of two, and one that fails.
+    assert lengths == [0, 2, 2, 4, 6, 6]
