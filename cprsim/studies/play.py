@@ -20,12 +20,20 @@ Progress = Callable[[int, int], None]
 def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress) -> None:
     """Do and store those that the store doesn't hold; each as soon as it has ended.
 
+    Those that an older version kept without a hash get one.
+
     Raises
     ------
     RunError
         If a run fails, or a worker process dies. Those that are done stay.
     """
-    missing = [run for run in runs if not store.holds(run)]
+    missing = []
+    for run in runs:
+        kept = store.find(run)
+        if kept.document is None:
+            missing.append(run)
+        elif kept.state == "old":
+            store.put(run, kept.document)
     progress(len(runs) - len(missing), len(runs))
     if not missing:
         return
