@@ -11,6 +11,7 @@ from cprsim.report.outputs import versions
 from cprsim.runs.workers import Workers
 from cprsim.studies.design import Run
 from cprsim.studies.store import RunStore
+from cprsim.trainer.limits import check_fits
 from cprsim.trainer.training import train
 
 #: Called with the number of runs done and the number in all.
@@ -24,6 +25,8 @@ def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress)
 
     Raises
     ------
+    ScenarioError
+        Where this machine has no room for so many runs at a time.
     RunError
         If a run fails, or a worker process dies. Those that are done stay.
     """
@@ -37,6 +40,8 @@ def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress)
     progress(len(runs) - len(missing), len(runs))
     if not missing:
         return
+    for run in {id(run.scenario): run for run in missing}.values():
+        check_fits(run.scenario, run.section, workers)
     pool = Workers(workers)
     under_way: dict[Future[dict[str, Any]], Run] = {}
     left = iter(missing)
