@@ -4,7 +4,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import ForkServerContext
 
 from cprsim.errors import UsageError
@@ -42,6 +42,8 @@ def context() -> ForkServerContext:
     found = multiprocessing.get_context("forkserver")
     imported = [name for name in sys.modules if name.startswith("cprsim.")]
     found.set_forkserver_preload(["torch", *_OURS, *imported])
+    # First, for its start leaves SIGINT unblocked behind it, and Ctrl-C would hit what follows.
+    resource_tracker.ensure_running()
     with interrupts_for_this_process_alone():
         forkserver.ensure_running()
     return found
