@@ -9,11 +9,13 @@ import shutil
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from cprsim.trainer.members.manifests import Name, SpoiltError, parsed
+from cprsim.trainer.members.member_loop import errors_reported
 from cprsim.trainer.members.store import CheckpointStore
 
 ROWS, DIM = 40, 2
@@ -410,3 +412,12 @@ def test_a_full_disk_is_told_with_the_file(written, tmp_path, monkeypatch, call)
             folder.save(4, whole=True)
     assert Path(told.value.filename).parent == folder.path
     assert folder.restored(99) == 3
+
+
+def test_a_member_tells_the_controller_which_file_the_disk_was_too_full_for() -> None:
+    told: list[dict] = []
+    link = SimpleNamespace(tell=lambda _op, _step, facts: told.append(facts))
+
+    with pytest.raises(OSError, match="No space left"), errors_reported(link):  # type: ignore[arg-type]
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/there/00000001.npys")
+    assert told == [{"error": "/there/00000001.npys: No space left on device"}]
