@@ -36,13 +36,17 @@ def study(
     from cprsim.studies.findings import with_drops
     from cprsim.studies.play import play
     from cprsim.studies.store import RunStore
-    from cprsim.trainer.config import opened
+    from cprsim.trainer.config import ready
 
-    block = study_section(load_mapping(config, overrides or ()).get("study"))
-    with opened(config, overrides or ()) as (scenario, section):
+    mapping = load_mapping(config, overrides or ())
+    block = study_section(mapping.get("study"))
+    with ready(mapping) as (scenario, section):
         planned = runs(scenario, section, block)
         files.check_writable(out, outputs.NAMES)
         store = RunStore(out / _RUNS)
+        store.check(planned)
+        for note in store.notes(planned, so_far):
+            typer.echo(f"cprsim: {note}", err=True)
         if not so_far:
             with resumable(out), ProgressBar("training", "runs", silent=False) as progress:
                 play(planned, store, workers, progress.update)

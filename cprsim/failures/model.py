@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from cprsim.basics.streams import COHORT
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.hit import MeanHit, Severity
 from cprsim.failures.logs.log import FailureLog
@@ -21,6 +21,10 @@ from cprsim.job.workload import Job
 
 #: No job survives as many bursts as that; it bounds what has to be drawn of them.
 _MOST_BURSTS = 1_000_000
+#: Lives of nodes and their replacements in one job. A cohort has 8 B for each, times its 256 jobs:
+#: 8 GB, and half a minute to draw them (measured: a million nodes, two lives each, take half of it,
+#: and each job played takes three seconds more).
+_MOST_LIVES = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class FailureModel:
                     )
         if counts == (0, 0):
             faults.append("failures.hits: a failure that hits no node is none; hit at least one")
-        faults += self._too_many_bursts()
+        faults += self._too_many_bursts() + self._too_many_lives()
         if faults:
             raise ScenarioError(*faults)
         try:
@@ -75,6 +79,20 @@ class FailureModel:
             f"failures.bursts.mean: {format_duration(bursts.mean_s)} gives more than "
             f"{_MOST_BURSTS:,} bursts in job.useful_time; make it longer than "
             f"{format_duration(shortest_s)}"
+        ]
+
+    def _too_many_lives(self) -> list[str]:
+        if self.spec.per != "node" or self.spec.distribution is None:
+            return []
+        # A life that ends is followed by another; of some node one more than on average.
+        lives = self.nodes * (2 + self.job.useful_time_s / self.spec.law.expected_s)
+        if lives <= _MOST_LIVES:
+            return []
+        memory = format_bytes(8.0 * COHORT * lives)
+        return [
+            f"failures.per: 'node' makes some {lives:.2g} lives of {self.nodes:,} nodes, {memory} "
+            f"for {COHORT} jobs that are drawn together; {_MOST_LIVES:,} is the most: give fewer "
+            "nodes or a longer failures.mean, or per = 'job' with the mean of the whole job"
         ]
 
     @cached_property

@@ -59,7 +59,7 @@ def interrupts_for_this_process_alone() -> Iterator[None]:
     if mask is None:  # Windows
         yield
         return
-    # Now: it is started with the first process else, and unblocks SIGINT as it is.
+    # First, for its start leaves SIGINT unblocked behind it, and Ctrl-C would hit what follows.
     resource_tracker.ensure_running()
     before = mask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -33,7 +33,7 @@ _HASH_DIGITS: Final = 16  # of a hash, in the table: enough to see that two are 
 
 def runs_table(runs: Sequence[Run], store: RunStore) -> pd.DataFrame:
     """A row a run that is done: what it was, and what came out."""
-    table = pd.DataFrame([store.get(run) for run in runs if store.holds(run)], columns=_COLUMNS)
+    table = pd.DataFrame(store.done(runs), columns=_COLUMNS)
     return table.assign(predictions_sha256=table["predictions_sha256"].str[:_HASH_DIGITS])
 
 
@@ -73,9 +73,8 @@ def accuracy_block(found: Mapping[str, Slope], source: str) -> str:
 def _made_with(runs: Sequence[Run], store: RunStore) -> list[dict[str, Any]]:
     """Versions that runs were made with; one entry, unless a study went on after a change."""
     found = []
-    for run in filter(store.holds, runs):
-        versions = store.get(run)["versions"]
-        versions.pop("git", None)
+    for document in store.done(runs):
+        versions = {name: each for name, each in document["versions"].items() if name != "git"}
         if versions not in found:
             found.append(versions)
     return found

@@ -11,6 +11,7 @@ from cprsim.report.outputs import versions
 from cprsim.runs.workers import Workers
 from cprsim.studies.design import Run
 from cprsim.studies.store import RunStore
+from cprsim.trainer.limits import check_fits
 from cprsim.trainer.training import train
 
 #: Called with the number of runs done and the number in all.
@@ -20,15 +21,27 @@ Progress = Callable[[int, int], None]
 def play(runs: Sequence[Run], store: RunStore, workers: int, progress: Progress) -> None:
     """Do and store those that the store doesn't hold; each as soon as it has ended.
 
+    Those that an older version kept without a hash get one.
+
     Raises
     ------
+    ScenarioError
+        Where this machine has no room for so many runs at a time.
     RunError
         If a run fails, or a worker process dies. Those that are done stay.
     """
-    missing = [run for run in runs if not store.holds(run)]
+    missing = []
+    for run in runs:
+        kept = store.find(run)
+        if kept.document is None:
+            missing.append(run)
+        elif kept.state == "old":
+            store.put(run, kept.document)
     progress(len(runs) - len(missing), len(runs))
     if not missing:
         return
+    for run in {id(run.scenario): run for run in missing}.values():
+        check_fits(run.scenario, run.section, workers)
     pool = Workers(workers)
     under_way: dict[Future[dict[str, Any]], Run] = {}
     left = iter(missing)

@@ -1,7 +1,7 @@
 """A scenario that is to be trained, and its block `[trainer]`, with the samples that it names."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,16 @@ from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.section import TrainerSection, trainer_section
 
 
+def opened(
+    path: Path, overrides: Iterable[str] = ()
+) -> AbstractContextManager[tuple[Scenario, TrainerSection]]:
+    """As `ready`, of a file."""
+    return ready(load_mapping(path, overrides))
+
+
 @contextmanager
-def opened(path: Path, overrides: Iterable[str] = ()) -> Iterator[tuple[Scenario, TrainerSection]]:
-    """Read a file for `train`; samples that it names lie in a folder until this ends.
+def ready(mapping: dict[str, Any]) -> Iterator[tuple[Scenario, TrainerSection]]:
+    """What `train` takes, of the tables of a file; samples that it names lie in a folder meanwhile.
 
     The tables are then those of the samples, and the scenario says so: `Scenario.to_toml` is a file
     that can be simulated.
@@ -26,7 +33,6 @@ def opened(path: Path, overrides: Iterable[str] = ()) -> Iterator[tuple[Scenario
     DataError
         For samples that can't be read, or are not as many as the scenario says.
     """
-    mapping = load_mapping(path, overrides)
     section = trainer_section(mapping.get("trainer"))
     tables = scenario_tables(mapping)
     if section.files is None:

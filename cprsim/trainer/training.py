@@ -11,6 +11,7 @@ import numpy as np
 
 from cprsim.basics.owned import owned_folder
 from cprsim.contract import Plan
+from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
 from cprsim.trainer.coordinator.cluster import LocalCluster
@@ -19,6 +20,7 @@ from cprsim.trainer.coordinator.history import updates_lost
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import StepClock, Strikes, WallClock
 from cprsim.trainer.data import Data
+from cprsim.trainer.limits import check_fits
 from cprsim.trainer.members.dense_server import DenseSpec
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
@@ -99,7 +101,7 @@ def train(
     ScenarioError
         Where the scenario or the policy can't be trained.
     RunError
-        If a member of the cluster can't go on.
+        If a member of the cluster can't go on, or training diverges.
 
     Notes
     -----
@@ -118,6 +120,7 @@ def carry_out(
 ) -> Trained:
     """Train a scenario under a plan that none of its policies need have made; as `train` else."""
     TRAINER.check_plan(policy, plan, scenario.plans_of, scenario.cluster.trainers)
+    check_fits(scenario, section)
     data = section.data(scenario, seed)
     placement = Placement(
         tuple(table.rows for table in data.tables), scenario.cluster.parameter_servers
@@ -141,7 +144,7 @@ def carry_out(
     return Trained(
         policy=policy,
         seed=seed,
-        **_scored(predicted),
+        **_scored(predicted, section),
         pls=job.pls(placement.servers),
         updates_lost=updates_lost(job.row_events, job.steps, data, placement),
         failures=strikes.failures,
@@ -236,8 +239,13 @@ def _step_listener(progress: Progress | None, steps: int) -> Callable[[int], Non
     return tell
 
 
-def _scored(message: Message) -> dict[str, Any]:
+def _scored(message: Message, section: TrainerSection) -> dict[str, Any]:
     predicted, labels = (np.frombuffer(part, np.float32) for part in message.parts)
+    if not np.isfinite(predicted).all():
+        raise RunError(
+            f"trainer.learning_rate: {section.learning_rate:g} made training diverge, and its "
+            "predictions are no numbers; give a smaller one"
+        )
     return {
         "auc": auc(predicted, labels),
         "log_loss": log_loss(predicted, labels),

@@ -549,6 +549,18 @@ def test_wrong_bursts_are_told(changes: dict, faults: list[str]) -> None:
     assert list(error.value.args) == faults
 
 
+def test_more_lives_than_can_be_drawn_are_told() -> None:
+    with pytest.raises(ScenarioError) as error:
+        scenario(servers=1_000_000, trainers=1_000_000, mean="1000000 h")
+
+    assert list(error.value.args) == [
+        "failures.per: 'node' makes some 4e+06 lives of 2,000,000 nodes, 8.2 GB for 256 jobs that "
+        "are drawn together; 4,000,000 is the most: give fewer nodes or a longer failures.mean, or "
+        "per = 'job' with the mean of the whole job"
+    ]
+    scenario(servers=1_000_000, mean="1000000 h")
+
+
 @pytest.mark.parametrize("source", [{"exactly": 2}, {"trace": "log.csv"}])
 def test_bursts_go_with_lives_alone(source: dict) -> None:
     with pytest.raises(ScenarioError) as error:

@@ -6,12 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from cprsim.errors import RunError, ScenarioError, UsageError
+from cprsim.errors import RunError, ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.studies import play
 from cprsim.studies.design import Run, runs, study_section
-from cprsim.studies.store import RunStore
 from cprsim.trainer.section import trainer_section
 
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "train-study.toml"
@@ -118,21 +117,6 @@ def test_without_the_block_and_with_failures_by_the_clock() -> None:
         "trainer.failures: 'at-time' makes accuracy depend on how fast the machine is; a study "
         'needs "at-step"'
     )
-
-
-def test_a_store_holds_what_was_put_and_says_what_was_spoilt(tmp_path: Path) -> None:
-    first, second, *_ = planned()
-    store = RunStore(tmp_path / "runs")
-    store.put(first, {"auc": 0.8})
-
-    assert (store.holds(first), store.holds(second)) == (True, False)
-    assert RunStore(tmp_path / "runs").get(first) == {"auc": 0.8}
-    (path,) = (tmp_path / "runs").iterdir()
-    path.write_text('{"auc": ')
-    with pytest.raises(UsageError) as error:
-        store.get(first)
-    assert str(error.value).startswith(f"{path}: ")
-    assert str(error.value).endswith("; delete it, and start the study again")
 
 
 def test_a_run_on_a_machine_too_slow_for_its_deadlines_is_not_kept(

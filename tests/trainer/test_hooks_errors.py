@@ -1,5 +1,7 @@
 """What a user gets wrong is said in one line: name, value, way out."""
 
+import errno
+import os
 import re
 
 import pytest
@@ -223,12 +225,45 @@ def test_a_folder_that_can_not_be_used(tmp_path):
         match=said(f"folder {tmp_path}/file: {tmp_path}/file is a file, not a folder"),
     ):
         hooks(Held(), tmp_path / "file")
-    (tmp_path / "job.json").write_text("{")
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "7", "null", "[" * 200_000, None])
+def test_a_folder_whose_job_can_not_be_read(tmp_path, content):
+    if content is None:
+        os.mkfifo(tmp_path / "job.json")
+    else:
+        (tmp_path / "job.json").write_text(content)
     with pytest.raises(
         UsageError,
         match=said(f"folder {tmp_path}: job.json in it can't be read; give another"),
     ):
         hooks(Held(), tmp_path)
+
+
+def test_files_of_others_are_left_alone(tmp_path):
+    hooks(Held(), tmp_path, "full").restore()
+    for name in (".DS_Store", ".nfs01", "foo.npys", "notes.json"):
+        (tmp_path / "dense" / name).write_text(name)
+    it = hooks(Held(), tmp_path, "full")
+    it.restore()
+    for _ in range(STEPS):
+        it.after_step({})
+    for name in (".DS_Store", ".nfs01", "foo.npys", "notes.json"):
+        assert (tmp_path / "dense" / name).read_text() == name
+
+
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
+    it = hooks(Held(), tmp_path, "full")
+    it.restore()
+
+    def refuse(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    for _ in range(2):
+        it.after_step({})
+    with pytest.raises(OSError, match=r"No space left on device: .*shard-0-0/00000001\.npys"):
+        it.after_step({})
 
 
 def test_a_folder_whose_checkpoints_are_all_spoilt(tmp_path):

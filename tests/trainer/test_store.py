@@ -192,14 +192,16 @@ def test_a_writer_that_is_killed_at_any_moment_leaves_whole_checkpoints(tmp_path
         last = found.step
 
 
-def test_checkpoints_that_the_job_may_return_to_are_kept_and_others_after_them_are_void(history):
+def test_checkpoints_that_the_job_may_return_to_are_kept_and_others_after_them_are_void(
+    history, tmp_path
+):
     for _ in range(3):
         history.save()
     store, whole = history.store, (history.weights, history.squares)
     store.write(4, whole, returns_to=[2, 3])
     store.write(5, whole, returns_to=[2, 4])
 
-    assert [each.step for each in store._checkpoints()] == [5, 4, 2]
+    assert store.steps == CheckpointStore(tmp_path).steps == [5, 4, 2]
     history.check(at_most=3, step=2)
 
 

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeAlias
 
 from cprsim.basics.owned import owned_folder
-from cprsim.errors import RunError, UsageError
+from cprsim.errors import RunError
 from cprsim.trainer.members import forking
 from cprsim.trainer.members.member import Deadlines, Member, Name
 from cprsim.trainer.members.server import ServerSpec, run_server
@@ -31,8 +31,6 @@ _SETTLES: dict[Op, tuple[Op, ...]] = {
 }
 #: An answer that is owed: by whom, to what, and for checkpoints that are written, which.
 _Owed: TypeAlias = tuple[Name, Op, int]
-#: Longest path of a Unix socket, B (Linux has room for 108 with the 0 at the end).
-_LONGEST_PATH = 107
 
 
 class Reply(NamedTuple):
@@ -163,10 +161,6 @@ class LocalCluster:
             )
         self._starts += 1
         address = self._folder / f"{role}-{index}.{self._starts}"
-        if len(str(address)) > _LONGEST_PATH:
-            raise UsageError(
-                f"{address}: is too long a path for a Unix socket; set TMPDIR to a shorter one"
-            )
         self._addresses[name] = address
         return Member(
             name, self._context, run_server, (self._specs[name], address), self._deadlines

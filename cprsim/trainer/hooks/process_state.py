@@ -1,6 +1,7 @@
 """The state of one process of a training loop: its tables, the dense part, its trackers."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -22,7 +23,9 @@ from cprsim.trainer.hooks.checkpointed import (
 )
 from cprsim.trainer.hooks.layout import Layout, RowRange
 from cprsim.trainer.hooks.process_trackers import ProcessTrackers
+from cprsim.trainer.members.array_files import read_small
 from cprsim.trainer.members.atomic import written
+from cprsim.trainer.members.manifests import SpoiltError
 
 _Batch = TypeVar("_Batch")
 #: The file that says whose folder it is.
@@ -146,15 +149,17 @@ class ProcessState(Generic[_Batch]):
 def claim(folder: Path, job: Mapping[str, Any]) -> None:
     """Write down whose folder it is; raise `UsageError` if it is that of another job."""
     path = folder / _CLAIM
-    try:
-        found = json.loads(path.read_bytes())
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         with written(path) as file:
             file.write(json.dumps(job).encode())
         sync_folder(folder)
         return
-    except ValueError:
-        raise UsageError(f"folder {folder}: {_CLAIM} in it can't be read; give another") from None
+    try:
+        found = json.loads(read_small(path))
+    except (SpoiltError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise UsageError(f"folder {folder}: {_CLAIM} in it can't be read; give another")
     other = [name for name in job if found.get(name) != json.loads(json.dumps(job[name]))]
     if other:
         raise UsageError(

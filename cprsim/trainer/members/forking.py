@@ -1,10 +1,13 @@
 """The process that all members are forked from."""
 
 import multiprocessing
+import os
 import sys
+import tempfile
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 
+from cprsim.errors import UsageError
 from cprsim.runs.workers import interrupts_for_this_process_alone
 
 _OURS = (
@@ -12,6 +15,21 @@ _OURS = (
     "cprsim.trainer.members.trainer",
     "cprsim.trainer.data.planted",
 )
+#: Longest path of a Unix socket, B: Linux has room for 108 with the 0 at the end.
+_LONGEST_PATH = 107
+#: What comes behind the folder of temporary files: `/.cprsim-12345678/server-511.1234567`, and for
+#: Python's own socket `/pymp-12345678/listener-12345678`.
+_BEHIND = 40
+
+
+def check_sockets() -> None:
+    """Raise `UsageError` where temporary files lie too deep for the paths of sockets."""
+    folder = tempfile.gettempdir()
+    if len(os.fsencode(folder)) + _BEHIND > _LONGEST_PATH:
+        raise UsageError(
+            f"TMPDIR = {folder}: too long for the paths of Unix sockets in it; set it to one of at "
+            f"most {_LONGEST_PATH - _BEHIND} bytes"
+        )
 
 
 def context() -> ForkServerContext:
@@ -20,6 +38,7 @@ def context() -> ForkServerContext:
     Members import the main script of this process again, so what that has imported of cprsim is
     imported there as well. There is one such process for each that calls; it ends with it.
     """
+    check_sockets()
     found = multiprocessing.get_context("forkserver")
     imported = [name for name in sys.modules if name.startswith("cprsim.")]
     found.set_forkserver_preload(["torch", *_OURS, *imported])

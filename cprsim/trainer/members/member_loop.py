@@ -38,6 +38,11 @@ def errors_reported(link: Link) -> Iterator[None]:
     except PeerLostError:
         raise
     except Exception as error:
-        said = str(error) if isinstance(error, CprsimError) else repr(error)
-        link.tell(Op.FAILED, 0, {"error": said})
+        link.tell(Op.FAILED, 0, {"error": _said(error)})
         raise
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:  # a full disk, and which
+        return f"{error.filename}: {error.strerror}"
+    return str(error) if isinstance(error, CprsimError) else repr(error)

@@ -6,38 +6,23 @@ renamed, so one that was cut short is never seen; one that was spoilt later is f
 and the checkpoint before it is used.
 """
 
-import hashlib
-import json
 import math
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.files import sync_folder
-from cprsim.trainer.members.atomic import PARTIAL, written
+from cprsim.basics.files import naming, sync_folder
+from cprsim.trainer.members.array_files import read_chain, read_small
+from cprsim.trainer.members.atomic import written
+from cprsim.trainer.members.manifests import File, Manifest, Name, SpoiltError, parsed
 from cprsim.trainer.members.parameters import Arrays
 
 #: A chain is merged into a new base once its deltas are so many times as large as the base.
 MOST_DELTAS = 2.0
-
-
-class File(NamedTuple):
-    """A file of a checkpoint."""
-
-    name: str
-    size: int
-    sha256: str
-
-
-class Manifest(NamedTuple):
-    """What a manifest says: the step, and a base with the deltas that follow it."""
-
-    serial: int
-    step: int
-    files: tuple[File, ...]
 
 
 class ReadCheckpoint(NamedTuple):
@@ -48,30 +33,30 @@ class ReadCheckpoint(NamedTuple):
     size: int
 
 
-class SpoiltError(Exception):
-    """A file that isn't what its manifest says, or a manifest that isn't what it says itself."""
-
-
 class CheckpointStore:
     """The checkpoints of one shard in a folder, which nobody else writes to.
 
     Of its checkpoints the last is kept, the one of the step before, those that the job may still
-    return to, and one with another base, should that be spoilt.
+    return to, and one with another base, should that be spoilt. Files whose names are not of the
+    store's own are left alone.
     """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
+        # The newest first. Who writes goes by these and not by the folder: were a manifest spoilt
+        # meanwhile, a delta would go on top of another checkpoint than the one it follows.
+        self._checkpoints = self._on_disk()
 
     @property
     def empty(self) -> bool:
         """Whether nothing was ever stored."""
-        return not any(self._folder.glob("*.json"))
+        return not any(name.kind == "json" and not name.partial for name in self._names())
 
     @property
     def steps(self) -> list[int]:
         """Of the checkpoints that are there, the newest first; files of them may be spoilt."""
-        return [each.step for each in self._checkpoints()]
+        return [each.step for each in self._checkpoints]
 
     # --- Writing ---
 
@@ -93,7 +78,7 @@ class CheckpointStore:
         self._drop_void(returns_to)
         chain: tuple[File, ...] = ()
         if ids is not None:
-            chain = self._checkpoints()[0].files
+            chain = self._checkpoints[0].files
         serial = self._next_serial()
         file = self._write_arrays(
             serial, arrays if ids is None else (ids.astype(np.uint32), *arrays)
@@ -103,120 +88,112 @@ class CheckpointStore:
         # synced before.
         self._write_manifest(checkpoint)
         if sum(each.size for each in (*chain, file)[1:]) > MOST_DELTAS * (*chain, file)[0].size:
-            self._merge(checkpoint)
+            with suppress(SpoiltError):  # the chain is, and whoever reads it will find out
+                self._merge(checkpoint)
         self._drop_old(returns_to)
         return file.size
 
     def clean(self) -> None:
         """Remove what a writer that was killed has left."""
-        for each in self._folder.glob(f"*{PARTIAL}"):
-            each.unlink()
+        for name in self._names():
+            if name.partial:
+                self._remove(name)
 
     def _merge(self, chain: Manifest) -> None:
         """Write the same checkpoint as a base of its own, so that chains stay short."""
         # The same step under the next serial: readers take the newest manifest, so the chain is
         # used until the base is there, and not after.
         serial = chain.serial + 1
-        base = self._write_arrays(serial, self._read(chain).arrays)
+        base = self._write_arrays(serial, read_chain(self._folder, chain.files))
         self._write_manifest(Manifest(serial, chain.step, (base,)))
 
     def _write_arrays(self, serial: int, arrays: Sequence[NDArray[Any]]) -> File:
-        with written(self._folder / f"{serial:08d}.npys") as file:
+        with written(self._folder / str(Name(serial, "npys"))) as file:
             for array in arrays:
-                np.lib.format.write_array(file, array, allow_pickle=False)
+                np.lib.format.write_array(file, array, version=(1, 0), allow_pickle=False)
         return File(file.path.name, file.size, file.sha256.hexdigest())
 
     def _write_manifest(self, checkpoint: Manifest) -> None:
-        body = json.dumps(checkpoint).encode()
-        with written(self._manifest_path(checkpoint)) as file:
-            file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-        sync_folder(self._folder)
+        with written(self._folder / checkpoint.name) as file:
+            file.write(checkpoint.content())
+        with naming(self._folder):
+            sync_folder(self._folder)
+        self._checkpoints.insert(0, checkpoint)
 
     def _drop_void(self, returns_to: Collection[int]) -> None:
         first = min(returns_to, default=math.inf)
-        for each in self._checkpoints():
+        for each in list(self._checkpoints):
             if each.step > first and each.step not in returns_to:
-                self._manifest_path(each).unlink()
+                self._checkpoints.remove(each)
+                self._remove(Name(each.serial, "json"))
 
     def _drop_old(self, returns_to: Collection[int]) -> None:
-        newest, *older = self._checkpoints()
+        newest, *older = self._checkpoints
         before = [each for each in older if each.step < newest.step]
         others = [each for each in older if each.files[0] != newest.files[0]]
         kept = {newest, *before[:1], *others[:1]}
         for step in returns_to:
             kept.update([each for each in older if each.step <= step][:1])
-        needed = {file.name for each in kept for file in each.files}
-        for each in {*older} - kept:  # first, for one whose files are gone is no checkpoint
-            self._manifest_path(each).unlink()
-        for path in self._folder.glob("*.npys"):
-            if path.name not in needed:
-                path.unlink()
+        self._checkpoints = [each for each in self._checkpoints if each in kept]
+        needed = {each.name for each in kept}
+        needed |= {file.name for each in kept for file in each.files}
+        # Manifests first, for a checkpoint whose files are gone is none.
+        for name in sorted(self._names(), key=lambda name: name.kind):
+            if str(name) not in needed:
+                self._remove(name)
 
     # --- Reading ---
 
     def restore(self, at_most: int) -> ReadCheckpoint | None:
         """Return to the last sound checkpoint of a step up to `at_most`; None if there is none.
 
-        Those after it are dropped: the next delta goes on top of this one.
+        Those after it are dropped: the next delta goes on top of this one. Where there is none,
+        all stay as they are until the next is written, which must be one of all rows.
         """
         self.clean()
-        for checkpoint in self._checkpoints():
+        older = self._on_disk()
+        while older:
+            checkpoint = older[0]
             if checkpoint.step <= at_most:
                 try:
-                    return self._read(checkpoint)
+                    arrays = read_chain(self._folder, checkpoint.files)
                 except SpoiltError:
                     pass
-            # Spoilt or too new: dropped either way, since deltas are written on top of the newest
-            # there is.
-            self._manifest_path(checkpoint).unlink()
+                else:
+                    self._return_to(checkpoint, older)
+                    size = sum(each.size for each in checkpoint.files)
+                    return ReadCheckpoint(checkpoint.step, arrays, size)
+            del older[0]
+        self._checkpoints = []
         return None
 
-    def _read(self, checkpoint: Manifest) -> ReadCheckpoint:
-        base, *deltas = checkpoint.files
-        arrays = tuple(self._arrays(base))
-        for each in deltas:
-            ids, *changed = self._arrays(each)
-            for array, rows in zip(arrays, changed, strict=True):
-                array[ids] = rows
-        size = sum(each.size for each in checkpoint.files)
-        return ReadCheckpoint(checkpoint.step, arrays, size)
+    def _return_to(self, checkpoint: Manifest, older: list[Manifest]) -> None:
+        self._checkpoints = older
+        for name in self._names():
+            if name.kind == "json" and name.serial > checkpoint.serial:
+                self._remove(name)
 
-    def _arrays(self, file: File) -> list[NDArray[Any]]:
-        path = self._folder / file.name
-        try:
-            with path.open("rb") as opened:
-                found = hashlib.file_digest(opened, "sha256").hexdigest()
-                if found != file.sha256:
-                    raise SpoiltError(f"{path}: is not what was written")
-                opened.seek(0)
-                arrays = []
-                while opened.tell() < file.size:
-                    arrays.append(np.lib.format.read_array(opened, allow_pickle=False))
-                return arrays
-        except OSError as error:
-            raise SpoiltError(str(error)) from None
-
-    def _checkpoints(self) -> list[Manifest]:
+    def _on_disk(self) -> list[Manifest]:
         """All with a sound manifest, the newest first."""
         found = []
-        for path in sorted(self._folder.glob("*.json"), reverse=True):
-            try:
-                found.append(_parse(path.read_bytes()))
-            except (OSError, SpoiltError):
-                continue
+        for name in sorted(self._names(), reverse=True):
+            if name.kind == "json" and not name.partial:
+                try:
+                    found.append(parsed(name.serial, read_small(self._folder / str(name))))
+                except SpoiltError:
+                    continue
         return found
 
-    def _manifest_path(self, checkpoint: Manifest) -> Path:
-        return self._folder / f"{checkpoint.serial:08d}.json"
+    def _names(self) -> list[Name]:
+        """Of the store's own files."""
+        found = [Name.of(path.name) for path in self._folder.iterdir()]
+        return [name for name in found if name is not None]
+
+    def _remove(self, name: Name) -> None:
+        path = self._folder / str(name)
+        if path.is_symlink() or not path.is_dir():  # a folder is nothing of the store's
+            path.unlink(missing_ok=True)
 
     def _next_serial(self) -> int:
         """Higher than that of any file here, spoilt ones too."""
-        return 1 + max((int(path.stem) for path in self._folder.glob("*.*")), default=-1)
-
-
-def _parse(content: bytes) -> Manifest:
-    digest, _, body = content.partition(b"\n")
-    if hashlib.sha256(body).hexdigest().encode() != digest:
-        raise SpoiltError("a manifest is not what was written")
-    serial, step, files = json.loads(body)
-    return Manifest(serial, step, tuple(File(*each) for each in files))
+        return 1 + max((name.serial for name in self._names()), default=-1)

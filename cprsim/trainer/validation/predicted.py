@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play_against
+from cprsim.trainer.limits import check_fits
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, train
 from cprsim.trainer.validation.calibration import Calibration, calibrate
@@ -205,6 +206,7 @@ def validate(
     if policies is None and len(left_out) < len(plans):
         plans = {name: plan for name, plan in plans.items() if name not in left_out}
     check_predictable(section, scenario.cluster.trainers, plans)
+    check_fits(scenario, section)
     names = list(plans)
     steps = section.data(scenario, seed).steps
     tracking = tracking_of(plans)

@@ -1,0 +1,120 @@
+"""Files of a checkpoint, read: a file that isn't what was written is spoilt, whatever it holds."""
+
+import errno
+import hashlib
+import math
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.trainer.members.manifests import File, SpoiltError
+from cprsim.trainer.members.parameters import Arrays
+
+#: What says nothing of the file: the same one may be read at another time.
+_NOT_OF_THE_FILE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+#: No manifest is so large: its chain would be merged long before.
+_MOST_BYTES = 1 << 26
+#: What NumPy raises for a header that it can't read, parsing it as Python.
+_HEADER_ERRORS = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError)
+
+
+def read_small(path: Path) -> bytes:
+    """What a manifest holds."""
+    with _opened(path) as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise SpoiltError(f"{path}: is too large for a manifest")
+    return content
+
+
+def read_chain(folder: Path, files: Sequence[File]) -> Arrays:
+    """All rows of a base with the deltas that follow it."""
+    base, *deltas = files
+    arrays = _read(folder, base)
+    for each in deltas:
+        ids, *changed = _read(folder, each)
+        if not _fit(arrays, ids, changed):
+            raise SpoiltError(f"{folder / each.name}: has no rows of {base.name}")
+        for array, rows in zip(arrays, changed, strict=True):
+            array[ids] = rows
+    return tuple(arrays)
+
+
+def _fit(
+    arrays: Sequence[NDArray[Any]], ids: NDArray[Any], changed: Sequence[NDArray[Any]]
+) -> bool:
+    """Whether these are rows of those, `ids` being their numbers."""
+    if ids.dtype != np.uint32 or ids.ndim != 1 or len(changed) != len(arrays):
+        return False
+    last = int(ids.max(initial=0))
+    return all(
+        array.ndim > 0
+        and last < max(len(array), 1)
+        and rows.dtype == array.dtype
+        and rows.shape == (ids.size, *array.shape[1:])
+        for array, rows in zip(arrays, changed, strict=True)
+    )
+
+
+def _read(folder: Path, file: File) -> list[NDArray[Any]]:
+    """The arrays of a file, one at least."""
+    path = folder / file.name
+    with _opened(path) as opened:
+        # The size first: what was blown up need not be read to its end.
+        if os.fstat(opened.fileno()).st_size != file.size or (
+            hashlib.file_digest(opened, "sha256").hexdigest() != file.sha256
+        ):
+            raise SpoiltError(f"{path}: is not what was written")
+        opened.seek(0)
+        arrays = []
+        while opened.tell() < file.size:
+            arrays.append(_array(opened, file.size, path))
+    if not arrays:
+        raise SpoiltError(f"{path}: has no arrays")
+    return arrays
+
+
+def _array(opened: BufferedReader, size: int, path: Path) -> NDArray[Any]:
+    """The next array of a file; nothing is allocated for one that the file doesn't hold."""
+    start = opened.tell()
+    try:
+        if np.lib.format.read_magic(opened) != (1, 0):
+            raise SpoiltError(f"{path}: has an array of another format")
+        shape, _, kind = np.lib.format.read_array_header_1_0(opened)
+    except _HEADER_ERRORS:
+        raise SpoiltError(f"{path}: has no array where one should be") from None
+    if min(shape, default=0) < 0 or kind.hasobject:
+        raise SpoiltError(f"{path}: has an array that nobody can have written")
+    if math.prod(shape) * kind.itemsize > size - opened.tell():
+        raise SpoiltError(f"{path}: holds less than it says")
+    opened.seek(start)
+    try:
+        found: NDArray[Any] = np.lib.format.read_array(opened, allow_pickle=False)
+    except ValueError:  # too many dimensions, or of empty ones too large ones
+        raise SpoiltError(f"{path}: has an array that nobody can have written") from None
+    return found
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BufferedReader]:
+    """A file to read: no link that leads elsewhere, no pipe that nobody writes to."""
+    try:
+        with open(path, "rb", opener=_open) as file:  # a Path has no opener
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise SpoiltError(f"{path}: is no file")
+            yield file
+    except OSError as error:
+        if error.errno in _NOT_OF_THE_FILE:
+            raise
+        raise SpoiltError(str(error)) from None
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))

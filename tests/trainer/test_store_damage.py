@@ -1,0 +1,423 @@
+"""Checkpoints that were damaged at random, or that somebody has crafted: never anything made up."""
+
+import errno
+import hashlib
+import json
+import os
+import random
+import shutil
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from cprsim.trainer.members.manifests import Name, SpoiltError, parsed
+from cprsim.trainer.members.member_loop import errors_reported
+from cprsim.trainer.members.store import CheckpointStore
+
+ROWS, DIM = 40, 2
+FOREIGN = (
+    ".DS_Store",
+    ".nfs000000000a1",
+    "foo.npys",
+    "notes.json",
+    "7.json",
+    "x.partial",
+    "00.npys",
+)
+
+
+class Folder:
+    """A folder of checkpoints, and the state at each step that was saved."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        self.path, self.rng = path, np.random.default_rng(seed)
+        self.store = CheckpointStore(path)
+        self.saved: dict[int, tuple[np.ndarray, ...]] = {}
+        self.last = self.rng.random((ROWS, DIM), np.float32), self.rng.random(ROWS, np.float32)
+
+    def save(self, step: int, whole: bool) -> None:
+        live = tuple(each + np.float32(step) for each in self.last)
+        ids = np.arange(ROWS) if whole else np.sort(self.rng.choice(ROWS, 9, replace=False))
+        rows = tuple(each[ids] for each in live)
+        self.store.write(step, rows, None if whole else ids)
+        self.last = tuple(each.copy() for each in self.last)
+        for mine, given in zip(self.last, rows, strict=True):
+            mine[ids] = given
+        self.saved[step] = self.last
+
+    def restored(self, at_most: int) -> int | None:
+        """The step of the checkpoint that is found; its state is that of this step."""
+        found = self.store.restore(at_most)
+        if found is None:
+            return None
+        assert found.step <= at_most
+        for got, expected in zip(found.arrays, self.saved[found.step], strict=True):
+            assert got.dtype == expected.dtype
+            assert np.array_equal(got, expected)
+        self.last = self.saved[found.step]
+        return found.step
+
+    def copied(self, path: Path) -> "Folder":
+        """The same in another folder, as a new process finds it."""
+        shutil.copytree(self.path, path)
+        other = Folder(path, 1)
+        other.saved, other.last = dict(self.saved), self.last
+        return other
+
+
+def pick(rng: random.Random, path: Path, pattern: str = "*") -> Path:
+    """Some regular file, as the store names them."""
+    own = [each for each in sorted(path.glob(pattern)) if Name.of(each.name) and each.is_file()]
+    return rng.choice(own) if own else path / "00000000.none"
+
+
+# --- What happens to files ---
+
+
+def flip(rng: random.Random, path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    for _ in range(rng.choice((1, 1, 8))):
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+    path.write_bytes(content)
+
+
+def zero(rng: random.Random, path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    first = rng.randrange(len(content))
+    content[first : first + 64] = bytes(len(content[first : first + 64]))
+    path.write_bytes(content)
+
+
+def cut(rng: random.Random, path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: rng.randrange(path.stat().st_size)])
+
+
+def blow_up(rng: random.Random, path: Path) -> None:
+    os.truncate(path, path.stat().st_size + rng.choice((1, 1 << 16)))
+
+
+def swap(rng: random.Random, path: Path) -> None:
+    other = pick(rng, path.parent, f"*{path.suffix}")
+    mine, its = path.read_bytes(), other.read_bytes()
+    path.write_bytes(its)
+    other.write_bytes(mine)
+
+
+def copy_over(rng: random.Random, path: Path) -> None:
+    with suppress(shutil.SameFileError):
+        shutil.copyfile(pick(rng, path.parent), path)
+
+
+def delete(_: random.Random, path: Path) -> None:
+    path.unlink()
+
+
+def make_folder(_: random.Random, path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def make_pipe(_: random.Random, path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def make_link(rng: random.Random, path: Path) -> None:
+    """To the very same content, or to nothing, elsewhere."""
+    elsewhere = path.parent.with_name(f"{path.parent.name}-outside")
+    elsewhere.mkdir(exist_ok=True)
+    target = elsewhere / path.name
+    if rng.random() < 0.5:
+        content = path.read_bytes()  # which may come from there already
+        target.write_bytes(content)
+    path.unlink()
+    path.symlink_to(target)
+
+
+def leave_partial(rng: random.Random, path: Path) -> None:
+    serial = rng.choice((1, 99))
+    path.with_name(str(Name(serial, "npys", partial=True))).write_bytes(b"half")
+
+
+# --- What somebody has crafted ---
+
+
+def malformed(rng: random.Random, serial: int, files: list) -> object:
+    """A manifest of a wrong form."""
+    file = list(rng.choice(files))
+    deep: list = []
+    for _ in range(500):
+        deep = [deep]
+    return rng.choice(
+        (
+            *(None, 7, "x", [], {}, [serial], [serial, 1], [serial, 1, []], [serial, 1, [[]]]),
+            {"serial": serial, "step": 1, "files": files},
+            [serial + 1, 1, files],
+            [str(serial), 1, files],
+            [float(serial), 1, files],
+            *([serial, step, files] for step in (-1, "1", 1.5, True, None, 10**30, float("nan"))),
+            [serial, 1, files, 1],
+            [serial, 1, {"0": file}],
+            *(
+                [serial, 1, [[name, *file[1:]]]]
+                for name in ("../x", "/etc/passwd", "", "0.npys", 3, None, "00000000.json", "a\0b")
+            ),
+            *([serial, 1, [[file[0], size, file[2]]]] for size in (-1, 10**40, "9", 2.0, None)),
+            *([serial, 1, [[*file[:2], sha]]] for sha in ("", "x" * 64, 0, None, file[2].upper())),
+            [serial, 1, [[*file, 1]]],
+            [serial, 1, [file[:2]]],
+            [serial, 1, deep],
+        )
+    )
+
+
+def write_manifest(folder: Path, serial: int, body: bytes) -> None:
+    digest = hashlib.sha256(body).hexdigest().encode()
+    (folder / str(Name(serial, "json"))).write_bytes(digest + b"\n" + body)
+
+
+def craft_manifest(rng: random.Random, path: Path) -> None:
+    manifest = pick(rng, path.parent, "*.json")
+    serial = int(manifest.stem)
+    try:
+        files = [list(each) for each in parsed(serial, manifest.read_bytes()).files]
+    except (SpoiltError, OSError):
+        return
+    serial += rng.choice((0, 0, 50))
+    said = malformed(rng, serial, files)
+    body = json.dumps(said).encode()
+    if rng.random() < 0.1:
+        body = rng.choice((b"[" * 200_000, b"9" * 9_000, b"\xff\xfe", b"", b"[1,"))
+    write_manifest(path.parent, serial, body)
+
+
+def header(shape: str, kind: str = "<f4") -> bytes:
+    said = f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': {shape}, }}"
+    said += " " * (-(len(said) + 11) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(said).to_bytes(2, "little") + said.encode()
+
+
+def arrays_bytes(tmp: Path, *arrays: np.ndarray) -> bytes:
+    with tmp.open("wb") as file:
+        for each in arrays:
+            np.save(file, each, allow_pickle=False)
+    return tmp.read_bytes()
+
+
+def wrong_arrays(rng: random.Random, tmp: Path) -> bytes:
+    """What can't stand behind a base, with headers that are wrong or with rows that don't fit."""
+    ids = np.arange(3, dtype=np.uint32)
+    weights, squares = np.zeros((3, DIM), np.float32), np.zeros(3, np.float32)
+    return rng.choice(
+        (
+            b"",
+            b"nothing at all",
+            *(
+                header(shape)
+                for shape in ("(10**15,)", "(1000000000000000,)", "(-1,)", "3", "(2.5,)")
+            ),
+            header("(4611686018427387904, 4611686018427387904)"),
+            header("(0, 4611686018427387904, 4611686018427387904)"),
+            header("(3,)", "|O") + b"\x80\x04.",
+            header("(1,)", "|V999999999"),
+            header("(" * 400 + ")" * 400),
+            header("(3,)", "nonsense"),
+            b"\x93NUMPY\x09\x00" + bytes(64),
+            b"\x93NUMPY\x01\x00\xff\xff{}",
+            arrays_bytes(tmp, ids),
+            arrays_bytes(tmp, ids, weights),
+            arrays_bytes(tmp, ids, weights, squares, squares),
+            arrays_bytes(tmp, ids + ROWS, weights, squares),
+            arrays_bytes(tmp, ids.astype(np.int64) - 1, weights, squares),
+            arrays_bytes(tmp, ids.astype(np.float64), weights, squares),
+            arrays_bytes(tmp, ids[:, None], weights, squares),
+            arrays_bytes(tmp, ids, weights[:, :1], squares),
+            arrays_bytes(tmp, ids, weights.astype(np.float64), squares),
+            arrays_bytes(tmp, ids, weights[:1], squares[:1]),
+            arrays_bytes(tmp, ids[:2], weights, squares),
+            arrays_bytes(tmp, np.array(0, np.uint32), weights[0], squares[0]),
+        )
+    )
+
+
+def craft_arrays(rng: random.Random, path: Path) -> None:
+    """Another delta, hash and all, that can't be one."""
+    manifest = pick(rng, path.parent, "*.json")
+    try:
+        files = parsed(int(manifest.stem), manifest.read_bytes()).files
+    except (SpoiltError, OSError):
+        return
+    content = wrong_arrays(rng, path.parent.with_name("arrays"))
+    name = str(Name(90, "npys"))
+    if (path.parent / name).exists():
+        return
+    (path.parent / name).write_bytes(content)
+    file = [name, len(content), hashlib.sha256(content).hexdigest()]
+    write_manifest(path.parent, 91, json.dumps([91, 77, [*files, file]]).encode())
+
+
+DAMAGES = (
+    flip,
+    zero,
+    cut,
+    blow_up,
+    swap,
+    copy_over,
+    delete,
+    make_folder,
+    make_pipe,
+    make_link,
+    leave_partial,
+    craft_manifest,
+    craft_arrays,
+)
+
+
+def put_foreign(rng: random.Random, folder: Path) -> dict[Path, bytes | None]:
+    """Files and folders of others, and what these files hold."""
+    found: dict[Path, bytes | None] = {}
+    for name in rng.sample(FOREIGN, 3):
+        path, content = folder / name, rng.randbytes(9)
+        if rng.random() < 0.2:
+            path.mkdir()
+            found[path] = None
+        else:
+            path.write_bytes(content)
+            found[path] = content
+    return found
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> list[Folder]:
+    """Folders with histories of their own."""
+    folders = []
+    for number, saves in enumerate(("wwd", "wd", "wdddd", "wddwd", "w", "wdwdddddddddddd")):
+        folder = Folder(tmp_path_factory.mktemp("written") / "store", number)
+        for step, kind in enumerate(saves, 1):
+            folder.save(step, kind == "w")
+        folders.append(folder)
+    return folders
+
+
+def damaged(folder: Folder, rng: random.Random) -> list[str]:
+    """What was done to it."""
+    done = []
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        path, damage = pick(rng, folder.path), rng.choice(DAMAGES)
+        if path.is_file() and path.stat().st_size:
+            damage(rng, path)
+            done.append(damage.__name__)
+    return done
+
+
+def fuzzed(written: list[Folder], tmp_path: Path, trials: int, seed: int) -> Counter[str]:
+    """Damage folders; each gives a state that was saved, or none, and is then written to."""
+    rng, counts = random.Random(seed), Counter[str]()
+    for trial in range(trials):
+        source = rng.choice(written)
+        folder = source.copied(tmp_path / f"at-{trial}")
+        foreign = put_foreign(rng, folder.path)
+        running = rng.random() < 0.3  # the writer is at work meanwhile
+        counts.update(damaged(folder, rng))
+        newest = max(source.saved)
+        if running:
+            folder.save(newest + 1, whole=False)
+        else:
+            folder.store = CheckpointStore(folder.path)
+        step = folder.restored(rng.choice((99, 99, newest + 1, newest - 1)))
+        newest += 1
+        counts["none" if step is None else "last" if step >= newest - 1 else "earlier"] += 1
+        folder.save(newest + 1, whole=step is None)
+        assert folder.restored(99) == newest + 1
+        folder.store = CheckpointStore(folder.path)
+        assert folder.restored(99) == newest + 1
+        for path, content in foreign.items():
+            assert path.is_dir() if content is None else path.read_bytes() == content
+        shutil.rmtree(folder.path)
+    return counts
+
+
+def test_damage_of_any_kind_gives_a_state_that_was_saved_or_none(written, tmp_path) -> None:
+    counts = fuzzed(written, tmp_path, 300, 0)
+    print(counts)  # noqa: T201  (with -s)
+    assert min(counts[each.__name__] for each in DAMAGES) > 0
+    assert min(counts[each] for each in ("none", "earlier", "last")) > 20
+
+
+@pytest.mark.slow
+def test_much_more_of_it(written, tmp_path) -> None:
+    print(fuzzed(written, tmp_path, 3000, 1))  # noqa: T201  (with -s)
+
+
+def test_a_delta_follows_what_was_written_whatever_has_become_of_that(written, tmp_path) -> None:
+    """Not the checkpoint before it, in whose place it would be wrong."""
+    folder = written[0].copied(tmp_path / "it")
+    max(folder.path.glob("*.json")).unlink()
+    folder.save(4, whole=False)
+
+    assert folder.restored(99) == 4
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENOMEM])
+def test_what_says_nothing_of_a_file_drops_none(written, tmp_path, monkeypatch, number) -> None:
+    folder = written[0].copied(tmp_path / "it")
+
+    def refuse(*_: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        with pytest.raises(OSError, match=os.strerror(number)):
+            folder.store.restore(99)
+    assert folder.restored(99) == 3
+
+
+@pytest.mark.parametrize("kind", ["json", "npys"])
+def test_a_file_of_a_tebibyte_is_not_read(written, tmp_path, kind) -> None:
+    folder = written[0].copied(tmp_path / "it")
+    os.truncate(max(folder.path.glob(f"*.{kind}")), 1 << 40)  # of holes
+
+    assert folder.restored(99) == 2
+
+
+def test_where_none_is_sound_all_stay_as_they_are(written, tmp_path) -> None:
+    folder = written[0].copied(tmp_path / "it")
+    for path in folder.path.glob("*.npys"):
+        path.write_bytes(b"")
+    before = sorted(folder.path.iterdir())
+
+    assert folder.restored(99) is None
+    assert sorted(folder.path.iterdir()) == before
+    assert not CheckpointStore(folder.path).empty
+
+
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_a_full_disk_is_told_with_the_file(written, tmp_path, monkeypatch, call) -> None:
+    folder = written[0].copied(tmp_path / "it")
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def refuse(*_: object) -> None:
+        raise full
+
+    with monkeypatch.context() as patch:
+        if call == "fsync":
+            patch.setattr(os, "fsync", refuse)
+        else:
+            patch.setattr("cprsim.trainer.members.atomic.Hashing.write", refuse)
+        with pytest.raises(OSError, match="No space left") as told:
+            folder.save(4, whole=True)
+    assert Path(told.value.filename).parent == folder.path
+    assert folder.restored(99) == 3
+
+
+def test_a_member_tells_the_controller_which_file_the_disk_was_too_full_for() -> None:
+    told: list[dict] = []
+    link = SimpleNamespace(tell=lambda _op, _step, facts: told.append(facts))
+
+    with pytest.raises(OSError, match="No space left"), errors_reported(link):  # type: ignore[arg-type]
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/there/00000001.npys")
+    assert told == [{"error": "/there/00000001.npys: No space left on device"}]
