@@ -13,7 +13,7 @@ from tests.faults.injected import build
 from tests.waiting import HANGS_S
 
 #: Of how many calls of a case one goes wrong in the quick tests; in the slow ones, each.
-QUICK = {"files": 1, "new folder": 1, "run": 11, "sweep": 19, "export": 3}
+QUICK = {"files": 1, "new folder": 1, "run": 17, "sweep": 47, "export": 5}
 
 
 @pytest.fixture(scope="session")
