@@ -94,6 +94,12 @@ def start() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
         yield lambda gate, *arguments: stack.enter_context(started(gate, *arguments))
 
 
+@pytest.fixture
+def counted(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Notes what a test has counted, to be told at the end of all tests."""
+    return lambda text: record_property("counted", text)
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """What tests have counted, e.g. how many faults were injected."""
     for report in terminalreporter.stats.get("passed", ()):

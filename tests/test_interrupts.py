@@ -62,7 +62,7 @@ def check(found: Ended, first: int, number: int) -> None:
 
 
 def interrupt_now_and_then(
-    folder: Path, arguments: list[str], times: int, record: Callable[[str, object], None]
+    folder: Path, arguments: list[str], times: int, counted: Callable[[str], None]
 ) -> None:
     calls = ended(folder, arguments, _NEVER, _NEVER).calls
     drawn = random.Random(f"{arguments}")
@@ -73,22 +73,22 @@ def interrupt_now_and_then(
         found = ended(folder, arguments, first, second, number)
         check(found, first, number)
         longest_s = max(longest_s, found.took_s)
-    record("counted", f"{times} times interrupted twice, ended after {longest_s:.1f} s at most")
+    counted(f"{times} times interrupted twice, ended after {longest_s:.1f} s at most")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", COMMANDS)
-def test_two_interrupts_end_a_command(name: str, tmp_path: Path, record_property) -> None:
-    interrupt_now_and_then(tmp_path, COMMANDS[name], 5, record_property)
+def test_two_interrupts_end_a_command(name: str, tmp_path: Path, counted) -> None:
+    interrupt_now_and_then(tmp_path, COMMANDS[name], 5, counted)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", WITH_TORCH)
-def test_two_interrupts_end_members_too(name: str, tmp_path: Path, record_property) -> None:
+def test_two_interrupts_end_members_too(name: str, tmp_path: Path, counted) -> None:
     pytest.importorskip("torch")
-    interrupt_now_and_then(tmp_path, WITH_TORCH[name], 5, record_property)
+    interrupt_now_and_then(tmp_path, WITH_TORCH[name], 5, counted)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from cprsim.basics.interrupts import held_back
-from cprsim.basics.owned import owned_folder
+from cprsim.basics.owned import owned_folder, remove_orphans
 from cprsim.errors import UsageError
 
 #: What a file is to hold, or a function that writes it; None: there is to be no such file.
@@ -64,6 +64,13 @@ def write_all(folder: Path, contents: Mapping[str, Content]) -> None:
             with suppress(OSError):
                 each.rmdir()
         raise
+
+
+def finish_others(folder: Path) -> None:
+    """Do what writers into a folder who were killed have left to do."""
+    with held_back():
+        _settle(folder)
+    remove_orphans(folder)
 
 
 def sync_folder(folder: Path) -> None:

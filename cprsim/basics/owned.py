@@ -26,7 +26,7 @@ def owned_folder(parent: Path | None = None) -> Iterator[Path]:
     whose owner is alive, and they stay.
     """
     place = Path(tempfile.gettempdir()) if parent is None else parent
-    _sweep(place)
+    remove_orphans(place)
     folder, lock = _made(place)
     try:
         yield folder
@@ -53,7 +53,8 @@ def _made(place: Path) -> tuple[Path, int]:
         os.close(lock)
 
 
-def _sweep(place: Path) -> None:
+def remove_orphans(place: Path) -> None:
+    """Remove the folders in a place whose owners were killed."""
     for folder in place.glob(f"{_PREFIX}*"):
         with suppress(OSError):  # alive, of another user, or gone meanwhile
             if folder.is_symlink():

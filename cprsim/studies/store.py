@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from cprsim.basics.files import check_writable, write_all
+from cprsim.basics.files import check_writable, finish_others, write_all
 from cprsim.studies.design import Run
 from cprsim.trainer.members.array_files import read_small
 from cprsim.trainer.members.manifests import SpoiltError
@@ -42,8 +42,9 @@ class RunStore:
         self._folder = folder
 
     def check(self, runs: Sequence[Run]) -> None:
-        """Raise `UsageError` where these can't be put."""
+        """Raise `UsageError` where these can't be put; finish what was begun before."""
         check_writable(self._folder, [self.path(run).name for run in runs])
+        finish_others(self._folder)
 
     def find(self, run: Run) -> Kept:
         """What is kept of a run; whatever stands in its file, never anything else."""

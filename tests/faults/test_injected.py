@@ -26,7 +26,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def injected(
-    library: Path, tmp_path: Path, record_property: Callable[[str, object], None]
+    library: Path, tmp_path: Path, counted: Callable[[str], None]
 ) -> Callable[[str, int], None]:
     def play(name: str, every: int) -> None:
         done = subprocess.run(
@@ -42,7 +42,7 @@ def injected(
         if not any(counts.values()):
             pytest.skip("this Python makes its calls past what is preloaded")
         assert min(counts.values()) > 0
-        record_property("counted", f"{name}: {sum(counts.values())} faults, {counts}")
+        counted(f"{name}: {sum(counts.values())} faults, {counts}")
 
     return play
 

@@ -5,7 +5,6 @@ import random
 import re
 import shutil
 import sqlite3
-import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -190,14 +189,14 @@ def damaged(harm: str, seeds: range, origins: dict[str, Origin], folder: Path) -
             error.add_note(f"{harm} {seed}, {sort}: {how}")
             raise
         shutil.rmtree(folder / str(seed))
-    sys.stdout.write(f"\n{harm}: of {len(seeds)} damaged files {dict(found)}\n")  # pytest -s
     return found
 
 
 @pytest.mark.parametrize(("harm", "count"), [("bytes", 120), ("rows", 100), ("journal", 60)])
-def test_a_damaged_file_is_mended_or_refused(origins, quick, tmp_path, harm, count):
+def test_a_damaged_file_is_mended_or_refused(origins, quick, tmp_path, harm, count, counted):
     found = damaged(harm, range(count), origins, tmp_path)
 
+    counted(f"{harm}, {count} damaged sweeps: {dict(found)}")
     assert found.total() == count
     assert found["mended"] > 0
 
@@ -205,10 +204,12 @@ def test_a_damaged_file_is_mended_or_refused(origins, quick, tmp_path, harm, cou
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(1, 9))
 @pytest.mark.parametrize(("harm", "count"), [("bytes", 600), ("rows", 250), ("journal", 150)])
-def test_damaged_files_are_mended_or_refused(origins, quick, tmp_path, harm, count, part):
+def test_damaged_files_are_mended_or_refused(origins, quick, tmp_path, harm, count, part, counted):
     seeds = range(1000 * part, 1000 * part + count)
+    found = damaged(harm, seeds, origins, tmp_path)
 
-    assert damaged(harm, seeds, origins, tmp_path).total() == count
+    counted(f"{harm}, {count} damaged sweeps: {dict(found)}")
+    assert found.total() == count
 
 
 def told_after(folder: Path, *statements: str) -> list[str]:

@@ -1,7 +1,6 @@
 """Predicted beside measured: what is counted agrees exactly; no test asserts seconds."""
 
 import json
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -72,18 +71,15 @@ def config(tmp_path):
     return path
 
 
-def run(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["cprsim", *map(str, arguments)])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    return stop.value.code
+def run(*arguments):
+    return cli._main([*map(str, arguments)])
 
 
 @pytest.mark.slow
 @pytest.mark.essential
-def test_what_is_counted_is_predicted_exactly(config, tmp_path, monkeypatch, capsys):
+def test_what_is_counted_is_predicted_exactly(config, tmp_path, capsys):
     out = tmp_path / "out"
-    code = run(monkeypatch, "validate", config, "--json", "--out", out)
+    code = run("validate", config, "--json", "--out", out)
     printed = capsys.readouterr()
     assert (code, printed.err) == (0, "")
 
@@ -292,7 +288,7 @@ def test_several_trainers_are_refused():
 def test_without_torch_the_command_says_what_to_install(config, monkeypatch, capsys):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    assert run(monkeypatch, "validate", config) == 2
+    assert run("validate", config) == 2
     assert capsys.readouterr().err == (
         'cprsim: torch is not installed, and real training needs it: pip install "cprsim[torch]"\n'
     )

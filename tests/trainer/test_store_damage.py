@@ -341,16 +341,18 @@ def fuzzed(written: list[Folder], tmp_path: Path, trials: int, seed: int) -> Cou
     return counts
 
 
-def test_damage_of_any_kind_gives_a_state_that_was_saved_or_none(written, tmp_path) -> None:
+def test_damage_of_any_kind_gives_a_state_that_was_saved_or_none(
+    written, tmp_path, counted
+) -> None:
     counts = fuzzed(written, tmp_path, 300, 0)
-    print(counts)  # noqa: T201  (with -s)
+    counted(f"300 damaged checkpoints: {dict(counts)}")
     assert min(counts[each.__name__] for each in DAMAGES) > 0
     assert min(counts[each] for each in ("none", "earlier", "last")) > 20
 
 
 @pytest.mark.slow
-def test_much_more_of_it(written, tmp_path) -> None:
-    print(fuzzed(written, tmp_path, 3000, 1))  # noqa: T201  (with -s)
+def test_much_more_of_it(written, tmp_path, counted) -> None:
+    counted(f"3,000 damaged checkpoints: {dict(fuzzed(written, tmp_path, 3000, 1))}")
 
 
 def test_a_delta_follows_what_was_written_whatever_has_become_of_that(written, tmp_path) -> None:
