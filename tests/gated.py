@@ -17,7 +17,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -69,7 +68,7 @@ class Gate:
     # --- What the test asks ---
 
     def reached(self, place: str) -> bool:
-        """Whether the command has come to a place: `main`, or `closing`, its pool of workers."""
+        """Whether the command has come to a place: `main`."""
         return (self._folder / place).exists()
 
     def waiting(self) -> list[int]:
@@ -167,17 +166,6 @@ def _gate_studies(gate: Gate) -> None:
     Execution._stepped = gated_step  # type: ignore[method-assign]
 
 
-def _tell_of_closing(gate: Gate) -> None:
-    """Say so where the pool is told to end: an interrupt has been heard, and the next ends it."""
-    shutdown = ProcessPoolExecutor.shutdown
-
-    def told(self: ProcessPoolExecutor, *arguments: Any, **named: Any) -> None:
-        gate.reach("closing")
-        shutdown(self, *arguments, **named)
-
-    ProcessPoolExecutor.shutdown = told  # type: ignore[method-assign]
-
-
 if _FOLDER in os.environ:
     _gate = Gate(Path(os.environ[_FOLDER]))
     if "study" in sys.argv:
@@ -189,7 +177,6 @@ if __name__ == "__main__":
     # Whoever runs the tests in the background, or with nohup, has them ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    _tell_of_closing(_gate)
     _gate.reach("main")
     from cprsim.cli import main
 

@@ -70,7 +70,7 @@ def _session(leader: int) -> list[int]:
 def _main() -> None:
     counted, number, first, second = sys.argv[1], *map(int, sys.argv[2:5])
     sys.argv = ["cprsim", *sys.argv[5:]]
-    due = {first, first + second}
+    due = {first, first + second} if second > 0 else {first}
     raise_later = ctypes.pythonapi.PyThreadState_SetAsyncExc
     raise_later.argtypes = (ctypes.c_ulong, ctypes.py_object)
     main_thread = threading.get_ident()

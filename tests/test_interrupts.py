@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cprsim.basics.interrupts import INTERRUPTS
 from tests.interrupted import Ended, interrupted
 from tests.waiting import HANGS_S
 
@@ -41,7 +42,7 @@ WITH_TORCH = {
     "train": ["train", str(SCENARIOS / "train-quick.toml"), "--out", "{}/out"],
     "validate": ["validate", str(SCENARIOS / "train-quick.toml"), "--out", "{}/out"],
 }
-_NEVER = -1
+_NEVER = -1  # a call that never comes
 
 
 def ended(folder: Path, arguments: list[str], *interrupts: int) -> Ended:
@@ -68,19 +69,20 @@ def interrupt_now_and_then(
     drawn = random.Random(f"{arguments}")
     longest_s = 0.0
     for i in range(times):
-        number = (signal.SIGINT, signal.SIGTERM)[i % 2]
-        first, second = drawn.randrange(1, calls), int(10 ** drawn.uniform(0, 4))
+        number = INTERRUPTS[i % len(INTERRUPTS)]
+        first = drawn.randrange(1, calls)
+        second = int(10 ** drawn.uniform(0, 4)) if i < times - 1 else _NEVER
         found = ended(folder, arguments, first, second, number)
         check(found, first, number)
         longest_s = max(longest_s, found.took_s)
-    counted(f"{times} times interrupted twice, ended after {longest_s:.1f} s at most")
+    counted(f"interrupted {times} times, mostly twice: ended after {longest_s:.1f} s at most")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_two_interrupts_end_a_command(name: str, tmp_path: Path, counted) -> None:
-    interrupt_now_and_then(tmp_path, COMMANDS[name], 5, counted)
+    interrupt_now_and_then(tmp_path, COMMANDS[name], 6, counted)
 
 
 @pytest.mark.slow
@@ -88,7 +90,7 @@ def test_two_interrupts_end_a_command(name: str, tmp_path: Path, counted) -> Non
 @pytest.mark.parametrize("name", WITH_TORCH)
 def test_two_interrupts_end_members_too(name: str, tmp_path: Path, counted) -> None:
     pytest.importorskip("torch")
-    interrupt_now_and_then(tmp_path, WITH_TORCH[name], 5, counted)
+    interrupt_now_and_then(tmp_path, WITH_TORCH[name], 6, counted)
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ FILES = {"breakdown.png", "manifest.json", "report.html", "results.csv", "scenar
 
 def shell(redirected: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """`cprsim` with streams as a shell redirects them."""
-    script = f'exec "$0" -m cprsim.cli "$@" {redirected}'
+    script = f'"$0" -m cprsim.cli "$@" {redirected}'
     return subprocess.run(
         ["sh", "-c", script, sys.executable, *arguments],
         capture_output=True,
@@ -39,6 +39,22 @@ def test_closed_streams_lead_nowhere(closed: str, tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
     assert done.stderr == ""
     assert bool(done.stdout) == (closed == "2>&-")
+
+
+@pytest.mark.slow
+@pytest.mark.essential
+@pytest.mark.parametrize("asked", [["run", KAGGLE, "--replications", "2"], ["--help"]])
+def test_a_reader_who_has_seen_enough_is_told_nothing(asked: list[str]) -> None:
+    done = shell("| true", *asked)
+
+    assert done.stderr == ""
+
+
+def test_a_link_that_leads_nowhere_is_no_folder(folder: Path, capsys) -> None:
+    Path("out").symlink_to("nowhere")
+
+    assert command._main(["run", KAGGLE, "--replications", "1", "--out", "out"]) == 2
+    assert capsys.readouterr().err == "cprsim: --out out: is a link that leads nowhere\n"
 
 
 def test_mistakes_are_mistakes_with_closed_streams_too() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from cprsim.basics.interrupts import held_back
-from cprsim.basics.owned import owned_folder, remove_orphans
+from cprsim.basics.owned import locked, owned_folder, remove_orphans
 from cprsim.errors import UsageError
 
 #: What a file is to hold, or a function that writes it; None: there is to be no such file.
@@ -26,6 +26,8 @@ def check_writable(folder: Path, names: Iterable[str] = (), option: str = "--out
     try:
         missing = _missing(folder)
         there = missing[0].parent if missing else folder
+        if any(each.is_symlink() for each in missing):
+            raise UsageError(f"{option} {folder}: is a link that leads nowhere")
         if not there.is_dir():
             raise UsageError(f"{option} {folder}: {there} is a file, not a folder")
         if not os.access(there, os.W_OK | os.X_OK):
@@ -40,25 +42,31 @@ def check_writable(folder: Path, names: Iterable[str] = (), option: str = "--out
 def write_all(folder: Path, contents: Mapping[str, Content]) -> None:
     """Write `contents` (name to what it holds) into `folder`, replacing files of the same names.
 
-    A failure or a kill leaves what was there, or all that is new, but for a kill in the moment of
-    renaming: then whoever writes into the folder next puts the rest in its place first, and until
-    then the manifest, which comes last, doesn't go with the others. Folders that had to be made go
-    again if it fails, unless something else has come into them.
+    A failure or a kill leaves what was there, or all that is new; but for one in the moment of
+    renaming, when the new files are committed: then whoever writes into the folder next puts the
+    rest in its place first, and until then the manifest, which comes last, doesn't go with the
+    others. Folders that had to be made go again if it fails, unless something has come into them.
     """
     missing = _missing(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for each in missing:
             sync_folder(each.parent)
-        with owned_folder(folder) as place:
+        with naming(folder), owned_folder(folder) as place:
             staged = place / "new"
             staged.mkdir()
             for name, content in contents.items():
-                with naming(folder / name):  # not that of a file that will be gone
+                with naming(folder / name):
                     _stage(staged / name, content)
             sync_folder(staged)
-            with held_back():  # whoever interrupts is told the truth: nothing, or all
-                _commit(staged, folder)
+            # Whoever interrupts is told the truth: nothing, or all.
+            with held_back(), locked(folder):
+                _finish_others(folder)
+                staged.rename(folder / _COMMITTED)
+                sync_folder(folder)
+                for each in _in_order(folder):
+                    _place(each, folder / each.name)
+                _done(folder)
     except BaseException:
         for each in reversed(missing):
             with suppress(OSError):
@@ -68,27 +76,35 @@ def write_all(folder: Path, contents: Mapping[str, Content]) -> None:
 
 def finish_others(folder: Path) -> None:
     """Do what writers into a folder who were killed have left to do."""
-    with held_back():
-        _settle(folder)
-    remove_orphans(folder)
+    if folder.is_dir():
+        with held_back(), locked(folder):
+            _finish_others(folder)
+        remove_orphans(folder)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make names in a folder last."""
-    handle = os.open(folder, os.O_RDONLY)
+    """Make names in a folder last, where its file system can."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows
+        return
     try:
         os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise OSError(error.errno, os.strerror(error.errno or 0), str(folder)) from None
     finally:
         os.close(handle)
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Errors that the system has with a file tell this name, also where it is open already."""
+    """Errors of the system that tell no file that a user knows tell this one."""
     try:
         yield
     except OSError as error:
-        if error.errno is None:
+        known = error.filename is not None and f"{os.sep}.cprsim" not in str(error.filename)
+        if known or error.errno is None:
             raise
         raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
 
@@ -112,35 +128,49 @@ def _stage(path: Path, content: Content) -> None:
         os.fsync(file.fileno())
 
 
-def _commit(staged: Path, folder: Path) -> None:
-    """From here on the files in `staged` are those of `folder`."""
-    while True:
-        _settle(folder)  # what another began, who was killed, or is at it now
-        try:
-            staged.rename(folder / _COMMITTED)
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
-        else:
-            break
-    sync_folder(folder)
-    _settle(folder)
-
-
-def _settle(folder: Path) -> None:
-    """Put what is committed in its place; several may do so at once."""
+def _in_order(folder: Path) -> list[Path]:
+    """What is committed and not in its place yet, the manifest last."""
     committed = folder / _COMMITTED
-    try:
-        whole = sorted(committed.iterdir(), key=lambda each: (each.name == MANIFEST, each.name))
-    except FileNotFoundError:
-        return
-    for each in whole:
-        with suppress(FileNotFoundError):  # another has done it
-            if each.is_dir():
-                (folder / each.name).unlink(missing_ok=True)
-                each.rmdir()
-            else:
-                each.replace(folder / each.name)
-    sync_folder(folder)
-    with suppress(OSError):  # gone, or filled anew
+    if committed.is_symlink() or not committed.is_dir():
+        return []
+    return sorted(committed.iterdir(), key=lambda each: (each.name == MANIFEST, each.name))
+
+
+def _place(committed: Path, place: Path) -> None:
+    with naming(place):
+        if committed.is_dir():
+            place.unlink(missing_ok=True)
+            committed.rmdir()
+        else:
+            committed.replace(place)
+
+
+def _finish_others(folder: Path) -> None:
+    """Put in its place what another has committed, who was killed then.
+
+    What has been changed since, or can't be put there any more, is as somebody wants it, and stays.
+    """
+    for each in _in_order(folder):
+        place = folder / each.name
+        if place.exists() and place.stat().st_mtime_ns > each.stat().st_mtime_ns:
+            _drop(each)
+            continue
+        try:
+            _place(each, place)
+        except OSError:
+            _drop(each)
+    _done(folder)
+
+
+def _drop(committed: Path) -> None:
+    if committed.is_dir():
         committed.rmdir()
+    else:
+        committed.unlink()
+
+
+def _done(folder: Path) -> None:
+    """All is in its place."""
+    sync_folder(folder)
+    with suppress(FileNotFoundError):
+        (folder / _COMMITTED).rmdir()

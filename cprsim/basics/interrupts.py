@@ -23,7 +23,9 @@ def held_back() -> Iterator[None]:
     def note(number: int, _: object) -> None:
         came.append(number)
 
-    before: dict[int, Any] = {each: signal.signal(each, note) for each in INTERRUPTS}
+    # A handler that is None was not set by Python, which couldn't set it again.
+    known = [each for each in INTERRUPTS if signal.getsignal(each) is not None]
+    before: dict[int, Any] = {each: signal.signal(each, note) for each in known}
     try:
         yield
     finally:

@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 try:
@@ -33,6 +33,17 @@ def owned_folder(parent: Path | None = None) -> Iterator[Path]:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(lock)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Nobody else is in here with the same folder, where its file system has locks."""
+    with ExitStack() as held:
+        with suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, handle)
+            _lock(handle, wait=True)
+        yield
 
 
 def _made(place: Path) -> tuple[Path, int]:

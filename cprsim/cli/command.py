@@ -59,7 +59,9 @@ def _main(arguments: list[str]) -> int:
         code = stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
-    except SystemExit as stop:  # of a user's policy, or a library: no command calls it
+    except SystemExit as stop:  # of a library, or of a user's policy: no command calls it
+        if isinstance(stop.__context__, BrokenPipeError):
+            return _complain_of_the_system(stop.__context__)
         return _complain(f"code that it called ended it by sys.exit({stop.code!r})", 1)
     except _CommandError as error:
         return _complain(error.format_message(), 2)

@@ -113,9 +113,8 @@ def resumable(out: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise RunError(
-            f"interrupted; what is done is in {out}: give the same command again to go on"
-        ) from None
+        done = f"what is done is in {out}" if out.exists() else "nothing was done yet"
+        raise RunError(f"interrupted; {done}: give the same command again to go on") from None
 
 
 def check_plot(plot: Path | None) -> None:

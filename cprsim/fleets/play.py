@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from cprsim.basics.machine import check_memory
 from cprsim.errors import RunError, UsageError
 from cprsim.fleets.fleet import Fleet
 from cprsim.fleets.result import FleetResult
@@ -47,6 +48,8 @@ def run_fleet(
     check_arguments(replications, seed, workers)
     if engine not in ("auto", "sim"):
         raise UsageError(f"engine {engine!r}: jobs of a fleet are played by auto or sim")
+    columns = len(names) * (len(COLUMNS) + len(OF_THE_JOB))
+    check_memory(replications * columns * 8, f"replications {replications:,}: rows of so many jobs")
     values = np.empty((replications, len(names), len(COLUMNS) + len(OF_THE_JOB)))
     blocks = [range(i, min(i + _BLOCK, replications)) for i in range(0, replications, _BLOCK)]
     done = 0

@@ -196,6 +196,13 @@ def _next(under_way: deque[tuple[_Any, Future[Values]]]) -> tuple[_Any, Values]:
 
 def check_arguments(replications: int, seed: int, workers: int) -> None:
     """Raise `UsageError` where those of a run make no sense, or it would have no end."""
+    check_replications(replications)
+    check_whole("seed", seed, 0)
+    check_whole("workers", workers, 1)
+
+
+def check_replications(replications: int) -> None:
+    """Raise `UsageError` where they are none, or would have no end."""
     check_whole("replications", replications, 1)
     if replications > _MOST:
         least_s = replications * _FASTEST_S
@@ -203,8 +210,6 @@ def check_arguments(replications: int, seed: int, workers: int) -> None:
             f"replications {replications:,}: would take {format_duration(least_s)} a policy where "
             f"it is fastest; the most are {_MOST:,}, which tell a mean to a 16,000th of the spread"
         )
-    check_whole("seed", seed, 0)
-    check_whole("workers", workers, 1)
 
 
 def check_whole(name: str, value: object, least: int) -> None:

@@ -27,14 +27,12 @@ class Workers(ProcessPoolExecutor):
             return super().submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """As of any executor; an interrupt while it waits ends the workers at once."""
-        workers = list((self._processes or {}).values())  # nothing public names them
-        try:
-            super().shutdown(wait, cancel_futures=cancel_futures)
-        except KeyboardInterrupt:
-            for worker in workers:
+        """As of any executor; with `cancel_futures` tasks that have begun are given up as well."""
+        # Nothing public tells of either.
+        if cancel_futures and self._pending_work_items:
+            for worker in list((self._processes or {}).values()):
                 worker.kill()
-            raise
+        super().shutdown(wait, cancel_futures=cancel_futures)
 
 
 def end_with_parent() -> None:
@@ -51,18 +49,19 @@ def end_with_parent() -> None:
 
 @contextmanager
 def interrupts_for_this_process_alone() -> Iterator[None]:
-    """Processes that are started in here inherit that SIGINT is blocked.
+    """Processes that are started in here inherit that SIGINT and SIGHUP are blocked.
 
-    A terminal sends Ctrl-C to them all; it is for this process to tell, and to end them.
+    A terminal sends them to all; it is for this process to tell, and to end the others.
     """
     mask = getattr(signal, "pthread_sigmask", None)
     if mask is None:  # Windows
         yield
         return
-    # First, for its start leaves SIGINT unblocked behind it, and Ctrl-C would hit what follows.
-    resource_tracker.ensure_running()
-    before = mask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = mask(signal.SIG_BLOCK, {signal.SIGHUP})
     try:
+        # First, for its start leaves SIGINT unblocked behind it, which would hit what follows.
+        resource_tracker.ensure_running()
+        mask(signal.SIG_BLOCK, {signal.SIGINT})
         yield
     finally:
         mask(signal.SIG_SETMASK, before)

@@ -27,10 +27,7 @@ def mend(connection: sqlite3.Connection, points: Iterable[Row], policies: int) -
     `points`: rows of all points. What holds a row's place may be damaged as well, and then so
     that nothing can be told for sure: that is a `DamageError`.
     """
-    (structure,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
-    if structure != "ok":
-        raise DamageError(structure)
-    found = _mended_points(connection, points)
+    found = [*_mended_indexes(connection), *_mended_points(connection, points)]
     damaged = sum(_drop_damaged(connection, table) for table in ("plans", "blocks", "finished"))
     lost = sum(connection.execute(each, [policies]).rowcount for each in _PARTS)
     points_lost = connection.execute(_INCOMPLETE, [policies]).rowcount
@@ -40,6 +37,19 @@ def mend(connection: sqlite3.Connection, points: Iterable[Row], policies: int) -
     found = found or _mended_tally(connection)
     connection.execute("DELETE FROM tally")  # the store writes it anew
     return ", ".join(found)
+
+
+def _mended_indexes(connection: sqlite3.Connection) -> list[str]:
+    """Indexes can be made anew from the rows; what else holds the rows can't."""
+    check = "PRAGMA integrity_check(1)"
+    (structure,) = connection.execute(check).fetchone()
+    if structure == "ok":
+        return []
+    connection.execute("REINDEX")
+    (left,) = connection.execute(check).fetchone()
+    if left != "ok":
+        raise DamageError(structure)
+    return ["the indexes"]
 
 
 def _told(count: int, what: str, which: str) -> list[str]:

@@ -11,7 +11,7 @@ from cprsim.basics.streams import COHORT
 from cprsim.errors import RunError, UsageError
 from cprsim.report.outputs import versions
 from cprsim.runs.engines import check_engine, chosen
-from cprsim.runs.runner import check_whole
+from cprsim.runs.runner import check_replications, check_whole
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sweeps.agenda import Agenda, SweepProgress
@@ -179,7 +179,7 @@ def _rule(block: SweepBlock, replications: int | None, half_width: float | None)
     most = block.replications if replications is None else replications
     if most is None:
         most = _REPLICATIONS if width is None else _MOST_REPLICATIONS
-    check_whole("replications", most, 1)
+    check_replications(most)
     return Rule(most, width, _BLOCK)
 
 

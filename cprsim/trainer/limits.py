@@ -9,8 +9,10 @@ import resource
 import shutil
 import tempfile
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
+from cprsim.basics.machine import memory
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
@@ -52,26 +54,35 @@ def check_fits(scenario: Scenario, section: TrainerSection, at_once: int = 1) ->
     """Raise `ScenarioError` where so many runs at a time take more than there is."""
     check_sockets()
     data = section.data(scenario, seed=0)
-    for fault in (
-        *_members(scenario, at_once),
-        *_durations(scenario, data),
-        *_memory(scenario, section, data, at_once),
-        *_disk(data, at_once),
-    ):
-        raise ScenarioError(fault)  # of one cause there may be others
+    faults = chain(
+        _members(scenario, at_once),
+        _durations(scenario, data),
+        _memory(scenario, section, data, at_once),
+        _disk(data, at_once),
+    )
+    first = next(faults, None)  # of one cause there may be others
+    if first is not None:
+        raise ScenarioError(first)
 
 
 def _members(scenario: Scenario, at_once: int) -> Iterator[str]:
     """Too many processes."""
     servers, trainers = scenario.cluster.parameter_servers, scenario.cluster.trainers
     members = servers + trainers
-    most = _MEMBERS_PER_CORE * (os.cpu_count() or 1) // at_once
+    together = _MEMBERS_PER_CORE * (os.cpu_count() or 1)
+    most = together // at_once
     handles = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     by_handles = (handles - _OTHER_HANDLES) // _HANDLES
     why = f"{os.cpu_count()} cores"
     if handles != resource.RLIM_INFINITY and by_handles < most:
         most, why = by_handles, f"{handles} open files (ulimit -n)"
-    if members > most:
+    if together // at_once < members <= together:
+        yield (
+            f"workers = {at_once:,}: so many runs of {members:,} processes take "
+            f"{format_bytes(at_once * members * _MEMBER)} of memory, and {why} are enough for "
+            f"{together:,} processes; give fewer"
+        )
+    elif members > most:
         larger = "parameter_servers" if servers >= trainers else "trainers"
         yield (
             f"cluster.{larger}: {members:,} processes take {format_bytes(members * _MEMBER)} of "
@@ -97,7 +108,7 @@ def _durations(scenario: Scenario, data: Data) -> Iterator[str]:
 
 
 def _memory(scenario: Scenario, section: TrainerSection, data: Data, at_once: int) -> Iterator[str]:
-    has = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    has = memory()
     parts = _parts(scenario, section, data)
     needed = at_once * sum(part.size for part in parts)
     if needed > has:

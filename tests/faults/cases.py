@@ -55,6 +55,8 @@ def said_in_one_line(outcome: Outcome) -> None:
     assert outcome.code in (1, 2), "it ended in another way"
     assert outcome.said.startswith("cprsim: "), outcome.said
     assert "Traceback" not in outcome.said
+    assert "/place/" in outcome.said, "no file is named"
+    assert "/.cprsim" not in outcome.said, "a file that the user doesn't know is named"
 
 
 class Files:
@@ -86,7 +88,7 @@ class Files:
         if now not in (self._old, self._new):
             assert outcome.killed or outcome.code
             assert not self._reads(out), f"mixed, and nothing tells: {sorted(now)}"
-        files._settle(out)
+        files.finish_others(out)
         assert self._ours(out) in (self._old, self._new), "mixed for good"
         if outcome.code == 0:
             assert now == self._new

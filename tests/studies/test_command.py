@@ -84,15 +84,14 @@ def test_a_study_that_is_killed_goes_on_and_loses_no_run(tmp_path: Path, gate, s
 
 
 @pytest.mark.slow
-def test_an_impatient_ctrl_c_ends_a_study_that_can_go_on(tmp_path: Path, gate, start) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_a_study_that_can_go_on(number, tmp_path: Path, gate, start) -> None:
     config, out = tmp_path / "small.toml", tmp_path / "out"
     config.write_text(SMALL)
     shut = gate(1)
     study = start(shut, *asked(config, out))
     wait_until(shut.waiting)  # in the midst of the second run, which never ends
-    study.send_signal(signal.SIGINT)
-    wait_until(lambda: shut.reached("closing"))
-    study.send_signal(signal.SIGINT)
+    study.send_signal(number)
     code, errors = ended(study)
 
     assert code == 1

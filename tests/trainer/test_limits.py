@@ -129,7 +129,7 @@ def test_a_study_refuses_before_a_worker_is_started(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(limits, "_MEMBERS_PER_CORE", 4)
     store = SimpleNamespace(find=lambda _: SimpleNamespace(document=None, state="missing"))
 
-    with pytest.raises(ScenarioError, match=r"2 cores are enough for \(with 2 runs at a time\) 4"):
+    with pytest.raises(ScenarioError, match=r"workers = 2: .* 2 cores are enough for 8 processes"):
         play.play(planned(), store, 2, lambda *_: None)
 
 
@@ -147,7 +147,7 @@ def test_a_folder_too_deep_for_sockets_is_told_before_anything_is_started(
     assert _main([command, str(SHIPPED.with_name(config)), *out]) == 2
     assert capsys.readouterr().err == (
         f"cprsim: TMPDIR = {deep}: too long for the paths of Unix sockets in it; set it to one of "
-        "at most 67 bytes\n"
+        "at most 63 bytes\n"
     )
 
 

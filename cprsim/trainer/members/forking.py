@@ -15,8 +15,8 @@ _OURS = (
     "cprsim.trainer.members.trainer",
     "cprsim.trainer.data.planted",
 )
-#: Longest path of a Unix socket, B: Linux has room for 108 with the 0 at the end.
-_LONGEST_PATH = 107
+#: Longest path of a Unix socket, B: macOS has room for 104 with the 0 at the end, Linux for 108.
+_LONGEST_PATH = 103
 #: What comes behind the folder of temporary files: `/.cprsim-12345678/server-511.1234567`, and for
 #: Python's own socket `/pymp-12345678/listener-12345678`.
 _BEHIND = 40
