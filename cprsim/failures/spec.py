@@ -122,7 +122,8 @@ class Failures(Section):
     node's life, beside which `bursts` take down several nodes of a rack at once; `ages` says
     whether the nodes are new when the job starts, or of all ages as in a cluster that has long run.
     `severity`: how often what is in the memory of the nodes hit survives, by weights; every failure
-    is `node` without them. `during_recovery`: whether one can strike while loading. See
+    is `node` without them. `during_recovery`: whether one can strike while loading, and
+    `while_waiting`: also while the job holds nodes that are up and waits for others. See
     docs/semantics.md.
     """
 
@@ -137,6 +138,7 @@ class Failures(Section):
     hits: Hits = Hits()
     severity: SeverityWeights | None = None
     during_recovery: bool = True
+    while_waiting: bool = False
     exactly: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     trace: str | None = None
     reader: ReaderName | None = None

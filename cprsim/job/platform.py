@@ -18,7 +18,9 @@ class Cluster(Section):
     """Nodes of the job. `nic`: each node, each way, B/s; without it the network is no limit.
 
     `spares`: nodes held ready; a failed node is replaced by one without waiting, as long as there
-    are any. A spare that was used is made good when its own rescheduling delay is over. `updates`:
+    are any. A spare that was used is made good when its own rescheduling delay is over.
+    `holds_nodes`: a restart of the whole job keeps the nodes that are up, where it gives them back
+    to the scheduler otherwise (see `failures.while_waiting`). `updates`:
     how updates of embedding rows spread over the parameter servers, a number for each of which only
     the ratio counts; evenly if not given.
     """
@@ -27,6 +29,7 @@ class Cluster(Section):
     parameter_servers: Annotated[int, Field(ge=1, le=1_000_000)]
     nic: Rate | None = None
     spares: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    holds_nodes: bool = False
     updates: (
         Annotated[tuple[Annotated[float, Field(gt=0)], ...], BeforeValidator(_listed)] | None
     ) = None

@@ -90,7 +90,7 @@ class JobRun:
             pls=state.pls,
             updates_lost=state.updates_lost,
             failures=self._limits.failures,
-            absorbed=self._cursor.absorbed,
+            absorbed=self._cursor.absorbed + self._recovery.absorbed,
             saves=state.saves,
             stored=resolved.written(state.written, "store"),
             sent=resolved.written(state.written, "peers"),

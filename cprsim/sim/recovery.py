@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from cprsim.contract import Loss, Recover, Resumed, rules
-from cprsim.failures.hit import SEVERITIES, Hit
+from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.sim.background import BackgroundSaves, Dialogue
 from cprsim.sim.fabric import Flow
 from cprsim.sim.limits import Limits
+from cprsim.sim.machines import NOBODY, Coming, Machines, but, joined, without
 from cprsim.sim.observer import BackgroundTask
 from cprsim.sim.resolved import Rated, ResolvedPlan
 from cprsim.sim.spares import Spares
@@ -16,7 +17,6 @@ from cprsim.sim.state import State
 from cprsim.sim.work import WAIT, Process, Work
 
 _NOTHING = Recover("none")
-_NOBODY = Loss(frozenset(), frozenset(), "process")
 
 
 class Delays(Protocol):
@@ -57,29 +57,38 @@ class Recovery:
         self._spares = Spares(resolved.spares)
         self._rebuilding: dict[Flow, _Rebuild] = {}
         self._degraded: float | None = 0.0
+        self._machines = Machines(work, cursor)
 
     @property
     def degraded(self) -> float:
         """Share of time that nodes which are down add to training: what the rule says of them."""
         if self._degraded is None:
-            down = self._down(_NOBODY)
+            down = self._down(NOBODY)
             self._degraded = self._resolved.plan.recover(down).degraded if self._rebuilding else 0.0
         return self._degraded
+
+    @property
+    def absorbed(self) -> int:
+        """Failures of nodes that were away, which took nothing."""
+        return self._machines.absorbed
 
     def recover(self) -> Process:
         """From a failure at this instant until training can go on; returns the deepest of `DEPTH`.
 
-        Failures while loading are part of it: what the deepest rollback among their answers needs
-        is what has to be loaded.
+        Failures while nodes are waited for and while loading are part of it: what the deepest
+        rollback among their answers needs is what has to be loaded.
         """
-        resolved, work, cursor = self._resolved, self._work, self._cursor
-        waiting = _NOBODY  # nodes that are waited for: this failure's, and those while loading
+        resolved, cursor, machines = self._resolved, self._cursor, self._machines
+        waiting = NOBODY  # nodes that are waited for, or that load
         deepest, depth = _NOTHING, rules.NONE
-        while True:
-            hit = self._strike()
-            lost = _without(hit, self._down(_NOBODY))  # what is being rebuilt has no more to lose
-            new = _without(lost, waiting)
-            placed, waiting = waiting, _joined(waiting, lost)
+        struck = cursor.strike()
+        while struck is not None:
+            self._limits.failure()
+            self._work.see_failure(struck)
+            hit = without(struck, machines.away)
+            lost = without(hit, self._down(NOBODY))  # what is being rebuilt has no more to lose
+            new = without(lost, waiting)
+            placed, waiting = but(waiting, machines.away), joined(waiting, lost)
             down = self._down(waiting)
             answer = self._dialogue.answer(down)
             self._set_back(answer, new.servers, down.servers)
@@ -89,40 +98,52 @@ class Recovery:
                 delay_s = max(delay_s, longest_s - resolved.detect_s)  # noticing it comes first
             if rules.r12_goes_as_deep(rules.DEPTH[answer.rollback], depth):
                 deepest, depth = answer, rules.DEPTH[answer.rollback]
-            if resolved.detect_s:
-                yield from work.do("detect", WAIT, resolved.detect_s, 1.0)
-            if rules.r13_trains_on(answer.keep_training, depth):
-                self._rebuild(lost, placed, deepest, delay_s)
-                if answer.pause_s and (lost.servers or lost.trainers):
-                    yield from work.do("reschedule", WAIT, answer.pause_s, 1.0)
-                cursor.resume(work.now)
+            trains_on = rules.r13_trains_on(answer.keep_training, depth)
+            goes_on = not trains_on and resolved.can_fail_waiting(depth)
+            if goes_on:
+                cursor.resume(self._work.now)
+            machines.coming.append(Coming(hit, lost, delay_s))
+            struck = yield from machines.notice(resolved.detect_s)
+            if struck is None and trains_on:
+                yield from self._train_on(placed, deepest)
                 break
-            yield from work.do("reschedule", WAIT, delay_s, 1.0)
-            cursor.replace(hit, work.now)
-            if resolved.during_recovery:
-                cursor.resume(work.now)
-            load, rate = self._load(deepest, len(waiting.servers))
-            left = load.volume
-            if left:
-                left -= yield from work.do("load", load, left, rate)
-            if not left:
-                if not resolved.during_recovery:
-                    cursor.resume(work.now)
-                break
+            if struck is None:
+                struck = yield from machines.arrive()
+            if struck is None:
+                if resolved.during_recovery and not goes_on:
+                    cursor.resume(self._work.now)
+                struck = yield from self._reload(deepest, len(waiting.servers))
         self._dialogue.tell(Resumed(self._dialogue.now(), self._background.saves))
         return depth
+
+    def _reload(self, answer: Recover, servers: int) -> Process:
+        """Load what was lost; the hit of a failure that comes first, or None."""
+        load, rate = self._load(answer, servers)
+        left = load.volume
+        if left:
+            left -= yield from self._work.do("load", load, left, rate)
+        if left:
+            return self._cursor.strike()
+        if not self._resolved.during_recovery:
+            self._cursor.resume(self._work.now)
+        return None
+
+    def _train_on(self, placed: Loss, answer: Recover) -> Process:
+        """The others go on, once they have taken over, while the lost nodes are rebuilt."""
+        *_, last = coming = self._machines.coming
+        for each in coming[:-1]:
+            self._rebuild(each.hit, NOBODY, answer, each.left_s)
+        self._rebuild(last.lost, placed, answer, last.left_s)
+        coming.clear()
+        if answer.pause_s and (last.lost.servers or last.lost.trainers):
+            yield from self._work.do("reschedule", WAIT, answer.pause_s, 1.0)
+        self._cursor.resume(self._work.now)
 
     def end(self) -> None:
         """The job is done; shards that are still down have missed what they will never learn."""
         for each in self._rebuilding.values():
             if each.answer.rollback == "lost":
                 self._state.refill(each.down.servers)
-
-    def _strike(self) -> Hit:
-        self._limits.failure()
-        hit = self._cursor.strike()
-        self._work.see_failure(hit)
-        return hit
 
     def _set_back(self, answer: Recover, servers: Sequence[int], down: frozenset[int]) -> None:
         """Return who has to return to a checkpoint; `servers` have just lost their state."""
@@ -147,7 +168,7 @@ class Recovery:
         if not self._rebuilding:
             return waiting
         for each in self._rebuilding.values():
-            waiting = _joined(waiting, each.down)
+            waiting = joined(waiting, each.down)
         return waiting
 
     # --- Replacement in the background -----------------------------------------------------------
@@ -155,7 +176,7 @@ class Recovery:
     def _rebuild(self, hit: Hit, placed: Loss, answer: Recover, delay_s: float) -> None:
         """Replace and fill the lost nodes while the job trains on; fill those that are placed."""
         if hit.servers or hit.trainers:
-            rebuild = _Rebuild(_joined(_NOBODY, hit), hit, answer)
+            rebuild = _Rebuild(joined(NOBODY, hit), hit, answer)
             flow = self._work.start(_task("reschedule", rebuild), WAIT, self._replaced, delay_s)
             self._rebuilding[flow] = rebuild
         placed = Loss(placed.servers.difference(hit.servers), placed.trainers, placed.severity)
@@ -207,23 +228,3 @@ class Recovery:
 
 def _task(kind: Literal["reschedule", "load"], rebuild: _Rebuild) -> BackgroundTask:
     return BackgroundTask(kind, rebuild.answer.source, rebuild.down.servers, rebuild.down.trainers)
-
-
-def _without(hit: Hit, down: Loss) -> Hit:
-    """The nodes of `hit` that were not down before."""
-    if down is _NOBODY:
-        return hit
-    servers = tuple(server for server in hit.servers if server not in down.servers)
-    trainers = tuple(trainer for trainer in hit.trainers if trainer not in down.trainers)
-    return Hit(servers, trainers, hit.severity)
-
-
-def _joined(loss: Loss, other: Hit | Loss) -> Loss:
-    """Both together, and the worse of what happened to them."""
-    if loss is _NOBODY:
-        return Loss(frozenset(other.servers), frozenset(other.trainers), other.severity)
-    return Loss(
-        loss.servers.union(other.servers),
-        loss.trainers.union(other.trainers),
-        max(loss.severity, other.severity, key=SEVERITIES.index),
-    )

@@ -27,6 +27,8 @@ class ResolvedPlan:
     servers: int
     final_save: bool
     during_recovery: bool
+    while_waiting: bool
+    holds_nodes: bool
     detect_s: float
     spares: int
     update_shares: tuple[float, ...] | None
@@ -47,11 +49,17 @@ class ResolvedPlan:
             servers=scenario.cluster.parameter_servers,
             final_save=scenario.job.final_save,
             during_recovery=scenario.failures.during_recovery,
+            while_waiting=scenario.failures.while_waiting and scenario.failures.during_recovery,
+            holds_nodes=scenario.cluster.holds_nodes,
             detect_s=scenario.costs.detect_s,
             spares=plan.machines_ready(scenario.cluster.spares),
             update_shares=scenario.cluster.update_shares,
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
+
+    def can_fail_waiting(self, depth: int) -> bool:
+        """Whether nodes that are up can fail while the job waits for others, in such a rollback."""
+        return rules.r11_can_fail(self.while_waiting, depth, self.holds_nodes)
 
     def training(self, degraded: float) -> Rated:
         """A useful second of training, which takes longer by the share `degraded`."""

@@ -104,7 +104,7 @@ _SEVERITIES: Final = st.fixed_dictionaries(
     optional={"process": st.floats(0.1, 1.0), "cluster": st.floats(0.01, 0.2)},
 )
 _DURING_RECOVERY: Final = st.fixed_dictionaries(
-    {}, optional={"during_recovery": YES, "severity": _SEVERITIES}
+    {}, optional={"during_recovery": YES, "while_waiting": YES, "severity": _SEVERITIES}
 )
 _JOBS: Final = st.fixed_dictionaries(
     {}, optional={"samples": st.integers(1, 10**12), "final_save": YES}
@@ -168,6 +168,7 @@ _PLATFORMS: Final = st.fixed_dictionaries(
             optional={
                 "nic": _rates(3.125e9).map(lambda rate: f"{rate!r} B/s"),  # 25 Gbit/s
                 "spares": st.integers(0, 3),
+                "holds_nodes": YES,
                 "updates": st.lists(st.floats(0.1, 10.0), min_size=8, max_size=8),
             },
         ).map(_enough_nodes)

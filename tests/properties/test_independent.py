@@ -6,20 +6,22 @@ clock that ticks in `test_properties` are for that.
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import cprsim
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws, Draws
 from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from tests.properties import copies_and_spares, shard_by_shard, tiers_by_hand
+from tests.properties import copies_and_spares, held_nodes, shard_by_shard, tiers_by_hand
 from tests.properties.copies_and_spares import CopiesAndSpares
+from tests.properties.held_nodes import HeldNodes
 from tests.properties.shard_by_shard import NobodyLeftError, ShardByShard
 from tests.properties.tiers_by_hand import SEVERITIES, Local, Mirror, Remote, TiersByHand
 
@@ -172,6 +174,85 @@ def test_copies_and_spares_are_what_servers_tell_one_by_one(tmp_path: Path) -> N
         seen.update(key for key, value in expected.items() if value)
     for entry in ("lost", "load", "reschedule", "detect", "absorbed", "saves"):
         assert seen[entry] >= CASES / 10, entry
+
+
+# --- Nodes that are held while others are waited for ---------------------------------------------
+
+
+def draw_held(rng: np.random.Generator, delays: Draws) -> held_nodes.Job:
+    useful_s, servers = rng.integers([300, 2], [1500, 7]).tolist()
+
+    def strike(at_s: float) -> held_nodes.Strike:
+        hit = rng.choice(servers, rng.choice([1, 1, 1, 2]), replace=False)
+        return held_nodes.Strike(at_s, tuple(hit.tolist()))
+
+    strikes = tuple(strike(at_s) for at_s in some_times(rng, 2.0 * useful_s, 40))
+    return held_nodes.Job(
+        useful_s=float(useful_s),
+        servers=servers,
+        partial=bool(rng.random() < 0.6),
+        held=bool(rng.random() < 0.8),
+        interval_s=float(rng.integers(20, 200)),
+        save_s=float(rng.choice([1, 10])),
+        detect_s=float(rng.choice([0, 1, 15])),
+        load_s=float(rng.choice([0, 4, 30])),
+        delays_s=tuple(delays[i] for i in range(len(strikes))),
+        strikes=strikes,
+    )
+
+
+def play_held(log: Path, job: held_nodes.Job, seed: int) -> Ledger:
+    return played(
+        log,
+        ["time_s,node", *(f"{each.at_s!r},{one}" for each in job.strikes for one in each.servers)],
+        {"system": "partial" if job.partial else "full"} | seconds(interval=job.interval_s),
+        seed,
+        failures={"while_waiting": job.held or job.partial},
+        job=seconds(useful_time=job.useful_s),
+        cluster={"parameter_servers": job.servers, "holds_nodes": job.held},
+        costs={"reschedule": DELAY}
+        | seconds(save=job.save_s, load=job.load_s, detect=job.detect_s),
+    )
+
+
+def test_nodes_that_are_held_can_fail_while_others_are_waited_for(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    seen = Counter[str]()
+    law = Distribution(**DELAY)
+    for seed in range(CASES):
+        job = draw_held(rng, Draws(CohortDraws(law.sample, seed, 0, Cause.RESCHEDULE), 0))
+        job = replace(job, held=job.held or job.partial)
+        expected = HeldNodes(job).run()
+        assert_alike(play_held(tmp_path / "log.csv", job, seed), expected, job)
+        seen.update(key for key, value in expected.items() if value)
+    for entry in ("lost", "load", "reschedule", "detect", "absorbed", "saves", "pls"):
+        assert seen[entry] >= CASES / 10, entry
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("holds_nodes", [False, True])
+def test_a_law_per_job_is_that_of_lives_of_its_nodes(holds_nodes: bool) -> None:
+    """Exponential ones: of nodes that are away nobody fails, by whatever the rest is drawn."""
+    runs = 1500
+    means = {
+        per: cprsim.run(
+            Scenario(
+                job={"useful_time": "20 h"},
+                cluster={"parameter_servers": 4, "holds_nodes": holds_nodes},
+                costs={"save": "3 min", "load": "4 min", "detect": "1 min", "reschedule": "30 min"},
+                failures={"distribution": "exponential", "mean": mean, "per": per}
+                | {"while_waiting": True},
+                policies={"full": {"system": "full"}, "partial": {"system": "partial"}},
+            ),
+            replications=runs,
+            seed=seed,
+            engine="sim",
+        ).replications.groupby("policy")[["wall_s", "failures", "pls"]]
+        for seed, (per, mean) in enumerate([("job", "2 h"), ("node", "8 h")])
+    }
+    gap = means["job"].mean() - means["node"].mean()
+    error = np.sqrt((means["job"].var() + means["node"].var()) / runs)
+    assert (gap.abs() <= 4 * error + 1e-12).all(axis=None), gap / error
 
 
 # --- Two tiers -----------------------------------------------------------------------------------

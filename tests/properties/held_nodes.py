@@ -1,0 +1,137 @@
+"""Nodes that fail while others are waited for, after docs/semantics.md; no code of cprsim."""
+
+import math
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Strike:
+    """One failure: the second at which it comes, and the servers that it hits."""
+
+    at_s: float
+    servers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the job is, what its stages take, and when what fails; all in seconds.
+
+    `partial`: lost shards alone return to a checkpoint. `held`: nodes that are up can fail while
+    others are waited for. `delays_s`: until other machines can be had, failure by failure.
+    """
+
+    useful_s: float
+    servers: int
+    partial: bool
+    held: bool
+    interval_s: float
+    save_s: float
+    detect_s: float
+    load_s: float
+    delays_s: tuple[float, ...]
+    strikes: tuple[Strike, ...]
+
+
+@dataclass
+class HeldNodes:
+    """One run. `back_at`: when the machine of a server that is away is there."""
+
+    job: Job
+    now: float = 0.0
+    progress: float = 0.0
+    saved: float = 0.0  # progress
+    back_at: dict[int, float] = field(default_factory=dict)
+    told: dict[str, float] = field(default_factory=dict)
+
+    def run(self) -> dict[str, float]:
+        """Play the job to its end: entries of the ledger that may differ from 0."""
+        job = self.job
+        self.strikes, self.due = list(job.strikes), job.interval_s
+        self.learned = [0.0] * job.servers  # progress that a shard lacks nothing since
+        causes = ("save", "load", "detect", "reschedule", "lost", "failures", "absorbed", "saves")
+        self.told = dict.fromkeys((*causes, "pls", "updates_lost"), 0.0)
+        while self.progress < job.useful_s:
+            if self.progress == self.due:
+                self.save()
+            else:
+                self.train()
+        stored = {"stored": self.told["saves"]}
+        return self.told | stored | {"train": job.useful_s, "wall": self.now}
+
+    @property
+    def fails_at(self) -> float:
+        return self.strikes[0].at_s if self.strikes else math.inf
+
+    def train(self) -> None:
+        goal = min(self.due, self.job.useful_s)
+        end = self.now + goal - self.progress
+        if end <= self.fails_at:
+            self.now, self.progress = end, goal
+        else:
+            self.progress += self.fails_at - self.now
+            self.now = self.fails_at
+            self.recover()
+
+    def save(self) -> None:
+        """Under partial recovery it goes on after each recovery, else it is void."""
+        left = self.job.save_s
+        while left > 0:
+            took = min(left, self.fails_at - self.now)
+            self.spend("save", took)
+            left -= took
+            if left > 0:
+                self.recover()
+                if not self.job.partial:
+                    return
+        self.saved, self.due = self.progress, self.progress + self.job.interval_s
+        self.learned = [self.progress] * self.job.servers
+        self.told["saves"] += 1
+
+    def spend(self, cause: str, seconds: float) -> None:
+        self.told[cause] += seconds
+        self.now += seconds
+
+    def recover(self) -> None:
+        """From a failure until training can go on: notice, wait for all machines, load."""
+        self.unloaded: set[int] = set()
+        self.fail({*self.strikes.pop(0).servers})
+        while True:
+            waited_until = max(self.noticed_at, *self.back_at.values())
+            if self.pass_until(self.noticed_at, "detect", self.job.held):
+                continue
+            if self.pass_until(waited_until, "reschedule", self.job.held):
+                continue
+            if not self.pass_until(self.now + self.job.load_s, "load", True):
+                return
+
+    def pass_until(self, end: float, cause: str, can_fail: bool) -> bool:
+        """Whether a failure has come before."""
+        while self.fails_at < end:
+            up = {s for s in self.strikes[0].servers if self.back_at.get(s, 0) <= self.fails_at}
+            if can_fail and up:
+                self.spend(cause, self.fails_at - self.now)
+                self.strikes.pop(0)
+                self.fail(up)
+                return True
+            self.strikes.pop(0)
+            self.told["absorbed"] += 1
+        self.spend(cause, end - self.now)
+        return False
+
+    def fail(self, hit: set[int]) -> None:
+        job = self.job
+        delay_s = job.delays_s[int(self.told["failures"])]
+        self.told["failures"] += 1
+        self.noticed_at = self.now + job.detect_s
+        self.back_at |= dict.fromkeys(hit, self.noticed_at + delay_s)
+        if job.partial:
+            for server in hit - self.unloaded:
+                share = job.useful_s * job.servers
+                self.told["pls"] += (self.progress - self.saved) / share
+                self.told["updates_lost"] += (self.progress - self.learned[server]) / share
+                self.learned[server] = self.progress
+            self.unloaded |= hit
+        else:
+            self.told["lost"] += self.progress - self.saved
+            self.progress = self.saved
+            self.due = min(self.due, self.saved + job.interval_s)
