@@ -29,6 +29,7 @@ from tools.validation.cases import (
 from tools.validation.exact import POINTS
 from tools.validation.first_order import PREDICTED, Predicted
 from tools.validation.replayed_section import section
+from tools.validation.starts_section import section as starts_section
 
 PAGE = DOCS / "validation.md"
 
@@ -268,8 +269,11 @@ def production_section() -> str:
     )
 
 
-def page(row_of: Callable[[Case], str], sweep: str, published: str, replayed: str) -> str:
-    """The whole page, given the row of each case and the sections that are measured apart."""
+def page(row_of: Callable[[Case], str], sweep: str, *measured: str) -> str:
+    """The whole page, given the row of each case and the sections that are measured apart.
+
+    `measured` are those at the end, in order: published figures, replayed logs, starts of jobs.
+    """
     heads = ("case", "source", "exact", "simulated", "z", "replications")
     figures = _figures()
     groups = [
@@ -286,14 +290,15 @@ def page(row_of: Callable[[Case], str], sweep: str, published: str, replayed: st
         [_predicted_row(each) for each in PREDICTED],
     )
     predicted = _join(_PREDICTED, forms), production_section()
-    return _join(_INTRO, *groups, sweep, *predicted, published, replayed)
+    return _join(_INTRO, *groups, sweep, *predicted, *measured)
 
 
 def write(path: Path = PAGE) -> None:
     """Measure everything and write the page, all of it or nothing."""
     committed = path.read_text(encoding="utf-8")
-    sweep, replayed = sweep_section(measure_sweep()), section(committed)
-    text = page(lambda case: row(case, measure(case)), sweep, published_section.section(), replayed)
+    logs = section(committed), starts_section(committed)
+    sweep, published = sweep_section(measure_sweep()), published_section.section()
+    text = page(lambda case: row(case, measure(case)), sweep, published, *logs)
     partial = path.with_suffix(".partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
