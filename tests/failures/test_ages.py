@@ -9,6 +9,8 @@ import pytest
 
 import cprsim
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.streams import Cause, CohortDraws
+from cprsim.failures.spec import DEFAULT_AGES
 from cprsim.failures.timeline import RenewalTimeline
 from cprsim.fleets.fleet import Fleet
 from tests.batch.compare import compare
@@ -144,14 +146,23 @@ def test_a_stationary_job_fails_as_often_as_plans_assume_and_a_new_one_does_not(
 
 def test_ages_move_the_first_gap_and_nothing_else():
     clusters = keys("gamma, early failures") | {"severity": {"node": 1.0, "process": 1.0}}
-    new, unsaid, stationary = (
-        timelines(clusters | ages, 300) for ages in ({"ages": "new"}, {}, {"ages": "stationary"})
-    )
-    for one, same, other in zip(new, unsaid, stationary, strict=True):
-        assert [one.gaps[i] for i in range(40)] == [same.gaps[i] for i in range(40)]
+    new, stationary = (timelines(clusters | {"ages": ages}, 256) for ages in ("new", "stationary"))
+    drawn = CohortDraws(law("gamma, early failures").sample, 0, 0, Cause.FAILURE_TIME).upto(40)
+    for row, (one, other) in enumerate(zip(new, stationary, strict=True)):
+        assert [one.gaps[i] for i in range(40)] == drawn[row, :40].tolist()
         assert one.gaps[0] != other.gaps[0]
         assert [one.gaps[i] for i in range(1, 40)] == [other.gaps[i] for i in range(1, 40)]
         assert [one.hit(i) for i in range(9)] == [other.hit(i) for i in range(9)]
+
+
+@pytest.mark.parametrize("per", ["job", "node"])
+def test_ages_that_are_not_given_are_the_default(per):
+    said, unsaid = (
+        scenario(keys("gamma, early failures") | {"per": per} | ages)
+        for ages in ({"ages": DEFAULT_AGES[per]}, {})
+    )
+
+    assert said.failures.aged == unsaid.failures.aged == (DEFAULT_AGES[per] == "stationary")
 
 
 @pytest.mark.parametrize("per", ["job", "node"])

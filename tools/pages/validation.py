@@ -105,7 +105,8 @@ the simulated wall time before the ratio is formed. So no bias is left, however 
     "Number of failures in a fixed time": """\
 A job in which saves, loads and replacements cost nothing lasts just its useful time. The mean
 number of failures is then N times the renewal function of one node's life, or that of the job's
-law. It holds only if a node that survives a failure keeps its age.
+law. It holds only if a node that survives a failure keeps its age. From stationary ages it is
+time / mean, however short the time.
 """,
     "Shipped scenarios: overhead in percent, and PLS": """\
 Exactly 2 failures (Criteo) or 5 (production), uniform over the useful time on the wall clock. The
