@@ -447,6 +447,21 @@ FAILURES = [
         "failures.per: 'rack' is not one of 'job' or 'node'",
     ),
     case(
+        "ages-of-a-number",
+        {LAW: 'exactly = 2\nages = "stationary"\n'},
+        "failures: 'ages' goes with distribution, not with exactly; leave it out",
+    ),
+    case(
+        "ages-of-a-log",
+        {LAW: TRACE + 'ages = "stationary"\n'},
+        "failures: 'ages' goes with distribution, not with trace; leave it out",
+    ),
+    case(
+        "ages-of-old",
+        {LAW: LAW + 'ages = "old"\n'},
+        "failures.ages: 'old' is not one of 'new' or 'stationary'",
+    ),
+    case(
         "hits-per-node",
         {LAW: LAW + 'per = "node"\nhits = { parameter_servers = 2 }\n'},
         "failures: 'hits' does not go with per = 'node', which says itself which nodes fail; "

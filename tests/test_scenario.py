@@ -404,6 +404,15 @@ def test_a_log_takes_the_place_of_a_law_and_gives_it_back(folder):
     assert back == scenario()
 
 
+def test_ages_stay_with_the_law_and_go_with_it(folder):
+    law = {"distribution": "gamma", "mean": "9 h", "shape": 0.5}
+    tables = mapping(failures=law | {"per": "node", "ages": "stationary"})
+    Path("job.toml").write_text(Scenario(**tables).to_toml(), encoding="utf-8")
+
+    assert load_scenario("job.toml", ["failures.per=job"]).failures.ages == "stationary"
+    assert load_scenario("job.toml", ["failures.exactly=2"]).failures.ages is None
+
+
 def test_one_law_takes_the_place_of_another_with_its_own_keys():
     overrides = ["failures.distribution=gamma", "failures.shape=0.5"]
     loaded = load_scenario(SCENARIOS / "quickstart.toml", overrides)

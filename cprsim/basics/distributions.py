@@ -156,7 +156,9 @@ def _long_empirical(law: Distribution, rng: np.random.Generator, n: Size) -> NDA
 
 def _long_weibull(law: Distribution, rng: np.random.Generator, n: Size) -> NDArray[np.float64]:
     shape = law.shape or 1.0
-    return np.asarray(_weibull_scale(law) * rng.gamma(1 + 1 / shape, 1.0, n) ** (1 / shape))
+    # By logarithms: at a small shape the power alone is more than floats can hold.
+    log_scale = math.log(law.expected_s) - math.lgamma(1 + 1 / shape)
+    return np.asarray(np.exp(log_scale + np.log(rng.gamma(1 + 1 / shape, 1.0, n)) / shape))
 
 
 def _long_lognormal(law: Distribution, rng: np.random.Generator, n: Size) -> NDArray[np.float64]:

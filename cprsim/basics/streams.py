@@ -7,6 +7,7 @@ replications, from which all of them draw at once, a row each.
 
 from collections.abc import Callable
 from enum import IntEnum
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,31 +36,35 @@ def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.G
     return np.random.Generator(np.random.PCG64(sequence))
 
 
+Sampler: TypeAlias = Callable[[np.random.Generator, tuple[int, int]], NDArray[np.float64]]
+
+
 class CohortDraws:
     """Numbers of one cause for the replications of a cohort, a row each.
 
     `sample(rng, size)` draws an array of shape `size`. Columns are drawn as they are asked for, for
     all rows at once: what a row holds depends neither on the others nor on who asks for what.
+    `first`, where it is given, draws the first column in place of `sample`.
     """
 
-    _FIRST = 8
+    _LEAST = 8
 
     def __init__(
-        self,
-        sample: Callable[[np.random.Generator, tuple[int, int]], NDArray[np.float64]],
-        seed: int,
-        cohort: int,
-        cause: Cause,
+        self, sample: Sampler, seed: int, cohort: int, cause: Cause, first: Sampler | None = None
     ) -> None:
-        self._sample = sample
-        self._rng = stream(seed, cohort, cause)
+        self._sample, self._first = sample, first
+        self._key = (seed, cohort, cause)
+        self._rng = stream(*self._key)
         self._drawn = np.empty((COHORT, 0))
 
     def upto(self, columns: int) -> NDArray[np.float64]:
         """At least so many columns, shape (COHORT, >= columns)."""
         while self._drawn.shape[1] < columns:
             # Doubling keeps the number of calls small.
-            more = self._sample(self._rng, (COHORT, max(self._FIRST, self._drawn.shape[1])))
+            more = self._sample(self._rng, (COHORT, max(self._LEAST, self._drawn.shape[1])))
+            if self._first is not None and not self._drawn.size:
+                # From a stream of its own: with it or without, all other columns are the same.
+                more[:, :1] = self._first(stream(*self._key, entity=1), (COHORT, 1))
             self._drawn = np.concatenate([self._drawn, more], axis=1)
         return self._drawn
 

@@ -20,16 +20,16 @@ class Lives:
 
     Those of one generation come from a stream of their own, so a node's nth life does not depend on
     how many failures other nodes had before it. The first generation is new at time 0, or of all
-    ages if `stationary`, as in a cluster that has long run. `key`: the seed and the cohort.
+    ages if `aged`, as in a cluster that has long run. `key`: the seed and the cohort.
     """
 
     def __init__(
-        self, law: Distribution, nodes: int, seed: int, cohort: int, stationary: bool = False
+        self, law: Distribution, nodes: int, seed: int, cohort: int, aged: bool = False
     ) -> None:
         self.nodes = nodes
         self.key = (seed, cohort)
         self._law = law
-        self._stationary = stationary
+        self._aged = aged
         self._generations: list[NDArray[np.float64]] = []
 
     def generation(self, number: int) -> NDArray[np.float64]:
@@ -39,7 +39,7 @@ class Lives:
         """
         while number >= len(self._generations):
             rng = stream(*self.key, Cause.NODE_LIFE, len(self._generations))
-            aged = self._stationary and not self._generations
+            aged = self._aged and not self._generations
             draw = self._law.sample_left if aged else self._law.sample
             self._generations.append(draw(rng, (COHORT, self.nodes)))
         return self._generations[number]

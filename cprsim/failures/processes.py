@@ -59,13 +59,15 @@ class JobRenewals(_Drawn):
 
     def cohort(self, seed: int, number: int) -> Cohort:
         """Gaps, victims and severities from streams of their own."""
-        gaps = CohortDraws(self.spec.law.sample, seed, number, Cause.FAILURE_TIME)
+        law = self.spec.law
+        first = law.sample_left if self.spec.aged else None
+        gaps = CohortDraws(law.sample, seed, number, Cause.FAILURE_TIME, first)
         victims = VictimRows(self.spec.hits, self.cluster, seed, number)
         return RenewalCohort(gaps, victims, self._severities.rows(seed, number))
 
     @property
     def mtbf_s(self) -> float:
-        """The mean of the law, s."""
+        """The mean of the law, s: exact in any time with stationary ages, else in the long run."""
         return self.spec.law.expected_s
 
     @property
@@ -113,9 +115,8 @@ class NodeLives(_Drawn):
 
     def cohort(self, seed: int, number: int) -> Cohort:
         """Lives, instants of bursts, their victims, severities from streams of their own."""
-        stationary = self.spec.ages == "stationary"
         return NodeCohort(
-            Lives(self.spec.law, self._nodes, seed, number, stationary),
+            Lives(self.spec.law, self._nodes, seed, number, self.spec.aged),
             self.cluster,
             self.spec.bursts,
             self._severities.rows(seed, number),

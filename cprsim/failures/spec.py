@@ -104,6 +104,9 @@ if TYPE_CHECKING:
 else:
     ReaderName, PresetName = Literal[tuple(READERS)], Literal[tuple(PRESETS)]
 
+Ages = Literal["new", "stationary"]
+#: What `ages` is where it isn't given, by what the law is of.
+DEFAULT_AGES: dict[str, Ages] = {"job": "new", "node": "new"}
 #: The keys that say when failures come, each with the keys that go with it alone.
 SOURCES: dict[str, tuple[str, ...]] = {
     "distribution": ("mean", "shape", "cv", "durations", "per", "ages", "bursts"),
@@ -119,8 +122,9 @@ class Failures(Section):
     A `preset` stands for the keys of a known law.
 
     `per = "job"`: the law is of the time between failures of the job; `per = "node"`: of each
-    node's life, beside which `bursts` take down several nodes of a rack at once; `ages` says
-    whether the nodes are new when the job starts, or of all ages as in a cluster that has long run.
+    node's life, beside which `bursts` take down several nodes of a rack at once. `ages` says
+    whether that gap, or these lives, begin when the job starts (`new`), or are under way then, as
+    in a cluster that has long run (`stationary`).
     `severity`: how often what is in the memory of the nodes hit survives, by weights; every failure
     is `node` without them. `during_recovery`: whether one can strike while loading, and
     `while_waiting`: also while the job holds nodes that are up and waits for others. See
@@ -133,7 +137,7 @@ class Failures(Section):
     cv: Positive | None = None
     durations_s: Durations | None = Field(None, alias="durations")
     per: Literal["job", "node"] = "job"
-    ages: Literal["new", "stationary"] | None = None
+    ages: Ages | None = None
     bursts: Bursts | None = None
     hits: Hits = Hits()
     severity: SeverityWeights | None = None
@@ -169,7 +173,7 @@ class Failures(Section):
         if len(given) != 1:
             found = " and ".join(given) or "none"
             raise ValueError(f"give one of {', '.join(SOURCES)}; found {found}")
-        law = [key for key in ("mean", "shape", "cv", "durations") if self._has(key)]
+        law = [key for key in ("mean", "shape", "cv", "durations", "ages") if self._has(key)]
         if self.distribution is not None:
             check_keys(self.law)
         elif law:
@@ -202,14 +206,21 @@ class Failures(Section):
         if self.bursts is not None and self.per != "node":
             way_out = "leave it out" if self.distribution is None else "set that, or leave it out"
             raise ValueError(f"'bursts' goes with distribution and per = 'node'; {way_out}")
-        if self.ages is not None and self.per != "node":
-            raise ValueError("'ages' goes with per = 'node'; leave it out")
         default = self.hits in (Hits(), Hits(parameter_servers=1))
         if (self.per == "node" or self.trace is not None) and not default:
             given = "a trace" if self.trace is not None else "per = 'node'"
             raise ValueError(
                 f"'hits' does not go with {given}, which says itself which nodes fail; leave it out"
             )
+
+    @property
+    def aged(self) -> bool:
+        """Whether the job starts in the midst of the first gap or lives, and it matters.
+
+        Under an exponential law it doesn't, and nothing else is drawn: it has no memory.
+        """
+        ages = self.ages or DEFAULT_AGES[self.per]
+        return ages == "stationary" and self.distribution != "exponential"
 
     @property
     def law(self) -> Distribution:

@@ -260,11 +260,11 @@ def _longest_derived_s(tables: Mapping[str, Any]) -> float:
 
 
 def _law_of_failures(draw: st.DrawFn, mtbf_s: float, cluster: Mapping[str, Any]) -> dict[str, Any]:
-    per = draw(_PERS)
+    per, ages = draw(_PERS), draw(_AGES)
     if per == {"per": "node"}:
         nodes = cluster["parameter_servers"] + cluster["trainers"]
-        return per | draw(_AGES) | _law(draw, mtbf_s * nodes) | _bursts(draw, mtbf_s, nodes)
-    return per | _law(draw, mtbf_s) | _hits(draw, cluster)
+        return per | ages | _law(draw, mtbf_s * nodes) | _bursts(draw, mtbf_s, nodes)
+    return per | ages | _law(draw, mtbf_s) | _hits(draw, cluster)
 
 
 def _bursts(draw: st.DrawFn, mtbf_s: float, nodes: int) -> dict[str, Any]:

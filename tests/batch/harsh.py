@@ -49,7 +49,7 @@ def seconds(value: float) -> str:
 @st.composite
 def by_law(draw: st.DrawFn, laws: Sequence[str], systems: Sequence[str] = COVERED) -> Keys:
     """Failures of the job or of nodes by one of the laws, mean time between them 100 s."""
-    per = draw(st.sampled_from(["job", "job", "node"]))
+    per, ages = draw(st.sampled_from([("job", "new"), ("job", "stationary"), ("node", "")]))
     tables = _tables(draw, systems)
     cluster = tables["cluster"]
     nodes = cluster["parameter_servers"] + cluster["trainers"]
@@ -61,7 +61,7 @@ def by_law(draw: st.DrawFn, laws: Sequence[str], systems: Sequence[str] = COVERE
             "ages": draw(st.sampled_from(["new", "stationary"])),
         }
     else:
-        law |= {"mean": seconds(100.0)} | _hits(draw, cluster)
+        law |= {"mean": seconds(100.0), "ages": ages} | _hits(draw, cluster)
     tables["failures"] |= law
     return tables
 

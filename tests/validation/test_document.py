@@ -6,6 +6,7 @@ from tools.pages.validation import PAGE, page, production, row, sweep_section
 from tools.validation.published_section import HEADING as PUBLISHED
 from tools.validation.published_section import SYSTEMS, rows, table
 from tools.validation.replayed_section import HEADING
+from tools.validation.starts_section import HEADING as STARTS
 
 HINT = "docs/validation.md is out of date; run `make validation` and commit the page"
 
@@ -37,15 +38,16 @@ def test_everything_else_on_the_page():
     start = text.index("## Where the best interval is")
     sweep = text[start : text.index("\n## ", start)]
 
-    published = text[text.index(PUBLISHED) : text.index(HEADING)].rstrip("\n") + "\n"
-    replayed = text[text.index(HEADING) :]
+    starts = [text.index(heading) for heading in (PUBLISHED, HEADING, STARTS)]
+    ends = [*(start - 1 for start in starts[1:]), None]
+    measured = [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
     def row_on_the_page(case):
         line = next(lines)
         assert line.startswith(f"| {case.name} | {case.source} | {case.exact:.7g} | "), HINT
         return line
 
-    assert page(row_on_the_page, sweep, published, replayed) == text, HINT
+    assert page(row_on_the_page, sweep, *measured) == text, HINT
 
 
 def test_production_run_reaches_the_reduction_that_it_solves_for():

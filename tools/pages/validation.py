@@ -29,6 +29,7 @@ from tools.validation.cases import (
 from tools.validation.exact import POINTS
 from tools.validation.first_order import PREDICTED, Predicted
 from tools.validation.replayed_section import section
+from tools.validation.starts_section import section as starts_section
 
 PAGE = DOCS / "validation.md"
 
@@ -104,7 +105,8 @@ the simulated wall time before the ratio is formed. So no bias is left, however 
     "Number of failures in a fixed time": """\
 A job in which saves, loads and replacements cost nothing lasts just its useful time. The mean
 number of failures is then N times the renewal function of one node's life, or that of the job's
-law. It holds only if a node that survives a failure keeps its age.
+law. It holds only if a node that survives a failure keeps its age. From stationary ages it is
+time / mean, however short the time.
 """,
     "Shipped scenarios: overhead in percent, and PLS": """\
 Exactly 2 failures (Criteo) or 5 (production), uniform over the useful time on the wall clock. The
@@ -268,8 +270,11 @@ def production_section() -> str:
     )
 
 
-def page(row_of: Callable[[Case], str], sweep: str, published: str, replayed: str) -> str:
-    """The whole page, given the row of each case and the sections that are measured apart."""
+def page(row_of: Callable[[Case], str], sweep: str, *measured: str) -> str:
+    """The whole page, given the row of each case and the sections that are measured apart.
+
+    `measured` are those at the end, in order: published figures, replayed logs, starts of jobs.
+    """
     heads = ("case", "source", "exact", "simulated", "z", "replications")
     figures = _figures()
     groups = [
@@ -286,14 +291,15 @@ def page(row_of: Callable[[Case], str], sweep: str, published: str, replayed: st
         [_predicted_row(each) for each in PREDICTED],
     )
     predicted = _join(_PREDICTED, forms), production_section()
-    return _join(_INTRO, *groups, sweep, *predicted, published, replayed)
+    return _join(_INTRO, *groups, sweep, *predicted, *measured)
 
 
 def write(path: Path = PAGE) -> None:
     """Measure everything and write the page, all of it or nothing."""
     committed = path.read_text(encoding="utf-8")
-    sweep, replayed = sweep_section(measure_sweep()), section(committed)
-    text = page(lambda case: row(case, measure(case)), sweep, published_section.section(), replayed)
+    logs = section(committed), starts_section(committed)
+    sweep, published = sweep_section(measure_sweep()), published_section.section()
+    text = page(lambda case: row(case, measure(case)), sweep, published, *logs)
     partial = path.with_suffix(".partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)

@@ -25,6 +25,7 @@ from cprsim.closed_form.makespan import (
     partial_pls,
 )
 from cprsim.closed_form.renewal import renewal_goodput
+from cprsim.failures.spec import Ages
 from cprsim.runs.engines import chosen, simulate
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import apply_override
@@ -350,7 +351,7 @@ def _goodput(law: Table, commits: int, replications: int, seed: int, printed: st
         scenario=job(
             commits * tau_s,
             costs(persist_s, recovery_s - 5.0, 5.0),
-            {**failures, "during_recovery": False},
+            {**failures, "ages": "new", "during_recovery": False},
             {
                 "async": {
                     "system": "async",
@@ -386,20 +387,23 @@ def _count(
     seed: int,
     printed: str = "",
     note: str = "",
+    ages: Ages = "new",
 ) -> Case:
     nodes = servers if per == "node" else 1
-    times = Distribution(**law)
+    times, new = Distribution(**law), ages == "new"
+    gaps = horizon_s / times.expected_s
     return Case(
         group="Number of failures in a fixed time",
         name=f"{law['distribution']}, shape {law['shape']:g}, "
-        f"in {horizon_s / times.expected_s:g} x the mean"
-        + (f", each of {nodes} nodes" if per == "node" else ", the job as a whole"),
-        source="renewal equation, solved numerically",
+        f"in {gaps:g} x the mean"
+        + (f", each of {nodes} nodes" if per == "node" else ", the job as a whole")
+        + ("" if new else f", {ages}"),
+        source="renewal equation, solved numerically" if new else "Cox 1962, chapter 4",
         # Nothing costs any time, so the job lasts for its useful time exactly.
         scenario=job(
             horizon_s,
             costs(0.0, 0.0, 0.0),
-            {**law, "per": per},
+            {**law, "per": per, "ages": ages},
             {"partial": {"system": "partial", "interval": f"{horizon_s!r} s"}},
             servers=servers,
             final_save=False,
@@ -408,7 +412,7 @@ def _count(
         replications=1500,
         seed=seed,
         quantity=column("failures"),
-        exact=nodes * renewal_count(times, horizon_s),
+        exact=nodes * (renewal_count(times, horizon_s) if new else gaps),
         printed=printed,
         note=note,
     )
@@ -418,6 +422,7 @@ WEAR_OUT = {"distribution": "weibull", "mean": "100 h", "shape": 3.0}
 # All ten lives drawn anew at each failure make the job renew with the shortest of them, a Weibull
 # life of the same shape and 10**(-1/3) as long: 400 standard errors away from what is simulated.
 REDRAWN = renewal_count(Distribution(**{**WEAR_OUT, "mean": f"{100 * 10 ** (-1 / 3)!r} h"}), 1.08e6)
+AS_CPR = {"distribution": "gamma", "mean": "28 h", "shape": 0.675}
 COUNTS = [
     _count(
         WEAR_OUT,
@@ -428,9 +433,8 @@ COUNTS = [
         note=f"with all ages drawn anew at each failure it would be {REDRAWN:.2f}",
     ),
     _count({**WEAR_OUT, "shape": 0.5}, "node", 10, 360_000.0, 42),
-    _count(
-        {"distribution": "gamma", "mean": "28 h", "shape": 0.675}, "job", 8, 201_600.0, 43, "2.23"
-    ),
+    _count(AS_CPR, "job", 8, 201_600.0, 43, "2.23"),
+    _count(AS_CPR, "job", 8, 201_600.0, 44, "2", ages="stationary"),
 ]
 
 

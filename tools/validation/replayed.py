@@ -75,19 +75,49 @@ LOGS = (
 )
 
 
-@dataclass(frozen=True)
-class Overhead:
+class Mean(NamedTuple):
     """Mean overhead of a policy as a share of the useful time, with its standard error."""
 
-    replayed: float
-    replayed_se: float
-    fitted: float
-    fitted_se: float
+    share: float
+    error: float
+
+    def z(self, other: "Mean") -> float:
+        """How far it lies above another, in standard errors of both."""
+        return (self.share - other.share) / math.hypot(self.error, other.error)
+
+
+class Overhead(NamedTuple):
+    """What a policy costs under the log, and under its law."""
+
+    replayed: Mean
+    fitted: Mean
 
     @property
     def z(self) -> float:
         """How far the two are apart, in standard errors."""
-        return (self.fitted - self.replayed) / math.hypot(self.fitted_se, self.replayed_se)
+        return self.fitted.z(self.replayed)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A log with its best law, and the keys of either as failures of a scenario."""
+
+    fit: LogFit
+    nodes: int  # of the job
+    gap_s: float
+    trace: dict[str, Any]
+    law: dict[str, Any]
+
+    def overheads(
+        self, failures: dict[str, Any], gaps: float, replications: int
+    ) -> dict[str, Mean]:
+        """What each policy costs in jobs of so many mean gaps."""
+        useful_s, plans = gaps * self.gap_s, _intervals(self.gap_s)
+        summary = _summary(self.nodes, useful_s, failures, plans, replications)
+        return {
+            name: Mean(float(summary.loc[name, "overhead"]), _error(summary, name))
+            for name in POLICIES
+        }
 
 
 @dataclass(frozen=True)
@@ -104,15 +134,19 @@ class Compared:
         clusters = self.fit.dependence is not None and self.fit.dependence.clustered
         return f"{verdict}, clusters" if clusters else verdict
 
-    @property
-    def trusted(self) -> bool:
-        """Whether the tool has no reservation."""
-        return self.said == "adequate"
-
 
 @cache
 def compare(log: Log, folder: Path) -> Compared:
     """Fit a log and play both; spot traces are unpacked into `folder`."""
+    found = fitted(log, folder)
+    replayed, by_law = (
+        found.overheads(each, MEAN_GAPS, REPLICATIONS) for each in (found.trace, found.law)
+    )
+    return Compared(found.fit, {name: Overhead(replayed[name], by_law[name]) for name in POLICIES})
+
+
+def fitted(log: Log, folder: Path) -> Fitted:
+    """Fit a log as `cprsim fit` does; spot traces are unpacked into `folder`."""
     path = _unpacked(log, folder)
     taken = {"window": log.window, "coalesce": log.coalesce}
     view = {} if log.nodes is None else {"view": "job", "nodes": log.nodes}
@@ -123,23 +157,9 @@ def compare(log: Log, folder: Path) -> Compared:
     gap_s, law = fit.view.sample.mean_s, fit.best.law.mapping() | {"per": "job"}
     if log.uptimes:
         gap_s, law = fit.best.law.expected_s / nodes, law | {"per": "node", "ages": "stationary"}
-    useful_s = MEAN_GAPS * gap_s
     keys = {"trace": str(path), "reader": log.reader, "system": log.system, **taken}
     trace = {key: value for key, value in keys.items() if value is not None}
-    plans = _intervals(gap_s)
-    replayed, fitted = (_summary(nodes, useful_s, each, plans) for each in (trace, law))
-    return Compared(
-        fit,
-        {
-            name: Overhead(
-                replayed.loc[name, "overhead"],
-                _error(replayed, name),
-                fitted.loc[name, "overhead"],
-                _error(fitted, name),
-            )
-            for name in POLICIES
-        },
-    )
+    return Fitted(fit, nodes, gap_s, trace, law)
 
 
 def _unpacked(log: Log, folder: Path) -> Path:
@@ -162,7 +182,13 @@ def _intervals(mtbf_s: float) -> dict[str, Any]:
     }
 
 
-def _summary(nodes: int, useful_s: float, failures: dict[str, Any], plans: dict[str, Any]) -> Any:
+def _summary(
+    nodes: int,
+    useful_s: float,
+    failures: dict[str, Any],
+    plans: dict[str, Any],
+    replications: int,
+) -> Any:
     scenario = cprsim.Scenario(
         job={"useful_time": f"{useful_s!r} s"},
         cluster={"parameter_servers": nodes, "trainers": 0},
@@ -170,7 +196,7 @@ def _summary(nodes: int, useful_s: float, failures: dict[str, Any], plans: dict[
         failures=failures,
         policies=plans,
     )
-    return cprsim.run(scenario, replications=REPLICATIONS, seed=1).summary
+    return cprsim.run(scenario, replications=replications, seed=1).summary
 
 
 def _error(summary: Any, policy: str) -> float:

@@ -5,7 +5,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from tools.validation.replayed import LOGS, MEAN_GAPS, REPLICATIONS, Compared, Log, compare
+from tools.validation.replayed import LOGS, MEAN_GAPS, REPLICATIONS, Compared, Log, Mean, compare
 
 HEADING = "## Replayed logs against their fitted laws"
 
@@ -24,8 +24,8 @@ it says beforehand that no law is adequate, and its `--toml` replays the log. (I
 of the two: the law of coalesced Grid'5000 misses the mean, and yet the overheads agree.)
 *Clusters* means that it says short gaps follow short ones: the mean overhead then still holds,
 but jobs differ more from each other (compare the standard errors). A law that starts anew with
-each job has (cv² - 1)/2 failures more than the log in a job, which is why jobs of few gaps would
-differ more. Lives of nodes (*uptimes*) start at all ages, as the nodes of the log do.
+each job has (cv² - 1)/2 failures more than the log in a job: the next section has jobs of few gaps,
+where that counts. Lives of nodes (*uptimes*) start at all ages, as the nodes of the log do.
 
 | log | best law | `cprsim fit` says | policy | replayed | law | z |
 | --- | --- | --- | --- | --- | --- | --- |
@@ -47,8 +47,7 @@ def rows(log: Log, found: Compared) -> str:
     law = found.fit.best.law.distribution
     return "".join(
         f"| {log.name} | {law} | {found.said} | {policy} "
-        f"| {_percent(each.replayed, each.replayed_se)} | {_percent(each.fitted, each.fitted_se)} "
-        f"| {each.z:+.2f} |\n"
+        f"| {percent(each.replayed)} | {percent(each.fitted)} | {each.z:+.2f} |\n"
         for policy, each in found.overheads.items()
     )
 
@@ -58,7 +57,7 @@ def row_heads(text: str) -> list[str]:
     return re.findall(r"^\| (.*?) \| \w+ \|.*\| full \|", text, re.MULTILINE)
 
 
-def _percent(share: float, error: float) -> str:
+def percent(mean: Mean) -> str:
     """A mean with its standard error in percent, both to the second digit of the latter."""
-    decimals = max(0, 1 - math.floor(math.log10(100 * error)))
-    return f"{100 * share:.{decimals}f} ± {100 * error:.{decimals}f}"
+    decimals = max(0, 1 - math.floor(math.log10(100 * mean.error)))
+    return f"{100 * mean.share:.{decimals}f} ± {100 * mean.error:.{decimals}f}"

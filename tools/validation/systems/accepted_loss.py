@@ -50,7 +50,7 @@ def share_lost(days: int = 400) -> Mean:
 def days_lost_at_worst() -> float:
     """What one failure loses of its shard if it strikes just before a snapshot is taken, days."""
     # One each ten days, on the second in which a snapshot is due.
-    scenario = _scenario(100.5, {"distribution": "empirical", "durations": ["10 d"]})
+    scenario = _scenario(100.5, {"distribution": "empirical", "durations": ["10 d"], "ages": "new"})
     runs = played(scenario, "p", 1, seed=0)
     shard_days = runs["updates_lost"][0] * 100.5 * SERVERS
     return float(shard_days / runs["failures"][0])
