@@ -99,7 +99,10 @@ def _tables(result: Result) -> list[str]:
 def _breakdown(result: Result, png: bytes) -> str:
     overheads = result.summary["overhead"]
     described = "; ".join(f"{name} {share:.2%}" for name, share in overheads.items())
-    caption = "Overhead by cause, and updates lost for good; means over all replications."
+    caption = (
+        "Overhead by cause, with every lost update trained again below it, and updates lost for "
+        "good; means over all replications."
+    )
     return html.picture(png, f"Bars of overhead by cause: {described}.", caption)
 
 
