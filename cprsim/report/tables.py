@@ -171,15 +171,16 @@ def accuracy_table(result: "Result") -> Table | None:
 
 
 def advice_table(advice: "Advice", title: str) -> Table:
-    """A row an option: interval, expected overhead by cause, expected PLS; the recommendation."""
+    """A row an option: interval, expected overhead by cause, learning lost."""
     table = _table(
         f"{title or 'cprsim advise'}\n"
         f"first-order estimate, % of useful time; MTBF {format_duration(advice.mtbf_s)}"
     )
+    table.collapse_padding = True
     table.add_column("option")
     table.add_column("saves\nevery", justify="right")
-    causes = ("overhead", "save", "load", "lost", "reschedule", "detect")
-    for heading in (*causes, "PLS %", "updates\nlost %"):
+    causes = ("save", "load", "lost", "reschedule", "detect")
+    for heading in (*_OVERHEADS, *causes, "PLS %", "updates\nlost %"):
         table.add_column(heading, justify="right")
     options = {
         "full": advice.full,
@@ -192,6 +193,7 @@ def advice_table(advice: "Advice", title: str) -> Table:
             name,
             format_duration(option.interval_s),
             _percent(part.overhead),
+            _percent(part.overhead_retrained),
             *(_percent(v) for v in (part.save, part.load, part.lost, part.reschedule, part.detect)),
             _percent(part.pls),
             _percent(part.updates_lost),
@@ -221,6 +223,24 @@ def advice_line(advice: "Advice") -> str:
         f"partial recovery at {_QUALITIES[advice.quality]} {advice.target_pls:g} would cost "
         f"{advice.partial.expected.overhead:.2%}, no less than {advice.full.expected.overhead:.2%}."
     )
+
+
+def retrained_line(advice: "Advice") -> str | None:
+    """What another recommendation would be if lost updates were trained again; None if the same."""
+    if advice.recommendation_retrained == advice.recommendation:
+        return None
+    full, partial, naive = (
+        option.expected.overhead_retrained
+        for option in (advice.full, advice.partial, advice.naive_partial)
+    )
+    said = (
+        "If every lost update were trained again, full recovery would cost less, "
+        f"{full:.2%} against {partial:.2%}"
+    )
+    if naive < full:
+        saves = f"a save every {format_duration(advice.naive_partial.interval_s)}"
+        said += f", and partial recovery with {saves} least of all, {naive:.2%}"
+    return f"{said}."
 
 
 def _learning_lost(advice: "Advice") -> str:
