@@ -100,8 +100,8 @@ def _breakdown(result: Result, png: bytes) -> str:
     overheads = result.summary["overhead"]
     described = "; ".join(f"{name} {share:.2%}" for name, share in overheads.items())
     caption = (
-        "Overhead by cause, with every lost update trained again below it, and updates lost for "
-        "good; means over all replications."
+        "Overhead by cause, slim and grey with lost updates trained again where there are any, and "
+        "updates lost for good; means over all replications."
     )
     return html.picture(png, f"Bars of overhead by cause: {described}.", caption)
 
@@ -134,11 +134,11 @@ def reference_policy(result: Result) -> str:
 
 
 def _recommendation(result: Result) -> list[str]:
-    paired = "aired differences on the same failures, ± 95 % for all of them together"
-    parts = [html.points(recommendation(result)), _differences(result, "overhead", f"P{paired}")]
+    paired = "Paired differences on the same failures, ± 95 % for all of them together"
+    parts = [html.points(recommendation(result)), _differences(result, "overhead", paired)]
     if (result.summary["overhead_retrained"] > result.summary["overhead"]).any():
-        caption = f"With every lost update trained again: p{paired}"
-        parts.append(_differences(result, "overhead_retrained", caption))
+        again = f"{paired}; every lost update trained again"
+        parts.append(_differences(result, "overhead_retrained", again))
     return parts
 
 
@@ -155,7 +155,8 @@ def _differences(result: Result, measure: str, caption: str) -> str:
         )
         for each in differences(result, best, measure)
     ]
-    headings = ("policy", "overhead, %", f"more than {best}", "told apart")
+    shown = measure.replace("_", " ")
+    headings = ("policy", f"{shown}, %", f"more than {best}", "told apart")
     return html.table(caption, headings, rows) if rows else ""
 
 
