@@ -30,7 +30,7 @@ QUICKSTART = str(SCENARIOS / "quickstart.toml")
 CAUSES = ["save", "load", "lost", "reschedule", "detect", "slowdown", "stall"]
 PLANNED = ["memory_overhead", "spares"]
 MEASURES = [
-    *("overhead", "pls", "updates_lost", "wall_s", "failures", "ettr"),
+    *("overhead", "pls", "updates_lost", "overhead_retrained", "wall_s", "failures", "ettr"),
     *("peer_bytes", "store_bytes", "machine_overhead"),
 ]
 
@@ -283,6 +283,7 @@ def test_results_have_a_row_a_policy_and_replication(run_twice):
         "ettr",
         "pls",
         "updates_lost",
+        "overhead_retrained",
         "failures",
         "absorbed",
         "saves",

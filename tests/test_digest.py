@@ -11,7 +11,7 @@ import pytest
 import cprsim
 from cprsim.errors import UsageError
 from cprsim.runs.digest import WIDTH, Bins, Digest, Moments
-from cprsim.runs.measures import Basis
+from cprsim.runs.measures import COMPARED, Basis
 from cprsim.sim.engine import COLUMNS
 
 _JOB = {
@@ -115,8 +115,9 @@ def test_a_digest_has_the_paired_differences_and_a_typical_replication(both):
     rows, digest = both
 
     for pair in (("full", "partial"), ("cpr", "full")):
-        exact = rows.kept.paired_difference(*pair)
-        assert digest.kept.paired_difference(*pair) == pytest.approx(exact, rel=1e-9)
+        for measure in COMPARED:
+            exact = rows.kept.paired_difference(*pair, measure)
+            assert digest.kept.paired_difference(*pair, measure) == pytest.approx(exact, rel=1e-9)
     overheads = rows.of("full")["overhead"].to_numpy()
     shown = overheads[digest.kept.median("full")]
     # Of the 16,384 first, as close to the median as neighbours in order are to each other.

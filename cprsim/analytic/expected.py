@@ -11,6 +11,7 @@ from typing import NamedTuple
 from cprsim.closed_form.cpr import expected_pls
 from cprsim.closed_form.intervals import whole_periods
 from cprsim.contract import Context, Loss, Plan, Schedule, every, rules
+from cprsim.contract.ledger import overhead_retrained
 from cprsim.failures.hit import Severity
 
 _NOT_ALL: tuple[Severity, ...] = ("process", "node")
@@ -38,6 +39,11 @@ class Expected:
         """Wall time / useful time - 1, to first order in the shares."""
         parts = self.save, self.load, self.lost, self.reschedule, self.detect, self.slowdown
         return sum((*parts, self.stall))
+
+    @property
+    def overhead_retrained(self) -> float:
+        """That, and every lost update trained again."""
+        return float(overhead_retrained(self.overhead, self.updates_lost))
 
 
 def expected(plan: Plan, context: Context) -> Expected:

@@ -25,6 +25,11 @@ def overhead(wall_s: Any, useful_s: Any) -> Any:
     return wall_s / useful_s - 1.0
 
 
+def overhead_retrained(overhead: Any, updates_lost: Any) -> Any:
+    """The overhead if every lost update were trained again (semantics 24); numbers or arrays."""
+    return overhead + updates_lost
+
+
 def ettr(wall_s: Any, useful_s: Any) -> Any:
     """Effective training time ratio, which others call goodput; numbers or arrays."""
     return useful_s / wall_s

@@ -31,6 +31,7 @@ class Option:
         return {
             "interval_s": self.interval_s if self.interval_s < float("inf") else None,
             "overhead": self.expected.overhead,
+            "overhead_retrained": self.expected.overhead_retrained,
             "expected_pls": self.expected.pls,
             "expected_updates_lost": self.expected.updates_lost,
             "breakdown": {k: v for k, v in asdict(self.expected).items() if k in OVERHEAD_CAUSES},
@@ -42,7 +43,8 @@ class Advice:
     """The decision, and the options it was made between.
 
     `target_pls`: the share of learning lost that is accepted, `quality`: how it is counted.
-    `benefit`: the share of full recovery's overhead that the recommended option takes away.
+    `recommendation`: which of `full` and `partial` costs less. `benefit`: the share of full
+    recovery's overhead that it takes away.
     """
 
     full: Option
@@ -54,6 +56,14 @@ class Advice:
     quality: Quality
     mtbf_s: float
 
+    @property
+    def recommendation_retrained(self) -> str:
+        """The recommendation if every lost update were trained again."""
+        full, partial = self.full.expected, self.partial.expected
+        if self.recommendation == "full" or partial.overhead_retrained >= full.overhead_retrained:
+            return "full"
+        return "partial"
+
     def document(self) -> dict[str, Any]:
         """The advice as one JSON document."""
         return {
@@ -61,6 +71,7 @@ class Advice:
             "partial": self.partial.document(),
             "naive_partial": self.naive_partial.document(),
             "recommendation": self.recommendation,
+            "recommendation_retrained": self.recommendation_retrained,
             "benefit": self.benefit,
             "target_pls": self.target_pls,
             "quality": self.quality,

@@ -22,9 +22,14 @@ _TIME: Final = (2.1, 2.85)
 _LEARNING: Final = (5.25, 1.5)
 _BAR: Final = 0.24
 _GAP: Final = 0.14  # between the names of two policies
+_SLIM: Final = 0.09  # the bar below another, with lost updates trained again
+_BELOW: Final = 0.185  # from the middle of a bar to that of the slim one
+_MORE_GAP: Final = 0.1  # where there are slim ones
 _LEGEND: Final = 0.3
 _HEADINGS: Final = 0.32
 _FOOT: Final = 0.48  # tick labels and the note
+_NOTHING: Final = 1e-9  # of all updates
+_PALE: Final = 0.6  # white in a slim bar's overhead
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +56,15 @@ class _Label:
 def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     """Overhead by cause under each policy, and the share of updates lost for good.
 
+    Below the bar of a policy that loses updates lies a slim one: its overhead if all of them were
+    trained again.
+
     Parameters
     ----------
     summary
         A row a policy, as in `cprsim.runs.result.Result.summary`. `interval_s` is in seconds; the
-        overhead and its causes are shares of the useful training time, `updates_lost` is one of all
-        updates.
+        overhead, retrained or not, and its causes are shares of the useful training time,
+        `updates_lost` is one of all updates.
     title
         Stands above, wrapped; none if empty.
 
@@ -70,28 +78,37 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         labels = [_Label.from_row(str(name), row) for name, row in summary.iterrows()]
         titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
         causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
+        lossy = np.flatnonzero(summary["updates_lost"] > _NOTHING)
+        below_in = _MORE_GAP * bool(lossy.size)
         legend_in = _MARGIN + layout.height_in(titles, TITLE_PT)
         headings_in = legend_in + (_LEGEND if causes else _MARGIN)
-        rows_in = headings_in + _HEADINGS
-        ends_in = np.cumsum([label.height_in + _GAP for label in labels])
+        measures = _measures(bool(lossy.size))
+        rows_in = headings_in + _HEADINGS + layout.height_in(measures[1:], SMALL_PT)
+        ends_in = np.cumsum([label.height_in + _GAP + below_in for label in labels])
         figure = Figure(figsize=(WIDTH_IN, rows_in + ends_in[-1] + _FOOT))
         layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
         key.causes(figure, causes, (_MARGIN, legend_in))
         y = [
-            end_in - (label.height_in + _GAP) / 2
+            end_in - below_in - (label.height_in + _GAP) / 2
             for end_in, label in zip(ends_in, labels, strict=True)
         ]
+        slim_y = [y[i] + _BELOW for i in lossy]
         _names(figure, labels, rows_in, y)
         time = _panel(figure, _TIME, ends_in[-1])
         learning = _panel(figure, _LEARNING, ends_in[-1], sharey=time)
         segments = _stack(time, summary, causes, y)
-        limits = layout.label_bars(time, _TIME[1], y, *_intervals(summary, "overhead"), zero="0 %")
-        _label_segments(time, segments, np.tile(limits, len(causes)))
+        again = summary.iloc[lossy]
+        _slim(time, again, slim_y)
+        shares, halves = np.concatenate(
+            [_intervals(summary, "overhead"), _intervals(again, "overhead_retrained")], axis=1
+        )
+        limits = layout.label_bars(time, _TIME[1], y + slim_y, shares, halves, zero="0 %")
+        _label_segments(time, segments, np.tile(limits[: len(y)], len(causes)))
         learning.barh(y, summary["updates_lost"], _BAR, color=style.LEARNING_COLOUR)
         layout.label_bars(
             learning, _LEARNING[1], y, *_intervals(summary, "updates_lost"), zero="none"
         )
-        _explain(figure, headings_in)
+        _explain(figure, headings_in, measures)
     return figure
 
 
@@ -128,6 +145,13 @@ def _stack(axes: Axes, summary: pd.DataFrame, causes: list[str], y: list[float])
     return segments
 
 
+def _slim(axes: Axes, lossy: pd.DataFrame, y: list[float]) -> None:
+    """Overhead, paler, and behind it what training lost updates again would take."""
+    pale = style.paler(style.LEARNING_COLOUR, _PALE)
+    axes.barh(y, lossy["overhead"], _SLIM, color=pale)
+    axes.barh(y, lossy["updates_lost"], _SLIM, lossy["overhead"], color=style.LEARNING_COLOUR)
+
+
 def _label_segments(axes: Axes, segments: list[Rectangle], limits: NDArray[np.float64]) -> None:
     """The value of each segment, inside it, where it fits and ends before its limit in x."""
     share_per_in = axes.get_xlim()[1] / _TIME[1]
@@ -148,14 +172,20 @@ def _intervals(
     return means, summary[f"{measure}_high"].to_numpy(dtype=np.float64) - means
 
 
-def _explain(figure: Figure, top_in: float) -> None:
+def _measures(lossy: bool) -> list[str]:
+    """What the bars of time are."""
+    again = ["grey, below: if every lost update were trained again"]
+    return ["overhead, % of useful training time, by cause", *again * lossy]
+
+
+def _explain(figure: Figure, top_in: float, measures: list[str]) -> None:
     """What the panels show, and what ± means."""
-    for (left_in, _), heading, measure in (
-        (_TIME, "Time lost", "overhead, % of useful training time, by cause"),
-        (_LEARNING, "Learning lost", "share of updates lost for good"),
+    for (left_in, _), heading, shown in (
+        (_TIME, "Time lost", measures),
+        (_LEARNING, "Learning lost", ["share of updates lost for good"]),
     ):
         below_in = layout.write(figure, (left_in, top_in), [heading], TEXT_PT, weight="bold")
-        layout.write(figure, (left_in, below_in), [measure], SMALL_PT, color=style.FAINT_INK)
+        layout.write(figure, (left_in, below_in), shown, SMALL_PT, color=style.FAINT_INK)
     if any("±" in text.get_text() for axes in figure.axes for text in axes.texts):
         note = ["±: 95 % confidence interval of the mean"]
         at_in = (_MARGIN, figure.get_figheight() - _MARGIN - layout.height_in(note, SMALL_PT))

@@ -68,7 +68,8 @@ def fleet(source: Path, jobs: int = 1000) -> FleetResult:
 
 BREAKDOWN = Picture(
     "policy-breakdown",
-    "where the time goes under each policy, by cause, beside the updates that it loses",
+    "where the time goes under each policy, by cause, beside the updates that it loses and what "
+    "training these again would take",
     "run",
     "criteo-kaggle.toml",
     breakdown,

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 
 from cprsim.basics.units import format_bytes
 from cprsim.runs.result import Result
@@ -18,8 +19,9 @@ _MISS = 0.05
 class OverheadDifference:
     """Overhead of `policy` less that of another on the same failures; half its interval.
 
-    Shares of the useful time; the half width is not a number for a single replication. Intervals
-    hold for all comparisons of a result together, at 95 % (Bonferroni).
+    Both with lost updates trained again, or neither. Shares of the useful time; the half width is
+    not a number for a single replication. Intervals hold for all comparisons of a result together,
+    at 95 % (Bonferroni).
     """
 
     policy: str
@@ -43,15 +45,20 @@ class OverheadDifference:
         return f"{100 * self.mean:.2f} ± {100 * self.half:.2f} points"
 
 
+def ranked(result: Result, measure: str = "overhead") -> list[str]:
+    """The policies by their means, the least first; equal ones in the scenario's order."""
+    return sorted(result.plans, key=lambda name: _of(result, name, measure))
+
+
 def quickest(result: Result) -> str:
     """The policy with the least mean overhead; of equal ones the first."""
-    return str(result.summary["overhead"].idxmin())
+    return ranked(result)[0]
 
 
-def differences(result: Result, policy: str) -> list[OverheadDifference]:
+def differences(result: Result, policy: str, measure: str = "overhead") -> list[OverheadDifference]:
     """What every other policy takes more than this one, the least first."""
     others = [name for name in result.plans if name != policy]
-    pairs = [result.kept.paired_difference(other, policy) for other in others]
+    pairs = [result.kept.paired_difference(other, policy, measure) for other in others]
     wider, n = 1.0, result.count
     if others and n > 1:
         wider = float(half_width_of(1.0, n, _MISS / len(others)) / half_width_of(1.0, n, _MISS))
@@ -70,8 +77,7 @@ def recommendation(result: Result) -> list[str]:
         said.append(_certainty(result, best))
     if _loses(result, best):
         said.append(_without_loss(result, best))
-    taken = _taken(result, best)
-    return [*said, taken] if taken else said
+    return [*said, *filter(None, (_retrained(result, best), _taken(result, best)))]
 
 
 def _choice(result: Result, best: str) -> str:
@@ -79,17 +85,17 @@ def _choice(result: Result, best: str) -> str:
     others = differences(result, best)
     if not others:
         return f"{best} is the only policy that was run; its overhead is {overhead:.2%}."
+    return f"Least time: {best}, {overhead:.2%} overhead{_though(others)}."
+
+
+def _though(others: list[OverheadDifference]) -> str:
+    """From which of the others the best can't be told apart."""
     tied = [
         each.policy
         for each in others
         if not each.is_sure and not each.is_none and not math.isnan(each.half)
     ]
-    if tied:
-        return (
-            f"Least time: {best}, {overhead:.2%} overhead, though these replications can't tell it "
-            f"apart from {_and(tied)}."
-        )
-    return f"Least time: {best}, {overhead:.2%} overhead."
+    return f", though these replications can't tell it apart from {_and(tied)}" if tied else ""
 
 
 def _certainty(result: Result, best: str) -> str:
@@ -122,6 +128,35 @@ def _without_loss(result: Result, best: str) -> str:
     return (
         f"{lost} Of the policies that lose none, {safe} takes the least time: "
         f"{_of(result, safe, 'overhead'):.2%} overhead, {more.words()} more."
+    )
+
+
+def _retrained(result: Result, best: str) -> str:
+    """What lost updates do to the answer if they are all trained again; empty if nothing."""
+    least, *others = by_worth = ranked(result, "overhead_retrained")
+    turned = _turned(result)
+    if not (turned or _loses(result, best)):
+        return ""
+    overhead = f"{_of(result, least, 'overhead_retrained'):.2%}"
+    again = "If every lost update were trained again,"
+    if not others:
+        return f"{again} its overhead would be {overhead}."
+    takes = f"{_of(result, best, 'overhead_retrained'):.2%}"
+    than = "" if least == best else f", where {best} would take {takes}"
+    though = _though(differences(result, least, "overhead_retrained"))
+    said = f"{again} {least} would take the least time: {overhead} overhead{than}{though}."
+    if turned:
+        said += f" The order would be {_and(by_worth)}; by overhead it is {_and(ranked(result))}."
+    return said
+
+
+def _turned(result: Result) -> bool:
+    """Whether some two policies change places once lost updates are trained again."""
+    return any(
+        _of(result, other, "overhead") - _of(result, one, "overhead") > _SAME
+        and _of(result, one, "overhead_retrained") - _of(result, other, "overhead_retrained")
+        > _SAME
+        for one, other in combinations(ranked(result), 2)
     )
 
 

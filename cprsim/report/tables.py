@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console, ConsoleOptions, Group
@@ -37,6 +37,7 @@ class PolicyTable:
     def wide(self) -> Table:
         """A row a policy."""
         table = _table(self._title)
+        table.collapse_padding = True  # its columns are many
         table.add_column("policy")
         for heading in self._headings:
             table.add_column(heading, justify="right")
@@ -55,7 +56,10 @@ class PolicyTable:
 
 
 class RunTable(PolicyTable):
-    """Overhead with its 95 % interval, by cause, what was lost, ETTR and interval."""
+    """Overhead with its 95 % interval, with lost updates trained again, and by cause.
+
+    What was lost, ETTR and interval besides.
+    """
 
     def __init__(self, result: "Result") -> None:
         title = (
@@ -66,7 +70,7 @@ class RunTable(PolicyTable):
         rows = [
             [
                 str(name),
-                _with_interval(row["overhead"], row["overhead_high"]),
+                *_overheads(row),
                 *(_percent(row[cause]) for cause in _CAUSES),
                 *(_percent(row[measure]) for measure in ("pls", "updates_lost", "ettr")),
                 format_duration(row["interval_s"]),
@@ -89,7 +93,7 @@ class FleetTable(PolicyTable):
         percentiles = sorted(c for c in summary.columns if c.startswith("overhead_p"))
         causes = [cause for cause in _CAUSES if summary[cause].any()]
         headings = [
-            "overhead",
+            *_OVERHEADS,
             "by machine\ntime",
             *(column.removeprefix("overhead_").upper() for column in percentiles),
             *causes,
@@ -101,7 +105,7 @@ class FleetTable(PolicyTable):
         rows = [
             [
                 str(name),
-                _with_interval(row["overhead"], row["overhead_high"]),
+                *_overheads(row),
                 _with_interval(row["machine_overhead"], row["machine_overhead_high"]),
                 *(_percent(row[c]) for c in (*percentiles, *causes, "pls")),
                 format_duration(row["interval_s"]),
@@ -124,7 +128,9 @@ def given_up_line(result: "FleetResult") -> str | None:
 #: The causes in the order in which people read them: what checkpoints cost, then what failures do.
 _CAUSES = ("save", "load", "lost", "reschedule", "detect", "slowdown", "stall")
 assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
-_HEADINGS = ("overhead", *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
+#: Overhead by itself, and as if every lost update were trained again.
+_OVERHEADS = ("overhead", "overhead\nretrained")
+_HEADINGS = (*_OVERHEADS, *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
 
 
 def resources_table(result: "Result") -> Table | None:
@@ -165,15 +171,16 @@ def accuracy_table(result: "Result") -> Table | None:
 
 
 def advice_table(advice: "Advice", title: str) -> Table:
-    """A row an option: interval, expected overhead by cause, expected PLS; the recommendation."""
+    """A row an option: interval, expected overhead by cause, learning lost."""
     table = _table(
         f"{title or 'cprsim advise'}\n"
         f"first-order estimate, % of useful time; MTBF {format_duration(advice.mtbf_s)}"
     )
+    table.collapse_padding = True
     table.add_column("option")
     table.add_column("saves\nevery", justify="right")
-    causes = ("overhead", "save", "load", "lost", "reschedule", "detect")
-    for heading in (*causes, "PLS %", "updates\nlost %"):
+    causes = ("save", "load", "lost", "reschedule", "detect")
+    for heading in (*_OVERHEADS, *causes, "PLS %", "updates\nlost %"):
         table.add_column(heading, justify="right")
     options = {
         "full": advice.full,
@@ -186,6 +193,7 @@ def advice_table(advice: "Advice", title: str) -> Table:
             name,
             format_duration(option.interval_s),
             _percent(part.overhead),
+            _percent(part.overhead_retrained),
             *(_percent(v) for v in (part.save, part.load, part.lost, part.reschedule, part.detect)),
             _percent(part.pls),
             _percent(part.updates_lost),
@@ -215,6 +223,24 @@ def advice_line(advice: "Advice") -> str:
         f"partial recovery at {_QUALITIES[advice.quality]} {advice.target_pls:g} would cost "
         f"{advice.partial.expected.overhead:.2%}, no less than {advice.full.expected.overhead:.2%}."
     )
+
+
+def retrained_line(advice: "Advice") -> str | None:
+    """What another recommendation would be if lost updates were trained again; None if the same."""
+    if advice.recommendation_retrained == advice.recommendation:
+        return None
+    full, partial, naive = (
+        option.expected.overhead_retrained
+        for option in (advice.full, advice.partial, advice.naive_partial)
+    )
+    said = (
+        "If every lost update were trained again, full recovery would cost less, "
+        f"{full:.2%} against {partial:.2%}"
+    )
+    if naive < full:
+        saves = f"a save every {format_duration(advice.naive_partial.interval_s)}"
+        said += f", and partial recovery with {saves} least of all, {naive:.2%}"
+    return f"{said}."
 
 
 def _learning_lost(advice: "Advice") -> str:
@@ -318,6 +344,12 @@ def _table(title: str | None = None) -> Table:
     return Table(
         title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False
     )
+
+
+def _overheads(row: Any) -> list[str]:
+    # There is room for one interval: that of the other is in the picture, JSON and summaries.
+    overhead = _with_interval(row["overhead"], row["overhead_high"])
+    return [overhead, _percent(row["overhead_retrained"])]
 
 
 def _with_interval(mean: float, high: float) -> str:

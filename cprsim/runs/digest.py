@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.runs.measures import MEASURES, Basis
+from cprsim.runs.measures import COMPARED, MEASURES, Basis
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.summaries import half_width_of, in_columns, tidy
 
@@ -124,15 +124,15 @@ class Bins:
 class Digest:
     """What is kept of the replications of some policies.
 
-    `moments`: of each policy and column; `apart`: of the overhead of each policy less that of each;
-    `bins`: of each policy and measure; `shown`: overheads of the first replications, from which one
-    is taken to be shown.
+    `moments`: of each policy and column; `apart`: by measure of `COMPARED`, of what each policy has
+    of it less what each has; `bins`: of each policy and measure; `shown`: overheads of the first
+    replications, from which one is taken to be shown.
     """
 
     policies: Sequence[str]
     columns: Sequence[str]
     moments: Moments
-    apart: Moments
+    apart: Mapping[str, Moments]
     bins: Mapping[tuple[str, str], Bins]
     shown: Floats
 
@@ -145,14 +145,18 @@ class Digest:
         names = list(table.columns)
         by_policy = table.to_numpy(np.float64).reshape(len(policies), len(values), len(names))
         of_column = np.ascontiguousarray(by_policy.transpose(0, 2, 1))
-        overheads = of_column[:, names.index("overhead")]
+        compared = {measure: of_column[:, names.index(measure)] for measure in COMPARED}
         bins = {
             (policy, measure): Bins.from_values(own[names.index(measure)])
             for policy, own in zip(policies, of_column, strict=True)
             for measure in MEASURES
         }
-        apart = Moments.from_values(overheads[:, np.newaxis] - overheads)
-        return cls(policies, names, Moments.from_values(of_column), apart, bins, overheads)
+        apart = {
+            measure: Moments.from_values(own[:, np.newaxis] - own)
+            for measure, own in compared.items()
+        }
+        moments = Moments.from_values(of_column)
+        return cls(policies, names, moments, apart, bins, compared["overhead"])
 
     def __add__(self, other: "Digest") -> "Digest":
         """That of these replications and of those after them."""
@@ -160,7 +164,7 @@ class Digest:
             self.policies,
             self.columns,
             self.moments + other.moments,
-            self.apart + other.apart,
+            {measure: apart + other.apart[measure] for measure, apart in self.apart.items()},
             {key: bins + other.bins[key] for key, bins in self.bins.items()},
             self.shown,
         )
@@ -203,10 +207,10 @@ class Digest:
         half = self.moments.half_width[of, places]
         return in_columns(self.moments.mean[of, places], half, median, p95)
 
-    def paired_difference(self, policy: str, other: str) -> tuple[float, float]:
-        """Of the overheads of two policies: its mean and half its 95 % interval."""
-        pair = self.policies.index(policy), self.policies.index(other)
-        return float(self.apart.mean[pair]), float(self.apart.half_width[pair])
+    def paired_difference(self, policy: str, other: str, measure: str) -> tuple[float, float]:
+        """Of a measure of `COMPARED` of two policies: its mean and half its 95 % interval."""
+        pair, apart = (self.policies.index(policy), self.policies.index(other)), self.apart[measure]
+        return float(apart.mean[pair]), float(apart.half_width[pair])
 
     def median(self, policy: str) -> int:
         """The one of the first replications whose overhead is nearest to the median of all."""

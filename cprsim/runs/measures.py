@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from cprsim.contract.ledger import ettr, overhead
+from cprsim.contract.ledger import ettr, overhead, overhead_retrained
 from cprsim.scenario import Scenario
 
 #: Numbers of one run, or arrays of those of many.
@@ -60,14 +60,20 @@ def _machine_overhead(run: Mapping[str, Numbers], basis: Basis) -> Numbers:
     return (1 + overhead(run["wall"], basis.useful_s)) * machines - 1
 
 
+def _overhead_retrained(run: Mapping[str, Numbers], basis: Basis) -> Numbers:
+    return overhead_retrained(overhead(run["wall"], basis.useful_s), run["updates_lost"])
+
+
 #: By name, from the columns of a ledger (`cprsim.contract.ledger`): overhead and ETTR, what was
-#: lost, the wall clock in s, failures that struck; bytes in the whole job that servers sent to each
-#: other for copies, parities and saves, and that saves wrote to the remote store; and machine time,
-#: that of the spares included, over useful machine time - 1.
+#: lost, the overhead if that were trained again, the wall clock in s, failures that struck; bytes
+#: in the whole job that servers sent to each other for copies, parities and saves, and that saves
+#: wrote to the remote store; and machine time, that of the spares included, over useful machine
+#: time - 1.
 MEASURES: Final[dict[str, Callable[[Mapping[str, Numbers], Basis], Numbers]]] = {
     "overhead": lambda run, basis: overhead(run["wall"], basis.useful_s),
     "pls": lambda run, _: run["pls"],
     "updates_lost": lambda run, _: run["updates_lost"],
+    "overhead_retrained": _overhead_retrained,
     "wall_s": lambda run, _: run["wall"],
     "failures": lambda run, _: run["failures"],
     "ettr": lambda run, basis: ettr(run["wall"], basis.useful_s),
@@ -75,6 +81,8 @@ MEASURES: Final[dict[str, Callable[[Mapping[str, Numbers], Basis], Numbers]]] = 
     "store_bytes": lambda run, basis: _bytes(run["stored"], basis),
     "machine_overhead": _machine_overhead,
 }
+#: Of which policies are told apart by paired differences.
+COMPARED: Final = ("overhead", "overhead_retrained")
 #: Of a plan, the same in every replication.
 PLANNED: Final = ("memory_overhead", "spares")
 

@@ -34,14 +34,14 @@ class ReplicationTable:
         """Columns of a summary, as of `statistics`."""
         return statistics(self.of(policy)[[*MEASURES]].to_numpy(dtype=np.float64).T)
 
-    def paired_difference(self, policy: str, other: str) -> tuple[float, float]:
-        """Of the overheads of two policies, as of `paired_difference`."""
-        return paired_difference(self._overheads(policy), self._overheads(other))
+    def paired_difference(self, policy: str, other: str, measure: str) -> tuple[float, float]:
+        """Of a measure of two policies, as of `paired_difference`."""
+        return paired_difference(self._values(policy, measure), self._values(other, measure))
 
     def median(self, policy: str) -> int:
         """The replication with the median overhead, the lower of two in the middle."""
-        order = np.argsort(self._overheads(policy), kind="stable")
+        order = np.argsort(self._values(policy, "overhead"), kind="stable")
         return int(order[(len(order) - 1) // 2])
 
-    def _overheads(self, policy: str) -> NDArray[np.float64]:
-        return self.of(policy)["overhead"].to_numpy(dtype=np.float64)
+    def _values(self, policy: str, measure: str) -> NDArray[np.float64]:
+        return self.of(policy)[measure].to_numpy(dtype=np.float64)

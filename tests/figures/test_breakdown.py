@@ -45,6 +45,9 @@ def policy(
         "updates_lost": learning,
         "updates_lost_low": learning - lost_half,
         "updates_lost_high": learning + lost_half,
+        "overhead_retrained": overhead + learning,
+        "overhead_retrained_low": overhead + learning - half - lost_half,
+        "overhead_retrained_high": overhead + learning + half + lost_half,
     }
 
 
@@ -148,7 +151,7 @@ def test_bars_have_the_summarys_values_and_the_causes_colours(case: str) -> None
     summary, _ = CASES[case]
     time_lost, learning = drawn(case).axes
     causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
-    stacks = bars(time_lost)
+    stacks = bars(time_lost)[: len(causes)]
     for cause, stack in zip(causes, stacks, strict=True):
         widths = [bar.get_width() for bar in stack]
         assert widths == pytest.approx(summary[cause].tolist(), rel=1e-12)
@@ -159,6 +162,19 @@ def test_bars_have_the_summarys_values_and_the_causes_colours(case: str) -> None
         assert all(a[1] == pytest.approx(b[0]) for a, b in itertools.pairwise(edges))
     (lost,) = bars(learning)
     assert [bar.get_width() for bar in lost] == summary["updates_lost"].tolist()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_slim_bars_end_where_lost_updates_are_trained_again(case: str) -> None:
+    summary, _ = CASES[case]
+    time_lost, _ = drawn(case).axes
+    causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
+    lossy = summary[summary["updates_lost"] > 0]
+    by_itself, again = bars(time_lost)[len(causes) :]
+    assert [bar.get_width() for bar in by_itself] == lossy["overhead"].tolist()
+    ends = [bar.get_x() + bar.get_width() for bar in again]
+    assert ends == pytest.approx(lossy["overhead_retrained"].tolist(), rel=1e-12)
+    assert bool(ends) == any("trained again" in text for text in words(drawn(case)))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -192,7 +208,9 @@ def test_bars_and_whiskers_cover_no_label_and_labels_end_within_their_panel(case
 def test_words_of_three_policies() -> None:
     figure = drawn("three")
     time_lost, learning = figure.axes
-    assert end_labels(time_lost) == ["8.58 % ± 0.24", "4.33 % ± <0.01", "0.49 % ± <0.01"]
+    overheads, again = end_labels(time_lost)[:3], end_labels(time_lost)[3:]
+    assert overheads == ["8.58 % ± 0.24", "4.33 % ± <0.01", "0.49 % ± <0.01"]
+    assert again == ["4.83 % ± 0.03", "8.99 % ± 0.57"]
     assert end_labels(learning) == ["none", "0.50 % ± 0.03", "8.50 % ± 0.57"]
     inside = [
         text.get_text() for text in time_lost.texts if text.get_horizontalalignment() == "center"
@@ -202,6 +220,7 @@ def test_words_of_three_policies() -> None:
         CASES["three"][1],
         "Time lost",
         "overhead, % of useful training time, by cause",
+        "grey, below: if every lost update were trained again",
         "Learning lost",
         "share of updates lost for good",
         "full",
@@ -213,7 +232,8 @@ def test_words_of_three_policies() -> None:
 
 
 def test_a_whisker_takes_the_place_of_the_values_it_would_cover() -> None:
-    time_lost, _ = drawn("wide interval").axes
+    lossless = table({"a": policy(0.032, save=0.04, load=0.002, lost=0.05)})
+    time_lost, _ = draw("breakdown", lossless).axes
     assert [text.get_text() for text in time_lost.texts] == ["9.20 % ± 3.20", "4.00 %"]
 
 
@@ -254,7 +274,7 @@ def test_rounding_of_the_clock_is_no_overhead() -> None:
 
 def test_one_replication_has_no_interval() -> None:
     figure = drawn("one replication")
-    assert end_labels(figure.axes[0]) == ["11.2 %"]  # 7 x 1 % and 0.2 % x (1 + ... + 6)
+    assert end_labels(figure.axes[0]) == ["11.2 %", "21.2 %"]  # 7 x 1 % and 0.2 % x (1 + ... + 6)
     assert not any("±" in text for text in words(figure))
 
 

@@ -68,6 +68,12 @@ def test_means_are_over_jobs_and_machine_time_is_weighted_by_it(result):
     beyond_s = (nodes * (table["wall_s"] - table["useful_s"])).sum()
 
     assert row["overhead"] == pytest.approx(table["overhead"].mean())
+    again = row["overhead"] + table["updates_lost"].mean()
+    assert row["updates_lost"] > 0
+    assert row["overhead_retrained"] == pytest.approx(again)
+    assert result.document()["policies"]["cpr"]["overhead_retrained"]["mean"] == pytest.approx(
+        again
+    )
     assert sum(row[cause] for cause in OVERHEAD_CAUSES) == pytest.approx(row["overhead"])
     assert row["machine_s"] == pytest.approx(beyond_s)
     useful_s = (nodes * table["useful_s"]).sum()

@@ -20,6 +20,8 @@ from cprsim.failures.model import FailureModel
 from cprsim.failures.timeline import AbsoluteTimeline, Timeline
 from cprsim.job.platform import Cluster
 from cprsim.job.tiers import REMOTE
+from cprsim.runs.measures import Basis
+from cprsim.runs.summaries import tidy
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording, assert_time_adds_up, change_future, durations, scenarios
@@ -49,6 +51,19 @@ def test_seconds_by_cause_add_up_to_the_wall_clock(tables: dict[str, Any], seed:
             if whole and scenario.policies[name].system not in ("accepted-loss", "partial-experts"):
                 most = busiest(scenario.cluster)
                 assert ledger.updates_lost <= most * ledger.pls * (1 + 1e-12)
+
+
+@given(scenarios(), seeds)
+def test_training_lost_updates_again_never_takes_less(tables: dict[str, Any], seed: int) -> None:
+    scenario = Scenario(**tables)
+    policies = list(scenario.policies)
+    bases = [Basis.of(scenario, policy) for policy in policies]
+    for _, row in tidy(policies, everything(scenario, seed), COLUMNS, bases).iterrows():
+        assert row["overhead_retrained"] >= row["overhead"]
+        if row["updates_lost"] == 0:
+            assert row["overhead_retrained"] == row["overhead"]
+        if scenario.policies[row["policy"]].system == "full":
+            assert row["updates_lost"] == 0
 
 
 def busiest(cluster: Cluster) -> float:

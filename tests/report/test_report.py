@@ -137,6 +137,17 @@ def test_names_cannot_break_the_page() -> None:
     assert name in page.texts["th"]
 
 
+def test_differences_are_told_with_lost_updates_trained_again_too() -> None:
+    lossy = Page(report(result({"a": [1.0], "b": [2.0]}, {"a": 0.1}), b"", MANIFEST).decode())
+    lossless = Page(report(result({"a": [1.0], "b": [2.0]}), b"", MANIFEST).decode())
+
+    again = "every lost update trained again"
+    assert sum(again in each for each in lossy.texts["caption"]) == 1
+    assert not any(again in each for each in lossless.texts["caption"])
+    assert "overhead retrained, %" in lossy.texts["th"]
+    assert "overhead retrained, %" not in lossless.texts["th"]
+
+
 def test_the_same_result_gives_the_same_page() -> None:
     found = result({"a": [1.0, 2.0]})
 
