@@ -179,7 +179,9 @@ def _rule(block: SweepBlock, replications: int | None, half_width: float | None)
     most = block.replications if replications is None else replications
     if most is None:
         most = _REPLICATIONS if width is None else _MOST_REPLICATIONS
-    check_replications(most)
+    if width is None:
+        check_replications(most)
+    check_whole("replications", most, 1)
     return Rule(most, width, _BLOCK)
 
 

@@ -251,14 +251,18 @@ def test_a_sweep_that_can_not_be_is_refused(capsys, arguments, fault):
 
 
 def test_more_than_the_disk_has_room_for_is_refused_before_it_begins(capsys, monkeypatch):
-    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=59_999_999_999_999))
-    many = "1000000000000"
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=59_999_999_999))
 
-    # By hand: 2 points, 2 policies, 10^12 replications, 15 bytes each.
-    assert swept(capsys, *VARY, "--replications", many) == (
-        2, "", "cprsim: replications 1,000,000,000,000: 2 points under 2 policies would take 60 TB "
-        "or more in --out out, which has room for 60 TB; ask for fewer, or say with --half-width "
+    # By hand: 2 points, 2 policies, 10^9 replications, 15 bytes each.
+    assert swept(capsys, *VARY, "--replications", "1000000000") == (
+        2, "", "cprsim: replications 1,000,000,000: 2 points under 2 policies would take 60 GB "
+        "or more in --out out, which has room for 60 GB; ask for fewer, or say with --half-width "
         "when they are enough\n",
+    )  # fmt: skip
+    many = "1000000000000"
+    assert swept(capsys, *VARY, "--replications", many) == (
+        2, "", "cprsim: replications 1,000,000,000,000: would take 34.7 d a policy where it is "
+        "fastest; the most are 1,000,000,000, which tell a mean to a 16,000th of the spread\n",
     )  # fmt: skip
     assert not Path("out").exists()
     # Where a half-width ends it, they are only the most that a point may get.

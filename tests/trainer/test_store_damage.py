@@ -417,9 +417,10 @@ def test_a_full_disk_is_told_with_the_file(written, tmp_path, monkeypatch, call)
 
 
 def test_a_member_tells_the_controller_which_file_the_disk_was_too_full_for() -> None:
+    """And nobody else: its process ends without a traceback."""
     told: list[dict] = []
     link = SimpleNamespace(tell=lambda _op, _step, facts: told.append(facts))
 
-    with pytest.raises(OSError, match="No space left"), errors_reported(link):  # type: ignore[arg-type]
+    with errors_reported(link):  # type: ignore[arg-type]
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/there/00000001.npys")
     assert told == [{"error": "/there/00000001.npys: No space left on device"}]
