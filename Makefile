@@ -54,6 +54,7 @@ pages: $(INSTALLED) ## refresh what README and docs show: output of commands, th
 	@$(VENV)/bin/python -m tools.pages.outputs
 	@$(VENV)/bin/python -m tools.pages.walkthroughs
 	@$(VENV)/bin/python -m tools.pages.batch
+	@$(VENV)/bin/python -m tools.pages.favours
 	@$(VENV)/bin/python -m tools.rooms
 
 predicted: $(INSTALLED) ## train for real, predicted beside measured, into docs/predicted.md; keep the machine quiet

@@ -158,7 +158,8 @@ KEYS = [
     case(
         "unknown-key-unlike-any",
         {CLUSTER: CLUSTER + "gpus = 8\n"},
-        "cluster.gpus: unknown key; known: holds_nodes, nic, parameter_servers, spares, trainers, updates",
+        "cluster.gpus: unknown key; known: holds_nodes, nic, parameter_servers, spares, trainers, "
+        "updates",
     ),
     case(
         "unknown-key-in-a-list-of-tables",

@@ -1,0 +1,165 @@
+"""Write docs/favours.md: which conventions favour whom, and by how much, computed here.
+
+Run `python -m tools.pages.favours`, or `make pages`. A test compares the page with it.
+"""
+
+import cprsim
+from cprsim.runs.result import Result
+from cprsim.scenario import load_scenario
+from tools.paths import DOCS, SCENARIOS
+
+PAGE = DOCS / "favours.md"
+REPLICATIONS = 1000
+#: Mean time between failures of the job, and the wait for a machine.
+WAITS = (
+    ("1 h", "20 min"),
+    ("4 h", "20 min"),
+    ("28 h", "20 min"),
+    ("28 h", "2 h"),
+    ("1 h", "2 h"),
+)
+#: Of the law of failures, and how many of its mean gaps the job lasts.
+STARTS = ((0.675, 2), (0.675, 20), (1.0, 2), (1.5, 2))
+_USEFUL_H = 56  # of the scenario
+_COMPARED = ("full", "partial", "cpr")
+
+#: Headings of the tables.
+_WAITS_HEAD = (
+    "MTBF",
+    "wait",
+    "full",
+    "full that holds its nodes",
+    "partial, nobody fails",
+    "partial",
+    "cpr, nobody fails",
+    "cpr",
+    "its PLS, nobody fails",
+    "its PLS",
+)
+_STARTS_HEAD = (
+    "shape",
+    "gaps a job",
+    "failures, new",
+    "failures, stationary",
+    "full, new",
+    "full, stationary",
+    "cpr, new",
+    "cpr, stationary",
+)
+_RETRAINED_HEAD = (
+    "policy",
+    "overhead",
+    "overhead, retrained",
+    "updates lost",
+)
+
+_PAGE = """\
+# What favours whom
+
+A simulator is fair to its policies only as far as its conventions are. Here are those that
+somebody who plans a job, or reviews a comparison, should know of: whom each favours, by how
+much, and the key that says otherwise. `make pages` computes the tables (costs of
+`criteo-kaggle.toml`, {replications} replications, seed 0; mean ± 95 %), and a test compares
+them with this page.
+
+## Who can fail while nodes are waited for
+
+Rule 11 of [semantics](semantics.md). A job that is restarted as a whole gives its nodes back,
+and none of them can fail meanwhile. Under partial recovery the healthy servers stay up and can
+fail, which `failures.while_waiting = true` has them do; so can those of a full restart that
+keeps its nodes (`cluster.holds_nodes = true`). Left out, as by default, it **favours partial
+recovery**, the more the longer the wait is beside the MTBF. Overhead, %:
+
+{waits_head}{waits}
+## Where in a gap a job starts
+
+Rule 16. With a law per job the first gap is drawn like the others, as if a failure had just
+been; `failures.ages = "stationary"` starts the job at a random time instead. For laws with many
+early failures (shape below 1) a fresh start has too many failures in short jobs, which
+**favours whoever loses least at a failure**. [validation.md](validation.md) has what logs say.
+Gamma laws, failures a job, and the overhead of full and cpr, %:
+
+{starts_head}{starts}
+## What lost learning is worth
+
+Rule 24. Updates that a policy loses cost it no time, which **favours whoever rolls nobody
+back**. `overhead_retrained` is the overhead if each of them were made up for by another, an
+upper bound of what they are worth; it stands beside the overhead everywhere. Of
+`criteo-kaggle.toml` as it is, %:
+
+{retrained_head}{retrained}"""
+
+
+def played(*overrides: str, policies: tuple[str, ...] | None = _COMPARED) -> Result:
+    """The scenario with what is set."""
+    loaded = load_scenario(SCENARIOS / "criteo-kaggle.toml", overrides)
+    return cprsim.run(loaded, policies, REPLICATIONS)
+
+
+def _cell(result: Result, policy: str, measure: str = "overhead") -> str:
+    row = result.summary.loc[policy]
+    half = (row[f"{measure}_high"] - row[f"{measure}_low"]) / 2
+    return f"{100 * row[measure]:.2f} ± {100 * half:.2f}"
+
+
+def _head(headings: tuple[str, ...]) -> str:
+    return _line(*headings) + f"|{'---|' * len(headings)}\n"
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def law(mtbf: str, wait: str) -> tuple[str, ...]:
+    """What is set in the scenario."""
+    mean = f"failures.mean={mtbf}"
+    return "failures.distribution=exponential", mean, f"costs.reschedule={wait}"
+
+
+def waits(mtbf: str, wait: str) -> str:
+    """A line of the first table."""
+    off, on, held = (
+        played(
+            *law(mtbf, wait), f"failures.while_waiting={waiting}", f"cluster.holds_nodes={holds}"
+        )
+        for waiting, holds in (("false", "false"), ("true", "false"), ("true", "true"))
+    )
+    both = [_cell(each, name) for name in ("partial", "cpr") for each in (off, on)]
+    learning = [_cell(each, "cpr", "pls") for each in (off, on)]
+    return _line(mtbf, wait, _cell(off, "full"), _cell(held, "full"), *both, *learning)
+
+
+def starts(shape: float, gaps: int) -> str:
+    """A line of the second table."""
+    gamma = ("failures.distribution=gamma", f"failures.shape={shape}")
+    mean = f"failures.mean={_USEFUL_H / gaps} h"
+    runs = [played(*gamma, mean, f"failures.ages={ages}") for ages in ("new", "stationary")]
+    failures = [f"{each.summary.loc['full', 'failures']:.2f}" for each in runs]
+    overheads = [_cell(each, name) for name in ("full", "cpr") for each in runs]
+    return _line(f"{shape}", f"{gaps}", *failures, *overheads)
+
+
+def retrained() -> str:
+    """The lines of the third table."""
+    result = played(policies=None)
+    measures = ("overhead", "overhead_retrained", "updates_lost")
+    return "".join(
+        _line(name, *(_cell(result, name, each) for each in measures)) for name in result.plans
+    )
+
+
+def page() -> str:
+    """All of it."""
+    return _PAGE.format(
+        replications=f"{REPLICATIONS:,}",
+        waits_head=_head(_WAITS_HEAD),
+        starts_head=_head(_STARTS_HEAD),
+        retrained_head=_head(_RETRAINED_HEAD),
+        waits="".join(waits(*each) for each in WAITS),
+        starts="".join(starts(*each) for each in STARTS),
+        retrained=retrained(),
+    )
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
