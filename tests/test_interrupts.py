@@ -56,8 +56,9 @@ def check(found: Ended, first: int, number: int) -> None:
         assert found.code == 0, found.err
         return
     assert "Traceback" not in found.err
-    # By itself, or in the moment before its end by the system, or since it didn't listen.
-    assert found.code in (1, -number, -signal.SIGALRM), found
+    # By itself, or in the moment before its end by the system (Python ends itself by SIGINT where
+    # an interrupt is raised as it exits), or since it didn't listen.
+    assert found.code in (1, -number, -signal.SIGINT, -signal.SIGALRM), found
     if found.code == 1:
         assert found.err.splitlines()[-1].startswith("cprsim: interrupted")
 
@@ -91,24 +92,6 @@ def test_two_interrupts_end_a_command(name: str, tmp_path: Path, counted) -> Non
 def test_two_interrupts_end_members_too(name: str, tmp_path: Path, counted) -> None:
     pytest.importorskip("torch")
     interrupt_now_and_then(tmp_path, WITH_TORCH[name], 6, counted)
-
-
-@pytest.mark.slow
-def test_what_a_killed_trainer_has_left_goes_at_the_next_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("torch")
-    places = tmp_path / "tmp"
-    places.mkdir()
-    monkeypatch.setenv("TMPDIR", str(places))
-    calls = ended(tmp_path, WITH_TORCH["train"], _NEVER, _NEVER).calls
-    assert list(places.glob(".cprsim-*")) == []
-    killed = ended(tmp_path, WITH_TORCH["train"], calls - calls // 20, _NEVER, signal.SIGKILL)
-
-    assert killed.code == -signal.SIGKILL
-    assert len([*places.glob(".cprsim-*/*")]) > 1  # of servers
-    assert ended(tmp_path, WITH_TORCH["train"], _NEVER, _NEVER).code == 0
-    assert list(places.glob(".cprsim-*")) == []
 
 
 DEAF = """

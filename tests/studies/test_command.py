@@ -53,7 +53,12 @@ def asked(config: Path, out: Path) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.essential
 @pytest.mark.timeout(900)  # on a machine that does much else
-def test_a_study_that_is_killed_goes_on_and_loses_no_run(tmp_path: Path, gate, start) -> None:
+def test_a_study_that_is_killed_goes_on_and_loses_no_run(
+    tmp_path: Path, tmp_path_factory, monkeypatch, gate, start
+) -> None:
+    """And what it had in the folder of temporary files goes at the next start."""
+    temporary = tmp_path_factory.mktemp("t")
+    monkeypatch.setenv("TMPDIR", str(temporary))
     config, out = tmp_path / "small.toml", tmp_path / "out"
     config.write_text(SMALL)
     shut = gate(1)
@@ -61,6 +66,7 @@ def test_a_study_that_is_killed_goes_on_and_loses_no_run(tmp_path: Path, gate, s
     wait_until(shut.waiting)  # in the midst of the second run
     killed.kill()
     killed.communicate(timeout=HANGS_S)  # all that it had started has gone as well
+    assert len([*temporary.glob(".cprsim-*/*")]) > 1  # sockets and checkpoints of its servers
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in out.glob("runs/*")}
     assert sum(path.suffix == ".json" for path in before) == 1
 
@@ -69,6 +75,7 @@ def test_a_study_that_is_killed_goes_on_and_loses_no_run(tmp_path: Path, gate, s
     printed, errors = done.communicate(timeout=800)
 
     assert done.returncode == 0, errors
+    assert [*temporary.glob(".cprsim-*")] == []
     for path, (changed_ns, content) in before.items():
         if path.suffix == ".json":
             assert (path.stat().st_mtime_ns, path.read_bytes()) == (changed_ns, content)

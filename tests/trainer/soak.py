@@ -26,6 +26,7 @@ from cprsim.trainer.coordinator.strikes import InjectionMode
 from cprsim.trainer.members.member import Deadlines
 from cprsim.trainer.members.store import CheckpointStore
 from tests.trainer.runs import PATIENT, behind, copied, ran
+from tests.waiting import wait_until
 
 #: Useful seconds are steps here, of which these runs have 40.
 _INTERVAL = 7.0
@@ -66,8 +67,9 @@ def _soak(kills, seed, folder):
         struck += found.struck
         replaced += found.replaced
         assert not [pid for pid in found.pids if psutil.pid_exists(pid)]
-        assert not list(folder.glob("cprsim-*"))
-        assert _there() == there
+        assert not list(folder.glob(".cprsim-*"))
+        # Members' parent lets go of them a moment after they have gone.
+        wait_until(lambda: _there() == there, "handles or processes are left")
         _check_stores(folder / str(runs - 1))
     return Soaked(runs, failures, struck, replaced)
 

@@ -4,8 +4,8 @@ from tests.trainer.soak import soak
 
 
 @pytest.mark.slow
-def test_training_goes_on_whatever_is_killed_and_whenever(tmp_path):
-    found = soak(30, 1, tmp_path)
+def test_training_goes_on_whatever_is_killed_and_whenever(tmp_path_factory):
+    found = soak(30, 1, tmp_path_factory.mktemp("s"))
 
     assert found.struck >= 30
     assert found.failures <= found.struck
