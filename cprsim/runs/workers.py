@@ -28,8 +28,10 @@ class Workers(ProcessPoolExecutor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """As of any executor; with `cancel_futures` tasks that have begun are given up as well."""
-        # Nothing public tells of either.
+        # Nothing public tells of what is pending, and by whom.
         if cancel_futures and self._pending_work_items:
+            # A result that is cut short is waited for as long as anybody could write the rest.
+            self._result_queue._writer.close()  # type: ignore[attr-defined]
             for worker in list((self._processes or {}).values()):
                 worker.kill()
         super().shutdown(wait, cancel_futures=cancel_futures)
