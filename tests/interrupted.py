@@ -89,8 +89,9 @@ def _main() -> None:
                     raise_later(main_thread, KeyboardInterrupt)
 
     atexit.register(lambda: Path(counted).write_text(str(calls)))
-    # Whoever runs the tests in the background has Ctrl-C ignored.
+    # Whoever runs the tests in the background, or with nohup, has them ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     from cprsim.cli import main
 
     sys.setprofile(count)
