@@ -16,6 +16,7 @@ from cprsim.basics.files import write_all
 from cprsim.basics.interrupts import held_back
 from cprsim.basics.manifest import with_manifest
 from cprsim.basics.owned import owned_folder
+from tests.test_cli import written
 from tests.waiting import HANGS_S
 
 FILES = {"a.csv": b"new a", "b.toml": b"new b", "c.png": b"new c"}
@@ -43,10 +44,6 @@ def stop_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[object, str, int], Non
     return stop_at
 
 
-def held(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 @pytest.mark.parametrize("call", [1, 2, 3, 4])
 def test_files_are_written_all_or_none(folder, stop_at, call) -> None:
     Path("old").mkdir()
@@ -55,7 +52,7 @@ def test_files_are_written_all_or_none(folder, stop_at, call) -> None:
     with pytest.raises(Stop):
         write_all(Path("old"), FILES)
 
-    assert held(Path("old")) == {"a.csv": b"old a"}
+    assert written(Path("old")) == {"a.csv": b"old a"}
 
 
 @pytest.mark.parametrize("new", ["new", "a/b/new"])
@@ -77,7 +74,7 @@ def test_what_others_put_into_a_new_folder_stays(folder) -> None:
     with pytest.raises(Stop):
         write_all(Path("r/a"), {"a.csv": meanwhile})
 
-    assert held(Path("r/b")) == FILES
+    assert written(Path("r/b")) == FILES
     assert [path.name for path in Path("r").iterdir()] == ["b"]
 
 
@@ -92,7 +89,7 @@ def test_what_was_committed_is_put_in_its_place_by_the_next(folder, stop_at, mon
 
     write_all(folder / "old", {"other.csv": b"other"})
 
-    assert held(folder / "old") == FILES | {"other.csv": b"other"}
+    assert written(folder / "old") == FILES | {"other.csv": b"other"}
 
 
 def test_the_manifest_comes_last(folder, stop_at) -> None:
@@ -112,7 +109,7 @@ def test_a_file_can_go_and_one_can_be_written_in_pieces(folder) -> None:
     write_all(Path("out"), FILES)
     write_all(Path("out"), {"a.csv": None, "never.csv": None, "d.csv": pieces})
 
-    assert held(Path("out")) == {"b.toml": b"new b", "c.png": b"new c", "d.csv": b"one, two"}
+    assert written(Path("out")) == {"b.toml": b"new b", "c.png": b"new c", "d.csv": b"one, two"}
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
@@ -189,7 +186,7 @@ def test_a_file_system_that_syncs_no_folders_is_no_reason_to_fail(folder, monkey
     monkeypatch.setattr(os, "fsync", of_files)
     write_all(folder / "out", FILES)
 
-    assert held(folder / "out") == FILES
+    assert written(folder / "out") == FILES
 
 
 def test_two_writers_at_once_leave_the_files_of_one(folder) -> None:
@@ -204,7 +201,7 @@ def test_two_writers_at_once_leave_the_files_of_one(folder) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", script, name]) for name in ("one", "two")]
 
     assert [writer.wait(HANGS_S) for writer in writers] == [0, 0]
-    left = held(Path("out"))
+    left = written(Path("out"))
     assert len({*left.values()}) == 1
     assert {*left} == {"a", "b", "d"} | ({"c"} if left["a"].startswith(b"one") else set())
 

@@ -89,10 +89,11 @@ def sync_folder(folder: Path) -> None:
     except PermissionError:  # Windows
         return
     try:
-        os.fsync(handle)
+        with naming(folder):
+            os.fsync(handle)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise OSError(error.errno, os.strerror(error.errno or 0), str(folder)) from None
+            raise
     finally:
         os.close(handle)
 

@@ -51,7 +51,8 @@ def study(
             with resumable(out), ProgressBar("training", "runs", silent=False) as progress:
                 play(planned, store, workers, progress.update)
         source = scenario.title or config.name
-        files.write_all(out, outputs.contents(planned, store, source, block.linear_up_to))
-        found = with_drops(outputs.runs_table(planned, store), str(out))
+        done = store.done(planned)
+        files.write_all(out, outputs.contents(done, len(planned), source, block.linear_up_to))
+        found = with_drops(outputs.runs_table(done), str(out))
     for table in tables(found, block.linear_up_to):
         print_table(table)

@@ -8,10 +8,8 @@ from typing import Any, Final
 import pandas as pd
 
 from cprsim.basics.manifest import with_manifest
-from cprsim.studies.design import Run
 from cprsim.studies.findings import slopes, with_drops
 from cprsim.studies.slope import Slope
-from cprsim.studies.store import RunStore
 
 #: Files of `cprsim study --out`, beside the folder of runs.
 NAMES: Final = ("runs.csv", "accuracy.toml", "manifest.json")
@@ -31,24 +29,24 @@ _COLUMNS: Final = [
 _HASH_DIGITS: Final = 16  # of a hash, in the table: enough to see that two are the same
 
 
-def runs_table(runs: Sequence[Run], store: RunStore) -> pd.DataFrame:
+def runs_table(done: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """A row a run that is done: what it was, and what came out."""
-    table = pd.DataFrame(store.done(runs), columns=_COLUMNS)
+    table = pd.DataFrame(done, columns=_COLUMNS)
     return table.assign(predictions_sha256=table["predictions_sha256"].str[:_HASH_DIGITS])
 
 
 def contents(
-    runs: Sequence[Run], store: RunStore, source: str, linear_up_to: float
+    done: Sequence[Mapping[str, Any]], planned: int, source: str, linear_up_to: float
 ) -> dict[str, bytes]:
     """Name and bytes of each of `NAMES`; `source` says what data the slopes come from."""
-    table = runs_table(runs, store)
+    table = runs_table(done)
     found = slopes(with_drops(table, "the study"), linear_up_to)
     about = {
         "source": source,
         "runs": len(table),
-        "planned": len(runs),
+        "planned": planned,
         "linear_up_to": linear_up_to,
-        "made_with": _made_with(runs, store),
+        "made_with": _made_with(done),
     }
     files = {
         "runs.csv": table.to_csv(index=False, lineterminator="\n").encode(),
@@ -70,10 +68,10 @@ def accuracy_block(found: Mapping[str, Slope], source: str) -> str:
     return "\n".join([*head, "[accuracy.systems]", *lines, ""])
 
 
-def _made_with(runs: Sequence[Run], store: RunStore) -> list[dict[str, Any]]:
+def _made_with(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Versions that runs were made with; one entry, unless a study went on after a change."""
     found = []
-    for document in store.done(runs):
+    for document in done:
         versions = {name: each for name, each in document["versions"].items() if name != "git"}
         if versions not in found:
             found.append(versions)

@@ -181,7 +181,8 @@ def _rule(block: SweepBlock, replications: int | None, half_width: float | None)
         most = _REPLICATIONS if width is None else _MOST_REPLICATIONS
     if width is None:
         check_replications(most)
-    check_whole("replications", most, 1)
+    else:
+        check_whole("replications", most, 1)  # the most that a point may get
     return Rule(most, width, _BLOCK)
 
 

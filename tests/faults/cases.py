@@ -18,25 +18,8 @@ from cprsim.report import outputs
 from cprsim.sweeps.pools import InThisProcess
 from tests.faults.injected import Case, Outcome, in_child
 from tests.studies.test_command import SMALL
+from tests.sweeps.processes import SCENARIO
 
-SCENARIO = """
-[job]
-useful_time = "2 d"
-[cluster]
-trainers = 8
-parameter_servers = 8
-[costs]
-save = "5 min"
-load = "2 min"
-reschedule = "3 min"
-[failures]
-distribution = "exponential"
-mean = "20 h"
-[policies.full]
-system = "full"
-[policies.partial]
-system = "partial"
-"""
 #: Of somebody else, in the same folder.
 _FOREIGN = {"notes.txt": b"mine", ".DS_Store": b"\0"}
 

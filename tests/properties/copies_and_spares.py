@@ -1,15 +1,8 @@
 """Replication as docs/semantics.md tells it, server by server; shares no code with cprsim."""
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Strike:
-    """One failure: the second at which it comes, and the servers that it hits."""
-
-    at_s: float
-    servers: tuple[int, ...]
+from tests.properties.one_run import OneRun, Strike
 
 
 @dataclass(frozen=True)
@@ -35,50 +28,20 @@ class Job:
     strikes: tuple[Strike, ...]
 
 
-@dataclass
-class CopiesAndSpares:
+class CopiesAndSpares(OneRun):
     """One run; `there_at` is when the machine of a server that is rebuilt stands in its place."""
 
     job: Job
-    now: float = 0.0
-    progress: float = 0.0
-    saved: float = 0.0  # progress
-    there_at: dict[int, float] = field(default_factory=dict)
-    told: dict[str, float] = field(default_factory=dict)
 
-    def run(self) -> dict[str, float]:
-        """Play the job to its end: entries of the ledger that may differ from 0."""
-        job = self.job
-        self.strikes, self.pool = list(job.strikes), [0.0] * job.spares
-        self.due = job.interval_s
-        causes = ("save", "load", "detect", "reschedule", "lost", "failures", "absorbed", "saves")
-        self.told = dict.fromkeys(causes, 0.0)
-        while self.progress < job.useful_s:
-            if self.progress == self.due:
-                self.save()
-            else:
-                self.train()
-        stored = {"stored": self.told["saves"]}
-        return self.told | stored | {"train": job.useful_s, "wall": self.now}
-
-    @property
-    def fails_at(self) -> float:
-        return self.strikes[0].at_s if self.strikes else math.inf
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        self.there_at: dict[int, float] = {}
+        self.pool = [0.0] * job.spares
 
     @property
     def rebuilt(self) -> set[int]:
         """Servers whose copies serve in their place, for they are not filled yet."""
         return {each for each, at_s in self.there_at.items() if at_s + self.job.copy_s > self.now}
-
-    def train(self) -> None:
-        goal = min(self.due, self.job.useful_s)
-        end = self.now + goal - self.progress
-        if end <= self.fails_at:
-            self.now, self.progress = end, goal
-        else:
-            self.progress += self.fails_at - self.now
-            self.now = self.fails_at
-            self.recover()
 
     def save(self) -> None:
         """A save that all come through goes on after each recovery."""
@@ -91,10 +54,6 @@ class CopiesAndSpares:
                 return
         self.saved, self.due = self.progress, self.progress + self.job.interval_s
         self.told["saves"] += 1
-
-    def spend(self, cause: str, seconds: float) -> None:
-        self.told[cause] += seconds
-        self.now += seconds
 
     def absorb(self) -> None:
         while self.fails_at < self.now:
@@ -137,11 +96,6 @@ class CopiesAndSpares:
         if lost:
             self.spend("reschedule", self.job.takeover_s)
         self.absorb()
-
-    def roll_back(self) -> None:
-        self.told["lost"] += self.progress - self.saved
-        self.progress = self.saved
-        self.due = min(self.due, self.saved + self.job.interval_s)
 
     def shard_gone(self, down: set[int]) -> bool:
         """Whether some shard has lost every copy; those of shard i are on i, i + 1, ..."""

@@ -1,15 +1,8 @@
 """Nodes that fail while others are waited for, after docs/semantics.md; no code of cprsim."""
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Strike:
-    """One failure: the second at which it comes, and the servers that it hits."""
-
-    at_s: float
-    servers: tuple[int, ...]
+from tests.properties.one_run import OneRun, Strike
 
 
 @dataclass(frozen=True)
@@ -32,45 +25,15 @@ class Job:
     strikes: tuple[Strike, ...]
 
 
-@dataclass
-class HeldNodes:
+class HeldNodes(OneRun):
     """One run. `back_at`: when the machine of a server that is away is there."""
 
     job: Job
-    now: float = 0.0
-    progress: float = 0.0
-    saved: float = 0.0  # progress
-    back_at: dict[int, float] = field(default_factory=dict)
-    told: dict[str, float] = field(default_factory=dict)
 
-    def run(self) -> dict[str, float]:
-        """Play the job to its end: entries of the ledger that may differ from 0."""
-        job = self.job
-        self.strikes, self.due = list(job.strikes), job.interval_s
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        self.back_at: dict[int, float] = {}
         self.learned = [0.0] * job.servers  # progress that a shard lacks nothing since
-        causes = ("save", "load", "detect", "reschedule", "lost", "failures", "absorbed", "saves")
-        self.told = dict.fromkeys((*causes, "pls", "updates_lost"), 0.0)
-        while self.progress < job.useful_s:
-            if self.progress == self.due:
-                self.save()
-            else:
-                self.train()
-        stored = {"stored": self.told["saves"]}
-        return self.told | stored | {"train": job.useful_s, "wall": self.now}
-
-    @property
-    def fails_at(self) -> float:
-        return self.strikes[0].at_s if self.strikes else math.inf
-
-    def train(self) -> None:
-        goal = min(self.due, self.job.useful_s)
-        end = self.now + goal - self.progress
-        if end <= self.fails_at:
-            self.now, self.progress = end, goal
-        else:
-            self.progress += self.fails_at - self.now
-            self.now = self.fails_at
-            self.recover()
 
     def save(self) -> None:
         """Under partial recovery it goes on after each recovery, else it is void."""
@@ -86,10 +49,6 @@ class HeldNodes:
         self.saved, self.due = self.progress, self.progress + self.job.interval_s
         self.learned = [self.progress] * self.job.servers
         self.told["saves"] += 1
-
-    def spend(self, cause: str, seconds: float) -> None:
-        self.told[cause] += seconds
-        self.now += seconds
 
     def recover(self) -> None:
         """From a failure until training can go on: notice, wait for all machines, load."""
@@ -132,6 +91,4 @@ class HeldNodes:
                 self.learned[server] = self.progress
             self.unloaded |= hit
         else:
-            self.told["lost"] += self.progress - self.saved
-            self.progress = self.saved
-            self.due = min(self.due, self.saved + job.interval_s)
+            self.roll_back()

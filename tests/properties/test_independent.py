@@ -22,6 +22,7 @@ from cprsim.sim.engine import play
 from tests.properties import copies_and_spares, held_nodes, shard_by_shard, tiers_by_hand
 from tests.properties.copies_and_spares import CopiesAndSpares
 from tests.properties.held_nodes import HeldNodes
+from tests.properties.one_run import Strike
 from tests.properties.shard_by_shard import NobodyLeftError, ShardByShard
 from tests.properties.tiers_by_hand import SEVERITIES, Local, Mirror, Remote, TiersByHand
 
@@ -51,6 +52,23 @@ def assert_alike(ledger: Ledger, expected: dict[str, float], job: object) -> Non
 
 def some_times(rng: np.random.Generator, until_s: float, most: int) -> list[float]:
     return [float(at_s) for at_s in sorted(rng.uniform(1.0, until_s, rng.integers(1, most + 1)))]
+
+
+def strikes_on(
+    rng: np.random.Generator, servers: int, until_s: float, most: int
+) -> tuple[Strike, ...]:
+    """Failures of one server, or of two."""
+
+    def strike(at_s: float) -> Strike:
+        hit = rng.choice(servers, rng.choice([1, 1, 1, 2]), replace=False)
+        return Strike(at_s, tuple(hit.tolist()))
+
+    return tuple(strike(at_s) for at_s in some_times(rng, until_s, most))
+
+
+def lines_of(strikes: Iterable[Strike]) -> list[str]:
+    """Of a log."""
+    return ["time_s,node", *(f"{each.at_s!r},{one}" for each in strikes for one in each.servers)]
 
 
 # --- Accepted loss -------------------------------------------------------------------------------
@@ -121,11 +139,7 @@ DELAY = {"distribution": "weibull", "shape": 0.6, "mean": "60 s"}  # short and l
 def draw_copies(rng: np.random.Generator, delays: Draws) -> copies_and_spares.Job:
     useful_s, servers, copies = rng.integers([300, 4, 2], [1500, 9, 4]).tolist()
 
-    def strike(at_s: float) -> copies_and_spares.Strike:
-        hit = rng.choice(servers, rng.choice([1, 1, 1, 2]), replace=False)
-        return copies_and_spares.Strike(at_s, tuple(hit.tolist()))
-
-    strikes = tuple(strike(at_s) for at_s in some_times(rng, 2.0 * useful_s, 15))
+    strikes = strikes_on(rng, servers, 2.0 * useful_s, 15)
     return copies_and_spares.Job(
         useful_s=float(useful_s),
         servers=servers,
@@ -147,7 +161,7 @@ def play_copies(log: Path, job: copies_and_spares.Job, seed: int) -> Ledger:
     policy = {"system": "replication", "copies": job.copies}
     return played(
         log,
-        ["time_s,node", *(f"{each.at_s!r},{one}" for each in job.strikes for one in each.servers)],
+        lines_of(job.strikes),
         policy | seconds(interval=job.interval_s, takeover=job.takeover_s),
         seed,
         failures={"during_recovery": job.during_recovery},
@@ -182,11 +196,7 @@ def test_copies_and_spares_are_what_servers_tell_one_by_one(tmp_path: Path) -> N
 def draw_held(rng: np.random.Generator, delays: Draws) -> held_nodes.Job:
     useful_s, servers = rng.integers([300, 2], [1500, 7]).tolist()
 
-    def strike(at_s: float) -> held_nodes.Strike:
-        hit = rng.choice(servers, rng.choice([1, 1, 1, 2]), replace=False)
-        return held_nodes.Strike(at_s, tuple(hit.tolist()))
-
-    strikes = tuple(strike(at_s) for at_s in some_times(rng, 2.0 * useful_s, 40))
+    strikes = strikes_on(rng, servers, 2.0 * useful_s, 40)
     return held_nodes.Job(
         useful_s=float(useful_s),
         servers=servers,
@@ -204,7 +214,7 @@ def draw_held(rng: np.random.Generator, delays: Draws) -> held_nodes.Job:
 def play_held(log: Path, job: held_nodes.Job, seed: int) -> Ledger:
     return played(
         log,
-        ["time_s,node", *(f"{each.at_s!r},{one}" for each in job.strikes for one in each.servers)],
+        lines_of(job.strikes),
         {"system": "partial" if job.partial else "full"} | seconds(interval=job.interval_s),
         seed,
         failures={"while_waiting": job.held or job.partial},

@@ -39,8 +39,7 @@ compares it with this page.
 What the batch engine has begun and can't decide it hands over to `sim`, run by run: where two
 things happen so close to each other that the rounding of sums would decide which comes first
 (unless all sums are exact, as with a log in whole seconds and costs in whole seconds), where a
-failure strikes while nodes are still replaced beside training or, with `failures.while_waiting`,
-while others are waited for, where lost shards are filled over
+failure strikes while nodes are still replaced beside training, where lost shards are filled over
 links that a save needs at the same time, and where a job seems to get nowhere. The last column
 says how many of {replications} runs of each policy.
 

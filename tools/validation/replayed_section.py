@@ -35,11 +35,16 @@ where that counts. Lives of nodes (*uptimes*) start at all ages, as the nodes of
 def section(committed: str) -> str:
     """The section, measured anew where the logs are at hand, else as it stands on the page."""
     if not all(log.there for log in LOGS):
-        start = committed.index(HEADING)
-        end = committed.find("\n## ", start)
-        return committed[start : end if end >= 0 else None]
+        return as_it_stands(committed, HEADING)
     with tempfile.TemporaryDirectory() as folder:
         return _TEXT + "".join(rows(log, compare(log, Path(folder))) for log in LOGS)
+
+
+def as_it_stands(committed: str, heading: str) -> str:
+    """The section of that heading on a page."""
+    start = committed.index(heading)
+    end = committed.find("\n## ", start)
+    return committed[start : end if end >= 0 else None]
 
 
 def rows(log: Log, found: Compared) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cprsim.failures.spec import DEFAULT_AGES
 from tools.validation.replayed import POLICIES, Log
-from tools.validation.replayed_section import percent
+from tools.validation.replayed_section import as_it_stands, percent
 from tools.validation.starts import AGES, GAPS, LENGTHS, LOGS, Short, Starts, starts
 
 HEADING = "## Where in a gap a job starts"
@@ -48,9 +48,7 @@ failures in a job, however short: those of a stationary clock.
 def section(committed: str) -> str:
     """The section, measured anew where the logs are at hand, else as it stands on the page."""
     if not all(log.there for log in LOGS):
-        start = committed.index(HEADING)
-        end = committed.find("\n## ", start)
-        return committed[start : end if end >= 0 else None]
+        return as_it_stands(committed, HEADING)
     with tempfile.TemporaryDirectory() as folder:
         found = {log: starts(log, Path(folder)) for log in LOGS}
     lines = "".join(rows(log, each) for log, each in found.items())

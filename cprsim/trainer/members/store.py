@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.files import naming, sync_folder
+from cprsim.basics.files import sync_folder
 from cprsim.trainer.members.array_files import read_chain, read_small
 from cprsim.trainer.members.atomic import written
 from cprsim.trainer.members.manifests import File, Manifest, Name, SpoiltError, parsed
@@ -116,8 +116,7 @@ class CheckpointStore:
     def _write_manifest(self, checkpoint: Manifest) -> None:
         with written(self._folder / checkpoint.name) as file:
             file.write(checkpoint.content())
-        with naming(self._folder):
-            sync_folder(self._folder)
+        sync_folder(self._folder)
         self._checkpoints.insert(0, checkpoint)
 
     def _drop_void(self, returns_to: Collection[int]) -> None:
