@@ -1,42 +1,50 @@
 """`cprsim` that is interrupted at calls of Python functions, counted, so at any instant there is.
 
-`python -m tests.interrupted FILE SIGNAL FIRST SECOND run ...` is `cprsim run ...` whose whole group
-of processes gets the signal as this one enters its FIRST call since it started, and again SECOND
-calls later. How many calls there were is left in FILE.
+`python -m tests.interrupted LIBRARY FILE SIGNAL FIRST SECOND run ...` is `cprsim run ...` whose
+whole group of processes gets the signal as this one enters its FIRST call since it started, and
+again SECOND calls later. How many calls there were, and how many signals, is left in FILE.
 """
 
-import atexit
 import ctypes
 import os
 import signal
+import struct
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.waiting import HANGS_S, wait_until
 
+SOURCE = Path(__file__).with_suffix(".c")
 _ROOT = Path(__file__).parents[1]
+_LEFT = "lld"
 
 
 class Ended(NamedTuple):
-    """How a command ended, and the calls that it made."""
+    """How a command ended, the calls that it made, and how often it was interrupted."""
 
     code: int
     out: str
     err: str
     calls: int
+    sent: int
     took_s: float  # from the first interrupt to when no process of its session was left
 
 
 def interrupted(
-    folder: Path, arguments: list[str], first: int, second: int, number: int = signal.SIGINT
+    library: Path,
+    folder: Path,
+    arguments: list[str],
+    first: int,
+    second: int,
+    number: int = signal.SIGINT,
 ) -> Ended:
     """Run it to its end, and wait until no process of its session is left."""
     counted = folder / "calls"
-    told = [str(counted), str(int(number)), str(first), str(second)]
+    counted.unlink(missing_ok=True)
+    told = [str(library), str(counted), str(int(number)), str(first), str(second)]
     with subprocess.Popen(
         [sys.executable, "-m", "tests.interrupted", *told, *arguments],
         stdout=subprocess.PIPE,
@@ -48,10 +56,9 @@ def interrupted(
         out, err = process.communicate(timeout=HANGS_S)
     wait_until(lambda: not _session(process.pid), "processes are left")
     ended_s = time.monotonic()
-    calls = int(counted.read_text()) if counted.exists() else 0
-    began = counted.with_suffix(".first")
-    took_s = ended_s - float(began.read_text()) if began.exists() else 0.0
-    return Ended(process.returncode, out, err, calls, took_s)
+    calls, sent, first_s = struct.unpack(_LEFT, counted.read_bytes())
+    took_s = ended_s - first_s if sent else 0.0
+    return Ended(process.returncode, out, err, calls, sent, took_s)
 
 
 def _session(leader: int) -> list[int]:
@@ -68,33 +75,18 @@ def _session(leader: int) -> list[int]:
 
 
 def _main() -> None:
-    counted, number, first, second = sys.argv[1], *map(int, sys.argv[2:5])
-    sys.argv = ["cprsim", *sys.argv[5:]]
-    due = {first, first + second} if second > 0 else {first}
-    raise_later = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    raise_later.argtypes = (ctypes.c_ulong, ctypes.py_object)
-    main_thread = threading.get_ident()
-    calls = 0
-
-    def count(_: object, event: str, __: object) -> None:
-        nonlocal calls
-        if event == "call":
-            calls += 1
-            if calls == first:
-                Path(counted).with_suffix(".first").write_text(str(time.monotonic()))
-            if calls in due:
-                try:
-                    os.killpg(0, number)
-                except KeyboardInterrupt:  # a profiler that raises is never called again
-                    raise_later(main_thread, KeyboardInterrupt)
-
-    atexit.register(lambda: Path(counted).write_text(str(calls)))
+    library, counted = sys.argv[1:3]
+    number, first, second = map(int, sys.argv[3:6])
+    sys.argv = ["cprsim", *sys.argv[6:]]
     # Whoever runs the tests in the background, or with nohup, has them ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     from cprsim.cli import main
 
-    sys.setprofile(count)
+    start = ctypes.PyDLL(library).start_counting
+    start.argtypes = (ctypes.c_char_p, ctypes.c_int, ctypes.c_long, ctypes.c_long)
+    if start(counted.encode(), number, first, first + second if second > 0 else -1):
+        raise OSError(f"{counted}: can't be written")
     main()
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from cprsim.basics.interrupts import INTERRUPTS
-from tests.interrupted import Ended, interrupted
+from tests.compiled import compiled
+from tests.interrupted import SOURCE, Ended, interrupted
 from tests.waiting import HANGS_S
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
@@ -45,14 +46,19 @@ WITH_TORCH = {
 _NEVER = -1  # a call that never comes
 
 
-def ended(folder: Path, arguments: list[str], *interrupts: int) -> Ended:
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(SOURCE, tmp_path_factory.mktemp("interrupted"))
+
+
+def ended(library: Path, folder: Path, arguments: list[str], *interrupts: int) -> Ended:
     place = folder / "place"
     place.mkdir(exist_ok=True)
-    return interrupted(place, [each.format(place) for each in arguments], *interrupts)
+    return interrupted(library, place, [each.format(place) for each in arguments], *interrupts)
 
 
-def check(found: Ended, first: int, number: int) -> None:
-    if found.calls < first:  # it was done before
+def check(found: Ended, number: int) -> None:
+    if not found.sent:  # it was done before
         assert found.code == 0, found.err
         return
     assert "Traceback" not in found.err
@@ -64,41 +70,41 @@ def check(found: Ended, first: int, number: int) -> None:
 
 
 def interrupt_now_and_then(
-    folder: Path, arguments: list[str], times: int, counted: Callable[[str], None]
+    library: Path, folder: Path, arguments: list[str], times: int, counted: Callable[[str], None]
 ) -> None:
-    calls = ended(folder, arguments, _NEVER, _NEVER).calls
+    calls = ended(library, folder, arguments, _NEVER, _NEVER).calls
     drawn = random.Random(f"{arguments}")
-    longest_s = 0.0
+    longest_s, sent = 0.0, 0
     for i in range(times):
         number = INTERRUPTS[i % len(INTERRUPTS)]
         first = drawn.randrange(1, calls)
         second = int(10 ** drawn.uniform(0, 4)) if i < times - 1 else _NEVER
-        found = ended(folder, arguments, first, second, number)
-        check(found, first, number)
-        longest_s = max(longest_s, found.took_s)
-    counted(f"interrupted {times} times, mostly twice: ended after {longest_s:.1f} s at most")
+        found = ended(library, folder, arguments, first, second, number)
+        check(found, number)
+        longest_s, sent = max(longest_s, found.took_s), sent + found.sent
+    counted(f"{times} times, {sent} interrupts: ended after {longest_s:.1f} s at most")
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", COMMANDS)
-def test_two_interrupts_end_a_command(name: str, tmp_path: Path, counted) -> None:
-    interrupt_now_and_then(tmp_path, COMMANDS[name], 6, counted)
+def test_two_interrupts_end_a_command(name: str, library: Path, tmp_path: Path, counted) -> None:
+    interrupt_now_and_then(library, tmp_path, COMMANDS[name], 6, counted)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", WITH_TORCH)
-def test_two_interrupts_end_members_too(name: str, tmp_path: Path, counted) -> None:
+def test_two_interrupts_end_members_too(name: str, library: Path, tmp_path: Path, counted) -> None:
     pytest.importorskip("torch")
-    interrupt_now_and_then(tmp_path, WITH_TORCH[name], 6, counted)
+    interrupt_now_and_then(library, tmp_path, WITH_TORCH[name], 6, counted)
 
 
 DEAF = """
 import os, signal, time
-from cprsim.cli.process import heed_interrupts
+from cprsim.cli.process import Interrupts
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, perhaps, in the background
-heed_interrupts()
+Interrupts().heed()
 for number in NUMBERS:
     try:
         os.kill(os.getpid(), number)
@@ -142,10 +148,55 @@ def test_a_terminal_that_closes_interrupts_once(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "heard nothing of it\n")
 
 
+DROPPED = {
+    "a finalizer": """
+class Final:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        print("not dropped", flush=True)  # it is here that Python can't raise it
+def act():
+    Final()
+""",
+    "a library in C that is being imported": """
+import importlib.machinery
+def act():
+    importlib.machinery.ExtensionFileLoader("it", "it.so").exec_module(importlib)
+def sent(_):
+    os.kill(os.getpid(), signal.SIGINT)
+    print("not raised here", flush=True)
+importlib._bootstrap_external._imp = type("Imp", (), {"exec_dynamic": staticmethod(sent)})
+""",
+}
+
+
+@pytest.mark.parametrize("where", DROPPED)
+def test_an_interrupt_that_cant_be_raised_comes_later(where: str) -> None:
+    script = f"""
+import os, signal
+from cprsim.cli.process import Interrupts
+signal.signal(signal.SIGINT, signal.default_int_handler)
+Interrupts().heed()
+{DROPPED[where]}
+try:
+    act()
+    while True:
+        signal.pause()
+except KeyboardInterrupt:
+    print("it came")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS_S, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] == "it came"
+
+
 def test_nohup_is_respected() -> None:
     script = (
-        "import os, signal\nfrom cprsim.cli.process import heed_interrupts\n"
-        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nheed_interrupts()\n"
+        "import os, signal\nfrom cprsim.cli.process import Interrupts\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nInterrupts().heed()\n"
         "os.kill(os.getpid(), signal.SIGHUP)\nprint('goes on')"
     )
     done = subprocess.run(

@@ -30,14 +30,16 @@ class _Waiting(NamedTuple):
 
 
 class _Loss(NamedTuple):
-    """A failure: whom it hit, all who are waited for, and the servers that are so only now."""
+    """A failure: when, whom it hit, all who are waited for, and the servers that are only now."""
 
+    at_s: Floats
     hits: HitRows
     down: HitRows
     new: HitRows
 
     def take(self, which: Mask) -> "_Loss":
-        return _Loss(*(each.take(which) for each in self))
+        hits, down, new = (each.take(which) for each in (self.hits, self.down, self.new))
+        return _Loss(self.at_s[which], hits, down, new)
 
 
 class LaneRecovery:
@@ -107,12 +109,13 @@ class LaneRecovery:
         hits = self._cursors.strike(lanes.number)
         lanes.failures += 1
         if waiting is None:
-            return _Loss(hits, hits, hits)
+            return _Loss(lanes.now_s.copy(), hits, hits, hits)
         servers, trainers = self._shards.servers, self._resolved.costs.cluster.trainers
         before = waiting.down.marked(servers, trainers)
         after = hits.marked(servers, trainers)
         severity = np.maximum(waiting.down.severity, hits.severity)
         return _Loss(
+            lanes.now_s.copy(),
             hits,
             HitRows.from_marked(before | after, servers, severity),
             HitRows.from_marked(after & ~before, servers, severity),
@@ -150,26 +153,40 @@ class LaneRecovery:
         part.now_s += pause_s
         part.reschedule_s += pause_s
         self._rebuilds.settle(part)
-        self._resume(part)
+        self._resume(part, part.now_s)
         lanes.put(keeps, part)
 
     def _wait(
         self, lanes: Lanes, loss: _Loss, deepest: Integers, delay_s: Floats, in_a_row: int
     ) -> None:
-        """Everyone waits for the lost nodes, and for what they load."""
-        during = self._resolved.during_recovery
+        """Everyone waits for the lost nodes, and for what they load.
+
+        Where a node that is up fails before they are there, the run is handed over.
+        """
+        could = self._resolved.can_fail_waiting(self._table.depth[deepest])
+        up = np.broadcast_to(could, len(lanes))
+        self._resume(lanes, loss.at_s, up)
         lanes.now_s += delay_s
         lanes.reschedule_s += delay_s
+        if up.any():
+            ahead_s = self._cursors.next_s[lanes.number] - lanes.now_s
+            self._hand_over(lanes, up & (ahead_s < 0))
+            self._hand_over(lanes, up & too_close(np.abs(ahead_s), lanes.now_s, lanes.saves))
         self._cursors.replace(lanes.number, loss.hits, lanes.now_s)
-        if during:
-            self._resume(lanes)
-        load_s = self._table.load_s(deepest, loss.down.server_count, lanes.saved_s > 0)
+        self._load(lanes, loss.down, deepest, up, in_a_row)
+
+    def _load(
+        self, lanes: Lanes, down: HitRows, deepest: Integers, up: Mask, in_a_row: int
+    ) -> None:
+        """Everyone waits for what is loaded; `up`: where failures go on already."""
+        load_s = self._table.load_s(deepest, down.server_count, lanes.saved_s > 0)
         ready_s = lanes.now_s + load_s
-        if not during:
+        if not self._resolved.during_recovery:
             lanes.load_s += load_s
             lanes.now_s[:] = ready_s
-            self._resume(lanes)
+            self._resume(lanes, ready_s)
             return
+        self._resume(lanes, lanes.now_s, ~up)
         next_s = self._cursors.next_s[lanes.number]
         self._hand_over(lanes, too_close(np.abs(next_s - ready_s), ready_s, lanes.saves))
         struck = next_s < ready_s
@@ -184,13 +201,19 @@ class LaneRecovery:
             return
         part = lanes.take(struck)
         deepest = np.broadcast_to(deepest, len(lanes))
-        waiting = _Waiting(loss.down.take(struck), deepest[struck])
+        waiting = _Waiting(down.take(struck), deepest[struck])
         self._attempt(part, waiting, in_a_row + 1)
         lanes.put(struck, part)
 
-    def _resume(self, lanes: Lanes) -> None:
-        margin_s = self._cursors.resume(lanes.number, lanes.now_s)
-        self._hand_over(lanes, too_close(margin_s, lanes.now_s, lanes.saves))
+    def _resume(self, lanes: Lanes, now_s: Floats, which: Mask | None = None) -> None:
+        """Failures go on from then, in these runs or in all."""
+        if which is not None and not which.all():
+            if which.any():
+                part = lanes.take(which)
+                self._resume(part, now_s[which])
+            return
+        margin_s = self._cursors.resume(lanes.number, now_s)
+        self._hand_over(lanes, too_close(margin_s, now_s, lanes.saves))
 
     def _hand_over(self, lanes: Lanes, which: Mask) -> None:
         if which.any():

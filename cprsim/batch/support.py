@@ -25,7 +25,6 @@ def why_unsupported(resolved: ResolvedPlan, cohort: Cohort) -> str | None:
         return f"it needs {' and '.join(lacks)}"
     return (
         _of_shards(resolved)
-        or _of_waiting(resolved)
         or _of_failures(cohort)
         or _of_saves(resolved, resolved.plan.schedules[0])
         or _of_rebuilds(resolved)
@@ -34,17 +33,6 @@ def why_unsupported(resolved: ResolvedPlan, cohort: Cohort) -> str | None:
 
 def _of_shards(resolved: ResolvedPlan) -> str | None:
     return None if resolved.update_shares is None else "its shards are not updated alike"
-
-
-def _of_waiting(resolved: ResolvedPlan) -> str | None:
-    nobody: frozenset[int] = frozenset()
-    one = frozenset({0})
-    answers = map(resolved.plan.recover, (Loss(one, nobody), Loss(nobody, one)))
-    waits = any(
-        not trains_on(answer) and resolved.can_fail_waiting(rules.DEPTH[answer.rollback])
-        for answer in answers
-    )
-    return "nodes can fail while others are waited for" if waits else None
 
 
 def _of_saves(resolved: ResolvedPlan, schedule: Schedule) -> str | None:

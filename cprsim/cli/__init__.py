@@ -8,13 +8,18 @@ def main() -> None:
     from cprsim.cli import process
 
     process.open_streams()
-    process.heed_interrupts()
+    interrupts = process.Interrupts()
     try:
+        interrupts.heed()
         from cprsim.cli import command  # which takes a moment
 
         code = command._main(sys.argv[1:])
-    except KeyboardInterrupt:
+        interrupts.over = True
+    except BaseException as error:
+        interrupts.over = True
+        # Whoever was called may have made something else of it.
+        if not isinstance(error, KeyboardInterrupt) and not interrupts.came:
+            raise
         sys.stderr.write("cprsim: interrupted\n")
         code = 1
-    process.heed_no_more()
     sys.exit(code)

@@ -4,11 +4,19 @@ import io
 import os
 import signal
 import sys
+from importlib.machinery import ExtensionFileLoader
+from types import FrameType
+from typing import Any
 
 from cprsim.basics.interrupts import INTERRUPTS
 
 #: For the end of a command that was interrupted twice; then the system ends it.
 _PATIENCE_S = 3
+#: Until an interrupt comes again that could not be raised.
+_MOMENT_S = 0.01
+_INITIALISERS = {
+    getattr(ExtensionFileLoader, name).__code__ for name in ("create_module", "exec_module")
+}
 _HANGUP = getattr(signal, "SIGHUP", None)
 _STREAMS = ("stdin", "stdout", "stderr")
 
@@ -30,32 +38,66 @@ def open_streams() -> None:
             stream.reconfigure(errors="replace")  # a terminal without ± is no reason to fail
 
 
-def heed_interrupts() -> None:
-    """Ctrl-C, SIGTERM and SIGHUP are a `KeyboardInterrupt`.
+class Interrupts:
+    """Ctrl-C, SIGTERM and SIGHUP, which are a `KeyboardInterrupt`.
 
     After the second one the process ends soon, whatever it does, and with the third at once.
     """
-    came = 0
 
-    def interrupt(number: int, _: object) -> None:
-        nonlocal came
-        if came and number == _HANGUP:
+    def __init__(self) -> None:
+        self.came = 0
+        #: All is done: who is interrupted now just ends. Set it without any call in between.
+        self.over = False
+
+    def heed(self) -> None:
+        """From now on; those that are ignored stay ignored, for nohup or in the background."""
+        self._heeded = [each for each in INTERRUPTS if signal.getsignal(each) is not signal.SIG_IGN]
+        for each in self._heeded:
+            signal.signal(each, self._interrupt)
+        self._complain = sys.unraisablehook
+        sys.unraisablehook = self._dropped
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self.came and number == _HANGUP:
             return  # a terminal that closes sends several, and nobody there is in a hurry
-        came += 1  # before anything is called: the next one may come at any call
-        if came > 1:
-            heed_no_more()
-            if hasattr(signal, "alarm"):
-                signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                signal.alarm(_PATIENCE_S)
+        self.came += 1  # before anything is called: the next one may come at any call
+        if self.over or self.came > 1:
+            for each in self._heeded:
+                signal.signal(each, signal.SIG_DFL)
+        if self.over:
+            signal.raise_signal(number)
+        self._raise(frame)
+
+    def _raise(self, frame: FrameType | None) -> None:
+        if _initialises(frame):
+            self._raise_later()
+            return
+        if self.came > 1 and hasattr(signal, "alarm"):
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(_PATIENCE_S)
         raise KeyboardInterrupt
 
-    for each in INTERRUPTS:
-        if signal.getsignal(each) is not signal.SIG_IGN:  # of nohup, or in the background
-            signal.signal(each, interrupt)
+    def _raise_later(self) -> None:
+        def again(_: int, frame: FrameType | None) -> None:
+            if not self.over:
+                self._raise(frame)
+
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, again)
+            signal.setitimer(signal.ITIMER_REAL, _MOMENT_S)
+
+    def _dropped(self, unraisable: Any) -> None:
+        """What Python couldn't raise, in a finalizer: interrupts come again, all else is told."""
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            self._raise_later()
+        else:
+            self._complain(unraisable)
 
 
-def heed_no_more() -> None:
-    """Who is interrupted when all is done just ends."""
-    for each in INTERRUPTS:
-        if signal.getsignal(each) is not signal.SIG_IGN:
-            signal.signal(each, signal.SIG_DFL)
+def _initialises(frame: FrameType | None) -> bool:
+    """Whether a library in C is being imported: many make of an interrupt what they like."""
+    while frame is not None:
+        if frame.f_code in _INITIALISERS:
+            return True
+        frame = frame.f_back
+    return False

@@ -67,9 +67,9 @@ def r9_is_void(depth: Any, lost_servers: Any, trained_on: bool) -> Any:
     return (depth == ALL) | ((depth == LOST) & (lost_servers > 0) & trained_on)
 
 
-def r11_can_fail(while_waiting: bool, depth: int, holds_nodes: bool) -> bool:
+def r11_can_fail(while_waiting: bool, depth: Any, holds_nodes: bool) -> Any:
     """Whether the nodes that are up can fail while others are waited for: the job holds them."""
-    return while_waiting and (depth < ALL or holds_nodes)
+    return while_waiting & ((depth < ALL) | holds_nodes)
 
 
 def r12_goes_as_deep(depth: Any, deepest: Any) -> Any:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from cprsim.contract import Plan, Recover, Save, rules
 from cprsim.errors import RunError
@@ -57,7 +58,7 @@ class ResolvedPlan:
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
 
-    def can_fail_waiting(self, depth: int) -> bool:
+    def can_fail_waiting(self, depth: Any) -> Any:
         """Whether nodes that are up can fail while the job waits for others, in such a rollback."""
         return rules.r11_can_fail(self.while_waiting, depth, self.holds_nodes)
 

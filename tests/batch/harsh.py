@@ -112,6 +112,15 @@ def of_a_system(draw: st.DrawFn, log: Path) -> Keys:
     return _slower(tables, 3600.0)
 
 
+def waiting(tables: Keys) -> Keys:
+    """The same with nodes that can fail while others are waited for, under each other rollback."""
+    cluster = tables["cluster"]
+    return tables | {
+        "cluster": cluster | {"holds_nodes": cluster["parameter_servers"] % 2 == 0},
+        "failures": tables["failures"] | {"while_waiting": True},
+    }
+
+
 def _tables(draw: st.DrawFn, systems: Sequence[str] = COVERED) -> Keys:
     """All but when failures come; times are of the order of 100 s."""
     cluster = {"parameter_servers": draw(st.integers(2, 6)), "trainers": draw(st.integers(0, 4))}
@@ -137,7 +146,7 @@ def _tables(draw: st.DrawFn, systems: Sequence[str] = COVERED) -> Keys:
         "model": {"tables": [{"rows": 10**5, "dim": 16, "skew": {"zipf": 1.0}}]},
         "cluster": cluster,
         "costs": costs,
-        "failures": {"during_recovery": draw(_YES)},
+        "failures": {"during_recovery": draw(_YES), "while_waiting": False},
         "policies": {"it": _policy(draw, system, cluster)},
     }
 

@@ -69,6 +69,15 @@ def test_when_failures_come_all_the_time(system: str) -> None:
         assert seen["handed over"] == 0
 
 
+@pytest.mark.parametrize("system", harsh.COVERED)
+def test_when_nodes_can_fail_while_others_are_waited_for(system: str) -> None:
+    strategy = harsh.by_law(harsh.CONTINUOUS, [system]).map(harsh.waiting)
+    seen = compared(strategy, 20, [0, 1, 256], harsh.COVERED.index(system))
+    assert seen["unfit"] == 0
+    assert_often(seen, failures_in_a_train=30, saves=75)
+    assert seen["handed over"] <= 0.9 * seen["runs"]
+
+
 @pytest.mark.slow
 @pytest.mark.essential
 def test_when_failures_are_rare() -> None:

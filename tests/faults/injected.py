@@ -9,7 +9,6 @@ import ctypes
 import json
 import os
 import shutil
-import subprocess
 import sys
 import traceback
 from collections.abc import Callable
@@ -52,14 +51,6 @@ class Case(Protocol):
 
     def look(self, folder: Path, outcome: Outcome) -> None:
         """Raise `AssertionError` where something is wrong."""
-
-
-def build(folder: Path) -> Path:
-    """The library; `OSError` or `CalledProcessError` where there is no compiler."""
-    library = folder / "calls.so"
-    command = ["cc", "-shared", "-fPIC", "-O1", str(SOURCE), "-o", str(library), "-ldl"]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
-    return library
 
 
 def play(case: Case, folder: Path, every: int = 1) -> dict[str, int]:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.injected import build
+from tests.compiled import compiled
+from tests.faults.injected import SOURCE
 from tests.waiting import HANGS_S
 
 #: Of how many calls of a case one goes wrong in the quick tests; in the slow ones, each.
@@ -20,10 +21,7 @@ LEAST = {"files": 15, "new folder": 14, "run": 15, "sweep": 90, "export": 6, "st
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    try:
-        return build(tmp_path_factory.mktemp("calls"))
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"no C compiler for calls.c: {error}")
+    return compiled(SOURCE, tmp_path_factory.mktemp("calls"))
 
 
 @pytest.fixture
