@@ -8,7 +8,7 @@ JOB = {
     "job": {"useful_time": "10 h"},
     "cluster": {"parameter_servers": 4, "trainers": 4},
     "costs": {"save": "6 min", "load": "6 min"},
-    "failures": {"distribution": "deterministic", "mean": "8 h"},
+    "failures": {"distribution": "deterministic", "mean": "8 h", "ages": "new"},
     "policies": {
         "full": {"system": "full", "interval": "2 h"},
         "partial": {"system": "partial", "interval": "2 h"},

@@ -26,9 +26,9 @@ def advise(
     if as_json:
         print_json(advised.document())
     else:
-        from cprsim.report.tables import advice_line, advice_table, retrained_line
+        from cprsim.report.tables import advice_line, advice_table, beyond_line, retrained_line
 
         print_table(advice_table(advised, loaded.title))
-        typer.echo(advice_line(advised))
-        if (line := retrained_line(advised)) is not None:
-            typer.echo(line)
+        for line in beyond_line(advised), advice_line(advised), retrained_line(advised):
+            if line is not None:
+                typer.echo(line)

@@ -110,7 +110,7 @@ def expected_pls(interval_s: float, mtbf_s: float, servers: int, servers_hit: fl
     Notes
     -----
     `k tau / (2 M N)`: CPR equation E5, times k. First order: exact only for free saves, see
-    `makespan.partial_pls`. A sample lost twice by the same server counts twice.
+    `pls.mean_pls`. A sample lost twice by the same server counts twice.
     """
     check_positive(interval_s=interval_s, mtbf_s=mtbf_s)
     fraction = hit_fraction(servers, servers_hit)

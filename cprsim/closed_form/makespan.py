@@ -5,7 +5,7 @@
 
 import math
 
-from cprsim.closed_form.checks import check_duration, check_positive, hit_fraction
+from cprsim.closed_form.checks import check_duration, check_positive
 from cprsim.closed_form.exponential import growth, truncated_mean, truncated_variance
 
 # A useful time this near to a multiple of the interval, relatively, is one: 2.1 / 0.7 is not 3.
@@ -190,39 +190,6 @@ def partial_makespan_s(
     check_positive(useful_time_s=useful_time_s, interval_s=interval_s, mtbf_s=mtbf_s)
     check_duration(useful_time_s=useful_time_s, save_s=save_s, recovery_s=recovery_s)
     return useful_time_s * (1 + save_s / interval_s) * (1 + recovery_s / mtbf_s)
-
-
-def partial_pls(
-    interval_s: float, save_s: float, mtbf_s: float, servers: int, servers_hit: float = 1.0
-) -> float:
-    """Expected portion of lost samples of the run that `partial_makespan_s` times.
-
-    Parameters
-    ----------
-    interval_s, save_s, mtbf_s
-        As in `blocking_makespan_s`, s.
-    servers : int
-        Embedding parameter servers, >= 1.
-    servers_hit : float
-        Mean number of servers that one failure takes down, 0 to `servers`.
-
-    Returns
-    -------
-    float
-        PLS; infinite for an infinite interval with failures (pass the useful time instead).
-
-    Notes
-    -----
-    `(k/N) (tau/2 + save) / M`, exact as the makespan is: `(1 + save/tau)/M` failures per unit of
-    work, of mean age `(tau**2/2 + tau save)/(tau + save)`, since one that strikes a save loses
-    the whole interval. CPR's E5 leaves out the save.
-    """
-    check_positive(interval_s=interval_s, mtbf_s=mtbf_s)
-    check_duration(save_s=save_s)
-    fraction = hit_fraction(servers, servers_hit)
-    if math.isinf(mtbf_s) or fraction == 0:
-        return 0.0
-    return (interval_s / 2 + save_s) / mtbf_s * fraction
 
 
 def async_cycle_s(

@@ -75,6 +75,7 @@ class Plan:
     send to each other in a useful second, all together, to keep copies and parities; it draws on
     their cards. `memory_overhead`: memory that the policy takes, as a share of that of the rows
     that it copies or tracks. `spares`: machines that it holds ready; None for the cluster's own.
+    `note`: why it isn't what its system is for, to be told to whoever reads its numbers.
     """
 
     recovery: Literal["full", "partial", "replica", "parity"]
@@ -88,6 +89,7 @@ class Plan:
     peer_bytes_per_s: float = 0.0
     memory_overhead: float = 0.0
     spares: int | None = None
+    note: str | None = None
 
     @property
     def interval_s(self) -> float:

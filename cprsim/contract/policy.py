@@ -1,6 +1,6 @@
 """A policy: what a scenario file names, and what it may know when it plans."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -15,6 +15,10 @@ from cprsim.job.tiers import REMOTE
 from cprsim.rows.model import RowModel
 
 
+def _one(_waiting_s: float, _loading_s: float) -> float:
+    return 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What a policy may know when it plans: the job and the cluster, never the timeline.
@@ -24,6 +28,8 @@ class Context:
     `server_failure_share`: share of the failures that take down at least one parameter server.
     `samples`: of the whole job, `rows`: those of its model; None where the scenario doesn't tell.
     `severities`: shares of the failures by how much memory survives them (see `Loss`).
+    `failures_per_recovery`: mean failures in a recovery, its first included, which takes so many
+    seconds of waiting and so many of loading after its last one.
     """
 
     useful_time_s: float
@@ -37,6 +43,7 @@ class Context:
     samples: int | None = None
     rows: RowModel | None = None
     severities: Mapping[Severity, float] = field(default_factory=lambda: {"node": 1.0})
+    failures_per_recovery: Callable[[float, float], float] = _one
 
     @property
     def save_s(self) -> float:

@@ -44,7 +44,8 @@ class Advice:
 
     `target_pls`: the share of learning lost that is accepted, `quality`: how it is counted.
     `recommendation`: which of `full` and `partial` costs less. `benefit`: the share of full
-    recovery's overhead that it takes away.
+    recovery's overhead that it takes away. `mean_pls`: what `partial` loses with all that (E5)
+    leaves out, see `closed_form.pls`.
     """
 
     full: Option
@@ -55,6 +56,7 @@ class Advice:
     target_pls: float
     quality: Quality
     mtbf_s: float
+    mean_pls: float
 
     @property
     def recommendation_retrained(self) -> str:
@@ -76,6 +78,7 @@ class Advice:
             "target_pls": self.target_pls,
             "quality": self.quality,
             "mtbf_s": self.mtbf_s if self.mtbf_s < float("inf") else None,
+            "mean_pls": self.mean_pls,
         }
 
 
@@ -130,6 +133,7 @@ def advise(scenario: Scenario, target_pls: float | None = None, quality: Quality
         target_pls=target,
         quality=quality,
         mtbf_s=context.mtbf_s,
+        mean_pls=CprVanilla(system="cpr-vanilla").mean_pls(context, plan.interval_s),
     )
 
 
@@ -137,7 +141,7 @@ def _cpr_plan(scenario: Scenario, target: float, quality: Quality) -> Plan:
     """Partial recovery at the longest interval that keeps to the target."""
     context = scenario.context
     if quality == "pls":
-        cpr = CprVanilla(system="cpr-vanilla", target_pls=target)
+        cpr = CprVanilla(system="cpr-vanilla", target_pls=target, pls_interval="E6")
         return partial_plan(cpr.interval_s(context))
     saving = next(
         (p for p in scenario.policies.values() if isinstance(p, PrioritySaving)),

@@ -1,10 +1,12 @@
 """The failures of one scenario: its timelines, and the few means that policies plan with."""
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
@@ -146,6 +148,25 @@ class FailureModel:
     def mtbf_s(self) -> float:
         """Mean time between failures of the job, s: of its law, its number, or its log."""
         return self.process.mtbf_s
+
+    def per_recovery(self, waiting_s: float, loading_s: float) -> float:
+        """Mean failures that take something in a recovery of so long after its last, the first too.
+
+        By the law of the job, or at a constant rate where there is none. Failures come at one per
+        MTBF of wall clock, so `1/(1 + A - h/M)`: each takes `h` of it for recovery, which another
+        may cut short, and `A` others find only nodes that are away, and take nothing. Both to the
+        second order in the share of nodes that a failure takes.
+        """
+        spec, mtbf_s = self.spec, self.mtbf_s
+        meanwhile = spec.during_recovery and spec.while_waiting
+        exposed_s = loading_s * spec.during_recovery + waiting_s * meanwhile
+        if math.isinf(mtbf_s) or exposed_s <= 0:
+            return 1.0
+        whole = spec.distribution is not None and spec.per == "job"
+        law = spec.law if whole else Distribution(distribution="exponential", mean=f"{mtbf_s!r} s")
+        followed, until_s = law.within(exposed_s)
+        away = (self.servers_hit + self.trainers_hit) / self.nodes * followed
+        return 1 / (1 + (1 + away / 2) * (away - until_s / mtbf_s))
 
     @cached_property
     def mean_hit(self) -> MeanHit:

@@ -37,10 +37,10 @@ _LANL = (
 
 PRESETS: dict[str, Preset] = {
     "cpr-production": Preset(
-        {"distribution": "gamma", "shape": 0.675, "mean": "22 h", "per": "job"},
+        {"distribution": "gamma", "shape": 0.675, "mean": "22 h", "per": "job", "ages": "new"},
         "K. Maeng et al., 'CPR', MLSys 2021: MTBF of 14 to 30 h over the workloads, of which 22 h "
         "is the middle (set `mean` to your own), medians of 8 to 17 h; both ends of these ranges "
-        "give a gamma law of this shape",
+        "give a gamma law of this shape, of times from the start of a job",
     ),
     "lanl-20": Preset(
         {"distribution": "gamma", "shape": 0.614068, "mean": "24.2374 h", "per": "job"},
@@ -55,7 +55,13 @@ PRESETS: dict[str, Preset] = {
     "rsc-1": Preset(_per_node(6.50), f"{_META}: 6.50 on RSC-1"),
     "rsc-2": Preset(_per_node(2.34), f"{_META}: 2.34 on RSC-2"),
     "titan-old": Preset(
-        {"distribution": "gamma", "shape": 4.20788, "mean": "59416.5 h", "per": "node"},
+        {
+            "distribution": "gamma",
+            "shape": 4.20788,
+            "mean": "59416.5 h",
+            "per": "node",
+            "ages": "new",
+        },
         "G. Ostrouchov et al., 'GPU Lifetimes on Titan Supercomputer: Survival Analysis and "
         "Reliability', SC 2020: lives of the GPUs of the old batch, 73 % of which did not "
         "fail while watched; wears out, so all nodes are new at the start of the job",

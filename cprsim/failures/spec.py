@@ -105,8 +105,6 @@ else:
     ReaderName, PresetName = Literal[tuple(READERS)], Literal[tuple(PRESETS)]
 
 Ages = Literal["new", "stationary"]
-#: What `ages` is where it isn't given, by what the law is of.
-DEFAULT_AGES: dict[str, Ages] = {"job": "new", "node": "new"}
 #: The keys that say when failures come, each with the keys that go with it alone.
 SOURCES: dict[str, tuple[str, ...]] = {
     "distribution": ("mean", "shape", "cv", "durations", "per", "ages", "bursts"),
@@ -124,7 +122,7 @@ class Failures(Section):
     `per = "job"`: the law is of the time between failures of the job; `per = "node"`: of each
     node's life, beside which `bursts` take down several nodes of a rack at once. `ages` says
     whether that gap, or these lives, begin when the job starts (`new`), or are under way then, as
-    in a cluster that has long run (`stationary`).
+    in a cluster that has long run (`stationary`, the default).
     `severity`: how often what is in the memory of the nodes hit survives, by weights; every failure
     is `node` without them. `during_recovery`: whether one can strike while loading, and
     `while_waiting`: also while the job holds nodes that are up and waits for others. See
@@ -142,7 +140,7 @@ class Failures(Section):
     hits: Hits = Hits()
     severity: SeverityWeights | None = None
     during_recovery: bool = True
-    while_waiting: bool = False
+    while_waiting: bool = True
     exactly: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     trace: str | None = None
     reader: ReaderName | None = None
@@ -219,8 +217,7 @@ class Failures(Section):
 
         Under an exponential law it doesn't, and nothing else is drawn: it has no memory.
         """
-        ages = self.ages or DEFAULT_AGES[self.per]
-        return ages == "stationary" and self.distribution != "exponential"
+        return self.ages != "new" and self.distribution not in ("exponential", None)
 
     @property
     def law(self) -> Distribution:

@@ -1,13 +1,15 @@
 """CPR: partial recovery at the interval that a target on lost samples allows."""
 
 import math
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from cprsim.analytic.expected import expected
 from cprsim.closed_form.intervals import pls_interval_s
-from cprsim.contract import Context, Interval, Plan, Policy
+from cprsim.closed_form.pls import least_pls, mean_pls, mean_pls_interval_s
+from cprsim.contract import REMOTE, Context, Interval, Plan, Policy
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
 
@@ -20,34 +22,99 @@ def partial_costs_less(partial: Plan, full: Plan, context: Context) -> bool:
 class Cpr(Policy):
     """Partial recovery with checkpoints as rare as `target_pls` allows (CPR, MLSys 2021).
 
-    (E6): T_save = 2 PLS N_emb T_fail, divided by the mean number of servers that one failure takes
-    down, since each of them loses its own share. (E7): where (E2) at that interval costs no less
-    than (E1) at full recovery's optimum, the plan is full recovery. A given `interval` leaves
-    nothing to resolve or decide: it is partial recovery at that interval.
+    `pls_interval` says how: `"mean"` solves the mean PLS of this job, with what is lost in a save,
+    in recoveries, and at the end of the job. `"E6"` is the paper's T_save = 2 PLS N_emb T_fail,
+    divided by the mean number of servers that one failure takes down, since each of them loses its
+    own share; it leaves all that out. Where no interval keeps to the target, or (E7) where (E2) at
+    that interval costs no less than (E1) at full recovery's optimum, the plan is full recovery. A
+    given `interval` leaves nothing to resolve or decide: it is partial recovery at that interval.
     """
 
     target_pls: Annotated[float, Field(gt=0, le=1)] = 0.1
+    pls_interval: Literal["mean", "E6"] = "mean"
     interval: Interval | None = None
 
     def plan(self, context: Context) -> Plan:
-        """Resolve (E6) and decide by (E7), or take the interval that is given."""
-        partial = self.partial(context, self.interval_s(context))
+        """Resolve the interval and decide by (E7), or take the interval that is given."""
         if self.interval is not None:
-            return partial
+            return self.partial(context, self.interval_s(context))
         full = full_plan(checkpoint_interval_s("optimal", context.save_s, context.mtbf_s))
-        return partial if partial_costs_less(partial, full, context) else full
+        interval_s = self.interval_s(context)
+        if interval_s == 0:
+            return replace(full, note=self._beyond(context))
+        partial = self.partial(context, interval_s)
+        if partial_costs_less(partial, full, context):
+            return partial
+        return replace(
+            full,
+            note=f"(E7) partial recovery at PLS {self.target_pls:g} is expected to cost no less",
+        )
 
     def partial(self, _context: Context, interval_s: float) -> Plan:
         """Partial recovery at that interval, s."""
         return partial_plan(interval_s)
 
     def interval_s(self, context: Context) -> float:
-        """(E6), or the interval that was set, s."""
+        """What keeps to the target, or the interval that was set, s; 0 where none keeps to it."""
         if self.interval is not None:
             return checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
-        if context.servers_hit == 0:  # only trainers fail: no shard is ever lost
-            return math.inf
-        return pls_interval_s(self.target_pls, context.mtbf_s, context.servers, context.servers_hit)
+        if self.pls_interval == "E6":
+            hit = context.servers, context.servers_hit
+            return pls_interval_s(self.target_pls, context.mtbf_s, *hit)
+        job = self._saves_and_failures(context)
+        return mean_pls_interval_s(self.target_pls, *job, context.useful_time_s)
+
+    def mean_pls(self, context: Context, interval_s: float) -> float:
+        """The PLS of partial recovery at that interval, with saves, recoveries, and the end."""
+        return mean_pls(interval_s, *self._saves_and_failures(context), context.useful_time_s)
+
+    def _beyond(self, context: Context) -> str:
+        """Why no interval keeps to the target."""
+        least = least_pls(*self._saves_and_failures(context))
+        target = f"no interval keeps to PLS {self.target_pls:g}"
+        return f"{target}: failures in saves alone lose {least:.3g}"
+
+    def _saves_and_failures(self, context: Context) -> tuple[float, float, int, float]:
+        """What `closed_form.pls` asks for: seconds a save, MTBF, servers, and servers hit.
+
+        In useful seconds of training, which slower training has more failures in.
+        """
+        if context.servers_hit == 0:
+            return 0.0, math.inf, context.servers, 0.0  # only trainers fail: no shard is lost
+        costs, (portion, slower) = context.costs, self._portion_and_slowdown
+        # Portions of a round: the first falls on a shard that is as young as one of them takes.
+        save_s = costs.seconds(costs.save(REMOTE, portion)) / portion * (1 + portion) / 2
+        delay_s = costs.reschedule_mean_s
+        taken = context.servers_hit + context.trainers_hit
+        left = costs.cluster.spares - taken + 1
+        waiting_s = delay_s * _share_waited(left, taken * delay_s / context.mtbf_s)
+        waiting_s += costs.costs.detect_s
+        together = max(1, round(context.servers_hit / context.server_failure_share))
+        loading_s = costs.seconds(costs.load(REMOTE, "lost", together))
+        again = context.failures_per_recovery(waiting_s, loading_s)
+        mtbf_s = context.mtbf_s / again / (1 + slower)
+        return save_s / (1 + slower), mtbf_s, context.servers, context.servers_hit
+
+    @property
+    def _portion_and_slowdown(self) -> tuple[float, float]:
+        """Of one save, and of training."""
+        return 1.0, 0.0
+
+
+def _share_waited(spares: float, away: float) -> float:
+    """The wait for a machine as a share of the rescheduling delay, where so many stand ready.
+
+    `away`: the mean of those on their way; they are as the guests of a service with room for all,
+    so Poisson (Palm's theorem), and due at times uniform over the delay. With n of them the wait is
+    for the (n - spares + 1)th of n, or for the own one.
+    """
+    if spares <= 0:
+        return 1.0
+    share, likely = 0.0, math.exp(-away)
+    for n in range(int(spares + 10 * (away + 5))):
+        share += likely * max(n - spares + 1, 0.0) / (n + 1)
+        likely *= away / (n + 1)
+    return share
 
 
 class CprVanilla(Cpr):

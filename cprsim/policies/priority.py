@@ -43,6 +43,10 @@ class PrioritySaving(Cpr):
         """Of so many batches the tracker looks at one."""
         return 1
 
+    @property
+    def _portion_and_slowdown(self) -> tuple[float, float]:
+        return self.fraction, 0.0 if self.fraction == 1 else self.slowdown
+
     def partial(self, context: Context, interval_s: float) -> Plan:
         """CPR-vanilla's plan, its saves cut into portions."""
         plan = super().partial(context, interval_s)

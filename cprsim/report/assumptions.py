@@ -79,6 +79,8 @@ def _derived(result: Result) -> Iterator[Assumption]:
         yield Assumption(name, format_duration(seconds), "derived", note)
     for name, plan in result.plans.items():
         note = f"{plan.recovery} recovery"
+        if plan.note is not None:
+            note += f"; {plan.note}"
         yield Assumption(f"{name}: saves every", format_duration(plan.interval_s), "planned", note)
 
 

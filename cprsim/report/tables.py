@@ -154,6 +154,13 @@ def resources_table(result: "Result") -> Table | None:
     return table
 
 
+def notes(result: "Result") -> Iterator[str]:
+    """Which policies came to another plan than their system is for, and why; a line each."""
+    for name, plan in result.plans.items():
+        if plan.note is not None:
+            yield f"{name}: {plan.recovery} recovery; {plan.note}"
+
+
 def accuracy_table(result: "Result") -> Table | None:
     """What AUC each policy is predicted to lose, and on what that rests; None without slopes."""
     if not result.auc_drops:
@@ -202,6 +209,8 @@ def advice_table(advice: "Advice", title: str) -> Table:
 
 
 #: What the target of an advice bounds, in words.
+#: Share that (E5) may be off by without a word.
+_ABOUT = 0.05
 _QUALITIES = {"pls": "PLS", "updates": "updates"}
 
 
@@ -241,6 +250,17 @@ def retrained_line(advice: "Advice") -> str | None:
         saves = f"a save every {format_duration(advice.naive_partial.interval_s)}"
         said += f", and partial recovery with {saves} least of all, {naive:.2%}"
     return f"{said}."
+
+
+def beyond_line(advice: "Advice") -> str | None:
+    """What partial recovery loses where that is not, about, what (E5) says; else None."""
+    said = advice.partial.expected.pls
+    if advice.quality != "pls" or abs(advice.mean_pls - said) <= _ABOUT * said:
+        return None
+    return (
+        f"Partial recovery, {_QUALITIES[advice.quality]} {advice.target_pls:g}: with failures in "
+        f"saves and recoveries, and the end of the job, PLS is {advice.mean_pls:.3g}."
+    )
 
 
 def _learning_lost(advice: "Advice") -> str:

@@ -133,6 +133,8 @@ class Result:
     def _more(self, name: str) -> dict[str, Any]:
         """What one run says of a policy, and a fleet doesn't."""
         more: dict[str, Any] = {"engine": self.engines[name]}
+        if self.plans[name].note is not None:
+            more["note"] = self.plans[name].note
         if self.auc_drops:
             more["predicted_auc_drop"] = self.auc_drops[name].document()
         return more

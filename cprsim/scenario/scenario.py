@@ -91,6 +91,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
             samples=self.job.samples,
             rows=None if self.model is None else self.model.rows,
             severities=failures.severity_shares,
+            failures_per_recovery=failures.per_recovery,
         )
 
     @cached_property

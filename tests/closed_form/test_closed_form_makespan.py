@@ -20,9 +20,9 @@ from cprsim.closed_form.makespan import (
     blocking_segment_s,
     blocking_segment_variance_s2,
     partial_makespan_s,
-    partial_pls,
     segment_count,
 )
+from cprsim.closed_form.pls import mean_pls
 
 # T, tau, save, M, R, D, failures in recovery?, exact, Monte-Carlo mean, its standard error
 BLOCKING = [
@@ -165,17 +165,17 @@ def test_rare_failures_keep_the_digits_of_the_overhead(mtbf):
 def test_partial_table(row):
     work, tau, save, mtbf, recovery, servers, makespan, pls = row
     assert partial_makespan_s(work, tau, save, mtbf, recovery) == pytest.approx(makespan, rel=1e-6)
-    assert partial_pls(tau, save, mtbf, servers) == pytest.approx(pls, rel=3e-6)
+    assert mean_pls(tau, save, mtbf, servers) == pytest.approx(pls, rel=3e-6)
 
 
 def test_partial_pls_is_a_fifth_over_cprs_form_for_saves_of_a_tenth():
-    ratio = partial_pls(50, 5, 100, 18) / expected_pls(50, 100, 18)
+    ratio = mean_pls(50, 5, 100, 18) / expected_pls(50, 100, 18)
     assert ratio == pytest.approx(1.2)
 
 
 @given(tau=st.floats(1.0, 1e5), mtbf=st.floats(1.0, 1e7), servers_hit=st.integers(0, 18))
 def test_partial_pls_is_cprs_form_for_free_saves(tau, mtbf, servers_hit):
-    exact = partial_pls(tau, 0.0, mtbf, 18, servers_hit)
+    exact = mean_pls(tau, 0.0, mtbf, 18, servers_hit)
     assert exact == pytest.approx(expected_pls(tau, mtbf, 18, servers_hit))
 
 
@@ -183,9 +183,9 @@ def test_partial_forms_in_the_limits():
     assert partial_makespan_s(1000, 50, 5, math.inf, 13) == pytest.approx(1100)
     assert partial_makespan_s(1000, math.inf, 5, 100, 13) == pytest.approx(1130)
     assert partial_makespan_s(1000, math.inf, 5, math.inf, 13) == 1000
-    assert partial_pls(50, 5, math.inf, 18) == 0.0
-    assert partial_pls(math.inf, 5, math.inf, 18) == 0.0
-    assert partial_pls(math.inf, 5, 100, 18) == math.inf
+    assert mean_pls(50, 5, math.inf, 18) == 0.0
+    assert mean_pls(math.inf, 5, math.inf, 18) == 0.0
+    assert mean_pls(math.inf, 5, 100, 18) == math.inf
 
 
 # tau, stall, persist, M, R + D, exact, Monte-Carlo (the last has three saves under way)
@@ -272,8 +272,8 @@ MULTIPLE = "useful_time_s must be a multiple of interval_s"
         (lambda: blocking_makespan_s(9, 10, -5.0, 9, 1, 0), "save_s must be >= 0, got -5.0"),
         (lambda: partial_makespan_s(9, 0.0, 5, 9, 1), "interval_s must be > 0, got 0.0"),
         (lambda: partial_makespan_s(9, 9, 5, 9, -1.0), "recovery_s must be >= 0, got -1.0"),
-        (lambda: partial_pls(9, 5, math.nan, 8), "mtbf_s must be > 0, got nan"),
-        (lambda: partial_pls(9, 5, 9, 0), "servers must be >= 1, got 0"),
+        (lambda: mean_pls(9, 5, math.nan, 8), "mtbf_s must be > 0, got nan"),
+        (lambda: mean_pls(9, 5, 9, 0), "servers must be >= 1, got 0"),
         (lambda: async_cycle_s(9, -1.0, 9, 9, 9), "stall_s must be >= 0, got -1.0"),
         (lambda: async_cycle_s(9, 1, -1.0, 9, 9), "persist_s must be >= 0, got -1.0"),
         (lambda: async_makespan_s(100.0, 60.0, 1, 1, 9, 9), f"{MULTIPLE}=60.0, got 100.0"),

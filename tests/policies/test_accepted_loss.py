@@ -236,7 +236,10 @@ def test_where_nothing_takes_time_it_is_partial_recovery() -> None:
     free = {"save": "0 s", "load": "0 s", "reschedule": "0 s", "detect": "5 s"}
     policies = {"p": POLICY, "partial": PARTIAL}
     both = simulate(
-        scenario(costs=free, policies=policies, failures=FAILURES), list(policies), range(50), 0
+        scenario(costs=free, policies=policies, failures=FAILURES | {"while_waiting": False}),
+        list(policies),
+        range(50),
+        0,
     )
 
     assert both[:, 0].tobytes() == both[:, 1].tobytes()

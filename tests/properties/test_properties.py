@@ -342,7 +342,11 @@ class Grid:
             "job": {"useful_time": f"{self.useful} s", "final_save": self.final_save},
             "cluster": {"parameter_servers": 4},
             "costs": {key: f"{value} s" for key, value in costs.items()},
-            "failures": {"exactly": 0, "during_recovery": self.during_recovery},
+            "failures": {
+                "exactly": 0,
+                "during_recovery": self.during_recovery,
+                "while_waiting": False,
+            },
             "policies": {"it": policy},
         }
 

@@ -78,7 +78,7 @@ def job(tmp_path: Path) -> Play:
             job={"useful_time": "128 s", "final_save": final_save},
             cluster={"parameter_servers": 4, "trainers": 2, "spares": spares},
             costs={"save": "8 s", "load": "4 s", "reschedule": "2 s", "detect": "1 s"} | costs,
-            failures=source | (failures or {}),
+            failures={"while_waiting": False} | source | (failures or {}),
             policies={"it": policy},
         )
         seen = Recording()
@@ -292,8 +292,11 @@ def test_a_failure_while_loading_is_absorbed_if_none_strikes_in_recoveries(job: 
     assert run.counts() == (1, 2, 3)
 
 
+DUE_50 = {"distribution": "deterministic", "mean": "50 s", "ages": "new"}
+
+
 def test_a_renewed_clock_starts_when_loading_does(job: Play) -> None:
-    law = {"distribution": "deterministic", "mean": "50 s"}
+    law = DUE_50
     run = job(UNSAVED, failures={"exactly": None} | law)
     # At 50; loading starts at 53, so at 103; at 106, so at 156, but 128 s of training and two
     # recoveries are over at 142.
@@ -304,7 +307,7 @@ def test_a_renewed_clock_starts_when_loading_does(job: Play) -> None:
 def test_a_renewed_clock_starts_when_training_does_if_none_strikes_in_recoveries(
     job: Play,
 ) -> None:
-    law = {"distribution": "deterministic", "mean": "50 s", "during_recovery": False}
+    law = DUE_50 | {"during_recovery": False}
     run = job(UNSAVED, failures={"exactly": None} | law)
     # At 50; training goes on at 57, so at 107.
     assert [at_s for at_s, _ in run.seen.failures] == [50, 107]
@@ -312,7 +315,7 @@ def test_a_renewed_clock_starts_when_training_does_if_none_strikes_in_recoveries
 
 
 def test_a_renewed_clock_starts_when_the_failure_is_noticed_if_training_goes_on(job: Play) -> None:
-    law = {"distribution": "deterministic", "mean": "50 s"}
+    law = DUE_50
     run = job(REPLICATION, failures={"exactly": None} | law)
     # At 50; training goes on at 51, so at 101. 128 s of training and two seconds are over at 130.
     assert [at_s for at_s, _ in run.seen.failures] == [50, 101]
@@ -322,14 +325,14 @@ def test_a_renewed_clock_starts_when_the_failure_is_noticed_if_training_goes_on(
 def test_a_replaced_node_is_new_and_the_others_keep_their_age(job: Play) -> None:
     # Lives of 50 s each end at once at 50; the nodes are replaced in the downtime of 50-53, and so
     # fail at 103 again.
-    law = {"distribution": "deterministic", "mean": "50 s", "per": "node"}
+    law = DUE_50 | {"per": "node"}
     run = job(UNSAVED, failures={"exactly": None} | law)
     assert [at_s for at_s, _ in run.seen.failures] == [50, 103]
     assert run.ledger.wall == 142
 
 
 def test_nodes_whose_lives_end_at_the_same_instant_are_one_failure(job: Play) -> None:
-    law = {"distribution": "deterministic", "mean": "100 s", "per": "node"}
+    law = DUE_50 | {"mean": "100 s", "per": "node"}
     run = job(UNSAVED, failures={"exactly": None} | law)
     # All four servers are lost at 100, and each of them 100 s of training.
     assert run.ledger.pls == 4 * 100 / 512

@@ -112,7 +112,7 @@ def test_a_changed_future_is_another_one() -> None:
         job={"useful_time": "100 s"},
         cluster={"parameter_servers": 2},
         costs={"save": "1 s", "load": "1 s"},
-        failures={"distribution": "deterministic", "mean": "20 s"},
+        failures={"distribution": "deterministic", "mean": "20 s", "ages": "new"},
         policies={"it": {"system": "partial", "interval": "1000 s"}},
     )
     # Failures at 20, 40 (loading starts at 20, and the clock with it), 60, 80 and 100; the job

@@ -16,6 +16,7 @@ def test_the_page_has_what_waiting_costs(row: tuple[str, str]) -> None:
 @pytest.mark.slow
 def test_the_page_has_where_jobs_start_and_what_learning_is_worth() -> None:
     assert favours.starts(*favours.STARTS[0]) in TEXT
+    assert favours.targets(*favours.TARGETS[2]) in TEXT
     assert favours.retrained() in TEXT
 
 

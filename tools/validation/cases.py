@@ -22,8 +22,8 @@ from cprsim.closed_form.makespan import (
     async_makespan_s,
     blocking_makespan_s,
     partial_makespan_s,
-    partial_pls,
 )
+from cprsim.closed_form.pls import mean_pls
 from cprsim.closed_form.renewal import renewal_goodput
 from cprsim.failures.spec import Ages
 from cprsim.runs.engines import chosen, simulate
@@ -251,7 +251,7 @@ def _partial(
     )
     forms = (
         ("wall time", "wall", "no work is repeated", partial_makespan_s(*parameters[:5])),
-        ("PLS", "pls", "CPR (E4), exact mean", partial_pls(tau_s, save_s, mtbf_s, servers)),
+        ("PLS", "pls", "CPR (E4), exact mean", mean_pls(tau_s, save_s, mtbf_s, servers)),
     )
     return [
         Case(

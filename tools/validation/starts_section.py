@@ -4,7 +4,6 @@ import re
 import tempfile
 from pathlib import Path
 
-from cprsim.failures.spec import DEFAULT_AGES
 from tools.validation.replayed import POLICIES, Log
 from tools.validation.replayed_section import as_it_stands, percent
 from tools.validation.starts import AGES, GAPS, LENGTHS, LOGS, Short, Starts, starts
@@ -23,11 +22,11 @@ what the log takes, and in standard errors (z).
 
 """
 
-_ARGUED = f"""\
+_ARGUED = """\
 Jobs of two gaps whose clock starts new take more than under the log, with all logs, by most beyond
 chance, and the more so the more the gaps vary. With a clock that is under way they take as much, at
 every length and with every log. At 60 gaps the two can't be told apart. So these logs speak for
-`stationary`. The default is `{DEFAULT_AGES["job"]}`.
+`stationary`, which is the default.
 
 They can't speak for all failures. A replay starts at random by construction, as a job does whose
 nodes have run before and will run after it; a log of nodes doesn't know when jobs began. Failures

@@ -205,6 +205,6 @@ def _mapping(
     mapping["job"]["final_save"] = False
     return mapping | {
         "costs": {"save": "0 s", "load": "0 s"},
-        "failures": {"trace": str(log)},
+        "failures": {"trace": str(log), "while_waiting": False},
         "policies": {"full": {"system": "full", "interval": "1 s"}},
     }

@@ -95,7 +95,7 @@ def calibrated(
     mapping["job"].pop("network", None)  # the measured step has it
     mapping["cluster"] |= {"spares": 0, "updates": list(updates)}
     mapping["costs"] = calibration.costs
-    mapping["failures"] = {"exactly": 0}
+    mapping["failures"] = {"exactly": 0, "while_waiting": False}
     given = mapping["policies"]
     mapping["policies"] = {
         name: _resolved(given[name], plan, period_of(plan, nominal_s) or never, step_s)
