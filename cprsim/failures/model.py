@@ -163,7 +163,8 @@ class FailureModel:
         if math.isinf(mtbf_s) or exposed_s <= 0:
             return 1.0
         whole = spec.distribution is not None and spec.per == "job"
-        law = spec.law if whole else Distribution(distribution="exponential", mean=f"{mtbf_s!r} s")
+        constant = Distribution.model_construct(distribution="exponential", mean_s=mtbf_s)
+        law = spec.law if whole else constant
         followed, until_s = law.within(exposed_s)
         away = (self.servers_hit + self.trainers_hit) / self.nodes * followed
         return 1 / (1 + (1 + away / 2) * (away - until_s / mtbf_s))

@@ -15,7 +15,8 @@ from cprsim.scenario.mapping import set_value
 
 #: What the CPR paper compares: full recovery, partial recovery at its interval, and CPR.
 CPR_SYSTEMS = ("full", "partial", "cpr-vanilla")
-_KEPT = ("hits", "severity", "during_recovery")
+#: Of `[failures]`: what says who fails and meanwhile, and not when.
+_KEPT = ("hits", "severity", "during_recovery", "while_waiting")
 _MEASURES = ("overhead", "pls", "updates_lost")
 #: Columns of a row that `measured` takes over from a summary.
 _COLUMNS = [
@@ -35,10 +36,14 @@ def at(scenario: Scenario, values: Mapping[str, object]) -> Scenario:
 
 def at_mtbf(scenario: Scenario, mtbf_s: float, values: Mapping[str, object]) -> Scenario:
     """The same with exponential failures of the whole job, whatever strikes it in the scenario."""
-    mapping = scenario.failures.mapping()
-    failures = {key: mapping[key] for key in _KEPT if key in mapping}
-    failures |= {"distribution": "exponential", "mean": f"{mtbf_s!r} s"}
+    failures = failing(scenario, {"distribution": "exponential", "mean": f"{mtbf_s!r} s"})
     return at(scenario, {**values, "failures": failures})
+
+
+def failing(scenario: Scenario, when: Mapping[str, object]) -> dict[str, object]:
+    """`[failures]` with other times, of the same nodes by the same conventions."""
+    mapping = scenario.failures.mapping()
+    return {key: mapping[key] for key in _KEPT if key in mapping} | dict(when)
 
 
 def check_fails(scenario: Scenario, picture: str) -> None:

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from cprsim.gallery.picture import Picture, drawn_by, of_scenario
-from cprsim.gallery.points import CPR_SYSTEMS, at, check_fails, measured, of_systems, tidy
+from cprsim.gallery.points import CPR_SYSTEMS, at, check_fails, failing, measured, of_systems, tidy
 from cprsim.scenario import Scenario
 
 #: Failures, as multiples of the scenario's: of 2 the 20 and 40 of the CPR paper, as recalled.
@@ -28,13 +28,13 @@ def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
     servers = scenario.cluster.parameter_servers
     taken = sorted({max(round(share * servers), 1) for share in _SHARES})
     points += [("share", k / servers, usual, {"parameter_servers": k}) for k in taken]
+
+    def point(count: int, hits: object) -> Scenario:
+        failures = failing(scenario, {"exactly": count, "hits": hits})
+        return at(scenario, {"failures": failures, "policies": policies})
+
     return tidy(
-        measured(
-            at(scenario, {"failures": {"exactly": count, "hits": who}, "policies": policies}),
-            replications,
-            varied=varied,
-            value=value,
-        )
+        measured(point(count, who), replications, varied=varied, value=value)
         for varied, value, count, who in points
     )
 

@@ -187,24 +187,36 @@ class CostModel:
             return NOTHING  # nothing limits it
         return Transfer(bytes_each, cap=math.inf if cap is None else cap, uses=uses)
 
-    def training(self, slowdown: float = 0.0, peer_bytes_per_s: float = 0.0) -> Transfer:
+    def training(
+        self, slowdown: float = 0.0, peer_bytes_per_s: float = 0.0, busiest: float = 1.0
+    ) -> Transfer:
         """One useful second of training.
 
         `slowdown`: share of time that a policy adds to every useful second. `peer_bytes_per_s`:
-        bytes that the servers send to each other in it, all together.
+        bytes that the servers send to each other in it, all together. `busiest`: requests to the
+        server that serves the most, its own being 1.
         """
         cap = 1.0 / (1.0 + slowdown)
         pulled = self.job.network or 0.0
         if not pulled and not peer_bytes_per_s:
             return Transfer(1.0, cap=cap)
         n = self.cluster.parameter_servers
-        per_server = (pulled + peer_bytes_per_s) / n
+        per_server = (pulled * busiest + peer_bytes_per_s) / n
         uses = [(SERVER_OUT, per_server), (SERVER_IN, per_server)]
         if pulled and self.cluster.trainers:  # else the trainers are none of this cluster's nodes
             per_trainer = pulled / self.cluster.trainers
             uses += [(TRAINER_IN, per_trainer), (TRAINER_OUT, per_trainer)]
         unit = max(bytes_per_s for _, bytes_per_s in uses)
         return Transfer(1.0, cap=cap, uses=tuple(uses), unit=unit)
+
+    def slower_beside(self, slowdown: float, peer_bytes_per_s: float, busiest: float) -> float:
+        """Share of time that training takes longer where one server serves that much more.
+
+        Longer than with `slowdown` alone, were there room for it on the cards. 0 where
+        `job.network` doesn't tell what they carry.
+        """
+        loaded = self.training(slowdown, peer_bytes_per_s, busiest)
+        return self.seconds(loaded) / (1 + slowdown) - 1
 
     def seconds(self, transfer: Transfer) -> float:
         """Seconds that `transfer` takes with the links to itself."""

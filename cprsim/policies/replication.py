@@ -32,11 +32,15 @@ class AnyCopyServes:
     Copies of shard i live on servers i, i+1, ... i+copies-1 (mod servers), the counter-clockwise
     neighbours of consistent hashing (Li et al., OSDI 2014). Without checkpoints the job's last one
     is its start. A lost trainer is waited for, with nothing to load.
+
+    `degraded`: share of time that training takes longer while up to so many neighbours in a row are
+    down, from 0 on: whose requests all go to the next on the ring.
     """
 
     servers: int
     copies: int
     takeover_s: float = 0.0
+    degraded: tuple[float, ...] = ()
 
     def __call__(self, loss: Loss) -> Recover:
         """Answer `loss`."""
@@ -45,7 +49,23 @@ class AnyCopyServes:
             return Recover(rollback="all")
         if loss.trainers:
             return Recover(rollback="none", source=COPIES.name)
-        return Recover("none", keep_training=True, source=COPIES.name, pause_s=self.takeover_s)
+        degraded = self.degraded[self._in_a_row(down)] if self.degraded else 0.0
+        return Recover(
+            "none",
+            keep_training=True,
+            source=COPIES.name,
+            pause_s=self.takeover_s,
+            degraded=degraded,
+        )
+
+    def _in_a_row(self, down: frozenset[int]) -> int:
+        """How many servers one after the other are down, at most; fewer than `copies`."""
+        first = [i for i in down if (i - 1) % self.servers not in down]
+        lengths = (
+            next(k for k in range(1, self.copies + 1) if (i + k) % self.servers not in down)
+            for i in first
+        )
+        return max(lengths, default=0)
 
 
 class Replication(Policy):
@@ -60,7 +80,9 @@ class Replication(Policy):
 
     After a failure the copies serve once they have taken over, `takeover` after it was noticed (the
     paper: about 1 s; 0 by default), and the lost server's shards are copied to its replacement
-    while training goes on. `interval`: rare checkpoints for the case that all copies of a shard
+    while training goes on. Meanwhile the next server on the ring serves in its place: `degraded` is
+    the share of the throughput that this takes, by default what the cards say where `job.network`
+    is given, and else nothing. `interval`: rare checkpoints for the case that all copies of a shard
     go; none by default. `"optimal"` weighs them against all failures, not these rare ones alone.
 
     With one copy nothing serves in the place of a lost server: full recovery, but that lost
@@ -73,6 +95,7 @@ class Replication(Policy):
     takeover_s: Seconds = Field(0.0, alias="takeover")
     interval: Interval | None = None
     slowdown: Annotated[float, Field(ge=0)] = 0.0
+    degraded: Annotated[float, Field(ge=0, lt=1)] | None = None
 
     def plan(self, context: Context) -> Plan:
         """Copies must fit on the servers, and there must be workers to aggregate."""
@@ -95,10 +118,23 @@ class Replication(Policy):
         return Plan(
             recovery="replica",
             schedules=every(interval_s),
-            recover=AnyCopyServes(context.servers, self.copies, self.takeover_s),
+            recover=AnyCopyServes(
+                context.servers, self.copies, self.takeover_s, self._degraded(context, passed_on)
+            ),
             slowdown=self.slowdown,
             tiers=(COPIES, REMOTE),
             copies=Copies(COPIES.name, self.copies),
             peer_bytes_per_s=passed_on * context.pushed_bytes_per_s,
             memory_overhead=float(self.copies - 1),
+        )
+
+    def _degraded(self, context: Context, passed_on: float) -> tuple[float, ...]:
+        """Share of time by how many servers in a row are down."""
+        peers = passed_on * context.pushed_bytes_per_s
+        if self.degraded is not None:
+            in_time = self.degraded / (1 - self.degraded)  # throughput x (1 - d) is time / (1 - d)
+            return (0.0, *[in_time] * (self.copies - 1))
+        return tuple(
+            context.costs.slower_beside(self.slowdown, peers, 1.0 + away)
+            for away in range(self.copies)
         )

@@ -148,6 +148,25 @@ def test_a_card_that_is_full_slows_training_more_than_measured() -> None:
 
 
 @pytest.mark.parametrize(
+    ("nic", "degraded"),
+    [
+        # Its own 1 GB/s and half as many again (a read of each of 2 others, of 4 in turn), and 2
+        # sent on, in time beside the 20 % that it is slowed by anyway.
+        ("2 GB/s", 3.5 / 2 / 1.2 - 1),
+        ("100 GB/s", 1 / 0.9 - 1),
+    ],
+)
+def test_decoding_takes_of_the_cards_or_what_was_measured(nic: str, degraded: float) -> None:
+    tables: dict[str, Any] = {
+        "job": {"useful_time": "1 h", "network": "5 GB/s"},
+        "cluster": {"parameter_servers": 5, "trainers": 15, "nic": nic},
+    }
+    shares = {"coding": 0.1, "commit": 0.1, "nn_replication": False}
+    answer = planned(shares, **tables).plan("p").recover(Loss(frozenset({0}), frozenset()))
+    assert answer.degraded == pytest.approx(degraded)
+
+
+@pytest.mark.parametrize(
     ("policy", "model", "seconds"),
     [
         # 3 shards of 4 GB at 2 GB/s, one at 8 GB/s, and 10 s

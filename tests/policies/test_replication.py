@@ -74,6 +74,25 @@ def test_updates_pass_from_copy_to_copy(
     assert run.wall == pytest.approx(100 + slowdown_s, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("keys", "down", "degraded"),
+    [
+        ({}, {0}, 0.5),  # the next takes in 2 x 2 + 2 GB/s, of 4; before that it was just full
+        ({"copies": 3}, {0}, 1.0),  # 2 x 2 + 4, where the card was too full with 2 + 4
+        ({"copies": 3}, {0, 1}, 1.5),  # two in a row: server 2 has the requests of all
+        ({"copies": 3}, {2, 0}, 1.5),  # on the ring they are in a row, too
+        ({"copies": 2, "aggregation": 4}, {0}, 4.5 / 4 - 1),  # 2 x 2 + 0.5; 2.5 had room
+        ({"degraded": 0.2}, {0}, 0.25),  # what was measured wins: of throughput, here of time
+        ({}, {}, 0.0),
+    ],
+)
+def test_the_next_server_has_the_requests_of_a_lost_one(
+    keys: dict[str, Any], down: set[int], degraded: float
+) -> None:
+    answer = scenario(keys).plan("p").recover(Loss(frozenset(down), frozenset()))
+    assert answer.degraded == pytest.approx(degraded)
+
+
 def test_copying_shares_the_cards_with_training(tmp_path: Path) -> None:
     """2 + 2 GB/s of 4 are in use; the lost server's 10 GB come into its replacement's card.
 
