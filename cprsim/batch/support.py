@@ -24,11 +24,18 @@ def why_unsupported(resolved: ResolvedPlan, cohort: Cohort) -> str | None:
     if lacks:
         return f"it needs {' and '.join(lacks)}"
     return (
-        _of_shards(resolved)
+        _of_store(resolved)
+        or _of_shards(resolved)
         or _of_failures(cohort)
         or _of_saves(resolved, resolved.plan.schedules[0])
         or _of_rebuilds(resolved)
     )
+
+
+def _of_store(resolved: ResolvedPlan) -> str | None:
+    if not (resolved.save_fails or resolved.load_fails):
+        return None
+    return "saves to the store or loads from it fail"
 
 
 def _of_shards(resolved: ResolvedPlan) -> str | None:

@@ -98,6 +98,14 @@ class CostModel:
     cluster: Cluster
     storage: Storage | None
 
+    def save_fails(self, tier: Tier) -> float:
+        """Probability that a save to that tier turns out void: only those to the store do."""
+        return 0.0 if self.storage is None or tier.medium != "store" else self.storage.save_fails
+
+    def load_fails(self, tier: Tier) -> float:
+        """Probability that a load from that tier fails: only those from the store do."""
+        return 0.0 if self.storage is None or tier.medium != "store" else self.storage.load_fails
+
     @cached_property
     def capacities(self) -> Mapping[str, float]:
         """B/s of every link."""
@@ -232,8 +240,10 @@ class CostModel:
         return list(found)
 
     def _model(self, cost: str, tier: Tier) -> Model:
-        if self.model is None or (self.storage is None and tier.medium == "store"):
-            lacks = "[model]" if self.model is None else "[storage]"
+        unknown = self.storage is None or self.storage.write is None
+        if self.model is None or (unknown and tier.medium == "store"):
+            lacks = "[storage]" if self.storage is None else "storage.write and storage.read"
+            lacks = "[model]" if self.model is None else lacks
             needs = "[model] and [storage]" if tier.medium == "store" else "[model]"
             raise ScenarioError(
                 f"costs.{cost}: is missing and can't be derived without {lacks}; "

@@ -2,9 +2,11 @@
 
 from typing import NamedTuple
 
-from cprsim.contract import Clock, Controller, Failed, Loss, Recover, Save, Stored
+from cprsim.contract import Clock, Controller, Failed, Loss, Recover, Save, Stored, Void
 from cprsim.errors import RunError
+from cprsim.sim.attempts import Attempts
 from cprsim.sim.fabric import Flow
+from cprsim.sim.limits import Limits
 from cprsim.sim.observer import BackgroundTask
 from cprsim.sim.resolved import ResolvedPlan
 from cprsim.sim.state import Checkpoint, State
@@ -41,10 +43,16 @@ class BackgroundSaves:
     """Saves that go on while the job trains, until their last byte is stored."""
 
     def __init__(
-        self, resolved: ResolvedPlan, state: State, work: Work, dialogue: Dialogue
+        self,
+        resolved: ResolvedPlan,
+        state: State,
+        work: Work,
+        dialogue: Dialogue,
+        limits: Limits,
+        attempts: Attempts,
     ) -> None:
         self._resolved, self._state, self._work = resolved, state, work
-        self._dialogue = dialogue
+        self._dialogue, self._limits, self._attempts = dialogue, limits, attempts
         self._pending: dict[Flow, _Pending] = {}
 
     @property
@@ -73,5 +81,12 @@ class BackgroundSaves:
 
     def _land(self, flow: Flow) -> None:
         save, taken = self._pending.pop(flow)
+        if self._attempts.save_is_void(save):
+            self._limits.vain()
+            if self._resolved.plan.tries_again(save):
+                self.start(save, taken)
+            else:
+                self._dialogue.tell(Void(self._dialogue.now(), save))
+            return
         self._state.usable(taken, save)
         self._dialogue.tell(Stored(self._dialogue.now(), save))

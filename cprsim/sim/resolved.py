@@ -19,7 +19,10 @@ Rated = tuple[Transfer, float]
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPlan:
-    """The plan, and the costs with the rate that each has with its links to itself."""
+    """The plan, and the costs with the rate that each has with its links to itself.
+
+    `save_fails`, `load_fails`: probabilities by tier, of those where it can happen at all.
+    """
 
     policy: str
     plan: Plan
@@ -33,6 +36,8 @@ class ResolvedPlan:
     detect_s: float
     spares: int
     update_shares: tuple[float, ...] | None
+    save_fails: dict[str, float]
+    load_fails: dict[str, float]
     _training: dict[float, Rated] = field(default_factory=dict)
     _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
     _loads: dict[tuple[Recover, int, float], Rated] = field(default_factory=dict)
@@ -41,11 +46,11 @@ class ResolvedPlan:
     @classmethod
     def from_scenario(cls, scenario: Scenario, policy: str) -> "ResolvedPlan":
         """The setting of one of the scenario's policies."""
-        plan = scenario.plan(policy)
+        plan, costs = scenario.plan(policy), scenario.cost_model
         return cls(
             policy=policy,
             plan=plan,
-            costs=scenario.cost_model,
+            costs=costs,
             useful_time_s=scenario.job.useful_time_s,
             servers=scenario.cluster.parameter_servers,
             final_save=scenario.job.final_save,
@@ -55,6 +60,8 @@ class ResolvedPlan:
             detect_s=scenario.costs.detect_s,
             spares=plan.machines_ready(scenario.cluster.spares),
             update_shares=scenario.cluster.update_shares,
+            save_fails={t.name: chance for t in plan.tiers if (chance := costs.save_fails(t))},
+            load_fails={t.name: chance for t in plan.tiers if (chance := costs.load_fails(t))},
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
 

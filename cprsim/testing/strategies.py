@@ -115,14 +115,19 @@ def _rates(middle: float) -> st.SearchStrategy[float]:
     return st.floats(middle / 30, middle * 30)
 
 
-def _storage(write: float, read_per_write: float) -> dict[str, str]:
-    return {"write": f"{write!r} B/s", "read": f"{write * read_per_write!r} B/s"}
+def _storage(write: float, read_per_write: float, fails: dict[str, float]) -> dict[str, Any]:
+    return {"write": f"{write!r} B/s", "read": f"{write * read_per_write!r} B/s"} | fails
 
 
 def _sizes(least: float, most: float) -> st.SearchStrategy[str]:
     return st.floats(least, most).map(lambda size: f"{size!r} B")
 
 
+_CHANCES: Final = st.floats(0.0, 0.3)
+_STORE_FAILS: Final = st.one_of(
+    *[st.just({})] * 3,  # most stores do not, and are played in batches
+    st.fixed_dictionaries({}, optional={"save_fails": _CHANCES, "load_fails": _CHANCES}),
+)
 _SKEWS: Final = st.one_of(
     st.sampled_from(["uniform", "dlrm-production"]),
     st.fixed_dictionaries({"zipf": st.floats(0.0, 1.5)}),
@@ -174,7 +179,7 @@ _PLATFORMS: Final = st.fixed_dictionaries(
         ).map(_enough_nodes)
     },
     optional={
-        "storage": st.builds(_storage, _rates(2e9), st.floats(0.4, 2.5)),
+        "storage": st.builds(_storage, _rates(2e9), st.floats(0.4, 2.5), _STORE_FAILS),
         "model": _MODELS,
     },
 )
