@@ -161,6 +161,17 @@ QUANTITIES = [
         'write e.g. load = "2 min", or give [model] and [storage]',
     ),
     case(
+        "outages-without-end",
+        {CLUSTER: CLUSTER + '[storage]\noutages = { every = "1 ms", lasts = "1 s" }\n'},
+        "storage.outages.every: that makes 3.6e+07 of them in the job; give one that makes at most "
+        "1,000,000",
+    ),
+    case(
+        "outages-that-last-for-nobody-knows-how-long",
+        {CLUSTER: CLUSTER + '[storage]\noutages = { every = "60 d" }\n'},
+        "storage.outages.lasts: is missing",
+    ),
+    case(
         "void-saves-are-neither-tried-again-nor-left-out",
         {POLICY: POLICY + 'after_void = "ignore"\n'},
         "policies.full.after_void: 'ignore' is not one of 'retry' or 'skip'",

@@ -52,11 +52,11 @@ def expected(plan: Plan, context: Context) -> Expected:
 
     Neglects what is rare: failures in recoveries, and rollbacks that take several losses at once.
     Assumes failures at a constant rate 1/MTBF of useful time, at instants uniform over the save
-    cycle, no failure during a save or recovery, useful time / interval saves (not rounded), and
-    spares for all that fail where there are any for one failure. Lost computation is half an
-    interval (E1), plus the time that a background save takes to land, plus what void saves that are
-    left out make checkpoints older. Saves and loads that are tried again take as often as they have
-    to in the mean.
+    cycle, no failure during a save or recovery, no outage of the store, useful time / interval
+    saves (not rounded), and spares for all that fail where there are any for one failure. Lost
+    computation is half an interval (E1), plus the time that a background save takes to land, plus
+    what void saves that are left out make checkpoints older. Saves and loads that are tried again
+    take as often as they have to in the mean.
     """
     save, stall = _saves(plan, context)
     causes = dict.fromkeys(("load", "lost", "reschedule", "slowdown", "pls", "updates"), 0.0)

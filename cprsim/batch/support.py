@@ -33,9 +33,7 @@ def why_unsupported(resolved: ResolvedPlan, cohort: Cohort) -> str | None:
 
 
 def _of_store(resolved: ResolvedPlan) -> str | None:
-    if not (resolved.save_fails or resolved.load_fails):
-        return None
-    return "saves to the store or loads from it fail"
+    return "saves to the store or loads from it fail" if resolved.store_fails else None
 
 
 def _of_shards(resolved: ResolvedPlan) -> str | None:

@@ -9,14 +9,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag
+from pydantic import Field
 
-from cprsim.basics import units
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.schema import VARIANTS, Seconds, Section
+from cprsim.basics.schema import Seconds, Section
 from cprsim.errors import ScenarioError
+from cprsim.job.delays import Delay
 from cprsim.job.platform import (
     SERVER_IN,
     SERVER_OUT,
@@ -40,26 +40,6 @@ NOTHING = Transfer(0.0)
 #: Links that transfers draw on, and how much.
 Uses = tuple[tuple[str, float], ...]
 _PEER_TO_PEER: Uses = ((SERVER_OUT, 1.0), (SERVER_IN, 1.0))
-
-
-def _parse_duration(value: object) -> float:
-    delay_s = units.parse_duration(value)
-    if delay_s < 0:
-        raise ValueError(f"{value!r} is out of range: it must be >= 0")
-    return delay_s
-
-
-#: A delay: the same each time, s, or a distribution of it.
-Delay = Annotated[
-    Annotated[
-        float,
-        BeforeValidator(_parse_duration),
-        PlainSerializer(lambda v: units.format_exact(v, units.SECONDS)),
-        Tag(VARIANTS[0]),
-    ]
-    | Annotated[Distribution, PlainSerializer(Distribution.mapping), Tag(VARIANTS[1])],
-    Discriminator(lambda value: VARIANTS[isinstance(value, dict | Distribution)]),
-]
 
 
 class Costs(Section):

@@ -5,7 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from cprsim.basics.schema import Rate, Section
+from cprsim.basics.schema import PositiveSeconds, Rate, Section
+from cprsim.job.delays import Delay
 
 
 def _listed(value: object) -> object:
@@ -56,18 +57,36 @@ class Cluster(Section):
 _Chance = Annotated[float, Field(ge=0, lt=1)]
 
 
+class Outages(Section):
+    """Times for which the store is away, on the wall clock.
+
+    `every`: mean time from the end of one to the beginning of the next, which come as a Poisson
+    process while the store is there. `lasts`: how long they are, a duration or a law.
+    """
+
+    every_s: PositiveSeconds = Field(alias="every")
+    lasts: Delay
+
+
 class Storage(Section):
     """The remote checkpoint store.
 
     `write`, `read`: aggregate bandwidth over all nodes, B/s; where costs are measured, neither need
     be known beside how likely saves and loads fail. `save_fails`: probability that a save to it
     turns out void at its end, `load_fails`: that a load from it has to be begun again there.
+    `outages`: what the store was away for in between is in vain, too.
     """
 
     write: Rate | None = None
     read: Rate | None = None
     save_fails: _Chance = 0.0
     load_fails: _Chance = 0.0
+    outages: Outages | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether anything it is asked for can be in vain."""
+        return bool(self.save_fails or self.load_fails or self.outages)
 
     @model_validator(mode="after")
     def _rates_together(self) -> Self:

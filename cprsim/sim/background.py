@@ -37,6 +37,7 @@ class Dialogue:
 class _Pending(NamedTuple):
     save: Save
     taken: Checkpoint
+    start_s: float
 
 
 class BackgroundSaves:
@@ -64,7 +65,7 @@ class BackgroundSaves:
         """Begin to store what was `taken`."""
         transfer, _ = self._resolved.save(save)
         flow = self._work.start(BackgroundTask("save", save.tier), transfer, self._land)
-        self._pending[flow] = _Pending(save, taken)
+        self._pending[flow] = _Pending(save, taken, self._work.now)
 
     def holds(self, progress_s: float) -> bool:
         """Whether one of them is a checkpoint of everything that far."""
@@ -80,8 +81,8 @@ class BackgroundSaves:
         self._pending.clear()
 
     def _land(self, flow: Flow) -> None:
-        save, taken = self._pending.pop(flow)
-        if self._attempts.save_is_void(save):
+        save, taken, start_s = self._pending.pop(flow)
+        if self._attempts.save_is_void(save, start_s, self._work.now):
             self._limits.vain()
             if self._resolved.plan.tries_again(save):
                 self.start(save, taken)

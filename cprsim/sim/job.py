@@ -152,7 +152,7 @@ class JobRun:
 
     def _save_uncontended(self, save: Save) -> simpy.Event | None:
         work = self._work
-        if work.background or not save.blocking or self._resolved.save_fails:
+        if work.background or not save.blocking or self._resolved.store_fails:
             return None
         if save is not self._known_save:  # most saves are alike
             transfer, rate = self._resolved.save(save)
@@ -172,9 +172,10 @@ class JobRun:
         else:
             cause, hold, volume, rate = "stall", WAIT, self._resolved.snapshot_s(save), 1.0
         while True:
+            start_s = self._work.now
             if not (yield from self._hold_up(cause, hold, volume, rate)):
                 return
-            if not (save.blocking and self._attempts.save_is_void(save)):
+            if not (save.blocking and self._is_void(save, start_s)):
                 self._held_up(save)
                 break
             self._limits.vain()
@@ -201,6 +202,9 @@ class JobRun:
         else:
             self._background.start(save, self._state.taken(save))
             self._dialogue.tell(Saved(self._dialogue.now(), save, stored=False))
+
+    def _is_void(self, save: Save, start_s: float) -> bool:
+        return self._attempts.save_is_void(save, start_s, self._work.now)
 
     def _tries_again(self, save: Save) -> bool:
         """Whether a void save is: without the last one the job isn't over."""

@@ -30,12 +30,14 @@ class Delays(Protocol):
 class _Rebuild(NamedTuple):
     """Nodes that are replaced and filled while the job trains on, as `answer` says.
 
-    `place`: those of them that the timeline has yet to be told of.
+    `place`: those of them that the timeline has yet to be told of. `since_s`: when their filling
+    has begun.
     """
 
     down: Loss
     place: Hit
     answer: Recover
+    since_s: float = 0.0
 
 
 class Recovery:
@@ -123,10 +125,11 @@ class Recovery:
         load, rate = self._load(answer, servers)
         left = load.volume
         while left:
+            start_s = self._work.now
             left -= yield from self._work.do("load", load, left, rate)
             if left:
                 return self._cursor.strike()
-            if self._has_failed(answer):
+            if self._has_failed(answer, start_s):
                 left = load.volume
         if not self._resolved.during_recovery:
             self._cursor.resume(self._work.now)
@@ -162,9 +165,9 @@ class Recovery:
     def _load(self, answer: Recover, servers: int) -> Rated:
         return self._resolved.load(answer, servers, self._state.saved(answer.source).reads)
 
-    def _has_failed(self, answer: Recover) -> bool:
+    def _has_failed(self, answer: Recover, start_s: float) -> bool:
         """Whether a load that ends now has to be begun again."""
-        failed = self._attempts.load_has_failed(answer.source)
+        failed = self._attempts.load_has_failed(answer.source, start_s, self._work.now)
         if failed:
             self._limits.vain()
         return failed
@@ -210,11 +213,11 @@ class Recovery:
     def _fill(self, rebuild: _Rebuild) -> None:
         fill, _ = self._load(rebuild.answer, len(rebuild.down.servers))
         flow = self._work.start(_task("load", rebuild), fill, self._filled)
-        self._rebuilding[flow] = rebuild
+        self._rebuilding[flow] = rebuild._replace(since_s=self._work.now)
 
     def _filled(self, flow: Flow) -> None:
         rebuild = self._rebuilding.pop(flow)
-        if flow.transfer.volume and self._has_failed(rebuild.answer):
+        if flow.transfer.volume and self._has_failed(rebuild.answer, rebuild.since_s):
             self._fill(rebuild)
             return
         self._degraded = None

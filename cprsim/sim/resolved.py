@@ -21,7 +21,7 @@ Rated = tuple[Transfer, float]
 class ResolvedPlan:
     """The plan, and the costs with the rate that each has with its links to itself.
 
-    `save_fails`, `load_fails`: probabilities by tier, of those where it can happen at all.
+    `store_fails`: whether saves to the store or loads from it can be in vain.
     """
 
     policy: str
@@ -36,8 +36,7 @@ class ResolvedPlan:
     detect_s: float
     spares: int
     update_shares: tuple[float, ...] | None
-    save_fails: dict[str, float]
-    load_fails: dict[str, float]
+    store_fails: bool
     _training: dict[float, Rated] = field(default_factory=dict)
     _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
     _loads: dict[tuple[Recover, int, float], Rated] = field(default_factory=dict)
@@ -60,8 +59,7 @@ class ResolvedPlan:
             detect_s=scenario.costs.detect_s,
             spares=plan.machines_ready(scenario.cluster.spares),
             update_shares=scenario.cluster.update_shares,
-            save_fails={t.name: chance for t in plan.tiers if (chance := costs.save_fails(t))},
-            load_fails={t.name: chance for t in plan.tiers if (chance := costs.load_fails(t))},
+            store_fails=costs.storage is not None and costs.storage.fails,
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
 

@@ -55,6 +55,7 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
     costs, mtbf_s = _costs(draw, tables)
     if draw(YES) or costs:
         tables["costs"] = costs
+    tables |= _outages(draw, tables, mtbf_s)
     exactly = draw(_EXACTLY)
     if exactly is None:
         useful_s = mtbf_s * draw(_LENGTHS)
@@ -262,6 +263,15 @@ def _longest_derived_s(tables: Mapping[str, Any]) -> float:
     return max(
         model.seconds(each) for each in (model.save(REMOTE), model.load(REMOTE, "all", 1), partial)
     )
+
+
+def _outages(draw: st.DrawFn, tables: Mapping[str, Any], mtbf_s: float) -> dict[str, Any]:
+    """`storage` with outages, if any: rare, and short beside the time between failures."""
+    if "storage" not in tables or draw(SHARES) < 0.9:
+        return {}
+    lasts = _law(draw, mtbf_s / 50) if draw(YES) else duration(draw, 0.0, mtbf_s / 20)
+    outages = {"every": _time(mtbf_s * (0.5 + draw(SHARES))), "lasts": lasts}
+    return {"storage": tables["storage"] | {"outages": outages}}
 
 
 def _law_of_failures(draw: st.DrawFn, mtbf_s: float, cluster: Mapping[str, Any]) -> dict[str, Any]:

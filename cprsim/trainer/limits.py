@@ -71,7 +71,7 @@ def check_fits(scenario: Scenario, section: TrainerSection, at_once: int = 1) ->
 
 def _store(scenario: Scenario) -> Iterator[str]:
     """Saves and loads that fail."""
-    for key in ("save_fails", "load_fails"):
+    for key in ("save_fails", "load_fails", "outages"):
         if scenario.storage is not None and getattr(scenario.storage, key):
             yield f"storage.{key}: can be simulated but not trained yet; leave it out"
 

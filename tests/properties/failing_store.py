@@ -12,7 +12,8 @@ class Job:
     """What the job is, what its stages take, and when what fails; all in seconds.
 
     `partial`: lost shards alone return to a checkpoint. `retry`: a void save is tried again, else
-    left out. `voids`, `failed`: of each save and load in turn whether it is in vain.
+    left out. `voids`, `failed`: of each save and load in turn whether it is in vain. `outages`:
+    from when to when the store is away.
     """
 
     useful_s: float
@@ -28,6 +29,7 @@ class Job:
     strikes: tuple[Strike, ...]
     voids: Iterator[bool]
     failed: Iterator[bool]
+    outages: tuple[tuple[float, float], ...] = ()
 
 
 class FailingStore(OneRun):
@@ -53,7 +55,7 @@ class FailingStore(OneRun):
     def save(self) -> None:
         """Under partial recovery it goes on after each recovery, else it is given up."""
         while True:
-            left = self.job.save_s
+            left, since = self.job.save_s, self.now
             while left > 0:
                 took = min(left, self.fails_at - self.now)
                 self.spend("save", took)
@@ -62,7 +64,7 @@ class FailingStore(OneRun):
                     self.recover()
                     if not self.job.partial:
                         return
-            if not next(self.job.voids):
+            if not (next(self.job.voids) | self.was_away(since)):
                 break
             self.in_vain["save"] += 1
             if not self.job.retry and self.progress < self.job.useful_s:
@@ -88,13 +90,17 @@ class FailingStore(OneRun):
     def load(self) -> bool:
         """Load until that succeeds; whether it did before the next failure."""
         while True:
-            took = min(self.job.load_s, self.fails_at - self.now)
+            took, since = min(self.job.load_s, self.fails_at - self.now), self.now
             self.spend("load", took)
             if took < self.job.load_s:
                 return False
-            if not self.job.load_s or not next(self.job.failed):
+            if not self.job.load_s or not (next(self.job.failed) | self.was_away(since)):
                 return True
             self.in_vain["load"] += 1
+
+    def was_away(self, since: float) -> bool:
+        """Whether the store was for some of the time."""
+        return any(start < self.now and since < end for start, end in self.job.outages)
 
     def fail(self, hit: set[int]) -> None:
         job = self.job

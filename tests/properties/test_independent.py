@@ -282,6 +282,18 @@ def in_vain(seed: int, cause: Cause, chance: float) -> Iterator[bool]:
         yield bool(rng.random() < chance)
 
 
+def away(
+    seed: int, until_s: float, every_s: float, law: Distribution
+) -> Iterator[tuple[float, float]]:
+    """Outages that begin by then: from when to when."""
+    gaps = stream(seed, 0, Cause.OUTAGE)
+    lengths, now_s = stream(seed, 0, Cause.OUTAGE, entity=1), 0.0
+    while now_s < until_s:
+        start_s = now_s + gaps.exponential(every_s)
+        now_s = start_s + float(law.sample(lengths, 1)[0])
+        yield start_s, now_s
+
+
 def draw_failing(
     rng: np.random.Generator, seed: int, chances: dict[str, float]
 ) -> failing_store.Job:
@@ -303,7 +315,7 @@ def draw_failing(
     )
 
 
-def play_failing(log: Path, job: failing_store.Job, seed: int, chances: dict[str, float]) -> Ledger:
+def play_failing(log: Path, job: failing_store.Job, seed: int, storage: dict[str, Any]) -> Ledger:
     return played(
         log,
         lines_of(job.strikes),
@@ -313,7 +325,7 @@ def play_failing(log: Path, job: failing_store.Job, seed: int, chances: dict[str
         seed,
         job={"final_save": job.final_save} | seconds(useful_time=job.useful_s),
         cluster={"parameter_servers": job.servers},
-        storage=chances,
+        storage=storage,
         costs=seconds(
             save=job.save_s, load=job.load_s, detect=job.detect_s, reschedule=job.reschedule_s
         ),
@@ -323,12 +335,16 @@ def play_failing(log: Path, job: failing_store.Job, seed: int, chances: dict[str
 def test_void_saves_and_failed_loads_are_what_they_are_by_hand(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     seen = Counter[str]()
+    law = Distribution(**DELAY)
     for seed in range(CASES):
         chances = {key: float(rng.choice([0, 0.05, 0.5])) for key in ("save_fails", "load_fails")}
-        job = draw_failing(rng, seed, chances)
+        job, storage = draw_failing(rng, seed, chances), dict[str, Any](chances)
+        if rng.random() < 0.5:
+            job = replace(job, outages=tuple(away(seed, 1e5, 300.0, law)))
+            storage["outages"] = {"every": "300 s", "lasts": DELAY}
         run = FailingStore(job)
         expected = run.run()
-        assert_alike(play_failing(tmp_path / "log.csv", job, seed, chances), expected, job)
+        assert_alike(play_failing(tmp_path / "log.csv", job, seed, storage), expected, job)
         seen.update(key for key, value in expected.items() if value)
         seen.update(f"{kind} in vain" for kind in run.in_vain)
     vain = ("save in vain", "load in vain")

@@ -119,7 +119,8 @@ def test_without_failures_saves_are_all_that_comes_on_top(tables: dict[str, Any]
     # Beside training, background saves take a share of its links: that is the fabric's to test.
     tables["job"].pop("network", None)
     tables["failures"] = {"exactly": 0}
-    tables.get("storage", {}).pop("save_fails", None)
+    for key in ("save_fails", "outages"):
+        tables.get("storage", {}).pop(key, None)
     scenario = Scenario(**tables)
     job, costs = scenario.job, scenario.cost_model
     for name in scenario.policies:

@@ -5,6 +5,7 @@ failure takes 1 s, replacing nodes 2 s, loading 4 s. Half of all saves or loads 
 `o` for those that succeed and `x` for the others, is a matter of the seed.
 """
 
+import math
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -17,7 +18,9 @@ from cprsim.basics.streams import Cause, stream
 from cprsim.contract import Clock, Save, Saved, Stored, Train, Void
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
+from cprsim.job.platform import Outages
 from cprsim.scenario import Scenario
+from cprsim.sim import attempts
 from cprsim.sim.engine import play, simulate
 from cprsim.sim.observer import BackgroundTask
 from cprsim.testing import Recording, assert_time_adds_up
@@ -267,6 +270,49 @@ def test_copies_of_peers_never_fail(job: Any) -> None:
     copies = {"system": "replication", "interval": "64 s"}
     run = job(copies, (16.0, 0), loads="xxx")
     assert run.seen.tasks == job(copies, (16.0, 0)).seen.tasks
+
+
+# --- Outages -------------------------------------------------------------------------------------
+
+
+class Clockwork:
+    """In place of a stream: the store is there for 45 s each time."""
+
+    def __init__(self, *_: object, entity: int = 0) -> None:
+        self.random = lambda: 1.0
+
+    def exponential(self, _mean_s: float) -> float:
+        return 45.0
+
+
+def test_what_an_outage_falls_into_is_in_vain(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "stream", Clockwork)
+    # Away from 45 to 75, from 120 to 150, from 195 to 225.
+    away = {"storage": {"outages": {"every": "45 s", "lasts": "30 s"}}}
+
+    # The second save, from 72 to 80, and four tries of the third, from 120 on.
+    retried = job(FULL, **away)
+    assert [end for _, end in retried.spans("save")] == [40, 80, 88, 128, 136, 144, 152, 160]
+    assert (retried.ledger.saves, retried.ledger.wall) == (3, 192)
+    # After 72 to 80 the next is due at 112, and is stored as the store goes away.
+    skipped = job(FULL | SKIP, **away)
+    assert [end for _, end in skipped.spans("save")] == [40, 80, 120]
+    assert (skipped.ledger.saves, skipped.ledger.wall) == (2, 152)
+    # Stored from 33 to 41, 66 to 74 and 99 to 107.
+    assert job(ASYNC, **away).ledger.saves == 2
+    # The failure is over at 74, and the store is back at 75.
+    assert job(FULL, (71.0, 0), **away).spans("load") == [(74, 78), (78, 82)]
+
+
+def test_outages_come_as_often_and_last_as_long_as_they_should() -> None:
+    law = {"distribution": "gamma", "shape": 2.0, "mean": "10 s"}
+    away = attempts._Away(Outages.model_validate({"every": "30 s", "lasts": law}), 0, 0)
+    seen = [away.within(at_s, at_s + 1e-6) for at_s in np.arange(0.0, 400_000.0, 1.0)]
+
+    # A quarter of the time, in 10,000 cycles of 40 s: gaps vary by 30 s, lengths by 7 s.
+    assert np.mean(seen) == pytest.approx(0.25, abs=4 * 0.75 * 0.25 * math.sqrt(1.5 / 10_000))
+    began = np.count_nonzero(np.diff(np.asarray(seen, int)) == 1)
+    assert began == pytest.approx(10_000, rel=0.05)
 
 
 # --- Draws ---------------------------------------------------------------------------------------
