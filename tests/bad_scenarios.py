@@ -132,6 +132,51 @@ QUANTITIES = [
         '"2 min", or give [model] and [storage]',
     ),
     case(
+        "saves-that-always-fail",
+        {CLUSTER: CLUSTER + "[storage]\nsave_fails = 1\n"},
+        "storage.save_fails: 1 is out of range: it must be < 1",
+    ),
+    case(
+        "loads-that-fail-in-percent",
+        {CLUSTER: CLUSTER + '[storage]\nload_fails = "5%"\n'},
+        "storage.load_fails: '5%' is not a number",
+    ),
+    case(
+        "a-store-that-is-only-written",
+        {CLUSTER: CLUSTER + '[storage]\nwrite = "1 GB/s"\nsave_fails = 0.1\n'},
+        "storage.read: is missing",
+    ),
+    case(
+        "a-store-of-which-nothing-is-said",
+        {CLUSTER: CLUSTER + "[storage]\n"},
+        "storage.write: is missing",
+        "storage.read: is missing",
+    ),
+    case(
+        "a-store-that-has-no-bandwidth",
+        {COSTS: '[model]\nembedding = "1 GB"\n[storage]\nsave_fails = 0.1\n'},
+        "costs.save: is missing and can't be derived without storage.write and storage.read; "
+        'write e.g. save = "2 min", or give [model] and [storage]',
+        "costs.load: is missing and can't be derived without storage.write and storage.read; "
+        'write e.g. load = "2 min", or give [model] and [storage]',
+    ),
+    case(
+        "outages-without-end",
+        {CLUSTER: CLUSTER + '[storage]\noutages = { every = "1 ms", lasts = "1 s" }\n'},
+        "storage.outages.every: that makes 3.6e+07 of them in the job; give one that makes at most "
+        "1,000,000",
+    ),
+    case(
+        "outages-that-last-for-nobody-knows-how-long",
+        {CLUSTER: CLUSTER + '[storage]\noutages = { every = "60 d" }\n'},
+        "storage.outages.lasts: is missing",
+    ),
+    case(
+        "void-saves-are-neither-tried-again-nor-left-out",
+        {POLICY: POLICY + 'after_void = "ignore"\n'},
+        "policies.full.after_void: 'ignore' is not one of 'retry' or 'skip'",
+    ),
+    case(
         "negative-cost",
         {'save = "1 min"': 'save = "-1 min"'},
         "costs.save: '-1 min' is out of range: it must be >= 0",
@@ -256,7 +301,7 @@ POLICIES = [
     case(
         "key-of-another-system",
         {POLICY: POLICY + "target_pls = 0.1\n"},
-        "policies.full.target_pls: unknown key; known: interval, system",
+        "policies.full.target_pls: unknown key; known: after_void, interval, system",
     ),
     case(
         "negative-interval",

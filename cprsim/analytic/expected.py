@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from cprsim.closed_form.attempts import mean_attempts, skipped_age_s
 from cprsim.closed_form.cpr import expected_pls
 from cprsim.closed_form.intervals import whole_periods
 from cprsim.contract import Context, Loss, Plan, Schedule, every, rules
@@ -51,9 +52,11 @@ def expected(plan: Plan, context: Context) -> Expected:
 
     Neglects what is rare: failures in recoveries, and rollbacks that take several losses at once.
     Assumes failures at a constant rate 1/MTBF of useful time, at instants uniform over the save
-    cycle, no failure during a save or recovery, useful time / interval saves (not rounded), and
-    spares for all that fail where there are any for one failure. Lost computation is half an
-    interval (E1), plus the time that a background save takes to land.
+    cycle, no failure during a save or recovery, no outage of the store, useful time / interval
+    saves (not rounded), and spares for all that fail where there are any for one failure. Lost
+    computation is half an interval (E1), plus the time that a background save takes to land, plus
+    what void saves that are left out make checkpoints older. Saves and loads that are tried again
+    take as often as they have to in the mean.
     """
     save, stall = _saves(plan, context)
     causes = dict.fromkeys(("load", "lost", "reschedule", "slowdown", "pls", "updates"), 0.0)
@@ -114,7 +117,19 @@ def _saves(plan: Plan, context: Context) -> tuple[float, float]:
 
 
 def _save_s(plan: Plan, context: Context, schedule: Schedule) -> float:
-    return context.costs.seconds(plan.transfer(schedule.save, context.costs))
+    """What a save takes, s; until it is no longer void where it is tried again."""
+    once_s = context.costs.seconds(plan.transfer(schedule.save, context.costs))
+    if not plan.tries_again(schedule.save):
+        return once_s
+    return once_s * mean_attempts(context.costs.save_fails(plan.tier(schedule.save.tier)))
+
+
+def _skipped_s(plan: Plan, context: Context, schedule: Schedule) -> float:
+    """By how much void saves that are left out make the last checkpoint older, useful seconds."""
+    if plan.tries_again(schedule.save) or schedule.period_s >= context.useful_time_s:
+        return 0.0
+    fails = context.costs.save_fails(plan.tier(schedule.save.tier))
+    return skipped_age_s(schedule.period_s, context.useful_time_s, fails)
 
 
 def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[tuple[str, float]]:
@@ -135,7 +150,7 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
         hit = context.servers, kind.servers_hit
         # A job shorter than the interval can lose no more than all of itself.
         exposed_s = min(schedule.interval_s, context.useful_time_s)
-        late_s = _landing_s(plan, context, schedule)
+        late_s = _landing_s(plan, context, schedule) + _skipped_s(plan, context, schedule)
         # (E5) is about half an interval on average.
         yield "pls", expected_pls(exposed_s + 2 * late_s, context.mtbf_s, *hit)
         unsaved_s = mean_unsaved_s(schedule, context.useful_time_s) + late_s
@@ -144,6 +159,7 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
     reads = rules.r26_reads(answer.reads, answer.rollback, of_checkpoint)
     tier = plan.tier(answer.source)
     load_s = costs.seconds(costs.load(tier, answer.loads, servers, reads))
+    load_s *= mean_attempts(costs.load_fails(tier))
     delay_s = answer.takeover_s
     nodes = servers + len(kind.loss.trainers)
     if nodes > plan.machines_ready(costs.cluster.spares):  # else spares take over at once
@@ -174,7 +190,7 @@ def _redone_s(plan: Plan, context: Context, source: str, schedule: Schedule | No
         return plan.mirror.step_s * (0.5 + plan.mirror.behind)
     if schedule is None:
         return context.useful_time_s / 2
-    late_s = _landing_s(plan, context, schedule)
+    late_s = _landing_s(plan, context, schedule) + _skipped_s(plan, context, schedule)
     return min(schedule.period_s, context.useful_time_s) / 2 + late_s
 
 

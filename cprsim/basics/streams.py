@@ -28,6 +28,9 @@ class Cause(IntEnum):
     BURST_VICTIM = 6
     SEVERITY = 7
     JOB_VALUE = 8
+    SAVE_VOID = 9
+    LOAD_FAILED = 10
+    OUTAGE = 11
 
 
 def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.Generator:

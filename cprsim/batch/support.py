@@ -24,11 +24,16 @@ def why_unsupported(resolved: ResolvedPlan, cohort: Cohort) -> str | None:
     if lacks:
         return f"it needs {' and '.join(lacks)}"
     return (
-        _of_shards(resolved)
+        _of_store(resolved)
+        or _of_shards(resolved)
         or _of_failures(cohort)
         or _of_saves(resolved, resolved.plan.schedules[0])
         or _of_rebuilds(resolved)
     )
+
+
+def _of_store(resolved: ResolvedPlan) -> str | None:
+    return "saves to the store or loads from it fail" if resolved.store_fails else None
 
 
 def _of_shards(resolved: ResolvedPlan) -> str | None:

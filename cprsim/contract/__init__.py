@@ -20,8 +20,9 @@ from cprsim.contract.actions import (
     Saved,
     Stored,
     Train,
+    Void,
 )
-from cprsim.contract.plan import Always, Copies, Mirror, Plan, Tracking
+from cprsim.contract.plan import AfterVoid, Always, Copies, Mirror, Plan, Tracking
 from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.contract.schedules import Schedule, ScheduledController, every
 from cprsim.job.tiers import REMOTE, Tier
@@ -29,6 +30,7 @@ from cprsim.job.tiers import REMOTE, Tier
 __all__ = [
     "REMOTE",
     "Action",
+    "AfterVoid",
     "Always",
     "Clock",
     "Context",
@@ -51,6 +53,7 @@ __all__ = [
     "Tier",
     "Tracking",
     "Train",
+    "Void",
     "every",
     "rules",
 ]

@@ -38,6 +38,11 @@ class Save(NamedTuple):
     reads: float = 1.0
     extra_s: float = 0.0
 
+    @property
+    def leaves(self) -> bool:
+        """Whether it leaves rows to other saves, which count on it."""
+        return self.portion != 1.0 or self.unsaved_s != (0.0,)
+
 
 class Recover(NamedTuple):
     """Bring a job that lost nodes back to training.
@@ -107,6 +112,16 @@ class Stored(NamedTuple):
     save: Save
 
 
+class Void(NamedTuple):
+    """A save has turned out void at its end, and is not tried again (semantics 31).
+
+    Of a background one `Saved` has told before, without `stored`; of a blocking one this is all.
+    """
+
+    now: Clock
+    save: Save
+
+
 class Failed(NamedTuple):
     """Nodes failed; the next `ask` must answer with `Recover`. Background saves may be void."""
 
@@ -121,7 +136,7 @@ class Resumed(NamedTuple):
     pending: tuple[Save, ...]
 
 
-Event = Saved | Stored | Failed | Resumed
+Event = Saved | Stored | Void | Failed | Resumed
 
 
 class Controller(Protocol):

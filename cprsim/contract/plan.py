@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from cprsim.contract import rules
 from cprsim.contract.actions import Controller, Loss, Recover, Save
 from cprsim.contract.schedules import Schedule, ScheduledController
 from cprsim.job.costs import CostModel
@@ -13,6 +14,8 @@ from cprsim.job.transfer import Transfer
 from cprsim.rows.trackers.contract import TrackerName
 
 _Kind = TypeVar("_Kind", bound="Plan")
+#: What follows a save that turned out void: it is tried again, or left out until the next is due.
+AfterVoid = Literal["retry", "skip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ class Plan:
     send to each other in a useful second, all together, to keep copies and parities; it draws on
     their cards. `memory_overhead`: memory that the policy takes, as a share of that of the rows
     that it copies or tracks. `spares`: machines that it holds ready; None for the cluster's own.
+    `after_void`: what follows a save that turned out void (see `tries_again`).
     `note`: why it isn't what its system is for, to be told to whoever reads its numbers.
     """
 
@@ -89,6 +93,7 @@ class Plan:
     peer_bytes_per_s: float = 0.0
     memory_overhead: float = 0.0
     spares: int | None = None
+    after_void: AfterVoid | None = None
     note: str | None = None
 
     @property
@@ -115,6 +120,10 @@ class Plan:
     def machines_ready(self, of_cluster: int) -> int:
         """Spares that stand ready: its own, or those of the cluster."""
         return of_cluster if self.spares is None else self.spares
+
+    def tries_again(self, save: Save) -> bool:
+        """Whether a save that turned out void is tried again at once."""
+        return rules.r31_tries_again(self.after_void, save.blocking, save.leaves)
 
     def extended(self, kind: type[_Kind], **more: Any) -> _Kind:
         """The same numbers as a plan of another class, with what that knows besides."""

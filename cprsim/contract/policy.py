@@ -1,14 +1,14 @@
 """A policy: what a scenario file names, and what it may know when it plans."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from pydantic import BeforeValidator, PlainSerializer
 
 from cprsim.basics import units
 from cprsim.basics.schema import Section
-from cprsim.contract.plan import Plan
+from cprsim.contract.plan import AfterVoid, Plan
 from cprsim.failures.hit import Severity
 from cprsim.job.costs import CostModel
 from cprsim.job.tiers import REMOTE
@@ -61,13 +61,25 @@ class Policy(Section):
 
     A subclass names its `system` (a `Literal`), its own keys, and `plan`. Its docstring names the
     paper, the equations and the assumptions. `plan` must be pure: the same context, the same plan.
+
+    `after_void`: what follows a save to the store that turned out void (`storage.save_fails`): it
+    is tried again at once ("retry"), or left out until the next is due ("skip"). Without it the
+    blocking ones are tried again, those in the background left out (semantics 31).
     """
 
     system: str
+    after_void: AfterVoid | None = None
 
     def plan(self, context: Context) -> Plan:
         """Resolve every number for one scenario."""
         raise NotImplementedError(f"{type(self).__name__} must define plan(context)")
+
+    def planned(self, context: Context) -> Plan:
+        """Its plan, with the keys that all policies have."""
+        plan = self.plan(context)
+        if self.after_void is None or self.after_void == plan.after_void:
+            return plan
+        return replace(plan, after_void=self.after_void)
 
 
 def _parse_interval(value: object) -> str | float:

@@ -132,6 +132,14 @@ def r29_gets_nowhere(now_s: Any, useful_time_s: float, events: Any) -> Any:
     return (now_s > _HOPELESS * useful_time_s) & (events >= _OFTEN)
 
 
+def r31_tries_again(after_void: str | None, blocking: bool, leaves: bool) -> bool:
+    """Whether a save that turned out void is tried again at once.
+
+    As the policy has it, or else where it is blocking. One that leaves rows to others always is.
+    """
+    return leaves or (blocking if after_void is None else after_void == "retry")
+
+
 def _where(which: Any, value: Any, other: Any) -> Any:
     if isinstance(which, np.ndarray):
         return np.where(which, value, other)

@@ -17,6 +17,7 @@ from cprsim.contract.actions import (
     Saved,
     Stored,
     Train,
+    Void,
 )
 
 
@@ -77,6 +78,8 @@ class ScheduledController:
             self._pending[self._number[event.save.tier]] -= 1
         elif isinstance(event, Failed):
             self._loss = event.loss
+        elif isinstance(event, Void):
+            self._skip(event)
         else:
             self._resume(event)
 
@@ -105,6 +108,15 @@ class ScheduledController:
         for i in range(len(self._due_s))[rules.r5_serves(number, event.stored)]:
             self._due_s[i] = progress_s + self._periods_s[i]
         self._train = Train(min(self._due_s))
+
+    def _skip(self, event: Void) -> None:
+        """A void save serves no tier: its own waits for the next, the nearer ones for theirs."""
+        number = self._number[event.save.tier]
+        if event.save.blocking:
+            self._due_s[number] = event.now.progress_s + self._periods_s[number]
+            self._train = Train(min(self._due_s))
+        else:
+            self._pending[number] -= 1
 
     def _resume(self, event: Resumed) -> None:
         progress_s = event.now.progress_s

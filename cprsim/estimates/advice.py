@@ -149,7 +149,7 @@ def _cpr_plan(scenario: Scenario, target: float, quality: Quality) -> Plan:
     )
 
     def at(interval_s: float) -> Plan:
-        return saving.model_copy(update={"interval": interval_s}).plan(context)
+        return saving.model_copy(update={"interval": interval_s}).planned(context)
 
     def kept(interval_s: float) -> bool:
         return expected(at(interval_s), context).updates_lost <= target

@@ -22,12 +22,13 @@ _KEYS = {"failures.mean": "s", "storage.write": "B/s"}
 
 def _varied(scenario: Scenario) -> dict[str, list[str]]:
     """Values of each key, as a scenario file writes them."""
-    if scenario.failures.mean_s is None or scenario.storage is None:
+    write = None if scenario.storage is None else scenario.storage.write
+    if scenario.failures.mean_s is None or write is None:
         raise UsageError(
             "figure phase: varies failures.mean and storage.write, and the scenario lacks one of "
             "them; give the folder of a sweep"
         )
-    values = (scenario.failures.mean_s, scenario.storage.write)
+    values = (scenario.failures.mean_s, write)
     return {
         key: [f"{value * share!r} {unit}" for share in _SHARES]
         for (key, unit), value in zip(_KEYS.items(), values, strict=True)

@@ -9,14 +9,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, PlainSerializer, Tag
+from pydantic import Field
 
-from cprsim.basics import units
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.schema import VARIANTS, Seconds, Section
+from cprsim.basics.schema import Seconds, Section
 from cprsim.errors import ScenarioError
+from cprsim.job.delays import Delay
 from cprsim.job.platform import (
     SERVER_IN,
     SERVER_OUT,
@@ -40,26 +40,6 @@ NOTHING = Transfer(0.0)
 #: Links that transfers draw on, and how much.
 Uses = tuple[tuple[str, float], ...]
 _PEER_TO_PEER: Uses = ((SERVER_OUT, 1.0), (SERVER_IN, 1.0))
-
-
-def _parse_duration(value: object) -> float:
-    delay_s = units.parse_duration(value)
-    if delay_s < 0:
-        raise ValueError(f"{value!r} is out of range: it must be >= 0")
-    return delay_s
-
-
-#: A delay: the same each time, s, or a distribution of it.
-Delay = Annotated[
-    Annotated[
-        float,
-        BeforeValidator(_parse_duration),
-        PlainSerializer(lambda v: units.format_exact(v, units.SECONDS)),
-        Tag(VARIANTS[0]),
-    ]
-    | Annotated[Distribution, PlainSerializer(Distribution.mapping), Tag(VARIANTS[1])],
-    Discriminator(lambda value: VARIANTS[isinstance(value, dict | Distribution)]),
-]
 
 
 class Costs(Section):
@@ -97,6 +77,14 @@ class CostModel:
     model: Model | None
     cluster: Cluster
     storage: Storage | None
+
+    def save_fails(self, tier: Tier) -> float:
+        """Probability that a save to that tier turns out void: only those to the store do."""
+        return 0.0 if self.storage is None or tier.medium != "store" else self.storage.save_fails
+
+    def load_fails(self, tier: Tier) -> float:
+        """Probability that a load from that tier fails: only those from the store do."""
+        return 0.0 if self.storage is None or tier.medium != "store" else self.storage.load_fails
 
     @cached_property
     def capacities(self) -> Mapping[str, float]:
@@ -244,8 +232,10 @@ class CostModel:
         return list(found)
 
     def _model(self, cost: str, tier: Tier) -> Model:
-        if self.model is None or (self.storage is None and tier.medium == "store"):
-            lacks = "[model]" if self.model is None else "[storage]"
+        unknown = self.storage is None or self.storage.write is None
+        if self.model is None or (unknown and tier.medium == "store"):
+            lacks = "[storage]" if self.storage is None else "storage.write and storage.read"
+            lacks = "[model]" if self.model is None else lacks
             needs = "[model] and [storage]" if tier.medium == "store" else "[model]"
             raise ScenarioError(
                 f"costs.{cost}: is missing and can't be derived without {lacks}; "

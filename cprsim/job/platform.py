@@ -3,9 +3,10 @@
 import math
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from cprsim.basics.schema import Rate, Section
+from cprsim.basics.schema import PositiveSeconds, Rate, Section
+from cprsim.job.delays import Delay
 
 
 def _listed(value: object) -> object:
@@ -52,11 +53,49 @@ class Cluster(Section):
         return tuple(each / total for each in self.updates)
 
 
-class Storage(Section):
-    """The remote checkpoint store: aggregate bandwidth over all nodes, B/s."""
+#: How likely something fails: what always does would never end.
+_Chance = Annotated[float, Field(ge=0, lt=1)]
 
-    write: Rate
-    read: Rate
+
+class Outages(Section):
+    """Times for which the store is away, on the wall clock.
+
+    `every`: mean time from the end of one to the beginning of the next, which come as a Poisson
+    process while the store is there. `lasts`: how long they are, a duration or a law.
+    """
+
+    every_s: PositiveSeconds = Field(alias="every")
+    lasts: Delay
+
+
+class Storage(Section):
+    """The remote checkpoint store.
+
+    `write`, `read`: aggregate bandwidth over all nodes, B/s; where costs are measured, neither need
+    be known beside how likely saves and loads fail. `save_fails`: probability that a save to it
+    turns out void at its end, `load_fails`: that a load from it has to be begun again there.
+    `outages`: what the store was away for in between is in vain, too.
+    """
+
+    write: Rate | None = None
+    read: Rate | None = None
+    save_fails: _Chance = 0.0
+    load_fails: _Chance = 0.0
+    outages: Outages | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether anything it is asked for can be in vain."""
+        return bool(self.save_fails or self.load_fails or self.outages)
+
+    @model_validator(mode="after")
+    def _rates_together(self) -> Self:
+        missing = [key for key in ("write", "read") if getattr(self, key) is None]
+        if len(missing) == 1 or not self.model_fields_set:
+            raise ValidationError.from_exception_data(
+                "Storage", [{"type": "missing", "loc": (key,), "input": {}} for key in missing]
+            )
+        return self
 
 
 #: Links that transfers draw on. A `server` or `trainer` link stands for that link of every such
@@ -69,11 +108,13 @@ STORE_WRITE, STORE_READ = "store.write", "store.read"
 def capacities(cluster: Cluster, storage: Storage | None) -> dict[str, float]:
     """B/s of every link; infinite where the scenario sets no limit."""
     nic = math.inf if cluster.nic is None else cluster.nic
+    rates = (None, None) if storage is None else (storage.write, storage.read)
+    write, read = (math.inf if rate is None else rate for rate in rates)
     return {
         SERVER_OUT: nic,
         SERVER_IN: nic,
         TRAINER_OUT: nic,
         TRAINER_IN: nic,
-        STORE_WRITE: math.inf if storage is None else storage.write,
-        STORE_READ: math.inf if storage is None else storage.read,
+        STORE_WRITE: write,
+        STORE_READ: read,
     }

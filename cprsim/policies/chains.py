@@ -18,6 +18,7 @@ from cprsim.contract import (
     ScheduledController,
     Stored,
     Train,
+    Void,
     rules,
 )
 
@@ -68,6 +69,9 @@ class ChainController(ScheduledController):
                     self._pass_on(i, self._taken[number])
         elif isinstance(event, Stored):
             self._store(self._number[event.save.tier])
+        elif isinstance(event, Void):  # the next is the same link
+            number = self._number[event.save.tier]
+            self._taken[number] = self._stored[number]
         elif isinstance(event, Resumed):
             self._return(event, under_way)
 

@@ -21,6 +21,8 @@ from cprsim.errors import UnitError
 
 #: Keys that lead to a value in nested tables; places in lists are numbers as text.
 KeyPath = tuple[str, ...]
+#: Keys that take a law, which then stands for no single value.
+_LAWS = (("costs", "reschedule"), ("storage", "outages", "lasts"))
 #: Laws that take no `min` and `max` to cut them.
 _BARE = ("deterministic", "empirical", "uniform")
 #: Less of a law than that between `min` and `max` takes too long to be drawn.
@@ -214,8 +216,8 @@ class Drawn(Section):
 def tables(mapping: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
     """Tables of a scenario's mapping that stand for a value, with the keys that lead to them.
 
-    `[failures]` is a law itself, and a delay in `costs.reschedule` is drawn at each failure unless
-    it says `per = "job"`.
+    `[failures]` is a law itself, and a delay in `costs.reschedule` is drawn at each failure, one in
+    `storage.outages.lasts` at each outage, unless it says `per = "job"`.
     """
     if isinstance(mapping, dict):
         if _stands_for_a_value(mapping, path):
@@ -231,4 +233,4 @@ def tables(mapping: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, dict[str
 def _stands_for_a_value(table: dict[str, Any], path: KeyPath) -> bool:
     if "distribution" not in table or path in ((), ("failures",)):
         return False
-    return path != ("costs", "reschedule") or table.get("per") == "job"
+    return path not in _LAWS or table.get("per") == "job"

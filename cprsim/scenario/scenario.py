@@ -102,7 +102,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
     def plan(self, policy: str) -> Plan:
         """The plan of the policy of that name, which is resolved once in a process."""
         if policy not in self.plans:
-            self.plans[policy] = self.policies[policy].plan(self.context)
+            self.plans[policy] = self.policies[policy].planned(self.context)
         return self.plans[policy]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:

@@ -51,6 +51,7 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
         found += new
     parts["policies"], new = _policies(mapping.get("policies", {}))
     found += new + _network_faults(parts["job"], parts["cluster"]) + _spare_faults(parts["cluster"])
+    found += _outage_faults(parts["job"], parts["storage"])
     parts["failure_model"], new = _failure_model(parts)
     found += new
     if found:
@@ -146,6 +147,22 @@ def _spare_faults(cluster: Cluster | None) -> list[str]:
     return [
         f"cluster.spares: {cluster.spares} is more than the {nodes} nodes of the job; one for each "
         "is the most that can be of use"
+    ]
+
+
+#: Of one job: more would take long to draw, and no store is away so often.
+_MOST_OUTAGES = 1_000_000
+
+
+def _outage_faults(job: Job | None, storage: Storage | None) -> list[str]:
+    if job is None or storage is None or storage.outages is None:
+        return []
+    outages = job.useful_time_s / storage.outages.every_s
+    if outages <= _MOST_OUTAGES:
+        return []
+    return [
+        f"storage.outages.every: that makes {outages:.2g} of them in the job; give one that makes "
+        f"at most {_MOST_OUTAGES:,}"
     ]
 
 

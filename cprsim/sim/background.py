@@ -2,9 +2,11 @@
 
 from typing import NamedTuple
 
-from cprsim.contract import Clock, Controller, Failed, Loss, Recover, Save, Stored
+from cprsim.contract import Clock, Controller, Failed, Loss, Recover, Save, Stored, Void
 from cprsim.errors import RunError
+from cprsim.sim.attempts import Attempts
 from cprsim.sim.fabric import Flow
+from cprsim.sim.limits import Limits
 from cprsim.sim.observer import BackgroundTask
 from cprsim.sim.resolved import ResolvedPlan
 from cprsim.sim.state import Checkpoint, State
@@ -35,16 +37,23 @@ class Dialogue:
 class _Pending(NamedTuple):
     save: Save
     taken: Checkpoint
+    start_s: float
 
 
 class BackgroundSaves:
     """Saves that go on while the job trains, until their last byte is stored."""
 
     def __init__(
-        self, resolved: ResolvedPlan, state: State, work: Work, dialogue: Dialogue
+        self,
+        resolved: ResolvedPlan,
+        state: State,
+        work: Work,
+        dialogue: Dialogue,
+        limits: Limits,
+        attempts: Attempts,
     ) -> None:
         self._resolved, self._state, self._work = resolved, state, work
-        self._dialogue = dialogue
+        self._dialogue, self._limits, self._attempts = dialogue, limits, attempts
         self._pending: dict[Flow, _Pending] = {}
 
     @property
@@ -56,7 +65,7 @@ class BackgroundSaves:
         """Begin to store what was `taken`."""
         transfer, _ = self._resolved.save(save)
         flow = self._work.start(BackgroundTask("save", save.tier), transfer, self._land)
-        self._pending[flow] = _Pending(save, taken)
+        self._pending[flow] = _Pending(save, taken, self._work.now)
 
     def holds(self, progress_s: float) -> bool:
         """Whether one of them is a checkpoint of everything that far."""
@@ -72,6 +81,13 @@ class BackgroundSaves:
         self._pending.clear()
 
     def _land(self, flow: Flow) -> None:
-        save, taken = self._pending.pop(flow)
+        save, taken, start_s = self._pending.pop(flow)
+        if self._attempts.save_is_void(save, start_s, self._work.now):
+            self._limits.vain()
+            if self._resolved.plan.tries_again(save):
+                self.start(save, taken)
+            else:
+                self._dialogue.tell(Void(self._dialogue.now(), save))
+            return
         self._state.usable(taken, save)
         self._dialogue.tell(Stored(self._dialogue.now(), save))

@@ -11,6 +11,7 @@ from cprsim.basics.streams import COHORT, Cause, CohortDraws, Draws
 from cprsim.contract.ledger import Ledger
 from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.scenario import Scenario
+from cprsim.sim.attempts import Attempts
 from cprsim.sim.job import JobRun
 from cprsim.sim.observer import Observer
 from cprsim.sim.recovery import Delays
@@ -35,9 +36,10 @@ def simulate(
     numbers = list(replications)
     timelines = scenario.failure_model.timelines(seed, numbers)
     rows = []
-    for timeline, delays in zip(timelines, _delays(scenario, seed, numbers), strict=True):
+    drawn = zip(numbers, timelines, _delays(scenario, seed, numbers), strict=True)
+    for number, timeline, delays in drawn:
         for each in plans:
-            ledger = _run(each, timeline.cursor(), delays)
+            ledger = _run(each, timeline.cursor(), delays, Attempts(each, seed, number))
             rows.append([getattr(ledger, column) for column in COLUMNS])
     return np.asarray(rows, dtype=np.float64).reshape(-1, len(plans), len(COLUMNS))
 
@@ -48,7 +50,8 @@ def play(
     """One replication under one policy, watched by `observer`."""
     cursor = scenario.failure_model.timeline(seed, replication).cursor()
     delays = next(_delays(scenario, seed, [replication]))
-    return _run(ResolvedPlan.from_scenario(scenario, policy), cursor, delays, observer)
+    resolved = ResolvedPlan.from_scenario(scenario, policy)
+    return _run(resolved, cursor, delays, Attempts(resolved, seed, replication), observer)
 
 
 def play_against(
@@ -56,17 +59,23 @@ def play_against(
 ) -> Ledger:
     """One run under one policy against a timeline of the caller's.
 
-    Replacements take the mean rescheduling delay.
+    Replacements take the mean rescheduling delay; saves and loads fail as in replication 0 of seed
+    0.
     """
     delays = _ConstantDelay(scenario.cost_model.reschedule_mean_s)
-    return _run(ResolvedPlan.from_scenario(scenario, policy), timeline.cursor(), delays, observer)
+    resolved = ResolvedPlan.from_scenario(scenario, policy)
+    return _run(resolved, timeline.cursor(), delays, Attempts(resolved, 0, 0), observer)
 
 
 def _run(
-    each: ResolvedPlan, cursor: Cursor, delays: Delays, observer: Observer | None = None
+    each: ResolvedPlan,
+    cursor: Cursor,
+    delays: Delays,
+    attempts: Attempts,
+    observer: Observer | None = None,
 ) -> Ledger:
     env = simpy.Environment()
-    run = JobRun(env, each, cursor, delays, observer)
+    run = JobRun(env, each, cursor, delays, attempts, observer)
     env.run(until=env.process(run.process()))
     return run.ledger()
 

@@ -5,10 +5,12 @@ docs/semantics.md states the rules that are carried out here.
 
 import simpy
 
-from cprsim.contract import Action, Clock, Save, Saved, Train, rules
+from cprsim.contract import Action, Clock, Save, Saved, Train, Void, rules
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.failures.timeline import Cursor
+from cprsim.job.transfer import Transfer
+from cprsim.sim.attempts import Attempts
 from cprsim.sim.background import BackgroundSaves, Dialogue
 from cprsim.sim.limits import Limits
 from cprsim.sim.observer import Observer
@@ -30,6 +32,7 @@ class JobRun:
         resolved: ResolvedPlan,
         cursor: Cursor,
         delays: Delays,
+        attempts: Attempts,
         observer: Observer | None = None,
     ) -> None:
         self._resolved, plan = resolved, resolved.plan
@@ -37,7 +40,7 @@ class JobRun:
         self._save_s = 0.0  # what that takes
         self._nearly_done_s = rules.r4_nearly_done_s(resolved.useful_time_s)
         self._unslowed = resolved.training(0.0)[1] == 1.0  # with nothing beside it
-        self._cursor = cursor
+        self._cursor, self._attempts = cursor, attempts
         self._state = state = State(
             resolved.useful_time_s,
             resolved.servers,
@@ -48,9 +51,11 @@ class JobRun:
         self._work = work = Work(env, cursor, resolved.costs.capacities, observer)
         self._dialogue = dialogue = Dialogue(plan.start(), state, work)
         self._limits = limits = Limits(resolved, state, work)
-        self._background = BackgroundSaves(resolved, state, work, dialogue)
+        self._background = background = BackgroundSaves(
+            resolved, state, work, dialogue, limits, attempts
+        )
         self._recovery = Recovery(
-            resolved, state, work, cursor, delays, dialogue, limits, self._background
+            resolved, state, work, cursor, delays, dialogue, limits, background, attempts
         )
 
     def process(self) -> Process:
@@ -147,7 +152,7 @@ class JobRun:
 
     def _save_uncontended(self, save: Save) -> simpy.Event | None:
         work = self._work
-        if work.background or not save.blocking:
+        if work.background or not save.blocking or self._resolved.store_fails:
             return None
         if save is not self._known_save:  # most saves are alike
             transfer, rate = self._resolved.save(save)
@@ -160,26 +165,51 @@ class JobRun:
         return event
 
     def _save(self, save: Save) -> Process:
-        work = self._work
         self._limits.save()
         if save.blocking:
             cause, (hold, rate) = "save", self._resolved.save(save)
-            left = hold.volume
+            volume = hold.volume
         else:
-            cause, hold, left, rate = "stall", WAIT, self._resolved.snapshot_s(save), 1.0
-        left -= yield from work.do(cause, hold, left, rate)
+            cause, hold, volume, rate = "stall", WAIT, self._resolved.snapshot_s(save), 1.0
+        while True:
+            start_s = self._work.now
+            if not (yield from self._hold_up(cause, hold, volume, rate)):
+                return
+            if not (save.blocking and self._is_void(save, start_s)):
+                self._held_up(save)
+                break
+            self._limits.vain()
+            if not self._tries_again(save):
+                self._dialogue.tell(Void(self._dialogue.now(), save))
+                break
+        if self._work.background:
+            self._work.settle()
+
+    def _hold_up(self, cause: str, hold: Transfer, volume: float, rate: float) -> Process:
+        """Hold training up for so much of a save; whether that isn't void for a rollback."""
+        left = volume - (yield from self._work.do(cause, hold, volume, rate))
         while left > 0:
             depth = yield from self._recovery.recover()
             if rules.r9_is_void(depth, 0, trained_on=False):
-                return
-            left -= yield from work.do(cause, hold, left, rate)
+                return False
+            left -= yield from self._work.do(cause, hold, left, rate)
+        return True
+
+    def _held_up(self, save: Save) -> None:
+        """Training may go on."""
         if save.blocking:
             self._stored(save)
         else:
             self._background.start(save, self._state.taken(save))
             self._dialogue.tell(Saved(self._dialogue.now(), save, stored=False))
-        if work.background:
-            work.settle()
+
+    def _is_void(self, save: Save, start_s: float) -> bool:
+        return self._attempts.save_is_void(save, start_s, self._work.now)
+
+    def _tries_again(self, save: Save) -> bool:
+        """Whether a void save is: without the last one the job isn't over."""
+        at_end = self._state.progress_s >= self._resolved.useful_time_s
+        return at_end or self._resolved.plan.tries_again(save)
 
     def _stored(self, save: Save) -> None:
         """The last byte of a blocking save is stored."""

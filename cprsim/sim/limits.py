@@ -13,6 +13,9 @@ _MOST_FAILURES = 1_000_000
 #: Nor will one whose policy saves so often without training in between.
 _MOST_IDLE_SAVES = 1000
 
+#: Nor will one whose saves or loads take no time but fail so often.
+_MOST_IN_VAIN = 10_000_000
+
 
 class Limits:
     """Counts failures, and saves without training in between, and gives hopeless jobs up."""
@@ -20,6 +23,7 @@ class Limits:
     def __init__(self, resolved: ResolvedPlan, state: State, work: Work) -> None:
         self.failures = 0
         self.idle_saves = 0  # since it last trained
+        self.in_vain = 0  # void saves and failed loads
         self._resolved, self._state, self._work = resolved, state, work
 
     def failure(self) -> None:
@@ -36,9 +40,16 @@ class Limits:
         if self.idle_saves > _MOST_IDLE_SAVES:
             self._give_up("it only saves; give a longer interval")
 
+    def vain(self) -> None:
+        """One more save that turned out void, or load that failed."""
+        if self.in_vain >= _MOST_IN_VAIN:
+            self._give_up("make saves and loads fail less often")
+        self._check("make saves and loads fail less often")
+        self.in_vain += 1
+
     def _check(self, way_out: str) -> None:
         # One long wait for machines takes its time as well, but it is over some day.
-        events = self.failures + self._state.saves
+        events = self.failures + self._state.saves + self.in_vain
         if rules.r29_gets_nowhere(self._work.now, self._resolved.useful_time_s, events):
             self._give_up(way_out)
 

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 from cprsim.contract import Loss, Recover, Resumed, rules
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
+from cprsim.sim.attempts import Attempts
 from cprsim.sim.background import BackgroundSaves, Dialogue
 from cprsim.sim.fabric import Flow
 from cprsim.sim.limits import Limits
@@ -29,12 +30,14 @@ class Delays(Protocol):
 class _Rebuild(NamedTuple):
     """Nodes that are replaced and filled while the job trains on, as `answer` says.
 
-    `place`: those of them that the timeline has yet to be told of.
+    `place`: those of them that the timeline has yet to be told of. `since_s`: when their filling
+    has begun.
     """
 
     down: Loss
     place: Hit
     answer: Recover
+    since_s: float = 0.0
 
 
 class Recovery:
@@ -50,10 +53,11 @@ class Recovery:
         dialogue: Dialogue,
         limits: Limits,
         background: BackgroundSaves,
+        attempts: Attempts,
     ) -> None:
         self._resolved, self._state, self._work, self._cursor = resolved, state, work, cursor
         self._delays, self._dialogue, self._limits = delays, dialogue, limits
-        self._background = background
+        self._background, self._attempts = background, attempts
         self._spares = Spares(resolved.spares)
         self._rebuilding: dict[Flow, _Rebuild] = {}
         self._degraded: float | None = 0.0
@@ -120,10 +124,13 @@ class Recovery:
         """Load what was lost; the hit of a failure that comes first, or None."""
         load, rate = self._load(answer, servers)
         left = load.volume
-        if left:
+        while left:
+            start_s = self._work.now
             left -= yield from self._work.do("load", load, left, rate)
-        if left:
-            return self._cursor.strike()
+            if left:
+                return self._cursor.strike()
+            if self._has_failed(answer, start_s):
+                left = load.volume
         if not self._resolved.during_recovery:
             self._cursor.resume(self._work.now)
         return None
@@ -157,6 +164,13 @@ class Recovery:
 
     def _load(self, answer: Recover, servers: int) -> Rated:
         return self._resolved.load(answer, servers, self._state.saved(answer.source).reads)
+
+    def _has_failed(self, answer: Recover, start_s: float) -> bool:
+        """Whether a load that ends now has to be begun again."""
+        failed = self._attempts.load_has_failed(answer.source, start_s, self._work.now)
+        if failed:
+            self._limits.vain()
+        return failed
 
     def _replacement_s(self, lost: Hit) -> float:
         """How long the nodes that this failure took wait for others."""
@@ -199,10 +213,13 @@ class Recovery:
     def _fill(self, rebuild: _Rebuild) -> None:
         fill, _ = self._load(rebuild.answer, len(rebuild.down.servers))
         flow = self._work.start(_task("load", rebuild), fill, self._filled)
-        self._rebuilding[flow] = rebuild
+        self._rebuilding[flow] = rebuild._replace(since_s=self._work.now)
 
     def _filled(self, flow: Flow) -> None:
         rebuild = self._rebuilding.pop(flow)
+        if flow.transfer.volume and self._has_failed(rebuild.answer, rebuild.since_s):
+            self._fill(rebuild)
+            return
         self._degraded = None
         if rebuild.answer.rollback == "lost":
             self._state.refill(rebuild.down.servers)

@@ -19,7 +19,10 @@ Rated = tuple[Transfer, float]
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPlan:
-    """The plan, and the costs with the rate that each has with its links to itself."""
+    """The plan, and the costs with the rate that each has with its links to itself.
+
+    `store_fails`: whether saves to the store or loads from it can be in vain.
+    """
 
     policy: str
     plan: Plan
@@ -33,6 +36,7 @@ class ResolvedPlan:
     detect_s: float
     spares: int
     update_shares: tuple[float, ...] | None
+    store_fails: bool
     _training: dict[float, Rated] = field(default_factory=dict)
     _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
     _loads: dict[tuple[Recover, int, float], Rated] = field(default_factory=dict)
@@ -41,11 +45,11 @@ class ResolvedPlan:
     @classmethod
     def from_scenario(cls, scenario: Scenario, policy: str) -> "ResolvedPlan":
         """The setting of one of the scenario's policies."""
-        plan = scenario.plan(policy)
+        plan, costs = scenario.plan(policy), scenario.cost_model
         return cls(
             policy=policy,
             plan=plan,
-            costs=scenario.cost_model,
+            costs=costs,
             useful_time_s=scenario.job.useful_time_s,
             servers=scenario.cluster.parameter_servers,
             final_save=scenario.job.final_save,
@@ -55,6 +59,7 @@ class ResolvedPlan:
             detect_s=scenario.costs.detect_s,
             spares=plan.machines_ready(scenario.cluster.spares),
             update_shares=scenario.cluster.update_shares,
+            store_fails=costs.storage is not None and costs.storage.fails,
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
 

@@ -25,6 +25,9 @@ _PORTIONS: Final[_Tables] = st.fixed_dictionaries(
         "merge_after": st.integers(1, 20),
     },
 )
+_AFTER_VOID: Final[_Tables] = st.sampled_from(
+    [{}, {}, {"after_void": "retry"}, {"after_void": "skip"}]
+)
 _SUBSAMPLES: Final[_Tables] = st.fixed_dictionaries({}, optional={"subsample": st.integers(1, 4)})
 _IN_FLIGHT: Final[_Tables] = st.fixed_dictionaries({}, optional={"in_flight": st.integers(1, 3)})
 _COPIES: Final[_Tables] = st.fixed_dictionaries(
@@ -75,7 +78,7 @@ _DIFFERENTIAL: Final[_Tables] = st.fixed_dictionaries(
 
 def policy(draw: st.DrawFn, system: str, job: JobSize) -> Keys:
     """A table of that system."""
-    return {"system": system} | _KEYS[system](draw, job)
+    return {"system": system} | _KEYS[system](draw, job) | draw(_AFTER_VOID)
 
 
 def _rule(draw: st.DrawFn, job: JobSize, rule: str, stretch: float = 1.0) -> Keys:
@@ -177,7 +180,8 @@ def _peer_memory(draw: st.DrawFn, job: JobSize) -> Keys:
 
 
 def _hot_swap(draw: st.DrawFn, job: JobSize) -> Keys:
-    keys = _in_memory(draw, job) | {"takeover": _seconds(draw, job), "snapshot": "1 GB"}
+    # A large snapshot each step may fill a card, and the job would get nowhere.
+    keys = _in_memory(draw, job) | {"takeover": _seconds(draw, job), "snapshot": "10 kB"}
     return keys | {"spares": min(draw(st.integers(0, 3)), job.servers + job.trainers)}
 
 

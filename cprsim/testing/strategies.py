@@ -55,6 +55,7 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
     costs, mtbf_s = _costs(draw, tables)
     if draw(YES) or costs:
         tables["costs"] = costs
+    tables |= _outages(draw, tables, mtbf_s)
     exactly = draw(_EXACTLY)
     if exactly is None:
         useful_s = mtbf_s * draw(_LENGTHS)
@@ -115,14 +116,19 @@ def _rates(middle: float) -> st.SearchStrategy[float]:
     return st.floats(middle / 30, middle * 30)
 
 
-def _storage(write: float, read_per_write: float) -> dict[str, str]:
-    return {"write": f"{write!r} B/s", "read": f"{write * read_per_write!r} B/s"}
+def _storage(write: float, read_per_write: float, fails: dict[str, float]) -> dict[str, Any]:
+    return {"write": f"{write!r} B/s", "read": f"{write * read_per_write!r} B/s"} | fails
 
 
 def _sizes(least: float, most: float) -> st.SearchStrategy[str]:
     return st.floats(least, most).map(lambda size: f"{size!r} B")
 
 
+_CHANCES: Final = st.floats(0.0, 0.3)
+_STORE_FAILS: Final = st.one_of(
+    *[st.just({})] * 3,  # most stores do not, and are played in batches
+    st.fixed_dictionaries({}, optional={"save_fails": _CHANCES, "load_fails": _CHANCES}),
+)
 _SKEWS: Final = st.one_of(
     st.sampled_from(["uniform", "dlrm-production"]),
     st.fixed_dictionaries({"zipf": st.floats(0.0, 1.5)}),
@@ -174,7 +180,7 @@ _PLATFORMS: Final = st.fixed_dictionaries(
         ).map(_enough_nodes)
     },
     optional={
-        "storage": st.builds(_storage, _rates(2e9), st.floats(0.4, 2.5)),
+        "storage": st.builds(_storage, _rates(2e9), st.floats(0.4, 2.5), _STORE_FAILS),
         "model": _MODELS,
     },
 )
@@ -257,6 +263,15 @@ def _longest_derived_s(tables: Mapping[str, Any]) -> float:
     return max(
         model.seconds(each) for each in (model.save(REMOTE), model.load(REMOTE, "all", 1), partial)
     )
+
+
+def _outages(draw: st.DrawFn, tables: Mapping[str, Any], mtbf_s: float) -> dict[str, Any]:
+    """`storage` with outages, if any: rare, and short beside the time between failures."""
+    if "storage" not in tables or draw(SHARES) < 0.9:
+        return {}
+    lasts = _law(draw, mtbf_s / 50) if draw(YES) else duration(draw, 0.0, mtbf_s / 20)
+    outages = {"every": _time(mtbf_s * (0.5 + draw(SHARES))), "lasts": lasts}
+    return {"storage": tables["storage"] | {"outages": outages}}
 
 
 def _law_of_failures(draw: st.DrawFn, mtbf_s: float, cluster: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,10 +51,14 @@ class _Part(NamedTuple):
 
 
 def check_fits(scenario: Scenario, section: TrainerSection, at_once: int = 1) -> None:
-    """Raise `ScenarioError` where so many runs at a time take more than there is."""
+    """Raise `ScenarioError` where so many runs at a time take more than there is.
+
+    So it does where the store is to fail, which the trainer's doesn't at will.
+    """
     check_sockets()
     data = section.data(scenario, seed=0)
     faults = chain(
+        _store(scenario),
         _members(scenario, at_once),
         _durations(scenario, data),
         _memory(scenario, section, data, at_once),
@@ -63,6 +67,13 @@ def check_fits(scenario: Scenario, section: TrainerSection, at_once: int = 1) ->
     first = next(faults, None)  # of one cause there may be others
     if first is not None:
         raise ScenarioError(first)
+
+
+def _store(scenario: Scenario) -> Iterator[str]:
+    """Saves and loads that fail."""
+    for key in ("save_fails", "load_fails", "outages"):
+        if scenario.storage is not None and getattr(scenario.storage, key):
+            yield f"storage.{key}: can be simulated but not trained yet; leave it out"
 
 
 def _members(scenario: Scenario, at_once: int) -> Iterator[str]:

@@ -63,6 +63,8 @@ REASONS: dict[str, dict[str, Any]] = {
         "failures": NODES | {"bursts": {"mean": "40 h", "rack": 3, "sizes": {"3": 1}}},
         "policies": {"it": FULL},
     },
+    "saves to the store or loads from it fail": MEASURED
+    | {"storage": {"load_fails": 0.01}, "policies": {"it": FULL}},
     "failures.severity cuts lives of nodes short": MEASURED
     | {"failures": NODES | {"severity": {"node": 1, "cluster": 1}}, "policies": {"it": FULL}},
 }

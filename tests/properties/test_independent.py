@@ -5,7 +5,7 @@ clock that ticks in `test_properties` are for that.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,19 @@ import pytest
 
 import cprsim
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.streams import Cause, CohortDraws, Draws
+from cprsim.basics.streams import Cause, CohortDraws, Draws, stream
 from cprsim.contract.ledger import Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
-from tests.properties import copies_and_spares, held_nodes, shard_by_shard, tiers_by_hand
+from tests.properties import (
+    copies_and_spares,
+    failing_store,
+    held_nodes,
+    shard_by_shard,
+    tiers_by_hand,
+)
 from tests.properties.copies_and_spares import CopiesAndSpares
+from tests.properties.failing_store import FailingStore
 from tests.properties.held_nodes import HeldNodes
 from tests.properties.one_run import Strike
 from tests.properties.shard_by_shard import NobodyLeftError, ShardByShard
@@ -263,6 +270,86 @@ def test_a_law_per_job_is_that_of_lives_of_its_nodes(holds_nodes: bool) -> None:
     gap = means["job"].mean() - means["node"].mean()
     error = np.sqrt((means["job"].var() + means["node"].var()) / runs)
     assert (gap.abs() <= 4 * error + 1e-12).all(axis=None), gap / error
+
+
+# --- A store that fails --------------------------------------------------------------------------
+
+
+def in_vain(seed: int, cause: Cause, chance: float) -> Iterator[bool]:
+    """Of each save, or load, in turn."""
+    rng = stream(seed, 0, cause)
+    while True:
+        yield bool(rng.random() < chance)
+
+
+def away(
+    seed: int, until_s: float, every_s: float, law: Distribution
+) -> Iterator[tuple[float, float]]:
+    """Outages that begin by then: from when to when."""
+    gaps = stream(seed, 0, Cause.OUTAGE)
+    lengths, now_s = stream(seed, 0, Cause.OUTAGE, entity=1), 0.0
+    while now_s < until_s:
+        start_s = now_s + gaps.exponential(every_s)
+        now_s = start_s + float(law.sample(lengths, 1)[0])
+        yield start_s, now_s
+
+
+def draw_failing(
+    rng: np.random.Generator, seed: int, chances: dict[str, float]
+) -> failing_store.Job:
+    useful_s, servers = rng.integers([300, 2], [1500, 7]).tolist()
+    return failing_store.Job(
+        useful_s=float(useful_s),
+        servers=servers,
+        partial=bool(rng.random() < 0.5),
+        retry=bool(rng.random() < 0.5),
+        final_save=bool(rng.random() < 0.5),
+        interval_s=float(rng.integers(20, 200)),
+        save_s=float(rng.choice([1, 10])),
+        detect_s=float(rng.choice([0, 1, 15])),
+        reschedule_s=float(rng.choice([0, 5, 20])),
+        load_s=float(rng.choice([0, 4, 30])),
+        strikes=strikes_on(rng, servers, 2.0 * useful_s, 30),
+        voids=in_vain(seed, Cause.SAVE_VOID, chances["save_fails"]),
+        failed=in_vain(seed, Cause.LOAD_FAILED, chances["load_fails"]),
+    )
+
+
+def play_failing(log: Path, job: failing_store.Job, seed: int, storage: dict[str, Any]) -> Ledger:
+    return played(
+        log,
+        lines_of(job.strikes),
+        {"system": "partial" if job.partial else "full"}
+        | {"after_void": "retry" if job.retry else "skip"}
+        | seconds(interval=job.interval_s),
+        seed,
+        job={"final_save": job.final_save} | seconds(useful_time=job.useful_s),
+        cluster={"parameter_servers": job.servers},
+        storage=storage,
+        costs=seconds(
+            save=job.save_s, load=job.load_s, detect=job.detect_s, reschedule=job.reschedule_s
+        ),
+    )
+
+
+def test_void_saves_and_failed_loads_are_what_they_are_by_hand(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    seen = Counter[str]()
+    law = Distribution(**DELAY)
+    for seed in range(CASES):
+        chances = {key: float(rng.choice([0, 0.05, 0.5])) for key in ("save_fails", "load_fails")}
+        job, storage = draw_failing(rng, seed, chances), dict[str, Any](chances)
+        if rng.random() < 0.5:
+            job = replace(job, outages=tuple(away(seed, 1e5, 300.0, law)))
+            storage["outages"] = {"every": "300 s", "lasts": DELAY}
+        run = FailingStore(job)
+        expected = run.run()
+        assert_alike(play_failing(tmp_path / "log.csv", job, seed, storage), expected, job)
+        seen.update(key for key, value in expected.items() if value)
+        seen.update(f"{kind} in vain" for kind in run.in_vain)
+    vain = ("save in vain", "load in vain")
+    for entry in ("lost", "load", "detect", "absorbed", "saves", "pls", *vain):
+        assert seen[entry] >= CASES / 10, entry
 
 
 # --- Two tiers -----------------------------------------------------------------------------------

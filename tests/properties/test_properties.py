@@ -53,6 +53,21 @@ def test_seconds_by_cause_add_up_to_the_wall_clock(tables: dict[str, Any], seed:
                 assert ledger.updates_lost <= most * ledger.pls * (1 + 1e-12)
 
 
+@given(scenarios(), seeds, st.floats(0.0, 0.5), st.floats(0.0, 0.5))
+def test_seconds_add_up_where_saves_and_loads_fail(
+    tables: dict[str, Any], seed: int, void: float, failed: float
+) -> None:
+    tables["storage"] = tables.get("storage", {}) | {"save_fails": void, "load_fails": failed}
+    scenario = Scenario(**tables)
+    found = everything(scenario, seed)
+    for row in found.reshape(-1, len(COLUMNS)):
+        assert_time_adds_up(Ledger(**dict(zip(COLUMNS, row, strict=True))))
+    # From scratch, and alone in the scenario.
+    for i, (name, policy) in enumerate(tables["policies"].items()):
+        alone = everything(Scenario(**tables | {"policies": {name: policy}}), seed)
+        assert alone.tobytes() == np.ascontiguousarray(found[:, i : i + 1]).tobytes()
+
+
 @given(scenarios(), seeds)
 def test_training_lost_updates_again_never_takes_less(tables: dict[str, Any], seed: int) -> None:
     scenario = Scenario(**tables)
@@ -104,6 +119,8 @@ def test_without_failures_saves_are_all_that_comes_on_top(tables: dict[str, Any]
     # Beside training, background saves take a share of its links: that is the fabric's to test.
     tables["job"].pop("network", None)
     tables["failures"] = {"exactly": 0}
+    for key in ("save_fails", "outages"):
+        tables.get("storage", {}).pop(key, None)
     scenario = Scenario(**tables)
     job, costs = scenario.job, scenario.cost_model
     for name in scenario.policies:

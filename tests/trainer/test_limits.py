@@ -54,6 +54,15 @@ MUCH = {
         "cluster.trainers: 1,000,002 processes take 9 TB of memory, and 2 cores are enough for "
         "512; give fewer"
     ),
+    "storage={save_fails=0.1}": (
+        "storage.save_fails: can be simulated but not trained yet; leave it out"
+    ),
+    "storage={load_fails=0.1}": (
+        "storage.load_fails: can be simulated but not trained yet; leave it out"
+    ),
+    'storage={outages={every="60 d",lasts="4 h"}}': (
+        "storage.outages: can be simulated but not trained yet; leave it out"
+    ),
     "failures.exactly=1_000_000": (
         "failures: some 1,000,000 are expected, and replacing what they kill takes 8.33 h at "
         "least; make them so rare that there are 100,000 at most"
