@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cprsim.analytic.expected import expected
+from cprsim.closed_form.attempts import mean_attempts
 from cprsim.closed_form.intervals import pls_interval_s
 from cprsim.closed_form.pls import least_pls, mean_pls, mean_pls_interval_s
+from cprsim.closed_form.redundancy import share_waited
 from cprsim.contract import REMOTE, Context, Interval, Plan, Policy
 from cprsim.policies.full import checkpoint_interval_s, full_plan
 from cprsim.policies.partial import partial_plan
@@ -77,22 +79,23 @@ class Cpr(Policy):
     def _saves_and_failures(self, context: Context) -> tuple[float, float, int, float]:
         """What `closed_form.pls` asks for: seconds a save, MTBF, servers, and servers hit.
 
-        In useful seconds of training, which slower training has more failures in.
+        In useful seconds of training, which slower training has more failures in. Where void saves
+        are left out, checkpoints are older by a factor, as if failures came that much more often.
         """
         if context.servers_hit == 0:
             return 0.0, math.inf, context.servers, 0.0  # only trainers fail: no shard is lost
         costs, (portion, slower) = context.costs, self._portion_and_slowdown
+        fails = costs.save_fails(REMOTE)
         # Portions of a round: the first falls on a shard that is as young as one of them takes.
         save_s = costs.seconds(costs.save(REMOTE, portion)) / portion * (1 + portion) / 2
-        delay_s = costs.reschedule_mean_s
-        taken = context.servers_hit + context.trainers_hit
-        left = costs.cluster.spares - taken + 1
-        waiting_s = delay_s * _share_waited(left, taken * delay_s / context.mtbf_s)
-        waiting_s += costs.costs.detect_s
-        together = max(1, round(context.servers_hit / context.server_failure_share))
-        loading_s = costs.seconds(costs.load(REMOTE, "lost", together))
-        again = context.failures_per_recovery(waiting_s, loading_s)
-        mtbf_s = context.mtbf_s / again / (1 + slower)
+        older = 1.0
+        if self.after_void == "skip" and portion == 1:
+            older = (1 + fails) / (1 - fails)
+            save_s /= 1 + fails
+        else:
+            save_s *= mean_attempts(fails)
+        again = context.failures_per_recovery(*_recovery_s(context))
+        mtbf_s = context.mtbf_s / again / (1 + slower) / older
         return save_s / (1 + slower), mtbf_s, context.servers, context.servers_hit
 
     @property
@@ -101,20 +104,16 @@ class Cpr(Policy):
         return 1.0, 0.0
 
 
-def _share_waited(spares: float, away: float) -> float:
-    """The wait for a machine as a share of the rescheduling delay, where so many stand ready.
-
-    `away`: the mean of those on their way; they are as the guests of a service with room for all,
-    so Poisson (Palm's theorem), and due at times uniform over the delay. With n of them the wait is
-    for the (n - spares + 1)th of n, or for the own one.
-    """
-    if spares <= 0:
-        return 1.0
-    share, likely = 0.0, math.exp(-away)
-    for n in range(int(spares + 10 * (away + 5))):
-        share += likely * max(n - spares + 1, 0.0) / (n + 1)
-        likely *= away / (n + 1)
-    return share
+def _recovery_s(context: Context) -> tuple[float, float]:
+    """Means of what a failure is waited for, and of what is loaded then, s."""
+    costs, delay_s = context.costs, context.costs.reschedule_mean_s
+    taken = context.servers_hit + context.trainers_hit
+    away = taken * delay_s / context.mtbf_s
+    waiting_s = delay_s * share_waited(costs.cluster.spares - taken + 1, away)
+    together = max(1, round(context.servers_hit / context.server_failure_share))
+    loading_s = costs.seconds(costs.load(REMOTE, "lost", together))
+    attempts = mean_attempts(costs.load_fails(REMOTE))
+    return costs.costs.detect_s + waiting_s, loading_s * attempts
 
 
 class CprVanilla(Cpr):
