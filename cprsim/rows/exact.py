@@ -1,14 +1,16 @@
 """What saving by priority loses, played row by row with a tracker, as a trainer would use it."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
+from cprsim.rows.change import LostChange
 from cprsim.rows.lost import LostShare
 from cprsim.rows.meanfield import rows_per_save
+from cprsim.rows.movement import Made, OptimizerRule, moved
 from cprsim.rows.popularity import Popularity
 from cprsim.rows.trackers.contract import Tracker
 
@@ -16,6 +18,13 @@ from cprsim.rows.trackers.contract import Tracker
 _CHUNK = 1 << 18
 # With a Python int instead, `np.add.at` leaves its fast path.
 _ONE = np.int32(1)
+
+
+class LostByRow(NamedTuple):
+    """What one play lost: in `updates`, each of which counts alike, and in `change`."""
+
+    updates: LostShare
+    change: LostChange
 
 
 def simulate(
@@ -29,7 +38,43 @@ def simulate(
     batch: int | None = None,
     table: NDArray[np.floating[Any]] | None = None,
 ) -> LostShare:
-    """Lost share before and after each save of the rows that a tracker selects.
+    """Lost share before and after each save of the rows that a tracker selects, under SGD.
+
+    Parameters
+    ----------
+    popularity, tracker, updates, fraction, saves, seed, batch, table
+        As of `play`.
+
+    Returns
+    -------
+    LostShare
+        In units of `updates`. Its scatter is that of Poisson numbers.
+    """
+    return play(
+        popularity,
+        tracker,
+        updates=updates,
+        fraction=fraction,
+        saves=saves,
+        seed=seed,
+        batch=batch,
+        table=table,
+    ).updates
+
+
+def play(
+    popularity: Popularity,
+    tracker: Tracker,
+    *,
+    updates: float,
+    fraction: float,
+    saves: int,
+    seed: int,
+    batch: int | None = None,
+    table: NDArray[np.floating[Any]] | None = None,
+    rule: OptimizerRule = "sgd",
+) -> LostByRow:
+    """Updates and change that are lost with the rows that a tracker selects for each save.
 
     Row numbers are dealt out at random. Between saves every row is accessed a Poisson number of
     times, in random order; each access is an update of it, lost until the row is saved. A save of
@@ -53,34 +98,42 @@ def simulate(
         Accesses that the tracker observes together; 262,144 without it, which is all the same to
         trackers that count.
     table
-        The live table that the tracker looks at, shape (rows,): each update adds 1 to its row.
+        The live table that the tracker looks at, zeros of shape (rows,): it is kept at how far each
+        row has moved.
+    rule
+        How far an update moves its row: `cprsim.rows.movement`.
 
     Returns
     -------
-    LostShare
-        In units of `updates`. Its scatter is that of Poisson numbers.
+    LostByRow
+        Lost updates in units of `updates`, and lost movement in first updates. Their scatter is
+        that of Poisson numbers.
     """
     if batch is not None and batch < 1:
         raise UsageError(f"batch is {batch}; it must be 1 or more")
     rng = np.random.default_rng(seed)
     draw = _Draw(popularity, rng)
     k = rows_per_save(popularity.size, fraction)
-    lost = np.zeros(popularity.size, dtype=np.int32)
-    before, after = np.empty(saves), np.empty(saves)
+    live, saved = (np.zeros(popularity.size, dtype=np.int32) for _ in range(2))
+    before, after, change = (np.empty(saves) for _ in range(3))
     for save in range(saves):
         count = int(rng.poisson(updates * fraction))
         for rows in draw.pieces(count, batch or _CHUNK):
-            np.add.at(lost, rows, _ONE)
+            np.add.at(live, rows, _ONE)
             if table is not None:
-                np.add.at(table, rows, table.dtype.type(1))
+                table[rows] = moved(rule, live[rows])
             for start in range(0, len(rows), batch or _CHUNK):
                 tracker.observe(rows[start : start + (batch or _CHUNK)])
-        before[save] = lost.sum(dtype=np.int64)
-        rows = tracker.select(k) if k < len(lost) else np.arange(k)
+        before[save] = (live - saved).sum(dtype=np.int64)
+        rows = tracker.select(k) if k < len(live) else np.arange(k)
         tracker.saved(rows)
-        lost[rows] = 0
-        after[save] = lost.sum(dtype=np.int64)
-    return LostShare(fraction, before / updates, after / updates)
+        saved[rows] = live[rows]
+        after[save] = (live - saved).sum(dtype=np.int64)
+        change[save] = (moved(rule, live) - moved(rule, saved)).sum()
+    return LostByRow(
+        LostShare(fraction, before / updates, after / updates),
+        LostChange(fraction, change, (Made(rule, popularity, updates),)),
+    )
 
 
 class _Draw:

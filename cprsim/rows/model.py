@@ -4,17 +4,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.closed_form.intervals import whole_periods
+from cprsim.rows.change import LostChange
 from cprsim.rows.lost import LostShare
 from cprsim.rows.modified import modified
+from cprsim.rows.movement import Made, OptimizerRule
 from cprsim.rows.popularity import Popularity
 from cprsim.rows.skew import Skew
 from cprsim.rows.trackers.contract import TrackerName
+
+if TYPE_CHECKING:
+    from cprsim.rows.meanfield import MeanField
 
 #: The largest tables that together hold this share of all rows are tracked, unless their number is
 #: given; the others are saved whole each time.
@@ -28,6 +33,8 @@ MOST_SAVES: dict[TrackerName, int] = {
     "round-robin": 20_000,
     "random": 20_000,
 }
+#: Saves that lost movement is worked out for, over which a sample of rows is played.
+MOST_PLAYED = 1000
 _COUNTER_BYTES = 4  # of a row in MFU's counters and in SSU's list (CPR, table of overheads)
 
 
@@ -48,10 +55,14 @@ class TableRows:
 
 @dataclass(frozen=True, eq=False)
 class RowModel:
-    """The tables of a model; the `count` largest are tracked, or those with 99 % of the rows."""
+    """The tables of a model; the `count` largest are tracked, or those with 99 % of the rows.
+
+    `rule`: how far an update moves its row.
+    """
 
     tables: tuple[TableRows, ...]
     count: int | None = None
+    rule: OptimizerRule = "sgd"
 
     @cached_property
     def tracked_tables(self) -> tuple[int, ...]:
@@ -114,6 +125,27 @@ class RowModel:
         known: LostShare = self._known[key]
         return known
 
+    def change(
+        self,
+        tracker: TrackerName,
+        fraction: float,
+        samples: float,
+        intervals: float,
+        subsample: int = 2,
+    ) -> LostChange:
+        """Expected lost movement of all rows from time 0, when none has had an update.
+
+        The parameters are those of `lost`; with a `fraction` of 1 everything is saved once an
+        interval. A first update moves the rows of all tables alike.
+        """
+        parts, rest = self._fields(fraction, samples, subsample)
+        saves = whole_periods(intervals, fraction)
+        lost = [field.change(tracker, intervals) for field, _ in parts]
+        for table in rest:
+            made = Made(self.rule, self._popularity_of(table), samples * table.lookups)
+            lost.append(LostChange(fraction, np.zeros(saves), (made,)))
+        return LostChange.together(lost)
+
     def _lost(
         self,
         tracker: TrackerName,
@@ -122,23 +154,30 @@ class RowModel:
         intervals: float,
         subsample: int,
     ) -> LostShare:
-        from cprsim.rows.meanfield import MeanField  # noqa: PLC0415  (scipy is slow to import)
-
-        parts, updates = [], []
-        for table in self.tracked:
-            if round(fraction * table.rows) == 0:
-                continue  # too small for a portion: saved whole
-            field = MeanField(
-                self._popularity_of(table), samples * table.lookups, fraction, subsample
-            )
-            parts.append(field.lost(tracker, intervals))
-            updates.append(table.lookups)
+        fields, _ = self._fields(fraction, samples, subsample)
+        parts = [field.lost(tracker, intervals) for field, _ in fields]
+        updates = [table.lookups for _, table in fields]
         rest = math.fsum(table.lookups for table in self.tables) - math.fsum(updates)
         if rest > 0:
             saves = whole_periods(intervals, fraction)
             parts.append(LostShare.expected(fraction, np.zeros(saves)))
             updates.append(rest)
         return LostShare.together(parts, updates)
+
+    def _fields(
+        self, fraction: float, samples: float, subsample: int
+    ) -> tuple[list[tuple["MeanField", TableRows]], list[TableRows]]:
+        """The tables saved by priority, and those saved whole: also those too small for a part."""
+        from cprsim.rows.meanfield import MeanField  # noqa: PLC0415  (scipy is slow to import)
+
+        fields, rest = [], []
+        for index, table in enumerate(self.tables):
+            if index not in self.tracked_tables or round(fraction * table.rows) == 0:
+                rest.append(table)
+                continue
+            popularity, updates = self._popularity_of(table), samples * table.lookups
+            fields.append((MeanField(popularity, updates, fraction, subsample, self.rule), table))
+        return fields, rest
 
     def memory_overhead(self, tracker: TrackerName, fraction: float) -> float:
         """Memory of a tracker as a share of that of the rows it tracks, as the CPR paper counts.

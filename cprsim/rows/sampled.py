@@ -1,0 +1,177 @@
+"""The mean field by a sample of rows, where what is lost depends on a row's whole history.
+
+How far an update moves its row depends on how many came before. Of a class of equally popular rows
+a few stand for all, each with a weight, and are played save by save: which are saved is decided by
+a threshold or by evictions that all rows share, as in `cprsim.rows.meanfield`. Their accesses are
+stratified, so that a class has as many as it should; what scatter is left is of the order of 0.5 %
+of the result, and always the same.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, pdtr
+
+from cprsim.rows.listed import Listed
+from cprsim.rows.movement import OptimizerRule, moved
+from cprsim.rows.trackers.contract import TrackerName
+from cprsim.rows.trackers.ranking import rotating_start
+
+Array = NDArray[np.float64]
+#: Rows of the sample times saves, and bounds of the former: many saves even out what few rows do.
+_PLAYED, _FEWEST, _MOST = 1 << 22, 1 << 13, 1 << 15
+#: Expected accesses from which their law is a normal one, with the skewness of Poisson's.
+_MANY = 1000.0
+_SEED = 0
+
+
+class Left(NamedTuple):
+    """What is not saved just after each save: updates, and movement in first updates."""
+
+    updates: Array
+    change: Array
+
+
+def left_unsaved(
+    rule: OptimizerRule,
+    tracker: TrackerName,
+    classes: tuple[Array, Array],
+    k: int,
+    saves: int,
+    subsample: int,
+) -> Left:
+    """Expected updates and movement not saved just after each of `saves` saves.
+
+    Parameters
+    ----------
+    rule
+        How far an update moves its row.
+    tracker
+        "mfu", "ssu" or "scar", which chooses by movement.
+    classes
+        Rows of each class, and accesses of one row of it between two saves, both shape (classes,).
+    k
+        Rows that a save takes.
+    saves
+        How many saves follow the one of everything, when no row has had an update.
+    subsample
+        Of so many batches SSU looks at one.
+
+    Returns
+    -------
+    Left
+        Both of shape (saves,).
+    """
+    touched = classes[1] > 0
+    rows, accesses = classes[0][touched], classes[1][touched]
+    each = max(1, min(max(_PLAYED // max(saves, 1), _FEWEST), _MOST) // len(rows))
+    rng = np.random.default_rng(_SEED)
+    draw = _Draw(accesses, each, rng)
+    weight = np.repeat(rows / each, each)
+    choose: Callable[[_Seen], NDArray[np.intp]] = _Largest(weight, k, rng, tracker == "scar")
+    if tracker == "ssu":
+        choose = _OnTheList(Listed(*classes, k, subsample), rng)
+    updates, change = np.empty(saves), np.empty(saves)
+    live, saved = (np.zeros(weight.size, dtype=np.int64) for _ in range(2))
+    place, saved_place = (np.zeros(weight.size) for _ in range(2))  # how far each has moved
+    for save in range(saves):
+        came = draw.counts()
+        live += came
+        place = moved(rule, live)
+        chosen = choose(_Seen(came, live - saved, place - saved_place))
+        saved[chosen], saved_place[chosen] = live[chosen], place[chosen]
+        # Products of such a size are no work for several threads, which `@` would start.
+        updates[save] = (weight * (live - saved)).sum()
+        change[save] = (weight * (place - saved_place)).sum()
+    return Left(updates, change)
+
+
+class _Seen(NamedTuple):
+    """Of each row of the sample: accesses since the last save; updates and movement not saved."""
+
+    came: NDArray[np.int64]
+    updates: NDArray[np.int64]
+    change: Array
+
+
+class _Largest:
+    """MFU and SCAR: the k rows with the largest score, ties in turn as `ranking.largest` does."""
+
+    def __init__(self, weight: Array, k: int, rng: np.random.Generator, by_change: bool) -> None:
+        self._weight, self._k, self._rng, self._by_change = weight, k, rng, by_change
+        self._position = rng.random(weight.size)
+        self._saves = 0
+
+    def __call__(self, seen: _Seen) -> NDArray[np.intp]:
+        scores = seen.change if self._by_change else seen.updates
+        turn = rotating_start(self._saves, 1 << 32) / (1 << 32)
+        self._saves += 1
+        some = np.flatnonzero(scores)
+        order = some[np.argsort(scores[some])[::-1]]
+        ends = np.cumsum(self._weight[order])
+        if not order.size or ends[-1] <= self._k:
+            return order
+        least = scores[order[np.searchsorted(ends, self._k)]]
+        above = some[scores[some] > least]
+        ties = some[scores[some] == least]
+        ties = ties[np.argsort((self._position[ties] - turn) % 1)]
+        rest = self._k - float(self._weight[above].sum())
+        ends = np.cumsum(self._weight[ties])
+        whole = min(int(np.searchsorted(ends, rest, side="right")), ties.size - 1)
+        # The row at the edge stands for some that are saved and some that are not.
+        part = 1 - (ends[whole] - rest) / self._weight[ties[whole]]
+        return np.concatenate([above, ties[: whole + bool(self._rng.random() < part)]])
+
+
+class _OnTheList:
+    """SSU: rows that the list has seen and not evicted since."""
+
+    def __init__(self, listed: Listed, rng: np.random.Generator) -> None:
+        self._listed, self._rng = listed, rng
+
+    def __call__(self, seen: _Seen) -> NDArray[np.intp]:
+        looked_at = self._rng.binomial(seen.came, 1 / self._listed.period)
+        some = np.flatnonzero(looked_at)
+        last = self._rng.random(some.size) ** (1 / looked_at[some])  # the latest of so many times
+        return some[self._rng.random(some.size) < self._listed.kept(last)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Draw:
+    """Poisson numbers for `each` rows of every class, stratified within it and dealt out anew."""
+
+    accesses: Array
+    each: int
+    rng: np.random.Generator
+
+    def counts(self) -> NDArray[np.int64]:
+        """Of the accesses between two saves, class by class; shape (classes x each,)."""
+        at = (np.arange(self.each) + self.rng.random((self.accesses.size, 1))) / self.each
+        counts = np.empty(at.shape, dtype=np.int64)
+        many = self.accesses > _MANY
+        score = ndtri(np.clip(at[many], 1e-300, 1 - 1e-16))
+        mean = self.accesses[many, np.newaxis]
+        counts[many] = np.rint(mean + np.sqrt(mean) * score + (score**2 - 1) / 6)
+        laws, starts = self._laws
+        few = at[~many]
+        keys = np.arange(len(few))[:, np.newaxis] + np.minimum(few, 1 - 1e-12)
+        counts[~many] = np.searchsorted(laws, keys, side="right") - starts[:, np.newaxis]
+        return np.asarray(self.rng.permuted(counts, axis=1).ravel())
+
+    @cached_property
+    def _laws(self) -> tuple[Array, NDArray[np.int64]]:
+        """Distribution functions one after the other, each one higher, and where to count from."""
+        pieces, starts, at = [], [], 0
+        for number, mean in enumerate(self.accesses[self.accesses <= _MANY]):
+            spread = 8 * np.sqrt(mean)
+            first, end = max(0, int(mean - spread)), int(mean + spread + 20)
+            law = np.minimum(pdtr(np.arange(first, end), mean), 1 - 1e-12)
+            law[-1] = 1.0  # nothing beyond
+            pieces.append(number + law)
+            starts.append(at - first)
+            at += len(law)
+        return np.concatenate([*pieces, np.zeros(0)]), np.array(starts, dtype=np.int64)
