@@ -21,7 +21,8 @@ class PrioritySaving(Cpr):
     from the last time that as much was saved as a full checkpoint holds. Where full recovery costs
     no more than this plan, the plan is full recovery (E7).
 
-    What is lost comes from the mean field of `cprsim.rows.meanfield`. Each server chooses among its
+    What is lost comes from the mean field of `cprsim.rows.meanfield`, in updates that count alike,
+    whatever their movement; `cprsim rows` has that beside it. Each server chooses among its
     own rows, and what its tracker knew is lost with it: so a shard that was set back is as at the
     start. One that was set back within a period is taken to have had that part of a save.
 
@@ -107,7 +108,8 @@ class CprMfu(PrioritySaving):
 class CprScar(PrioritySaving):
     """The rows that changed most since they were last saved (SCAR): a second copy of the tables.
 
-    Every update is taken to change its row alike, so it chooses the rows that MFU does.
+    By `optimizer_rule` of the model: where every update moves its row alike, it chooses the rows
+    that MFU does; under Adagrad, rows whose updates are few and large before those.
     """
 
     system: Literal["cpr-scar"]
