@@ -27,8 +27,12 @@ COMMAND = re.compile(r"```console\n\$ cprsim (.*?)\n(.*?)```", re.DOTALL)
 FRACTION_TABLE = re.compile(
     r"(?<=SSU, long run \|\n\|---\|---\|---\|---\|---\|---\|---\|\n)(\|.*\n)*"
 )
+CHANGE_TABLE = re.compile(
+    r"(?<=SCAR, updates \| SCAR, change \|\n\|---\|---\|---\|---\|---\|---\|---\|\n)(\|.*\n)*"
+)
 _ROWS, _UPDATES = 128_435_723, 6.91  # of the trace fbgemm_t856_bs65536 of dlrm_datasets, 2021
 _TRACKERS: tuple[TrackerName, ...] = ("mfu", "ssu")
+_BY_CHANGE: tuple[TrackerName, ...] = (*_TRACKERS, "scar")
 COMPARED_TABLE = re.compile(r"(?<=\| with any learning lost \|\n\|---\|---\|---\|\n)(\|.*\n)*")
 PRESET_TABLE = re.compile(r"(?<=\| preset \| keys \| from \|\n\|---\|---\|---\|\n)(\|.*\n)*")
 
@@ -76,10 +80,26 @@ def fractions() -> str:
     return "".join(rows)
 
 
+def changes() -> str:
+    """Lost updates and lost change under Adagrad over 10 intervals, in the same way."""
+    popularity, rows = Skew(name="dlrm-production").popularity(_ROWS), []
+    for parts in (32, 16, 8, 4, 2):
+        field = MeanField(popularity, _UPDATES * _ROWS, 1 / parts, rule="adagrad")
+        cells = [
+            f"{100 * lost.relative(10):.0f}"
+            for tracker in _BY_CHANGE
+            for lost in (field.lost(tracker, 10), field.change(tracker, 10))
+        ]
+        rows.append(f"| 1/{parts} | {' | '.join(cells)} |\n")
+    return "".join(rows)
+
+
 def refreshed(text: str) -> str:
     """A page with all that it shows made anew."""
     text = COMMAND.sub(lambda it: f"```console\n$ cprsim {it[1]}\n{printed(it[1])}```", text)
     text = FRACTION_TABLE.sub(lambda _: fractions(), text)
+    if CHANGE_TABLE.search(text):
+        text = CHANGE_TABLE.sub(lambda _: changes(), text)
     if COMPARED_TABLE.search(text):
         text = COMPARED_TABLE.sub(lambda _: systems_compared.table(), text)
     return PRESET_TABLE.sub(lambda _: presets(), text)
