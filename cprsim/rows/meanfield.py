@@ -7,6 +7,7 @@ about popularity. `cprsim.rows.exact` plays the same row by row. Where the movem
 counts, a row's history does: a sample of rows is played then (`cprsim.rows.sampled`).
 """
 
+import math
 from dataclasses import dataclass
 from typing import get_args
 
@@ -33,7 +34,8 @@ class MeanField:
 
     `popularity` of its rows; `updates`: accesses to it in one interval, each an update of one row;
     `fraction` of the rows that a save takes, and of the interval between saves; `subsample`: of so
-    many batches SSU looks at one; `rule`: how far an update moves its row, by which SCAR chooses.
+    many batches SSU looks at one; `rule`: how far an update moves its row, by which SCAR chooses;
+    `renewed`: rate at which ids are replaced by new ones in an interval, just after saves.
     """
 
     popularity: Popularity
@@ -41,6 +43,7 @@ class MeanField:
     fraction: float
     subsample: int = 2
     rule: OptimizerRule = "sgd"
+    renewed: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction <= 1:
@@ -49,6 +52,8 @@ class MeanField:
             raise UsageError(f"updates is {self.updates:g}; it must be > 0")
         if self.subsample < 1:
             raise UsageError(f"subsample is {self.subsample}; it must be 1 or more")
+        if not 0 <= self.renewed < math.inf:
+            raise UsageError(f"renewed is {self.renewed:g}; it must be 0 or more")
         rows_per_save(self.popularity.size, self.fraction)
 
     def lost(self, tracker: TrackerName, intervals: float) -> LostShare:
@@ -67,8 +72,11 @@ class MeanField:
 
         Rows that are hardly ever touched take long to get there: up to 1 / (their accesses an
         interval) intervals. `LostShare.relative` says where a job of known length stands. Under
-        Adagrad SCAR gets nowhere in particular; raise `UsageError` then.
+        Adagrad SCAR gets nowhere in particular, and where ids are renewed nobody was asked where;
+        raise `UsageError` then.
         """
+        if self.renewed:
+            raise UsageError("the long run of ids that are renewed isn't known; ask for intervals")
         if self._by_movement(tracker):
             raise UsageError(f"scar has no long run under {self.rule}; ask for some intervals")
         return 2 * self._limit(tracker) + self.fraction
@@ -77,7 +85,7 @@ class MeanField:
         size, k = self.popularity.size, self._k
         if k == size:
             return np.zeros(saves)
-        if self._by_movement(tracker):
+        if self._by_movement(tracker) or (self.renewed and tracker in ("mfu", "ssu", "scar")):
             return self._left(tracker, saves).updates / self.updates
         if tracker in ("mfu", "scar"):
             return counted(self._classes, k, saves) / self.updates
@@ -100,7 +108,10 @@ class MeanField:
         return np.convolve(np.diff(made), older(k / size, np.arange(1, saves + 1)))[:saves]
 
     def _left(self, tracker: TrackerName, saves: int) -> Left:
-        return left_unsaved(self.rule, tracker, self._classes, self._k, saves, self.subsample)
+        renewal = -math.expm1(-self.renewed * self.fraction)
+        return left_unsaved(
+            self.rule, tracker, self._classes, self._k, saves, self.subsample, renewal
+        )
 
     def _by_movement(self, tracker: TrackerName) -> bool:
         """Whether the tracker chooses by movement, and updates differ in it."""
@@ -108,7 +119,7 @@ class MeanField:
 
     @property
     def _made(self) -> Made:
-        return Made(self.rule, self.popularity, self.updates)
+        return Made(self.rule, self.popularity, self.updates, self.renewed, self.fraction)
 
     def _limit(self, tracker: TrackerName) -> float:
         size, k = self.popularity.size, self._k

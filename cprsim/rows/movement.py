@@ -5,7 +5,8 @@ gradients that are alike, the k-th update of a row moves it by 1 / sqrt(k) of th
 Hazan and Singer, JMLR 2011). Movement is counted in first updates: under SGD in updates.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, get_args
 
@@ -40,26 +41,46 @@ class Made:
     """Expected movement of all rows of a table from time 0, when none had an update.
 
     `popularity` of the rows; `updates` of all of them in one interval; times are in intervals.
+    `renewed`: rate at which ids are replaced by new ones, each `spacing`; movement goes on evenly
+    between these times then.
     """
 
     rule: OptimizerRule
     popularity: Popularity
     updates: float
+    renewed: float = 0.0
+    spacing: float = 1.0
 
     def until(self, times: ArrayLike) -> Array:
         """Movement made until each of the times, shape (k,), in first updates."""
         at = np.atleast_1d(np.asarray(times, dtype=np.float64))
         if self.rule == "sgd":
             return self.updates * at
+        if self.renewed:
+            return np.asarray(np.interp(at, *self._grid(float(at.max()))))
         return np.asarray(_mean(0, np.multiply.outer(at, self._rates)) @ self.popularity.rows)
 
     def area(self, time: float) -> float:
         """Integral of what was made until then, from time 0 to `time`."""
         if self.rule == "sgd":
             return self.updates * time * time / 2
+        if self.renewed:
+            renewals, made = self._grid(time)
+            times = np.append(renewals[renewals < time], time)
+            return float(np.trapezoid(np.interp(times, renewals, made), times))
         touched = self._rates > 0
         areas = _mean(1, self._rates[touched] * time) / self._rates[touched]
         return float(areas @ self.popularity.rows[touched])
+
+    def _grid(self, time: float) -> tuple[Array, Array]:
+        """Times of renewal until after `time`, and movement made until each."""
+        times = np.arange(math.ceil(time / self.spacing) + 1) * self.spacing
+        of_age = np.diff(replace(self, renewed=0.0).until(times))
+        stays = math.exp(-self.renewed * self.spacing) ** np.arange(len(of_age))
+        # Ids that came i renewals ago; the oldest are those that were there from the start.
+        came = np.cumsum(stays * of_age) * (1 - math.exp(-self.renewed * self.spacing))
+        made = np.concatenate([[0.0], came])[:-1] + stays * of_age
+        return np.asarray(times, dtype=np.float64), np.concatenate([[0.0], np.cumsum(made)])
 
     @property
     def _rates(self) -> Array:

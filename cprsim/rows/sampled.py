@@ -43,6 +43,7 @@ def left_unsaved(
     k: int,
     saves: int,
     subsample: int,
+    renewal: float = 0.0,
 ) -> Left:
     """Expected updates and movement not saved just after each of `saves` saves.
 
@@ -60,14 +61,15 @@ def left_unsaved(
         How many saves follow the one of everything, when no row has had an update.
     subsample
         Of so many batches SSU looks at one.
+    renewal
+        Share of the ids that go after each save; as many new ones take rows that are free.
 
     Returns
     -------
     Left
         Both of shape (saves,).
     """
-    touched = classes[1] > 0
-    rows, accesses = classes[0][touched], classes[1][touched]
+    rows, accesses = _in_use(*classes, with_free=renewal > 0)
     each = max(1, min(max(_PLAYED // max(saves, 1), _FEWEST), _MOST) // len(rows))
     rng = np.random.default_rng(_SEED)
     draw = _Draw(accesses, each, rng)
@@ -76,18 +78,76 @@ def left_unsaved(
     if tracker == "ssu":
         choose = _OnTheList(Listed(*classes, k, subsample), rng)
     updates, change = np.empty(saves), np.empty(saves)
-    live, saved = (np.zeros(weight.size, dtype=np.int64) for _ in range(2))
-    place, saved_place = (np.zeros(weight.size) for _ in range(2))  # how far each has moved
+    # Updates of the id that has the row; updates and movement of the row that are not saved.
+    count, unsaved = (np.zeros(weight.size, dtype=np.int64) for _ in range(2))
+    unsaved_change, place = (np.zeros(weight.size) for _ in range(2))
+    renew = _Renewal(weight, np.repeat(accesses > 0, each), renewal, rng)
     for save in range(saves):
+        if renewal and save:
+            new, state = renew()
+            unsaved, unsaved_change = unsaved[state], unsaved_change[state]
+            count[new], place[new] = 0, 0.0
         came = draw.counts()
-        live += came
-        place = moved(rule, live)
-        chosen = choose(_Seen(came, live - saved, place - saved_place))
-        saved[chosen], saved_place[chosen] = live[chosen], place[chosen]
+        count += came
+        last, place = place, moved(rule, count)
+        unsaved += came
+        unsaved_change += place - last
+        chosen = choose(_Seen(came, unsaved, unsaved_change))
+        unsaved[chosen], unsaved_change[chosen] = 0, 0.0
         # Products of such a size are no work for several threads, which `@` would start.
-        updates[save] = (weight * (live - saved)).sum()
-        change[save] = (weight * (place - saved_place)).sum()
+        updates[save] = (weight * unsaved).sum()
+        change[save] = (weight * unsaved_change).sum()
     return Left(updates, change)
+
+
+def _in_use(rows: Array, accesses: Array, with_free: bool) -> tuple[Array, Array]:
+    """Classes of rows that are accessed; and, where they matter, those that are not, in several.
+
+    A quarter as many classes: ids go there from all the others, and leave unlike states behind.
+    """
+    used = accesses > 0
+    free = float(rows[~used].sum())
+    if not with_free or free == 0:
+        return rows[used], accesses[used]
+    parts = 1 + int(np.count_nonzero(used)) // 4
+    return np.append(rows[used], [free / parts] * parts), np.append(accesses[used], [0.0] * parts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Renewal:
+    """Lets a `share` of the ids go, and new ones come into rows at random.
+
+    The state of a row stays with it, so of a new id it is that of a row that was free; of rows
+    that become free, that of those whose ids went.
+    """
+
+    weight: Array
+    used: NDArray[np.bool_]
+    share: float
+    rng: np.random.Generator
+
+    def __call__(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Rows of the sample that have new ids; and, for all, whose state they have from now on."""
+        state = np.arange(self.weight.size)
+        gone = np.flatnonzero(self.used & (self.rng.random(state.size) < self.share))
+        free = np.flatnonzero(~self.used)
+        going, room = self.weight[gone].sum(), self.weight[free].sum()
+        if not gone.size:
+            return gone, state
+        if room < going:  # all that are free or become so are dealt out
+            mixed = np.append(free, gone)
+            state[mixed] = self._some(mixed, mixed.size)
+            return gone, state
+        state[gone] = self._some(free, gone.size)
+        taken = free[self.rng.random(free.size) < going / room]
+        state[taken] = self._some(gone, taken.size)
+        return gone, state
+
+    def _some(self, rows: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+        """So many of the rows, by their weights, evenly spread and in random order."""
+        ends = np.cumsum(self.weight[rows])
+        at = (np.arange(count) + self.rng.random()) / max(count, 1) * ends[-1]
+        return self.rng.permutation(rows[np.minimum(np.searchsorted(ends, at), rows.size - 1)])
 
 
 class _Seen(NamedTuple):
