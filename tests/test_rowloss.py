@@ -136,6 +136,46 @@ def test_under_adagrad_unsaved_updates_of_scar_come_from_its_own_choice():
         assert unsaved_s(by_change, name) == unsaved_s(plain, name)
 
 
+def room_for_ids(folder: Path, *overrides: str) -> cprsim.Scenario:
+    """Half of the rows are free; an interval of a day, ten of them, 7 updates an id in each."""
+    curve = folder / "half.csv"
+    curve.write_text("rows_share,accesses_share\n0.05,0.3\n0.5,1\n")
+    table = f'{{rows=20000, dim=16, skew={{curve="{curve}"}}}}'
+    job = ['job.useful_time="10 d"', "job.samples=700_000"]
+    policies = [f'policies.{each}.interval="1 d"' for each in ("cpr", "cpr-mfu", "cpr-ssu")]
+    return cprsim.load_scenario(
+        str(SCENARIOS / "criteo-kaggle.toml"),
+        [f"model={{tables=[{table}]}}", *job, *policies, *overrides],
+    )
+
+
+def test_renewed_ids_cost_those_that_save_rows_by_use(tmp_path):
+    """Rows whose ids have gone wait with what they hold; and a day is a day of training."""
+    lost = {
+        renewed: row_losses(room_for_ids(tmp_path, f'model.renewed="{renewed}"')).policies
+        for renewed in ("0 %", "20 %", "100 %")
+    }
+    plain = row_losses(room_for_ids(tmp_path)).policies
+
+    assert lost["0 %"] == plain
+    for name in ("cpr-mfu", "cpr-ssu"):
+        few, some, many = (found[name].updates_lost_relative for found in lost.values())
+        assert few * 1.1 < some < many / 1.1
+    assert lost["100 %"]["cpr"].updates_lost_relative == 1
+    scenario = room_for_ids(tmp_path, 'model.renewed="100 %"')
+    table = scenario.model.rows.tracked[0]
+    field = MeanField(table.skew.popularity(20_000), 70_000.0, 1 / 8, renewed=1.0)
+    assert lost["100 %"]["cpr-mfu"].updates_lost_relative == pytest.approx(
+        field.lost("mfu", 10).relative(10), rel=1e-3
+    )
+
+
+def test_where_ids_are_renewed_a_sample_looks_ahead_for_fewer_saves():
+    rows = Model.model_validate({"preset": "criteo-kaggle", "renewed": "5 %"}).rows
+
+    assert rows.most_saves("ssu") == 1000 < RowModel(rows.tables).most_saves("ssu")
+
+
 @pytest.mark.parametrize("hours", ["1 h", "5 h", "30 h", "44.8 h"])
 def test_a_job_shorter_than_an_interval_has_its_change_too(hours):
     scenario = cprsim.load_scenario(KAGGLE, [ADAGRAD, f'job.useful_time="{hours}"'])

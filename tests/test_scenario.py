@@ -210,6 +210,7 @@ def test_every_shipped_scenario_comes_back_from_its_own_file(name, folder):
         {"cluster": {"parameter_servers": 9, "trainers": 9, "spares": 2, "nic": "1.7 GiB/s"}},
         {"model": {"preset": "criteo-terabyte", "dense": "3 MB", "optimizer": "0.1 GB"}},
         {"model": {"preset": "criteo-kaggle", "optimizer_rule": "adagrad"}},
+        {"model": {"preset": "criteo-kaggle", "renewed": "0.7%"}},
         {
             "model": {
                 "tables": [

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from cprsim.analytic.expected import expected, mean_unsaved_s
+from cprsim.basics.units import SECONDS
 from cprsim.contract import Context, Plan
 from cprsim.errors import LogError, UsageError
 from cprsim.policies.cpr import Cpr
@@ -105,6 +106,9 @@ class RowLosses:
         interval_s = min(each.interval_s for each in self.policies.values())
         intervals = max(context.useful_time_s / min(interval_s, context.useful_time_s), 1.0)
         updates = float(context.samples or 0) * table.lookups / intervals
+        renewed = rows.renewed * context.useful_time_s / SECONDS["d"] / intervals
+        if rows.rule != "sgd" or renewed:
+            intervals = min(intervals, MOST_PLAYED * min(FRACTIONS))
         skews = {
             "uniform": Skew(name="uniform").popularity(table.rows),
             **{f"Zipf {exponent}": zipf(table.rows, exponent) for exponent in (0.8, 1.2)},
@@ -114,7 +118,7 @@ class RowLosses:
             f"{self.scenario.title or 'cprsim rows'}: a table of {table.rows:,} rows over "
             f"{intervals:.3g} intervals"
         )
-        return lost_rows(_curves(skews, updates, intervals, rows.rule), title)
+        return lost_rows(_curves(skews, updates, intervals, rows.rule, renewed), title)
 
 
 def row_losses(scenario: Scenario, policies: Iterable[str] | None = None) -> RowLosses:
@@ -191,7 +195,7 @@ def _change(plan: Plan, context: Context, interval_s: float) -> tuple[float, flo
     interval_s = min(interval_s, 2 * context.useful_time_s)
     samples = float(context.samples or 0) * interval_s / context.useful_time_s
     intervals = min(context.useful_time_s / interval_s, MOST_PLAYED * fraction)
-    lost = _rows_of(context).change(tracker, fraction, samples, intervals, subsample)
+    lost = _rows_of(context).change(tracker, fraction, samples, intervals, subsample, interval_s)
     return lost.relative(intervals), lost.share(intervals)
 
 
@@ -266,12 +270,13 @@ def _curves(
     updates: float,
     intervals: float | None,
     rule: OptimizerRule = "sgd",
+    renewed: float = 0.0,
 ) -> pd.DataFrame:
     """A row a skew, tracker and fraction: over so many intervals, or in the long run."""
     rows = []
     for skew, popularity in skews.items():
         for fraction in FRACTIONS:
-            field = MeanField(popularity, updates, fraction, rule=rule)
+            field = MeanField(popularity, updates, fraction, rule=rule, renewed=renewed)
             for tracker in TRACKERS:
                 relative = (
                     field.long_run(tracker)

@@ -8,7 +8,6 @@ from pydantic import Field
 from cprsim.contract import REMOTE, Context, Plan, Save, Tracking, every
 from cprsim.policies.chains import ChainedPlan
 from cprsim.policies.cpr import Cpr
-from cprsim.rows.model import MOST_SAVES
 from cprsim.rows.trackers.contract import TrackerName
 
 
@@ -68,7 +67,7 @@ class PrioritySaving(Cpr):
     def _unsaved_s(self, context: Context, interval_s: float) -> tuple[float, ...]:
         assert context.rows is not None
         assert context.samples is not None
-        most = MOST_SAVES[self.tracker] * self.fraction
+        most = context.rows.most_saves(self.tracker) * self.fraction
         intervals = min(context.useful_time_s / interval_s, most)
         if intervals < self.fraction:
             return (0.0,)
@@ -78,6 +77,7 @@ class PrioritySaving(Cpr):
             context.samples * interval_s / context.useful_time_s,
             intervals,
             self._subsample,
+            interval_s,
         )
         return tuple((lost.after * interval_s).tolist())
 

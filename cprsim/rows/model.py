@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.units import SECONDS
 from cprsim.closed_form.intervals import whole_periods
 from cprsim.rows.change import LostChange
 from cprsim.rows.lost import LostShare
@@ -57,12 +58,14 @@ class TableRows:
 class RowModel:
     """The tables of a model; the `count` largest are tracked, or those with 99 % of the rows.
 
-    `rule`: how far an update moves its row.
+    `rule`: how far an update moves its row. `renewed`: share of the ids that new ones replace in a
+    day of training.
     """
 
     tables: tuple[TableRows, ...]
     count: int | None = None
     rule: OptimizerRule = "sgd"
+    renewed: float = 0.0
 
     @cached_property
     def tracked_tables(self) -> tuple[int, ...]:
@@ -96,6 +99,10 @@ class RowModel:
         """What was asked for before: a policy is planned several times over."""
         return {}
 
+    def most_saves(self, tracker: TrackerName) -> int:
+        """Saves that `lost` is to look ahead: fewer where a sample of rows is played for it."""
+        return min(MOST_SAVES[tracker], MOST_PLAYED) if self.renewed else MOST_SAVES[tracker]
+
     def lost(
         self,
         tracker: TrackerName,
@@ -103,6 +110,7 @@ class RowModel:
         samples: float,
         intervals: float,
         subsample: int = 2,
+        interval_s: float = 0.0,
     ) -> LostShare:
         """Expected lost share of all updates from time 0, when everything is saved.
 
@@ -118,8 +126,10 @@ class RowModel:
             How far to look ahead.
         subsample
             Of so many batches SSU looks at one.
+        interval_s
+            Useful seconds of an interval, in which ids are renewed.
         """
-        key = (tracker, fraction, samples, intervals, subsample)
+        key = (tracker, fraction, samples, intervals, subsample, interval_s)
         if key not in self._known:
             self._known[key] = self._lost(*key)
         known: LostShare = self._known[key]
@@ -132,17 +142,19 @@ class RowModel:
         samples: float,
         intervals: float,
         subsample: int = 2,
+        interval_s: float = 0.0,
     ) -> LostChange:
         """Expected lost movement of all rows from time 0, when none has had an update.
 
         The parameters are those of `lost`; with a `fraction` of 1 everything is saved once an
         interval. A first update moves the rows of all tables alike.
         """
-        parts, rest = self._fields(fraction, samples, subsample)
+        parts, rest = self._fields(fraction, samples, subsample, interval_s)
         saves = whole_periods(intervals, fraction)
         lost = [field.change(tracker, intervals) for field, _ in parts]
         for table in rest:
-            made = Made(self.rule, self._popularity_of(table), samples * table.lookups)
+            popularity, updates = self._popularity_of(table), samples * table.lookups
+            made = Made(self.rule, popularity, updates, self._renewal(interval_s), fraction)
             lost.append(LostChange(fraction, np.zeros(saves), (made,)))
         return LostChange.together(lost)
 
@@ -153,8 +165,9 @@ class RowModel:
         samples: float,
         intervals: float,
         subsample: int,
+        interval_s: float,
     ) -> LostShare:
-        fields, _ = self._fields(fraction, samples, subsample)
+        fields, _ = self._fields(fraction, samples, subsample, interval_s)
         parts = [field.lost(tracker, intervals) for field, _ in fields]
         updates = [table.lookups for _, table in fields]
         rest = math.fsum(table.lookups for table in self.tables) - math.fsum(updates)
@@ -165,7 +178,7 @@ class RowModel:
         return LostShare.together(parts, updates)
 
     def _fields(
-        self, fraction: float, samples: float, subsample: int
+        self, fraction: float, samples: float, subsample: int, interval_s: float
     ) -> tuple[list[tuple["MeanField", TableRows]], list[TableRows]]:
         """The tables saved by priority, and those saved whole: also those too small for a part."""
         from cprsim.rows.meanfield import MeanField  # noqa: PLC0415  (scipy is slow to import)
@@ -176,8 +189,14 @@ class RowModel:
                 rest.append(table)
                 continue
             popularity, updates = self._popularity_of(table), samples * table.lookups
-            fields.append((MeanField(popularity, updates, fraction, subsample, self.rule), table))
+            renewed = self._renewal(interval_s)
+            field = MeanField(popularity, updates, fraction, subsample, self.rule, renewed)
+            fields.append((field, table))
         return fields, rest
+
+    def _renewal(self, interval_s: float) -> float:
+        """Rate at which ids are renewed in an interval of so many useful seconds."""
+        return self.renewed * interval_s / SECONDS["d"]
 
     def memory_overhead(self, tracker: TrackerName, fraction: float) -> float:
         """Memory of a tracker as a share of that of the rows it tracks, as the CPR paper counts.
