@@ -192,6 +192,26 @@ MODEL_AND_COSTS = [
         "model.tables: is empty; give each table, e.g. [[model.tables]] with rows and dim",
     ),
     case(
+        "optimizer-rule-of-another-optimizer",
+        {COSTS: COSTS + '[model]\npreset = "criteo-kaggle"\noptimizer_rule = "adam"\n'},
+        "model.optimizer_rule: 'adam' is not one of 'sgd' or 'adagrad'",
+    ),
+    case(
+        "optimizer-rule-without-rows",
+        {COSTS: COSTS + '[model]\nembedding = "1 GB"\noptimizer_rule = "adagrad"\n'},
+        "model: 'optimizer_rule' goes with preset or tables; leave it out",
+    ),
+    case(
+        "renewed-without-rows",
+        {COSTS: COSTS + '[model]\nembedding = "1 GB"\nrenewed = "5 %"\n'},
+        "model: 'renewed' goes with preset or tables; leave it out",
+    ),
+    case(
+        "renewed-as-a-number",
+        {COSTS: COSTS + '[model]\npreset = "criteo-kaggle"\nrenewed = 0.05\n'},
+        'model.renewed: 0.05 is not a share: write a percentage from 0% to 100%, e.g. "25%"',
+    ),
+    case(
         "model-without-a-size",
         {COSTS: COSTS + '[model]\ndense = "1 MB"\n'},
         "model: give one of preset, tables, embedding; found none",

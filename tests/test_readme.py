@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tools.pages import systems_compared
-from tools.pages.outputs import COMMAND, PAGES, fractions, presets, printed
+from tools.pages.outputs import COMMAND, PAGES, changes, fractions, presets, printed, renewals
 from tools.paths import ROOT
 
 README = PAGES[0].read_text(encoding="utf-8")
@@ -32,6 +32,11 @@ def test_the_table_of_presets_is_that_of_the_code() -> None:
 
 def test_the_table_of_fractions_is_what_the_mean_field_gives() -> None:
     assert fractions() in PAGES[2].read_text(encoding="utf-8"), "run `make pages`"
+
+
+@pytest.mark.parametrize("table", [changes, renewals])
+def test_tables_that_a_sample_of_rows_makes_are_what_it_gives(table) -> None:
+    assert table() in PAGES[2].read_text(encoding="utf-8"), "run `make pages`"
 
 
 @pytest.mark.slow

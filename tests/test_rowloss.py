@@ -97,6 +97,94 @@ def test_where_no_policy_has_priorities_those_of_cpr_stand_in():
     assert list(row_losses(few, ["cpr"]).policies) == ["cpr"]
 
 
+ADAGRAD = 'model.optimizer_rule="adagrad"'
+
+
+def test_under_sgd_change_is_lost_as_updates_are():
+    for each in row_losses(cprsim.load_scenario(KAGGLE)).policies.values():
+        assert each.change_lost_relative == each.updates_lost_relative
+        assert each.change_lost == each.updates_lost
+
+
+def test_under_adagrad_scar_goes_its_own_way():
+    """It loses more updates than MFU, and less of the change that they made."""
+    scenario = cprsim.load_scenario(KAGGLE, [ADAGRAD, "job.samples=400_000_000"])
+    found = row_losses(scenario).policies
+    mfu, scar, whole = found["cpr-mfu"], found["cpr-scar"], found["cpr"]
+
+    assert scar.updates_lost_relative > mfu.updates_lost_relative
+    assert scar.change_lost_relative < 0.95 * mfu.change_lost_relative
+    assert whole.change_lost_relative == 1
+    assert scar.updates_lost == expected(scenario.plan("cpr-scar"), scenario.context).updates_lost
+    # What is relative and what is absolute are of one kind.
+    assert scar.change_lost / whole.change_lost == pytest.approx(
+        scar.change_lost_relative / whole.change_lost_relative
+    )
+    assert scar.updates_lost < scar.change_lost < mfu.change_lost
+
+
+def test_under_adagrad_unsaved_updates_of_scar_come_from_its_own_choice():
+    plain, by_change = cprsim.load_scenario(KAGGLE), cprsim.load_scenario(KAGGLE, [ADAGRAD])
+
+    def unsaved_s(scenario, name):
+        (schedule,) = scenario.plan(name).schedules
+        return schedule.save.unsaved_s
+
+    assert unsaved_s(plain, "cpr-scar") == unsaved_s(plain, "cpr-mfu")
+    assert unsaved_s(by_change, "cpr-scar") != unsaved_s(by_change, "cpr-mfu")
+    for name in ("cpr", "cpr-mfu", "cpr-ssu"):
+        assert unsaved_s(by_change, name) == unsaved_s(plain, name)
+
+
+def room_for_ids(folder: Path, *overrides: str) -> cprsim.Scenario:
+    """Half of the rows are free; an interval of a day, ten of them, 7 updates an id in each."""
+    curve = folder / "half.csv"
+    curve.write_text("rows_share,accesses_share\n0.05,0.3\n0.5,1\n")
+    table = f'{{rows=20000, dim=16, skew={{curve="{curve}"}}}}'
+    job = ['job.useful_time="10 d"', "job.samples=700_000"]
+    policies = [f'policies.{each}.interval="1 d"' for each in ("cpr", "cpr-mfu", "cpr-ssu")]
+    return cprsim.load_scenario(
+        str(SCENARIOS / "criteo-kaggle.toml"),
+        [f"model={{tables=[{table}]}}", *job, *policies, *overrides],
+    )
+
+
+def test_renewed_ids_cost_those_that_save_rows_by_use(tmp_path):
+    """Rows whose ids have gone wait with what they hold; and a day is a day of training."""
+    lost = {
+        renewed: row_losses(room_for_ids(tmp_path, f'model.renewed="{renewed}"')).policies
+        for renewed in ("0 %", "20 %", "100 %")
+    }
+    plain = row_losses(room_for_ids(tmp_path)).policies
+
+    assert lost["0 %"] == plain
+    for name in ("cpr-mfu", "cpr-ssu"):
+        few, some, many = (found[name].updates_lost_relative for found in lost.values())
+        assert few * 1.1 < some < many / 1.1
+    assert lost["100 %"]["cpr"].updates_lost_relative == 1
+    scenario = room_for_ids(tmp_path, 'model.renewed="100 %"')
+    table = scenario.model.rows.tracked[0]
+    field = MeanField(table.skew.popularity(20_000), 70_000.0, 1 / 8, renewed=1.0)
+    assert lost["100 %"]["cpr-mfu"].updates_lost_relative == pytest.approx(
+        field.lost("mfu", 10).relative(10), rel=1e-3
+    )
+
+
+def test_where_ids_are_renewed_a_sample_looks_ahead_for_fewer_saves():
+    rows = Model.model_validate({"preset": "criteo-kaggle", "renewed": "5 %"}).rows
+
+    assert rows.most_saves("ssu") == 1000 < RowModel(rows.tables).most_saves("ssu")
+
+
+@pytest.mark.parametrize("hours", ["1 h", "5 h", "30 h", "44.8 h"])
+def test_a_job_shorter_than_an_interval_has_its_change_too(hours):
+    scenario = cprsim.load_scenario(KAGGLE, [ADAGRAD, f'job.useful_time="{hours}"'])
+    found = row_losses(scenario).policies
+
+    assert found["cpr"].change_lost_relative == pytest.approx(1)
+    assert 0 < found["cpr-scar"].change_lost_relative <= 1
+
+
 def test_a_fraction_of_one_loses_what_vanilla_does():
     scenario = cprsim.load_scenario(KAGGLE, ["policies.cpr-mfu.fraction=1"])
 
@@ -280,6 +368,16 @@ def test_json_has_what_the_contract_names(capsys):
     assert policies["cpr-mfu"]["memory_overhead"] == 0.0625
     assert 0 < policies["cpr-mfu"]["updates_lost_relative"] < 1
     assert policies["cpr-mfu"]["rows_per_save"] == 4_343_297
+    assert policies["cpr-mfu"]["change_lost"] == policies["cpr-mfu"]["updates_lost"] < 0.02
+
+
+def test_the_table_has_change_where_it_is_not_what_updates_are(capsys):
+    _, plain, _ = ran(capsys, KAGGLE, "--policy", "cpr-mfu")
+    _, by_change, _ = ran(capsys, KAGGLE, "--policy", "cpr-mfu", "--set", ADAGRAD)
+
+    assert "change" not in plain.lower()
+    assert "change lost," in by_change
+    assert "a row's k-th update moves it by 1 / sqrt(k) of its first" in by_change
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,8 @@ def test_every_shipped_scenario_comes_back_from_its_own_file(name, folder):
         {"job": {"useful_time": "0.1 h", "samples": 7, "final_save": True, "network": "1 Mbit/s"}},
         {"cluster": {"parameter_servers": 9, "trainers": 9, "spares": 2, "nic": "1.7 GiB/s"}},
         {"model": {"preset": "criteo-terabyte", "dense": "3 MB", "optimizer": "0.1 GB"}},
+        {"model": {"preset": "criteo-kaggle", "optimizer_rule": "adagrad"}},
+        {"model": {"preset": "criteo-kaggle", "renewed": "0.7%"}},
         {
             "model": {
                 "tables": [

@@ -25,6 +25,11 @@ Seconds = Annotated[float, *_quantity(units.parse_duration, units.SECONDS), Fiel
 PositiveSeconds = Annotated[float, *_quantity(units.parse_duration, units.SECONDS), Field(gt=0)]
 Bytes = Annotated[float, *_quantity(units.parse_bytes, units.BYTES), Field(ge=0)]
 Rate = Annotated[float, *_quantity(units.parse_rate, units.BYTES_PER_SECOND), Field(gt=0)]
+Share = Annotated[
+    float,
+    BeforeValidator(units.parse_share),
+    PlainSerializer(units.format_share, return_type=str),
+]
 
 
 class Section(BaseModel):

@@ -63,6 +63,14 @@ def parse_share(text: object) -> float:
     raise UnitError(f'{text!r} is not a share: write a percentage from 0% to 100%, e.g. "25%"')
 
 
+def format_share(share: float) -> str:
+    """A percentage that parses back to the very same share: `"25%"`."""
+    percent = share * 100
+    near = (round(percent, 9), percent, math.nextafter(percent, 0), math.nextafter(percent, 200))
+    texts = [f"{each:.12g}%" if each == round(each, 9) else f"{each:.17g}%" for each in near]
+    return next((text for text in texts if parse_share(text) == share), texts[1])
+
+
 def _parse(text: object, table: dict[str, float], kind: str, example: str) -> float:
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise UnitError(f'{text!r} is not a {kind}: write a string with a unit, e.g. "{example}"')

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from cprsim.analytic.expected import mean_unsaved_s
-from cprsim.contract import Context
+from cprsim.analytic.expected import expected, mean_unsaved_s
+from cprsim.basics.units import SECONDS
+from cprsim.contract import Context, Plan
 from cprsim.errors import LogError, UsageError
 from cprsim.policies.cpr import Cpr
 from cprsim.policies.partial import partial_plan
 from cprsim.policies.priority import CprMfu, CprScar, CprSsu, PrioritySaving
 from cprsim.rows.meanfield import TRACKERS, MeanField
-from cprsim.rows.model import RowModel
+from cprsim.rows.model import MOST_PLAYED, RowModel
+from cprsim.rows.movement import OptimizerRule
 from cprsim.rows.popularity import Popularity, counts, zipf
 from cprsim.rows.readers import read_accesses
 from cprsim.rows.skew import Skew
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 FRACTIONS = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
 #: CPR's choice of the fraction (MLSys 2021).
 CPR_FRACTION = 1 / 8
+_ADAGRAD = "Change: under Adagrad a row's k-th update moves it by 1 / sqrt(k) of its first."
 _FEWEST_ROWS = 64  # of which the smallest fraction takes one
 
 
@@ -35,13 +38,18 @@ class RowLoss:
     """What one policy loses of its rows.
 
     `updates_lost_relative`: updates that a failure at a uniform time of the job loses on average,
-    relative to saving everything at the same interval. `memory_overhead`: what its tracker keeps,
-    as a share of the rows it tracks. `rows_per_save`: of all tables. `interval_s`: useful seconds
-    in which as many rows are saved as there are; `period_s`: between two saves.
+    relative to saving everything at the same interval; `change_lost_relative`: the movement of its
+    rows. `updates_lost` and `change_lost`: shares of all updates and of all movement that the job
+    is expected to lose for good under partial recovery, to first order. `memory_overhead`: what its
+    tracker keeps, as a share of the rows it tracks. `rows_per_save`: of all tables. `interval_s`:
+    useful seconds in which as many rows are saved as there are; `period_s`: between two saves.
     """
 
     system: str
     updates_lost_relative: float
+    change_lost_relative: float
+    updates_lost: float
+    change_lost: float
     memory_overhead: float
     rows_per_save: int
     interval_s: float
@@ -60,8 +68,13 @@ class RowLosses:
         return _rows_of(self.scenario.context)
 
     @property
+    def rule(self) -> OptimizerRule:
+        """How far an update moves its row; under "sgd" lost change is what is lost in updates."""
+        return self._rows.rule
+
+    @property
     def notes(self) -> list[str]:
-        """What is tracked, in a sentence."""
+        """What is tracked, and what change is, in a sentence each."""
         rows = self._rows
         everything = sum(table.rows for table in rows.tables)
         full = [
@@ -74,6 +87,7 @@ class RowLosses:
             f"Tracked: {len(rows.tracked)} of {len(rows.tables)} tables, with "
             f"{rows.tracked_rows / everything:.2%} of {everything:,} rows; the others are saved "
             "whole each time.",
+            *([_ADAGRAD] if self.rule == "adagrad" else []),
         ]
 
     def document(self) -> dict[str, Any]:
@@ -92,6 +106,9 @@ class RowLosses:
         interval_s = min(each.interval_s for each in self.policies.values())
         intervals = max(context.useful_time_s / min(interval_s, context.useful_time_s), 1.0)
         updates = float(context.samples or 0) * table.lookups / intervals
+        renewed = rows.renewed * context.useful_time_s / SECONDS["d"] / intervals
+        if rows.rule != "sgd" or renewed:
+            intervals = min(intervals, MOST_PLAYED * min(FRACTIONS))
         skews = {
             "uniform": Skew(name="uniform").popularity(table.rows),
             **{f"Zipf {exponent}": zipf(table.rows, exponent) for exponent in (0.8, 1.2)},
@@ -101,7 +118,7 @@ class RowLosses:
             f"{self.scenario.title or 'cprsim rows'}: a table of {table.rows:,} rows over "
             f"{intervals:.3g} intervals"
         )
-        return lost_rows(_curves(skews, updates, intervals), title)
+        return lost_rows(_curves(skews, updates, intervals, rows.rule, renewed), title)
 
 
 def row_losses(scenario: Scenario, policies: Iterable[str] | None = None) -> RowLosses:
@@ -145,15 +162,41 @@ def _loss(policy: Cpr, context: Context) -> RowLoss:
     (schedule,), (whole,) = plan.schedules, partial_plan(interval_s).schedules
     useful_time_s = context.useful_time_s
     rest = sum(table.rows for table in rows.tables) - rows.tracked_rows
+    unsaved_s = mean_unsaved_s(schedule, useful_time_s)
+    relative = unsaved_s / mean_unsaved_s(whole, useful_time_s)
+    updates_lost = expected(plan, context).updates_lost
+    change_relative, heavier = relative, 1.0
+    if rows.rule != "sgd":
+        change_relative, share = _change(plan, context, interval_s)
+        heavier = share / (unsaved_s / useful_time_s)
     return RowLoss(
         system=policy.system,
-        updates_lost_relative=mean_unsaved_s(schedule, useful_time_s)
-        / mean_unsaved_s(whole, useful_time_s),
+        updates_lost_relative=relative,
+        change_lost_relative=change_relative,
+        updates_lost=updates_lost,
+        change_lost=updates_lost * heavier,
         memory_overhead=plan.memory_overhead,
         rows_per_save=round(schedule.save.portion * rows.tracked_rows) + rest,
         interval_s=interval_s,
         period_s=schedule.period_s,
     )
+
+
+def _change(plan: Plan, context: Context, interval_s: float) -> tuple[float, float]:
+    """Movement that a failure loses: relative to saving everything, and as a share of all of it.
+
+    Of a job of more than `MOST_PLAYED` saves in as many as that.
+    """
+    fraction, tracker, subsample = 1.0, TRACKERS[0], 1
+    if plan.tracking is not None:
+        tracker, fraction = plan.tracking.tracker, plan.tracking.fraction
+        subsample = plan.tracking.subsample
+    # A job that never comes to a save is one of half an interval.
+    interval_s = min(interval_s, 2 * context.useful_time_s)
+    samples = float(context.samples or 0) * interval_s / context.useful_time_s
+    intervals = min(context.useful_time_s / interval_s, MOST_PLAYED * fraction)
+    lost = _rows_of(context).change(tracker, fraction, samples, intervals, subsample, interval_s)
+    return lost.relative(intervals), lost.share(intervals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,13 +266,17 @@ def access_log(path: str | os.PathLike[str]) -> AccessLog:
 
 
 def _curves(
-    skews: Mapping[str, Popularity], updates: float, intervals: float | None
+    skews: Mapping[str, Popularity],
+    updates: float,
+    intervals: float | None,
+    rule: OptimizerRule = "sgd",
+    renewed: float = 0.0,
 ) -> pd.DataFrame:
     """A row a skew, tracker and fraction: over so many intervals, or in the long run."""
     rows = []
     for skew, popularity in skews.items():
         for fraction in FRACTIONS:
-            field = MeanField(popularity, updates, fraction)
+            field = MeanField(popularity, updates, fraction, rule=rule, renewed=renewed)
             for tracker in TRACKERS:
                 relative = (
                     field.long_run(tracker)

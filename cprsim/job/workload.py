@@ -5,9 +5,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from cprsim.basics.schema import Bytes, PositiveSeconds, Rate, Section
+from cprsim.basics.schema import Bytes, PositiveSeconds, Rate, Section, Share
 from cprsim.job.presets import DENSE_PARAMETERS, PRESETS, PresetName
 from cprsim.rows.model import RowModel, TableRows
+from cprsim.rows.movement import OptimizerRule
 from cprsim.rows.skew import Skew
 
 
@@ -69,7 +70,9 @@ class Model(Section):
     `embedding` and `optimizer` (of the embedding rows) are sharded over the parameter servers;
     `dense` is the part that every trainer holds a copy of. `skew`: of a preset's tables, in place
     of its own. `tracked_tables`: how many of the largest are saved by priority; those that hold
-    99 % of the rows if not given.
+    99 % of the rows if not given. `optimizer_rule`: how far an update moves its row, all alike
+    (`"sgd"`) or the k-th by 1 / sqrt(k) of the first (`"adagrad"`). `renewed`: share of the ids, by
+    their popularity, that new ones replace in a day of training.
     """
 
     preset: PresetName | None = None
@@ -79,6 +82,8 @@ class Model(Section):
     dense: Bytes | None = None
     skew: Skew | None = None
     tracked_tables: Annotated[int, Field(gt=0)] | None = None
+    optimizer_rule: OptimizerRule = "sgd"
+    renewed: Share | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -91,6 +96,10 @@ class Model(Section):
         if self.skew is not None and self.preset is None:
             raise ValueError("'skew' goes with preset; give each of the tables its own")
         tables = self._tables
+        if self.optimizer_rule != "sgd" and tables is None:
+            raise ValueError("'optimizer_rule' goes with preset or tables; leave it out")
+        if self.renewed is not None and tables is None:
+            raise ValueError("'renewed' goes with preset or tables; leave it out")
         if self.tracked_tables is not None:
             if tables is None:
                 raise ValueError("'tracked_tables' goes with preset or tables; leave it out")
@@ -122,6 +131,8 @@ class Model(Section):
                 for table in tables
             ),
             self._tracked_tables,
+            self.optimizer_rule,
+            self.renewed or 0.0,
         )
 
     @property

@@ -8,7 +8,6 @@ from pydantic import Field
 from cprsim.contract import REMOTE, Context, Plan, Save, Tracking, every
 from cprsim.policies.chains import ChainedPlan
 from cprsim.policies.cpr import Cpr
-from cprsim.rows.model import MOST_SAVES
 from cprsim.rows.trackers.contract import TrackerName
 
 
@@ -21,7 +20,8 @@ class PrioritySaving(Cpr):
     from the last time that as much was saved as a full checkpoint holds. Where full recovery costs
     no more than this plan, the plan is full recovery (E7).
 
-    What is lost comes from the mean field of `cprsim.rows.meanfield`. Each server chooses among its
+    What is lost comes from the mean field of `cprsim.rows.meanfield`, in updates that count alike,
+    whatever their movement; `cprsim rows` has that beside it. Each server chooses among its
     own rows, and what its tracker knew is lost with it: so a shard that was set back is as at the
     start. One that was set back within a period is taken to have had that part of a save.
 
@@ -71,7 +71,7 @@ class PrioritySaving(Cpr):
     def _unsaved_s(self, context: Context, interval_s: float) -> tuple[float, ...]:
         assert context.rows is not None
         assert context.samples is not None
-        most = MOST_SAVES[self.tracker] * self.fraction
+        most = context.rows.most_saves(self.tracker) * self.fraction
         intervals = min(context.useful_time_s / interval_s, most)
         if intervals < self.fraction:
             return (0.0,)
@@ -81,6 +81,7 @@ class PrioritySaving(Cpr):
             context.samples * interval_s / context.useful_time_s,
             intervals,
             self._subsample,
+            interval_s,
         )
         return tuple((lost.after * interval_s).tolist())
 
@@ -111,7 +112,8 @@ class CprMfu(PrioritySaving):
 class CprScar(PrioritySaving):
     """The rows that changed most since they were last saved (SCAR): a second copy of the tables.
 
-    Every update is taken to change its row alike, so it chooses the rows that MFU does.
+    By `optimizer_rule` of the model: where every update moves its row alike, it chooses the rows
+    that MFU does; under Adagrad, rows whose updates are few and large before those.
     """
 
     system: Literal["cpr-scar"]

@@ -322,11 +322,13 @@ def mtbf_table(found: "MtbfByNodes") -> Group:
 
 
 def rows_table(found: "RowLosses") -> Group:
-    """A row a policy: updates lost relative to CPR-vanilla, memory, rows per save, intervals."""
+    """A row a policy: what it loses relative to CPR-vanilla, memory, rows per save, intervals."""
     table = _table()
     table.add_column("policy")
+    by_change = found.rule != "sgd"
     for heading in (
         "updates lost,\n% of vanilla's",
+        *(["change lost,\n% of vanilla's"] if by_change else []),
         "memory,\n% of rows",
         "rows\nper save",
         "a save\nevery",
@@ -337,6 +339,7 @@ def rows_table(found: "RowLosses") -> Group:
         table.add_row(
             name,
             f"{100 * each.updates_lost_relative:.1f}",
+            *([f"{100 * each.change_lost_relative:.1f}"] if by_change else []),
             _percent(each.memory_overhead),
             f"{each.rows_per_save:,}",
             format_duration(each.period_s),

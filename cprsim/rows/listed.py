@@ -44,31 +44,45 @@ class Listed:
         touched = on > 0
         return float((added[touched] / on[touched]) @ self.rows[touched])
 
+    def kept(self, times: Array) -> Array:
+        """Probability that a row which the list saw last at a time is on it at the save.
+
+        Times run from 0, the last save, to 1, the next; any shape.
+        """
+        at, evictions = self._filled[2]
+        return np.asarray(np.exp(np.interp(times, at, evictions) - evictions[-1]))
+
+    @cached_property
+    def _filled(self) -> tuple[Array, Array, tuple[Array, Array]]:
+        return _lists(self.rows, self.accesses / self.period, self.places)
+
     @cached_property
     def _at_a_save(self) -> tuple[Array, Array]:
         """Probability of being on the list, and updates since the last save that it misses."""
         seen = self.accesses / self.period
-        on, missed = _lists(self.rows, seen, self.places)
+        on, missed, _ = self._filled
         # What the list doesn't look at goes with whoever is off it.
         return on, missed + (self.accesses - seen) * (1 - on)
 
 
-def _lists(rows: Array, seen: Array, places: int) -> tuple[Array, Array]:
+def _lists(rows: Array, seen: Array, places: int) -> tuple[Array, Array, tuple[Array, Array]]:
     """Probability of being on the list at the save, and expected accesses seen if off it, else 0.
 
-    Time runs from 0 to 1 between two saves; `seen` accesses of a row come in it.
+    Time runs from 0 to 1 between two saves; `seen` accesses of a row come in it. The third are
+    times, and how often each row on the list is expected to have been evicted until then.
     """
 
     def surplus(time: float) -> float:
         return float(rows @ -np.expm1(-seen * time)) - places
 
     if surplus(1.0) <= 0:
-        return -np.expm1(-seen), np.zeros_like(seen)
+        return -np.expm1(-seen), np.zeros_like(seen), (np.array([0.0, 1.0]), np.zeros(2))
     time = brentq(surplus, 0.0, 1.0, xtol=1e-300, rtol=1e-13)
     on = -np.expm1(-seen * time)
     missed = np.zeros_like(seen)
     rate = float(rows @ (seen * (1 - on))) / places
     step = 0.05 / rate
+    at, evictions = [0.0, time], [0.0, 0.0]
     while time < 1:
         step = min(step, 1 - time)
         last, rate = rate, _eviction_rate(rows, seen, on, places, step, rate)
@@ -79,9 +93,11 @@ def _lists(rows: Array, seen: Array, places: int) -> tuple[Array, Array]:
         time = 1.0 if step == 1 - time else time + step
         missed = missed * fade + steady * (time - 1 / (seen + rate))
         on = seen / (seen + rate) * (1 - fade) + on * fade
+        at.append(time)
+        evictions.append(evictions[-1] + rate * step)
         if abs(rate / last - 1) < 0.05:
             step *= 1.5
-    return on, np.maximum(missed, 0.0)
+    return on, np.maximum(missed, 0.0), (np.array(at), np.array(evictions))
 
 
 def _eviction_rate(

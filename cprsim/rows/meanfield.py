@@ -3,9 +3,11 @@
 Every `fraction` of an interval the `fraction` of a table's rows that a tracker selects is saved.
 A row's accesses are a Poisson process, and the table is large: what the tracker selects is a
 matter of each row alone, given a threshold or a rate that all rows share. Row numbers say nothing
-about popularity. `cprsim.rows.exact` plays the same row by row.
+about popularity. `cprsim.rows.exact` plays the same row by row. Where the movement of updates
+counts, a row's history does: a sample of rows is played then (`cprsim.rows.sampled`).
 """
 
+import math
 from dataclasses import dataclass
 from typing import get_args
 
@@ -14,10 +16,13 @@ from numpy.typing import NDArray
 
 from cprsim.closed_form.intervals import whole_periods
 from cprsim.errors import UsageError
+from cprsim.rows.change import LostChange
 from cprsim.rows.counters import counted, counted_in_the_long_run
 from cprsim.rows.listed import Listed
 from cprsim.rows.lost import LostShare
+from cprsim.rows.movement import Made, OptimizerRule
 from cprsim.rows.popularity import Popularity
+from cprsim.rows.sampled import Left, left_unsaved
 from cprsim.rows.trackers.contract import TrackerName
 
 TRACKERS: tuple[TrackerName, ...] = get_args(TrackerName)
@@ -29,13 +34,16 @@ class MeanField:
 
     `popularity` of its rows; `updates`: accesses to it in one interval, each an update of one row;
     `fraction` of the rows that a save takes, and of the interval between saves; `subsample`: of so
-    many batches SSU looks at one.
+    many batches SSU looks at one; `rule`: how far an update moves its row, by which SCAR chooses;
+    `renewed`: rate at which ids are replaced by new ones in an interval, just after saves.
     """
 
     popularity: Popularity
     updates: float
     fraction: float
     subsample: int = 2
+    rule: OptimizerRule = "sgd"
+    renewed: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction <= 1:
@@ -44,6 +52,8 @@ class MeanField:
             raise UsageError(f"updates is {self.updates:g}; it must be > 0")
         if self.subsample < 1:
             raise UsageError(f"subsample is {self.subsample}; it must be 1 or more")
+        if not 0 <= self.renewed < math.inf:
+            raise UsageError(f"renewed is {self.renewed:g}; it must be 0 or more")
         rows_per_save(self.popularity.size, self.fraction)
 
     def lost(self, tracker: TrackerName, intervals: float) -> LostShare:
@@ -51,24 +61,65 @@ class MeanField:
         saves = whole_periods(intervals, self.fraction)
         return LostShare.expected(self.fraction, self._after(tracker, saves))
 
+    def change(self, tracker: TrackerName, intervals: float) -> LostChange:
+        """Expected lost movement from time 0, when no row has had an update, to a time."""
+        saves = whole_periods(intervals, self.fraction)
+        after = self._change_after(tracker, saves)
+        return LostChange(self.fraction, after, (self._made,))
+
     def long_run(self, tracker: TrackerName) -> float:
         """Mean lost share relative to saving everything once an interval, in the long run.
 
         Rows that are hardly ever touched take long to get there: up to 1 / (their accesses an
-        interval) intervals. `LostShare.relative` says where a job of known length stands.
+        interval) intervals. `LostShare.relative` says where a job of known length stands. Under
+        Adagrad SCAR gets nowhere in particular, and where ids are renewed nobody was asked where;
+        raise `UsageError` then.
         """
+        if self.renewed:
+            raise UsageError("the long run of ids that are renewed isn't known; ask for intervals")
+        if self._by_movement(tracker):
+            raise UsageError(f"scar has no long run under {self.rule}; ask for some intervals")
         return 2 * self._limit(tracker) + self.fraction
 
     def _after(self, tracker: TrackerName, saves: int) -> NDArray[np.float64]:
         size, k = self.popularity.size, self._k
         if k == size:
             return np.zeros(saves)
+        if self._by_movement(tracker) or (self.renewed and tracker in ("mfu", "ssu", "scar")):
+            return self._left(tracker, saves).updates / self.updates
         if tracker in ("mfu", "scar"):
             return counted(self._classes, k, saves) / self.updates
         if tracker == "ssu":
             return self._listed.after(saves) / self.updates
         ages = random_age if tracker == "random" else round_robin_age
         return self.fraction * ages(k / size, np.arange(1, saves + 1))
+
+    def _change_after(self, tracker: TrackerName, saves: int) -> NDArray[np.float64]:
+        size, k = self.popularity.size, self._k
+        if self.rule == "sgd":
+            return self._after(tracker, saves) * self.updates
+        if k == size:
+            return np.zeros(saves)
+        if tracker in ("mfu", "ssu", "scar"):
+            return self._left(tracker, saves).change
+        older = older_at_random if tracker == "random" else older_in_turn
+        made = self._made.until(np.arange(saves + 1) * self.fraction)
+        # A row lost what was made in each of the periods that it is older than.
+        return np.convolve(np.diff(made), older(k / size, np.arange(1, saves + 1)))[:saves]
+
+    def _left(self, tracker: TrackerName, saves: int) -> Left:
+        renewal = -math.expm1(-self.renewed * self.fraction)
+        return left_unsaved(
+            self.rule, tracker, self._classes, self._k, saves, self.subsample, renewal
+        )
+
+    def _by_movement(self, tracker: TrackerName) -> bool:
+        """Whether the tracker chooses by movement, and updates differ in it."""
+        return tracker == "scar" and self.rule != "sgd"
+
+    @property
+    def _made(self) -> Made:
+        return Made(self.rule, self.popularity, self.updates, self.renewed, self.fraction)
 
     def _limit(self, tracker: TrackerName) -> float:
         size, k = self.popularity.size, self._k
@@ -123,3 +174,13 @@ def round_robin_age(share: float, saves: NDArray[np.integer]) -> NDArray[np.floa
     turns = np.minimum(saves, int(1 / share))  # ages below it belong to `share` of the rows
     young = share * turns * (turns - 1) / 2
     return np.asarray(young + np.maximum(0.0, 1 - share * turns) * turns)
+
+
+def older_at_random(share: float, saves: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Share of the rows that are so many saves old or more if each takes a random `share`."""
+    return np.asarray((1 - share) ** saves)
+
+
+def older_in_turn(share: float, saves: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Share of the rows that are so many saves old or more if they are taken in turn."""
+    return np.asarray(np.maximum(0.0, 1 - share * saves))

@@ -4,17 +4,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.units import SECONDS
 from cprsim.closed_form.intervals import whole_periods
+from cprsim.rows.change import LostChange
 from cprsim.rows.lost import LostShare
 from cprsim.rows.modified import modified
+from cprsim.rows.movement import Made, OptimizerRule
 from cprsim.rows.popularity import Popularity
 from cprsim.rows.skew import Skew
 from cprsim.rows.trackers.contract import TrackerName
+
+if TYPE_CHECKING:
+    from cprsim.rows.meanfield import MeanField
 
 #: The largest tables that together hold this share of all rows are tracked, unless their number is
 #: given; the others are saved whole each time.
@@ -28,6 +34,8 @@ MOST_SAVES: dict[TrackerName, int] = {
     "round-robin": 20_000,
     "random": 20_000,
 }
+#: Saves that lost movement is worked out for, over which a sample of rows is played.
+MOST_PLAYED = 1000
 _COUNTER_BYTES = 4  # of a row in MFU's counters and in SSU's list (CPR, table of overheads)
 
 
@@ -48,10 +56,16 @@ class TableRows:
 
 @dataclass(frozen=True, eq=False)
 class RowModel:
-    """The tables of a model; the `count` largest are tracked, or those with 99 % of the rows."""
+    """The tables of a model; the `count` largest are tracked, or those with 99 % of the rows.
+
+    `rule`: how far an update moves its row. `renewed`: share of the ids that new ones replace in a
+    day of training.
+    """
 
     tables: tuple[TableRows, ...]
     count: int | None = None
+    rule: OptimizerRule = "sgd"
+    renewed: float = 0.0
 
     @cached_property
     def tracked_tables(self) -> tuple[int, ...]:
@@ -85,6 +99,10 @@ class RowModel:
         """What was asked for before: a policy is planned several times over."""
         return {}
 
+    def most_saves(self, tracker: TrackerName) -> int:
+        """Saves that `lost` is to look ahead: fewer where a sample of rows is played for it."""
+        return min(MOST_SAVES[tracker], MOST_PLAYED) if self.renewed else MOST_SAVES[tracker]
+
     def lost(
         self,
         tracker: TrackerName,
@@ -92,6 +110,7 @@ class RowModel:
         samples: float,
         intervals: float,
         subsample: int = 2,
+        interval_s: float = 0.0,
     ) -> LostShare:
         """Expected lost share of all updates from time 0, when everything is saved.
 
@@ -107,12 +126,37 @@ class RowModel:
             How far to look ahead.
         subsample
             Of so many batches SSU looks at one.
+        interval_s
+            Useful seconds of an interval, in which ids are renewed.
         """
-        key = (tracker, fraction, samples, intervals, subsample)
+        key = (tracker, fraction, samples, intervals, subsample, interval_s)
         if key not in self._known:
             self._known[key] = self._lost(*key)
         known: LostShare = self._known[key]
         return known
+
+    def change(
+        self,
+        tracker: TrackerName,
+        fraction: float,
+        samples: float,
+        intervals: float,
+        subsample: int = 2,
+        interval_s: float = 0.0,
+    ) -> LostChange:
+        """Expected lost movement of all rows from time 0, when none has had an update.
+
+        The parameters are those of `lost`; with a `fraction` of 1 everything is saved once an
+        interval. A first update moves the rows of all tables alike.
+        """
+        parts, rest = self._fields(fraction, samples, subsample, interval_s)
+        saves = whole_periods(intervals, fraction)
+        lost = [field.change(tracker, intervals) for field, _ in parts]
+        for table in rest:
+            popularity, updates = self._popularity_of(table), samples * table.lookups
+            made = Made(self.rule, popularity, updates, self._renewal(interval_s), fraction)
+            lost.append(LostChange(fraction, np.zeros(saves), (made,)))
+        return LostChange.together(lost)
 
     def _lost(
         self,
@@ -121,24 +165,38 @@ class RowModel:
         samples: float,
         intervals: float,
         subsample: int,
+        interval_s: float,
     ) -> LostShare:
-        from cprsim.rows.meanfield import MeanField  # noqa: PLC0415  (scipy is slow to import)
-
-        parts, updates = [], []
-        for table in self.tracked:
-            if round(fraction * table.rows) == 0:
-                continue  # too small for a portion: saved whole
-            field = MeanField(
-                self._popularity_of(table), samples * table.lookups, fraction, subsample
-            )
-            parts.append(field.lost(tracker, intervals))
-            updates.append(table.lookups)
+        fields, _ = self._fields(fraction, samples, subsample, interval_s)
+        parts = [field.lost(tracker, intervals) for field, _ in fields]
+        updates = [table.lookups for _, table in fields]
         rest = math.fsum(table.lookups for table in self.tables) - math.fsum(updates)
         if rest > 0:
             saves = whole_periods(intervals, fraction)
             parts.append(LostShare.expected(fraction, np.zeros(saves)))
             updates.append(rest)
         return LostShare.together(parts, updates)
+
+    def _fields(
+        self, fraction: float, samples: float, subsample: int, interval_s: float
+    ) -> tuple[list[tuple["MeanField", TableRows]], list[TableRows]]:
+        """The tables saved by priority, and those saved whole: also those too small for a part."""
+        from cprsim.rows.meanfield import MeanField  # noqa: PLC0415  (scipy is slow to import)
+
+        fields, rest = [], []
+        for index, table in enumerate(self.tables):
+            if index not in self.tracked_tables or round(fraction * table.rows) == 0:
+                rest.append(table)
+                continue
+            popularity, updates = self._popularity_of(table), samples * table.lookups
+            renewed = self._renewal(interval_s)
+            field = MeanField(popularity, updates, fraction, subsample, self.rule, renewed)
+            fields.append((field, table))
+        return fields, rest
+
+    def _renewal(self, interval_s: float) -> float:
+        """Rate at which ids are renewed in an interval of so many useful seconds."""
+        return self.renewed * interval_s / SECONDS["d"]
 
     def memory_overhead(self, tracker: TrackerName, fraction: float) -> float:
         """Memory of a tracker as a share of that of the rows it tracks, as the CPR paper counts.

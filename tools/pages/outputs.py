@@ -11,8 +11,11 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+
 from cprsim.failures.presets import PRESETS
 from cprsim.rows.meanfield import MeanField
+from cprsim.rows.popularity import Popularity, zipf
 from cprsim.rows.skew import Skew
 from cprsim.rows.trackers.contract import TrackerName
 from tools.pages import systems_compared
@@ -27,8 +30,16 @@ COMMAND = re.compile(r"```console\n\$ cprsim (.*?)\n(.*?)```", re.DOTALL)
 FRACTION_TABLE = re.compile(
     r"(?<=SSU, long run \|\n\|---\|---\|---\|---\|---\|---\|---\|\n)(\|.*\n)*"
 )
+CHANGE_TABLE = re.compile(
+    r"(?<=SCAR, updates \| SCAR, change \|\n\|---\|---\|---\|---\|---\|---\|---\|\n)(\|.*\n)*"
+)
+RENEWAL_TABLE = re.compile(
+    r"(?<=renewed in an interval \| MFU \| SSU \|\n\|---\|---\|---\|\n)(\|.*\n)*"
+)
 _ROWS, _UPDATES = 128_435_723, 6.91  # of the trace fbgemm_t856_bs65536 of dlrm_datasets, 2021
 _TRACKERS: tuple[TrackerName, ...] = ("mfu", "ssu")
+_IDS = 1_000_000
+_BY_CHANGE: tuple[TrackerName, ...] = (*_TRACKERS, "scar")
 COMPARED_TABLE = re.compile(r"(?<=\| with any learning lost \|\n\|---\|---\|---\|\n)(\|.*\n)*")
 PRESET_TABLE = re.compile(r"(?<=\| preset \| keys \| from \|\n\|---\|---\|---\|\n)(\|.*\n)*")
 
@@ -76,10 +87,39 @@ def fractions() -> str:
     return "".join(rows)
 
 
+def changes() -> str:
+    """Lost updates and lost change under Adagrad over 10 intervals, in the same way."""
+    popularity, rows = Skew(name="dlrm-production").popularity(_ROWS), []
+    for parts in (32, 16, 8, 4, 2):
+        field = MeanField(popularity, _UPDATES * _ROWS, 1 / parts, rule="adagrad")
+        cells = [
+            f"{100 * lost.relative(10):.0f}"
+            for tracker in _BY_CHANGE
+            for lost in (field.lost(tracker, 10), field.change(tracker, 10))
+        ]
+        rows.append(f"| 1/{parts} | {' | '.join(cells)} |\n")
+    return "".join(rows)
+
+
+def renewals() -> str:
+    """Updates lost over 10 intervals where ids are renewed and half of the rows are free."""
+    used, rows = zipf(_IDS, 0.6), []
+    popularity = Popularity(np.append(used.rows, _IDS), np.append(used.share, 0.0))
+    for renewed in (0.0, 0.1, 1.0, 4.0):
+        field = MeanField(popularity, 7.0 * _IDS, 1 / 8, renewed=renewed)
+        lost = (100 * field.lost(tracker, 10).relative(10) for tracker in _TRACKERS)
+        rows.append(f"| {100 * renewed:.0f} % | {' | '.join(f'{each:.0f}' for each in lost)} |\n")
+    return "".join(rows)
+
+
 def refreshed(text: str) -> str:
     """A page with all that it shows made anew."""
     text = COMMAND.sub(lambda it: f"```console\n$ cprsim {it[1]}\n{printed(it[1])}```", text)
     text = FRACTION_TABLE.sub(lambda _: fractions(), text)
+    if CHANGE_TABLE.search(text):
+        text = CHANGE_TABLE.sub(lambda _: changes(), text)
+    if RENEWAL_TABLE.search(text):
+        text = RENEWAL_TABLE.sub(lambda _: renewals(), text)
     if COMPARED_TABLE.search(text):
         text = COMPARED_TABLE.sub(lambda _: systems_compared.table(), text)
     return PRESET_TABLE.sub(lambda _: presets(), text)
