@@ -24,18 +24,10 @@ def _parse_share_or_count(value: object) -> int | float:
     return value
 
 
-def _percentage(share: float) -> str:
-    """A percentage that parses back to the very same share."""
-    percent = share * 100
-    near = (round(percent, 9), percent, math.nextafter(percent, 0), math.nextafter(percent, 200))
-    texts = [f"{each:.17g}%" if each != round(each, 9) else f"{each:.12g}%" for each in near]
-    return next((text for text in texts if units.parse_share(text) == share), texts[1])
-
-
 ShareOrCount = Annotated[
     int | float,
     BeforeValidator(_parse_share_or_count),
-    PlainSerializer(lambda v: v if isinstance(v, int) else _percentage(v)),
+    PlainSerializer(lambda v: v if isinstance(v, int) else units.format_share(v)),
 ]
 
 
