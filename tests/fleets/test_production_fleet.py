@@ -21,7 +21,10 @@ ALLOWED = {"years": YEARS_WITHIN}
 
 def on_the_page(words: str) -> float:
     """What the fleet gives for a fact, from its row of the table."""
-    (cell,) = re.findall(rf"^\| {re.escape(words)} \|.*\| ([\d.,]+) \|[^|]*\|$", TEXT, re.MULTILINE)
+    facts = TEXT.partition("<!-- facts -->")[2].partition("<!-- end -->")[0]
+    (cell,) = re.findall(
+        rf"^\| {re.escape(words)} \|.*\| ([\d.,]+) \|[^|]*\|$", facts, re.MULTILINE
+    )
     return float(cell.replace(",", ""))
 
 
