@@ -22,7 +22,7 @@ from cprsim.scenario.drawn import Drawn
 
 Array = NDArray[np.float64]
 
-#: Gaps that are drawn of each job. One that has more fails no more; that is one in thousands.
+#: Gaps that are drawn of each job: more than jobs of 30 days have, at 14 h and more a gap.
 _GAPS: Final = 128
 #: Values of a job, by their keys in the scenario.
 _VALUES: Final = (

@@ -25,7 +25,7 @@ class Fitted(NamedTuple):
 
 
 _INTERVALS: Final = "policies.full.interval.values"
-#: All but the scale. The ranges are ours, and wide: up to ten times less and more than is shipped.
+#: All but the scale. The ranges are ours: wide, but no facts. Some sets that fit lie at their ends.
 SOUGHT: Final = (
     Fitted("useful_mean_h", "job.useful_time.mean", " h", 8.1, 2.0, 24.0),
     Fitted("useful_cv", "job.useful_time.cv", "", 0.7, 0.3, 2.5),
