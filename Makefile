@@ -46,8 +46,9 @@ study: $(INSTALLED) ## measure what failures do to accuracy (under an hour; goes
 bench: $(INSTALLED) ## measure speed, as ratios between two things timed in the same run
 	@$(VENV)/bin/python -m benchmarks
 
-validation: $(INSTALLED) ## recompute docs/validation.md, and the tables of docs/fleets.md
+validation: $(INSTALLED) ## recompute docs/validation.md, fleets that fit, the tables of docs/fleets.md
 	@$(VENV)/bin/python -m tools.pages.validation
+	@$(VENV)/bin/python -m tools.validation.fleet.fits
 	@$(VENV)/bin/python -m tools.pages.fleets
 
 pages: $(INSTALLED) ## refresh what README and docs show: output of commands, the plan of the rooms

@@ -15,7 +15,7 @@ from cprsim.version import PACKAGE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Takes = Literal["scenario", "run", "sweep", "log", "study", "validation", "nothing"]
+Takes = Literal["scenario", "run", "sweep", "log", "study", "validation", "fits", "nothing"]
 #: What a picture is made of, in words.
 TAKES: Final[dict[Takes, str]] = {
     "scenario": "a scenario",
@@ -24,6 +24,7 @@ TAKES: Final[dict[Takes, str]] = {
     "log": "a log (CSV), or a scenario that replays one",
     "study": "the folder of a study, or its table of runs (CSV)",
     "validation": "the folder of `cprsim validate`, or a table of seconds (CSV)",
+    "fits": "a table of fleets that fit (CSV)",
     "nothing": "nothing but its paper's own set-up",
 }
 #: In an installed package, and in a checkout.

@@ -7,6 +7,7 @@ from cprsim.errors import UsageError
 from cprsim.gallery import (
     accuracy,
     ecrm,
+    fleet_fits,
     interval,
     logs,
     phase,
@@ -25,6 +26,7 @@ PICTURES: Final[dict[str, Picture]] = {
         logs.SURVIVAL,
         logs.MTBF,
         runs.FLEET,
+        fleet_fits.PICTURE,
         runs.BREAKDOWN,
         runs.PRODUCTION,
         scaling.PICTURE,

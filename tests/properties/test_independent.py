@@ -326,6 +326,7 @@ def play_failing(log: Path, job: failing_store.Job, seed: int, storage: dict[str
         job={"final_save": job.final_save} | seconds(useful_time=job.useful_s),
         cluster={"parameter_servers": job.servers},
         storage=storage,
+        failures={"while_waiting": False},
         costs=seconds(
             save=job.save_s, load=job.load_s, detect=job.detect_s, reschedule=job.reschedule_s
         ),

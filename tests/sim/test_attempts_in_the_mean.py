@@ -13,7 +13,8 @@ from cprsim.closed_form.attempts import (
     retried_segment_s,
     skipped_age_s,
 )
-from cprsim.closed_form.makespan import partial_makespan_s, partial_pls
+from cprsim.closed_form.makespan import partial_makespan_s
+from cprsim.closed_form.pls import mean_pls
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 
@@ -83,7 +84,7 @@ def test_partial_recovery_takes_mean_saves_and_mean_loads() -> None:
     exact_s = partial_makespan_s(USEFUL_S, INTERVAL_S, save_s, MTBF_S, recovery_s)
     assert_mean(measured(it, policy, "wall"), exact_s)
     # A failure in any try finds the whole interval unsaved.
-    assert_mean(measured(it, policy, "pls"), partial_pls(INTERVAL_S, save_s, MTBF_S, 4))
+    assert_mean(measured(it, policy, "pls"), mean_pls(INTERVAL_S, save_s, MTBF_S, 4))
 
 
 def test_saves_that_are_left_out_leave_checkpoints_older() -> None:

@@ -1,98 +1,28 @@
 """Refresh the tables of docs/fleets.md: the known facts of CPR's fleet, and what ours gives.
 
 Run `python -m tools.pages.fleets`, or `make validation`; it plays 17,000 jobs, which takes minutes.
-Tests hold the page to the scenario as it is, and to fewer jobs played anew.
+Ranges are of the table that tools/validation/fleet/fits.py wrote. Tests hold the page to the
+scenario as it is, to that table, and to fewer jobs played anew.
 """
 
 import hashlib
 import json
-from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
 import pandas as pd
 
 from cprsim.basics.units import SECONDS
 from cprsim.fleets.fleet import Fleet, load_fleet
 from cprsim.fleets.play import run_fleet
-from cprsim.fleets.result import FleetResult, at_percentiles
+from cprsim.fleets.result import FleetResult
 from cprsim.scenario.mapping import load_mapping
-from tools.paths import DOCS, SCENARIOS
+from tools.paths import DOCS
+from tools.validation.fleet.facts import DOMINANT, FACTS, JOBS, YEAR_S, dominant, measured
+from tools.validation.fleet.fits import read
+from tools.validation.fleet.ranges import fits_text, numbers_table, ranges_table
+from tools.validation.fleet.sets import SCENARIO
 
 PAGE: Final = DOCS / "fleets.md"
-SCENARIO: Final = SCENARIOS / "production-fleet.toml"
-JOBS: Final = 17_000
-YEAR_S: Final = 365.25 * SECONDS["d"]
-_CAUSES: Final = {"save": "saving", "lost": "lost computation", "reschedule": "rescheduling"}
-
-
-@dataclass(frozen=True)
-class Fact:
-    """Something known of the jobs of the paper.
-
-    Parameters
-    ----------
-    key
-        Of what `measured` gives.
-    words
-        What it is.
-    reported
-        As the sources have it.
-    low, high
-        Within which it holds, in percent, or in the unit of the words.
-    source
-        `stated`: in texts about the paper that were read; `recalled`: remembered, not checked.
-    """
-
-    key: str
-    words: str
-    reported: str
-    low: float
-    high: float
-    source: str
-
-    def off(self, value: float) -> float:
-        """How far a value lies outside; 0 within."""
-        return min(value - self.low, 0.0) + max(value - self.high, 0.0)
-
-    def row(self, value: float) -> str:
-        """The line of the table, given what the fleet has."""
-        places = 0 if value >= 1000 else 2
-        off = self.off(value)
-        shown = "within" if off == 0 else f"{off:+.{places}f}"
-        cells = (self.words, self.reported, self.source, f"{value:,.{places}f}", shown)
-        return f"| {' | '.join(cells)} |"
-
-
-FACTS: Final = (
-    Fact("mean", "mean overhead, %", "12 to 13", 12.0, 13.0, "12 stated, 13 recalled"),
-    Fact("p90", "overhead at P90, %", "over 30", 30.0, np.inf, "recalled"),
-    Fact("p95", "overhead at P95, %", "up to 43 (worst 5 %)", 43.0, 43.0, "stated"),
-    Fact("save at 75", "saving at P75, %", "8.8", 8.8, 8.8, "recalled"),
-    Fact("lost at 90", "lost computation at P90, %", "13.2", 13.2, 13.2, "recalled"),
-    Fact("reschedule at 95", "rescheduling at P95, %", "23.3", 23.3, 23.3, "recalled"),
-    Fact("years", "machine-years beyond useful", "1,156", 1156.0, 1156.0, "stated"),
-)
-#: The largest part of the overhead of the jobs around a percentile.
-DOMINANT: Final = {75: "saving", 90: "lost computation", 95: "rescheduling"}
-
-
-def measured(table: pd.DataFrame) -> dict[str, float]:
-    """The facts as jobs under one policy have them, in percent and machine-years of 17,000 jobs."""
-    overhead = 100 * table["overhead"]
-    beyond_s = table["nodes"] * (table["wall_s"] - table["useful_s"])
-    at = at_percentiles(table)
-    return {
-        "mean": float(overhead.mean()),
-        **{f"p{p}": float(np.percentile(overhead, p)) for p in (50, 75, 90, 95, 99)},
-        **{f"{cause} at {row['percentile']}": 100 * row[cause] for row in at for cause in _CAUSES},
-        "years": float(beyond_s.mean()) * JOBS / YEAR_S,
-    }
-
-
-def dominant(found: dict[str, float], percentile: int) -> str:
-    """The cause that takes most of the jobs around a percentile."""
-    return _CAUSES[max(_CAUSES, key=lambda cause: found[f"{cause} at {percentile}"])]
 
 
 def scenario_hash() -> str:
@@ -151,7 +81,16 @@ def predictions_table(result: FleetResult) -> str:
     return "\n".join(rows) + "\n"
 
 
-def refreshed(text: str, result: FleetResult) -> str:
+def of_fits(table: pd.DataFrame) -> dict[str, str]:
+    """What the page has of the fleets that fit, by the markers before it."""
+    return {
+        "fits": fits_text(table),
+        "numbers": numbers_table(table),
+        "ranges": ranges_table(table),
+    }
+
+
+def refreshed(text: str, result: FleetResult, table: pd.DataFrame) -> str:
     """The page with its tables made anew."""
     found = measured(result.of("full"))
     made = {
@@ -159,14 +98,16 @@ def refreshed(text: str, result: FleetResult) -> str:
         "laws": laws_table(result.fleet),
         "predictions": predictions_table(result),
         "scenario": f"scenarios/production-fleet.toml as of hash `{scenario_hash()}`, seed 0.\n",
+        **of_fits(table),
     }
-    for name, table in made.items():
+    for name, shown in made.items():
         before, marker, rest = text.partition(f"<!-- {name} -->\n")
         after = rest[rest.index("<!-- end -->") :]
-        text = f"{before}{marker}\n{table}\n{after}"
+        text = f"{before}{marker}\n{shown}\n{after}"
     return text
 
 
 if __name__ == "__main__":
     played = run_fleet(load_fleet(SCENARIO), replications=JOBS, workers=2)
-    PAGE.write_text(refreshed(PAGE.read_text(encoding="utf-8"), played), encoding="utf-8")
+    page = refreshed(PAGE.read_text(encoding="utf-8"), played, read())
+    PAGE.write_text(page, encoding="utf-8")

@@ -13,8 +13,9 @@ from cprsim.basics.files import write_all
 from cprsim.figures import save_bytes
 from cprsim.gallery.registry import PICTURES
 from tools.paths import DOCS, FIGURES
+from tools.reproduction import effective
 from tools.reproduction.lines import HEADS, Line, printed, table
-from tools.reproduction.sections import SECTIONS
+from tools.reproduction.sections import APART, SECTIONS
 
 PAGE = DOCS / "reproduction.md"
 _MEASURED = HEADS.index("measured") + 1  # after the empty cell before the first bar
@@ -31,22 +32,25 @@ How certain a published number is stands with its source: *stated* in the paper 
 its *poster*; *recalled* from memory and not checked against the text, with high, medium or low
 confidence; *digitised* off a figure, to 0.3 points or minutes; *derived*, by the paper's equations
 or from ratios that it states. CPR is Maeng et al., MLSys 2021; ECRec is Zhang et al., PVLDB 16(11),
-2023; ECRM is its predecessor, arXiv 2104.01981.
+2023; ECRM is its predecessor, arXiv 2104.01981; FT-HSDP is arXiv 2602.00277.
 
 What it means to get it back stands in its role. An *input* was put into the scenario, which proves
 nothing. To a *calibrated* number a constant was fitted: getting it back checks the arithmetic, and
 is no evidence for the model. A *prediction* follows from inputs and from constants that were fitted
 to other numbers. A *check* holds the simulator against the paper's equations at the calibrated
-costs, and isn't a number of the paper. *Other data*: the paper's aren't public. What was not
-reproduced stands here with its distance.
+costs, and isn't a number of the paper. *Arithmetic* gives back a number that was itself derived
+from those that the constants were fitted to, and *repeated* is what follows by arithmetic from what
+another row publishes: neither counts as a prediction. *Other data*: the paper's aren't public. What
+was not reproduced stands here with its distance.
 """
 _NOTHING = "No number is published for this picture."
 
 
 def page(lines_of: Mapping[str, Sequence[Line]], cells_of: Mapping[str, Sequence[str]]) -> str:
     """The whole page, given the lines of each picture and what is measured of each, in print."""
+    shown = (section(name, lines_of.get(name, ()), cells_of.get(name, ())) for name in PICTURES)
     return _INTRO + "".join(
-        section(name, lines_of.get(name, ()), cells_of.get(name, ())) for name in PICTURES
+        (*shown, *(apart(name, lines_of[name], cells_of[name]) for name in APART))
     )
 
 
@@ -64,6 +68,12 @@ def section(name: str, lines: Sequence[Line], cells: Sequence[str]) -> str:
     return "".join(f"\n{paragraph}\n" for paragraph in paragraphs)
 
 
+def apart(name: str, lines: Sequence[Line], cells: Sequence[str]) -> str:
+    """What has no picture."""
+    paragraphs = f"## {name}", _filled(APART[name].text), table(lines, cells).rstrip("\n")
+    return "".join(f"\n{paragraph}\n" for paragraph in paragraphs)
+
+
 def _filled(text: str) -> str:
     """A paragraph in lines of at most 100 letters."""
     return textwrap.fill(
@@ -72,8 +82,8 @@ def _filled(text: str) -> str:
 
 
 def shown_cells(text: str, name: str) -> list[str]:
-    """What a page shows as measured in the section of that picture."""
-    found = re.search(rf"^## `{name}`\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    """What a page shows as measured in the section of that picture, or of that name."""
+    found = re.search(rf"^## `?{name}`?\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     rows = re.findall(r"^\| .*\|$", found[1] if found else "", re.MULTILINE)
     return [row.split("|")[_MEASURED].strip() for row in rows[2:]]
 
@@ -87,6 +97,8 @@ def write() -> None:
         pictures[f"{name}.svg"] = save_bytes(picture.draw(found), "svg")
         if name in SECTIONS:
             lines_of[name] = SECTIONS[name].lines(found)
+    for name, each in APART.items():
+        lines_of[name] = each.lines(effective.played())
     cells_of = {
         name: [printed(each.measured) for each in lines] for name, lines in lines_of.items()
     }

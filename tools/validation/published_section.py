@@ -40,7 +40,8 @@ _TEXT = f"""\
 Every figure below is computed by runs of the simulator unless its note says otherwise. *input*:
 the figure was put into the scenario, so that getting it back proves nothing. *calibrated*: a
 constant was fitted to it. *prediction*: it follows from inputs and calibrated constants of other
-rows. What each system is, and what its model leaves out, is in [systems/](systems/README.md).
+rows. *repeated*: by arithmetic it is the published figure of another row again, and counts there.
+What each system is, and what its model leaves out, is in [systems/](systems/README.md).
 
 """
 _TITLES = {"meta": "`full`, at Meta's scale"}

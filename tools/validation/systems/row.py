@@ -2,8 +2,9 @@
 
 from typing import Literal, NamedTuple
 
-#: Whether a figure was put in, was used to calibrate something, or comes out.
-Role = Literal["input", "calibrated", "prediction"]
+#: Whether a figure was put in, was used to calibrate something, comes out, or says again what
+#: another row does: a prediction is counted once.
+Role = Literal["input", "calibrated", "prediction", "repeated"]
 
 
 class Row(NamedTuple):
