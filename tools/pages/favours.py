@@ -23,6 +23,23 @@ WAITS = (
 STARTS = ((0.675, 2), (0.675, 20), (1.0, 2), (1.5, 2))
 #: Mean time between failures of the job, and the target of CPR.
 TARGETS = (("28 h", 0.1), ("28 h", 0.01), ("4 h", 0.1), ("4 h", 0.01), ("1 h", 0.1))
+#: What MFU takes on the trainer, docs/performance.md: of distinct rows, a million, batches of 512.
+TRACKING = 0.047
+#: What can be said of what is free by default.
+CHARGES = {
+    "nothing": (),
+    "5 % of the saves are void, and tried again": ("storage.save_fails=0.05",),
+    "5 % of the saves are void, and left out": (
+        "storage.save_fails=0.05",
+        *(f"policies.{each}.after_void=skip" for each in ("full", "partial", "cpr")),
+    ),
+    "5 % of the loads fail": ("storage.load_fails=0.05",),
+    "the store is away for an hour a day": (
+        "storage.outages.every=24 h",
+        "storage.outages.lasts=1 h",
+    ),
+    f"tracking takes {TRACKING:.1%}": (f"policies.cpr-mfu.slowdown={TRACKING}",),
+}
 _USEFUL_H = 56  # of the scenario
 _COMPARED = ("full", "partial", "cpr")
 
@@ -59,6 +76,7 @@ _TARGETS_HEAD = (
     "PLS",
     "overhead",
 )
+_CHARGES_HEAD = ("what is said", "full", "partial", "cpr", "its PLS", "cpr-mfu")
 _RETRAINED_HEAD = (
     "policy",
     "overhead",
@@ -101,6 +119,19 @@ is the paper's, which leaves out failures in saves and in recoveries, and the en
 where the job ends soon after a save. Under exponential failures, a wait of 20 min, %:
 
 {targets_head}{targets}
+## What is charged only where it is said
+
+Rules 31 to 33, and keys of policies. By default no save is void, no load fails and the store is
+always there, which **favours whoever saves most**; `after_void` says whether a void save is tried
+again. Tracking takes no time unless a policy's `slowdown` says so, which **favours CPR's
+trackers**: on the trainer MFU takes {tracking:.1%} of looking rows up and updating them (a million
+rows, batches of 512: [performance.md](performance.md)), an upper bound of its share of a step.
+A server that is down loads its neighbours where `job.network` says what their cards carry
+(`degraded` of `replication` and `ecrm`), and else not, which **favours both**. Machines that stand
+ready never fail: one would be away for a share wait / (nodes x MTBF) of the time, {spare:.2%} of
+the line below, which **favours hot-swap** by as much of its waits. MTBF 28 h, wait 20 min, %:
+
+{charges_head}{charges}
 ## What lost learning is worth
 
 Rule 24. Updates that a policy loses cost it no time, which **favours whoever rolls nobody
@@ -172,6 +203,14 @@ def targets(mtbf: str, target: float) -> str:
     return _line(mtbf, f"{100 * target:g}", *cells)
 
 
+def charges(what: str) -> str:
+    """A line of the fourth table."""
+    said = *law("28 h", "20 min"), "failures.while_waiting=true", *CHARGES[what]
+    found = played(*said, policies=(*_COMPARED, "cpr-mfu"))
+    overheads = [_cell(found, name) for name in _COMPARED]
+    return _line(what, *overheads, _cell(found, "cpr", "pls"), _cell(found, "cpr-mfu"))
+
+
 def retrained() -> str:
     """The lines of the last table."""
     result = played(policies=None)
@@ -188,6 +227,10 @@ def page() -> str:
         waits_head=_head(_WAITS_HEAD),
         starts_head=_head(_STARTS_HEAD),
         targets_head=_head(_TARGETS_HEAD),
+        tracking=TRACKING,
+        spare=1200.0 / (16 * 28 * 3600),
+        charges_head=_head(_CHARGES_HEAD),
+        charges="".join(map(charges, CHARGES)),
         retrained_head=_head(_RETRAINED_HEAD),
         waits="".join(waits(*each) for each in WAITS),
         starts="".join(starts(*each) for each in STARTS),
