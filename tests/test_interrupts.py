@@ -82,6 +82,7 @@ def interrupt_now_and_then(
         found = ended(library, folder, arguments, first, second, number)
         check(found, number)
         longest_s, sent = max(longest_s, found.took_s), sent + found.sent
+    assert sent >= times / 2  # else they would have been done before
     counted(f"{times} times, {sent} interrupts: ended after {longest_s:.1f} s at most")
 
 

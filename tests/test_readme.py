@@ -34,6 +34,7 @@ def test_the_table_of_fractions_is_what_the_mean_field_gives() -> None:
     assert fractions() in PAGES[2].read_text(encoding="utf-8"), "run `make pages`"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", [changes, renewals])
 def test_tables_that_a_sample_of_rows_makes_are_what_it_gives(table) -> None:
     assert table() in PAGES[2].read_text(encoding="utf-8"), "run `make pages`"

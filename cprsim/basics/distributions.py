@@ -43,8 +43,8 @@ Durations = Annotated[tuple[PositiveSeconds, ...], BeforeValidator(_listed)]
 
 #: Of an integral of the survival, which is then good to 1e-5 for all laws but listed values.
 _POINTS = 2001
-#: Where the incomplete gamma function is 1 but for rounding, for all shapes below 100.
-_ALL = 500.0
+#: Beyond `_ALL` the incomplete gamma function is 1 but for rounding, for shapes below `_LARGE`.
+_ALL, _LARGE = 500.0, 100.0
 
 
 class Distribution(Section):
@@ -99,7 +99,7 @@ class Distribution(Section):
         if self.distribution == "exponential":
             over = -math.expm1(-limit_s / mean_s)
             return over, mean_s * over
-        if self.distribution == "gamma" and self.shape is not None:
+        if self.distribution == "gamma" and self.shape is not None and self.shape < _LARGE:
             ratio = limit_s * self.shape / mean_s
             over = _lower_gamma(self.shape, ratio)
             return over, mean_s * _lower_gamma(self.shape + 1, ratio) + limit_s * (1 - over)

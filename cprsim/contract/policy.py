@@ -43,7 +43,7 @@ class Context:
     samples: int | None = None
     rows: RowModel | None = None
     severities: Mapping[Severity, float] = field(default_factory=lambda: {"node": 1.0})
-    failures_per_recovery: Callable[[float, float], float] = _one
+    failures_per_recovery: Callable[[float, float], float] = field(default=_one, compare=False)
 
     @property
     def save_s(self) -> float:

@@ -1,7 +1,7 @@
 """The CPR decision: full recovery at its optimum, or partial recovery at a target PLS."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 from cprsim.analytic.expected import Expected, expected
@@ -110,18 +110,17 @@ def advise(scenario: Scenario, target_pls: float | None = None, quality: Quality
     if quality not in get_args(Quality):
         known = ", ".join(get_args(Quality))
         raise UsageError(f"quality {quality!r} is not known; known: {known}")
-    target = _target(scenario) if target_pls is None else target_pls
-    if not 0 < target <= 1:
-        raise UsageError(
-            f"target PLS {target:g} is out of range: it is a share, > 0 and <= 1, e.g. 0.1 for 10 %"
-        )
+    cpr = _cpr(scenario, target_pls)
     context = scenario.context
     try:
         optimum_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)
-        plan = _cpr_plan(scenario, target, quality)
+        full = _option(full_plan(optimum_s), context)
+        plan, mean_pls = _cpr_plan(scenario, cpr, quality, full.expected.overhead)
     except ValueError as error:
         raise UsageError(f"no advice: {error}") from None
-    full, partial = _option(full_plan(optimum_s), context), _option(plan, context)
+    partial = _option(plan, context)
+    if quality == "pls" and cpr.pls_interval == "mean":
+        partial = replace(partial, expected=replace(partial.expected, pls=mean_pls))
     better = partial_costs_less(plan, full_plan(optimum_s), context)
     before = full.expected.overhead
     return Advice(
@@ -130,23 +129,50 @@ def advise(scenario: Scenario, target_pls: float | None = None, quality: Quality
         naive_partial=_option(partial_plan(optimum_s), context),
         recommendation="partial" if better else "full",
         benefit=1 - (partial if better else full).expected.overhead / before if before else 0.0,
-        target_pls=target,
+        target_pls=cpr.target_pls,
         quality=quality,
         mtbf_s=context.mtbf_s,
-        mean_pls=CprVanilla(system="cpr-vanilla").mean_pls(context, plan.interval_s),
+        mean_pls=mean_pls,
     )
 
 
-def _cpr_plan(scenario: Scenario, target: float, quality: Quality) -> Plan:
-    """Partial recovery at the longest interval that keeps to the target."""
-    context = scenario.context
+def _cpr(scenario: Scenario, target_pls: float | None) -> Cpr:
+    """CPR as the scenario's first such policy resolves its interval, or as the paper does."""
+    found = next((each for each in scenario.policies.values() if isinstance(each, Cpr)), None)
+    keys: dict[str, Any] = {"pls_interval": "E6"}
+    if found is not None:
+        keys = {each: getattr(found, each) for each in ("target_pls", "pls_interval", "after_void")}
+    cpr = CprVanilla(system="cpr-vanilla", **keys)
+    if target_pls is None:
+        return cpr
+    if not 0 < target_pls <= 1:
+        raise UsageError(
+            f"target PLS {target_pls:g} is out of range: it is a share, > 0 and <= 1, e.g. 0.1 for "
+            "10 %"
+        )
+    return cpr.model_copy(update={"target_pls": target_pls})
+
+
+def _cpr_plan(scenario: Scenario, cpr: Cpr, quality: Quality, full: float) -> tuple[Plan, float]:
+    """Partial recovery at the longest interval that keeps to the target, and its mean PLS.
+
+    Where none does, at the shortest that costs no more than `full`, the overhead of full recovery.
+    """
+    context, target = scenario.context, cpr.target_pls
     if quality == "pls":
-        cpr = CprVanilla(system="cpr-vanilla", target_pls=target, pls_interval="E6")
-        return partial_plan(cpr.interval_s(context))
+        interval_s = cpr.interval_s(context) or context.save_s / full
+        plan = replace(partial_plan(interval_s), after_void=cpr.after_void)
+        return plan, cpr.mean_pls(context, interval_s)
     saving = next(
         (p for p in scenario.policies.values() if isinstance(p, PrioritySaving)),
         CprMfu(system="cpr-mfu"),
     )
+    plan = _kept_to(saving, target, full, context)
+    return plan, saving.mean_pls(context, plan.interval_s)
+
+
+def _kept_to(saving: PrioritySaving, target: float, full: float, context: Context) -> Plan:
+    """At the longest interval that keeps to a target on updates lost."""
 
     def at(interval_s: float) -> Plan:
         return saving.model_copy(update={"interval": interval_s}).planned(context)
@@ -157,8 +183,6 @@ def _cpr_plan(scenario: Scenario, target: float, quality: Quality) -> Plan:
     longest_s = context.useful_time_s / saving.fraction  # beyond it there is no save at all
     if kept(math.inf):
         return at(math.inf)
-    optimum_s = checkpoint_interval_s("optimal", context.save_s, context.mtbf_s)
-    full = expected(full_plan(optimum_s), context).overhead
     least_s = min(context.save_s / full, longest_s)  # below it saving alone costs what full does
     shortest_s = longest_s
     while not kept(shortest_s):
@@ -172,11 +196,6 @@ def _cpr_plan(scenario: Scenario, target: float, quality: Quality) -> Plan:
         else:
             longest_s = middle_s
     return at(shortest_s)
-
-
-def _target(scenario: Scenario) -> float:
-    targets = [p.target_pls for p in scenario.policies.values() if isinstance(p, Cpr)]
-    return targets[0] if targets else CprVanilla(system="cpr-vanilla").target_pls
 
 
 def _option(plan: Plan, context: Context) -> Option:

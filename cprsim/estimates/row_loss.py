@@ -158,7 +158,9 @@ def _rows_of(context: Context) -> RowModel:
 
 def _loss(policy: Cpr, context: Context) -> RowLoss:
     rows, interval_s = _rows_of(context), policy.interval_s(context)
-    plan = policy.model_copy(update={"interval": interval_s}).plan(context)
+    if interval_s == 0:  # none keeps to the target: the paper's, beside the note that it is full
+        interval_s = policy.model_copy(update={"pls_interval": "E6"}).interval_s(context)
+    plan = policy.model_copy(update={"interval": interval_s}).planned(context)
     (schedule,), (whole,) = plan.schedules, partial_plan(interval_s).schedules
     useful_time_s = context.useful_time_s
     rest = sum(table.rows for table in rows.tables) - rows.tracked_rows

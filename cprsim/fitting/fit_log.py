@@ -8,7 +8,7 @@ from typing import get_args
 
 from cprsim.errors import UsageError
 from cprsim.failures.logs import views
-from cprsim.failures.logs.coincidence import coincidence, sizes
+from cprsim.failures.logs.coincidence import coincidence, mean_hit, sizes
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.rack_bursts import RackBursts, rack_bursts
@@ -95,7 +95,10 @@ def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.
     if within_s is not None and left_out:
         left_out = {"failures coalesced with the one before them": seen.ties}
     look: Look = "gaps" if nodes is None else "job"
-    return _judged(source, look, seen, bursts, dropped | left_out, sizes(together))
+    at_once = sizes(together)
+    fitted = _judged(source, look, seen, bursts, dropped | left_out, at_once)
+    system = views.nodes_of(together)
+    return replace(fitted, hit=mean_hit(at_once, nodes or system, system))
 
 
 def _of_uptimes(source: LogSource, log: FailureLog) -> LogFit:

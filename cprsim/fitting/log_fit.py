@@ -57,6 +57,8 @@ class LogFit:
         What was left out, by reason: rows of the file, and durations whose start nobody saw.
     at_once
         How many nodes fail at one instant, and how often; empty where there are no nodes.
+    hit
+        Mean nodes of the system, or of the job, that one failure takes down.
     coincidence
         Whether nodes fail together, for uptimes: their law takes each node by itself.
     """
@@ -71,6 +73,7 @@ class LogFit:
     dropped: Mapping[str, int]
     at_once: Mapping[int, int]
     coincidence: Coincidence | None = None
+    hit: float = 1.0
 
     @property
     def best(self) -> Fit:
@@ -114,7 +117,10 @@ class LogFit:
         many = {size: count for size, count in sorted(self.at_once.items()) if size > 1}
         if many:
             often = ", ".join(f"{size} nodes {count:,} x" for size, count in list(many.items())[:6])
-            said.append(f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}.")
+            said.append(
+                f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}; "
+                f"{self.hit:.3g} in the mean."
+            )
         return [*said, *(f"Left out: {count:,} {why}." for why, count in self.dropped.items())]
 
     def document(self) -> dict[str, Any]:
@@ -143,6 +149,7 @@ class LogFit:
             if self.dependence is None
             else _dependence_document(self.dependence),
             "nodes_at_once": {str(size): count for size, count in sorted(self.at_once.items())},
+            "mean_nodes_hit": self.hit,
             "bursts": None if self.bursts is None else _bursts_document(self.bursts),
         }
 
@@ -215,13 +222,20 @@ def _keys(fitted: LogFit) -> dict[str, Any]:
     if fitted.view.per == "node":
         per |= {"ages": "stationary"}  # the nodes of a log are of all ages
     if fitted.verdict.adequate:
-        return _law(fitted.best.law) | per
+        return _law(fitted.best.law) | per | _hits(fitted)
     # A log of the job's nodes is replayed as it stands, so not to a job on some of them.
     reader = fitted.source.reader
     of_nodes = bool(fitted.source.path) and reader != "intervals"
     if of_nodes and not (READERS[reader].of_the_job and fitted.look == "job"):
         return _replay(fitted)
     return _empirical(fitted.view.sample) | per
+
+
+def _hits(fitted: LogFit) -> dict[str, Any]:
+    """How many nodes fail together, where that is several; lives are each node's own."""
+    together = round(fitted.hit)
+    several = together > 1 and fitted.view.per == "job"
+    return {"hits": {"parameter_servers": together}} if several else {}
 
 
 def _empirical(sample: Sample) -> dict[str, Any]:

@@ -25,7 +25,8 @@ class Cpr(Policy):
     """Partial recovery with checkpoints as rare as `target_pls` allows (CPR, MLSys 2021).
 
     `pls_interval` says how: `"mean"` solves the mean PLS of this job, with what is lost in a save,
-    in recoveries, and at the end of the job. `"E6"` is the paper's T_save = 2 PLS N_emb T_fail,
+    in recoveries, and at the end of the job; recoveries of more than a fifth of the MTBF lose less
+    than it expects. `"E6"` is the paper's T_save = 2 PLS N_emb T_fail,
     divided by the mean number of servers that one failure takes down, since each of them loses its
     own share; it leaves all that out. Where no interval keeps to the target, or (E7) where (E2) at
     that interval costs no less than (E1) at full recovery's optimum, the plan is full recovery. A
@@ -74,7 +75,7 @@ class Cpr(Policy):
         """Why no interval keeps to the target."""
         least = least_pls(*self._saves_and_failures(context))
         target = f"no interval keeps to PLS {self.target_pls:g}"
-        return f"{target}: failures in saves alone lose {least:.3g}"
+        return f"{target}: failures in saves, and in recoveries from them, lose {least:.3g}"
 
     def _saves_and_failures(self, context: Context) -> tuple[float, float, int, float]:
         """What `closed_form.pls` asks for: seconds a save, MTBF, servers, and servers hit.

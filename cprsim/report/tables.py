@@ -209,9 +209,9 @@ def advice_table(advice: "Advice", title: str) -> Table:
 
 
 #: What the target of an advice bounds, in words.
+_QUALITIES = {"pls": "PLS", "updates": "updates"}
 #: Share that (E5) may be off by without a word.
 _ABOUT = 0.05
-_QUALITIES = {"pls": "PLS", "updates": "updates"}
 
 
 def advice_line(advice: "Advice") -> str:
@@ -253,9 +253,10 @@ def retrained_line(advice: "Advice") -> str | None:
 
 
 def beyond_line(advice: "Advice") -> str | None:
-    """What partial recovery loses where that is not, about, what (E5) says; else None."""
+    """What partial recovery loses where that isn't, about, the target or what (E5) says."""
     said = advice.partial.expected.pls
-    if advice.quality != "pls" or abs(advice.mean_pls - said) <= _ABOUT * said:
+    near = abs(advice.mean_pls - said) <= _ABOUT * said
+    if advice.quality != "pls" or (near and said <= (1 + _ABOUT) * advice.target_pls):
         return None
     return (
         f"Partial recovery, {_QUALITIES[advice.quality]} {advice.target_pls:g}: with failures in "

@@ -178,6 +178,7 @@ class JobRun:
             if not (save.blocking and self._is_void(save, start_s)):
                 self._held_up(save)
                 break
+            self._state.ended(save)
             self._limits.vain()
             if not self._tries_again(save):
                 self._dialogue.tell(Void(self._dialogue.now(), save))

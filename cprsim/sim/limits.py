@@ -42,9 +42,10 @@ class Limits:
 
     def vain(self) -> None:
         """One more save that turned out void, or load that failed."""
+        way_out = "make saves and loads fail less often, or outages shorter or rarer"
         if self.in_vain >= _MOST_IN_VAIN:
-            self._give_up("make saves and loads fail less often")
-        self._check("make saves and loads fail less often")
+            self._give_up(way_out)
+        self._check(way_out)
         self.in_vain += 1
 
     def _check(self, way_out: str) -> None:

@@ -120,7 +120,7 @@ class State:
 
     @property
     def written(self) -> dict[Written, int]:
-        """How many saves of each size became usable."""
+        """How many saves of each size came to their end, void ones as well."""
         return {size: count for size, (count,) in self._counters.items()}
 
     @property
@@ -142,15 +142,19 @@ class State:
     def usable(self, taken: Checkpoint, save: Save) -> None:
         """The last byte of `taken` is stored; a blocking save is in the nearer tiers, too."""
         self.saves += 1
-        if save is not self._counted:
-            size = save.tier, save.portion, save.writes
-            self._counted, self._counter = save, self._counters.setdefault(size, [0])
-        self._counter[0] += 1
+        self.ended(save)
         if self._one_tier:
             self._tiers[save.tier].put(taken, save)
             return
         for held in self._in_order[rules.r5_serves(self._number[save.tier], save.blocking)]:
             held.put(taken, save)
+
+    def ended(self, save: Save) -> None:
+        """All of its bytes were written, be it void or not."""
+        if save is not self._counted:
+            size = save.tier, save.portion, save.writes
+            self._counted, self._counter = save, self._counters.setdefault(size, [0])
+        self._counter[0] += 1
 
     def roll_back(
         self, source: str, lost: frozenset[int] = _NONE, healthy: str | None = None

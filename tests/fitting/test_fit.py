@@ -1,6 +1,7 @@
 import csv
 import gzip
 import math
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -278,7 +279,9 @@ def test_sizes_of_what_fails_at_once_are_told():
     fitted = cprsim.fit(log, coalesce="30 s")
 
     assert fitted.document()["nodes_at_once"] == {"3": 60}
-    assert "Down at one instant: 3 nodes 60 x." in fitted.notes
+    assert "Down at one instant: 3 nodes 60 x; 3 in the mean." in fitted.notes
+    assert fitted.hit == 3
+    assert tomllib.loads(fitted.toml())["failures"]["hits"] == {"parameter_servers": 3}
     assert "Left out: 120 failures coalesced with the one before them." in fitted.notes
 
 

@@ -107,7 +107,10 @@ def test_the_papers_own_interval_leaves_out_the_save() -> None:
 def test_a_target_that_no_interval_keeps_to_is_full_recovery_and_says_so() -> None:
     plan = planned(target_pls=0.001)
     assert plan.recovery == "full"
-    assert plan.note == "no interval keeps to PLS 0.001: failures in saves alone lose 0.00125"
+    assert plan.note == (
+        "no interval keeps to PLS 0.001: "
+        "failures in saves, and in recoveries from them, lose 0.00125"
+    )
 
 
 def test_a_target_that_costs_too_much_is_full_recovery_and_says_so() -> None:

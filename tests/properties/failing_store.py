@@ -50,7 +50,8 @@ class FailingStore(OneRun):
                 self.save()
             else:
                 self.train()
-        return told | self.told | {"stored": self.told["saves"], "wall": self.now}
+        stored = self.told["saves"] + self.in_vain["save"]
+        return told | self.told | {"stored": stored, "wall": self.now}
 
     def save(self) -> None:
         """Under partial recovery it goes on after each recovery, else it is given up."""

@@ -32,14 +32,16 @@ compares it with this page.
 - Rollback of the whole job, of lost shards alone, or of nobody. Lost nodes are waited for, or
   replaced while the others train on. Spares, and rescheduling delays by any law.
 - Failures of the job by any law, as many as `exactly` says, lives of nodes by any law and of any
-  age, and replayed logs. Severities by weights, or told by a log.
+  age, and replayed logs. Severities by weights, or told by a log. No void saves, failed loads or
+  outages of the store: `sim` plays those.
 
 ## Handed over
 
 What the batch engine has begun and can't decide it hands over to `sim`, run by run: where two
 things happen so close to each other that the rounding of sums would decide which comes first
 (unless all sums are exact, as with a log in whole seconds and costs in whole seconds), where a
-failure strikes while nodes are still replaced beside training, where lost shards are filled over
+failure strikes while nodes are still replaced beside training, or while others are waited for
+(`failures.while_waiting`), where lost shards are filled over
 links that a save needs at the same time, and where a job seems to get nowhere. The last column
 says how many of {replications} runs of each policy.
 

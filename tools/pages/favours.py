@@ -113,7 +113,8 @@ Gamma laws, failures a job, and the overhead of full and cpr, %:
 {starts_head}{starts}
 ## What keeps to a target on lost samples
 
-Rule 23. CPR's interval keeps the mean PLS of the job at its target. With `pls_interval = "E6"` it
+Rule 23. CPR's interval keeps the mean PLS of the job at its target, or below it where recoveries
+last long beside the MTBF. With `pls_interval = "E6"` it
 is the paper's, which leaves out failures in saves and in recoveries, and the end of the job. That
 **favours CPR in time** where saves or recoveries are long beside the interval, and costs it time
 where the job ends soon after a save. Under exponential failures, a wait of 20 min, %:

@@ -16,6 +16,8 @@ from tools.paths import SHARED
 REPLICATIONS = 150
 MEAN_GAPS = 60  # useful time in gaps of the log, so that how a job starts matters little
 POLICIES = ("full", "cpr")
+#: What CPR loses, beside what policies cost.
+PLS = "PLS of cpr"
 _LANL = "lanl_failures/lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
 _SPOT = "availability/16-node/aws-08-27-2023/{}_v100_1.json"
 
@@ -76,10 +78,16 @@ LOGS = (
 
 
 class Mean(NamedTuple):
-    """Mean overhead of a policy as a share of the useful time, with its standard error."""
+    """Mean of a share, with its standard error."""
 
     share: float
     error: float
+
+    @classmethod
+    def of(cls, summary: Any, policy: str, measure: str) -> "Mean":
+        """What a run found."""
+        mean, high = (float(summary.loc[policy, each]) for each in (measure, f"{measure}_high"))
+        return cls(mean, (high - mean) / 1.96)
 
     def z(self, other: "Mean") -> float:
         """How far it lies above another, in standard errors of both."""
@@ -111,13 +119,11 @@ class Fitted:
     def overheads(
         self, failures: dict[str, Any], gaps: float, replications: int
     ) -> dict[str, Mean]:
-        """What each policy costs in jobs of so many mean gaps."""
+        """What each policy costs in jobs of so many mean gaps, and what CPR loses."""
         useful_s, plans = gaps * self.gap_s, _intervals(self.gap_s)
         summary = _summary(self.nodes, useful_s, failures, plans, replications)
-        return {
-            name: Mean(float(summary.loc[name, "overhead"]), _error(summary, name))
-            for name in POLICIES
-        }
+        costs = {name: Mean.of(summary, name, "overhead") for name in POLICIES}
+        return costs | {PLS: Mean.of(summary, "cpr", "pls")}
 
 
 @dataclass(frozen=True)
@@ -155,6 +161,8 @@ def fitted(log: Log, folder: Path) -> Fitted:
     fit = cprsim.fit(path, log.reader, log.system, **taken, **view)
     nodes = log.nodes or nodes_of(LogSource(path, log.reader, log.system).failures())
     gap_s, law = fit.view.sample.mean_s, fit.best.law.mapping() | {"per": "job"}
+    if round(fit.hit) > 1:  # as the block of `fit --toml` has it
+        law["hits"] = {"parameter_servers": round(fit.hit)}
     if log.uptimes:
         gap_s, law = fit.best.law.expected_s / nodes, law | {"per": "node", "ages": "stationary"}
     keys = {"trace": str(path), "reader": log.reader, "system": log.system, **taken}
@@ -197,7 +205,3 @@ def _summary(
         policies=plans,
     )
     return cprsim.run(scenario, replications=replications, seed=1).summary
-
-
-def _error(summary: Any, policy: str) -> float:
-    return float(summary.loc[policy, "overhead_high"] - summary.loc[policy, "overhead"]) / 1.96

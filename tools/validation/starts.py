@@ -4,13 +4,15 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tools.validation.replayed import Log, Mean, fitted
+from tools.validation.replayed import PLS, POLICIES, Log, Mean, fitted
 
 #: Useful times in gaps of the log: two are the regime of the CPR paper, 56 h at an MTBF of 28 h.
 LENGTHS: Final = (2, 6, 60)
 #: Gaps in all jobs of a length together, so that all are as sure.
 GAPS: Final = 6000
 AGES: Final = ("new", "stationary")
+#: What policies cost, and what is lost under one of them.
+MEASURES: Final = (*POLICIES, PLS)
 _LANL = "lanl_failures/lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
 _GRID = "grid5000_fta/g5k_dev_{}.tab.gz"
 
@@ -40,18 +42,18 @@ LOGS: Final = (
 
 
 class Short(NamedTuple):
-    """Jobs of one length: what each policy costs under the log, and under its law by age."""
+    """Jobs of one length: each of `MEASURES` under the log, and under its law by age."""
 
     replayed: dict[str, Mean]
     by_age: dict[str, dict[str, Mean]]
 
-    def z(self, ages: str, policy: str) -> float:
+    def z(self, ages: str, measure: str) -> float:
         """How far the law lies above the log, in standard errors."""
-        return self.by_age[ages][policy].z(self.replayed[policy])
+        return self.by_age[ages][measure].z(self.replayed[measure])
 
-    def excess(self, ages: str, policy: str) -> float:
+    def excess(self, ages: str, measure: str) -> float:
         """How far the law lies above the log, as a share of what the log takes."""
-        return self.by_age[ages][policy].share / self.replayed[policy].share - 1
+        return self.by_age[ages][measure].share / self.replayed[measure].share - 1
 
 
 class Starts(NamedTuple):

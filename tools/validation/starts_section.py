@@ -4,9 +4,9 @@ import re
 import tempfile
 from pathlib import Path
 
-from tools.validation.replayed import POLICIES, Log
+from tools.validation.replayed import Log
 from tools.validation.replayed_section import as_it_stands, percent
-from tools.validation.starts import AGES, GAPS, LENGTHS, LOGS, Short, Starts, starts
+from tools.validation.starts import AGES, GAPS, LENGTHS, LOGS, MEASURES, Short, Starts, starts
 
 HEADING = "## Where in a gap a job starts"
 
@@ -56,9 +56,9 @@ def section(committed: str) -> str:
 
 _HEAD = (
     "| log | best law | gaps a job "
-    + "".join(f"| {each}, replayed, % | new | stationary " for each in POLICIES)
+    + "".join(f"| {each}, replayed, % | new | stationary " for each in MEASURES)
     + "|\n|"
-    + " --- |" * (3 + 3 * len(POLICIES))
+    + " --- |" * (3 + 3 * len(MEASURES))
     + "\n"
 )
 
@@ -67,21 +67,21 @@ def rows(log: Log, found: Starts) -> str:
     """The lines of one log, one for each length."""
     return "".join(
         f"| {log.name} | {found.law} | {gaps} | "
-        + " | ".join(_cells(found.jobs[gaps], policy) for policy in POLICIES)
+        + " | ".join(_cells(found.jobs[gaps], measure) for measure in MEASURES)
         + " |\n"
         for gaps in LENGTHS
     )
 
 
-def _cells(jobs: Short, policy: str) -> str:
+def _cells(jobs: Short, measure: str) -> str:
     laws = (
-        f"{100 * jobs.excess(ages, policy):+.1f}, z {jobs.z(ages, policy):+.1f}" for ages in AGES
+        f"{100 * jobs.excess(ages, measure):+.1f}, z {jobs.z(ages, measure):+.1f}" for ages in AGES
     )
-    return " | ".join((percent(jobs.replayed[policy]), *laws))
+    return " | ".join((percent(jobs.replayed[measure]), *laws))
 
 
 def summary(found: list[Starts]) -> str:
-    """How far the laws are off by length: all logs and policies together."""
+    """How far the laws are off by length: all logs and measures together."""
     head = "| gaps a job | ages | least and most above the log, % | root mean square of z |\n"
     return (
         head
@@ -91,9 +91,9 @@ def summary(found: list[Starts]) -> str:
 
 
 def _off(found: list[Starts], gaps: int, ages: str) -> str:
-    jobs = [(each.jobs[gaps], policy) for each in found for policy in POLICIES]
-    above = [100 * each.excess(ages, policy) for each, policy in jobs]
-    squares = [each.z(ages, policy) ** 2 for each, policy in jobs]
+    jobs = [(each.jobs[gaps], measure) for each in found for measure in MEASURES]
+    above = [100 * each.excess(ages, measure) for each, measure in jobs]
+    squares = [each.z(ages, measure) ** 2 for each, measure in jobs]
     rms = (sum(squares) / len(squares)) ** 0.5
     return f"| {gaps} | `{ages}` | {min(above):+.1f} to {max(above):+.1f} | {rms:.1f} |\n"
 

@@ -2,11 +2,13 @@
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.failures.hit import none_of
 from cprsim.failures.logs.log import FailureLog
 
 #: Failures of different nodes at most this far apart are taken for one event, s.
@@ -64,3 +66,14 @@ def sizes(log: FailureLog) -> Counter[int]:
     pairs = np.unique(np.stack([log.times_s, log.machines.astype(np.float64)]), axis=1)
     _, counts = np.unique(pairs[0], return_counts=True)
     return Counter(counts.tolist())
+
+
+def mean_hit(at_once: Mapping[int, int], nodes: int, system: int) -> float:
+    """Mean nodes that a failure takes of a job on `nodes` random ones of `system`, if it takes any.
+
+    `at_once`: how many nodes of the system fail at one instant, and how often. 1 where that isn't
+    known.
+    """
+    taken = math.fsum(count * size * nodes / system for size, count in at_once.items())
+    hit = math.fsum(count * (1 - none_of(nodes, system, size)) for size, count in at_once.items())
+    return taken / hit if hit else 1.0
