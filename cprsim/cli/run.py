@@ -78,7 +78,7 @@ def _show_run(result: Any) -> None:
     taken = tables.resources_table(result)
     if taken is not None:
         print_table(taken)
-    for line in () if of_fleet else tables.notes(result):
+    for line in tables.fleet_notes(result) if of_fleet else tables.notes(result):
         typer.echo(line)
     predicted = None if of_fleet else tables.accuracy_table(result)
     if predicted is not None:

@@ -16,7 +16,7 @@ from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 
 #: Of a job under a policy, beside what the simulation tells.
-OF_THE_JOB = ("interval_s", *Basis._fields)
+OF_THE_JOB = ("interval_s", "fell_back", *Basis._fields)
 _BLOCK = 64  # jobs of a task
 
 
@@ -78,7 +78,10 @@ def _job(scenario: Scenario, policies: Sequence[str], job: int, seed: int) -> Va
         values = simulate(scenario, policies, [job], seed)[0]
     except RunError:  # under one of them
         values = np.array([_alone(scenario, policy, job, seed) for policy in policies])
-    beside = [[scenario.plan(name).interval_s, *Basis.of(scenario, name)] for name in policies]
+    plans = [(name, scenario.plan(name)) for name in policies]
+    beside = [
+        [plan.interval_s, plan.note is not None, *Basis.of(scenario, name)] for name, plan in plans
+    ]
     return np.hstack([values, beside])
 
 

@@ -35,7 +35,8 @@ class FleetResult(Result):
     """What a run of a fleet found; its replications are the jobs.
 
     `replications`: as of `Result`, a row a policy and job, each with its own `useful_s`; besides
-    the job's `nodes` and the policy's `interval_s`, and a column for each value that is drawn, by
+    the job's `nodes`, the policy's `interval_s`, whether it `fell_back` on another plan than its
+    system is for (1 or 0), and a column for each value that is drawn, by
     its dotted key, in SI units (`job.useful_time_s`). `given_up`: numbers of the jobs that got
     nowhere, by policy; they are in no table, under no policy. `scenario` and `plans` are those of
     the fleet's example.

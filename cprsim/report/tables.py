@@ -161,6 +161,17 @@ def notes(result: "Result") -> Iterator[str]:
             yield f"{name}: {plan.recovery} recovery; {plan.note}"
 
 
+def fleet_notes(result: "FleetResult") -> Iterator[str]:
+    """Policies that did so in some of the jobs, and in how many; a line each."""
+    for name in result.plans:
+        fell_back = result.of(name)["fell_back"]
+        if fell_back.any():
+            yield (
+                f"{name}: full recovery in {fell_back.sum():,.0f} of {len(fell_back):,} jobs, "
+                "where it is expected to cost no more, or no interval keeps to the target"
+            )
+
+
 def accuracy_table(result: "Result") -> Table | None:
     """What AUC each policy is predicted to lose, and on what that rests; None without slopes."""
     if not result.auc_drops:

@@ -16,7 +16,7 @@ from cprsim.errors import RunError, UsageError
 from cprsim.figures import draw
 from cprsim.fleets.fleet import Fleet
 from cprsim.fleets.play import run_fleet
-from cprsim.report.tables import FleetTable, given_up_line
+from cprsim.report.tables import FleetTable, fleet_notes, given_up_line
 from cprsim.sim.engine import COLUMNS, simulate
 from tests.figures.reading import boxes_apart
 from tests.fleets.test_fleet import DELAY, SERVERS, TIME, mapping
@@ -123,6 +123,24 @@ def test_a_job_that_gets_nowhere_is_left_out_under_all_policies_and_counted():
     )
     with pytest.raises(RunError, match=r"^every job of the fleet gets nowhere under some policy$"):
         run_fleet(Fleet.of(tables | {"failures": tables["failures"] | {"mean": "6 min"}}), None, 2)
+
+
+def test_jobs_in_which_a_policy_falls_back_are_counted():
+    # To keep to it saves would take a third of the time where failures come every hour.
+    tables = mapping(
+        failures__mean={"distribution": "empirical", "values": ["1 h", "30 h"]},
+        costs__save="1 min",
+    )
+    tables["policies"] = {"it": {"system": "cpr-vanilla", "target_pls": 0.005}}
+    result = run_fleet(Fleet.of(tables), replications=12)
+    often = result.of("it")["failures.mean_s"] == 3600.0
+
+    assert 0 < often.sum() < 12
+    assert result.of("it")["fell_back"].tolist() == often.tolist()
+    assert list(fleet_notes(result)) == [
+        f"it: full recovery in {often.sum()} of 12 jobs, where it is expected to cost no more, or "
+        "no interval keeps to the target"
+    ]
 
 
 def test_arguments_that_make_no_sense(fleet):
