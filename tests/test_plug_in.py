@@ -16,7 +16,7 @@ def test_the_page_shows_what_comes_of_it(tmp_path: Path) -> None:
     done = followed(TEXT, tmp_path)
 
     assert done == TEXT, "run `make pages`"
-    assert "it goes on from step 150" in done
+    assert "it goes on from step 154" in done
     assert "it goes on from step 130" in done
 
 

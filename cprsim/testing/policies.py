@@ -16,7 +16,13 @@ PRIORITY: Final = ("cpr-scar", "cpr-mfu", "cpr-ssu")
 _Tables = st.SearchStrategy[Keys]
 
 _INTERVALS: Final = st.sampled_from(["optimal", "exact", "given", "default"])
-_TARGETS: Final[_Tables] = st.fixed_dictionaries({}, optional={"target_pls": st.floats(0.02, 1.0)})
+_TARGETS: Final[_Tables] = st.fixed_dictionaries(
+    {},
+    optional={
+        "target_pls": st.floats(0.02, 1.0),
+        "pls_interval": st.sampled_from(["mean", "E6"]),
+    },
+)
 _PORTIONS: Final[_Tables] = st.fixed_dictionaries(
     {},
     optional={
@@ -36,6 +42,7 @@ _COPIES: Final[_Tables] = st.fixed_dictionaries(
         "copies": st.integers(1, 3),
         "slowdown": st.floats(0.0, 0.5),
         "aggregation": st.integers(1, 4),
+        "degraded": st.floats(0.0, 0.2),
     },
 )
 _NO_SNAPSHOT: Final[_Tables] = st.sampled_from([None, "0 s", "0 ms"]).map(

@@ -136,7 +136,7 @@ def test_one_save_in_twenty_left_out(mtbf: str, more_pls: float) -> None:
             failures={"distribution": "exponential", "mean": mtbf},
             policies={
                 "full": {"system": "full", "after_void": "skip"},
-                "cpr": {"system": "cpr-vanilla", "after_void": "skip"},
+                "cpr": {"system": "cpr-vanilla", "after_void": "skip", "pls_interval": "E6"},
             },
         )
         found = simulate(it, ["full", "cpr"], range(2000), 0).mean(axis=0)
