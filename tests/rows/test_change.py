@@ -276,6 +276,7 @@ def test_row_by_row_renewed_ids_lose_what_another_computation_found(tracker, by_
         assert found.updates.relative(10) == pytest.approx(lost, rel=0.025)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["sgd", "adagrad"])
 @pytest.mark.parametrize("tracker", ["mfu", "ssu", "scar"])
 @pytest.mark.parametrize(
