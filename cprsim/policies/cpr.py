@@ -26,9 +26,9 @@ class Cpr(Policy):
 
     `pls_interval` says how: `"mean"` solves the mean PLS of this job, with what is lost in a save,
     in recoveries, and at the end of the job; recoveries of more than a fifth of the MTBF lose less
-    than it expects. `"E6"` is the paper's T_save = 2 PLS N_emb T_fail,
-    divided by the mean number of servers that one failure takes down, since each of them loses its
-    own share; it leaves all that out. Where no interval keeps to the target, or (E7) where (E2) at
+    than it expects. `"E6"` is the paper's T_save = 2 PLS N_emb T_fail, divided by the mean number
+    of servers that one failure takes down, since each of them loses its own share; it leaves all
+    that out. Where no interval keeps to the target, or (E7) where (E2) at
     that interval costs no less than (E1) at full recovery's optimum, the plan is full recovery. A
     given `interval` leaves nothing to resolve or decide: it is partial recovery at that interval.
     """
