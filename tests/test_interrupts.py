@@ -101,6 +101,11 @@ def test_two_interrupts_end_members_too(name: str, library: Path, tmp_path: Path
     interrupt_now_and_then(library, tmp_path, WITH_TORCH[name], 6, counted)
 
 
+def python(script: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANGS_S, check=False)
+
+
 DEAF = """
 import os, signal, time
 from cprsim.cli.process import Interrupts
@@ -133,18 +138,14 @@ if len(NUMBERS) > 1:
 )
 def test_who_doesnt_listen_is_ended_by_the_system(numbers: list[int], code: int) -> None:
     script = DEAF.replace("NUMBERS", str([int(each) for each in numbers]))
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS_S, check=False
-    )
+    done = python(script)
 
     assert done.returncode == code, done.stderr
 
 
 def test_a_terminal_that_closes_interrupts_once(tmp_path: Path) -> None:
     script = DEAF.replace("NUMBERS", str([int(signal.SIGHUP)] * 5)).replace("while True", "while 0")
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS_S, check=False
-    )
+    done = python(script)
 
     assert (done.returncode, done.stdout) == (0, "heard nothing of it\n")
 
@@ -185,9 +186,7 @@ try:
 except KeyboardInterrupt:
     print("it came")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS_S, check=False
-    )
+    done = python(script)
 
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -200,8 +199,6 @@ def test_nohup_is_respected() -> None:
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\nInterrupts().heed()\n"
         "os.kill(os.getpid(), signal.SIGHUP)\nprint('goes on')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS_S, check=False
-    )
+    done = python(script)
 
     assert (done.returncode, done.stdout) == (0, "goes on\n")

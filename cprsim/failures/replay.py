@@ -1,6 +1,5 @@
 """A failure log played to a job: as it stands, or from a random start on random nodes."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,8 +9,8 @@ import numpy as np
 from cprsim.basics.streams import Cause, stream
 from cprsim.errors import LogError
 from cprsim.failures.cohorts import ReplayCohort
-from cprsim.failures.hit import Hit, MeanHit, Severity, none_of
-from cprsim.failures.logs.coincidence import sizes
+from cprsim.failures.hit import Hit, MeanHit, Severity
+from cprsim.failures.logs.coincidence import failures_of_job, sizes
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.severity import (
     Severities,
@@ -195,10 +194,7 @@ class Resampled:
 
     def _expected(self, nodes: int) -> float:
         """Expected number of failures in the log that hit at least one of `nodes` random nodes."""
-        return math.fsum(
-            count * (1 - none_of(nodes, self._system, failed))
-            for failed, count in self._sizes.items()
-        )
+        return failures_of_job(self._sizes, nodes, self._system)
 
     @cached_property
     def _sizes(self) -> Counter[int]:

@@ -76,6 +76,12 @@ class LogFit:
     hit: float = 1.0
 
     @property
+    def hits(self) -> dict[str, int]:
+        """`[failures.hits]`: nodes that fail together, if several; lives are each node's own."""
+        together = round(self.hit)
+        return {"parameter_servers": together} if together > 1 and self.view.per == "job" else {}
+
+    @property
     def best(self) -> Fit:
         """The adequate law with the smallest AIC, or that with the smallest where none is."""
         return self.fits[0]
@@ -222,20 +228,13 @@ def _keys(fitted: LogFit) -> dict[str, Any]:
     if fitted.view.per == "node":
         per |= {"ages": "stationary"}  # the nodes of a log are of all ages
     if fitted.verdict.adequate:
-        return _law(fitted.best.law) | per | _hits(fitted)
+        return _law(fitted.best.law) | per | ({"hits": fitted.hits} if fitted.hits else {})
     # A log of the job's nodes is replayed as it stands, so not to a job on some of them.
     reader = fitted.source.reader
     of_nodes = bool(fitted.source.path) and reader != "intervals"
     if of_nodes and not (READERS[reader].of_the_job and fitted.look == "job"):
         return _replay(fitted)
     return _empirical(fitted.view.sample) | per
-
-
-def _hits(fitted: LogFit) -> dict[str, Any]:
-    """How many nodes fail together, where that is several; lives are each node's own."""
-    together = round(fitted.hit)
-    several = together > 1 and fitted.view.per == "job"
-    return {"hits": {"parameter_servers": together}} if several else {}
 
 
 def _empirical(sample: Sample) -> dict[str, Any]:

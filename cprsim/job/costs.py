@@ -68,6 +68,11 @@ class Costs(Section):
     append_s: Seconds = Field(0.0, alias="append")
 
 
+def time_of_throughput(lost: float) -> float:
+    """Share of time that training takes longer at a throughput that is lower by that share."""
+    return lost / (1 - lost)
+
+
 @dataclass(frozen=True)
 class CostModel:
     """Costs of one scenario, measured or derived, as transfers over the cluster's links."""

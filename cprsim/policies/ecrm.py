@@ -16,6 +16,7 @@ from cprsim.closed_form.ecrec import (
     replication_slowdown,
 )
 from cprsim.contract import REMOTE, Context, Interval, Loss, Plan, Policy, Recover, Tier, every
+from cprsim.job.costs import time_of_throughput
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
 
 #: Where a lost server's shard is decoded from.
@@ -111,29 +112,27 @@ class Ecrm(Policy):
             interval_s = checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
         if not self.parity:
             return Plan("full", every(interval_s), FULL_ROLLBACK, slowdown=self._replication())
-        in_time = self._degraded(context)
+        slowdown, sent_on = self._slowdown(context), 2 * context.pushed_bytes_per_s
+        in_time = self._degraded(context, slowdown, sent_on)
         return Plan(
             recovery="parity",
             schedules=every(interval_s),
             recover=EveryGroupDecodes(context.servers, self.parity, in_time, self.resume_s),
             tiers=(self._parities(context), REMOTE),
-            slowdown=self._slowdown(context),
-            peer_bytes_per_s=2 * context.pushed_bytes_per_s,
+            slowdown=slowdown,
+            peer_bytes_per_s=sent_on,
             memory_overhead=1 / self.parity,
         )
 
-    def _degraded(self, context: Context) -> float:
+    def _degraded(self, context: Context, slowdown: float, sent_on: float) -> float:
         """Share of time that training takes longer while a server is rebuilt."""
-        lost = _DEGRADED if self.degraded is None else self.degraded
-        measured = lost / (1 - lost)  # throughput x (1 - d) is time / (1 - d)
         if self.degraded is not None:
-            return measured
+            return time_of_throughput(self.degraded)
         # Each read of the lost server's entries is one of each of `parity` others of its groups,
         # which the place of the parity spreads over twice as many, as far as there are.
         near = min(2 * self.parity, context.servers - 1)
-        pushed = 2 * context.pushed_bytes_per_s
-        slowdown = self._slowdown(context)
-        return max(measured, context.costs.slower_beside(slowdown, pushed, 1 + self.parity / near))
+        by_cards = context.costs.slower_beside(slowdown, sent_on, 1 + self.parity / near)
+        return max(time_of_throughput(_DEGRADED), by_cards)
 
     def _slowdown(self, context: Context) -> float:
         shard = _shard(context)

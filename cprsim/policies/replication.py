@@ -19,6 +19,7 @@ from cprsim.contract import (
     Tier,
     every,
 )
+from cprsim.job.costs import time_of_throughput
 from cprsim.policies.full import checkpoint_interval_s
 
 #: Where a lost server's shards are copied from.
@@ -114,27 +115,25 @@ class Replication(Policy):
         interval_s = math.inf
         if self.interval is not None:
             interval_s = checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
-        passed_on = (self.copies - 1) / self.aggregation
+        sent_on = (self.copies - 1) / self.aggregation * context.pushed_bytes_per_s
         return Plan(
             recovery="replica",
             schedules=every(interval_s),
             recover=AnyCopyServes(
-                context.servers, self.copies, self.takeover_s, self._degraded(context, passed_on)
+                context.servers, self.copies, self.takeover_s, self._degraded(context, sent_on)
             ),
             slowdown=self.slowdown,
             tiers=(COPIES, REMOTE),
             copies=Copies(COPIES.name, self.copies),
-            peer_bytes_per_s=passed_on * context.pushed_bytes_per_s,
+            peer_bytes_per_s=sent_on,
             memory_overhead=float(self.copies - 1),
         )
 
-    def _degraded(self, context: Context, passed_on: float) -> tuple[float, ...]:
+    def _degraded(self, context: Context, sent_on: float) -> tuple[float, ...]:
         """Share of time by how many servers in a row are down."""
-        peers = passed_on * context.pushed_bytes_per_s
         if self.degraded is not None:
-            in_time = self.degraded / (1 - self.degraded)  # throughput x (1 - d) is time / (1 - d)
-            return (0.0, *[in_time] * (self.copies - 1))
+            return (0.0, *[time_of_throughput(self.degraded)] * (self.copies - 1))
         return tuple(
-            context.costs.slower_beside(self.slowdown, peers, 1.0 + away)
+            context.costs.slower_beside(self.slowdown, sent_on, 1.0 + away)
             for away in range(self.copies)
         )

@@ -33,7 +33,12 @@ def moved(rule: OptimizerRule, updates: NDArray[Any]) -> Array:
     """How far its first so many updates have moved a row, in first updates; of any shape."""
     if rule == "sgd":
         return np.asarray(updates, dtype=np.float64)
-    return _looked_up(np.asarray(updates), _first_sums()[0], _late_sum)
+    updates = np.asarray(updates)
+    result = np.take(_first_sums()[0], np.minimum(updates, _LOOKED_UP))
+    many = updates > _LOOKED_UP
+    if many.any():
+        result[many] = _late_sum(updates[many].astype(np.float64))
+    return np.asarray(result)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +123,6 @@ def _first_sums() -> tuple[Array, Array]:
     """Of 1 / sqrt(k), for k up to 0, 1, 2, ...; and of those for all counts below."""
     sums = np.concatenate([[0.0], np.cumsum(np.arange(1, _LOOKED_UP + 1) ** -0.5)])
     return sums, np.concatenate([[0.0], np.cumsum(sums)[:-1]])
-
-
-def _looked_up(updates: NDArray[Any], first: Array, late: Any) -> Array:
-    result = np.take(first, np.minimum(updates, _LOOKED_UP))
-    many = updates > _LOOKED_UP
-    if many.any():
-        result[many] = late(updates[many].astype(np.float64))
-    return np.asarray(result)
 
 
 def _late_sum(n: Array) -> Array:

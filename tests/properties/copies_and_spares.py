@@ -2,30 +2,24 @@
 
 from dataclasses import dataclass
 
-from tests.properties.one_run import OneRun, Strike
+from tests.properties import one_run
+from tests.properties.one_run import OneRun
 
 
-@dataclass(frozen=True)
-class Job:
+@dataclass(frozen=True, kw_only=True)
+class Job(one_run.Job):
     """What the job is, what its stages take, and when what fails; all in seconds.
 
     `copy_s`: filling a replacement from a copy; `takeover_s`: until copies serve in its place.
     `delays_s`: until other machines can be had, failure by failure.
     """
 
-    useful_s: float
-    servers: int
     copies: int
     spares: int
-    interval_s: float
-    save_s: float
-    detect_s: float
     takeover_s: float
-    load_s: float
     copy_s: float
     during_recovery: bool
     delays_s: tuple[float, ...]
-    strikes: tuple[Strike, ...]
 
 
 class CopiesAndSpares(OneRun):
@@ -43,25 +37,12 @@ class CopiesAndSpares(OneRun):
         """Servers whose copies serve in their place, for they are not filled yet."""
         return {each for each, at_s in self.there_at.items() if at_s + self.job.copy_s > self.now}
 
-    def save(self) -> None:
-        """A save that all come through goes on after each recovery."""
-        left = self.job.save_s
-        while left > 0:
-            took = min(left, self.fails_at - self.now)
-            self.spend("save", took)
-            left -= took
-            if left > 0 and self.recover() == "all rolled back":
-                return
-        self.saved, self.due = self.progress, self.progress + self.job.interval_s
-        self.told["saves"] += 1
-
     def absorb(self) -> None:
         while self.fails_at < self.now:
             self.strikes.pop(0)
             self.told["absorbed"] += 1
 
-    def recover(self) -> str:
-        """From a failure until training can go on."""
+    def recover(self) -> bool:
         job = self.job
         waited_for: set[int] = set()
         rolled_back = False
@@ -73,7 +54,7 @@ class CopiesAndSpares(OneRun):
             waited_for |= lost
             if not rolled_back and not self.shard_gone(waited_for | rebuilt):
                 self.keep_training(lost, wait_s)
-                return "nobody rolled back"
+                return False
             rolled_back = True
             self.roll_back()
             ready_at = [self.there_at[each] for each in rebuilt]
@@ -85,7 +66,7 @@ class CopiesAndSpares(OneRun):
             if self.fails_at >= end or not job.during_recovery:
                 self.spend("load", job.load_s)
                 self.absorb()
-                return "all rolled back"
+                return True
             self.spend("load", self.fails_at - self.now)
             self.now = self.fails_at
 

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tests.properties.one_run import OneRun, Strike
+from tests.properties import one_run
+from tests.properties.one_run import OneRun
 
 
-@dataclass(frozen=True)
-class Job:
+@dataclass(frozen=True, kw_only=True)
+class Job(one_run.Job):
     """What the job is, what its stages take, and when what fails; all in seconds.
 
     `partial`: lost shards alone return to a checkpoint. `retry`: a void save is tried again, else
@@ -16,17 +17,10 @@ class Job:
     from when to when the store is away.
     """
 
-    useful_s: float
-    servers: int
     partial: bool
     retry: bool
     final_save: bool
-    interval_s: float
-    save_s: float
-    detect_s: float
     reschedule_s: float
-    load_s: float
-    strikes: tuple[Strike, ...]
     voids: Iterator[bool]
     failed: Iterator[bool]
     outages: tuple[tuple[float, float], ...] = ()
@@ -39,7 +33,6 @@ class FailingStore(OneRun):
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)
-        self.learned = [0.0] * job.servers  # progress that a shard lacks nothing since
         self.in_vain = Counter[str]()
 
     def run(self) -> dict[str, float]:
@@ -56,26 +49,18 @@ class FailingStore(OneRun):
     def save(self) -> None:
         """Under partial recovery it goes on after each recovery, else it is given up."""
         while True:
-            left, since = self.job.save_s, self.now
-            while left > 0:
-                took = min(left, self.fails_at - self.now)
-                self.spend("save", took)
-                left -= took
-                if left > 0:
-                    self.recover()
-                    if not self.job.partial:
-                        return
+            since = self.now
+            if not self.written():
+                return
             if not (next(self.job.voids) | self.was_away(since)):
                 break
             self.in_vain["save"] += 1
             if not self.job.retry and self.progress < self.job.useful_s:
                 self.due = self.progress + self.job.interval_s
                 return
-        self.saved, self.due = self.progress, self.progress + self.job.interval_s
-        self.learned = [self.progress] * self.job.servers
-        self.told["saves"] += 1
+        self.usable()
 
-    def recover(self) -> None:
+    def recover(self) -> bool:
         """From a failure until training can go on; one while loading has it begin again."""
         self.unloaded: set[int] = set()
         loaded = False
@@ -87,6 +72,7 @@ class FailingStore(OneRun):
                 self.strikes.pop(0)
                 self.told["absorbed"] += 1
             loaded = self.load()
+        return not self.job.partial
 
     def load(self) -> bool:
         """Load until that succeeds; whether it did before the next failure."""
@@ -104,14 +90,9 @@ class FailingStore(OneRun):
         return any(start < self.now and since < end for start, end in self.job.outages)
 
     def fail(self, hit: set[int]) -> None:
-        job = self.job
         self.told["failures"] += 1
-        if not job.partial:
+        if not self.job.partial:
             self.roll_back()
             return
-        for server in hit - self.unloaded:
-            share = job.useful_s * job.servers
-            self.told["pls"] += (self.progress - self.saved) / share
-            self.told["updates_lost"] += (self.progress - self.learned[server]) / share
-            self.learned[server] = self.progress
+        self.lose(hit - self.unloaded)
         self.unloaded |= hit

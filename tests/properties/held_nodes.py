@@ -2,27 +2,21 @@
 
 from dataclasses import dataclass
 
-from tests.properties.one_run import OneRun, Strike
+from tests.properties import one_run
+from tests.properties.one_run import OneRun
 
 
-@dataclass(frozen=True)
-class Job:
+@dataclass(frozen=True, kw_only=True)
+class Job(one_run.Job):
     """What the job is, what its stages take, and when what fails; all in seconds.
 
     `partial`: lost shards alone return to a checkpoint. `held`: nodes that are up can fail while
     others are waited for. `delays_s`: until other machines can be had, failure by failure.
     """
 
-    useful_s: float
-    servers: int
     partial: bool
     held: bool
-    interval_s: float
-    save_s: float
-    detect_s: float
-    load_s: float
     delays_s: tuple[float, ...]
-    strikes: tuple[Strike, ...]
 
 
 class HeldNodes(OneRun):
@@ -33,24 +27,8 @@ class HeldNodes(OneRun):
     def __init__(self, job: Job) -> None:
         super().__init__(job)
         self.back_at: dict[int, float] = {}
-        self.learned = [0.0] * job.servers  # progress that a shard lacks nothing since
 
-    def save(self) -> None:
-        """Under partial recovery it goes on after each recovery, else it is void."""
-        left = self.job.save_s
-        while left > 0:
-            took = min(left, self.fails_at - self.now)
-            self.spend("save", took)
-            left -= took
-            if left > 0:
-                self.recover()
-                if not self.job.partial:
-                    return
-        self.saved, self.due = self.progress, self.progress + self.job.interval_s
-        self.learned = [self.progress] * self.job.servers
-        self.told["saves"] += 1
-
-    def recover(self) -> None:
+    def recover(self) -> bool:
         """From a failure until training can go on: notice, wait for all machines, load."""
         self.unloaded: set[int] = set()
         self.fail({*self.strikes.pop(0).servers})
@@ -61,7 +39,7 @@ class HeldNodes(OneRun):
             if self.pass_until(waited_until, "reschedule", self.job.held):
                 continue
             if not self.pass_until(self.now + self.job.load_s, "load", True):
-                return
+                return not self.job.partial
 
     def pass_until(self, end: float, cause: str, can_fail: bool) -> bool:
         """Whether a failure has come before."""
@@ -84,11 +62,7 @@ class HeldNodes(OneRun):
         self.noticed_at = self.now + job.detect_s
         self.back_at |= dict.fromkeys(hit, self.noticed_at + delay_s)
         if job.partial:
-            for server in hit - self.unloaded:
-                share = job.useful_s * job.servers
-                self.told["pls"] += (self.progress - self.saved) / share
-                self.told["updates_lost"] += (self.progress - self.learned[server]) / share
-                self.learned[server] = self.progress
+            self.lose(hit - self.unloaded)
             self.unloaded |= hit
         else:
             self.roll_back()

@@ -13,15 +13,31 @@ class Strike:
     servers: tuple[int, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What every job is, what its stages take, and when which servers fail; s, all of it."""
+
+    useful_s: float
+    servers: int
+    interval_s: float
+    save_s: float
+    detect_s: float
+    load_s: float
+    strikes: tuple[Strike, ...]
+
+
 @dataclass
 class OneRun:
-    """One run of a job that has `useful_s`, `interval_s` and `strikes`; s, all of it."""
+    """One run of a job; s, all of it."""
 
     job: Any
     now: float = 0.0
     progress: float = 0.0
     saved: float = 0.0  # progress
     told: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.learned = [0.0] * self.job.servers  # progress that a shard lacks nothing since
 
     def run(self) -> dict[str, float]:
         """Play the job to its end: entries of the ledger that may differ from 0."""
@@ -38,11 +54,37 @@ class OneRun:
 
     def save(self) -> None:
         """Save, whatever fails meanwhile."""
+        if self.written():
+            self.usable()
+
+    def written(self) -> bool:
+        """Spend what a save takes; it goes on after a recovery, unless the whole job went back."""
+        left = self.job.save_s
+        while left > 0:
+            took = min(left, self.fails_at - self.now)
+            self.spend("save", took)
+            left -= took
+            if left > 0 and self.recover():
+                return False
+        return True
+
+    def usable(self) -> None:
+        """A save holds all that was learned."""
+        self.saved, self.due = self.progress, self.progress + self.job.interval_s
+        self.learned = [self.progress] * self.job.servers
+        self.told["saves"] += 1
+
+    def recover(self) -> bool:
+        """From a failure until training can go on; whether the whole job went back."""
         raise NotImplementedError
 
-    def recover(self) -> object:
-        """From a failure until training can go on."""
-        raise NotImplementedError
+    def lose(self, servers: set[int]) -> None:
+        """These shards alone return to the last save."""
+        share = self.job.useful_s * self.job.servers
+        for server in servers:
+            self.told["pls"] += (self.progress - self.saved) / share
+            self.told["updates_lost"] += (self.progress - self.learned[server]) / share
+            self.learned[server] = self.progress
 
     @property
     def fails_at(self) -> float:

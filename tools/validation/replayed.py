@@ -161,8 +161,8 @@ def fitted(log: Log, folder: Path) -> Fitted:
     fit = cprsim.fit(path, log.reader, log.system, **taken, **view)
     nodes = log.nodes or nodes_of(LogSource(path, log.reader, log.system).failures())
     gap_s, law = fit.view.sample.mean_s, fit.best.law.mapping() | {"per": "job"}
-    if fit.verdict.adequate and round(fit.hit) > 1:  # as the block of `fit --toml` has it
-        law["hits"] = {"parameter_servers": round(fit.hit)}
+    if fit.verdict.adequate and fit.hits:  # as the block of `fit --toml` has it
+        law["hits"] = fit.hits
     if log.uptimes:
         gap_s, law = fit.best.law.expected_s / nodes, law | {"per": "node", "ages": "stationary"}
     keys = {"trace": str(path), "reader": log.reader, "system": log.system, **taken}

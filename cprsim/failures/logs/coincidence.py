@@ -75,5 +75,10 @@ def mean_hit(at_once: Mapping[int, int], nodes: int, system: int) -> float:
     known.
     """
     taken = math.fsum(count * size * nodes / system for size, count in at_once.items())
-    hit = math.fsum(count * (1 - none_of(nodes, system, size)) for size, count in at_once.items())
+    hit = failures_of_job(at_once, nodes, system)
     return taken / hit if hit else 1.0
+
+
+def failures_of_job(at_once: Mapping[int, int], nodes: int, system: int) -> float:
+    """Expected failures that hit at least one of `nodes` random nodes; see `mean_hit`."""
+    return math.fsum(count * (1 - none_of(nodes, system, size)) for size, count in at_once.items())

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError, UsageError
-from cprsim.failures.hit import none_of
-from cprsim.failures.logs.coincidence import sizes
+from cprsim.failures.logs.coincidence import failures_of_job, sizes
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
 from cprsim.survival.sample import Floats, Sample
@@ -90,9 +89,7 @@ def job_gaps(log: FailureLog, nodes: int, ties: Ties = "drop") -> View:
         raise UsageError(f"nodes is {nodes}; the system has {system}, so take 1 to {system}")
     jobs = system // nodes
     at_once = sizes(log)
-    per_job = math.fsum(
-        count * (1 - none_of(nodes, system, failed)) for failed, count in at_once.items()
-    )
+    per_job = failures_of_job(at_once, nodes, system)
     if per_job < FEWEST_PER_JOB:
         raise LogError(
             f"a job on {nodes} of {system} nodes fails {per_job:.1f} times in this log, too few "
