@@ -75,7 +75,13 @@ class Budgeted(Cpr):
         """Partial recovery at CPR's interval, with the target as a budget."""
         plan = self.partial(context, self.interval_s(context))
         pls_per_s = 1 / (context.useful_time_s * context.servers)
-        return plan.extended(BudgetedPlan, budget=self.target_pls, pls_per_s=pls_per_s)
+        return BudgetedPlan(
+            plan.recovery,
+            plan.schedules,
+            plan.recover,
+            budget=self.target_pls,
+            pls_per_s=pls_per_s,
+        )
 
 
 @dataclass(frozen=True, slots=True)

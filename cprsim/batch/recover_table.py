@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from cprsim.batch.hits import HitRows
 from cprsim.batch.lanes import Floats, Integers, Mask
 from cprsim.batch.support import contends, contends_with_saves, trains_on
-from cprsim.contract import Always, Loss, Recover, rules
+from cprsim.contract import Answers, Loss, Recover, rules
 from cprsim.failures.hit import SEVERITIES
 from cprsim.sim.resolved import ResolvedPlan
 
@@ -29,7 +29,8 @@ class RecoverTable:
         self.depth = np.empty(0, np.intp)
         self.supported = self.keeps = self.slows_saves = np.empty(0, np.bool_)
         self.rate, self.takeover_s, self.pause_s = (np.empty(0) for _ in range(3))
-        self._only = self._number(self._rule.answer) if isinstance(self._rule, Always) else None
+        cases = self._rule.cases if isinstance(self._rule, Answers) else ()
+        self._only = self._number(cases[0].answer) if len(cases) == 1 else None
 
     def numbers_of(self, hits: HitRows) -> Integers:
         """The number of the answer to each loss, or of the only answer that there is."""

@@ -22,8 +22,13 @@ from cprsim.contract.actions import (
     Train,
     Void,
 )
-from cprsim.contract.plan import AfterVoid, Always, Copies, Mirror, Plan, Tracking
+from cprsim.contract.answers import Always, Answers, Case, Groups, InARow, Together, Within
+from cprsim.contract.chains import Chains
+from cprsim.contract.differences import Differences
+from cprsim.contract.growing import Growing
+from cprsim.contract.plan import AfterVoid, Copies, Mirror, Plan, Sequence, Tracking
 from cprsim.contract.policy import Context, Interval, Policy
+from cprsim.contract.rotations import Rotation, Rotations
 from cprsim.contract.schedules import Schedule, ScheduledController, every
 from cprsim.job.tiers import REMOTE, Tier
 
@@ -32,12 +37,19 @@ __all__ = [
     "Action",
     "AfterVoid",
     "Always",
+    "Answers",
+    "Case",
+    "Chains",
     "Clock",
     "Context",
     "Controller",
     "Copies",
+    "Differences",
     "Event",
     "Failed",
+    "Groups",
+    "Growing",
+    "InARow",
     "Interval",
     "Loss",
     "Mirror",
@@ -45,15 +57,20 @@ __all__ = [
     "Policy",
     "Recover",
     "Resumed",
+    "Rotation",
+    "Rotations",
     "Save",
     "Saved",
     "Schedule",
     "ScheduledController",
+    "Sequence",
     "Stored",
     "Tier",
+    "Together",
     "Tracking",
     "Train",
     "Void",
+    "Within",
     "every",
     "rules",
 ]

@@ -34,7 +34,7 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
     copied = () if plan.copies is None else (plan.copies.tier,)
     places = [tier.name for tier in plan.tiers if tier.name not in (REMOTE.name, *copied)]
     saves = [schedule.save for schedule in plan.schedules]
-    own = type(plan).start is not Plan.start
+    own = type(plan).start is not Plan.start or plan.sequence is not None
     resized = any(save.writes != 1 or save.reads != 1 for save in saves)
     background = any(not save.blocking for save in saves)
     asked: dict[Need, tuple[object, str]] = {

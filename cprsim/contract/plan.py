@@ -2,31 +2,25 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, Literal, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from cprsim.contract import rules
 from cprsim.contract.actions import Controller, Loss, Recover, Save
+from cprsim.contract.chains import Chains
+from cprsim.contract.differences import Differences
+from cprsim.contract.growing import Growing
+from cprsim.contract.rotations import Rotations
 from cprsim.contract.schedules import Schedule, ScheduledController
 from cprsim.job.costs import CostModel
 from cprsim.job.tiers import REMOTE, Tier
 from cprsim.job.transfer import Transfer
 from cprsim.rows.trackers.contract import TrackerName
 
-_Kind = TypeVar("_Kind", bound="Plan")
+#: Which save comes next, where that is more than the schedule's own.
+Sequence = Chains | Growing | Rotations | Differences
 #: What follows a save that turned out void: it is tried again, or left out until the next is due.
 AfterVoid = Literal["retry", "skip"]
-
-
-@dataclass(frozen=True, slots=True)
-class Always:
-    """A rule that answers every loss alike."""
-
-    answer: Recover
-
-    def __call__(self, _loss: Loss) -> Recover:
-        """Answer, whoever is lost."""
-        return self.answer
 
 
 class Mirror(NamedTuple):
@@ -70,9 +64,10 @@ class Plan:
     """What a policy comes to in one scenario.
 
     `schedules`: nearest tier first; a blocking save to a tier serves the nearer ones as well.
-    `recover`: the answer to each loss. `tiers`: all that saves and answers name, nearest first.
-    `tracking`: who chooses the rows, where saves are of a portion of them. `copies`: of each shard
-    on other servers, where there are any.
+    `recover`: the answer to each loss; as data (`Answers`), or any callable. `tiers`: all that
+    saves and answers name, nearest first. `tracking`: who chooses the rows, where saves are of a
+    portion of them. `copies`: of each shard on other servers, where there are any. `sequence`:
+    which save comes next, where that is more than the schedule's own.
 
     `slowdown`: share of time added to every useful second. `peer_bytes_per_s`: what the servers
     send to each other in a useful second, all together, to keep copies and parities; it draws on
@@ -89,6 +84,7 @@ class Plan:
     mirror: Mirror | None = None
     tracking: Tracking | None = None
     copies: Copies | None = None
+    sequence: Sequence | None = None
     slowdown: float = 0.0
     peer_bytes_per_s: float = 0.0
     memory_overhead: float = 0.0
@@ -125,10 +121,8 @@ class Plan:
         """Whether a save that turned out void is tried again at once."""
         return rules.r31_tries_again(self.after_void, save.blocking, save.leaves)
 
-    def extended(self, kind: type[_Kind], **more: Any) -> _Kind:
-        """The same numbers as a plan of another class, with what that knows besides."""
-        return kind(**{each.name: getattr(self, each.name) for each in fields(Plan)}, **more)
-
     def start(self) -> Controller:
-        """A controller that saves by the plan's schedules."""
+        """A controller that saves by the plan's schedules, and by its sequence if it has one."""
+        if self.sequence is not None:
+            return self.sequence.controller(self)
         return ScheduledController(self.schedules, self.recover)

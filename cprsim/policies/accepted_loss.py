@@ -1,34 +1,42 @@
 """Accepted loss: yesterday's shard will do, and nobody waits for it."""
 
-from dataclasses import dataclass
+import math
 from typing import Literal
 
 from pydantic import Field
 
 from cprsim.basics.schema import Seconds
-from cprsim.contract import Context, Interval, Loss, Plan, Policy, Recover, Save, Tier, every
+from cprsim.contract import (
+    Answers,
+    Case,
+    Context,
+    Interval,
+    Plan,
+    Policy,
+    Recover,
+    Save,
+    Tier,
+    every,
+)
 
 _DAY_S = 86400.0
 
 
-@dataclass(frozen=True)
-class NobodyWaits:
+def nobody_waits(servers: int, trainers: int) -> Answers:
     """Lost shards come back as the last snapshot holds them, while the rest trains on.
 
     `k` lost ones of `trainers` leave the speed of the others: each useful second takes
     `k / (trainers - k)` longer. Only a job with no server or no trainer left waits.
     """
-
-    servers: int
-    trainers: int
-
-    def __call__(self, loss: Loss) -> Recover:
-        """Answer `loss`."""
-        left = self.trainers - len(loss.trainers)
-        if len(loss.servers) == self.servers or (loss.trainers and left == 0):
-            return Recover(rollback="lost")
-        degraded = len(loss.trainers) / left if loss.trainers else 0.0
-        return Recover(rollback="lost", keep_training=True, degraded=degraded)
+    waits, trains_on = Recover("lost"), Recover("lost", keep_training=True)
+    no_server = Case(waits, servers=(servers, math.inf))
+    if not trainers:
+        return Answers((no_server, Case(trains_on)))
+    slower = (
+        Case(trains_on._replace(degraded=lost / (trainers - lost)), trainers=(lost, lost))
+        for lost in range(trainers)
+    )
+    return Answers((no_server, *slower, Case(waits)))
 
 
 class AcceptedLoss(Policy):
@@ -65,7 +73,7 @@ class AcceptedLoss(Policy):
         return Plan(
             recovery="partial",
             schedules=every(self.interval, Save(blocking=False)),
-            recover=NobodyWaits(context.servers, context.trainers),
+            recover=nobody_waits(context.servers, context.trainers),
             tiers=(Tier("remote", snapshot_s=self.snapshot_s),),
             memory_overhead=1.0,
         )

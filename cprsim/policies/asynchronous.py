@@ -9,8 +9,7 @@ from pydantic import Field, WrapValidator, model_validator
 from cprsim.basics import units
 from cprsim.basics.schema import Bytes, PositiveSeconds, Seconds
 from cprsim.closed_form.stall import checkfreq_settled, checkfreq_steps
-from cprsim.contract import Context, Interval, Plan, Policy, Save, Tier, every
-from cprsim.policies.adaptive import AdaptivePlan
+from cprsim.contract import Context, Growing, Interval, Plan, Policy, Save, Tier, every
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
 
 #: Steps that CheckFreq adds to its interval at a time.
@@ -68,18 +67,18 @@ class Async(Policy):
     def plan(self, context: Context) -> Plan:
         """Save at the interval, or as often as saves land where that is rarer."""
         self._check_memory(context)
-        plan = Plan(
+        return Plan(
             recovery="full",
             schedules=every(self._interval_s(context), Save(blocking=False), self.in_flight),
             recover=FULL_ROLLBACK,
             tiers=(Tier("remote", snapshot_s=self.stall_s),),
+            sequence=self._growing(context) if self.interval == _RULE else None,
             memory_overhead=float(self.copies),
         )
-        if self.interval != _RULE:
-            return plan
+
+    def _growing(self, context: Context) -> Growing:
         assert self.iteration_s is not None
-        return plan.extended(
-            AdaptivePlan,
+        return Growing(
             first_s=self._first_steps(context) * self.iteration_s,
             more_s=_STEPS * self.iteration_s,
             max_overhead=self.max_overhead,

@@ -7,15 +7,10 @@ from pydantic import Field
 
 from cprsim.basics.schema import Seconds
 from cprsim.closed_form.intervals import whole_periods
-from cprsim.contract import REMOTE, Context, Interval, Plan, Policy, Tier, every
+from cprsim.contract import REMOTE, Context, Differences, Interval, Plan, Policy, Save, Tier, every
+from cprsim.contract.differences import Variant
 from cprsim.job.workload import DTYPE_BYTES, Model
 from cprsim.policies.asynchronous import background_interval_s
-from cprsim.policies.differences import (
-    Differences,
-    DifferencesPlan,
-    Variant,
-    mean_save_of_differences,
-)
 from cprsim.policies.full import FULL_ROLLBACK
 
 #: Bits of an element that quantisation starts from, where no table tells.
@@ -25,6 +20,7 @@ _RANGE_BYTES = 8.0
 #: Intervals ahead for which modified shares are computed one by one; later ones are interpolated.
 _ONE_BY_ONE = 1000
 _LATER = 200  # points
+_MOST_SAVES = 10_000  # that a mean is taken over: chains repeat long before
 
 
 class CheckNRun(Policy):
@@ -76,16 +72,16 @@ class CheckNRun(Policy):
         differences = Differences(
             self.variant, interval_s, whole, tracked * quantised, tuple(at), tuple(shares)
         )
-        return DifferencesPlan(
+        return Plan(
             recovery="full",
             schedules=every(
                 interval_s, mean_save_of_differences(differences, context.useful_time_s)
             ),
             recover=FULL_ROLLBACK,
             tiers=(Tier(REMOTE.name, snapshot_s=self.snapshot_s),),
+            sequence=differences,
             slowdown=self.tracking,
             memory_overhead=1.0 + marks,
-            differences=differences,
         )
 
     def _interval_s(self, context: Context, whole: float) -> float:
@@ -133,3 +129,17 @@ class CheckNRun(Policy):
             saved += table.saved_bytes
             written += share * table.saved_bytes
         return written / saved
+
+
+def mean_save_of_differences(differences: Differences, useful_time_s: float) -> Save:
+    """The mean of the saves of a run without failures; a baseline where there are none."""
+    link = differences.after(None, 0.0)
+    period_s = differences.interval_s
+    count = min(whole_periods(useful_time_s, period_s), _MOST_SAVES)
+    if count <= 1:
+        return link.save
+    writes, reads = link.save.writes, link.save.reads
+    for number in range(1, count):
+        link = differences.after(link, number * period_s)
+        writes, reads = writes + link.save.writes, reads + link.save.reads
+    return link.save._replace(writes=writes / count, reads=reads / count)

@@ -1,7 +1,7 @@
 """Erasure coding: servers hold parities of each other's entries, and nobody rolls back."""
 
 import math
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -15,7 +15,19 @@ from cprsim.closed_form.ecrec import (
     rebuild_s,
     replication_slowdown,
 )
-from cprsim.contract import REMOTE, Context, Interval, Loss, Plan, Policy, Recover, Tier, every
+from cprsim.contract import (
+    REMOTE,
+    Answers,
+    Case,
+    Context,
+    Interval,
+    Plan,
+    Policy,
+    Recover,
+    Tier,
+    Within,
+    every,
+)
 from cprsim.job.costs import time_of_throughput
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
 
@@ -30,8 +42,7 @@ _DEGRADED = 0.1
 _Share = Annotated[float, Field(ge=0)]
 
 
-@dataclass(frozen=True)
-class EveryGroupDecodes:
+def every_group_decodes(servers: int, parity: int, degraded: float, resume_s: float) -> Answers:
     """Train on while no parity group has lost two members; else return to the last checkpoint.
 
     A group is `parity` entries and their parity on as many consecutive servers and one more. One
@@ -39,31 +50,21 @@ class EveryGroupDecodes:
     they are no more than `parity` apart on the ring. Without checkpoints the job's last one is its
     start. A lost trainer is waited for, with nothing to load.
     """
-
-    servers: int
-    parity: int
-    degraded: float
-    resume_s: float
-
-    def __call__(self, loss: Loss) -> Recover:
-        """Answer `loss`."""
-        if self._beyond_repair(sorted(loss.servers)):
-            return Recover(rollback="all")
-        return Recover(
-            rollback="none",
-            keep_training=not loss.trainers,
-            source=PARITIES,
-            reads=float(self.parity),
-            degraded=self.degraded,
-            pause_s=self.resume_s,
+    decodes = Recover(
+        rollback="none",
+        keep_training=True,
+        source=PARITIES,
+        reads=float(parity),
+        degraded=degraded,
+        pause_s=resume_s,
+    )
+    return Answers(
+        (
+            Case(Recover("all"), gone=Within(servers, parity)),
+            Case(decodes._replace(keep_training=False), trainers=(1, math.inf)),
+            Case(decodes),
         )
-
-    def _beyond_repair(self, down: list[int]) -> bool:
-        """Whether two neighbours on the ring, of those that are down, are too near."""
-        if len(down) < 2:
-            return False
-        ahead = [*down[1:], down[0] + self.servers]
-        return any(b - a <= self.parity for a, b in zip(down, ahead, strict=True))
+    )
 
 
 class Ecrm(Policy):
@@ -117,7 +118,7 @@ class Ecrm(Policy):
         return Plan(
             recovery="parity",
             schedules=every(interval_s),
-            recover=EveryGroupDecodes(context.servers, self.parity, in_time, self.resume_s),
+            recover=every_group_decodes(context.servers, self.parity, in_time, self.resume_s),
             tiers=(self._parities(context), REMOTE),
             slowdown=slowdown,
             peer_bytes_per_s=sent_on,

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cprsim.basics.schema import Bytes, Seconds
-from cprsim.contract import Context, Plan
-from cprsim.policies.peer_memory import Groups, InMemory
+from cprsim.contract import Context, Groups, Plan
+from cprsim.policies.peer_memory import InMemory
 
 #: Who holds a shard: its own server, and the other one of its pair.
 _COPIES = 2

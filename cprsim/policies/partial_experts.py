@@ -1,8 +1,7 @@
 """Partial experts: each save takes some experts of a mixture, in rotation."""
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -12,19 +11,21 @@ from cprsim.closed_form.experts import checkpoint_share, rotation_left_s
 from cprsim.closed_form.intervals import whole_periods
 from cprsim.contract import (
     REMOTE,
+    Answers,
+    Case,
     Context,
     Interval,
-    Loss,
     Plan,
     Policy,
     Recover,
+    Rotation,
+    Rotations,
     Save,
     Tier,
     every,
 )
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
-from cprsim.policies.rotation import Rotation, RotationPlan
 
 #: The tier of the hosts' memory.
 HOST = "host"
@@ -32,22 +33,21 @@ HOST = "host"
 _BUFFERS = 3
 
 
-@dataclass(frozen=True)
-class FresherWhereHealthy:
+def fresher_where_healthy(servers: int) -> Answers:
     """The whole job returns to its last save; hosts whose memory is left to what they hold.
 
     Where the memory of all is left, nothing is read from the store.
     """
-
-    servers: int
-
-    def __call__(self, loss: Loss) -> Recover:
-        """Answer `loss`."""
-        if loss.severity == "process" or not (loss.servers or loss.severity == "cluster"):
-            return Recover("all", source=HOST)
-        if loss.severity == "cluster" or len(loss.servers) == self.servers:
-            return Recover("all")
-        return Recover("all", healthy=HOST)
+    from_memory = Recover("all", source=HOST)
+    return Answers(
+        (
+            Case(Recover("all"), severities=("cluster",)),
+            Case(from_memory, severities=("process",)),
+            Case(from_memory, servers=(0, 0)),
+            Case(Recover("all"), servers=(servers, math.inf)),
+            Case(Recover("all", healthy=HOST)),
+        )
+    )
 
 
 class PartialExperts(Policy):
@@ -107,22 +107,21 @@ class PartialExperts(Policy):
         """Resolve the interval; rotations of each K that the run may come to."""
         period_s = self._period_s(context)
         rotations = tuple(self._rotations(context, period_s))
-        first, servers = rotations[0], context.servers
+        first = rotations[0]
         schedules = every(period_s, first.stored)
         tiers: tuple[Tier, ...] = (Tier(REMOTE.name, snapshot_s=self.snapshot_s or 0.0),)
-        recover: Callable[[Loss], Recover] = FULL_ROLLBACK
+        recover: Answers = FULL_ROLLBACK
         # What is stored in the background lies in memory until then.
         memory = 0.0 if self.blocking else self._share(self.per_save)
         if first.kept is not None:
             schedules = every(period_s, first.kept) + schedules
             tiers = (Tier(HOST, "host", save_s=0.0, load_s=self.snapshot_load_s), *tiers)
-            recover = FresherWhereHealthy(servers)
+            recover = fresher_where_healthy(context.servers)
             memory = _BUFFERS * self._share(self.snapshot_experts or self.experts)
-        plan = Plan("full", schedules, recover, tiers, memory_overhead=memory)
-        if len(rotations) == 1 and first.kept is None:
-            return plan
         limit_s = self.plt_limit * context.useful_time_s
-        return plan.extended(RotationPlan, rotations=rotations, servers=servers, limit_s=limit_s)
+        turns = len(rotations) > 1 or first.kept is not None
+        sequence = Rotations(rotations, context.servers, limit_s) if turns else None
+        return Plan("full", schedules, recover, tiers, sequence=sequence, memory_overhead=memory)
 
     def _period_s(self, context: Context) -> float:
         writes = self._share(self.per_save)

@@ -1,12 +1,25 @@
 """Peer memory: the state of every step in the hosts' own memory and in that of their peers."""
 
-from dataclasses import dataclass
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from cprsim.basics.schema import PositiveSeconds, Seconds
-from cprsim.contract import REMOTE, Context, Loss, Mirror, Plan, Policy, Recover, Save, Tier, every
+from cprsim.contract import (
+    REMOTE,
+    Answers,
+    Case,
+    Context,
+    Groups,
+    Mirror,
+    Plan,
+    Policy,
+    Recover,
+    Save,
+    Tier,
+    every,
+)
 
 #: The tier of all copies in hosts' memory, a server's own one and those that it keeps for peers.
 MEMORY = "memory"
@@ -14,47 +27,22 @@ MEMORY = "memory"
 _BUFFERS = 2
 
 
-@dataclass(frozen=True)
-class Groups:
-    """Where copies of shards live: groups of `copies` consecutive servers keep each other's.
-
-    Gemini's mixed placement: where `copies` doesn't divide the servers, the last group takes what
-    is left over, and each of its shards lives on `copies` neighbours of the ring that it is then.
-    """
-
-    servers: int
-    copies: int
-
-    def holders(self, shard: int) -> list[int]:
-        """Servers that hold that shard, its own one first."""
-        last = (self.servers // self.copies - 1) * self.copies
-        first = min(shard // self.copies * self.copies, last)
-        size = self.copies if first < last else self.servers - last
-        return [first + (shard - first + copy) % size for copy in range(self.copies)]
-
-    def lost(self, down: frozenset[int]) -> bool:
-        """Whether some shard has lost all its copies with these servers."""
-        return any(down.issuperset(self.holders(shard)) for shard in down)
-
-
-@dataclass(frozen=True)
-class MemoryAnswers:
+def memory_answers(groups: Groups, takeover_s: float = 0.0) -> Answers:
     """All return to the last step in memory, or to the remote store where a shard has no copy.
 
     A host whose process alone died still has its memory, so nothing is fetched then, and nothing
     for a lost trainer, whose dense part is copied from another one.
     """
-
-    groups: Groups
-    takeover_s: float = 0.0
-
-    def __call__(self, loss: Loss) -> Recover:
-        """Answer `loss`."""
-        gone = loss.severity == "node" and self.groups.lost(loss.servers)
-        if gone or loss.severity == "cluster":
-            return Recover("all", takeover_s=self.takeover_s)
-        fetched = loss.severity == "node" and bool(loss.servers)
-        return Recover("all", source=MEMORY, reads=float(fetched), takeover_s=self.takeover_s)
+    stored = Recover("all", takeover_s=takeover_s)
+    fetched = Recover("all", source=MEMORY, takeover_s=takeover_s)
+    return Answers(
+        (
+            Case(stored, severities=("cluster",)),
+            Case(stored, severities=("node",), gone=groups),
+            Case(fetched, severities=("node",), servers=(1, math.inf)),
+            Case(fetched._replace(reads=0.0)),
+        )
+    )
 
 
 class InMemory(Policy):
@@ -86,7 +74,7 @@ class InMemory(Policy):
         return Plan(
             recovery="full",
             schedules=every(self.interval_s, Save(blocking=False)),
-            recover=MemoryAnswers(groups, takeover_s),
+            recover=memory_answers(groups, takeover_s),
             tiers=(Tier(MEMORY, "peers", load_s=self.retrieval_s), REMOTE),
             mirror=Mirror(MEMORY, self.iteration_s, self.behind),
             slowdown=self.stall_s / self.iteration_s,

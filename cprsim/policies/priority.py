@@ -5,8 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from cprsim.contract import REMOTE, Context, Plan, Save, Tracking, every
-from cprsim.policies.chains import ChainedPlan
+from cprsim.contract import REMOTE, Chains, Context, Plan, Save, Tracking, every
 from cprsim.policies.cpr import Cpr
 from cprsim.rows.trackers.contract import TrackerName
 
@@ -86,7 +85,7 @@ class PrioritySaving(Cpr):
         return tuple((lost.after * interval_s).tolist())
 
 
-def _appended(plan: Plan, context: Context, merge_after: int) -> ChainedPlan:
+def _appended(plan: Plan, context: Context, merge_after: int) -> Plan:
     """The plan where saves are appended to the last whole one until they are merged."""
     (schedule,) = plan.schedules
     costs = context.costs
@@ -99,7 +98,7 @@ def _appended(plan: Plan, context: Context, merge_after: int) -> ChainedPlan:
     merging_s = load_s(1 + merge_after * each) + context.save_s
     chain = [schedule.save._replace(reads=1 + place * each) for place in range(1, merge_after)]
     chain.append(schedule.save._replace(extra_s=merging_s))
-    return plan.extended(ChainedPlan, chains=(tuple(chain),))
+    return replace(plan, sequence=Chains((tuple(chain),)))
 
 
 class CprMfu(PrioritySaving):

@@ -1,7 +1,6 @@
 """Replication: every shard lives on several servers, and nobody rolls back."""
 
 import math
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -9,10 +8,12 @@ from pydantic import Field
 from cprsim.basics.schema import Seconds
 from cprsim.contract import (
     REMOTE,
+    Answers,
+    Case,
     Context,
     Copies,
+    InARow,
     Interval,
-    Loss,
     Plan,
     Policy,
     Recover,
@@ -26,8 +27,9 @@ from cprsim.policies.full import checkpoint_interval_s
 COPIES = Tier("copies", "peers")
 
 
-@dataclass(frozen=True)
-class AnyCopyServes:
+def any_copy_serves(
+    servers: int, copies: int, takeover_s: float = 0.0, degraded: tuple[float, ...] = (0.0,)
+) -> Answers:
     """Train on while every shard has a copy left; else the job returns to its last checkpoint.
 
     Copies of shard i live on servers i, i+1, ... i+copies-1 (mod servers), the counter-clockwise
@@ -35,38 +37,22 @@ class AnyCopyServes:
     is its start. A lost trainer is waited for, with nothing to load.
 
     `degraded`: share of time that training takes longer while up to so many neighbours in a row are
-    down, from 0 on: whose requests all go to the next on the ring.
+    down, from 0 on: whose requests all go to the next on the ring. The last holds on.
     """
-
-    servers: int
-    copies: int
-    takeover_s: float = 0.0
-    degraded: tuple[float, ...] = ()
-
-    def __call__(self, loss: Loss) -> Recover:
-        """Answer `loss`."""
-        down, copies = loss.servers, range(self.copies)
-        if any(down.issuperset((i + copy) % self.servers for copy in copies) for i in down):
-            return Recover(rollback="all")
-        if loss.trainers:
-            return Recover(rollback="none", source=COPIES.name)
-        degraded = self.degraded[self._in_a_row(down)] if self.degraded else 0.0
-        return Recover(
-            "none",
-            keep_training=True,
-            source=COPIES.name,
-            pause_s=self.takeover_s,
-            degraded=degraded,
+    waits = Recover("none", source=COPIES.name)
+    serves = waits._replace(keep_training=True, pause_s=takeover_s)
+    down = [n for n in range(1, len(degraded)) if degraded[n] != degraded[n - 1]]
+    slower = [
+        Case(serves._replace(degraded=degraded[n]), gone=InARow(servers, n)) for n in reversed(down)
+    ]
+    return Answers(
+        (
+            Case(Recover("all"), gone=InARow(servers, copies)),
+            Case(waits, trainers=(1, math.inf)),
+            *slower,
+            Case(serves._replace(degraded=degraded[0])),
         )
-
-    def _in_a_row(self, down: frozenset[int]) -> int:
-        """How many servers one after the other are down, at most; fewer than `copies`."""
-        first = [i for i in down if (i - 1) % self.servers not in down]
-        lengths = (
-            next(k for k in range(1, self.copies + 1) if (i + k) % self.servers not in down)
-            for i in first
-        )
-        return max(lengths, default=0)
+    )
 
 
 class Replication(Policy):
@@ -119,7 +105,7 @@ class Replication(Policy):
         return Plan(
             recovery="replica",
             schedules=every(interval_s),
-            recover=AnyCopyServes(
+            recover=any_copy_serves(
                 context.servers, self.copies, self.takeover_s, self._degraded(context, sent_on)
             ),
             slowdown=self.slowdown,

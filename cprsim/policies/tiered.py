@@ -1,53 +1,56 @@
 """Tiers of checkpoints: each failure returns to the nearest one that survived it."""
 
 import math
-from dataclasses import dataclass
 from typing import Literal, Self
 
 from pydantic import model_validator
 
 from cprsim.analytic.expected import kinds
 from cprsim.basics import units
-from cprsim.contract import REMOTE, Context, Loss, Plan, Policy, Recover, Save, Schedule, Tier
+from cprsim.contract import (
+    REMOTE,
+    Answers,
+    Case,
+    Chains,
+    Context,
+    Groups,
+    Plan,
+    Policy,
+    Recover,
+    Save,
+    Schedule,
+    Tier,
+)
 from cprsim.policies.asynchronous import background_interval_s
-from cprsim.policies.chains import ChainedPlan
 from cprsim.policies.full import checkpoint_interval_s
-from cprsim.policies.peer_memory import Groups
 from cprsim.policies.places import Peers, Place, chain_of, mean_save_of_chain, tier_of
 
 
-@dataclass(frozen=True)
-class NearestSurvivor:
+def nearest_survivor(tiers: tuple[str, ...], groups: Groups) -> Answers:
     """The whole job returns to the nearest of `tiers` that the failure has left.
 
     The end of a process leaves all memory. A lost server takes its local tier with it, and that of
     the peers where no host with a copy is left (see `Groups`). A failure of the cluster leaves the
     remote store alone. Without that, what is left is the start of the job.
     """
-
-    tiers: tuple[str, ...]
-    groups: Groups
-
-    def __call__(self, loss: Loss) -> Recover:
-        """Answer `loss`."""
-        survivors = (tier for tier in self.tiers if self._survives(tier, loss))
-        return Recover("all", source=next(survivors, REMOTE.name))
-
-    def _survives(self, tier: str, loss: Loss) -> bool:
-        if tier == "remote":
-            return True
-        if loss.severity == "cluster":
-            return False
-        if loss.severity == "process" or not loss.servers:
-            return True
-        return tier == "peer" and not self.groups.lost(loss.servers)
+    stored, nearest = Recover("all"), Recover("all", source=tiers[0])
+    cases = [
+        Case(stored, severities=("cluster",)),
+        Case(nearest, severities=("process",)),
+        Case(nearest, servers=(0, 0)),
+    ]
+    if "peer" in tiers:
+        cases += [Case(stored, gone=groups), Case(Recover("all", source="peer"))]
+    else:
+        cases.append(Case(stored))
+    return Answers(tuple(cases))
 
 
 class Tiered(Policy):
     """Checkpoints in tiers matched to kinds of failure (TierCheck 2026; SCR, Moody et al. SC'10).
 
     `local`: the hosts' memory or disks, `peer`: the memory of other hosts, `remote`: the store.
-    The whole job returns to the nearest tier that the failure has left (see `NearestSurvivor`). A
+    The whole job returns to the nearest tier that the failure has left (see `nearest_survivor`). A
     blocking save to a tier serves the nearer ones as well. Blocking saves of everything to two
     tiers are exactly the pattern of `cprsim.closed_form.two_level`.
 
@@ -96,7 +99,7 @@ class Tiered(Policy):
                 f"peer.copies = {copies} is more than the {context.servers} parameter servers; "
                 "each copy of a shard needs a server of its own"
             )
-        rule = NearestSurvivor(tuple(self.places), Groups(context.servers, copies))
+        rule = nearest_survivor(tuple(self.places), Groups(context.servers, copies))
         places = self.places.items()
         tiers = tuple(tier_of(name, place, context) for name, place in places)
         chains = tuple(tuple(chain_of(name, place)) for name, place in places)
@@ -109,13 +112,13 @@ class Tiered(Policy):
         # What is saved to the store in the background lies in memory until then.
         staged = self.remote is not None and not self.remote.blocking
         memory = float((self.local is not None) + (copies if self.peer else 0) + staged)
-        plan = Plan("full", tuple(schedules), rule, tiers, memory_overhead=memory)
-        if len(chains) == len(chains[0]) == 1:
-            return plan
-        return plan.extended(ChainedPlan, chains=chains)
+        sequence = None if len(chains) == len(chains[0]) == 1 else Chains(chains)
+        return Plan(
+            "full", tuple(schedules), rule, tiers, sequence=sequence, memory_overhead=memory
+        )
 
 
-def _share(tier: str, rule: NearestSurvivor, context: Context) -> float:
+def _share(tier: str, rule: Answers, context: Context) -> float:
     """Share of the failures that return to that tier."""
     shares = [(rule(kind.loss).source, kind.share) for kind in kinds(context)]
     returning = math.fsum(share for source, share in shares if source == tier)

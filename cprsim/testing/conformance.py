@@ -93,7 +93,8 @@ class _Watched(Policy):
 
     def plan(self, context: Context) -> Plan:
         plan = self.policy.plan(context)
-        return plan.extended(_WatchedPlan, watched=plan, transcript=self._transcript)
+        numbers = {each.name: getattr(plan, each.name) for each in fields(Plan)}
+        return _WatchedPlan(**numbers, watched=plan, transcript=self._transcript)
 
 
 class _Watch(NamedTuple):

@@ -1,6 +1,21 @@
 """What plans need of who carries them out."""
 
-from cprsim.contract import Plan, Recover, every
+from dataclasses import dataclass
+
+import pytest
+
+from cprsim.contract import (
+    Always,
+    Chains,
+    Differences,
+    Growing,
+    Plan,
+    Recover,
+    Rotation,
+    Rotations,
+    Save,
+    every,
+)
 from cprsim.contract.needs import Interpreter, needs_of
 
 
@@ -21,6 +36,31 @@ def test_an_answer_for_the_loss_of_a_whole_cluster_counts():
     plan = Plan("full", every(10.0), lambda loss: _anew(loss.severity == "cluster"))
 
     assert list(needs_of(plan)) == ["rebuilding"]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPlan(Plan):
+    def start(self):
+        return Plan.start(self)
+
+
+@pytest.mark.parametrize(
+    "sequence",
+    [
+        Chains(((Save(), Save(writes=0.5)),)),
+        Growing(10.0, 2.0, 0.05),
+        Rotations((Rotation(Save(), None),), 8, 5.0),
+        Differences("one-shot", 10.0, 1.0, 1.0, (0.0, 1.0), (0.0, 0.5)),
+    ],
+)
+def test_a_sequence_and_a_controller_of_its_own_are_decisions_while_the_job_runs(sequence):
+    words = {"controller": "a controller that decides while the job runs"}
+    plain = Plan("full", every(10.0), Always(Recover("all")))
+    following = Plan("full", every(10.0), Always(Recover("all")), sequence=sequence)
+
+    assert needs_of(plain) == {}
+    assert needs_of(following) == words
+    assert needs_of(OwnPlan("full", every(10.0), Always(Recover("all")))) == words
 
 
 def _anew(copied: bool) -> Recover:

@@ -137,7 +137,7 @@ def test_plan_is_what_the_rule_settles_at():
     plan = scenario({"p": RULE}, {"exactly": 0}).plan("p")
 
     assert plan.interval_s == 40.0
-    assert plan.first_s == 10.0
+    assert plan.sequence.first_s == 10.0
     one = scenario({"p": RULE}, {"distribution": "exponential", "mean": "1 h"})
     assert expected(one.plan("p"), one.context).stall == pytest.approx(0.05)
 
@@ -159,7 +159,7 @@ def test_plan_is_what_the_rule_settles_at():
 def test_steps_of_the_rule(keys, first_s, settled_s):
     plan = scenario({"p": RULE | keys}, {"exactly": 0}).plan("p")
 
-    assert (plan.first_s, plan.interval_s) == (first_s, settled_s)
+    assert (plan.sequence.first_s, plan.interval_s) == (first_s, settled_s)
 
 
 ROUGH = {"distribution": "weibull", "shape": 0.7, "mean": "200 s"}

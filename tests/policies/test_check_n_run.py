@@ -275,7 +275,7 @@ def test_shares_between_and_beyond_those_computed_one_by_one():
     job = {"useful_time": "5000 s", "samples": 5_000_000}
     policy = {"system": "check-n-run", "interval": "1 s", "variant": "one-shot"}
     one = scenario(policy, {"exactly": 0}, model=model, job=job)
-    law, rows = one.plan("p").differences, one.context.rows
+    law, rows = one.plan("p").sequence, one.context.rows
     for intervals, tolerance in ((1, 1e-12), (999, 1e-12), (2.5, 5e-3), (3210, 1e-5)):
         exact = rows.modified_share(np.array([1000.0 * intervals]))[0]
         assert law.modified(float(intervals)) == pytest.approx(exact, rel=tolerance)

@@ -12,10 +12,10 @@ import pytest
 
 from cprsim import Scenario
 from cprsim.analytic.expected import expected
-from cprsim.contract import Loss, Recover
+from cprsim.contract import Answers, Loss, Recover
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
-from cprsim.policies.ecrm import EveryGroupDecodes
+from cprsim.policies.ecrm import every_group_decodes
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance, assert_time_adds_up
 
@@ -49,8 +49,8 @@ class TestUncoded(PolicyConformance):
 # --- Who can be decoded --------------------------------------------------------------------------
 
 
-def rule(servers: int, parity: int) -> EveryGroupDecodes:
-    return EveryGroupDecodes(servers, parity, degraded=0.25, resume_s=30.0)
+def rule(servers: int, parity: int) -> Answers:
+    return every_group_decodes(servers, parity, degraded=0.25, resume_s=30.0)
 
 
 def subsets(servers: int) -> Iterator[frozenset[int]]:

@@ -11,10 +11,11 @@ import pytest
 import cprsim
 from cprsim.analytic.expected import expected
 from cprsim.closed_form.redundancy import group_survival
-from cprsim.contract import Loss, Mirror, Recover
+from cprsim.contract import Groups, Loss, Mirror, Recover
+from cprsim.contract.answers import is_gone
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
-from cprsim.policies.peer_memory import MEMORY, Groups, MemoryAnswers
+from cprsim.policies.peer_memory import MEMORY, memory_answers
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
 from tests.policies import in_memory
@@ -200,12 +201,12 @@ def test_expected_cost_by_hand(tmp_path):
 
 def test_holders_by_hand():
     pairs = Groups(7, 2)
-    assert [pairs.holders(shard) for shard in range(7)] == [
-        *([0, 1], [1, 0], [2, 3], [3, 2]),
-        *([4, 5], [5, 6], [6, 4]),  # the last three are a ring
+    assert [pairs.sets(shard) for shard in range(7)] == [
+        *[((0, 1),), ((1, 0),), ((2, 3),), ((3, 2),)],
+        *[((4, 5),), ((5, 6),), ((6, 4),)],  # the last three are a ring
     ]
-    assert Groups(3, 3).holders(1) == [1, 2, 0]
-    assert Groups(5, 1).holders(4) == [4]
+    assert Groups(3, 3).sets(1) == ((1, 2, 0),)
+    assert Groups(5, 1).sets(4) == ((4,),)
 
 
 @pytest.mark.parametrize(("servers", "copies"), [(6, 2), (6, 3), (8, 2), (4, 4), (5, 1)])
@@ -213,7 +214,7 @@ def test_every_set_of_failures_against_the_closed_form(servers, copies):
     groups = Groups(servers, copies)
     for failed in range(servers + 1):
         sets = [frozenset(down) for down in itertools.combinations(range(servers), failed)]
-        survived = sum(not groups.lost(down) for down in sets) / len(sets)
+        survived = sum(not is_gone(groups, down) for down in sets) / len(sets)
         assert survived == pytest.approx(group_survival(servers, copies, failed), abs=1e-12)
 
 
@@ -223,12 +224,12 @@ def test_what_is_left_over_costs_no_more_than_gemini_says(servers):
     # mixed placement is at most 2m - 3 sets off (Gemini, SOSP'23).
     for copies in range(2, servers + 1):
         groups, sets = Groups(servers, copies), itertools.combinations(range(servers), copies)
-        lost = sum(groups.lost(frozenset(down)) for down in sets)
+        lost = sum(is_gone(groups, frozenset(down)) for down in sets)
         assert 0 <= lost - math.ceil(servers / copies) <= 2 * copies - 3
 
 
 def test_answers():
-    answer = MemoryAnswers(Groups(8, 2))
+    answer = memory_answers(Groups(8, 2))
     nobody: frozenset[int] = frozenset()
     assert answer(Loss(frozenset({0, 2}), nobody)) == Recover("all", source=MEMORY)
     assert answer(Loss(frozenset({0, 1}), nobody)) == Recover("all")

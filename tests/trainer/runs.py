@@ -12,7 +12,7 @@ from cprsim.contract import Copies, Failed, Loss, Resumed, Saved, Stored, Tracki
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.policies.full import full_plan
-from cprsim.policies.replication import AnyCopyServes
+from cprsim.policies.replication import any_copy_serves
 from cprsim.trainer.coordinator.cluster import Death, LocalCluster
 from cprsim.trainer.coordinator.execution import Execution
 from cprsim.trainer.coordinator.history import JobSetBack, ShardAway, ShardFilled
@@ -65,7 +65,7 @@ def copied(servers, per_shard, interval_s=1e9):
         full_plan(interval_s),
         recovery="replica",
         schedules=every(interval_s),
-        recover=AnyCopyServes(servers, per_shard),
+        recover=any_copy_serves(servers, per_shard),
         copies=Copies("copies", per_shard),
     )
 

@@ -19,7 +19,7 @@ import psutil
 
 from cprsim.contract import Save, Tracking, every
 from cprsim.failures.hit import Hit
-from cprsim.policies.accepted_loss import NobodyWaits
+from cprsim.policies.accepted_loss import nobody_waits
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.trainer.coordinator.strikes import InjectionMode
@@ -103,7 +103,7 @@ def _one(rng, number, folder, clean):
     if kind == "hangs":
         given |= {"manner": replace(manner, hangs=0.5), "deadlines": _QUICK}
     if kind == "accepted":
-        plan = replace(behind(partial_plan(_INTERVAL)), recover=NobodyWaits(2, trainers))
+        plan = replace(behind(partial_plan(_INTERVAL)), recover=nobody_waits(2, trainers))
         found = ran(plan, failures, folder, watch=True, **given)
         _check_survivors(found.watched)
     elif kind == "copies":  # a lost trainer's dense part is nowhere else

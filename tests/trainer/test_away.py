@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cprsim.contract import Always, Recover
-from cprsim.policies.accepted_loss import NobodyWaits
+from cprsim.policies.accepted_loss import nobody_waits
 from cprsim.policies.partial import partial_plan
 from cprsim.trainer.coordinator.history import ShardAway, ShardFilled, ShardSetBack, updates_lost
 from cprsim.trainer.coordinator.strikes import InjectionMode
@@ -14,7 +14,7 @@ from cprsim.trainer.members.placement import Placement
 from tests.trainer.runs import DATA, STEPS, behind, filled_late, ran, servers_hit, trainer_hit
 from tests.trainer.test_oracle import INTERVAL, KILLS
 
-PLAN = replace(behind(partial_plan(INTERVAL)), recover=NobodyWaits(2, 1))
+PLAN = replace(behind(partial_plan(INTERVAL)), recover=nobody_waits(2, 1))
 PLACEMENT = Placement(tuple(table.rows for table in DATA.tables), 2)
 
 

@@ -1,30 +1,21 @@
 """A baseline, and saves of what was modified since: how they follow each other in a run."""
 
+import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cprsim.closed_form.incremental import rebaseline_pays
-from cprsim.closed_form.intervals import whole_periods
-from cprsim.contract import (
-    Action,
-    Clock,
-    Controller,
-    Event,
-    Loss,
-    Plan,
-    Recover,
-    Save,
-    Saved,
-    Schedule,
-    ScheduledController,
-    Stored,
-)
+from cprsim.contract.actions import Action, Clock, Controller, Event, Save, Saved, Stored
+from cprsim.contract.schedules import ScheduledController
+
+if TYPE_CHECKING:
+    from cprsim.contract.plan import Plan
 
 Variant = Literal["intermittent", "one-shot", "consecutive"]
-_MOST_SAVES = 10_000  # that a mean is taken over: chains repeat long before
-_DIGITS = 6  # of a number of intervals: what lies beyond is the rounding of progress
+#: Parts of an interval that training is counted in: what is finer is the rounding of progress.
+_PARTS = 1e6
 
 
 class ChainLink(NamedTuple):
@@ -40,6 +31,45 @@ class ChainLink(NamedTuple):
     diffs: int = 0
     total: float = 0.0
     last: float = 0.0
+
+
+# --- Arithmetic, of numbers alone, for whoever compiles it ----------------------------------------
+
+
+def intervals_of(since_s: float, interval_s: float) -> float:
+    """How many intervals so much training is, to a millionth of one."""
+    return math.floor(since_s / interval_s * _PARTS + 0.5) / _PARTS
+
+
+def share_at(i: int, intervals: float, at: Sequence[float], shares: Sequence[float]) -> float:
+    """The share that so many intervals modify; `i`: the first of `at` that is no less than them."""
+    if i == len(at):
+        return shares[-1]
+    if at[i] == intervals:
+        return shares[i]
+    part = (intervals - at[i - 1]) / (at[i] - at[i - 1])
+    return shares[i - 1] + part * (shares[i] - shares[i - 1])
+
+
+def is_baseline_due(intermittent: bool, diffs: int, total: float, last: float) -> bool:
+    """Whether a baseline is next, after so many differences of such sizes (see `ChainLink`)."""
+    return intermittent and diffs > 0 and rebaseline_pays(diffs, total, last)
+
+
+def written_of(whole: float, rows: float, share: float) -> float:
+    """What a difference writes where that share of the tracked rows was modified."""
+    return whole - rows * (1 - share)
+
+
+def read_of(before: float, rows: float, share: float) -> float:
+    """What is read to return to a difference; `before`: to return to what it builds on.
+
+    The dense part and untracked tables are read from the last save alone.
+    """
+    return before + rows * share
+
+
+# --- What comes next ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +89,8 @@ class Differences:
 
     def modified(self, since_s: float) -> float:
         """Share of the tracked rows that so much training modifies, useful seconds."""
-        intervals = round(since_s / self.interval_s, _DIGITS)
-        i = bisect_left(self.at, intervals)
-        if i == len(self.at):
-            return self.shares[-1]
-        if self.at[i] == intervals:
-            return self.shares[i]
-        part = (intervals - self.at[i - 1]) / (self.at[i] - self.at[i - 1])
-        return self.shares[i - 1] + part * (self.shares[i] - self.shares[i - 1])
+        intervals = intervals_of(since_s, self.interval_s)
+        return share_at(bisect_left(self.at, intervals), intervals, self.at, self.shares)
 
     def after(self, link: ChainLink | None, progress_s: float) -> ChainLink:
         """The checkpoint that is taken next, at that progress, on top of `link`."""
@@ -76,12 +100,11 @@ class Differences:
         share = self.modified(progress_s - (link.taken_s if chained else link.base_s))
         if share == 1.0:
             return self._baseline(progress_s)
-        # The dense part and untracked tables are read from the last save alone.
-        before = link.save.reads if chained else self.whole
-        writes = self.whole - self.rows * (1 - share)
+        writes = written_of(self.whole, self.rows, share)
+        reads = read_of(link.save.reads if chained else self.whole, self.rows, share)
         size = writes / self.whole
         return ChainLink(
-            save=Save(blocking=False, writes=writes, reads=before + self.rows * share),
+            save=Save(blocking=False, writes=writes, reads=reads),
             base_s=link.base_s,
             taken_s=progress_s,
             diffs=link.diffs + 1,
@@ -90,38 +113,16 @@ class Differences:
         )
 
     def _baseline_due(self, link: ChainLink) -> bool:
-        if self.variant != "intermittent" or not link.diffs:
-            return False
-        return rebaseline_pays(link.diffs, link.total, link.last)
+        intermittent = self.variant == "intermittent"
+        return is_baseline_due(intermittent, link.diffs, link.total, link.last)
+
+    def controller(self, plan: "Plan") -> Controller:
+        """One that knows what is stored."""
+        return DifferencesController(plan, self)
 
     def _baseline(self, progress_s: float) -> ChainLink:
         save = Save(blocking=False, writes=self.whole, reads=self.whole)
         return ChainLink(save, base_s=progress_s, taken_s=progress_s)
-
-
-def mean_save_of_differences(differences: Differences, useful_time_s: float) -> Save:
-    """The mean of the saves of a run without failures; a baseline where there are none."""
-    link = differences.after(None, 0.0)
-    period_s = differences.interval_s
-    count = min(whole_periods(useful_time_s, period_s), _MOST_SAVES)
-    if count <= 1:
-        return link.save
-    writes, reads = link.save.writes, link.save.reads
-    for number in range(1, count):
-        link = differences.after(link, number * period_s)
-        writes, reads = writes + link.save.writes, reads + link.save.reads
-    return link.save._replace(writes=writes / count, reads=reads / count)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DifferencesPlan(Plan):
-    """A plan whose saves are differences; its schedule holds their mean."""
-
-    differences: Differences
-
-    def start(self) -> Controller:
-        """A controller that knows what is stored."""
-        return DifferencesController(self.schedules, self.recover, self.differences)
 
 
 class DifferencesController(ScheduledController):
@@ -132,14 +133,9 @@ class DifferencesController(ScheduledController):
 
     __slots__ = ("_asked", "_differences", "_stored", "_under_way")
 
-    def __init__(
-        self,
-        schedules: Sequence[Schedule],
-        recover: Callable[[Loss], Recover],
-        differences: Differences,
-    ) -> None:
-        super().__init__(schedules, recover)
-        self._differences = differences
+    def __init__(self, plan: "Plan", sequence: Differences) -> None:
+        super().__init__(plan.schedules, plan.recover)
+        self._differences = sequence
         self._asked: ChainLink | None = None
         self._under_way: ChainLink | None = None
         self._stored: ChainLink | None = None

@@ -1,24 +1,26 @@
 """Rotations of experts: what of each save is kept and stored, and when more of it has to be."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cprsim.contract import (
+from cprsim.contract import rules
+from cprsim.contract.actions import (
     Action,
     Clock,
     Controller,
     Event,
     Failed,
     Loss,
-    Plan,
     Recover,
     Resumed,
     Save,
     Saved,
-    ScheduledController,
     Train,
-    rules,
 )
+from cprsim.contract.schedules import ScheduledController
+
+if TYPE_CHECKING:
+    from cprsim.contract.plan import Plan
 
 _NOBODY = Loss(frozenset(), frozenset())
 
@@ -30,31 +32,35 @@ class Rotation(NamedTuple):
     kept: Save | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RotationPlan(Plan):
-    """A plan that turns to the next of its `rotations` with each failure beyond a limit.
+@dataclass(frozen=True, slots=True)
+class Rotations:
+    """Saves by the first of the `rotations`, by the next with each failure beyond a limit.
 
-    `limit_s`: updates that may be lost, in useful seconds of the whole job. Its schedules are those
-    of the first rotation: the hosts' memory, if they keep anything, then the store.
+    `limit_s`: updates that may be lost, in useful seconds of the whole job on its `servers`. The
+    plan's schedules are those of the first: the hosts' memory, if they keep anything, then the
+    store.
     """
 
     rotations: tuple[Rotation, ...]
     servers: int
     limit_s: float
 
-    def start(self) -> Controller:
-        """A controller that counts what is lost."""
-        return RotationController(self)
+    def controller(self, plan: "Plan") -> Controller:
+        """One that counts what is lost."""
+        return RotationController(plan, self)
 
 
 class RotationController(ScheduledController):
     """Saves by schedules, by the rotation that what was lost so far asks for."""
 
-    __slots__ = ("_answer", "_down", "_lost_s", "_plan", "_rotation", "_start_s")
+    __slots__ = (
+        *("_answer", "_down", "_interval_s", "_lost_s"),
+        *("_rotation", "_sequence", "_start_s"),
+    )
 
-    def __init__(self, plan: RotationPlan) -> None:
+    def __init__(self, plan: "Plan", sequence: Rotations) -> None:
         super().__init__(plan.schedules, plan.recover)
-        self._plan = plan
+        self._sequence, self._interval_s = sequence, plan.interval_s
         self._rotation = 0
         self._start_s = 0.0  # progress that the job last returned to
         self._lost_s = 0.0
@@ -84,7 +90,7 @@ class RotationController(ScheduledController):
         return self._saved_to(action.tier)
 
     def _saved_to(self, tier: str) -> Save:
-        stored, kept = self._plan.rotations[self._rotation]
+        stored, kept = self._sequence.rotations[self._rotation]
         return stored if kept is None or tier == stored.tier else kept
 
     def _unsaved_s(self, tier: str, saves: float) -> float:
@@ -92,12 +98,12 @@ class RotationController(ScheduledController):
 
     def _count(self, progress_s: float) -> None:
         """Add what the saves had left of the experts that the job has returned to."""
-        plan = self._plan
-        saves = (progress_s - self._start_s) / plan.interval_s
-        down = len(self._down.servers) / plan.servers if self._answer.healthy is not None else 1.0
+        sequence, fresher = self._sequence, self._answer.healthy
+        saves = (progress_s - self._start_s) / self._interval_s
+        down = 1.0 if fresher is None else len(self._down.servers) / sequence.servers
         self._lost_s += down * self._unsaved_s(self._answer.source, saves)
-        if down < 1.0 and self._answer.healthy is not None:
-            self._lost_s += (1 - down) * self._unsaved_s(self._answer.healthy, saves)
+        if down < 1.0 and fresher is not None:
+            self._lost_s += (1 - down) * self._unsaved_s(fresher, saves)
         self._start_s = progress_s
-        if self._lost_s > plan.limit_s:
-            self._rotation = min(self._rotation + 1, len(plan.rotations) - 1)
+        if self._lost_s > sequence.limit_s:
+            self._rotation = min(self._rotation + 1, len(sequence.rotations) - 1)

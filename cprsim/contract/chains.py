@@ -1,39 +1,39 @@
 """Chains of checkpoints: a base, and the differences that follow it."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from cprsim.contract import (
+from cprsim.contract import rules
+from cprsim.contract.actions import (
     Action,
     Clock,
     Controller,
     Event,
-    Loss,
-    Plan,
     Recover,
     Resumed,
     Save,
     Saved,
-    Schedule,
-    ScheduledController,
     Stored,
     Train,
     Void,
-    rules,
 )
+from cprsim.contract.schedules import ScheduledController
+
+if TYPE_CHECKING:
+    from cprsim.contract.plan import Plan
 
 _NONE = -1  # no checkpoint yet: the next one is a base
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainedPlan(Plan):
+@dataclass(frozen=True, slots=True)
+class Chains:
     """`chains`: of each schedule, a base and the differences that follow it."""
 
     chains: tuple[tuple[Save, ...], ...]
 
-    def start(self) -> Controller:
-        """A controller that knows which link of each chain comes next."""
-        return ChainController(self.schedules, self.recover, self.chains)
+    def controller(self, plan: "Plan") -> Controller:
+        """One that knows which link of each chain comes next."""
+        return ChainController(plan, self)
 
 
 class ChainController(ScheduledController):
@@ -44,14 +44,9 @@ class ChainController(ScheduledController):
 
     __slots__ = ("_chains", "_source", "_stored", "_taken")
 
-    def __init__(
-        self,
-        schedules: Sequence[Schedule],
-        recover: Callable[[Loss], Recover],
-        chains: Sequence[Sequence[Save]],
-    ) -> None:
-        super().__init__(schedules, recover)
-        self._chains = chains
+    def __init__(self, plan: "Plan", sequence: Chains) -> None:
+        super().__init__(plan.schedules, plan.recover)
+        self._chains = chains = sequence.chains
         self._taken = [_NONE] * len(chains)  # links last taken, and last stored
         self._stored = [_NONE] * len(chains)
         self._source = ""

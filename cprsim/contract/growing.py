@@ -1,0 +1,55 @@
+"""An interval that grows while saving costs more than it may: CheckFreq's adaptation."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cprsim.contract.actions import Clock, Controller, Event, Resumed, Saved
+from cprsim.contract.schedules import ScheduledController
+
+if TYPE_CHECKING:
+    from cprsim.contract.plan import Plan
+
+#: What lies this close to the bound on overhead is on it: the rounding of two clocks.
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """Saves `first_s` of training apart at first, `more_s` more after each that costs too much.
+
+    Too much: the time from one save to the next, beyond the training in it, is more than
+    `max_overhead` of that. It is for a plan with one schedule, whose interval is what comes of it.
+    """
+
+    first_s: float
+    more_s: float
+    max_overhead: float
+
+    def controller(self, plan: "Plan") -> Controller:
+        """One that measures what saving costs."""
+        return GrowingController(plan, self)
+
+
+class GrowingController(ScheduledController):
+    """Measures wall clock against progress from save to save; failures start it anew."""
+
+    __slots__ = ("_sequence", "_since")
+
+    def __init__(self, plan: "Plan", sequence: Growing) -> None:
+        first = plan.schedules[0]._replace(interval_s=sequence.first_s)
+        super().__init__([first], plan.recover)
+        self._sequence = sequence
+        self._since = Clock(0.0, 0.0)
+
+    def tell(self, event: Event) -> None:
+        """Save less often from now on if the last time was too dear."""
+        if isinstance(event, Saved | Resumed):
+            if isinstance(event, Saved) and self._too_dear(event.now):
+                self._periods_s[0] += self._sequence.more_s
+            self._since = event.now
+        super().tell(event)
+
+    def _too_dear(self, now: Clock) -> bool:
+        trained_s = now.progress_s - self._since.progress_s
+        saving_s = now.wall_s - self._since.wall_s - trained_s
+        return saving_s > trained_s * self._sequence.max_overhead * (1 + _TOLERANCE)
