@@ -199,11 +199,11 @@ class Runs:
 
     def _written(self, lanes: Lanes, medium: Medium) -> Floats:
         """Bytes that saves wrote to tiers of that kind, in full checkpoints."""
-        save, last = (
-            self._resolved.written({(each.tier, each.portion, each.writes): 1}, medium)
-            for each in (self._resolved.plan.schedules[0].save, self._resolved.plan.last_save)
-        )
-        return lanes.saves * save + lanes.finals * last
+        plan, written = self._resolved.plan, np.zeros(len(lanes))
+        for save, count in ((plan.schedules[0].save, lanes.saves), (plan.last_save, lanes.finals)):
+            to, amount = self._resolved.amount(save)
+            written += count * amount * (to == medium)
+        return written
 
 
 def _pace(resolved: ResolvedPlan, rate: float) -> Pace:

@@ -82,8 +82,8 @@ class BackgroundSaves:
 
     def _land(self, flow: Flow) -> None:
         save, taken, start_s = self._pending.pop(flow)
+        self._state.wrote(*self._resolved.amount(save))
         if self._attempts.save_is_void(save, start_s, self._work.now):
-            self._state.ended(save)
             self._limits.vain()
             if self._resolved.plan.tries_again(save):
                 self.start(save, taken)

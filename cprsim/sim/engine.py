@@ -21,7 +21,7 @@ from cprsim.sim.resolved import ResolvedPlan
 COLUMNS: tuple[str, ...] = tuple(Ledger.__dataclass_fields__)
 #: Which numbers the same scenario and seed give. A change of the simulation, of plans, costs or
 #: streams that moves any raises it: what is stored under another version can't go on (`sweeps`).
-MODEL_VERSION = 3
+MODEL_VERSION = 4
 
 
 def simulate(

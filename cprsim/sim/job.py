@@ -97,8 +97,8 @@ class JobRun:
             failures=self._limits.failures,
             absorbed=self._cursor.absorbed + self._recovery.absorbed,
             saves=state.saves,
-            stored=resolved.written(state.written, "store"),
-            sent=resolved.written(state.written, "peers"),
+            stored=state.stored,
+            sent=state.sent,
         )
 
     # --- Training and saving ---------------------------------------------------------------------
@@ -178,7 +178,7 @@ class JobRun:
             if not (save.blocking and self._is_void(save, start_s)):
                 self._held_up(save)
                 break
-            self._state.ended(save)
+            self._state.wrote(*self._resolved.amount(save))
             self._limits.vain()
             if not self._tries_again(save):
                 self._dialogue.tell(Void(self._dialogue.now(), save))
@@ -215,6 +215,7 @@ class JobRun:
     def _stored(self, save: Save) -> None:
         """The last byte of a blocking save is stored."""
         state = self._state
+        state.wrote(*self._resolved.amount(save))
         state.usable(state.taken(save), save)
         self._dialogue.tell(Saved(Clock(self._work.now, state.progress_s), save, True))
 

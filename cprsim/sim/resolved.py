@@ -1,7 +1,5 @@
 """What all runs of one policy in one scenario share."""
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +9,6 @@ from cprsim.job.costs import CostModel
 from cprsim.job.tiers import Medium
 from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.scenario import Scenario
-from cprsim.sim.state import Written
 
 #: A transfer, and the rate that it has with its links to itself.
 Rated = tuple[Transfer, float]
@@ -39,6 +36,7 @@ class ResolvedPlan:
     store_fails: bool
     _training: dict[float, Rated] = field(default_factory=dict)
     _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
+    _amounts: dict[tuple[str, float, float], tuple[Medium, float]] = field(default_factory=dict)
     _loads: dict[tuple[Recover, int, float], Rated] = field(default_factory=dict)
     _snapshots_s: dict[str, float] = field(default_factory=dict)
 
@@ -88,16 +86,15 @@ class ResolvedPlan:
             known = self._saves[key] = self._rated(self.plan.transfer(save, self.costs))
         return known
 
-    def written(self, saves: Mapping[Written, int], medium: Medium) -> float:
-        """Bytes that saves wrote to tiers of that kind, in full checkpoints."""
-        if not saves:
-            return 0.0
-        model = self.costs.model
-        return math.fsum(
-            count * (portion if model is None else model.saved_share(portion)) * writes
-            for (tier, portion, writes), count in saves.items()
-            if self.plan.tier(tier).medium == medium
-        )
+    def amount(self, save: Save) -> tuple[Medium, float]:
+        """Where a save writes to, and how many bytes, in full checkpoints."""
+        key = save.tier, save.portion, save.writes
+        known = self._amounts.get(key)
+        if known is None:
+            model, portion = self.costs.model, save.portion
+            share = portion if model is None else model.saved_share(portion)
+            known = self._amounts[key] = self.plan.tier(save.tier).medium, share * save.writes
+        return known
 
     def snapshot_s(self, save: Save) -> float:
         """What a save in the background holds training up for, s."""

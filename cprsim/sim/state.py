@@ -5,25 +5,24 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cprsim.contract import Mirror, Save, Schedule, rules
+from cprsim.job.tiers import Medium
 
 
 class Checkpoint(NamedTuple):
     """What the job returns to: useful seconds done, and how much longer than that they took.
 
-    `losses`: of the learning lost so far, how many it doesn't have. `reads`: bytes that are read to
-    return to it, as a share of those of a whole checkpoint.
+    `updates_lost`: share of all updates that it doesn't have, of those made by then. `reads`: bytes
+    that are read to return to it, as a share of those of a whole checkpoint.
     """
 
     progress_s: float
     slowdown_s: float
-    losses: int = 0
+    updates_lost: float = 0.0
     reads: float = 1.0
 
 
 _START = Checkpoint(0.0, 0.0)
 _NONE: frozenset[int] = frozenset()
-#: What bytes a save takes depends on: its tier, its portion of the rows, and what share it writes.
-Written = tuple[str, float, float]
 
 
 class _TierContents:
@@ -86,8 +85,9 @@ class State:
 
     `progress_s`: useful seconds done. `slowdown_s`: how much longer than that they took. `lost_s`:
     wall-clock seconds of training that was rolled back. `pls` and `updates_lost`: shares of
-    learning lost (see `Ledger`). `schedules` and `mirror`: those of the plan, nearest tier first;
-    every tier holds the initial state. `update_shares`: of all updates, by server; alike if None.
+    learning lost (see `Ledger`). `stored` and `sent`: what saves wrote to the store and to peers,
+    in full checkpoints. `schedules` and `mirror`: those of the plan, nearest tier first; every tier
+    holds the initial state. `update_shares`: of all updates, by server; alike if None.
     """
 
     def __init__(
@@ -101,11 +101,11 @@ class State:
         self.progress_s = 0.0
         self.slowdown_s = 0.0
         self.saves = 0
-        self._counters: dict[Written, list[int]] = {}
-        self._counted: Save | None = None  # whose size `_counter` counts
-        self._counter = [0]
+        self.stored = 0.0
+        self.sent = 0.0
         self.lost_s = 0.0
         self.pls = 0.0
+        self.updates_lost = 0.0
         self._per_shard = 1.0 / rules.r23_all(useful_time_s, servers)
         self._update_shares = update_shares
         self._servers = servers
@@ -115,18 +115,7 @@ class State:
         self._number = {tier: i for i, tier in enumerate(self._tiers)}
         self._one_tier = len(self._tiers) == 1
         self._start = _START  # where the job last returned to
-        self._lost: list[float] = []  # shares of updates
         self._set_back: dict[int, float] = {}  # server: progress when its shard was last set back
-
-    @property
-    def written(self) -> dict[Written, int]:
-        """How many saves of each size came to their end, void ones as well."""
-        return {size: count for size, (count,) in self._counters.items()}
-
-    @property
-    def updates_lost(self) -> float:
-        """Share of all updates that were made and then lost for good."""
-        return math.fsum(self._lost)
 
     def saved(self, tier: str) -> Checkpoint:
         """What the job would return to from that tier; its initial state where nothing is saved."""
@@ -137,24 +126,23 @@ class State:
 
     def taken(self, save: Save) -> Checkpoint:
         """What a save that starts now will hold."""
-        return Checkpoint(self.progress_s, self.slowdown_s, len(self._lost), save.reads)
+        return Checkpoint(self.progress_s, self.slowdown_s, self.updates_lost, save.reads)
 
     def usable(self, taken: Checkpoint, save: Save) -> None:
         """The last byte of `taken` is stored; a blocking save is in the nearer tiers, too."""
         self.saves += 1
-        self.ended(save)
         if self._one_tier:
             self._tiers[save.tier].put(taken, save)
             return
         for held in self._in_order[rules.r5_serves(self._number[save.tier], save.blocking)]:
             held.put(taken, save)
 
-    def ended(self, save: Save) -> None:
-        """All of its bytes were written, be it void or not."""
-        if save is not self._counted:
-            size = save.tier, save.portion, save.writes
-            self._counted, self._counter = save, self._counters.setdefault(size, [0])
-        self._counter[0] += 1
+    def wrote(self, medium: Medium, amount: float) -> None:
+        """A save came to its end, void or not, and has written so much, in full checkpoints."""
+        if medium == "store":
+            self.stored += amount
+        elif medium == "peers":
+            self.sent += amount
 
     def roll_back(
         self, source: str, lost: frozenset[int] = _NONE, healthy: str | None = None
@@ -168,11 +156,8 @@ class State:
         to = self.saved(source)
         self.lost_s += self.progress_s - to.progress_s + self.slowdown_s - to.slowdown_s
         self.progress_s, self.slowdown_s = to.progress_s, to.slowdown_s
-        stale = self._stale(source, lost, healthy)
-        del self._lost[to.losses :]
-        if stale:
-            self._lost.append(stale)
-        to = self._start = Checkpoint(*to[:2], len(self._lost), to.reads)
+        self.updates_lost = to.updates_lost + self._stale(source, lost, healthy)
+        to = self._start = to._replace(updates_lost=self.updates_lost)
         self._set_back.clear()
         nearer = source in self._tiers  # a mirror is nearer than all of them
         for tier, held in self._tiers.items():
@@ -199,14 +184,14 @@ class State:
             unsaved_s = self._updates(server, unsaved_s)
             if whole_s < held.last.progress_s:
                 unsaved_s += held.unsaved_of(whole_s)
-            self._lost.append(unsaved_s * self._per_shard)
+            self.updates_lost += unsaved_s * self._per_shard
             self._set_back[server] = self.progress_s
 
     def refill(self, servers: Iterable[int]) -> None:
         """These shards serve again; what was trained while they were down passed them by."""
         for server in servers:
             missed_s = self._updates(server, self.progress_s - self._whole_s(server))
-            self._lost.append(missed_s * self._per_shard)
+            self.updates_lost += missed_s * self._per_shard
             self._set_back[server] = self.progress_s
 
     def _whole_s(self, server: int) -> float:
@@ -246,5 +231,7 @@ class State:
         share = min(steps * mirror.step_s / trained_s, 1.0)
         slower_s = self.slowdown_s - start.slowdown_s
         return Checkpoint(
-            start.progress_s + share * trained_s, start.slowdown_s + share * slower_s, start.losses
+            start.progress_s + share * trained_s,
+            start.slowdown_s + share * slower_s,
+            start.updates_lost,
         )
