@@ -156,7 +156,7 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
         unsaved_s = mean_unsaved_s(schedule, context.useful_time_s) + late_s
         yield "updates", expected_pls(2 * unsaved_s, context.mtbf_s, *hit)
     of_checkpoint = 1.0 if schedule is None else schedule.save.reads
-    reads = rules.r26_reads(answer.reads, answer.rollback, of_checkpoint)
+    reads = rules.r26_reads(answer.reads, answer.made_anew, of_checkpoint)
     tier = plan.tier(answer.source)
     load_s = costs.seconds(costs.load(tier, answer.loads, servers, reads))
     load_s *= mean_attempts(costs.load_fails(tier))

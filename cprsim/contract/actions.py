@@ -68,6 +68,11 @@ class Recover(NamedTuple):
     pause_s: float = 0.0
 
     @property
+    def made_anew(self) -> bool:
+        """Whether lost shards come out of copies or parities, not out of a checkpoint."""
+        return self.rollback == "none"
+
+    @property
     def loads(self) -> Rollback:
         """Who is loaded from `source`: nodes that return to what they hold load nothing."""
         return self.rollback if self.healthy is None else "lost"

@@ -60,7 +60,7 @@ class ChainController(ScheduledController):
             self._taken[number] = self._link(number, event.save)
             if event.stored:
                 self._store(number)
-                for i in range(number)[rules.r5_serves(number, True)]:
+                for i in range(rules.r5_nearest(number, True), number):
                     self._pass_on(i, self._taken[number])
         elif isinstance(event, Stored):
             self._store(self._number[event.save.tier])

@@ -61,7 +61,7 @@ def needs_of_answer(answer: Recover, servers: object, copies: Copies | None = No
     """Of the answer to a failure that took `servers`, if any, of shards with such copies."""
     known = (REMOTE.name, None if copies is None else copies.tier)
     places = {answer.source, answer.healthy or REMOTE.name}.difference(known)
-    anew = answer.rollback == "none" and servers
+    anew = answer.made_anew and servers
     asked: dict[Need, tuple[object, str]] = {
         "places": (places, f"checkpoints in {', '.join(sorted(places))}"),
         "copies": (anew and copies, "copies on other servers"),

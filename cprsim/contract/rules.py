@@ -47,9 +47,12 @@ def r4_is_over(final_save: bool, saved: float, total: float) -> bool:
     return not final_save or saved >= total
 
 
-def r5_serves(tier: int, stored: bool) -> slice:
-    """The tiers that a save to one serves, nearest first: `stored` before training goes on, all."""
-    return slice(0 if stored else tier, tier + 1)
+def r5_nearest(tier: int, stored: bool) -> int:
+    """The nearest tier that a save to `tier` serves, and so do those between the two.
+
+    All nearer ones where it is `stored` before training goes on.
+    """
+    return 0 if stored else tier
 
 
 def r5_own_saves(due: float, further: float) -> float:
@@ -118,13 +121,13 @@ def r25_unsaved_s(unsaved_s: Sequence[float], saves: Any) -> Any:
     return before + (saves - done) * (unsaved_s[done] - before)
 
 
-def r26_reads(reads: float, rollback: Rollback, of_checkpoint: float) -> float:
+def r26_reads(reads: float, made_anew: bool, of_checkpoint: float) -> float:
     """Bytes that a load reads, as a share of those of whole shards.
 
     `reads`: shards that are read for a lost one. `of_checkpoint`: what the checkpoint takes that is
-    loaded; what is made anew out of copies or parities loads none.
+    loaded; what is `made_anew` out of copies or parities loads none.
     """
-    return reads if rollback == "none" else reads * of_checkpoint
+    return reads if made_anew else reads * of_checkpoint
 
 
 def r29_gets_nowhere(now_s: Any, useful_time_s: float, events: Any) -> Any:

@@ -105,7 +105,7 @@ class ScheduledController:
     def _saved(self, event: Saved) -> None:
         number, progress_s = self._number[event.save.tier], event.now.progress_s
         self._pending[number] += not event.stored
-        for i in range(len(self._due_s))[rules.r5_serves(number, event.stored)]:
+        for i in range(rules.r5_nearest(number, event.stored), number + 1):
             self._due_s[i] = progress_s + self._periods_s[i]
         self._train = Train(min(self._due_s))
 

@@ -105,7 +105,7 @@ class ResolvedPlan:
         known = self._loads.get((answer, servers, reads))
         if known is None:
             tier = self.plan.tier(answer.source)
-            read = rules.r26_reads(answer.reads, answer.rollback, reads)
+            read = rules.r26_reads(answer.reads, answer.made_anew, reads)
             transfer = self.costs.load(tier, answer.loads, servers, read)
             known = self._loads[answer, servers, reads] = self._rated(transfer)
         return known

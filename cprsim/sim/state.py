@@ -134,8 +134,9 @@ class State:
         if self._one_tier:
             self._tiers[save.tier].put(taken, save)
             return
-        for held in self._in_order[rules.r5_serves(self._number[save.tier], save.blocking)]:
-            held.put(taken, save)
+        number = self._number[save.tier]
+        for i in range(rules.r5_nearest(number, save.blocking), number + 1):
+            self._in_order[i].put(taken, save)
 
     def wrote(self, medium: Medium, amount: float) -> None:
         """A save came to its end, void or not, and has written so much, in full checkpoints."""

@@ -197,11 +197,9 @@ def test_the_deepest_rollback_is_what_has_to_be_loaded():
 
 
 def test_tiers_that_a_save_serves():
-    tiers = ["memory", "peers", "store"]
-
-    assert tiers[rules.r5_serves(2, stored=True)] == tiers
-    assert tiers[rules.r5_serves(2, stored=False)] == ["store"]
-    assert tiers[rules.r5_serves(0, stored=True)] == ["memory"]
+    assert rules.r5_nearest(2, stored=True) == 0
+    assert rules.r5_nearest(2, stored=False) == 2
+    assert rules.r5_nearest(0, stored=True) == 0
     assert (rules.r5_own_saves(5.0, 2.0), rules.r5_own_saves(2.0, 5.0)) == (3.0, 0.0)
 
 
@@ -214,9 +212,9 @@ def test_a_job_with_a_final_save_is_over_once_that_is_usable(final_save, saved, 
 
 def test_what_a_load_reads():
     # Three shards are read for a lost one; a chain of differences reads half as much again.
-    assert rules.r26_reads(3.0, "none", 1.5) == 3.0
-    assert rules.r26_reads(1.0, "lost", 1.5) == 1.5
-    assert rules.r26_reads(3.0, "all", 1.5) == 4.5
+    assert rules.r26_reads(3.0, made_anew=True, of_checkpoint=1.5) == 3.0
+    assert rules.r26_reads(1.0, made_anew=False, of_checkpoint=1.5) == 1.5
+    assert rules.r26_reads(3.0, made_anew=False, of_checkpoint=1.5) == 4.5
 
 
 def test_jobs_that_get_nowhere():
