@@ -1,1 +1,1 @@
-"""The interpreter that plays a plan for many replications at once, in NumPy."""
+"""The interpreter that plays plans compiled, run by run."""

@@ -1,226 +1,173 @@
-"""Failures of many runs at once: who is set back, and what is waited for."""
+"""`cprsim.sim.recovery`: who is set back, who is waited for, who is replaced meanwhile."""
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from cprsim.batch.background import land
-from cprsim.batch.cursors import Cursors, LaneDraws
-from cprsim.batch.hits import HitRows
-from cprsim.batch.lanes import Floats, Integers, Lanes, Mask
-from cprsim.batch.rebuilds import Rebuilds
-from cprsim.batch.recover_table import RecoverTable
-from cprsim.batch.spares import ConstantDelay, LaneSpares
-from cprsim.batch.state import Shards
-from cprsim.batch.ties import too_close
+from cprsim.batch import attempts, cursors, machines, node_lists, schedules, state
+from cprsim.batch.answers import answer_to, load
+from cprsim.batch.compiled import compiled, inlined
+from cprsim.batch.flows import (
+    abandon_rebuilding,
+    abandon_saves,
+    join_down,
+    rebuild,
+    rebuilding,
+)
+from cprsim.batch.node_lists import AWAY, COUNT, DOWN, EMPTY, FIRST, HIT, LOST, NEW, PLACED
+from cprsim.batch.node_lists import STRUCK, WAITING
+from cprsim.batch.rows import LOAD, MORE_ROOM, NONE, REPLACING, RESCHEDULE, YES, Run
+from cprsim.batch.work import do
 from cprsim.contract import rules
-from cprsim.sim.resolved import ResolvedPlan
 
-#: A run with so many failures is handed over: one by one they are quicker.
-_MOST_FAILURES = 100_000
-#: A run with more failures than this in a row while loading is handed over.
-_MOST_IN_A_ROW = 50
-
-
-class _Waiting(NamedTuple):
-    """What is waited for since earlier failures, and the answer that went furthest back."""
-
-    down: HitRows
-    deepest: Integers
+_RELOADED = np.int64(0)  # room for what is loaded
+_NONE, _LOST, _ALL = rules.NONE, rules.LOST, rules.ALL
+_is_void = compiled(rules.r9_is_void)
+_can_fail = compiled(rules.r11_can_fail)
+_goes_as_deep = compiled(rules.r12_goes_as_deep)
+_trains_on = compiled(rules.r13_trains_on)
 
 
-class _Loss(NamedTuple):
-    """A failure: when, whom it hit, all who are waited for, and the servers that are only now."""
+@compiled
+def recover(it: Run) -> int:
+    """From a failure at this instant until training can go on; the deepest of the rollbacks."""
+    run, plan, lists = it.run, it.plan, it.lists
+    node_lists.clear(lists, WAITING)  # nodes that are waited for, or that load
+    deepest, depth = NONE, _NONE
+    cursors.strike(it)
+    struck = True
+    while struck and not run.status:
+        attempts.failure(it)
+        _take_stock(it)
+        number = answer_to(it, DOWN)
+        answer = it.answers[number]
+        _note(it, number)
+        _set_back(it, answer)
+        nodes = lists[LOST][COUNT]
+        delay_s = attempts.replacement_s(it, nodes) + answer.takeover_s
+        if answer.depth == _ALL and rebuilding(it):
+            delay_s = max(delay_s, _take_over_rebuilding(it) - plan.detect_s)
+        if _goes_as_deep(answer.depth, depth):
+            deepest, depth = number, answer.depth
+        trains_on = _trains_on(answer.keep, depth)
+        goes_on = not trains_on and _can_fail(plan.while_waiting, depth, plan.holds_nodes)
+        if goes_on:
+            cursors.resume(it)
+        machines.set_out(it, HIT, LOST, delay_s)
+        if run.status:
+            break
+        struck = machines.notice(it)
+        if not struck and trains_on:
+            _train_on(it, deepest)
+            break
+        if not struck:
+            struck = machines.arrive(it)
+        if not struck:
+            if plan.during_recovery and not goes_on:
+                cursors.resume(it)
+            struck = _reload(it, deepest)
+    schedules.resume(it)
+    return depth
 
-    at_s: Floats
-    hits: HitRows
-    down: HitRows
-    new: HitRows
 
-    def take(self, which: Mask) -> "_Loss":
-        hits, down, new = (each.take(which) for each in (self.hits, self.down, self.new))
-        return _Loss(self.at_s[which], hits, down, new)
+@inlined
+def _take_stock(it: Run) -> None:
+    """Lists of who is hit, who is newly down, who is waited for, and who is down in all."""
+    lists = it.lists
+    machines.list_away(it)
+    node_lists.without(lists, HIT, STRUCK, AWAY)
+    node_lists.clear(lists, DOWN)
+    join_down(it, DOWN)
+    node_lists.without(lists, LOST, HIT, DOWN)  # what is being rebuilt has no more to lose
+    node_lists.without(lists, NEW, LOST, WAITING)
+    node_lists.without(lists, PLACED, WAITING, AWAY)
+    node_lists.join(lists, WAITING, LOST)
+    node_lists.copy(lists, DOWN, WAITING)
+    join_down(it, DOWN)
 
 
-class LaneRecovery:
-    """Brings runs back to training after failures.
+@inlined
+def _note(it: Run, answer: int) -> None:
+    """What sequences of saves have to know of an answer."""
+    run, lists = it.run, it.lists
+    run.source = it.answers[answer].source
+    run.answered = answer
+    run.answered_down = node_lists.server_count(lists, DOWN, it.plan.servers)
 
-    `handed`: which runs are beyond it: too close to call, hopeless, or with a failure while nodes
-    are rebuilt in the background.
+
+@inlined
+def _set_back(it: Run, answer: Any) -> None:
+    """Return who has to return to a checkpoint; `NEW` have just lost their state."""
+    if answer.depth == _ALL:
+        state.roll_back(
+            it, answer.source, answer.mirrored, answer.has_healthy, answer.healthy, DOWN
+        )
+    elif answer.depth == _LOST:
+        state.lose(it, NEW, answer.source)
+    servers = node_lists.server_count(it.lists, NEW, it.plan.servers)
+    if _is_void(answer.depth, servers, YES):
+        abandon_saves(it)
+
+
+@inlined
+def _reload(it: Run, number: int) -> bool:
+    """Load what was lost; whether a failure comes first."""
+    run, answer = it.run, it.answers[number]
+    servers = node_lists.server_count(it.lists, WAITING, it.plan.servers)
+    found = load(it, answer, servers, _RELOADED)
+    volume, rate = found.volume, found.limit
+    left = volume
+    while left and not run.status:
+        start_s = run.now
+        left -= do(it, LOAD, found, left, rate)
+        if left:
+            cursors.strike(it)
+            return True
+        if attempts.load_has_failed(it, answer, start_s):
+            left = volume
+    if not it.plan.during_recovery:
+        cursors.resume(it)
+    return False
+
+
+@inlined
+def _train_on(it: Run, answer: int) -> None:
+    """The others go on, once they have taken over, while the lost nodes are rebuilt."""
+    run, lists = it.run, it.lists
+    last = run.comings - 1
+    for place in range(last):
+        coming = it.comings[place]
+        rebuild(it, coming.hit, EMPTY, answer, coming.left_s)
+    coming = it.comings[last]
+    rebuild(it, coming.lost, PLACED, answer, coming.left_s)
+    anyone = lists[coming.lost][COUNT]
+    while run.comings:
+        machines.drop(it, run.comings - 1)
+    pause_s = it.answers[answer].pause_s
+    if pause_s and anyone:
+        do(it, RESCHEDULE, it.transfers[0], pause_s, 1.0)
+    cursors.resume(it)
+
+
+@inlined
+def _take_over_rebuilding(it: Run) -> float:
+    """A restart of the whole job waits for the nodes that were being rebuilt as well.
+
+    Returns how long those still have to be waited for; `HIT` are all to be replaced.
     """
-
-    def __init__(
-        self,
-        resolved: ResolvedPlan,
-        cursors: Cursors,
-        delays: ConstantDelay | LaneDraws,
-        spares: LaneSpares,
-        shards: Shards,
-        rebuilds: Rebuilds,
-        table: RecoverTable,
-        handed: Mask,
-    ) -> None:
-        self._resolved, self._cursors, self._delays, self._spares = (
-            resolved,
-            cursors,
-            delays,
-            spares,
-        )
-        self._shards, self._rebuilds, self._table = shards, rebuilds, table
-        self._handed = handed
-
-    def recover(self, lanes: Lanes) -> None:
-        """From failures at this instant until training can go on, or the run is handed over."""
-        if self._rebuilds.in_use:
-            self._hand_over(lanes, np.isfinite(self._rebuilds.event_s[lanes.number]))
-        self._attempt(lanes, None, 1)
-        lanes.next_s[:] = self._cursors.next_s[lanes.number]
-
-    def _attempt(self, lanes: Lanes, waiting: _Waiting | None, in_a_row: int) -> None:
-        """Recover; where a failure strikes while loading, again, for the nodes of both."""
-        self._hand_over(lanes, hopeless(lanes, self._resolved.useful_time_s))
-        land(lanes)
-        loss = self._strike(lanes, waiting)
-        answers = self._table.numbers_of(loss.down)
-        depth = self._table.depth[answers]
-        self._hand_over(lanes, ~self._table.supported[answers])
-        self._set_back(lanes, depth, loss.new)
-        delay_s = self._replacement_s(lanes, loss.hits) + self._table.takeover_s[answers]
-        lanes.now_s += self._resolved.detect_s
-        lanes.detect_s += self._resolved.detect_s
-        keeps = rules.r13_trains_on(self._table.keeps[answers], depth)
-        if waiting is not None:
-            self._hand_over(lanes, keeps)
-            as_deep = rules.r12_goes_as_deep(depth, self._table.depth[waiting.deepest])
-            answers = np.where(as_deep, answers, waiting.deepest)
-        elif keeps.any():
-            answers = np.broadcast_to(answers, len(lanes))
-            keeps = np.broadcast_to(keeps, len(lanes))
-            self._train_on(lanes, keeps, loss.hits, answers, delay_s)
-            if keeps.all():
-                return
-            rest = lanes.take(~keeps)
-            self._wait(rest, loss.take(~keeps), answers[~keeps], delay_s[~keeps], in_a_row)
-            lanes.put(~keeps, rest)
-            return
-        self._wait(lanes, loss, answers, delay_s, in_a_row)
-
-    def _strike(self, lanes: Lanes, waiting: _Waiting | None) -> _Loss:
-        hits = self._cursors.strike(lanes.number)
-        lanes.failures += 1
-        if waiting is None:
-            return _Loss(lanes.now_s.copy(), hits, hits, hits)
-        servers, trainers = self._shards.servers, self._resolved.costs.cluster.trainers
-        before = waiting.down.marked(servers, trainers)
-        after = hits.marked(servers, trainers)
-        severity = np.maximum(waiting.down.severity, hits.severity)
-        return _Loss(
-            lanes.now_s.copy(),
-            hits,
-            HitRows.from_marked(before | after, servers, severity),
-            HitRows.from_marked(after & ~before, servers, severity),
-        )
-
-    def _set_back(self, lanes: Lanes, depth: Integers, new: HitRows) -> None:
-        """Return who has to return to a checkpoint."""
-        void = rules.r9_is_void(depth, new.server_count, trained_on=True)
-        lanes.lands_s[:] = np.where(void, np.inf, lanes.lands_s)
-        back = depth == rules.ALL
-        if back.all():
-            self._shards.roll_back(lanes)
-            return
-        if back.any():
-            part = lanes.take(back)
-            self._shards.roll_back(part)
-            lanes.put(back, part)
-        lost = depth == rules.LOST
-        if lost.any():
-            for servers in new.servers.T:
-                self._shards.lose(lanes, servers if lost.all() else np.where(lost, servers, -1))
-
-    def _replacement_s(self, lanes: Lanes, hits: HitRows) -> Floats:
-        index = lanes.failures.astype(np.intp) - 1
-        delay_s = self._delays.at(lanes.number, index)
-        return self._spares.wait_s(lanes.number, hits.nodes, lanes.now_s, delay_s)
-
-    def _train_on(
-        self, lanes: Lanes, keeps: Mask, hits: HitRows, answers: Integers, delay_s: Floats
-    ) -> None:
-        """The lost nodes are replaced and filled while the rest trains on."""
-        part, hits, answers = lanes.take(keeps), hits.take(keeps), answers[keeps]
-        self._rebuilds.start(part, hits, answers, delay_s[keeps])
-        pause_s = self._table.pause_s[answers]
-        part.now_s += pause_s
-        part.reschedule_s += pause_s
-        self._rebuilds.settle(part)
-        self._resume(part, part.now_s)
-        lanes.put(keeps, part)
-
-    def _wait(
-        self, lanes: Lanes, loss: _Loss, deepest: Integers, delay_s: Floats, in_a_row: int
-    ) -> None:
-        """Everyone waits for the lost nodes, and for what they load.
-
-        Where a node that is up fails before they are there, the run is handed over.
-        """
-        could = self._resolved.can_fail_waiting(self._table.depth[deepest])
-        up = np.broadcast_to(could, len(lanes))
-        self._resume(lanes, loss.at_s, up)
-        lanes.now_s += delay_s
-        lanes.reschedule_s += delay_s
-        if up.any():
-            ahead_s = self._cursors.next_s[lanes.number] - lanes.now_s
-            self._hand_over(lanes, up & (ahead_s < 0))
-            self._hand_over(lanes, up & too_close(np.abs(ahead_s), lanes.now_s, lanes.saves))
-        self._cursors.replace(lanes.number, loss.hits, lanes.now_s)
-        self._load(lanes, loss.down, deepest, up, in_a_row)
-
-    def _load(
-        self, lanes: Lanes, down: HitRows, deepest: Integers, up: Mask, in_a_row: int
-    ) -> None:
-        """Everyone waits for what is loaded; `up`: where failures go on already."""
-        load_s = self._table.load_s(deepest, down.server_count, lanes.saved_s > 0)
-        ready_s = lanes.now_s + load_s
-        if not self._resolved.during_recovery:
-            lanes.load_s += load_s
-            lanes.now_s[:] = ready_s
-            self._resume(lanes, ready_s)
-            return
-        self._resume(lanes, lanes.now_s, ~up)
-        next_s = self._cursors.next_s[lanes.number]
-        self._hand_over(lanes, too_close(np.abs(next_s - ready_s), ready_s, lanes.saves))
-        struck = next_s < ready_s
-        end_s = np.minimum(next_s, ready_s)
-        lanes.load_s += np.where(struck, end_s - lanes.now_s, load_s)
-        lanes.now_s[:] = end_s
-        struck &= ~self._handed[lanes.number]
-        if not struck.any():
-            return
-        if in_a_row == _MOST_IN_A_ROW:
-            self._hand_over(lanes, struck)
-            return
-        part = lanes.take(struck)
-        deepest = np.broadcast_to(deepest, len(lanes))
-        waiting = _Waiting(down.take(struck), deepest[struck])
-        self._attempt(part, waiting, in_a_row + 1)
-        lanes.put(struck, part)
-
-    def _resume(self, lanes: Lanes, now_s: Floats, which: Mask | None = None) -> None:
-        """Failures go on from then, in these runs or in all."""
-        if which is not None and not which.all():
-            if which.any():
-                part = lanes.take(which)
-                self._resume(part, now_s[which])
-            return
-        margin_s = self._cursors.resume(lanes.number, now_s)
-        self._hand_over(lanes, too_close(margin_s, now_s, lanes.saves))
-
-    def _hand_over(self, lanes: Lanes, which: Mask) -> None:
-        if which.any():
-            self._handed[lanes.number[np.broadcast_to(which, len(lanes))]] = True
-
-
-def hopeless(lanes: Lanes, useful_time_s: float) -> Mask:
-    """Which runs `cprsim.sim` may have given up, or will."""
-    nowhere = rules.r29_gets_nowhere(lanes.now_s, useful_time_s, lanes.failures + lanes.saves)
-    return np.asarray(nowhere | (lanes.failures >= _MOST_FAILURES))
+    run, lists, longest_s = it.run, it.lists, 0.0
+    node_lists.copy(lists, WAITING, DOWN)
+    for place in range(run.flows):
+        flow = it.flows[place]
+        if flow.kind < REPLACING:
+            continue
+        if flow.kind == REPLACING:
+            longest_s = max(longest_s, flow.ends_at - run.now)
+        if lists[HIT][COUNT] + lists[flow.place][COUNT] + FIRST > len(lists[HIT]):
+            run.status = MORE_ROOM
+            return 0.0
+        for i in range(lists[flow.place][COUNT]):
+            node_lists.append(lists, HIT, lists[flow.place][FIRST + i])
+    abandon_rebuilding(it)
+    run.knows_degraded = False
+    return longest_s

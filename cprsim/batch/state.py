@@ -1,77 +1,246 @@
-"""What shards lose, lane by lane: `cprsim.sim.state` for one tier of blocking saves."""
+"""`cprsim.sim.state`: what the job has learned, what of it is safe and where, what was lost."""
 
-import numpy as np
+import math
+from typing import Any, NamedTuple
 
-from cprsim.batch.lanes import Floats, Integers, Lanes
-from cprsim.contract import Schedule, rules
+from cprsim.batch import node_lists
+from cprsim.batch.compiled import compiled, inlined, part
+from cprsim.batch.node_lists import COUNT, FIRST
+from cprsim.batch.rows import NONE, TIERS, Run
+from cprsim.contract import rules
+
+_round = compiled(rules.r25_round)
+_unsaved_s = compiled(rules.r25_unsaved_s)
+_lost = compiled(rules.r23_lost)
 
 
-class Shards:
-    """The shards of all lanes, and the rules of losing them.
+class Checkpoint(NamedTuple):
+    """As `cprsim.sim.state.Checkpoint`."""
 
-    `set_back_s[i, k]`: progress when shard k of lane i last came back from a checkpoint.
-    """
+    progress_s: float
+    slowdown_s: float
+    updates_lost: float
+    reads: float
 
-    def __init__(self, lanes: int, servers: int, useful_time_s: float, schedule: Schedule) -> None:
-        self._set_back_s = np.zeros((lanes, servers))
-        self._per_shard = 1.0 / rules.r23_all(useful_time_s, servers)
-        self.servers = servers
-        self._period_s = schedule.period_s
-        self._portion = schedule.save.portion
-        self._unsaved_s = schedule.save.unsaved_s
-        self._rounds = [0]  # the last save that completed a round of portions, after so many
-        self._portions = 0.0
 
-    def lose(self, lanes: Lanes, servers: Integers) -> None:
-        """One shard of each lane, -1 for none, returns to its last checkpoint."""
-        hit = servers >= 0
-        which, servers = lanes.number[hit], servers[hit]
-        progress_s, saved_s = lanes.progress_s[hit], lanes.saved_s[hit]
-        lost_s = rules.r23_lost(progress_s, self._whole_s(lanes)[hit])
-        lanes.pls[hit] += lost_s * self._per_shard
-        whole_s = self._set_back_s[which, servers]
-        unsaved_s = progress_s - np.maximum(whole_s, saved_s) + self._unsaved_of(whole_s, saved_s)
-        lanes.updates_lost[hit] += unsaved_s * self._per_shard
-        self._set_back_s[which, servers] = progress_s
+@inlined
+def taken(it: Run, reads: float) -> Checkpoint:
+    """What a save that starts now will hold."""
+    run = it.run
+    return Checkpoint(run.progress_s, run.slowdown_s, run.updates_lost, reads)
 
-    def refill(self, lanes: Lanes, servers: Integers) -> None:
-        """One shard of each lane, -1 for none, has missed what was trained while it was down."""
-        hit = servers >= 0
-        which, servers, progress_s = lanes.number[hit], servers[hit], lanes.progress_s[hit]
-        missed_s = progress_s - self._set_back_s[which, servers]
-        lanes.updates_lost[hit] += missed_s * self._per_shard
-        self._set_back_s[which, servers] = progress_s
 
-    def roll_back(self, lanes: Lanes) -> None:
-        """All of these jobs return to their last checkpoint."""
-        lanes.lost_s += lanes.progress_s - lanes.saved_s + lanes.slowdown_s - lanes.saved_slowdown_s
-        lanes.progress_s[:], lanes.slowdown_s[:] = lanes.saved_s, lanes.saved_slowdown_s
-        lanes.updates_lost[:] = lanes.saved_lost
-        if any(self._unsaved_s):
-            set_back_s = self._set_back_s[lanes.number]
-            unsaved_s = self._unsaved_of(set_back_s, lanes.saved_s[:, np.newaxis]).sum(axis=1)
-            lanes.updates_lost += unsaved_s * self._per_shard
-        lanes.saved_lost[:] = lanes.updates_lost
-        lanes.base_s[:], lanes.round[:] = lanes.saved_s, 0.0
-        self._set_back_s[lanes.number] = lanes.saved_s[:, np.newaxis]
-        lanes.due_s[:] = rules.r3_due_s(lanes.due_s, lanes.progress_s, self._period_s)
-        lanes.rest_s[:] = lanes.final[:] = 0.0
+@compiled
+def saved(it: Run, tier: int, mirrored: bool) -> Checkpoint:
+    """What the job would return to from that tier; its initial state where nothing is saved."""
+    run = it.run
+    if mirrored:
+        return _mirrored(it)
+    if tier == NONE:
+        return Checkpoint(0.0, 0.0, 0.0, 1.0)
+    return Checkpoint(
+        it.tiers[tier].last_s,
+        it.tiers[tier].last_slowdown_s,
+        it.tiers[tier].last_updates_lost,
+        it.tiers[tier].last_reads,
+    )
 
-    def _unsaved_of(self, whole_s: Floats, saved_s: Floats) -> Floats:
-        """What the last saves left of shards that were whole at `whole_s`, s of updates."""
-        saves = np.maximum(saved_s - whole_s, 0.0) / self._period_s
-        return np.asarray(rules.r25_unsaved_s(self._unsaved_s, saves))
 
-    def _whole_s(self, lanes: Lanes) -> Floats:
-        """Progress at the last save that completed a round of portions."""
-        if self._portion == 1.0:
-            return lanes.saved_s
-        count = lanes.round.astype(np.intp)
-        self._count_rounds(int(count.max(initial=0)))
-        last = np.array(self._rounds)[count]
-        return np.where(last > 0, lanes.saved_s - (count - last) * self._period_s, lanes.base_s)
+@compiled
+def usable(it: Run, checkpoint: Checkpoint, save: Any, writes: float) -> None:
+    """The last byte of it is stored; a blocking save is in the nearer tiers, too."""
+    it.run.saves += 1
+    ended(it, save, writes)
+    for tier in range(0 if save.blocking else save.tier, save.tier + 1):
+        _put(it, tier, checkpoint, save)
 
-    def _count_rounds(self, saves: int) -> None:
-        while len(self._rounds) <= saves:
-            complete, self._portions = rules.r25_round(self._portions, self._portion)
-            self._rounds.append(len(self._rounds) if complete else self._rounds[-1])
+
+@compiled
+def ended(it: Run, save: Any, writes: float) -> None:
+    """All of its bytes were written, be it void or not."""
+    it.run.stored += save.stored * writes
+    it.run.sent += save.sent * writes
+
+
+@inlined
+def _put(it: Run, tier: int, checkpoint: Checkpoint, save: Any) -> None:
+    run = it.run
+    if checkpoint.progress_s < it.tiers[tier].last_s:
+        return  # a newer one was usable before it
+    _set_last(it, tier, checkpoint, checkpoint.reads)
+    it.tiers[tier].unsaved, it.tiers[tier].unsaved_count = save.unsaved, save.unsaved_count
+    complete, it.tiers[tier].portions = _round(it.tiers[tier].portions, save.portion)
+    if complete:
+        it.tiers[tier].whole_s = checkpoint.progress_s
+
+
+@compiled
+def _set_last(it: Run, tier: int, checkpoint: Checkpoint, reads: float) -> None:
+    it.tiers[tier].last_s = checkpoint.progress_s
+    it.tiers[tier].last_slowdown_s = checkpoint.slowdown_s
+    it.tiers[tier].last_updates_lost = checkpoint.updates_lost
+    it.tiers[tier].last_reads = reads
+
+
+@inlined
+def roll_back(
+    it: Run, source: int, mirrored: bool, has_healthy: bool, healthy: int, down: int
+) -> None:
+    """The whole job returns to the last usable checkpoint of a tier."""
+    run = it.run
+    to = saved(it, source, mirrored)
+    run.lost_s += run.progress_s - to.progress_s + run.slowdown_s - to.slowdown_s
+    run.progress_s, run.slowdown_s = to.progress_s, to.slowdown_s
+    stale = _stale(it, source, has_healthy, healthy, down)
+    run.updates_lost = to.updates_lost
+    if stale:
+        run.updates_lost += stale
+    to = Checkpoint(to.progress_s, to.slowdown_s, run.updates_lost, to.reads)
+    run.returned_s, run.returned_slowdown_s = to.progress_s, to.slowdown_s
+    run.returned_updates_lost, run.returned_reads = to.updates_lost, to.reads
+    run.epoch += 1
+    run.back_since = run.epoch  # shards that were set back before are whole again
+    nearer = source != NONE  # a mirror is nearer than all of them
+    for tier in range(it.plan.schedules):
+        # Nearer tiers are filled on the way; none may hold what the job has yet to do again.
+        if tier == source:
+            _become(it, tier, to, to.reads)
+            if has_healthy:
+                _hold(it, tier, down)
+            else:
+                _hold_all(it, tier)
+            nearer = False
+        elif nearer or it.tiers[tier].last_s > to.progress_s:
+            _become(it, tier, to, 1.0)
+            _hold_all(it, tier)
+
+
+@compiled
+def _become(it: Run, tier: int, to: Checkpoint, reads: float) -> None:
+    """Hold what the job has returned to."""
+    _set_last(it, tier, to, reads)
+    it.tiers[tier].whole_s, it.tiers[tier].portions = to.progress_s, 0.0
+
+
+@compiled
+def _hold_all(it: Run, tier: int) -> None:
+    """No shard is older there than what it has become."""
+    it.run.epoch += 1
+    it.tiers[tier].start_s, it.tiers[tier].tier_since = it.tiers[tier].last_s, it.run.epoch
+
+
+@inlined
+def _hold(it: Run, tier: int, down: int) -> None:
+    """Only these servers' rows are no older there than what it has become."""
+    for i in range(node_lists.server_count(it.lists, down, it.plan.servers)):
+        shard = it.shards[it.lists[down][FIRST + i] * TIERS + tier]
+        shard.start_s, shard.epoch = it.tiers[tier].last_s, it.run.epoch
+
+
+@inlined
+def _tier_start_s(it: Run, tier: int, server: int) -> float:
+    """Progress when a tier last held all of that shard."""
+    shard = it.shards[server * TIERS + tier]
+    known = shard.epoch >= it.tiers[tier].tier_since
+    return shard.start_s if known else it.tiers[tier].start_s  # type: ignore[no-any-return]
+
+
+@compiled
+def _whole_s(it: Run, server: int, otherwise_s: float) -> float:
+    """Progress when that shard was last set back, if it was since the job returned."""
+    node = it.nodes[server]
+    return node.set_back_s if node.back_epoch >= it.run.back_since else otherwise_s  # type: ignore[no-any-return]
+
+
+@compiled
+def _set_back(it: Run, server: int) -> None:
+    node = it.nodes[server]
+    node.set_back_s, node.back_epoch = it.run.progress_s, it.run.epoch
+
+
+@inlined
+def lose(it: Run, servers: int, source: int) -> None:
+    """The shards of these servers alone return to the last usable checkpoint of a tier."""
+    run, per_shard = it.run, it.plan.per_shard
+    last_s = it.tiers[source].last_s if source != NONE else 0.0
+    lost_s = _lost(run.progress_s, it.tiers[source].whole_s if source != NONE else 0.0)
+    for i in range(node_lists.server_count(it.lists, servers, it.plan.servers)):
+        server = it.lists[servers][FIRST + i]
+        run.pls += lost_s * per_shard
+        whole_s = _whole_s(it, server, run.returned_s)
+        unsaved_s = _updates(it, server, run.progress_s - max(whole_s, last_s))
+        if whole_s < last_s:
+            unsaved_s += _unsaved_of(it, source, whole_s)
+        run.updates_lost += unsaved_s * per_shard
+        _set_back(it, server)
+
+
+@compiled
+def refill(it: Run, servers: int) -> None:
+    """These shards serve again; what was trained while they were down passed them by."""
+    run = it.run
+    for i in range(node_lists.server_count(it.lists, servers, it.plan.servers)):
+        server = it.lists[servers][FIRST + i]
+        whole_s = _whole_s(it, server, run.returned_s)
+        run.updates_lost += _updates(it, server, run.progress_s - whole_s) * it.plan.per_shard
+        _set_back(it, server)
+
+
+@compiled
+def _updates(it: Run, server: int, trained_s: float) -> float:
+    """What this shard learns in so many useful seconds, in seconds of a mean one."""
+    if not it.plan.uneven:
+        return trained_s
+    return trained_s * it.real[it.plan.updates + server] * it.plan.servers  # type: ignore[no-any-return]
+
+
+@compiled
+def _leaves_nothing(it: Run, tier: int) -> bool:
+    run = it.run
+    return it.tiers[tier].unsaved_count == 1 and it.real[it.tiers[tier].unsaved] == 0.0  # type: ignore[no-any-return]
+
+
+@compiled
+def _unsaved_of(it: Run, tier: int, whole_s: float) -> float:
+    """What its saves leave of a shard that was whole at `whole_s`, useful seconds of updates."""
+    if _leaves_nothing(it, tier):
+        return 0.0
+    run, first = it.run, it.tiers[tier].unsaved
+    period_s = it.schedules[it.plan.first_schedule + tier].period_s
+    left_s = part(it.real, first, it.tiers[tier].unsaved_count)
+    return _unsaved_s(left_s, (it.tiers[tier].last_s - whole_s) / period_s)
+
+
+@compiled
+def _stale(it: Run, source: int, has_healthy: bool, healthy: int, down: int) -> float:
+    """Share of updates that the last saves have left of the rows that the job returns to."""
+    if source == NONE or _leaves_nothing(it, source):
+        return 0.0
+    run, total_s = it.run, 0.0
+    for server in range(it.plan.servers):
+        tier = source
+        if has_healthy and not node_lists.holds(it.lists, down, server):
+            tier = healthy
+        # Rows that came back from a nearer tier are as old in this one as they were.
+        whole_s = _whole_s(it, server, _tier_start_s(it, tier, server))
+        if whole_s < it.tiers[tier].last_s:
+            total_s += _unsaved_of(it, tier, whole_s)
+    return total_s * it.plan.per_shard  # type: ignore[no-any-return]
+
+
+@inlined
+def _mirrored(it: Run) -> Checkpoint:
+    """The end of the last full step since the job returned, or so many steps before it."""
+    run, plan = it.run, it.plan
+    trained_s = run.progress_s - run.returned_s
+    steps = math.floor(trained_s / plan.step_s) - plan.behind
+    if steps <= 0:
+        return Checkpoint(run.returned_s, run.returned_slowdown_s, run.returned_updates_lost, 1.0)
+    share = min(steps * plan.step_s / trained_s, 1.0)
+    slower_s = run.slowdown_s - run.returned_slowdown_s
+    return Checkpoint(
+        run.returned_s + share * trained_s,
+        run.returned_slowdown_s + share * slower_s,
+        run.returned_updates_lost,
+        1.0,
+    )

@@ -99,7 +99,8 @@ class RotationController(ScheduledController):
     def _count(self, progress_s: float) -> None:
         """Add what the saves had left of the experts that the job has returned to."""
         sequence, fresher = self._sequence, self._answer.healthy
-        saves = (progress_s - self._start_s) / self._interval_s
+        # One that is further away may be older than what the job last returned to.
+        saves = max(progress_s - self._start_s, 0.0) / self._interval_s
         down = 1.0 if fresher is None else len(self._down.servers) / sequence.servers
         self._lost_s += down * self._unsaved_s(self._answer.source, saves)
         if down < 1.0 and fresher is not None:

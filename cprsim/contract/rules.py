@@ -1,14 +1,11 @@
 """Rules of the job that every interpreter keeps, each once.
 
-A name begins with the number of its rule in docs/semantics.md. What is `Any` is a number of one
-run, or an array of those of many; depths are those of `DEPTH`. How many periods fit into a time,
+A name begins with the number of its rule in docs/semantics.md. All are of plain numbers, so that
+they can be compiled; depths are those of `DEPTH`. How many periods fit into a time,
 which lower rooms count as well, is `cprsim.closed_form.intervals.whole_periods`.
 """
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from cprsim.closed_form import intervals
 from cprsim.job.costs import Rollback
@@ -26,20 +23,14 @@ _HOPELESS = 100.0
 _OFTEN = 1000
 
 
-def r3_due_s(due_s: Any, progress_s: Any, period_s: float) -> Any:
+def r3_due_s(due_s: float, progress_s: float, period_s: float) -> float:
     """Where progress went back, the next save is at most one period of training away from there."""
-    return _where(due_s - progress_s > period_s, progress_s + period_s, due_s)
+    return progress_s + period_s if due_s - progress_s > period_s else due_s
 
 
 def r4_nearly_done_s(useful_time_s: float) -> float:
     """Progress from which on only rounding is left to do: no save falls due there any more."""
     return useful_time_s * (1 - ROUNDING)
-
-
-def r4_saves(due_s: Any, useful_time_s: float, period_s: Any) -> Any:
-    """How many saves fall due before the end, the first at progress `due_s`."""
-    to_go_s = r4_nearly_done_s(useful_time_s) - due_s
-    return np.where(to_go_s > 0, np.maximum(np.ceil(to_go_s / period_s), 1.0), 0.0)
 
 
 def r4_is_over(final_save: bool, saved: float, total: float) -> bool:
@@ -60,32 +51,32 @@ def r5_own_saves(due: float, further: float) -> float:
     return max(due - further, 0.0)
 
 
-def r9_is_void(depth: Any, lost_servers: Any, trained_on: bool) -> Any:
+def r9_is_void(depth: int, lost_servers: int, trained_on: bool) -> bool:
     """Whether a failure makes a save worthless that is not stored yet.
 
     A rollback of the whole job does (8). So do lost shards where training went on beside the save
     (`trained_on`): theirs is missing in it. Otherwise a lost shard is what its last checkpoint is,
     and the rest of the save goes on.
     """
-    return (depth == ALL) | ((depth == LOST) & (lost_servers > 0) & trained_on)
+    return depth == ALL or (depth == LOST and lost_servers > 0 and trained_on)
 
 
-def r11_can_fail(while_waiting: bool, depth: Any, holds_nodes: bool) -> Any:
+def r11_can_fail(while_waiting: bool, depth: int, holds_nodes: bool) -> bool:
     """Whether the nodes that are up can fail while others are waited for: the job holds them."""
-    return while_waiting & ((depth < ALL) | holds_nodes)
+    return while_waiting and (depth < ALL or holds_nodes)
 
 
-def r12_goes_as_deep(depth: Any, deepest: Any) -> Any:
+def r12_goes_as_deep(depth: int, deepest: int) -> bool:
     """Of failures in one recovery, whether this answer is what has to be loaded from now on."""
     return depth >= deepest
 
 
-def r13_trains_on(keep_training: Any, depth: Any) -> Any:
+def r13_trains_on(keep_training: bool, depth: int) -> bool:
     """Whether the rest trains on while the lost nodes are replaced."""
-    return keep_training & (depth < ALL)
+    return keep_training and depth < ALL
 
 
-def r23_lost(samples: Any, last: Any) -> Any:
+def r23_lost(samples: float, last: float) -> float:
     """(E4) of CPR, its numerator: samples of a failed server since its last checkpoint."""
     return samples - last
 
@@ -107,16 +98,14 @@ def r25_round(portions: float, portion: float) -> tuple[bool, float]:
     return (True, max(portions - 1.0, 0.0)) if portions >= _WHOLE else (False, portions)
 
 
-def r25_unsaved_s(unsaved_s: Sequence[float], saves: Any) -> Any:
+def r25_unsaved_s(unsaved_s: Sequence[float], saves: float) -> float:
     """What saves leave of a shard that was whole `saves` saves ago, useful seconds of updates.
 
     `unsaved_s`: after 1, 2, ... of them; the last holds on. A part of a save counts as that part.
     """
-    if isinstance(saves, np.ndarray):
-        return np.interp(saves, np.arange(len(unsaved_s) + 1), np.concatenate(([0.0], unsaved_s)))
     done = int(saves)
     if done >= len(unsaved_s):
-        return unsaved_s[-1]
+        return unsaved_s[len(unsaved_s) - 1]  # compiled, a place is never counted from the end
     before = unsaved_s[done - 1] if done else 0.0
     return before + (saves - done) * (unsaved_s[done] - before)
 
@@ -130,9 +119,9 @@ def r26_reads(reads: float, made_anew: bool, of_checkpoint: float) -> float:
     return reads if made_anew else reads * of_checkpoint
 
 
-def r29_gets_nowhere(now_s: Any, useful_time_s: float, events: Any) -> Any:
+def r29_gets_nowhere(now_s: float, useful_time_s: float, events: int) -> bool:
     """Whether a job is given up that has failed and saved so often by now."""
-    return (now_s > _HOPELESS * useful_time_s) & (events >= _OFTEN)
+    return now_s > _HOPELESS * useful_time_s and events >= _OFTEN
 
 
 def r31_tries_again(after_void: str | None, blocking: bool, leaves: bool) -> bool:
@@ -141,9 +130,3 @@ def r31_tries_again(after_void: str | None, blocking: bool, leaves: bool) -> boo
     As the policy has it, or else where it is blocking. One that leaves rows to others always is.
     """
     return leaves or (blocking if after_void is None else after_void == "retry")
-
-
-def _where(which: Any, value: Any, other: Any) -> Any:
-    if isinstance(which, np.ndarray):
-        return np.where(which, value, other)
-    return value if which else other

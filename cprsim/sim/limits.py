@@ -9,12 +9,12 @@ from cprsim.sim.state import State
 from cprsim.sim.work import Work
 
 #: A job that failed so often will not end, even if its failures take no time.
-_MOST_FAILURES = 1_000_000
+MOST_FAILURES = 1_000_000
 #: Nor will one whose policy saves so often without training in between.
-_MOST_IDLE_SAVES = 1000
+MOST_IDLE_SAVES = 1000
 
 #: Nor will one whose saves or loads take no time but fail so often.
-_MOST_IN_VAIN = 10_000_000
+MOST_IN_VAIN = 10_000_000
 
 
 class Limits:
@@ -28,7 +28,7 @@ class Limits:
 
     def failure(self) -> None:
         """One more failure."""
-        if self.failures >= _MOST_FAILURES:
+        if self.failures >= MOST_FAILURES:
             self._give_up("make failures rarer or saves cheaper")
         self._check("save more often, or make failures rarer or saves cheaper")
         self.failures += 1
@@ -37,13 +37,13 @@ class Limits:
         """One more save."""
         self.idle_saves += 1
         self._check("save less often")
-        if self.idle_saves > _MOST_IDLE_SAVES:
+        if self.idle_saves > MOST_IDLE_SAVES:
             self._give_up("it only saves; give a longer interval")
 
     def vain(self) -> None:
         """One more save that turned out void, or load that failed."""
         way_out = "make saves and loads fail less often, or outages shorter or rarer"
-        if self.in_vain >= _MOST_IN_VAIN:
+        if self.in_vain >= MOST_IN_VAIN:
             self._give_up(way_out)
         self._check(way_out)
         self.in_vain += 1

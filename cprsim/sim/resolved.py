@@ -61,7 +61,7 @@ class ResolvedPlan:
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
 
-    def can_fail_waiting(self, depth: Any) -> Any:
+    def can_fail_waiting(self, depth: int) -> bool:
         """Whether nodes that are up can fail while the job waits for others, in such a rollback."""
         return rules.r11_can_fail(self.while_waiting, depth, self.holds_nodes)
 

@@ -1,0 +1,153 @@
+"""Arrays as the compiled engine passes them on: where they are and how long, and no more.
+
+An array of Numba's counts who uses it, and has ten numbers to pass; two dozen of them at every call
+take most of the time of a run, and minutes to compile. Whoever borrows one must not outlive it.
+"""
+
+import operator
+from typing import Any
+
+from numba.core import cgutils, types
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+
+class Borrowed(types.Type):  # type: ignore[misc]
+    """Elements of one type in a row: records, numbers, or rows of those."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"Borrowed({dtype})")
+
+
+class BorrowedRows(types.Type):  # type: ignore[misc]
+    """Rows of the same length, of one type of number."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"BorrowedRows({dtype})")
+
+
+@register_model(Borrowed)
+class _BorrowedModel(models.StructModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Borrowed) -> None:
+        super().__init__(manager, kind, [("data", types.voidptr), ("count", types.intp)])
+
+
+@register_model(BorrowedRows)
+class _BorrowedRowsModel(models.StructModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: BorrowedRows) -> None:
+        members = [("data", types.voidptr), ("count", types.intp), ("width", types.intp)]
+        super().__init__(manager, kind, members)
+
+
+@intrinsic
+def borrow(_typing: Any, array: Any) -> Any:
+    """An array of one dimension, or of two."""
+    made = (Borrowed if array.ndim == 1 else BorrowedRows)(array.dtype)
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        given = context.make_array(array)(context, builder, arguments[0])
+        found = cgutils.create_struct_proxy(made)(context, builder)
+        found.data = builder.bitcast(given.data, cgutils.voidptr_t)
+        shape = cgutils.unpack_tuple(builder, given.shape)
+        found.count = shape[0]
+        if array.ndim == 2:
+            found.width = shape[1]
+        return found._getvalue()
+
+    return made(array), build
+
+
+def _place(context: Any, builder: Any, dtype: Any, data: Any, index: Any) -> Any:
+    """Pointer to an element."""
+    size = context.get_abi_sizeof(context.get_data_type(dtype))
+    offset = builder.mul(index, context.get_constant(types.intp, size))
+    return builder.gep(data, [offset])
+
+
+@intrinsic
+def part(_typing: Any, rows: Any, first: Any, count: Any) -> Any:
+    """So many elements from one on."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        given = cgutils.create_struct_proxy(rows)(context, builder, arguments[0])
+        found = cgutils.create_struct_proxy(rows)(context, builder)
+        found.data = _place(context, builder, rows.dtype, given.data, arguments[1])
+        found.count = arguments[2]
+        return found._getvalue()
+
+    return rows(rows, types.intp, types.intp), build
+
+
+# --- rows[index], rows[index] = value, len(rows) --------------------------------------------------
+
+
+@infer_global(operator.getitem)
+class _Getting(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, arguments: Any, keywords: Any) -> Any:
+        rows, index = arguments
+        if not isinstance(index, types.Integer):
+            return None
+        if isinstance(rows, BorrowedRows):
+            return signature(Borrowed(rows.dtype), rows, types.intp)
+        return signature(rows.dtype, rows, types.intp) if isinstance(rows, Borrowed) else None
+
+
+@infer_global(operator.setitem)
+class _Setting(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, arguments: Any, keywords: Any) -> Any:
+        rows, index, _ = arguments
+        if isinstance(rows, Borrowed) and isinstance(index, types.Integer):
+            return signature(types.void, rows, types.intp, rows.dtype)
+        return None
+
+
+@infer_global(len)
+class _Counting(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, arguments: Any, keywords: Any) -> Any:
+        (rows,) = arguments
+        return signature(types.intp, rows) if isinstance(rows, Borrowed | BorrowedRows) else None
+
+
+@lower_builtin(operator.getitem, Borrowed, types.Integer)  # type: ignore[untyped-decorator]
+def _element(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
+    rows = called.args[0]
+    given = cgutils.create_struct_proxy(rows)(context, builder, arguments[0])
+    place = _place(context, builder, rows.dtype, given.data, arguments[1])
+    if isinstance(rows.dtype, types.Record):
+        return builder.bitcast(place, context.get_value_type(rows.dtype))
+    data = builder.bitcast(place, context.get_data_type(rows.dtype).as_pointer())
+    return context.unpack_value(builder, rows.dtype, data)
+
+
+@lower_builtin(operator.getitem, BorrowedRows, types.Integer)  # type: ignore[untyped-decorator]
+def _row(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
+    rows = called.args[0]
+    given = cgutils.create_struct_proxy(rows)(context, builder, arguments[0])
+    found = cgutils.create_struct_proxy(Borrowed(rows.dtype))(context, builder)
+    first = builder.mul(arguments[1], given.width)
+    found.data = _place(context, builder, rows.dtype, given.data, first)
+    found.count = given.width
+    return found._getvalue()
+
+
+@lower_builtin(operator.setitem, Borrowed, types.Integer, types.Any)  # type: ignore[untyped-decorator]
+def _put(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
+    rows = called.args[0]
+    given = cgutils.create_struct_proxy(rows)(context, builder, arguments[0])
+    place = _place(context, builder, rows.dtype, given.data, arguments[1])
+    if isinstance(rows.dtype, types.Record):
+        source = builder.bitcast(arguments[2], cgutils.voidptr_t)
+        size = context.get_constant(types.intp, rows.dtype.size)
+        cgutils.raw_memcpy(builder, place, source, size, 1)
+    else:
+        data = builder.bitcast(place, context.get_data_type(rows.dtype).as_pointer())
+        context.pack_value(builder, rows.dtype, arguments[2], data)
+    return context.get_dummy_value()
+
+
+@lower_builtin(len, Borrowed)  # type: ignore[untyped-decorator]
+@lower_builtin(len, BorrowedRows)  # type: ignore[untyped-decorator]
+def _length(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
+    return cgutils.create_struct_proxy(called.args[0])(context, builder, arguments[0]).count

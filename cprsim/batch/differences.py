@@ -1,0 +1,92 @@
+"""`cprsim.contract.differences`: a baseline, and saves of what was modified since."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from cprsim.batch.compiled import compiled, inlined
+from cprsim.batch.rows import Run
+from cprsim.closed_form.incremental import rebaseline_pays
+
+_pays = compiled(rebaseline_pays)
+#: Links: that is stored, that is under way, that was asked for last.
+STORED, UNDER_WAY, ASKED = map(np.int64, range(3))
+#: Variants.
+INTERMITTENT, ONE_SHOT, CONSECUTIVE = range(3)
+
+
+@compiled
+def copy_link(it: Run, to: int, of: int) -> None:
+    """The same checkpoint."""
+    it.links[to].has_link, it.links[to].diffs = it.links[of].has_link, it.links[of].diffs
+    it.links[to].base_s, it.links[to].taken_s = it.links[of].base_s, it.links[of].taken_s
+    it.links[to].total, it.links[to].last = it.links[of].total, it.links[of].last
+    it.links[to].reads, it.links[to].writes = it.links[of].reads, it.links[of].writes
+
+
+@inlined
+def ask_link(it: Run) -> None:
+    """The checkpoint that is taken next, on top of the one that is stored."""
+    run, plan = it.run, it.plan
+    if not it.links[STORED].has_link or _baseline_due(it):
+        _baseline(it)
+        return
+    chained = plan.variant == CONSECUTIVE
+    before_s = it.links[STORED].taken_s if chained else it.links[STORED].base_s
+    share = _modified(it, run.progress_s - before_s)
+    if share == 1.0:
+        _baseline(it)
+        return
+    # The dense part and untracked tables are read from the last save alone.
+    before = it.links[STORED].reads if chained else plan.whole
+    writes = plan.whole - plan.rows * (1 - share)
+    size = writes / plan.whole
+    _ask(it, it.links[STORED].base_s, writes, before + plan.rows * share)
+    it.links[ASKED].diffs = it.links[STORED].diffs + 1
+    it.links[ASKED].total, it.links[ASKED].last = it.links[STORED].total + size, size
+
+
+@compiled
+def _ask(it: Run, base_s: float, writes: float, reads: float) -> None:
+    run = it.run
+    it.links[ASKED].has_link, it.links[ASKED].diffs = True, 0
+    it.links[ASKED].base_s, it.links[ASKED].taken_s = base_s, run.progress_s
+    it.links[ASKED].total = it.links[ASKED].last = 0.0
+    it.links[ASKED].writes, it.links[ASKED].reads = writes, reads
+
+
+@compiled
+def _baseline(it: Run) -> None:
+    _ask(it, it.run.progress_s, it.plan.whole, it.plan.whole)
+
+
+@inlined
+def _baseline_due(it: Run) -> bool:
+    run = it.run
+    if it.plan.variant != INTERMITTENT or not it.links[STORED].diffs:
+        return False
+    return _pays(it.links[STORED].diffs, it.links[STORED].total, it.links[STORED].last)
+
+
+@inlined
+def _modified(it: Run, since_s: float) -> float:
+    """Share of the tracked rows that so much training modifies."""
+    plan, at, count = it.plan, it.plan.at, it.plan.points
+    intervals = math.floor(since_s / plan.interval_s * 1e6 + 0.5) / 1e6
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if it.real[at + middle] < intervals:
+            low = middle + 1
+        else:
+            high = middle
+    shares = at + count
+    if low == count:
+        return it.real[shares + count - 1]  # type: ignore[no-any-return]
+    here = it.real[at + low]
+    if here == intervals:
+        return it.real[shares + low]  # type: ignore[no-any-return]
+    before, share = it.real[at + low - 1], it.real[shares + low - 1]
+    part = (intervals - before) / (here - before)
+    return share + part * (it.real[shares + low] - share)  # type: ignore[no-any-return]

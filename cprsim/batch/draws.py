@@ -1,0 +1,275 @@
+"""What runs draw, as rows of numbers: their failures, and how saves, loads and delays turn out."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
+from cprsim.batch import rows as codes
+from cprsim.batch.rows import DRAWS_ROW, NONE
+from cprsim.failures.bursts import Shocks
+from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
+from cprsim.failures.hit import SEVERITIES, Hit
+from cprsim.failures.timeline import Cohort
+from cprsim.job.platform import Outages
+from cprsim.scenario import Scenario
+
+_Rows = NDArray[np.intp]
+_LEAST = 8
+
+
+def source_of(scenario: Scenario) -> int:
+    """Where the failures of a scenario come from."""
+    cohort = scenario.failure_model.process.cohort(0, 0)
+    if isinstance(cohort, RenewalCohort):
+        return codes.RENEWAL
+    if not isinstance(cohort, NodeCohort):
+        return codes.ABSOLUTE
+    shared = cohort.bursts is not None or cohort.severities is not None
+    return codes.SHARED if shared else codes.LIVES
+
+
+class Drawn(NamedTuple):
+    """`rows`: of `DRAWS_ROW`, a row a replication, with places in the numbers that are drawn."""
+
+    rows: Any
+    numbers: NDArray[np.float64]
+    choices: NDArray[np.int32]
+
+
+class Draws:
+    """What replications of one scenario draw, as much of it as runs have asked for."""
+
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        self._scenario, self._seed = scenario, seed
+        self._cohorts: dict[int, tuple[Cohort, CohortDraws | None]] = {}
+        self._sizes = _first_sizes(scenario)
+
+    def more(self, status: int) -> None:
+        """Draw twice as much from now on of what a run has asked for."""
+        self._sizes[status] *= 2
+
+    def of(self, replications: _Rows) -> Drawn:
+        """What these draw, by number, in the order of their cohorts."""
+        gathered = _Gathered(len(replications))
+        numbers = replications // COHORT
+        bounds = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(replications)]
+        for start, stop in zip(bounds, bounds[1:], strict=False):
+            number, rows = int(numbers[start]), replications[start:stop] % COHORT
+            gathered.place = slice(start, stop)
+            self._failures(gathered, number, rows)
+            self._attempts(gathered, replications[start:stop].tolist())
+        return gathered.drawn()
+
+    def _cohort(self, number: int) -> tuple[Cohort, CohortDraws | None]:
+        if number not in self._cohorts:
+            delay, found = self._scenario.costs.reschedule, None
+            if isinstance(delay, Distribution):
+                found = CohortDraws(delay.sample, self._seed, number, Cause.RESCHEDULE)
+            cohort = self._scenario.failure_model.process.cohort(self._seed, number)
+            self._cohorts[number] = cohort, found
+        return self._cohorts[number]
+
+    def _failures(self, gathered: "_Gathered", number: int, rows: _Rows) -> None:
+        sizes, (cohort, delays) = self._sizes, self._cohort(number)
+        if delays is not None:
+            count = sizes[codes.MORE_DELAYS]
+            gathered.numbers("delays", "delay_count", delays.upto(count)[rows, :count])
+        if isinstance(cohort, RenewalCohort | InstantCohort):
+            if isinstance(cohort, RenewalCohort):
+                count = sizes[codes.MORE_GAPS]
+                gathered.numbers("gaps", "gap_count", cohort.gaps.upto(count)[rows, :count])
+                count = sizes[codes.MORE_VICTIMS]
+            else:
+                gathered.numbers("gaps", "gap_count", cohort.times_s[rows])
+                count = cohort.times_s.shape[1]
+            _victims(gathered, cohort, count, rows)
+        elif isinstance(cohort, ReplayCohort):
+            _logs(gathered, cohort, rows.tolist(), self._scenario.cluster.parameter_servers)
+        else:
+            assert isinstance(cohort, NodeCohort)
+            _lives(gathered, cohort, sizes[codes.MORE_LIVES], rows)
+            if cohort.bursts is not None:
+                shocks = [
+                    Shocks(cohort.bursts, cohort.lives.nodes, self._seed, number * COHORT + row)
+                    for row in rows.tolist()
+                ]
+                _bursts(gathered, shocks, sizes[codes.MORE_BURSTS])
+        if cohort.severities is not None:
+            count = sizes[codes.MORE_SEVERITIES]
+            severities = cohort.severities.upto(count)[rows, :count]
+            gathered.choices("severities", "severity_count", severities)
+
+    def _attempts(self, gathered: "_Gathered", replications: list[int]) -> None:
+        """How saves and loads turn out, and when the store is away."""
+        storage = self._scenario.cost_model.storage
+        if storage is None or not storage.fails:
+            return
+        for name, cause, status in (
+            ("void", Cause.SAVE_VOID, codes.MORE_VOIDS),
+            ("load", Cause.LOAD_FAILED, codes.MORE_LOADS),
+        ):
+            drawn = [stream(self._seed, n, cause).random(self._sizes[status]) for n in replications]
+            gathered.numbers(f"{name}s", f"{name}_count", np.array(drawn))
+        if storage.outages is not None:
+            count = self._sizes[codes.MORE_OUTAGES]
+            away = [_away_s(storage.outages, self._seed, n, count) for n in replications]
+            gathered.numbers("outages", "outage_count", np.array(away))
+            gathered.rows["outage_count"][gathered.place] //= 2  # a start and an end each
+
+
+class _Gathered:
+    """Blocks of numbers as they come, and where those of each replication stand."""
+
+    def __init__(self, count: int) -> None:
+        self.rows = np.zeros(count, DRAWS_ROW)
+        for name in ("kinds", "hits", "bursts", "severities"):
+            self.rows[name] = NONE
+        self.rows["circle_s"] = math.inf
+        self.place = slice(0, count)
+        self._numbers: list[NDArray[np.float64]] = [np.zeros(1)]
+        self._choices: list[NDArray[np.int32]] = [np.zeros(1, np.int32)]
+        self._number_count = self._choice_count = 1
+
+    def numbers(self, name: str, counted: str, block: NDArray[np.float64]) -> None:
+        """A row of numbers a replication."""
+        self.at(name, self.add_numbers(block), block[0].size if len(block) else 0)
+        self.rows[counted][self.place] = block.shape[1]
+
+    def choices(self, name: str, counted: str | None, block: NDArray[Any]) -> None:
+        """A row of whole numbers a replication."""
+        self.at(name, self.add_choices(block), block[0].size if len(block) else 0)
+        if counted is not None:
+            self.rows[counted][self.place] = block.shape[1]
+
+    def at(self, name: str, first: int, stride: int) -> None:
+        """The rows of a block begin there, one after the other."""
+        self.rows[name][self.place] = first + stride * np.arange(self.place.stop - self.place.start)
+
+    def add_numbers(self, block: NDArray[np.float64]) -> int:
+        """Where it stands."""
+        self._numbers.append(block.ravel())
+        self._number_count += block.size
+        return self._number_count - block.size
+
+    def add_choices(self, block: NDArray[Any]) -> int:
+        """Where it stands."""
+        self._choices.append(block.astype(np.int32).ravel())
+        self._choice_count += block.size
+        return self._choice_count - block.size
+
+    def drawn(self) -> Drawn:
+        """All of it."""
+        rows = self.rows.view(np.recarray)
+        return Drawn(rows, np.concatenate(self._numbers), np.concatenate(self._choices))
+
+
+def _victims(
+    gathered: _Gathered, cohort: RenewalCohort | InstantCohort, count: int, rows: _Rows
+) -> None:
+    victims, place = cohort.victims, gathered.place
+    victims.upto(count)
+    gathered.choices("victims", "victim_count", victims.servers[rows, :count])
+    gathered.choices("victim_trainers", None, victims.trainers[rows, :count])
+    for name, each in zip(("per_servers", "per_trainers"), victims.counts, strict=True):
+        gathered.rows[name][place] = each
+    if victims.of_servers is not None:
+        gathered.choices("kinds", None, victims.of_servers[rows, :count])
+
+
+def _lives(gathered: _Gathered, cohort: NodeCohort, count: int, rows: _Rows) -> None:
+    lives = cohort.lives
+    firsts = [gathered.add_numbers(lives.generation(i)[rows]) for i in range(count)]
+    gathered.at("lives", firsts[0], lives.nodes)
+    gathered.rows["life_stride"][gathered.place] = len(rows) * lives.nodes
+    gathered.rows["life_count"][gathered.place] = count
+
+
+def _bursts(gathered: _Gathered, shocks: Sequence[Shocks], count: int) -> None:
+    times_s = [[each.at_s(i) for i in range(count)] for each in shocks]
+    gathered.numbers("bursts", "burst_count", np.array(times_s))
+    struck = [[sorted(each.nodes(i)) for i in range(count)] for each in shocks]
+    width = max(len(nodes) for each in struck for nodes in each)
+    table = np.full((len(shocks), count, width), NONE)
+    for row, each in zip(table, struck, strict=True):
+        for place, nodes in zip(row, each, strict=True):
+            place[: len(nodes)] = nodes
+    gathered.choices("burst_nodes", None, table)
+    gathered.rows["burst_width"][gathered.place] = width
+
+
+def _logs(gathered: _Gathered, cohort: ReplayCohort, rows: list[int], servers: int) -> None:
+    """Failures at times that nothing moves; replications of a log as it stands share them."""
+    known: dict[int, tuple[int, int]] = {}
+    keep = []
+    for place, row in enumerate(rows, gathered.place.start):
+        timeline = cohort.timeline(row)
+        keep.append(timeline)  # as long as they are known by their address
+        if id(timeline.times_s) not in known:
+            hits = [_told(hit, servers) for hit in timeline.hits]
+            known[id(timeline.times_s)] = (
+                gathered.add_numbers(np.array(timeline.times_s)),
+                _in_a_row(gathered, hits),
+            )
+        found = gathered.rows[place]
+        found["gaps"], found["hits"] = known[id(timeline.times_s)]
+        found["gap_count"], found["circle_s"] = len(timeline.times_s), timeline.period_s
+
+
+def _told(hit: Hit, servers: int) -> list[int]:
+    """How many nodes, how severe, and which; trainers after the servers."""
+    nodes = [*hit.servers, *(servers + trainer for trainer in hit.trainers)]
+    return [len(nodes), SEVERITIES.index(hit.severity), *nodes]
+
+
+def _in_a_row(gathered: _Gathered, lists: list[list[int]]) -> int:
+    """Where a table of places stands, of lists one after the other."""
+    first = gathered.add_choices(np.array([each for told in lists for each in told], np.int32))
+    starts = first + np.cumsum([0, *map(len, lists)])[:-1]
+    return gathered.add_choices(starts)
+
+
+def _away_s(outages: Outages, seed: int, replication: int, count: int) -> NDArray[np.float64]:
+    """When the store goes away and comes back, in turn, s."""
+    gaps_s = stream(seed, replication, Cause.OUTAGE).exponential(outages.every_s, count)
+    lasts = outages.lasts
+    if isinstance(lasts, Distribution):
+        lasts_s = lasts.sample(stream(seed, replication, Cause.OUTAGE, entity=1), count)
+    else:
+        lasts_s = np.full(count, lasts)
+    return np.cumsum(np.column_stack([gaps_s, lasts_s]).ravel())
+
+
+def _first_sizes(scenario: Scenario) -> dict[int, int]:
+    """How much is drawn at first: about one run of a cohort asks for more."""
+    model, useful_s = scenario.failure_model, scenario.job.useful_time_s
+    failures = useful_s / model.mtbf_s
+    most = _doubled(failures + 4 * math.sqrt(failures) + 2)
+    bursts, storage = scenario.failures.bursts, scenario.storage
+    sizes = dict.fromkeys(range(codes.MORE_GAPS, codes.MORE_ROOM), most)
+    sizes[codes.MORE_LIVES] = _generations(failures / model.nodes, model.nodes)
+    sizes[codes.MORE_VOIDS] = 64
+    if bursts is not None:
+        sizes[codes.MORE_BURSTS] = _doubled(1.5 * useful_s / bursts.gap_s(model.nodes))
+    if storage is not None and storage.outages is not None:
+        sizes[codes.MORE_OUTAGES] = _doubled(1.5 * useful_s / storage.outages.every_s)
+    return sizes
+
+
+def _doubled(count: float) -> int:
+    """`_LEAST`, doubled until it is no less."""
+    return _LEAST << max(math.ceil(math.log2(max(count, 1.0) / _LEAST)), 0)
+
+
+def _generations(deaths: float, nodes: int) -> int:
+    """Lives in a place, of so many deaths on average: hardly any node of a run has more."""
+    count, term, left = 1, math.exp(-deaths), 1 - math.exp(-deaths)
+    while left * nodes > 1 / COHORT and count < 1000:
+        term *= deaths / count
+        left -= term
+        count += 1
+    return count + 1

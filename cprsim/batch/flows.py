@@ -1,0 +1,268 @@
+"""What goes on while the job trains: saves, machines on their way, shards that are filled.
+
+`cprsim.sim.background`, and of `cprsim.sim.recovery` the replacement in the background.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from cprsim.batch import attempts, cursors, node_lists, schedules, state
+from cprsim.batch.answers import load
+from cprsim.batch.compiled import compiled, inlined
+from cprsim.batch.fabric import advance, close_flow, open_flow
+from cprsim.batch.node_lists import COUNT, FIRST
+from cprsim.batch.rows import (
+    FILLING,
+    FOREGROUND,
+    MORE_ROOM,
+    NO,
+    NONE,
+    REPLACING,
+    SAVING,
+    YES,
+    Run,
+)
+from cprsim.batch.state import Checkpoint
+from cprsim.contract import rules
+
+_LOST = rules.LOST
+_FILLED = np.int64(1)  # room for what is loaded
+
+
+@compiled
+def settle(it: Run, training: bool, from_s: float) -> None:
+    """Move all flows on to now, and see off those that end by then.
+
+    Where the foreground is `training` from a progress on, that is moved on first.
+    """
+    run = it.run
+    count = advance(it)
+    if count and training:
+        done = it.flows[run.foreground].done if run.foreground != NONE else _ended_done(it, count)
+        run.progress_s = from_s + done
+    while count and not run.status:  # what one of them starts may take no time either
+        for place in range(count):
+            flow = it.ended[place]
+            if flow.kind != FOREGROUND:
+                run.news = True
+                _end(it, flow)
+        count = advance(it)
+
+
+@inlined
+def _ended_done(it: Run, count: int) -> float:
+    for place in range(count):
+        if it.ended[place].kind == FOREGROUND:
+            return it.ended[place].done  # type: ignore[no-any-return]
+    return 0.0
+
+
+@inlined
+def _end(it: Run, flow: Any) -> None:
+    if flow.kind == SAVING:
+        _land(it, flow)
+    elif flow.kind == REPLACING:
+        _replaced(it, flow)
+    else:
+        _filled(it, flow)
+
+
+# --- Saves ---------------------------------------------------------------------------------------
+
+
+@compiled
+def start_save(it: Run, save: int, taken: Checkpoint, writes: float) -> None:
+    """Begin to store what was taken."""
+    transfer = it.transfers[it.saves[save].transfer]
+    place = open_flow(it, SAVING, transfer, transfer.volume * writes)
+    flow = it.flows[place]
+    flow.save, flow.writes, flow.began_s = save, writes, it.run.now
+    flow.taken_s, flow.taken_slowdown_s = taken.progress_s, taken.slowdown_s
+    flow.taken_updates_lost, flow.taken_reads = taken.updates_lost, taken.reads
+
+
+@inlined
+def saves_under_way(it: Run, tier: int) -> int:
+    """How many saves to a tier there are in the background."""
+    count = 0
+    for place in range(it.run.flows):
+        flow = it.flows[place]
+        count += flow.kind == SAVING and it.saves[flow.save].tier == tier
+    return count
+
+
+@inlined
+def hold_all(it: Run, progress_s: float) -> bool:
+    """Whether one of the saves under way is a checkpoint of everything that far."""
+    for place in range(it.run.flows):
+        flow = it.flows[place]
+        if flow.kind == SAVING and flow.taken_s >= progress_s and it.saves[flow.save].portion == 1:
+            return True
+    return False
+
+
+@inlined
+def abandon_saves(it: Run) -> None:
+    """Give all saves up: nodes that are lost take their parts of each with them."""
+    _abandon(it, YES)
+
+
+@inlined
+def abandon_rebuilding(it: Run) -> None:
+    """Give all rebuilding up; its lists are given back."""
+    _abandon(it, NO)
+
+
+@compiled
+def _abandon(it: Run, saves: bool) -> None:
+    place = 0
+    while place < it.run.flows:
+        flow = it.flows[place]
+        if (flow.kind == SAVING) == saves and flow.kind != FOREGROUND:
+            _forget(it, flow)
+            close_flow(it, place)
+        else:
+            place += 1
+
+
+@inlined
+def _land(it: Run, flow: Any) -> None:
+    """The last byte of a save is there."""
+    save = it.saves[flow.save]
+    taken = Checkpoint(
+        flow.taken_s, flow.taken_slowdown_s, flow.taken_updates_lost, flow.taken_reads
+    )
+    if not attempts.save_is_void(it, save, flow.began_s):
+        state.usable(it, taken, save, flow.writes)
+        schedules.landed(it, save.tier)
+        return
+    state.ended(it, save, flow.writes)
+    attempts.vain(it)
+    if save.tries_again:
+        start_save(it, flow.save, taken, flow.writes)
+    else:
+        schedules.skip(it, flow.save)
+
+
+# --- Lost nodes ----------------------------------------------------------------------------------
+
+
+@compiled
+def rebuilding(it: Run) -> bool:
+    """Whether nodes are replaced and filled while the job trains on."""
+    for place in range(it.run.flows):
+        if it.flows[place].kind >= REPLACING:
+            return True
+    return False
+
+
+@compiled
+def join_down(it: Run, to: int) -> None:
+    """Add all that are being rebuilt."""
+    for place in range(it.run.flows):
+        flow = it.flows[place]
+        if flow.kind >= REPLACING:
+            node_lists.join(it.lists, to, flow.down)
+
+
+@compiled
+def rebuild(it: Run, hit: int, placed: int, answer: int, delay_s: float) -> None:
+    """Replace and fill the lost nodes while the job trains on; fill those that are placed."""
+    run, lists, servers = it.run, it.lists, it.plan.servers
+    if lists[hit][COUNT]:
+        down, place = _two(it)
+        node_lists.clear(lists, down)
+        node_lists.join(lists, down, hit)
+        node_lists.copy(lists, place, hit)
+        flow = it.flows[open_flow(it, REPLACING, it.transfers[0], delay_s)]
+        flow.answer, flow.down, flow.place = answer, down, place
+    if _first_but(it, placed, hit) < servers:
+        down, place = _two(it)
+        node_lists.copy(lists, down, placed)
+        node_lists.clear(lists, place)
+        _leave_out(it, down, hit)
+        fill(it, answer, down, place)
+    run.knows_degraded = False
+    if rebuilding(it):
+        settle(it, NO, 0.0)
+
+
+@inlined
+def _first_but(it: Run, placed: int, hit: int) -> int:
+    """The first node of a list that is not in the other; more than all where there is none."""
+    for i in range(it.lists[placed][COUNT]):
+        node = it.lists[placed][FIRST + i]
+        if not node_lists.holds(it.lists, hit, node):
+            return node  # type: ignore[no-any-return]
+    return it.plan.nodes  # type: ignore[no-any-return]
+
+
+@inlined
+def _leave_out(it: Run, of: int, hit: int) -> None:
+    """Leave out the servers that are in the other list."""
+    lists, kept = it.lists, 0
+    for i in range(lists[of][COUNT]):
+        node = lists[of][FIRST + i]
+        if node >= it.plan.servers or not node_lists.holds(lists, hit, node):
+            lists[of][FIRST + kept] = node
+            kept += 1
+    lists[of][COUNT] = kept
+
+
+@compiled
+def fill(it: Run, answer: int, down: int, place: int) -> None:
+    """Fill the shards of the servers that are down, of which some have yet to be placed."""
+    servers = node_lists.server_count(it.lists, down, it.plan.servers)
+    found = load(it, it.answers[answer], servers, _FILLED)
+    flow = it.flows[open_flow(it, FILLING, found, found.volume)]
+    flow.answer, flow.down, flow.place, flow.began_s = answer, down, place, it.run.now
+
+
+@inlined
+def _replaced(it: Run, flow: Any) -> None:
+    """Machines are there: trainers are back, servers are to be filled."""
+    lists, servers = it.lists, it.plan.servers
+    it.run.knows_degraded = False
+    down = node_lists.server_count(lists, flow.down, servers)
+    node_lists.keep_trainers(lists, node_lists.SPARE, flow.place, servers)
+    if lists[node_lists.SPARE][COUNT]:
+        cursors.replace(it, node_lists.SPARE)
+    if not down:
+        _forget(it, flow)
+        return
+    lists[flow.down][COUNT] = down
+    lists[flow.place][COUNT] = node_lists.server_count(lists, flow.place, servers)
+    fill(it, flow.answer, flow.down, flow.place)
+
+
+@inlined
+def _filled(it: Run, flow: Any) -> None:
+    """Shards are there."""
+    answer = it.answers[flow.answer]
+    if flow.volume and attempts.load_has_failed(it, answer, flow.began_s):
+        fill(it, flow.answer, flow.down, flow.place)
+        return
+    it.run.knows_degraded = False
+    if answer.depth == _LOST:
+        state.refill(it, flow.down)
+    # Its age counts from when it serves: until then it is down for every purpose.
+    cursors.replace(it, flow.place)
+    _forget(it, flow)
+
+
+@compiled
+def _two(it: Run) -> tuple[int, int]:
+    """Two lists that nobody uses."""
+    one, other = node_lists.take(it.lists), node_lists.take(it.lists)
+    if other == NONE:
+        it.run.status = MORE_ROOM
+        return node_lists.SPARE, node_lists.SPARE
+    return one, other
+
+
+@compiled
+def _forget(it: Run, flow: Any) -> None:
+    if flow.down != NONE:
+        node_lists.give_back(it.lists, flow.down)
+        node_lists.give_back(it.lists, flow.place)

@@ -1,0 +1,164 @@
+"""`cprsim.sim.job`: the job trains, saves, fails and recovers as its plan says."""
+
+from typing import Any
+
+import numpy as np
+
+from cprsim.batch import attempts, cursors, flows, node_lists, schedules, state
+from cprsim.batch.answers import answer_to
+from cprsim.batch.compiled import compiled, inlined
+from cprsim.batch.node_lists import DOWN
+from cprsim.batch.recovery import recover
+from cprsim.batch.rows import DIFFERENCES, DONE, GIVEN_UP, NO, NONE, SAVE, STALL, TRAIN, Run
+from cprsim.batch.work import do, step, uncontended
+from cprsim.contract import rules
+
+_NOBODY = np.int64(0)
+_ROUNDING, _LOST = rules.ROUNDING, rules.LOST
+_is_over = compiled(rules.r4_is_over)
+_is_void = compiled(rules.r9_is_void)
+
+
+@compiled
+def process(it: Run) -> None:
+    """Run the job from start to end."""
+    run, plan = it.run, it.plan
+    useful_s = plan.useful_s
+    while not run.status:
+        if run.progress_s >= useful_s:  # an end and a failure: the end comes first
+            if _is_over(plan.final_save, _saved_s(it), useful_s):
+                _end(it)
+                return
+            if run.next_s > run.now:
+                _save_the_end(it)
+                continue
+        if run.next_s <= run.now:
+            recover(it)
+            continue
+        save = schedules.ask(it)
+        if save == NONE:
+            _train(it)
+        else:
+            _save(it, save)
+
+
+@inlined
+def _end(it: Run) -> None:
+    """Shards that are still down have missed what they will never learn."""
+    for place in range(it.run.flows):
+        flow = it.flows[place]
+        if flow.kind >= flows.REPLACING and it.answers[flow.answer].depth == _LOST:
+            state.refill(it, flow.down)
+
+
+@inlined
+def _train(it: Run) -> None:
+    run, plan = it.run, it.plan
+    run.idle_saves = 0
+    until_s = run.train_to_s
+    if until_s >= plan.nearly_done_s:
+        until_s = plan.useful_s
+    elif until_s <= run.progress_s:
+        run.status = GIVEN_UP
+        return
+    start_s, from_s = run.now, run.progress_s
+    volume = until_s - from_s
+    if plan.unslowed and not run.flows:
+        uncontended(it, TRAIN, volume)
+        run.progress_s = from_s + run.now - start_s if run.cut else until_s
+        return
+    training = it.transfers[_training(it)]
+    done = do(it, TRAIN, training, volume, training.limit)
+    run.progress_s = until_s if done == volume else from_s + done
+    slower_s = run.now - start_s - done
+    if slower_s > _ROUNDING * run.now:
+        run.slowdown_s += slower_s
+
+
+@inlined
+def _training(it: Run) -> int:
+    """The transfer of a useful second, which takes longer while nodes are down."""
+    run = it.run
+    if not run.knows_degraded:
+        run.training = it.plan.training
+        if flows.rebuilding(it):
+            node_lists.clear(it.lists, DOWN)
+            flows.join_down(it, DOWN)
+            run.training = it.answers[answer_to(it, DOWN)].training
+        run.knows_degraded = True
+    return run.training  # type: ignore[no-any-return]
+
+
+@compiled
+def _save(it: Run, number: int) -> None:
+    run, save = it.run, it.saves[number]
+    attempts.save(it)
+    writes, reads = 1.0, save.reads
+    if it.plan.sequence == DIFFERENCES and number != it.plan.last_save:
+        writes, reads = it.links[schedules.ASKED].writes, it.links[schedules.ASKED].reads
+    while not run.status:
+        start_s = run.now
+        if not _hold_up(it, save):
+            return
+        if not (save.blocking and attempts.save_is_void(it, save, start_s)):
+            _held_up(it, number, writes, reads)
+            break
+        state.ended(it, save, writes)
+        attempts.vain(it)
+        at_end = run.progress_s >= it.plan.useful_s
+        if not (at_end or save.tries_again):  # without the last one the job isn't over
+            schedules.skip(it, number)
+            break
+    if run.flows:
+        flows.settle(it, NO, 0.0)
+
+
+@inlined
+def _hold_up(it: Run, save: Any) -> bool:
+    """Hold training up for so much of a save; whether that isn't void for a rollback."""
+    if save.blocking:
+        hold, cause = it.transfers[save.transfer], SAVE
+        volume = hold.volume
+    else:
+        hold, cause, volume = it.transfers[0], STALL, save.snapshot_s
+    left = volume - do(it, cause, hold, volume, hold.limit)
+    while left > 0 and not it.run.status:
+        depth = recover(it)
+        if _is_void(depth, _NOBODY, NO):
+            return False
+        left -= do(it, cause, hold, left, hold.limit)
+    return True
+
+
+@inlined
+def _held_up(it: Run, number: int, writes: float, reads: float) -> None:
+    """Training may go on."""
+    save = it.saves[number]
+    taken = state.taken(it, reads)
+    if save.blocking:
+        state.usable(it, taken, save, writes)
+    else:
+        flows.start_save(it, number, taken, writes)
+    schedules.saved(it, number, save.blocking)
+
+
+@inlined
+def _saved_s(it: Run) -> float:
+    """Progress of the checkpoint that the job ends with."""
+    last = it.saves[it.plan.last_save]
+    return state.saved(it, last.tier, it.plan.last_mirrored).progress_s
+
+
+@inlined
+def _save_the_end(it: Run) -> None:
+    """`final_save`: the job isn't over until a checkpoint of all of it is usable."""
+    run, plan = it.run, it.plan
+    tier = it.saves[plan.last_save].tier
+    if flows.hold_all(it, run.progress_s) or flows.saves_under_way(it, tier) >= plan.most_last:
+        start_s = run.now
+        step(it, NO, 0.0)
+        it.spent[SAVE] += run.now - start_s
+    elif tier == NONE:
+        run.status = GIVEN_UP
+    else:
+        _save(it, plan.last_save)

@@ -1,0 +1,104 @@
+"""Runs, one after the other: what is compiled as a whole."""
+
+import math
+from typing import Any
+
+from cprsim.batch import cursors, node_lists, schedules
+from cprsim.batch.compiled import borrow, compiled, inlined
+from cprsim.batch.job import process
+from cprsim.batch.rows import DETECT, DONE, LOAD, NONE, RESCHEDULE, SAVE, STALL, Run
+
+#: Columns of a ledger, as `cprsim.sim.engine.COLUMNS`.
+_LEDGER = 16
+
+
+@compiled
+def play(
+    runs: Any, first: int, last: int, tables: Any, drawn: Any, room: Any, ledgers: Any, statuses: Any
+) -> None:
+    """Play some of the runs; each leaves its ledger, and what it lacks if it lacks anything.
+
+    `runs`: of each the numbers of its plan, of what it draws, and of its ledger.
+    """
+    plans, schedule_rows, saves, transfers, answers, cases, whole, real = tables
+    rows, numbers, choices = drawn
+    state, tiers, links, spent, flows, ended, comings, lists, nodes, shards, tree, ready_s, rated = room
+    for place in range(first, last):
+        number = runs[place, 2]
+        it = Run(
+            plans[runs[place, 0]],
+            borrow(schedule_rows),
+            borrow(saves),
+            borrow(transfers),
+            borrow(answers),
+            borrow(cases),
+            borrow(whole),
+            borrow(real),
+            rows[runs[place, 1]],
+            borrow(numbers),
+            borrow(choices),
+            state[0],
+            borrow(tiers),
+            borrow(links),
+            borrow(spent),
+            borrow(flows),
+            borrow(ended),
+            borrow(comings),
+            borrow(lists),
+            borrow(nodes),
+            borrow(shards),
+            borrow(tree),
+            borrow(ready_s),
+            borrow(rated),
+        )
+        _start(it)
+        process(it)
+        statuses[number] = it.run.status
+        _write(it, ledgers[number])
+
+
+@inlined
+def _start(it: Run) -> None:
+    run, plan = it.run, it.plan
+    run.now = run.progress_s = run.slowdown_s = run.lost_s = run.pls = run.updates_lost = 0.0
+    run.stored = run.sent = run.since_s = run.since_progress_s = 0.0
+    run.returned_s = run.returned_slowdown_s = run.returned_updates_lost = 0.0
+    run.turned_s = run.rotation_lost_s = 0.0
+    run.returned_reads = 1.0
+    run.status = DONE
+    run.failures = run.saves = run.passed = run.idle_saves = run.in_vain = 0
+    run.flows = run.comings = run.void = run.load = run.rotation = 0
+    run.foreground = NONE
+    run.next_end_s = math.inf
+    run.training, run.knows_degraded = plan.training, True
+    for cause in range(len(it.spent)):
+        it.spent[cause] = 0.0
+    run.epoch += 1
+    run.back_since = run.epoch
+    for tier in range(plan.schedules):
+        it.tiers[tier].last_s = it.tiers[tier].last_slowdown_s = it.tiers[tier].last_updates_lost = 0.0
+        it.tiers[tier].whole_s = it.tiers[tier].start_s = it.tiers[tier].portions = 0.0
+        it.tiers[tier].last_reads = 1.0
+        it.tiers[tier].unsaved, it.tiers[tier].unsaved_count = 0, 1
+        it.tiers[tier].tier_since = run.epoch
+    for link in range(len(it.links)):
+        it.links[link].has_link = False
+    for spare in range(plan.spares):
+        ready_s = it.ready_s
+        ready_s[spare] = 0.0
+    for row in range(node_lists.FIXED, len(it.lists)):
+        node_lists.give_back(it.lists, row)
+    cursors.start(it)
+    schedules.start(it)
+
+
+@inlined
+def _write(it: Run, ledger: Any) -> None:
+    run = it.run
+    ledger[0], ledger[1] = it.plan.useful_s, run.lost_s
+    ledger[2], ledger[3] = it.spent[SAVE], it.spent[LOAD]
+    ledger[4], ledger[5] = it.spent[RESCHEDULE], it.spent[DETECT]
+    ledger[6], ledger[7] = run.slowdown_s, it.spent[STALL]
+    ledger[8], ledger[9], ledger[10] = run.now, run.pls, run.updates_lost
+    ledger[11], ledger[12], ledger[13] = run.failures, run.absorbed + run.passed, run.saves
+    ledger[14], ledger[15] = run.stored, run.sent

@@ -1,0 +1,337 @@
+"""A plan as rows of numbers: what the engine reads of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.batch.rows import (
+    ANSWER_ROW,
+    CASE_ROW,
+    CHAINS,
+    DIFFERENCES,
+    GROWING,
+    LINKS,
+    NONE,
+    PLAN_ROW,
+    ROTATIONS,
+    SAVE_ROW,
+    SCHEDULE_ROW,
+    SCHEDULED,
+    TIERS,
+    TRANSFER,
+)
+from cprsim.contract import (
+    Answers,
+    Case,
+    Chains,
+    Differences,
+    Growing,
+    Plan,
+    Recover,
+    Rotations,
+    Save,
+    Schedule,
+    rules,
+)
+from cprsim.contract.answers import Together
+from cprsim.errors import ScenarioError
+from cprsim.failures.hit import SEVERITIES
+from cprsim.job.platform import STORE_READ
+from cprsim.sim.resolved import Rated, ResolvedPlan
+
+_VARIANTS = ("intermittent", "one-shot", "consecutive")
+_WAIT = (0.0, 1.0, 1.0, 1.0, False, (0.0,) * len(LINKS))
+
+
+def why_unsupported(plan: Plan) -> str | None:
+    """Why a plan can't be read as numbers, or None."""
+    if type(plan).start is not Plan.start:
+        return "it has a controller of its own"
+    if not isinstance(plan.recover, Answers):
+        return "its rule for losses is code of its own"
+    if len(plan.schedules) > TIERS:
+        return f"it saves to {len(plan.schedules)} tiers, more than {TIERS}"
+    return None
+
+
+class Tables:
+    """Rows of all plans that are played together."""
+
+    def __init__(self) -> None:
+        self.plans: list[tuple[Any, ...]] = []
+        self.schedules: list[tuple[Any, ...]] = []
+        self.saves: list[tuple[Any, ...]] = []
+        self.transfers: list[tuple[Any, ...]] = [_WAIT]
+        self.answers: list[tuple[Any, ...]] = []
+        self.cases: list[tuple[Any, ...]] = []
+        self.whole: list[int] = []
+        self._known: dict[Together, dict[str, int]] = {}
+        self.real: list[float] = [0.0]  # the first: what a save of everything leaves
+
+    def add(self, resolved: ResolvedPlan, nodes: int, source: int) -> int:
+        """The rows of one plan, whose failures come from `source`; its number."""
+        self.plans.append(_Rows(self, resolved).plan(nodes, source))
+        return len(self.plans) - 1
+
+    def sets(self, together: Together, servers: int) -> dict[str, int]:
+        """Where the sets of so many servers stand, and how many of what size each has."""
+        if together not in self._known:
+            sets = _sets(together, servers)
+            _, count, size = sets.shape
+            self._known[together] = {"sets": len(self.whole), "count": count, "size": size}
+            self.whole += sets.ravel().tolist()
+        return self._known[together]
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All of them, in the order in which `play` takes them."""
+        tables = (
+            (self.plans, PLAN_ROW),
+            (self.schedules, SCHEDULE_ROW),
+            (self.saves, SAVE_ROW),
+            (self.transfers, TRANSFER),
+            (self.answers, ANSWER_ROW),
+            (self.cases, CASE_ROW),
+        )
+        rows = (np.array(rows, dtype).view(np.recarray) for rows, dtype in tables)
+        return *rows, np.array(self.whole, np.int64), np.array(self.real)
+
+
+class _Rows:
+    """Adds the rows of one plan."""
+
+    def __init__(self, tables: Tables, resolved: ResolvedPlan) -> None:
+        self._tables, self._resolved, self._plan = tables, resolved, resolved.plan
+        self._tiers = {each.save.tier: i for i, each in enumerate(self._plan.schedules)}
+        storage = resolved.costs.storage
+        fails = storage is not None and storage.fails
+        self._can_fail = {t.name for t in self._plan.tiers if fails and t.medium == "store"}
+        self._saves: dict[Save, int] = {}
+        self._answers: dict[Recover, int] = {}
+
+    def plan(self, nodes: int, source: int) -> tuple[Any, ...]:
+        """The row of the plan itself."""
+        resolved, plan, tables = self._resolved, self._plan, self._tables
+        storage = resolved.costs.storage
+        full, rate = resolved.training(0.0)
+        first_schedule = len(tables.schedules)
+        sequence = self._sequence()
+        for i, schedule in enumerate(plan.schedules):
+            tables.schedules.append(self._schedule(i, schedule))
+        first_case, cases = self._cases()
+        mirror = plan.mirror
+        values = {
+            "servers": resolved.servers,
+            "nodes": nodes,
+            "leaves": 1 << max(nodes - 1, 0).bit_length(),
+            "spares": resolved.spares,
+            "schedules": len(plan.schedules),
+            "first_schedule": first_schedule,
+            "last_save": self._save(plan.last_save),
+            "most_last": plan.schedules[-1].max_pending if plan.schedules else 1,
+            "first_case": first_case,
+            "cases": cases,
+            "training": self._transfer((full, rate)),
+            "unslowed": rate == 1.0,
+            "source": source,
+            "updates": self._real(resolved.update_shares or ()),
+            "uneven": resolved.update_shares is not None,
+            "final_save": resolved.final_save,
+            "during_recovery": resolved.during_recovery,
+            "while_waiting": resolved.while_waiting,
+            "holds_nodes": resolved.holds_nodes,
+            "useful_s": resolved.useful_time_s,
+            "nearly_done_s": rules.r4_nearly_done_s(resolved.useful_time_s),
+            "detect_s": resolved.detect_s,
+            "per_shard": 1.0 / rules.r23_all(resolved.useful_time_s, resolved.servers),
+            "delay_s": _constant(resolved.costs.costs.reschedule),
+            "step_s": 0.0 if mirror is None else mirror.step_s,
+            "behind": 0.0 if mirror is None else mirror.behind,
+            "last_mirrored": mirror is not None and plan.last_save.tier == mirror.tier,
+            "save_fails": 0.0 if storage is None else storage.save_fails,
+            "load_fails": 0.0 if storage is None else storage.load_fails,
+            "has_outages": storage is not None and storage.outages is not None,
+            "interval_s": plan.interval_s,
+            "capacity": tuple(resolved.costs.capacities[link] for link in LINKS),
+        }
+        return _row(PLAN_ROW, values | sequence)
+
+    # --- Saves ------------------------------------------------------------------------------------
+
+    def _schedule(self, number: int, schedule: Schedule) -> tuple[Any, ...]:
+        sequence, period_s = self._plan.sequence, schedule.period_s
+        first_s, links = period_s, [schedule.save]
+        if isinstance(sequence, Growing):
+            first_s = schedule._replace(interval_s=sequence.first_s).period_s
+        elif isinstance(sequence, Chains):
+            links = list(sequence.chains[number])
+        chain = self._whole([self._save(each) for each in links])
+        save = self._tables.whole[chain]
+        if isinstance(sequence, Differences):  # of all bytes, of which the run writes a share
+            save = len(self._tables.saves)
+            self._tables.saves.append(self._save_row(Save(schedule.save.tier, blocking=False)))
+        return period_s, first_s, schedule.max_pending, save, chain, len(links)
+
+    def _save(self, save: Save) -> int:
+        """The number of a save; those that are equal have one."""
+        if save not in self._saves:
+            self._saves[save] = len(self._tables.saves)
+            self._tables.saves.append(self._save_row(save))
+        return self._saves[save]
+
+    def _save_row(self, save: Save) -> tuple[Any, ...]:
+        tier = self._tiers.get(save.tier, NONE)
+        values: dict[str, Any] = {"tier": tier, "blocking": save.blocking, "portion": save.portion}
+        if tier != NONE:  # else the simulator says what is wrong with it
+            medium, amount = self._resolved.amount(save)
+            values["stored" if medium == "store" else "sent"] = amount if medium != "host" else 0.0
+            values |= {
+                "transfer": self._transfer(self._resolved.save(save)),
+                "snapshot_s": self._resolved.snapshot_s(save),
+            }
+        values |= {
+            "unsaved": 0 if save.unsaved_s == (0.0,) else self._real(save.unsaved_s),
+            "unsaved_count": len(save.unsaved_s),
+            "tries_again": self._plan.tries_again(save),
+            "can_be_void": save.tier in self._can_fail,
+            "reads": save.reads,
+        }
+        return _row(SAVE_ROW, values)
+
+    def _sequence(self) -> dict[str, Any]:
+        """What the row of the plan says of which save comes next."""
+        sequence = self._plan.sequence
+        if isinstance(sequence, Growing):
+            more = {"more_s": sequence.more_s, "max_overhead": sequence.max_overhead}
+            return {"sequence": GROWING, **more}
+        if isinstance(sequence, Chains):
+            return {"sequence": CHAINS}
+        if isinstance(sequence, Rotations):
+            saves = [
+                NONE if save is None else self._save(save)
+                for each in sequence.rotations
+                for save in each
+            ]
+            return {
+                "sequence": ROTATIONS,
+                "rotations": len(sequence.rotations),
+                "rotations_at": self._whole(saves),
+                "rotation_servers": sequence.servers,
+                "limit_s": sequence.limit_s,
+            }
+        if isinstance(sequence, Differences):
+            at = self._real((*sequence.at, *sequence.shares))
+            sizes = {"whole": sequence.whole, "rows": sequence.rows}
+            points = {"at": at, "points": len(sequence.at)}
+            variant = _VARIANTS.index(sequence.variant)
+            return {"sequence": DIFFERENCES, "variant": variant, **points, **sizes}
+        return {"sequence": SCHEDULED}
+
+    # --- Answers ----------------------------------------------------------------------------------
+
+    def _cases(self) -> tuple[int, int]:
+        rule = self._plan.recover
+        assert isinstance(rule, Answers)
+        rows = [self._case(case) for case in rule.cases]
+        first = len(self._tables.cases)
+        self._tables.cases += rows
+        return first, len(rows)
+
+    def _case(self, case: Case) -> tuple[Any, ...]:
+        values = {
+            "answer": self._answer(case.answer),
+            "severities": sum(1 << SEVERITIES.index(each) for each in set(case.severities)),
+            "sets": NONE,
+        }
+        for name, (least, most) in (("servers", case.servers), ("trainers", case.trainers)):
+            values |= {f"least_{name}": least, f"most_{name}": most}
+        if case.gone is not None:
+            values |= self._tables.sets(case.gone, self._resolved.servers)
+        return _row(CASE_ROW, values)
+
+    def _answer(self, answer: Recover) -> int:
+        if answer not in self._answers:
+            self._answers[answer] = len(self._tables.answers)
+            self._tables.answers.append(self._answer_row(answer))
+        return self._answers[answer]
+
+    def _answer_row(self, answer: Recover) -> tuple[Any, ...]:
+        mirror = self._plan.mirror
+        values = {
+            "depth": rules.DEPTH[answer.rollback],
+            "keep": answer.keep_training,
+            "source": self._tiers.get(answer.source, NONE),
+            "mirrored": mirror is not None and answer.source == mirror.tier,
+            "healthy": NONE if answer.healthy is None else self._tiers[answer.healthy],
+            "has_healthy": answer.healthy is not None,
+            "made_anew": answer.rollback == "none",
+            "can_fail": answer.source in self._can_fail,
+            "reads": answer.reads,
+            "takeover_s": answer.takeover_s,
+            "pause_s": answer.pause_s,
+            "training": self._transfer(self._resolved.training(answer.degraded)),
+        }
+        return _row(ANSWER_ROW, values | self._loads(answer))
+
+    def _loads(self, answer: Recover) -> dict[str, Any]:
+        """What is loaded where no server, one, and each one more is down."""
+        costs, tier = self._resolved.costs, self._plan.tier(answer.source)
+        few = [0, 1, min(2, self._resolved.servers)]
+        try:
+            loads = [costs.load(tier, answer.loads, servers) for servers in few]
+        except ScenarioError:  # which the simulator says if it comes to that
+            return {"nothing": NONE, "load": NONE}
+        nothing, one, two = loads
+        each = dict(two.uses).get(STORE_READ, 0.0) - dict(one.uses).get(STORE_READ, 0.0)
+        return {
+            "nothing": self._transfer((nothing, 0.0)),
+            "load": self._transfer((one, 0.0)),
+            "each": each,
+        }
+
+    # --- Numbers ----------------------------------------------------------------------------------
+
+    def _transfer(self, rated: Rated) -> int:
+        transfer, limit = rated
+        uses = dict(transfer.uses)
+        self._tables.transfers.append(
+            (
+                transfer.volume,
+                transfer.cap,
+                limit,
+                transfer.weight / transfer.unit,
+                bool(uses),
+                tuple(uses.get(link, 0.0) for link in LINKS),
+            )
+        )
+        return len(self._tables.transfers) - 1
+
+    def _whole(self, values: Sequence[int]) -> int:
+        self._tables.whole += values
+        return len(self._tables.whole) - len(values)
+
+    def _real(self, values: Sequence[float]) -> int:
+        self._tables.real += values
+        return len(self._tables.real) - len(values)
+
+
+def _constant(delay: object) -> float:
+    return delay if isinstance(delay, float) else 0.0
+
+
+def _row(dtype: np.dtype[Any], values: dict[str, Any]) -> tuple[Any, ...]:
+    """The columns in their order, 0 for those that nothing is said of."""
+    assert dtype.names is not None
+    return tuple([values.get(name, 0) for name in dtype.names])
+
+
+def _sets(together: Together, servers: int) -> NDArray[np.int64]:
+    """Sets of servers, shape (servers, sets, size); `NONE` where there is none."""
+    sets = [together.sets(server) for server in range(servers)]
+    shape = servers, max(map(len, sets)), max(len(each) for some in sets for each in some)
+    found = np.full(shape, NONE)
+    for row, some in zip(found, sets, strict=True):
+        for place, each in zip(row, some, strict=False):
+            place[:] = each
+    return found

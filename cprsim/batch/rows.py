@@ -1,0 +1,159 @@
+"""What the engine reads and writes: plans and runs as rows of numbers.
+
+Codes stand for words, -1 for none. A row of one table names those of another by their places.
+"""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from cprsim.job.platform import (
+    SERVER_IN,
+    SERVER_OUT,
+    STORE_READ,
+    STORE_WRITE,
+    TRAINER_IN,
+    TRAINER_OUT,
+)
+
+LINKS: Final = (SERVER_OUT, SERVER_IN, TRAINER_OUT, TRAINER_IN, STORE_WRITE, STORE_READ)
+
+
+def _codes(count: int) -> list[Any]:
+    """So many numbers; of NumPy's, since for each of Python's a function is compiled anew."""
+    return list(map(np.int64, range(count)))
+
+
+#: The most tiers that a plan saves to.
+TIERS: Final = 8
+NONE: Final = np.int64(-1)
+NO, YES = np.bool_(False), np.bool_(True)
+#: Causes of foreground seconds, places in `RUN.spent`.
+TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL = _codes(6)
+#: What a flow is of: the foreground, a save, the wait for machines, the filling of shards.
+FOREGROUND, SAVING, REPLACING, FILLING = _codes(4)
+#: Which save comes next: by schedules, by `contract`'s words for more.
+SCHEDULED, CHAINS, GROWING, ROTATIONS, DIFFERENCES = _codes(5)
+#: Where failures come from.
+RENEWAL, ABSOLUTE, LIVES, SHARED = _codes(4)
+#: What ends a run: its end; more numbers have to be drawn of something, or more room is needed;
+#: or `cprsim.sim` has to say why it is given up.
+DONE, MORE_GAPS, MORE_VICTIMS, MORE_SEVERITIES, MORE_LIVES, MORE_BURSTS = _codes(6)
+MORE_DELAYS, MORE_VOIDS, MORE_LOADS, MORE_OUTAGES, MORE_ROOM, GIVEN_UP = _codes(12)[6:]
+
+
+def _row(**columns: str) -> np.dtype[Any]:
+    """A row with these columns, by type: `"f8"`, or `"6f8"` for as many."""
+    return np.dtype([(name, kind) for name, kind in columns.items()], align=True)
+
+
+def _columns(kind: str, names: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), kind)
+
+
+#: As `cprsim.job.transfer.Transfer`; `limit`: its rate with the links to itself.
+TRANSFER: Final = _row(volume="f8", cap="f8", limit="f8", share="f8", linked="?", uses="6f8")
+#: `contract.Save`. `amount`: of full checkpoints, what it writes to the store or to peers.
+SAVE_ROW: Final = _row(
+    **_columns("i8", "tier transfer unsaved unsaved_count"),
+    **_columns("?", "blocking tries_again can_be_void"),
+    **_columns("f8", "portion reads stored sent snapshot_s"),
+)
+#: `contract.Schedule`, and its chain.
+SCHEDULE_ROW: Final = _row(period_s="f8", first_period_s="f8", most="i8", save="i8", chain="i8", links="i8")
+#: `contract.Recover`. `source`, `healthy`: numbers of schedules. `nothing`, `load`: transfers where
+#: no server, and where one, is down; `each`: what of the store's link every other one takes.
+ANSWER_ROW: Final = _row(
+    **_columns("i8", "depth source healthy training nothing load"),
+    **_columns("?", "keep mirrored has_healthy made_anew can_fail"),
+    **_columns("f8", "reads takeover_s pause_s each"),
+)
+#: `contract.Case`: bits of severities; `sets` of `size` servers, `count` for each server.
+CASE_ROW: Final = _row(
+    **_columns("i8", "answer severities sets count size"),
+    **_columns("f8", "least_servers most_servers least_trainers most_trainers"),
+)
+PLAN_ROW: Final = _row(
+    **_columns("i8", "servers nodes leaves spares schedules last_save most_last"),
+    **_columns("i8", "first_schedule first_case cases"),
+    **_columns("i8", "training sequence rotations rotations_at rotation_servers at points variant updates source"),
+    **_columns("?", "final_save during_recovery while_waiting holds_nodes"),
+    **_columns("?", "unslowed uneven last_mirrored has_outages"),
+    **_columns("f8", "useful_s nearly_done_s detect_s per_shard delay_s step_s behind"),
+    **_columns("f8", "save_fails load_fails more_s max_overhead limit_s interval_s whole rows"),
+    capacity="6f8",
+)
+#: What one run draws: places in the arrays of draws, and how many there are.
+DRAWS_ROW: Final = _row(
+    **_columns("i8", "gaps gap_count delays delay_count victims victim_count kinds"),
+    **_columns("i8", "victim_trainers per_servers per_trainers severities severity_count bursts burst_count"),
+    **_columns("i8", "burst_nodes burst_width voids void_count loads load_count"),
+    **_columns("i8", "outages outage_count hits lives life_count life_stride"),
+    circle_s="f8",
+)
+#: The state of one run, as `cprsim.sim` has it.
+RUN_ROW: Final = _row(
+    **_columns("f8", "now next_s progress_s slowdown_s lost_s pls updates_lost stored sent"),
+    **_columns("f8", "returned_s returned_slowdown_s returned_updates_lost returned_reads"),
+    **_columns("f8", "train_s train_to_s degraded next_end_s"),
+    **_columns("f8", "since_s since_progress_s turned_s rotation_lost_s answered_down"),
+    **_columns("i8", "status failures saves absorbed passed idle_saves in_vain"),
+    **_columns("i8", "flows comings ended struck bursts generations void load"),
+    **_columns("i8", "source rotation answered epoch back_since foreground training"),
+    **_columns("?", "cut news knows_degraded running"),
+)
+#: What a run keeps of each schedule and its tier.
+TIER_ROW: Final = _row(
+    **_columns("f8", "due_s period_s last_s last_slowdown_s last_updates_lost last_reads"),
+    **_columns("f8", "whole_s start_s portions"),
+    **_columns("i8", "pending taken_link stored_link unsaved unsaved_count tier_since"),
+)
+#: A checkpoint in a chain of differences: of the one that is stored, under way, or asked for.
+LINK_ROW: Final = _row(
+    **_columns("f8", "base_s taken_s total last reads writes"), diffs="i8", has_link="?"
+)
+#: A flow; of a save what it holds, of lost nodes the answer, and who they are.
+FLOW_ROW: Final = _row(
+    **_columns("i8", "kind save answer down place"),
+    **_columns("f8", "volume done done_then since_s rate limit share ends_at taken_rate"),
+    **_columns("f8", "writes taken_s taken_slowdown_s taken_updates_lost taken_reads began_s"),
+    **_columns("?", "linked rises"),
+    uses="6f8",
+)
+COMING_ROW: Final = _row(hit="i8", lost="i8", left_s="f8", late="?")
+#: A node; of a server when its shard was last set back.
+NODE_ROW: Final = _row(
+    **_columns("i8", "generation back_epoch"),
+    **_columns("f8", "placed_s set_back_s"),
+)
+#: Since when a tier holds all of a shard.
+SHARD_ROW: Final = _row(start_s="f8", epoch="i8")
+
+
+class Run(NamedTuple):
+    """One run under way: its plan, its draws, its state, and room to work in."""
+
+    plan: Any
+    schedules: Any
+    saves: Any
+    transfers: Any
+    answers: Any
+    cases: Any
+    whole: Any  # int64: sets of servers, orders of saves
+    real: Any  # float64: what saves leave, sizes of differences
+    draws: Any
+    numbers: Any  # float64, drawn
+    choices: Any  # int32, drawn
+    run: Any
+    tiers: Any
+    links: Any
+    spent: Any
+    flows: Any
+    ended: Any
+    comings: Any
+    lists: Any  # int32: of nodes (`nodes.py`)
+    nodes: Any
+    shards: Any
+    tree: Any
+    ready_s: Any
+    rated: Any  # transfers that are made up

@@ -1,0 +1,223 @@
+"""`cprsim.contract.schedules`: which save is due, and what moves that on.
+
+And the words of the contract for which save comes next: chains, growing intervals, rotations.
+"""
+
+import math
+from typing import Any
+
+from cprsim.batch.compiled import compiled, inlined, part
+from cprsim.batch.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link
+from cprsim.batch.rows import CHAINS, DIFFERENCES, GROWING, NONE, ROTATIONS, SAVING, SCHEDULED, Run
+from cprsim.contract import rules
+
+_due_s = compiled(rules.r3_due_s)
+_unsaved_s = compiled(rules.r25_unsaved_s)
+_ROUNDING = rules.ROUNDING
+#: What lies this close to the bound on overhead is on it (`contract.growing`).
+_TOLERANCE = 1e-6
+
+
+@inlined
+def start(it: Run) -> None:
+    """The first save of each schedule is a period away."""
+    run, plan = it.run, it.plan
+    for i in range(plan.schedules):
+        it.tiers[i].period_s = it.schedules[plan.first_schedule + i].first_period_s
+        it.tiers[i].due_s = it.tiers[i].period_s
+        it.tiers[i].pending = 0
+        it.tiers[i].taken_link = it.tiers[i].stored_link = NONE
+    run.source = run.answered = NONE
+    run.train_s = _next_due_s(it)
+
+
+@inlined
+def saved(it: Run, save: Any, stored: bool) -> None:
+    """Training may go on after a save, which is usable if `stored`."""
+    run, plan, number = it.run, it.plan, it.saves[save].tier
+    if plan.sequence == GROWING:
+        _grow(it)
+    it.tiers[number].pending += not stored
+    for i in range(0 if stored else number, number + 1):
+        it.tiers[i].due_s = run.progress_s + it.tiers[i].period_s
+    run.train_s = _next_due_s(it)
+    if plan.sequence == CHAINS:
+        _chain(it, save, number, stored)
+    elif plan.sequence == ROTATIONS and stored and number:
+        # A blocking save holds fewer experts than the hosts can keep of it.
+        it.tiers[0].due_s = run.train_s = run.progress_s
+    elif plan.sequence == DIFFERENCES:
+        copy_link(it, UNDER_WAY, ASKED)
+
+
+@inlined
+def landed(it: Run, number: int) -> None:
+    """The last byte of a background save is stored."""
+    run = it.run
+    it.tiers[number].pending -= 1
+    it.tiers[number].stored_link = it.tiers[number].taken_link
+    copy_link(it, STORED, UNDER_WAY)
+
+
+@compiled
+def skip(it: Run, save: Any) -> None:
+    """A void save serves no tier: its own waits for the next, the nearer ones for theirs."""
+    run, number = it.run, it.saves[save].tier
+    if it.saves[save].blocking:
+        it.tiers[number].due_s = run.progress_s + it.tiers[number].period_s
+        run.train_s = _next_due_s(it)
+    else:
+        it.tiers[number].pending -= 1
+    it.tiers[number].taken_link = it.tiers[number].stored_link  # the next is the same link
+
+
+@inlined
+def resume(it: Run) -> None:
+    """Training goes on after a recovery."""
+    run, plan = it.run, it.plan
+    if plan.sequence == GROWING:
+        run.since_s, run.since_progress_s = run.now, run.progress_s
+    void = 0
+    for i in range(plan.schedules):
+        it.tiers[i].due_s = _due_s(it.tiers[i].due_s, run.progress_s, it.tiers[i].period_s)
+        under_way = 0
+        for place in range(run.flows):
+            flow = it.flows[place]
+            under_way += flow.kind == SAVING and it.saves[flow.save].tier == i
+        void |= (under_way < it.tiers[i].pending) << i
+        it.tiers[i].pending = under_way
+    if plan.sequence == CHAINS:
+        _return(it, void)
+    run.train_s = _next_due_s(it)
+    if plan.sequence == ROTATIONS:
+        _count(it)
+
+
+@inlined
+def ask(it: Run) -> int:
+    """The save that is taken now; `NONE` to train, until `train_to_s`."""
+    run, plan = it.run, it.plan
+    run.train_to_s = run.train_s
+    if run.progress_s < run.train_s:
+        return NONE
+    number = _due(it)
+    if number == NONE:
+        return NONE
+    save = it.schedules[plan.first_schedule + number].save
+    if plan.sequence == CHAINS:
+        return _next_link(it, number)
+    if plan.sequence == ROTATIONS:
+        return _saved_to(it, number)
+    if plan.sequence == DIFFERENCES:
+        ask_link(it)
+    return save  # type: ignore[no-any-return]
+
+
+@inlined
+def _due(it: Run) -> int:
+    """The schedule whose save is due and not held back; else sets the progress to train to."""
+    run, plan = it.run, it.plan
+    # Of a single tier that is known, since something is.
+    at_once_s = math.inf if plan.schedules == 1 else run.progress_s * (1 + _ROUNDING)
+    run.train_to_s = math.inf
+    for back in range(plan.schedules):
+        i = plan.schedules - 1 - back  # the furthest tier first: it may serve all
+        if at_once_s < it.tiers[i].due_s:
+            run.train_to_s = min(run.train_to_s, it.tiers[i].due_s)
+        elif it.tiers[i].pending < it.schedules[plan.first_schedule + i].most:
+            return i
+    return NONE
+
+
+@compiled
+def _next_due_s(it: Run) -> float:
+    due_s = math.inf
+    for i in range(it.plan.schedules):
+        due_s = min(due_s, it.tiers[i].due_s)
+    return due_s
+
+
+# --- Growing intervals ---------------------------------------------------------------------------
+
+
+@inlined
+def _grow(it: Run) -> None:
+    """Save less often from now on if the last time was too dear."""
+    run, plan = it.run, it.plan
+    trained_s = run.progress_s - run.since_progress_s
+    saving_s = run.now - run.since_s - trained_s
+    if saving_s > trained_s * plan.max_overhead * (1 + _TOLERANCE):
+        it.tiers[0].period_s += plan.more_s
+    run.since_s, run.since_progress_s = run.now, run.progress_s
+
+
+# --- Chains --------------------------------------------------------------------------------------
+
+
+@compiled
+def _next_link(it: Run, number: int) -> int:
+    schedule = it.schedules[it.plan.first_schedule + number]
+    return it.whole[schedule.chain + (it.tiers[number].taken_link + 1) % schedule.links]  # type: ignore[no-any-return]
+
+
+@inlined
+def _chain(it: Run, save: Any, number: int, stored: bool) -> None:
+    run = it.run
+    links = it.schedules[it.plan.first_schedule + number].links
+    like = save == _next_link(it, number)  # any other save is whole, like a base
+    it.tiers[number].taken_link = (it.tiers[number].taken_link + 1) % links if like else 0
+    if not stored:
+        return
+    it.tiers[number].stored_link = it.tiers[number].taken_link
+    for i in range(number):  # a base of a further tier is one here; a difference is one more here
+        last = it.schedules[it.plan.first_schedule + i].links - 1
+        if it.tiers[number].taken_link:
+            it.tiers[i].taken_link = min(it.tiers[i].taken_link + 1, last)
+        else:
+            it.tiers[i].taken_link = 0
+        it.tiers[i].stored_link = it.tiers[i].taken_link
+
+
+@inlined
+def _return(it: Run, void: int) -> None:
+    """Tiers that were filled anew hold a base; saves that were void are in no chain."""
+    run, plan = it.run, it.plan
+    source = plan.schedules if run.source == NONE else run.source
+    saved_there = run.source != NONE and it.tiers[run.source].stored_link != NONE
+    for i in range(plan.schedules):
+        if i < source:
+            it.tiers[i].stored_link = 0 if saved_there else NONE
+        elif i > source and void >> i & 1:
+            it.tiers[i].due_s = run.progress_s
+        it.tiers[i].taken_link = it.tiers[i].stored_link
+
+
+# --- Rotations -----------------------------------------------------------------------------------
+
+
+@compiled
+def _saved_to(it: Run, number: int) -> int:
+    place = it.plan.rotations_at + 2 * it.run.rotation
+    stored, kept = it.whole[place], it.whole[place + 1]
+    return stored if kept == NONE or number == it.saves[stored].tier else kept  # type: ignore[no-any-return]
+
+
+@compiled
+def _left_s(it: Run, number: int, saves: float) -> float:
+    save = it.saves[_saved_to(it, number)]
+    return _unsaved_s(part(it.real, save.unsaved, save.unsaved_count), saves)
+
+
+@inlined
+def _count(it: Run) -> None:
+    """Add what the saves had left of the experts that the job has returned to."""
+    run, plan = it.run, it.plan
+    answer = it.answers[run.answered]
+    saves = max(run.progress_s - run.turned_s, 0.0) / plan.interval_s
+    down = run.answered_down / plan.rotation_servers if answer.has_healthy else 1.0
+    run.rotation_lost_s += down * _left_s(it, answer.source, saves)
+    if down < 1.0 and answer.has_healthy:
+        run.rotation_lost_s += (1 - down) * _left_s(it, answer.healthy, saves)
+    run.turned_s = run.progress_s
+    if run.rotation_lost_s > plan.limit_s:
+        run.rotation = min(run.rotation + 1, plan.rotations - 1)
