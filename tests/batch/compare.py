@@ -76,7 +76,7 @@ def unlike(found: Values, expected: Values) -> dict[str, tuple[float, float]]:
 def assert_often(seen: Seen, **least: int) -> None:
     """Each of these happened so often; spaces are written as underscores.
 
-    A third as often as it was when this was written, or less: what is drawn depends on the version of
+    A third as often as when this was written, or less: what is drawn depends on the version of
     Hypothesis and on the strategies, and a change of these that meets them no more is to be seen.
     """
     found = {name: seen[name.replace("_", " ")] for name in least}

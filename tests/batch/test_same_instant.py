@@ -91,8 +91,8 @@ def test_what_happens_at_one_instant_decides_these_runs(tmp_path: Path) -> None:
 
 
 # The job of tests/properties/test_same_instant.py, whose numbers are worked by hand there: 128 s
-# that save every 32 s, 8 s long: 0-32, save 32-40, 40-72, save 72-80, 80-112, save 112-120, 120-152;
-# and with a last save, until 160.
+# that save every 32 s, 8 s long: 0-32, save 32-40, 40-72, save 72-80, 80-112, save 112-120,
+# 120-152; and with a last save, until 160.
 STRIKES_S = (10, 17, 32, 33, 36, 39.5, 40, 41, 72, 76, 80, 112, 119, 120, 150, 151.5, 152, 155, 160)
 
 
