@@ -14,7 +14,9 @@ LAWS = {
     "job": {"distribution": "gamma", "shape": 0.7, "mean": "5 h"},
     "node": {"distribution": "weibull", "shape": 0.7, "mean": "20 h", "per": "node"},
     "bursts": {
-        **{"distribution": "exponential", "mean": "30 h", "per": "node"},
+        "distribution": "exponential",
+        "mean": "30 h",
+        "per": "node",
         "bursts": {"mean": "40 h", "rack": 3, "sizes": {"2": 1, "3": 1}},
         "severity": {"process": 0.5, "node": 0.4, "cluster": 0.1},
     },
