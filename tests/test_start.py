@@ -8,7 +8,7 @@ import cprsim
 from cprsim.cli import command as cli
 from tests.test_cli import QUICKSTART, python
 
-SLOW = ("numpy", "pandas", "scipy", "simpy", "matplotlib", "pydantic")
+SLOW = ("numba", "numpy", "pandas", "scipy", "simpy", "matplotlib", "pydantic")
 
 
 def imported_by(code: str) -> list[str]:

@@ -1,44 +1,45 @@
 """Scenarios in which failures come all the time: while saving, loading, and rebuilding.
 
-Unlike those of `cprsim.testing` most of them do get somewhere, but none in any comfort.
+Unlike those of `cprsim.testing` most of them do get somewhere, but none in any comfort. There is a
+strategy for each source of failures, and each draws policies of any system, with any of its keys.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from hypothesis import strategies as st
 
-Keys = dict[str, Any]
+from cprsim.failures.presets import PRESETS
+from cprsim.testing import SYSTEMS
 
-#: All systems of which the batch engine plays at least some policies.
-COVERED = (
-    *("full", "partial", "cpr-vanilla", "cpr-mfu", "cpr-ssu", "cpr-scar"),
-    *("replication", "ecrm", "partial-experts", "async", "accepted-loss"),
-)
-#: Those that save in the background; a last save there is not covered.
-IN_BACKGROUND = ("async", "accepted-loss")
-_SPREADS: dict[str, Keys] = {
+Keys = dict[str, Any]
+Strategy = st.SearchStrategy[Keys]
+
+_SPREADS: Final[dict[str, Keys]] = {
     "exponential": {},
     "gamma": {"shape": 0.6},
     "weibull": {"shape": 0.7},
     "lognormal": {"cv": 1.5},
     "uniform": {},
-    "deterministic": {},
+    "deterministic": {},  # all nodes that were placed at once fail at once
+    "empirical": {"durations": ["10 s", "50 s", "240 s"]},
 }
-#: Under these no two things happen at one instant.
-CONTINUOUS = ("exponential", "gamma", "weibull", "lognormal", "uniform")
-_SHARES = st.floats(0.0, 1.0)
-_YES = st.booleans()
-_MEASURED = ("save", "load_full", "load_partial", "detect")
-_MOST = {"save": 0.3, "load_full": 0.7, "load_partial": 0.7, "detect": 0.05}
-_SEVERITY = {"process": 0.5, "node": 0.4, "cluster": 0.1}
-_NODES = st.sets(st.integers(0, 9), min_size=1, max_size=4)
-_LOGS = st.lists(
+_LAWS: Final = st.sampled_from(list(_SPREADS))
+_SHARES: Final = st.floats(0.0, 1.0)
+_YES: Final = st.booleans()
+_RULES: Final = st.sampled_from(["sgd", "adagrad"])
+_AGES: Final = st.sampled_from(["new", "stationary"])
+_WEIGHTS: Final[Keys] = {"process": 0.5, "node": 0.4, "cluster": 0.1}
+_NODES: Final = st.sets(st.integers(0, 9), min_size=1, max_size=4)
+_LOGS: Final = st.lists(
     st.tuples(_SHARES, _NODES, st.sampled_from(["process", "node", "cluster"])),
     min_size=8,
     max_size=30,
 )
+#: Rows of the model and their elements, four bytes each.
+_ROWS: Final = {"rows": 10**5, "dim": 16}
+_MODEL_BYTES: Final = 4.0 * 16 * 10**5
 
 
 def seconds(value: float) -> str:
@@ -46,42 +47,67 @@ def seconds(value: float) -> str:
     return f"{value!r} s"
 
 
+# --- Sources of failures -------------------------------------------------------------------------
+
+
 @st.composite
-def by_law(draw: st.DrawFn, laws: Sequence[str], systems: Sequence[str] = COVERED) -> Keys:
-    """Failures of the job or of nodes by one of the laws, mean time between them 100 s."""
-    per, ages = draw(st.sampled_from([("job", "new"), ("job", "stationary"), ("node", "")]))
+def by_job(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> Keys:
+    """Failures of the job by a law, mean time between them 100 s."""
     tables = _tables(draw, systems)
-    cluster = tables["cluster"]
-    nodes = cluster["parameter_servers"] + cluster["trainers"]
-    name = draw(st.sampled_from(laws))
-    law = {"distribution": name, "per": per} | _SPREADS[name]
-    if per == "node":
-        law |= {
-            "mean": seconds(100.0 * nodes),
-            "ages": draw(st.sampled_from(["new", "stationary"])),
-        }
-    else:
-        law |= {"mean": seconds(100.0), "ages": ages} | _hits(draw, cluster)
-    tables["failures"] |= law
+    tables["failures"] |= _preset(draw, "job", 100.0) or _law(draw, 100.0)
+    tables["failures"] |= {"ages": draw(_AGES)} | _hits(draw, tables["cluster"]) | _graded(draw)
     return tables
 
 
 @st.composite
-def exactly(draw: st.DrawFn) -> Keys:
+def exactly(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> Keys:
     """So many failures, over the useful time."""
-    tables = _tables(draw)
-    tables["failures"] |= {"exactly": draw(st.integers(0, 20))} | _hits(draw, tables["cluster"])
+    tables = _tables(draw, systems)
+    count = {"exactly": draw(st.integers(0, 20))}
+    tables["failures"] |= count | _hits(draw, tables["cluster"]) | _graded(draw)
     return tables
 
 
 @st.composite
-def replayed(draw: st.DrawFn, log: Path) -> Keys:
+def by_node(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> Keys:
+    """Lives of nodes by a law, one of which ends each 100 s."""
+    tables = _tables(draw, systems)
+    mean_s = 100.0 * _count(tables["cluster"])
+    law = _preset(draw, "node", mean_s) or _law(draw, mean_s)
+    tables["failures"] |= {"per": "node", "ages": draw(_AGES)} | law
+    return tables
+
+
+@st.composite
+def by_burst(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> Keys:
+    """Lives of nodes, half of which end in bursts of a rack."""
+    tables = _tables(draw, systems)
+    nodes = _count(tables["cluster"])
+    rack = draw(st.integers(2, 5))
+    racks = -(-nodes // rack)
+    tables["failures"] |= {"per": "node", "ages": draw(_AGES)} | _law(draw, 200.0 * nodes)
+    tables["failures"]["bursts"] = {
+        "mean": seconds(200.0 * racks),
+        "rack": rack,
+        "sizes": {"1": 1.0, str(draw(st.integers(2, rack))): 3.0},
+    }
+    return tables
+
+
+def by_severity(systems: Sequence[str] = SYSTEMS) -> Strategy:
+    """The same with failures that leave the hosts' memory, and some of the whole cluster."""
+
+    def graded(tables: Keys) -> Keys:
+        return tables | {"failures": tables["failures"] | {"severity": _WEIGHTS}}
+
+    return by_burst(systems).map(graded)
+
+
+@st.composite
+def replayed(draw: st.DrawFn, log: Path, systems: Sequence[str] = SYSTEMS) -> Keys:
     """Failures of a log that is written to `log`, some of several nodes at once."""
-    tables = _tables(draw)
-    until_s, count = (
-        1000.0,
-        sum(tables["cluster"][each] for each in ("parameter_servers", "trainers")),
-    )
+    tables = _tables(draw, systems)
+    until_s, count = 1000.0, _count(tables["cluster"])
     whole, told = draw(_YES), draw(_YES)
     lines = ["time_s,node,severity" if told else "time_s,node"]
     # A log in which all strike at second 0 tells no mean time between them.
@@ -92,15 +118,15 @@ def replayed(draw: st.DrawFn, log: Path) -> Keys:
         lines += [f"{at_s!r},{node}{end}" for node in {node % count for node in nodes}]
     log.write_text("\n".join(lines), encoding="utf-8")
     tables["failures"] |= {"trace": str(log)}
-    if not told and draw(_YES):
-        tables["failures"]["severity"] = _SEVERITY
+    if not told:
+        tables["failures"] |= _graded(draw)
     return tables
 
 
 @st.composite
-def of_a_system(draw: st.DrawFn, log: Path) -> Keys:
+def of_a_system(draw: st.DrawFn, log: Path, systems: Sequence[str] = SYSTEMS) -> Keys:
     """Failures of a log of a whole system, written to `log`, that comes again and again."""
-    tables = _tables(draw)
+    tables = _slower(_tables(draw, systems), 3600.0)
     days = draw(st.lists(st.integers(1, 25), min_size=20, max_size=60))
     rows = [
         f"8,16,{(7 * i) % 16},{1 + i % 2}/{day}/2004 {(5 * i) % 24}:{(13 * i) % 60:02},"
@@ -108,90 +134,303 @@ def of_a_system(draw: st.DrawFn, log: Path) -> Keys:
     ]
     header = "System,nodes,nodenumz,Prob Started,Prob Fixed"
     log.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
-    tables["failures"] |= {"trace": str(log), "reader": "lanl", "system": 8}
-    return _slower(tables, 3600.0)
-
-
-def waiting(tables: Keys) -> Keys:
-    """The same with nodes that can fail while others are waited for, under each other rollback."""
-    cluster = tables["cluster"]
-    return tables | {
-        "cluster": cluster | {"holds_nodes": cluster["parameter_servers"] % 2 == 0},
-        "failures": tables["failures"] | {"while_waiting": True},
-    }
-
-
-def _tables(draw: st.DrawFn, systems: Sequence[str] = COVERED) -> Keys:
-    """All but when failures come; times are of the order of 100 s."""
-    cluster = {"parameter_servers": draw(st.integers(2, 6)), "trainers": draw(st.integers(0, 4))}
-    nodes = sum(cluster.values())
+    tables["failures"] |= {"trace": str(log), "reader": "lanl", "system": 8} | _graded(draw)
     if draw(_YES):
-        cluster["spares"] = draw(st.integers(0, min(3, nodes)))
-    costs: Keys = {
-        key: seconds(_least(key) + 100 * _MOST[key] * draw(_SHARES)) for key in _MEASURED
+        tables["failures"]["coalesce"] = "2 h"
+    if draw(_YES):
+        tables["failures"]["window"] = "0:0.9"
+    return tables
+
+
+def sources(log: Path, systems: Sequence[str] = SYSTEMS) -> Mapping[str, Strategy]:
+    """A strategy for each source of failures, by name; logs are written to `log`."""
+    return {
+        "of the job": by_job(systems),
+        "exactly so many": exactly(systems),
+        "lives of nodes": by_node(systems),
+        "lives and bursts": by_burst(systems),
+        "lives, bursts and severities": by_severity(systems),
+        "a log": replayed(log, systems),
+        "a log of a system": of_a_system(log, systems),
     }
+
+
+SOURCES: Final = tuple(sources(Path()))
+
+
+# --- All but when failures come ------------------------------------------------------------------
+
+
+def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
+    """Times are of the order of 100 s."""
+    cluster: Keys = {
+        "parameter_servers": draw(st.integers(2, 6)),
+        "trainers": draw(st.integers(0, 4)),
+    }
+    if draw(_YES):
+        cluster["spares"] = draw(st.integers(0, min(3, _count(cluster))))
+    if draw(_YES):
+        cluster["holds_nodes"] = draw(_YES)
+    if draw(_YES) and draw(_YES):
+        cluster["updates"] = [1.0 + 3.0 * (server % 3) for server in range(_servers(cluster))]
+    job = {
+        "useful_time": seconds(100 * draw(st.floats(1.0, 8.0))),
+        "samples": 10**7,
+        "final_save": draw(_YES),
+    }
+    tables = {"job": job, "model": _model(draw), "cluster": cluster, "costs": {}, "storage": {}}
+    if draw(_YES):
+        _derive(draw, tables)
+    else:
+        _measure(draw, tables["costs"])
+    _delay(draw, tables["costs"])
+    _fail(draw, tables["storage"])
+    if not tables["storage"]:
+        del tables["storage"]
+    system = draw(st.sampled_from(systems))
+    return tables | {
+        "failures": {"during_recovery": draw(_YES), "while_waiting": draw(_YES)},
+        "policies": {"it": _policy(draw, system, tables)},
+    }
+
+
+def _model(draw: st.DrawFn) -> Keys:
+    table: Keys = _ROWS | {"skew": {"zipf": 1.0}}
+    model: Keys = {"tables": [table]}
+    if draw(_YES):
+        model["optimizer_rule"] = draw(_RULES)
+        table["pooling"] = 2.0
+    if draw(_SHARES) < 0.1:
+        model["renewed"] = "20%"
+    return model
+
+
+def _derive(draw: st.DrawFn, tables: Keys) -> None:
+    """Sizes and bandwidths: saves, loads and training share cards and the store."""
+    cluster, job = tables["cluster"], tables["job"]
+    tables["storage"] |= {
+        "write": _rate(_MODEL_BYTES / _between(draw, 1.0, 30.0)),
+        "read": _rate(_MODEL_BYTES / _between(draw, 1.0, 60.0)),
+    }
+    if draw(_YES) or draw(_YES):
+        nic = _MODEL_BYTES / _servers(cluster) / _between(draw, 2.0, 30.0)
+        cluster["nic"] = _rate(nic)
+        if cluster["trainers"]:
+            most = nic * min(_servers(cluster), cluster["trainers"])
+            job["network"] = _rate(most * _between(draw, 0.5, 1.0))
+    for key in ("select", "gather", "save_fixed", "append"):
+        if draw(_YES) and draw(_YES):
+            tables["costs"][key] = seconds(_between(draw, 0.0, 2.0))
+
+
+def _measure(draw: st.DrawFn, costs: Keys) -> None:
+    costs["save"] = seconds(_between(draw, 0.5, 30.0))
+    both = {"load_full": seconds(70 * draw(_SHARES)), "load_partial": seconds(70 * draw(_SHARES))}
+    costs |= both if draw(_YES) else {"load": seconds(40 * draw(_SHARES))}
+
+
+def _delay(draw: st.DrawFn, costs: Keys) -> None:
+    costs["detect"] = seconds(5 * draw(_SHARES))
     kind = draw(st.sampled_from(["none", "fixed", "law"]))
     if kind == "fixed":
         costs["reschedule"] = seconds(30 * draw(_SHARES))
     elif kind == "law":
-        costs["reschedule"] = {"distribution": "lognormal", "mean": "20 s", "cv": 1.5}
-    system = draw(st.sampled_from(systems))
-    final_save = system not in IN_BACKGROUND and draw(_YES)
-    return {
-        "job": {
-            "useful_time": seconds(100 * draw(st.floats(1.0, 8.0))),
-            "samples": 10**7,
-            "final_save": final_save,
-        },
-        "model": {"tables": [{"rows": 10**5, "dim": 16, "skew": {"zipf": 1.0}}]},
-        "cluster": cluster,
-        "costs": costs,
-        "failures": {"during_recovery": draw(_YES), "while_waiting": False},
-        "policies": {"it": _policy(draw, system, cluster)},
-    }
+        costs["reschedule"] = _law(draw, 20.0)
 
 
-def _least(key: str) -> float:
-    return 0.5 if key == "save" else 0.0
+def _fail(draw: st.DrawFn, storage: Keys) -> None:
+    """Saves and loads that are in vain."""
+    if draw(_YES):
+        return
+    if draw(_YES):
+        storage |= {"save_fails": 0.3 * draw(_SHARES), "load_fails": 0.2 * draw(_SHARES)}
+    if draw(_YES):
+        lasts = _law(draw, 5.0) if draw(_YES) else seconds(8 * draw(_SHARES))
+        storage["outages"] = {"every": seconds(_between(draw, 50.0, 300.0)), "lasts": lasts}
 
 
-def _policy(draw: st.DrawFn, system: str, cluster: Keys) -> Keys:
-    interval = {"interval": seconds(10 + 120 * draw(_SHARES))}
-    keys = _KEYS.get(system, _nothing)(draw, cluster)
-    return {"system": system} | interval | keys
+def _law(draw: st.DrawFn, mean_s: float) -> Keys:
+    """A law of durations with this mean."""
+    name = draw(_LAWS)
+    spread = _SPREADS[name]
+    if "durations" in spread:  # with a mean of 100 s
+        return {"distribution": name} | _slower(spread, mean_s / 100.0)
+    return {"distribution": name, "mean": seconds(mean_s)} | spread
 
 
-def _nothing(draw: st.DrawFn, cluster: Keys) -> Keys:
+def _preset(draw: st.DrawFn, per: str, mean_s: float) -> Keys:
+    """A known law of that kind with another mean, now and then; else nothing."""
+    if draw(_SHARES) < 0.8:
+        return {}
+    names = [name for name, each in PRESETS.items() if each.keys["per"] == per]
+    return {"preset": draw(st.sampled_from(names)), "mean": seconds(mean_s)}
+
+
+def _hits(draw: st.DrawFn, cluster: Keys) -> Keys:
+    hits: Keys = {}
+    if draw(_YES):
+        hits["parameter_servers"] = draw(st.integers(1, _servers(cluster)))
+    if cluster["trainers"] and draw(_YES):
+        hits |= {"weights": {"parameter_servers": 2, "trainers": 1}}
+        if draw(_YES):
+            hits["trainers"] = "50%"
+    return {"hits": hits} if hits else {}
+
+
+def _graded(draw: st.DrawFn) -> Keys:
+    return {"severity": _WEIGHTS} if draw(_YES) and draw(_YES) else {}
+
+
+# --- Policies ------------------------------------------------------------------------------------
+
+
+def _policy(draw: st.DrawFn, system: str, tables: Keys) -> Keys:
+    keys: Keys = {"system": system}
+    if system != "tiered":  # whose tiers have one each
+        keys["interval"] = seconds(_between(draw, 10.0, 130.0))
+    after_void = draw(st.sampled_from([{}, {"after_void": "retry"}, {"after_void": "skip"}]))
+    return keys | after_void | _KEYS[system](draw, tables)
+
+
+def _nothing(draw: st.DrawFn, tables: Keys) -> Keys:
     return {}
 
 
-def _priority(draw: st.DrawFn, cluster: Keys) -> Keys:
+def _cpr(draw: st.DrawFn, tables: Keys) -> Keys:
+    rule = draw(st.sampled_from(["mean", "E6"]))
+    return {"target_pls": 0.02 + draw(_SHARES) * 0.5, "pls_interval": rule} if draw(_YES) else {}
+
+
+def _priority(draw: st.DrawFn, tables: Keys) -> Keys:
     # Portions that make up rounds exactly, and others that don't.
-    return {"fraction": draw(st.sampled_from([1.0, 0.5, 0.4, 0.3, 0.125]))} | _slowdown(draw)
-
-
-def _replication(draw: st.DrawFn, cluster: Keys) -> Keys:
-    copies = draw(st.integers(1, min(3, cluster["parameter_servers"])))
-    takeover = {"takeover": seconds(3 * draw(_SHARES))} if draw(_YES) else {}
-    return {"copies": copies} | takeover | _slowdown(draw)
-
-
-def _ecrm(draw: st.DrawFn, cluster: Keys) -> Keys:
-    most = cluster["parameter_servers"] - 1
-    keys: Keys = {
-        "parity": draw(st.integers(0, min(3, most))),
-        "resume": seconds(5 * draw(_SHARES)),
-    }
+    keys = {"fraction": draw(st.sampled_from([1.0, 0.5, 0.4, 0.3, 0.125]))}
     if draw(_YES):
-        keys |= {"degraded": 0.3 * draw(_SHARES)}
+        keys["merge_after"] = draw(st.integers(1, 6))
+    return keys | _slowdown(draw) | _cpr(draw, tables)
+
+
+def _ssu(draw: st.DrawFn, tables: Keys) -> Keys:
+    return _priority(draw, tables) | {"subsample": draw(st.integers(1, 3))}
+
+
+def _async(draw: st.DrawFn, tables: Keys) -> Keys:
+    keys: Keys = {"snapshot": seconds(3 * draw(_SHARES)), "in_flight": draw(st.integers(1, 3))}
+    step: Keys = {"iteration": seconds(_between(draw, 0.5, 3.0))}
+    if draw(_YES):
+        keys |= {"staging": "pinned", "host_memory": "1 TB"} | step
+    if draw(_YES):
+        keys |= {"interval": "checkfreq", "max_overhead": 0.005 + 0.05 * draw(_SHARES)} | step
     return keys
 
 
-def _experts(draw: st.DrawFn, cluster: Keys) -> Keys:
-    return {"experts": 4, "per_save": draw(st.integers(1, 4)), "blocking": True}
+def _replication(draw: st.DrawFn, tables: Keys) -> Keys:
+    cluster = tables["cluster"]
+    keys: Keys = {"copies": draw(st.integers(1, min(3, _servers(cluster))))}
+    if draw(_YES):
+        keys["takeover"] = seconds(3 * draw(_SHARES))
+    if draw(_YES):
+        keys["degraded"] = 0.3 * draw(_SHARES)
+    if draw(_YES):
+        keys["aggregation"] = draw(st.integers(1, max(cluster["trainers"], 1)))
+    return keys | _slowdown(draw)
 
 
-def _background(draw: st.DrawFn, cluster: Keys) -> Keys:
+def _ecrm(draw: st.DrawFn, tables: Keys) -> Keys:
+    keys: Keys = {
+        "parity": draw(st.integers(0, min(3, _servers(tables["cluster"]) - 1))),
+        "resume": seconds(5 * draw(_SHARES)),
+    }
+    if draw(_YES):
+        keys["degraded"] = 0.3 * draw(_SHARES)
+    if draw(_YES):
+        keys |= {"two_phase_commit": draw(_YES), "nn_replication": draw(_YES)}
+    if draw(_YES):
+        keys |= {name: 0.1 * draw(_SHARES) for name in ("coding", "commit", "replication")}
+    if draw(_YES):
+        rates = ("rebuild_read", "rebuild_write")
+        keys |= {name: _rate(_MODEL_BYTES / _between(draw, 1.0, 20.0)) for name in rates}
+        keys["rebuild_fixed"] = seconds(10 * draw(_SHARES))
+    return keys
+
+
+def _check_n_run(draw: st.DrawFn, tables: Keys) -> Keys:
+    keys: Keys = {
+        "snapshot": seconds(3 * draw(_SHARES)),
+        "variant": draw(st.sampled_from(["one-shot", "consecutive", "intermittent"])),
+    }
+    if draw(_YES):
+        keys |= {"modified": 0.05 + 0.9 * draw(_SHARES), "growth": draw(_SHARES)}
+    if draw(_YES):
+        keys |= {"bits": draw(st.integers(2, 32)), "tracking": 0.1 * draw(_SHARES)}
+    return keys
+
+
+def _in_memory(draw: st.DrawFn, tables: Keys) -> Keys:
+    keys: Keys = {"iteration": seconds(_between(draw, 5.0, 20.0)), "behind": draw(_COUNTS)}
+    if draw(_YES):
+        keys["stall"] = seconds(0.5 * draw(_SHARES))
+    if draw(_YES):
+        keys["retrieval"] = seconds(10 * draw(_SHARES))
+    return keys
+
+
+_COUNTS: Final = st.integers(0, 2)
+
+
+def _peer_memory(draw: st.DrawFn, tables: Keys) -> Keys:
+    return _in_memory(draw, tables) | {"copies": draw(st.integers(1, 2))}
+
+
+def _hot_swap(draw: st.DrawFn, tables: Keys) -> Keys:
+    keys = _in_memory(draw, tables) | {"takeover": seconds(8 * draw(_SHARES))}
+    if draw(_YES):
+        keys["snapshot"] = f"{_MODEL_BYTES / 100 * draw(_SHARES)!r} B"
+    return keys | {"spares": min(draw(st.integers(0, 3)), _count(tables["cluster"]))}
+
+
+def _tiered(draw: st.DrawFn, tables: Keys) -> Keys:
+    keys: Keys = {}
+    apart_s = _between(draw, 5.0, 25.0)
+    for name in ("local", "peer", "remote"):
+        if draw(_YES) and draw(_YES):
+            continue
+        keys[name] = {"interval": seconds(apart_s)} | _place(draw, name)
+        apart_s *= draw(st.floats(1.0, 4.0))
+    return keys or {"remote": {"interval": seconds(apart_s)}}
+
+
+def _place(draw: st.DrawFn, name: str) -> Keys:
+    place: Keys = {}
+    if draw(_YES):
+        place |= {key: seconds(_between(draw, 0.1, 5.0)) for key in ("save", "load")}
+    elif name != "remote" or draw(_YES):
+        rate = _rate(_MODEL_BYTES / _between(draw, 1.0, 20.0))
+        place |= {"write": rate, "read": rate}
+    if name == "peer" and draw(_YES):
+        place["copies"] = 2
+    if draw(_YES):
+        place |= {"blocking": False, "snapshot": seconds(2 * draw(_SHARES))}
+    if draw(_YES):
+        place["differential"] = 0.1 + 0.8 * draw(_SHARES)
+        if draw(_YES):
+            place["base_every"] = draw(st.integers(1, 4))
+    return place
+
+
+def _experts(draw: st.DrawFn, tables: Keys) -> Keys:
+    experts = draw(st.integers(1, 8))
+    each = draw(st.integers(1, experts))
+    keys: Keys = {"experts": experts, "per_save": each, "expert_share": draw(_SHARES)}
+    keys |= {"blocking": True} if draw(_YES) else {"snapshot": seconds(3 * draw(_SHARES))}
+    if draw(_YES):
+        keys["snapshot_experts"] = draw(st.integers(each, experts))
+        keys["snapshot_load"] = seconds(5 * draw(_SHARES))
+    if draw(_YES):
+        keys |= {"dynamic": True, "plt_limit": 0.001 + 0.05 * draw(_SHARES)}
+    return keys
+
+
+def _accepted_loss(draw: st.DrawFn, tables: Keys) -> Keys:
     return {"snapshot": seconds(3 * draw(_SHARES))}
 
 
@@ -199,26 +438,42 @@ def _slowdown(draw: st.DrawFn) -> Keys:
     return {"slowdown": 0.2 * draw(_SHARES)} if draw(_YES) else {}
 
 
-_KEYS: dict[str, Callable[[st.DrawFn, Keys], Keys]] = {
+_KEYS: Final[Mapping[str, Callable[[st.DrawFn, Keys], Keys]]] = {
+    "full": _nothing,
+    "partial": _nothing,
+    "cpr-vanilla": _cpr,
     "cpr-mfu": _priority,
-    "cpr-ssu": _priority,
+    "cpr-ssu": _ssu,
     "cpr-scar": _priority,
+    "async": _async,
     "replication": _replication,
     "ecrm": _ecrm,
+    "check-n-run": _check_n_run,
+    "peer-memory": _peer_memory,
+    "hot-swap": _hot_swap,
+    "tiered": _tiered,
     "partial-experts": _experts,
-    "async": _background,
-    "accepted-loss": _background,
+    "accepted-loss": _accepted_loss,
 }
 
 
-def _hits(draw: st.DrawFn, cluster: Keys) -> Keys:
-    keys: Keys = {"severity": _SEVERITY} if draw(_YES) and draw(_YES) else {}
-    hits: Keys = {}
-    if draw(_YES):
-        hits["parameter_servers"] = draw(st.integers(1, cluster["parameter_servers"]))
-    if cluster["trainers"] and draw(_YES):
-        hits |= {"weights": {"parameter_servers": 2, "trainers": 1}}
-    return keys | ({"hits": hits} if hits else {})
+# --- Numbers -------------------------------------------------------------------------------------
+
+
+def _between(draw: st.DrawFn, least: float, most: float) -> float:
+    return least + (most - least) * draw(_SHARES)
+
+
+def _rate(bytes_per_s: float) -> str:
+    return f"{bytes_per_s!r} B/s"
+
+
+def _servers(cluster: Keys) -> int:
+    return int(cluster["parameter_servers"])
+
+
+def _count(cluster: Keys) -> int:
+    return _servers(cluster) + int(cluster["trainers"])
 
 
 def _slower(tables: Keys, factor: float) -> Keys:
@@ -227,6 +482,10 @@ def _slower(tables: Keys, factor: float) -> Keys:
     def longer(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: longer(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [longer(each) for each in value]
+        if isinstance(value, str) and value.endswith(" B/s"):
+            return _rate(float(value.removesuffix(" B/s")) / factor)
         if isinstance(value, str) and value.endswith(" s"):
             return seconds(float(value.removesuffix(" s")) * factor)
         return value

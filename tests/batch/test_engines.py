@@ -4,70 +4,29 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pytest
 
 import cprsim
+from cprsim.batch import engine as batch
 from cprsim.cli import command as cli
+from cprsim.contract import Always, Context, Loss, Plan, Recover, every
 from cprsim.errors import UsageError
 from cprsim.failures.hit import Hit, MeanHit
 from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.policies.full import Full
 from cprsim.runs.engines import chosen
+from tests.contract.test_rules import mixed_scenario
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 ALL = str(SCENARIOS / "all-systems.toml")
-HOT_SWAP = str(SCENARIOS / "hot-swap.toml")
 
-DERIVED: dict[str, Any] = {
-    "job": {"useful_time": "10 h", "network": "99 GB/s"},
-    "model": {"embedding": "1 TB"},
-    "cluster": {"parameter_servers": 8, "trainers": 8, "nic": "100 Gbit/s"},
-    "storage": {"write": "2 GB/s", "read": "4 GB/s"},
-    "failures": {"distribution": "exponential", "mean": "5 h"},
-}
 MEASURED: dict[str, Any] = {
     "job": {"useful_time": "10 h"},
     "cluster": {"parameter_servers": 4, "trainers": 2},
     "costs": {"save": "1 min", "load": "1 min"},
     "failures": {"distribution": "exponential", "mean": "5 h"},
 }
-NODES = {"distribution": "exponential", "mean": "30 h", "per": "node"}
 FULL = {"system": "full", "interval": "1 h"}
-#: Why the batch engine does not play a scenario with this one policy.
-REASONS: dict[str, dict[str, Any]] = {
-    "training and saves in the background contend for links": DERIVED
-    | {"policies": {"it": {"system": "async", "interval": "1 h", "snapshot": "1 s"}}},
-    "it ends with a save in the background": MEASURED
-    | {
-        "job": {"useful_time": "10 h", "final_save": True},
-        "policies": {"it": {"system": "async", "interval": "1 h", "snapshot": "1 s"}},
-    },
-    "several saves are under way at once": MEASURED
-    | {
-        "policies": {
-            "it": {"system": "async", "interval": "30 s", "snapshot": "1 s", "in_flight": 2}
-        }
-    },
-    "it needs a controller that decides while the job runs": MEASURED
-    | {
-        "policies": {
-            "it": {"system": "check-n-run", "interval": "1 h", "modified": 0.2, "snapshot": "1 s"}
-        }
-    },
-    "it needs states mirrored every step": DERIVED
-    | {"policies": {"it": {"system": "peer-memory", "interval": "1 h", "iteration": "1 s"}}},
-    "training and the filling of lost shards contend for links": DERIVED
-    | {"policies": {"it": {"system": "replication", "copies": 2}}},
-    "failures.bursts cut lives of nodes short": MEASURED
-    | {
-        "failures": NODES | {"bursts": {"mean": "40 h", "rack": 3, "sizes": {"3": 1}}},
-        "policies": {"it": FULL},
-    },
-    "saves to the store or loads from it fail": MEASURED
-    | {"storage": {"load_fails": 0.01}, "policies": {"it": FULL}},
-    "failures.severity cuts lives of nodes short": MEASURED
-    | {"failures": NODES | {"severity": {"node": 1, "cluster": 1}}, "policies": {"it": FULL}},
-}
 
 
 def said(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
@@ -91,20 +50,61 @@ def test_there_is_no_other_engine(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-@pytest.mark.parametrize("reason", REASONS)
-def test_what_the_batch_engine_cannot_play_it_refuses(reason: str) -> None:
-    scenario = cprsim.Scenario(**REASONS[reason])
+class TrainersAlone:
+    """A rule of somebody's own: lost servers take the job back, trainers nobody."""
+
+    def __call__(self, loss: Loss) -> Recover:
+        return Recover("all" if loss.servers else "none")
+
+
+def own_rule() -> cprsim.Scenario:
+    """Full recovery, but for that rule."""
+
+    class OwnRule(Full):
+        def plan(self, context: Context) -> Plan:
+            return Plan("full", every(3600.0), TrainersAlone())
+
+    return cprsim.Scenario(**MEASURED | {"policies": {"it": OwnRule(**FULL)}})
+
+
+def own_controller() -> cprsim.Scenario:
+    """A controller of somebody's own."""
+    scenario = mixed_scenario()
+    return scenario.model_copy(update={"policies": {"it": scenario.policies["mixed"]}})
+
+
+@pytest.mark.parametrize("own", [own_rule, own_controller])
+def test_what_is_of_users_own_code_is_refused_and_left_to_the_simulator(own: Any) -> None:
+    scenario = own()
+    reason = batch.why_unsupported(scenario, "it")
     with pytest.raises(UsageError) as error:
         chosen(scenario, ["it"], "batch")
 
+    assert reason
     assert str(error.value) == (
         f"engine 'batch' can't play policy 'it': {reason}; take engine 'auto' or 'sim'"
     )
     assert chosen(scenario, ["it"], "auto") == {"it": "sim"}
+    result = cprsim.run(scenario, replications=3)
+    assert result.engines == {"it": "sim"}
+
+
+def test_a_policy_of_users_own_that_brings_no_code_is_played_in_batches() -> None:
+    class Lazy(Full):
+        def plan(self, context: Context) -> Plan:
+            return Plan("partial", every(1800.0), Always(Recover("lost")))
+
+    scenario = cprsim.Scenario(**MEASURED | {"policies": {"it": Lazy(**FULL)}})
+    by_batch, by_sim = (
+        cprsim.run(scenario, replications=20, engine=each) for each in ("auto", "sim")
+    )
+
+    assert by_batch.engines == {"it": "batch"}
+    assert by_batch.replications.equals(by_sim.replications)
 
 
 class Clockwork:
-    """Failures of a kind that batches have no cursors for: server 0 fails every 4 h."""
+    """Failures of somebody's own kind: server 0 fails every 4 h."""
 
     mtbf_s = 4 * 3600.0
     mean_hit = MeanHit(1.0, 0.0, 1.0)
@@ -117,18 +117,11 @@ class Clockwork:
         return AbsoluteTimeline([self.mtbf_s], [Hit((0,), ())], self.mtbf_s)
 
 
-def test_failures_of_a_new_kind_are_the_simulators() -> None:
+def test_failures_of_a_new_kind_are_played_whoever_plays_them() -> None:
     scenario = cprsim.Scenario(**MEASURED | {"policies": {"it": FULL}})
     vars(scenario.failure_model)["process"] = Clockwork()
 
-    with pytest.raises(UsageError) as error:
-        cprsim.run(scenario, replications=2, engine="batch")
-    assert str(error.value) == (
-        "engine 'batch' can't play policy 'it': it has no cursors for failures of kind Clockwork; "
-        "take engine 'auto' or 'sim'"
-    )
     auto, sim = (cprsim.run(scenario, replications=2, engine=each) for each in ("auto", "sim"))
-    assert auto.engines == {"it": "sim"}
     # Each failure takes the job back to a whole hour, by a load of a minute: 3 h of progress at
     # 4 h, 6 at 8 and 9 at 12, so it ends after one more hour.
     assert auto.replications["failures"].tolist() == [3, 3]
@@ -136,22 +129,11 @@ def test_failures_of_a_new_kind_are_the_simulators() -> None:
     assert auto.replications.equals(sim.replications)
 
 
-def test_a_refusal_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said("run", HOT_SWAP, "--engine", "batch", capsys=capsys) == (
-        2,
-        "",
-        "cprsim: engine 'batch' can't play policy 'full': failures.severity cuts lives of nodes "
-        "short; take engine 'auto' or 'sim'\n",
-    )
+def test_one_engine_plays_all_that_is_shipped(capsys: pytest.CaptureFixture[str]) -> None:
+    auto = summary(ALL, capsys=capsys)
 
-
-def test_each_policy_is_played_by_the_engine_that_can(capsys: pytest.CaptureFixture[str]) -> None:
-    scenario = str(SCENARIOS / "replication.toml")
-    auto = summary(scenario, capsys=capsys)
-
-    assert auto["engine"] == "batch, sim"
-    engines = {name: each["engine"] for name, each in auto["policies"].items()}
-    assert engines == dict.fromkeys(engines, "sim") | {"full": "batch"}
+    assert auto["engine"] == "batch"
+    assert {each["engine"] for each in auto["policies"].values()} == {"batch"}
 
 
 def test_the_engine_makes_no_difference() -> None:
@@ -159,11 +141,9 @@ def test_the_engine_makes_no_difference() -> None:
     auto = cprsim.run(scenario, replications=20)
     one_by_one = cprsim.run(scenario, replications=20, engine="sim")
 
-    assert set(auto.engines.values()) == {"batch", "sim"}
+    assert set(auto.engines.values()) == {"batch"}
     assert set(one_by_one.engines.values()) == {"sim"}
-    numbers = auto.replications.select_dtypes("number")
-    expected = one_by_one.replications[numbers.columns]
-    np.testing.assert_allclose(numbers, expected, rtol=1e-9, atol=1e-9)
+    assert auto.replications.equals(one_by_one.replications)
 
 
 def test_one_engine_for_all_policies(capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,5 +154,4 @@ def test_one_engine_for_all_policies(capsys: pytest.CaptureFixture[str]) -> None
     assert (by_batch["engine"], by_sim["engine"]) == ("batch", "sim")
     assert {each["engine"] for each in by_batch["policies"].values()} == {"batch"}
     for name, each in by_batch["policies"].items():
-        mean = by_sim["policies"][name]["overhead"]["mean"]
-        assert each["overhead"]["mean"] == pytest.approx(mean, rel=1e-9)
+        assert each | {"engine": "sim"} == by_sim["policies"][name]

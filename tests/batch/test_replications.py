@@ -7,11 +7,19 @@ import pytest
 
 from cprsim.batch import engine as batch
 from cprsim.scenario import Scenario
+from cprsim.sim import engine as sim
 from tests.batch.compare import Values
 
 LAWS = {
     "job": {"distribution": "gamma", "shape": 0.7, "mean": "5 h"},
     "node": {"distribution": "weibull", "shape": 0.7, "mean": "20 h", "per": "node"},
+    "bursts": {
+        "distribution": "exponential",
+        "mean": "30 h",
+        "per": "node",
+        "bursts": {"mean": "40 h", "rack": 3, "sizes": {"2": 1, "3": 1}},
+        "severity": {"process": 0.5, "node": 0.4, "cluster": 0.1},
+    },
     "exactly": {"exactly": 6},
     "trace": {"trace": "log", "severity": {"node": 0.8, "cluster": 0.2}},
     "system": {"trace": "system", "reader": "lanl", "system": 8},
@@ -38,10 +46,18 @@ def scenario(tmp_path: Path, failures: str) -> Scenario:
             "reschedule": {"distribution": "lognormal", "mean": "20 min", "cv": 1.5},
         },
         failures=law,
+        storage={"save_fails": 0.05, "outages": {"every": "20 h", "lasts": "10 min"}},
         policies={
             "full": {"system": "full", "interval": "2 h"},
             "partial": {"system": "partial", "interval": "2 h"},
             "replication": {"system": "replication", "copies": 2, "interval": "5 h"},
+            "async": {"system": "async", "interval": "1 h", "snapshot": "1 min", "in_flight": 2},
+            "tiered": {
+                "system": "tiered",
+                "local": {"interval": "1 h", "save": "1 min", "load": "1 min"},
+                "remote": {"interval": "4 h", "differential": 0.3, "base_every": 3},
+            },
+            "swap": {"system": "hot-swap", "iteration": "2 min", "interval": "3 h"},
         },
     )
 
@@ -65,12 +81,13 @@ def test_a_replication_is_the_same_whatever_others_are_asked_for(scenario: Scena
 
 
 @by_every_law
-def test_chunks_leave_no_trace(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers = list(range(200, 330))
-    whole = played(scenario, numbers)
-    monkeypatch.setattr(batch, "_chunk", lambda _scenario: 48)
+def test_blocks_leave_no_trace(scenario: Scenario) -> None:
+    # Cohorts are of 256, so that some blocks lie in one and others in two.
+    whole = played(scenario, list(range(200, 330)))
+    blocks = [range(200, 201), range(201, 250), range(250, 262), range(262, 330)]
+    apart = [played(scenario, list(block)) for block in blocks]
 
-    assert played(scenario, numbers).tobytes() == whole.tobytes()
+    assert np.concatenate(apart).tobytes() == whole.tobytes()
 
 
 @pytest.mark.parametrize("failures", ["job"])
@@ -80,9 +97,26 @@ def test_a_replication_alone_is_a_row_of_many(scenario: Scenario) -> None:
     assert batch.simulate(scenario, ["full"], [1000], 3)[0].tobytes() == many[1000].tobytes()
 
 
-@pytest.mark.parametrize("failures", ["job"])
+@by_every_law
 def test_policies_leave_each_other_alone(scenario: Scenario) -> None:
     together = played(scenario, [5, 6])
     for place, policy in enumerate(scenario.policies):
         alone = batch.simulate(scenario, [policy], [5, 6], 3)
         assert alone[:, 0].tobytes() == together[:, place].tobytes()
+    backwards = batch.simulate(scenario, list(scenario.policies)[::-1], [5, 6], 3)
+    assert backwards[:, ::-1].tobytes() == together.tobytes()
+
+
+@by_every_law
+def test_all_of_it_is_what_the_simulator_gives(scenario: Scenario) -> None:
+    numbers = [3, 255, 256, 700]
+    expected = sim.simulate(scenario, list(scenario.policies), numbers, 3)
+
+    assert (played(scenario, numbers) == expected).all()
+
+
+@pytest.mark.parametrize("failures", ["job"])
+def test_another_seed_gives_other_runs(scenario: Scenario) -> None:
+    other = batch.simulate(scenario, list(scenario.policies), [5, 6], 4)
+
+    assert (other[:, 0] != played(scenario, [5, 6])[:, 0]).any()

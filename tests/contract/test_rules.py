@@ -11,15 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cprsim
-from cprsim.batch.lanes import Lanes
-from cprsim.batch.state import Shards
 from cprsim.contract import Always, Plan, Policy, Recover, Save, Tracking, every, rules
 from cprsim.contract.schedules import ScheduledController
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.runs.engines import chosen
 from cprsim.sim.engine import play_against
-from cprsim.sim.state import State
 
 HALF = Save(portion=0.5, unsaved_s=(4.0, 5.0))
 
@@ -79,27 +76,6 @@ def test_half_all_half_in_the_simulator():
 
 def test_half_all_half_is_not_for_batches():
     assert chosen(mixed_scenario(), ["mixed"], "auto") == {"mixed": "sim"}
-
-
-def test_portions_in_batches_are_those_of_the_simulator():
-    """Static portions, which are all that a batch plays; 0.4 leaves a part of a round over."""
-    schedule = every(25.0, Save(portion=0.4, unsaved_s=(1.0, 2.0, 2.5)))[0]
-    for saves in range(1, 12):
-        state = State(1000.0, 2, [schedule])
-        lanes = Lanes.start(1)
-        shards = Shards(1, 2, 1000.0, schedule)
-        for number in range(1, saves + 1):
-            state.progress_s = number * schedule.period_s
-            state.usable(state.taken(schedule.save), schedule.save)
-        lanes.saved_s[:] = lanes.progress_s[:] = saves * schedule.period_s
-        lanes.round[:] = saves
-        lanes.progress_s += 3.0
-        state.progress_s += 3.0
-        state.lose([1], "remote")
-        shards.lose(lanes, np.array([1]))
-
-        assert lanes.pls[0] == state.pls
-        assert lanes.updates_lost[0] == pytest.approx(state.updates_lost, rel=1e-12)
 
 
 @pytest.mark.slow

@@ -353,3 +353,35 @@ def test_what_cant_be_is_refused(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(ScenarioError) as error:
         scenario(EXPERTS | keys)
     assert str(error.value) == message
+
+
+@pytest.mark.xfail(
+    raises=IndexError, reason="what is lost is counted from a return that lay further on"
+)
+def test_a_job_that_returns_further_back_than_the_last_time_counts_no_saves_in_between(
+    tmp_path: Path,
+) -> None:
+    # Saves at 10 and 20 s take 30 s to be stored. At 25 s a process ends: the hosts still hold what
+    # they had at 20 s. At 27 s a host is lost, and the store holds the start alone.
+    log = tmp_path / "log.csv"
+    log.write_text("time_s,node,severity\n25,0,process\n27,1,node\n", encoding="utf-8")
+    scenario = cprsim.Scenario(
+        job={"useful_time": "100 s"},
+        cluster={"parameter_servers": 2},
+        costs={"save": "30 s", "load": "0 s"},
+        failures={"trace": str(log)},
+        policies={
+            "it": {
+                "system": "partial-experts",
+                "experts": 1,
+                "interval": "10 s",
+                "snapshot": "0 s",
+                "snapshot_experts": 1,
+            }
+        },
+    )
+    ledger = play(scenario, "it", 0, 0)
+
+    # 5 s at the first failure; at the second all 22 s that were trained until then.
+    assert ledger.lost == pytest.approx(5 + 22)
+    assert ledger.wall == pytest.approx(100 + 27)

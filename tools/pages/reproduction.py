@@ -13,7 +13,6 @@ from cprsim.basics.files import write_all
 from cprsim.figures import save_bytes
 from cprsim.gallery.registry import PICTURES
 from tools.paths import DOCS, FIGURES
-from tools.reproduction import effective
 from tools.reproduction.lines import HEADS, Line, printed, table
 from tools.reproduction.sections import APART, SECTIONS
 
@@ -98,7 +97,7 @@ def write() -> None:
         if name in SECTIONS:
             lines_of[name] = SECTIONS[name].lines(found)
     for name, each in APART.items():
-        lines_of[name] = each.lines(effective.played())
+        lines_of[name] = each.lines(each.found())
     cells_of = {
         name: [printed(each.measured) for each in lines] for name, lines in lines_of.items()
     }

@@ -89,4 +89,6 @@ def table(lines: Sequence[Line], cells: Sequence[str]) -> str:
 
 
 def _text(published: float | str) -> str:
-    return published if isinstance(published, str) else f"{published:.4g}"
+    if isinstance(published, str):
+        return published
+    return f"{published:.0f}" if published >= 10_000 else f"{published:.4g}"

@@ -1,0 +1,89 @@
+"""AIReSim's default job (arXiv 2603.07041), for which there is no picture."""
+
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import cprsim
+from cprsim.scenario import load_scenario
+from tools.paths import SCENARIOS
+from tools.reproduction.lines import Line, Measured
+
+SCENARIO: Final = SCENARIOS / "airesim.toml"
+#: Of its configuration: days of training, servers at work and in the pool that they are taken from,
+#: all machines; how many of these are bad from the start; failures a day of a good server, and how
+#: many times as many a bad one has on top of them.
+DAYS: Final = 256.0
+SERVERS, POOL, MACHINES, BAD = 4096, 4160, 4360, 654
+A_DAY, TIMES_MORE = 0.01, 5.0
+#: Minutes that a failure stops the job for.
+STOP_MIN: Final = 20.0
+
+
+class Published(NamedTuple):
+    """One of its reports, each over 30 runs: hours, failures, effective training time in percent.
+
+    `cured`: the share of repairs that make a bad server good, as it reports.
+    """
+
+    name: str
+    source: str
+    cured: float
+    hours: float
+    failures: float
+    ettr: float
+
+
+#: The report of April 2026 (commit 7b139c7), and that of September 2026 (commit 7102330), after a
+#: fault of its repairs was mended, by which too many servers stayed bad.
+REPORTS: Final = (
+    Published("April", "AIReSim's report of April 2026, stated", 0.760, 9865.97, 11145.6, 62.3),
+    Published(
+        "September", "AIReSim's report of September 2026, stated", 0.857, 9832.32, 11062.0, 62.49
+    ),
+)
+
+
+def failures(cured: float) -> float:
+    """How many come on average: those of good servers, and what bad ones add until repaired."""
+    each = 1 / cured * TIMES_MORE / (1 + TIMES_MORE)
+    return A_DAY * SERVERS * DAYS + BAD * POOL / MACHINES * each
+
+
+def mean_life_d(cured: float) -> float:
+    """Mean life of a server, in days, that brings as many."""
+    return SERVERS * DAYS / failures(cured)
+
+
+@cache
+def played(replications: int = 30) -> dict[str, Any]:
+    """A row of a summary for each report."""
+    rows = {}
+    for report in REPORTS:
+        scenario = load_scenario(SCENARIO, [f"failures.mean={mean_life_d(report.cured):.1f} d"])
+        (rows[report.name],) = (
+            row for _, row in cprsim.run(scenario, replications=replications).summary.iterrows()
+        )
+    return rows
+
+
+def lines(found: dict[str, Any]) -> list[Line]:
+    """What it publishes, beside what comes out."""
+    return [line for report in REPORTS for line in _of(report, found[report.name])]
+
+
+def _of(report: Published, row: Any) -> list[Line]:
+    hours, life = DAYS * 24, f"lives of {mean_life_d(report.cured):.1f} d"
+    ours = (
+        ("time", "h", report.hours, _half(row, "overhead", hours, hours), "it waits some more"),
+        ("failures", "", report.failures, _half(row, "failures"), f"{life}, of its rates"),
+        ("effective", "%", report.ettr, _half(row, "ettr", 100.0), ""),
+    )
+    return [
+        Line(f"{what}, {report.name}", published, report.source, "prediction", mine, unit, note)
+        for what, unit, published, mine, note in ours
+    ]
+
+
+def _half(row: Any, name: str, factor: float = 1.0, more: float = 0.0) -> Measured:
+    """A measure in other units, and half of its 95 % interval."""
+    return Measured(more + factor * row[name], factor * (row[f"{name}_high"] - row[name]))
