@@ -4,8 +4,9 @@ Which equation applies is the plan's own answer to a loss, so a policy's rule is
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from cprsim.closed_form.attempts import mean_attempts, skipped_age_s
@@ -212,27 +213,50 @@ class FailureKind(NamedTuple):
     loss: Loss
 
 
-def kinds(context: Context) -> Iterator[FailureKind]:
+def kinds(context: Context) -> tuple[FailureKind, ...]:
     """One failure of each kind, those that take down several servers with these lying apart."""
     if math.isinf(context.mtbf_s):
-        return
-    whole = context.severities.get("cluster", 0.0)
+        return ()
+    nodes, hit = (context.servers, context.trainers), (context.servers_hit, context.trainers_hit)
+    severities = tuple(context.severities.items())
+    return _kinds(nodes, hit, context.server_failure_share, severities)
+
+
+@lru_cache(maxsize=2)  # all plans of a scenario ask in turn
+def _kinds(
+    nodes: tuple[int, int],
+    mean_hit: tuple[float, float],
+    server_share: float,
+    severities: tuple[tuple[Severity, float], ...],
+) -> tuple[FailureKind, ...]:
+    return tuple(_each_kind(*nodes, *mean_hit, server_share, dict(severities)))
+
+
+def _each_kind(
+    all_servers: int,
+    all_trainers: int,
+    servers_hit: float,
+    trainers_hit: float,
+    server_share: float,
+    severities: Mapping[Severity, float],
+) -> Iterator[FailureKind]:
+    whole = severities.get("cluster", 0.0)
     if whole:
-        servers, trainers = frozenset(range(context.servers)), frozenset(range(context.trainers))
-        yield FailureKind(whole, whole * context.servers, Loss(servers, trainers, "cluster"))
+        servers, trainers = frozenset(range(all_servers)), frozenset(range(all_trainers))
+        yield FailureKind(whole, whole * all_servers, Loss(servers, trainers, "cluster"))
     if whole == 1:
         return
     # What failures take down that aren't of the whole cluster.
     rest = 1 - whole
-    servers_hit = max(context.servers_hit - whole * context.servers, 0.0) / rest
-    trainers_hit = max(context.trainers_hit - whole * context.trainers, 0.0) / rest
-    share = max(context.server_failure_share - whole, 0.0) / rest
+    servers_hit = max(servers_hit - whole * all_servers, 0.0) / rest
+    trainers_hit = max(trainers_hit - whole * all_trainers, 0.0) / rest
+    share = max(server_share - whole, 0.0) / rest
     for severity in _NOT_ALL:
-        part = context.severities.get(severity, 0.0)
+        part = severities.get(severity, 0.0)
         if part and share > 0:
             # Servers that fail together lie apart from each other, as random ones mostly do.
             hit = max(1, round(servers_hit / share))
-            servers = frozenset(i * context.servers // hit for i in range(hit))
+            servers = frozenset(i * all_servers // hit for i in range(hit))
             together = round(trainers_hit) if share == 1 else 0
             loss = Loss(servers, frozenset(range(together)), severity)
             yield FailureKind(part * share, part * servers_hit, loss)

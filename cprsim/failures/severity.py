@@ -57,6 +57,10 @@ class SeverityWeights(Section):
         return {name: weight / total for name, weight in zip(SEVERITIES, weights, strict=True)}
 
 
+#: Without weights.
+_NODE_ALONE = SeverityWeights(node=1.0).shares()
+
+
 class SeverityRows:
     """The severities of failures, for the replications of a cohort."""
 
@@ -108,7 +112,7 @@ class Severities:
 
     def shares(self) -> dict[Severity, float]:
         """The share of failures of each severity; they add up to 1."""
-        return (self.weights or SeverityWeights(node=1.0)).shares()
+        return dict(_NODE_ALONE) if self.weights is None else self.weights.shares()
 
     def mean_hit(self, alone: MeanHit) -> MeanHit:
         """What a failure takes down on average: `alone`, or all that there is; exact."""

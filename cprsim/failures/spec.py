@@ -104,6 +104,8 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "trace": ("reader", "system", "window", "coalesce"),
     "preset": (),
 }
+#: Fields of another name than their keys: what is in seconds says so.
+_FIELDS = {"mean": "mean_s", "durations": "durations_s", "coalesce": "coalesce_s"}
 
 
 class Failures(Section):
@@ -159,24 +161,24 @@ class Failures(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        given = [key for key in SOURCES if key != "preset" and self._has(key)]
+        given = [key for key in ("distribution", "exactly", "trace") if self._has(key)]
         if len(given) != 1:
             found = " and ".join(given) or "none"
             raise ValueError(f"give one of {', '.join(SOURCES)}; found {found}")
-        law = [key for key in ("mean", "shape", "cv", "durations", "ages") if self._has(key)]
         if self.distribution is not None:
             check_keys(self.law)
-        elif law:
-            raise ValueError(
-                f"{law[0]!r} goes with distribution, not with {given[0]}; leave it out"
-            )
+        else:
+            for key in filter(self._has, ("mean", "shape", "cv", "durations", "ages")):
+                raise ValueError(
+                    f"{key!r} goes with distribution, not with {given[0]}; leave it out"
+                )
         self._check_trace_keys()
         self._check_nodes_keys()
         return self
 
     def _has(self, key: str) -> bool:
-        """Whether the file gives that key; the name of its field may end in its unit."""
-        return any(getattr(self, name, None) is not None for name in (key, f"{key}_s"))
+        """Whether the file gives that key."""
+        return vars(self)[_FIELDS.get(key, key)] is not None
 
     def _check_trace_keys(self) -> None:
         if self.trace is None:
@@ -196,8 +198,8 @@ class Failures(Section):
         if self.bursts is not None and self.per != "node":
             way_out = "leave it out" if self.distribution is None else "set that, or leave it out"
             raise ValueError(f"'bursts' goes with distribution and per = 'node'; {way_out}")
-        default = self.hits in (Hits(), Hits(parameter_servers=1))
-        if (self.per == "node" or self.trace is not None) and not default:
+        said = self.per == "node" or self.trace is not None
+        if said and self.hits not in (Hits(), Hits(parameter_servers=1)):
             given = "a trace" if self.trace is not None else "per = 'node'"
             raise ValueError(
                 f"'hits' does not go with {given}, which says itself which nodes fail; leave it out"

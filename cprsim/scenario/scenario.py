@@ -48,14 +48,14 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
 
     def __init__(self, **mapping: Any) -> None:
         parts = build(mapping)
-        planned = Scenario.model_construct(**parts)
-        found = _plan_faults(planned)
+        checked = parts.pop("failure_model")
+        state = {"__dict__": parts, "__pydantic_fields_set__": set(parts)}
+        # Each part is validated already.
+        super().__setstate__(state | {"__pydantic_extra__": None, "__pydantic_private__": None})
+        vars(self)["failure_model"] = checked  # a log was read for it
+        found = _plan_faults(self)
         if found:
             raise PlanError(*found)
-        del parts["failure_model"]
-        super().__init__(**parts)
-        for name in _WORKED_OUT:  # once: a log was read for it, rows were ranked
-            vars(self)[name] = getattr(planned, name)
 
     @classmethod
     def read(cls, mapping: dict[str, Any]) -> "Scenario":
