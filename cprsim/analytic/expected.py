@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from cprsim.closed_form.attempts import mean_attempts, skipped_age_s
 from cprsim.closed_form.cpr import expected_pls
@@ -16,6 +16,7 @@ from cprsim.contract import Context, Loss, Plan, Schedule, every, rules
 from cprsim.contract.ledger import overhead_retrained
 from cprsim.failures.hit import Severity
 
+_OF_FAILURES = ("load", "lost", "reschedule", "slowdown", "pls", "updates")
 _NOT_ALL: tuple[Severity, ...] = ("process", "node")
 
 
@@ -59,8 +60,18 @@ def expected(plan: Plan, context: Context) -> Expected:
     what void saves that are left out make checkpoints older. Saves and loads that are tried again
     take as often as they have to in the mean.
     """
+    try:
+        known = context.expectations.get(plan)
+    except TypeError:  # a rule that has no hash
+        return _worked_out(plan, context)
+    if known is None:
+        known = context.expectations[plan] = _worked_out(plan, context)
+    return cast(Expected, known)
+
+
+def _worked_out(plan: Plan, context: Context) -> Expected:
     save, stall = _saves(plan, context)
-    causes = dict.fromkeys(("load", "lost", "reschedule", "slowdown", "pls", "updates"), 0.0)
+    causes = dict.fromkeys(_OF_FAILURES, 0.0)
     for kind in kinds(context):
         for cause, share in _of_failures(plan, context, kind):
             causes[cause] += share
@@ -137,12 +148,12 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
     """What failures of one kind cost, by cause, over useful time."""
     costs, mtbf_s = context.costs, context.mtbf_s / kind.share
     answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
-    schedule = next((s for s in plan.schedules if s.save.tier == answer.source), None)
+    schedule = _to(plan, answer.source)
     if answer.rollback == "all":
         yield "lost", _redone_s(plan, context, answer.source, schedule) / mtbf_s
         if schedule is not None:
             stale_s = _stale_s(schedule, context)
-            fresher = next((s for s in plan.schedules if s.save.tier == answer.healthy), schedule)
+            fresher = _to(plan, answer.healthy) or schedule
             up = 1 - servers / context.servers
             stale_s += up * (_stale_s(fresher, context) - stale_s)
             yield "updates", stale_s / mtbf_s
@@ -175,6 +186,14 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
     yield "slowdown", slower * max(delay_s + load_s - answer.pause_s, 0.0) / mtbf_s
     if answer.rollback == "lost":
         yield "updates", (delay_s + load_s) / mtbf_s * servers / context.servers
+
+
+def _to(plan: Plan, tier: str | None) -> Schedule | None:
+    """The first schedule of saves to that tier."""
+    for schedule in plan.schedules:
+        if schedule.save.tier == tier:
+            return schedule
+    return None
 
 
 def _stale_s(schedule: Schedule, context: Context) -> float:

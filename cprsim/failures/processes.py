@@ -7,7 +7,6 @@ from typing import Protocol
 
 import numpy as np
 
-from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort
 from cprsim.failures.hit import MeanHit, Severity
@@ -49,10 +48,6 @@ class _Drawn:
     def _severities(self) -> Severities:
         return Severities(self.spec.severity, self.cluster)
 
-    @cached_property
-    def _law(self) -> Distribution:
-        return self.spec.law
-
     @property
     def severity_shares(self) -> dict[Severity, float]:
         """By their weights; exact."""
@@ -65,7 +60,7 @@ class JobRenewals(_Drawn):
 
     def cohort(self, seed: int, number: int) -> Cohort:
         """Gaps, victims and severities from streams of their own."""
-        law = self._law
+        law = self.spec.law
         first = law.sample_left if self.spec.aged else None
         gaps = CohortDraws(law.sample, seed, number, Cause.FAILURE_TIME, first)
         victims = VictimRows(self.spec.hits, self.cluster, seed, number)
@@ -74,7 +69,7 @@ class JobRenewals(_Drawn):
     @property
     def mtbf_s(self) -> float:
         """The mean of the law, s: exact in any time with stationary ages, else in the long run."""
-        return self._law.expected_s
+        return self.spec.law.expected_s
 
     @property
     def mean_hit(self) -> MeanHit:
@@ -122,7 +117,7 @@ class NodeLives(_Drawn):
     def cohort(self, seed: int, number: int) -> Cohort:
         """Lives, instants of bursts, their victims, severities from streams of their own."""
         return NodeCohort(
-            Lives(self._law, self._nodes, seed, number, self.spec.aged),
+            Lives(self.spec.law, self._nodes, seed, number, self.spec.aged),
             self.cluster,
             self.spec.bursts,
             self._severities.rows(seed, number),
@@ -131,14 +126,14 @@ class NodeLives(_Drawn):
     @property
     def mtbf_s(self) -> float:
         """One over the rate of lives that end and of bursts together, s."""
-        return self._law.expected_s / self._nodes * self._lone_share
+        return self.spec.law.expected_s / self._nodes * self._lone_share
 
     @property
     def _lone_share(self) -> float:
         """Share of failures that are of one node by itself: all without bursts."""
         if self.spec.bursts is None:
             return 1.0
-        life_s = self._law.expected_s / self._nodes
+        life_s = self.spec.law.expected_s / self._nodes
         burst_s = self.spec.bursts.gap_s(self._nodes)
         return burst_s / (burst_s + life_s)
 

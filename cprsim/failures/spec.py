@@ -1,6 +1,7 @@
 """The scenario's `[failures]` section: when nodes fail, and which."""
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
@@ -213,7 +214,7 @@ class Failures(Section):
         """
         return self.ages != "new" and self.distribution not in ("exponential", None)
 
-    @property
+    @cached_property
     def law(self) -> Distribution:
         """The law of times between failures (per job) or of lives (per node)."""
         return Distribution.model_construct(

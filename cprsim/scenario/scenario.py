@@ -115,7 +115,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
     def __getstate__(self) -> dict[Any, Any]:
         state = super().__getstate__()
         # Plans of others may hold functions that can't be pickled; whoever needs one plans again.
-        kept = {name: value for name, value in state["__dict__"].items() if name != "plans"}
+        planned = ("plans", "context")
+        kept = {name: value for name, value in state["__dict__"].items() if name not in planned}
         return state | {"__dict__": kept}
 
     def plans_of(self, names: Iterable[str] | None = None) -> dict[str, Plan]:

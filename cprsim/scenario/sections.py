@@ -27,6 +27,7 @@ SECTIONS: dict[str, tuple[type[Section], bool]] = {  # class, and whether a file
     "failures": (Failures, True),
     "accuracy": (Accuracy, False),
 }
+_KEYS = ("title", *SECTIONS, "policies")
 
 
 def build(mapping: dict[str, Any]) -> dict[str, Any]:
@@ -37,11 +38,7 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
             f"{', '.join(drawn)}: drawn for each job of a fleet, which `cprsim run` and "
             "cprsim.load_fleet take; give one value here"
         )
-    found = [
-        f"{key}: unknown key; {nearest(key, ['title', *SECTIONS, 'policies'])}"
-        for key in mapping
-        if key not in {"title", *SECTIONS, "policies"}
-    ]
+    found = [f"{key}: unknown key; {nearest(key, _KEYS)}" for key in mapping if key not in _KEYS]
     title = mapping.get("title", "")
     if not isinstance(title, str):
         found.append(f"title: {title!r} is not a string")
