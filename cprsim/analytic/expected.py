@@ -4,10 +4,10 @@ Which equation applies is the plan's own answer to a loss, so a policy's rule is
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from cprsim.closed_form.attempts import mean_attempts, skipped_age_s
 from cprsim.closed_form.cpr import expected_pls
@@ -236,30 +236,30 @@ def kinds(context: Context) -> tuple[FailureKind, ...]:
     """One failure of each kind, those that take down several servers with these lying apart."""
     if math.isinf(context.mtbf_s):
         return ()
-    nodes, hit = (context.servers, context.trainers), (context.servers_hit, context.trainers_hit)
-    severities = tuple(context.severities.items())
-    return _kinds(nodes, hit, context.server_failure_share, severities)
+    all_servers, servers_hit = context.servers, context.servers_hit
+    share, severities = context.server_failure_share, tuple(context.severities.items())
+    more = context.trainers_hit, share, severities
+    if context.severities.get("cluster", 0.0):
+        return tuple(_each_kind(all_servers, servers_hit, *more, context.trainers))
+    # Of a server that fails alone, how many there are besides makes no difference.
+    return _smaller_kinds(all_servers if servers_hit > share else 1, servers_hit, *more)
 
 
-@lru_cache(maxsize=2)  # all plans of a scenario ask in turn
-def _kinds(
-    nodes: tuple[int, int],
-    mean_hit: tuple[float, float],
-    server_share: float,
-    severities: tuple[tuple[Severity, float], ...],
-) -> tuple[FailureKind, ...]:
-    return tuple(_each_kind(*nodes, *mean_hit, server_share, dict(severities)))
+@lru_cache(maxsize=2)  # all plans of a scenario ask in turn, and jobs of a fleet often alike
+def _smaller_kinds(*of: Any) -> tuple[FailureKind, ...]:
+    return tuple(_each_kind(*of))
 
 
 def _each_kind(
     all_servers: int,
-    all_trainers: int,
     servers_hit: float,
     trainers_hit: float,
     server_share: float,
-    severities: Mapping[Severity, float],
+    severities: tuple[tuple[Severity, float], ...],
+    all_trainers: int = 0,
 ) -> Iterator[FailureKind]:
-    whole = severities.get("cluster", 0.0)
+    of_severity = dict(severities)
+    whole = of_severity.get("cluster", 0.0)
     if whole:
         servers, trainers = frozenset(range(all_servers)), frozenset(range(all_trainers))
         yield FailureKind(whole, whole * all_servers, Loss(servers, trainers, "cluster"))
@@ -271,7 +271,7 @@ def _each_kind(
     trainers_hit = max(trainers_hit - whole * all_trainers, 0.0) / rest
     share = max(server_share - whole, 0.0) / rest
     for severity in _NOT_ALL:
-        part = severities.get(severity, 0.0)
+        part = of_severity.get(severity, 0.0)
         if part and share > 0:
             # Servers that fail together lie apart from each other, as random ones mostly do.
             hit = max(1, round(servers_hit / share))

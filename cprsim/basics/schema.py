@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
 from cprsim.basics import units
+from cprsim.basics.once import once
 
 
 def _quantity(parse: Any, table: units.Units) -> tuple[BeforeValidator, PlainSerializer]:
@@ -36,7 +37,12 @@ class Section(BaseModel):
     """A table of the scenario file: frozen, and unknown keys are errors."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, populate_by_name=False, allow_inf_nan=False
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        populate_by_name=False,
+        allow_inf_nan=False,
+        ignored_types=(once,),
     )
 
     def mapping(self) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.once import once
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
@@ -97,7 +98,7 @@ class FailureModel:
             "nodes or a longer failures.mean, or per = 'job' with the mean of the whole job"
         ]
 
-    @cached_property
+    @once
     def process(self) -> Process:
         """Where the failures come from; a log is read once.
 
@@ -169,7 +170,7 @@ class FailureModel:
         away = (self.servers_hit + self.trainers_hit) / self.nodes * followed
         return 1 / (1 + (1 + away / 2) * (away - until_s / mtbf_s))
 
-    @cached_property
+    @once
     def mean_hit(self) -> MeanHit:
         """What one failure takes down on average."""
         return self.process.mean_hit
@@ -189,7 +190,7 @@ class FailureModel:
         """Share of failures that take down at least one parameter server."""
         return self.mean_hit.server_share
 
-    @cached_property
+    @once
     def severity_shares(self) -> dict[Severity, float]:
         """Share of failures of each severity; they add up to 1."""
         return self.process.severity_shares

@@ -2,11 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
+from cprsim.basics.once import once
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort
 from cprsim.failures.hit import MeanHit, Severity
@@ -44,7 +44,7 @@ class _Drawn:
     spec: Failures
     cluster: Cluster
 
-    @cached_property
+    @once
     def _severities(self) -> Severities:
         return Severities(self.spec.severity, self.cluster)
 

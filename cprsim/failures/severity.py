@@ -116,8 +116,10 @@ class Severities:
 
     def mean_hit(self, alone: MeanHit) -> MeanHit:
         """What a failure takes down on average: `alone`, or all that there is; exact."""
-        share = self.shares()["cluster"]
         everything = MeanHit(self.cluster.parameter_servers, self.cluster.trainers, 1.0)
+        if self.weights is None:
+            return MeanHit(*map(min, alone, everything))
+        share = self.shares()["cluster"]
         # No rounding may lead beyond all that there is.
         mixed = (min(a + share * (b - a), b) for a, b in zip(alone, everything, strict=True))
         return MeanHit(*mixed)

@@ -1,13 +1,13 @@
 """The scenario's `[failures]` section: when nodes fail, and which."""
 
 import math
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from cprsim.basics import units
 from cprsim.basics.distributions import Distribution, Durations, Name, Positive, check_keys
+from cprsim.basics.once import once
 from cprsim.basics.schema import PositiveSeconds, Section
 from cprsim.failures.bursts import Bursts
 from cprsim.failures.logs.log import parse_window
@@ -214,7 +214,7 @@ class Failures(Section):
         """
         return self.ages != "new" and self.distribution not in ("exponential", None)
 
-    @cached_property
+    @once
     def law(self) -> Distribution:
         """The law of times between failures (per job) or of lives (per node)."""
         return Distribution.model_construct(

@@ -5,7 +5,6 @@ out`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +12,7 @@ from pydantic import BaseModel, InstanceOf
 
 from cprsim.analytic.expected import expected
 from cprsim.basics import units
+from cprsim.basics.once import once
 from cprsim.basics.schema import nearest
 from cprsim.contract import Context, Plan, Policy
 from cprsim.errors import LogError, PlanError, ScenarioError
@@ -29,7 +29,7 @@ from cprsim.scenario.sections import SECTIONS, build
 _WORKED_OUT = ("failure_model", "cost_model", "context", "plans")
 
 
-class Scenario(BaseModel, frozen=True, extra="forbid"):
+class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
     """A training job, the cluster it runs on, what fails, and the policies to compare.
 
     `Scenario(**mapping)` takes the tables of a scenario file, quantities as strings with units.
@@ -65,17 +65,17 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         """
         return cls.model_construct(**build(mapping))
 
-    @cached_property
+    @once
     def cost_model(self) -> CostModel:
         """What saves, loads and training draw on and take."""
         return CostModel(self.costs, self.job, self.model, self.cluster, self.storage)
 
-    @cached_property
+    @once
     def failure_model(self) -> FailureModel:
         """Timelines and their means."""
         return FailureModel(self.failures, self.cluster, self.job)
 
-    @cached_property
+    @once
     def context(self) -> Context:
         """What policies may plan with."""
         failures = self.failure_model
@@ -94,7 +94,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
             failures_per_recovery=failures.per_recovery,
         )
 
-    @cached_property
+    @once
     def plans(self) -> dict[str, Plan]:
         """The plans that were asked for, by the names of their policies."""
         return {}
