@@ -4,6 +4,7 @@ import json
 import zlib
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,9 @@ from cprsim.errors import CprsimError, RunError
 from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
+from cprsim.scenario.sections import validated
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
+from cprsim.sweeps.base import to_json
 
 #: What workers and the sweep must have in common: the model's numbers, and the shape of a `Block`.
 WORKERS_VERSION = f"{MODEL_VERSION}.2"
@@ -85,9 +88,24 @@ def perform(task: Task) -> Block | Fault:
 def _planned(
     text: str, policies: tuple[str, ...], engine: str
 ) -> tuple[Scenario, tuple[PlanRow, ...], dict[str, Engine]]:
-    scenario = Scenario(**json.loads(text))
+    mapping = json.loads(text)
+    parts = {
+        name: _validated(name, to_json(each))
+        for name, each in mapping.items()
+        if name != "policies"
+    }
+    parts["policies"] = {
+        name: _validated("policies", to_json({name: each}))[name]
+        for name, each in mapping["policies"].items()
+    }
+    scenario = Scenario(**parts)
     rows = tuple(_row(scenario, name) for name in policies)
     return scenario, rows, chosen(scenario, policies, engine)
+
+
+@lru_cache(maxsize=64)  # most points of a sweep have most of their sections in common
+def _validated(name: str, text: str) -> Any:
+    return validated({name: json.loads(text)})[name]
 
 
 def _row(scenario: Scenario, policy: str) -> PlanRow:
