@@ -15,10 +15,12 @@ from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 from cprsim.scenario.sections import validated
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
-from cprsim.sweeps.base import to_json
 
 #: What workers and the sweep must have in common: the model's numbers, and the shape of a `Block`.
 WORKERS_VERSION = f"{MODEL_VERSION}.2"
+
+_KNOWN: dict[tuple[str, str], Any] = {}  # sections by what stands in their tables
+_MOST_KNOWN = 64
 
 
 @dataclass(frozen=True)
@@ -89,23 +91,24 @@ def _planned(
     text: str, policies: tuple[str, ...], engine: str
 ) -> tuple[Scenario, tuple[PlanRow, ...], dict[str, Engine]]:
     mapping = json.loads(text)
-    parts = {
-        name: _validated(name, to_json(each))
-        for name, each in mapping.items()
-        if name != "policies"
-    }
+    own = mapping.pop("policies")
+    parts = {name: _validated(name, table) for name, table in mapping.items()}
     parts["policies"] = {
-        name: _validated("policies", to_json({name: each}))[name]
-        for name, each in mapping["policies"].items()
+        name: _validated("policies", {name: table})[name] for name, table in own.items()
     }
     scenario = Scenario(**parts)
     rows = tuple(_row(scenario, name) for name in policies)
     return scenario, rows, chosen(scenario, policies, engine)
 
 
-@lru_cache(maxsize=64)  # most points of a sweep have most of their sections in common
-def _validated(name: str, text: str) -> Any:
-    return validated({name: json.loads(text)})[name]
+def _validated(name: str, table: object) -> Any:
+    """The section of a table; most points of a sweep have most of theirs in common."""
+    key = name, repr(table)  # which tells 1 from 1.0
+    found = _KNOWN.pop(key) if key in _KNOWN else validated({name: table})[name]
+    _KNOWN[key] = found  # those that were asked for last stand last
+    if len(_KNOWN) > _MOST_KNOWN:
+        del _KNOWN[next(iter(_KNOWN))]
+    return found
 
 
 def _row(scenario: Scenario, policy: str) -> PlanRow:
