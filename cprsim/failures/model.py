@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.once import once
+from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
@@ -132,13 +133,20 @@ class FailureModel:
             return TraceReplay(log, cluster, path, self.job.useful_time_s, spec.severity)
         return Resampled(log, cluster, path, spec.severity)
 
-    def timelines(self, seed: int, replications: Iterable[int]) -> Iterator[Timeline]:
-        """The failures of replications by number; of a cohort's they are drawn together."""
+    def timelines(
+        self, seed: int, replications: Iterable[int], shared: SharedDraws | None = None
+    ) -> Iterator[Timeline]:
+        """The failures of replications by number; of a cohort's they are drawn together.
+
+        With other scenarios' as well where they have draws that are `shared`.
+        """
         known = None
         for replication in replications:
             number, row = divmod(replication, COHORT)
             if known is None or known[0] != number:
-                known = number, self.process.cohort(seed, number)
+                # Processes of others may know nothing of draws that are shared.
+                more = () if shared is None else (shared,)
+                known = number, self.process.cohort(seed, number, *more)
             yield known[1].timeline(row)
 
     def timeline(self, seed: int, replication: int) -> Timeline:
