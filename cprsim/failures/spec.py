@@ -105,8 +105,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "trace": ("reader", "system", "window", "coalesce"),
     "preset": (),
 }
-#: Fields of another name than their keys: what is in seconds says so.
-_FIELDS = {"mean": "mean_s", "durations": "durations_s", "coalesce": "coalesce_s"}
+_TIMES = [key for key in SOURCES if key != "preset"]  # which stands for keys of the others
 
 
 class Failures(Section):
@@ -162,7 +161,7 @@ class Failures(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        given = [key for key in ("distribution", "exactly", "trace") if self._has(key)]
+        given = [key for key in _TIMES if self._has(key)]
         if len(given) != 1:
             found = " and ".join(given) or "none"
             raise ValueError(f"give one of {', '.join(SOURCES)}; found {found}")
@@ -179,7 +178,7 @@ class Failures(Section):
 
     def _has(self, key: str) -> bool:
         """Whether the file gives that key."""
-        return vars(self)[_FIELDS.get(key, key)] is not None
+        return vars(self)[_FIELDS[key]] is not None
 
     def _check_trace_keys(self) -> None:
         if self.trace is None:
@@ -224,3 +223,7 @@ class Failures(Section):
             cv=self.cv,
             durations_s=self.durations_s,
         )
+
+
+#: Fields by their keys: what is in seconds says so in its field's name.
+_FIELDS = {field.alias or name: name for name, field in Failures.model_fields.items()}
