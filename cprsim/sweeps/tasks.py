@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -18,9 +18,6 @@ from cprsim.sim.engine import COLUMNS, MODEL_VERSION
 
 #: What workers and the sweep must have in common: the model's numbers, and the shape of a `Block`.
 WORKERS_VERSION = f"{MODEL_VERSION}.2"
-
-_KNOWN: dict[tuple[str, str], Any] = {}  # sections by what stands in their tables
-_MOST_KNOWN = 64
 
 
 @dataclass(frozen=True)
@@ -101,14 +98,22 @@ def _planned(
     return scenario, rows, chosen(scenario, policies, engine)
 
 
+@dataclass(frozen=True)
+class _Table:
+    """A table of a scenario, `text` as it is written in Python, which tells 1 from 1.0."""
+
+    name: str
+    text: str
+    table: object = field(compare=False)
+
+
+@lru_cache(maxsize=64)  # most points of a sweep have most of their sections in common
+def _section(of: _Table) -> Any:
+    return validated({of.name: of.table})[of.name]
+
+
 def _validated(name: str, table: object) -> Any:
-    """The section of a table; most points of a sweep have most of theirs in common."""
-    key = name, repr(table)  # which tells 1 from 1.0
-    found = _KNOWN.pop(key) if key in _KNOWN else validated({name: table})[name]
-    _KNOWN[key] = found  # those that were asked for last stand last
-    if len(_KNOWN) > _MOST_KNOWN:
-        del _KNOWN[next(iter(_KNOWN))]
-    return found
+    return _section(_Table(name, repr(table), table))
 
 
 def _row(scenario: Scenario, policy: str) -> PlanRow:
