@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import batch, memory, sweeps
+from benchmarks import batch, fleets, memory, sweeps
 
 _PAGE = Path("docs/performance.md")
 
@@ -80,6 +80,13 @@ _SWEEPS = """## Sweeps
 
 In one process, from the scenario to the table. Of one replication in which nothing fails, so that \
 what remains is the cost of the sweep; and of 1,000 replications of `criteo-kaggle`.
+
+{table}"""
+
+_FLEETS = """## Fleets
+
+Jobs of `production-fleet` under its three policies, in one process: what comes before they are \
+played (target for resolving one: 100 us).
 
 {table}"""
 
@@ -223,6 +230,11 @@ def _sweeps(costs: Sequence[sweeps.Cost]) -> str:
     return _SWEEPS.format(table=_table(headings, rows))
 
 
+def _fleets(costs: Sequence[fleets.Cost]) -> str:
+    rows = [(each.what, f"{each.job_us:,.0f}") for each in costs]
+    return _FLEETS.format(table=_table(("what", "a job, us"), rows))
+
+
 def _verdict(speeds: Sequence[batch.Speed]) -> str:
     """How far the targets are met, and what bounds them."""
     lines = []
@@ -283,6 +295,7 @@ _SECTIONS: Mapping[str, Callable[[], str]] = {
     ),
     "Memory": lambda: _memory(memory.peaks()),
     "Sweeps": lambda: _sweeps([*sweeps.flat(), sweeps.large()]),
+    "Fleets": lambda: _fleets(fleets.production()),
     "The trainer": _trainer,
 }
 

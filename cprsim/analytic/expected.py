@@ -6,7 +6,8 @@ Which equation applies is the plan's own answer to a loss, so a policy's rule is
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
 
 from cprsim.closed_form.attempts import mean_attempts, skipped_age_s
 from cprsim.closed_form.cpr import expected_pls
@@ -15,6 +16,7 @@ from cprsim.contract import Context, Loss, Plan, Schedule, every, rules
 from cprsim.contract.ledger import overhead_retrained
 from cprsim.failures.hit import Severity
 
+_OF_FAILURES = ("load", "lost", "reschedule", "slowdown", "pls", "updates")
 _NOT_ALL: tuple[Severity, ...] = ("process", "node")
 
 
@@ -58,8 +60,18 @@ def expected(plan: Plan, context: Context) -> Expected:
     what void saves that are left out make checkpoints older. Saves and loads that are tried again
     take as often as they have to in the mean.
     """
+    try:
+        known = context.expectations.get(plan)
+    except TypeError:  # a rule that has no hash
+        return _worked_out(plan, context)
+    if known is None:
+        known = context.expectations[plan] = _worked_out(plan, context)
+    return cast(Expected, known)
+
+
+def _worked_out(plan: Plan, context: Context) -> Expected:
     save, stall = _saves(plan, context)
-    causes = dict.fromkeys(("load", "lost", "reschedule", "slowdown", "pls", "updates"), 0.0)
+    causes = dict.fromkeys(_OF_FAILURES, 0.0)
     for kind in kinds(context):
         for cause, share in _of_failures(plan, context, kind):
             causes[cause] += share
@@ -136,12 +148,12 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
     """What failures of one kind cost, by cause, over useful time."""
     costs, mtbf_s = context.costs, context.mtbf_s / kind.share
     answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
-    schedule = next((s for s in plan.schedules if s.save.tier == answer.source), None)
+    schedule = _to(plan, answer.source)
     if answer.rollback == "all":
         yield "lost", _redone_s(plan, context, answer.source, schedule) / mtbf_s
         if schedule is not None:
             stale_s = _stale_s(schedule, context)
-            fresher = next((s for s in plan.schedules if s.save.tier == answer.healthy), schedule)
+            fresher = _to(plan, answer.healthy) or schedule
             up = 1 - servers / context.servers
             stale_s += up * (_stale_s(fresher, context) - stale_s)
             yield "updates", stale_s / mtbf_s
@@ -174,6 +186,14 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
     yield "slowdown", slower * max(delay_s + load_s - answer.pause_s, 0.0) / mtbf_s
     if answer.rollback == "lost":
         yield "updates", (delay_s + load_s) / mtbf_s * servers / context.servers
+
+
+def _to(plan: Plan, tier: str | None) -> Schedule | None:
+    """The first schedule of saves to that tier."""
+    for schedule in plan.schedules:
+        if schedule.save.tier == tier:
+            return schedule
+    return None
 
 
 def _stale_s(schedule: Schedule, context: Context) -> float:
@@ -212,27 +232,50 @@ class FailureKind(NamedTuple):
     loss: Loss
 
 
-def kinds(context: Context) -> Iterator[FailureKind]:
+def kinds(context: Context) -> tuple[FailureKind, ...]:
     """One failure of each kind, those that take down several servers with these lying apart."""
     if math.isinf(context.mtbf_s):
-        return
-    whole = context.severities.get("cluster", 0.0)
+        return ()
+    all_servers, servers_hit = context.servers, context.servers_hit
+    share, severities = context.server_failure_share, tuple(context.severities.items())
+    more = context.trainers_hit, share, severities
+    if context.severities.get("cluster", 0.0):
+        return tuple(_each_kind(all_servers, servers_hit, *more, context.trainers))
+    # Of a server that fails alone, how many there are besides makes no difference.
+    return _smaller_kinds(all_servers if servers_hit > share else 1, servers_hit, *more)
+
+
+@lru_cache(maxsize=2)  # all plans of a scenario ask in turn, and jobs of a fleet often alike
+def _smaller_kinds(*of: Any) -> tuple[FailureKind, ...]:
+    return tuple(_each_kind(*of))
+
+
+def _each_kind(
+    all_servers: int,
+    servers_hit: float,
+    trainers_hit: float,
+    server_share: float,
+    severities: tuple[tuple[Severity, float], ...],
+    all_trainers: int = 0,
+) -> Iterator[FailureKind]:
+    of_severity = dict(severities)
+    whole = of_severity.get("cluster", 0.0)
     if whole:
-        servers, trainers = frozenset(range(context.servers)), frozenset(range(context.trainers))
-        yield FailureKind(whole, whole * context.servers, Loss(servers, trainers, "cluster"))
+        servers, trainers = frozenset(range(all_servers)), frozenset(range(all_trainers))
+        yield FailureKind(whole, whole * all_servers, Loss(servers, trainers, "cluster"))
     if whole == 1:
         return
     # What failures take down that aren't of the whole cluster.
     rest = 1 - whole
-    servers_hit = max(context.servers_hit - whole * context.servers, 0.0) / rest
-    trainers_hit = max(context.trainers_hit - whole * context.trainers, 0.0) / rest
-    share = max(context.server_failure_share - whole, 0.0) / rest
+    servers_hit = max(servers_hit - whole * all_servers, 0.0) / rest
+    trainers_hit = max(trainers_hit - whole * all_trainers, 0.0) / rest
+    share = max(server_share - whole, 0.0) / rest
     for severity in _NOT_ALL:
-        part = context.severities.get(severity, 0.0)
+        part = of_severity.get(severity, 0.0)
         if part and share > 0:
             # Servers that fail together lie apart from each other, as random ones mostly do.
             hit = max(1, round(servers_hit / share))
-            servers = frozenset(i * context.servers // hit for i in range(hit))
+            servers = frozenset(i * all_servers // hit for i in range(hit))
             together = round(trainers_hit) if share == 1 else 0
             loss = Loss(servers, frozenset(range(together)), severity)
             yield FailureKind(part * share, part * servers_hit, loss)

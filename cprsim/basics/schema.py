@@ -5,15 +5,16 @@ A field holds SI units and says so in its name (`useful_time_s`); its alias is t
 """
 
 import difflib
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, get_args
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
 from cprsim.basics import units
+from cprsim.basics.once import once
 
 
-def _quantity(parse: Any, table: dict[str, float]) -> tuple[BeforeValidator, PlainSerializer]:
+def _quantity(parse: Any, table: units.Units) -> tuple[BeforeValidator, PlainSerializer]:
     # Validation is given text only; floats in SI come from code that copies a validated model.
     return (
         BeforeValidator(parse),
@@ -36,12 +37,24 @@ class Section(BaseModel):
     """A table of the scenario file: frozen, and unknown keys are errors."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, populate_by_name=False, allow_inf_nan=False
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        populate_by_name=False,
+        allow_inf_nan=False,
+        ignored_types=(once,),
     )
 
     def mapping(self) -> dict[str, Any]:
         """The keys and values that a scenario file would have; the inverse of validation."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As of any pydantic model; what was worked out of the fields is worked out anew."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in vars(copied).keys() - type(self).model_fields.keys():
+            del vars(copied)[name]
+        return copied
 
 
 #: Names of the variants of a field that takes a duration or a table; no part of a path.

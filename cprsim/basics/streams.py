@@ -57,12 +57,13 @@ class CohortDraws:
     ) -> None:
         self._sample, self._first = sample, first
         self._key = (seed, cohort, cause)
-        self._rng = stream(*self._key)
+        self._rng: np.random.Generator | None = None
         self._drawn = np.empty((COHORT, 0))
 
     def upto(self, columns: int) -> NDArray[np.float64]:
         """At least so many columns, shape (COHORT, >= columns)."""
         while self._drawn.shape[1] < columns:
+            self._rng = self._rng or stream(*self._key)
             # Doubling keeps the number of calls small.
             more = self._sample(self._rng, (COHORT, max(self._LEAST, self._drawn.shape[1])))
             if self._first is not None and not self._drawn.size:
@@ -70,6 +71,10 @@ class CohortDraws:
                 more[:, :1] = self._first(stream(*self._key, entity=1), (COHORT, 1))
             self._drawn = np.concatenate([self._drawn, more], axis=1)
         return self._drawn
+
+    def row(self, row: int, columns: int) -> NDArray[np.float64]:
+        """At least so many columns of one row."""
+        return np.asarray(self.upto(columns)[row])
 
 
 class Draws:
@@ -81,5 +86,5 @@ class Draws:
 
     def __getitem__(self, index: int) -> float:
         if index >= len(self._values):
-            self._values = self._rows.upto(index + 1)[self._row].tolist()
+            self._values = self._rows.row(self._row, index + 1).tolist()
         return self._values[index]

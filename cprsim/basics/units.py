@@ -9,27 +9,42 @@ import re
 
 from cprsim.errors import UnitError
 
-SECONDS: dict[str, float] = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-BYTES: dict[str, float] = {
-    "B": 1.0,
-    "kB": 1e3,
-    "MB": 1e6,
-    "GB": 1e9,
-    "TB": 1e12,
-    "PB": 1e15,
-    "KiB": 2.0**10,
-    "MiB": 2.0**20,
-    "GiB": 2.0**30,
-    "TiB": 2.0**40,
-}
-BYTES_PER_SECOND: dict[str, float] = {
-    **{f"{unit}/s": factor for unit, factor in BYTES.items()},
-    "bit/s": 1 / 8,
-    "kbit/s": 1e3 / 8,
-    "Mbit/s": 1e6 / 8,
-    "Gbit/s": 1e9 / 8,
-    "Tbit/s": 1e12 / 8,
-}
+
+class Units(dict[str, float]):
+    """Units of one kind, each with how many of the base unit it is; not to be changed."""
+
+    def __init__(self, factors: dict[str, float]) -> None:
+        super().__init__(factors)
+        #: The unit whose factor is 1, and all of them, the largest first.
+        self.base = next((unit for unit, factor in factors.items() if factor == 1.0), "")
+        self.largest_first = sorted(factors.items(), key=lambda item: -item[1])
+
+
+SECONDS = Units({"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0})
+BYTES = Units(
+    {
+        "B": 1.0,
+        "kB": 1e3,
+        "MB": 1e6,
+        "GB": 1e9,
+        "TB": 1e12,
+        "PB": 1e15,
+        "KiB": 2.0**10,
+        "MiB": 2.0**20,
+        "GiB": 2.0**30,
+        "TiB": 2.0**40,
+    }
+)
+BYTES_PER_SECOND = Units(
+    {
+        **{f"{unit}/s": factor for unit, factor in BYTES.items()},
+        "bit/s": 1 / 8,
+        "kbit/s": 1e3 / 8,
+        "Mbit/s": 1e6 / 8,
+        "Gbit/s": 1e9 / 8,
+        "Tbit/s": 1e12 / 8,
+    }
+)
 
 _QUANTITY = re.compile(
     r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*", re.ASCII
@@ -102,19 +117,21 @@ def _unknown_unit(
     return f"{text!r} has an unknown unit {unit!r} for a {kind}: use one of {' '.join(table)}"
 
 
-def format_exact(value: float, table: dict[str, float]) -> str:
+def format_exact(value: float, table: Units) -> str:
     """A text of `value` that parses back to the very same float.
 
     In the largest unit that gives a short number of at least 1, else in the base unit.
     """
-    base = next(unit for unit, factor in table.items() if factor == 1.0)
-    for unit, factor in sorted(table.items(), key=lambda item: -item[1]):
-        number = f"{value / factor:.9g}"
-        short = len(number.strip("-")) <= 6 and "e" not in number
-        if short and abs(value) >= factor and float(number) * factor == value:
-            return f"{number} {unit}"
+    size = abs(value)
+    for unit, factor in table.largest_first:
+        if size >= factor:
+            number = f"{value / factor:.9g}"
+            if len(number) <= _SHORT and float(number) * factor == value:
+                short = len(number.strip("-")) < _SHORT and "e" not in number
+                if short:
+                    return f"{number} {unit}"
     number = f"{value:.12g}"
-    return f"{number} {base}" if float(number) == value else f"{value!r} {base}"
+    return f"{number if float(number) == value else repr(value)} {table.base}"
 
 
 def format_duration(seconds: float) -> str:
@@ -138,6 +155,7 @@ def format_bytes(size: float) -> str:
 
 
 _IMMENSE = 1e9
+_SHORT = 7  # letters of a number with its sign that people would write
 
 
 def _three_digits(value: float) -> str:

@@ -24,7 +24,8 @@ def mean_attempts(fails: float) -> float:
     float
         `1 / (1 - fails)`, the mean of a geometric law.
     """
-    _check_chance(fails=fails)
+    if not 0 <= fails < 1:
+        _check_chance(fails=fails)
     return 1 / (1 - fails)
 
 

@@ -44,6 +44,9 @@ class Context:
     rows: RowModel | None = None
     severities: Mapping[Severity, float] = field(default_factory=lambda: {"node": 1.0})
     failures_per_recovery: Callable[[float, float], float] = field(default=_one, compare=False)
+    expectations: dict[object, object] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def save_s(self) -> float:

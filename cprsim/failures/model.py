@@ -3,10 +3,12 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.once import once
+from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
@@ -97,7 +99,7 @@ class FailureModel:
             "nodes or a longer failures.mean, or per = 'job' with the mean of the whole job"
         ]
 
-    @cached_property
+    @once
     def process(self) -> Process:
         """Where the failures come from; a log is read once.
 
@@ -131,13 +133,20 @@ class FailureModel:
             return TraceReplay(log, cluster, path, self.job.useful_time_s, spec.severity)
         return Resampled(log, cluster, path, spec.severity)
 
-    def timelines(self, seed: int, replications: Iterable[int]) -> Iterator[Timeline]:
-        """The failures of replications by number; of a cohort's they are drawn together."""
+    def timelines(
+        self, seed: int, replications: Iterable[int], shared: SharedDraws | None = None
+    ) -> Iterator[Timeline]:
+        """The failures of replications by number; of a cohort's they are drawn together.
+
+        With other scenarios' as well where they have draws that are `shared`.
+        """
         known = None
         for replication in replications:
             number, row = divmod(replication, COHORT)
             if known is None or known[0] != number:
-                known = number, self.process.cohort(seed, number)
+                # Processes of others may know nothing of draws that are shared.
+                more = () if shared is None else (shared,)
+                known = number, self.process.cohort(seed, number, *more)
             yield known[1].timeline(row)
 
     def timeline(self, seed: int, replication: int) -> Timeline:
@@ -169,7 +178,7 @@ class FailureModel:
         away = (self.servers_hit + self.trainers_hit) / self.nodes * followed
         return 1 / (1 + (1 + away / 2) * (away - until_s / mtbf_s))
 
-    @cached_property
+    @once
     def mean_hit(self) -> MeanHit:
         """What one failure takes down on average."""
         return self.process.mean_hit
@@ -189,7 +198,7 @@ class FailureModel:
         """Share of failures that take down at least one parameter server."""
         return self.mean_hit.server_share
 
-    @cached_property
+    @once
     def severity_shares(self) -> dict[Severity, float]:
         """Share of failures of each severity; they add up to 1."""
         return self.process.severity_shares

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.bursts import Shocks
 from cprsim.failures.hit import Hit
@@ -24,12 +25,19 @@ class Lives:
     """
 
     def __init__(
-        self, law: Distribution, nodes: int, seed: int, cohort: int, aged: bool = False
+        self,
+        law: Distribution,
+        nodes: int,
+        seed: int,
+        cohort: int,
+        aged: bool = False,
+        shared: SharedDraws | None = None,
     ) -> None:
         self.nodes = nodes
         self.key = (seed, cohort)
         self._law = law
         self._aged = aged
+        self._shared = shared
         self._generations: list[NDArray[np.float64]] = []
 
     def generation(self, number: int) -> NDArray[np.float64]:
@@ -38,11 +46,16 @@ class Lives:
         Of aged ones what is left.
         """
         while number >= len(self._generations):
-            rng = stream(*self.key, Cause.NODE_LIFE, len(self._generations))
-            aged = self._aged and not self._generations
-            draw = self._law.sample_left if aged else self._law.sample
-            self._generations.append(draw(rng, (COHORT, self.nodes)))
+            self._generations.append(self._drawn(len(self._generations)))
         return self._generations[number]
+
+    def _drawn(self, number: int) -> NDArray[np.float64]:
+        place, size = (*self.key, Cause.NODE_LIFE, number), (COHORT, self.nodes)
+        left = self._aged and number == 0
+        if self._shared is not None:
+            return self._shared.lives(self._law, place, size, left=left)
+        draw = self._law.sample_left if left else self._law.sample
+        return draw(stream(*place), size)
 
 
 class NodeTimeline:

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cprsim.basics.once import once
+from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort
 from cprsim.failures.hit import MeanHit, Severity
@@ -13,15 +16,15 @@ from cprsim.failures.nodes import Lives
 from cprsim.failures.severity import Severities
 from cprsim.failures.spec import Failures
 from cprsim.failures.timeline import Cohort
-from cprsim.failures.victims import VictimRows
+from cprsim.failures.victims import victim_rows
 from cprsim.job.platform import Cluster
 
 
 class Process(Protocol):
     """Where the failures of a scenario come from."""
 
-    def cohort(self, seed: int, number: int) -> Cohort:
-        """The failures of a cohort of replications."""
+    def cohort(self, seed: int, number: int, shared: SharedDraws | None = None) -> Cohort:
+        """The failures of a cohort of replications, of draws that scenarios may share."""
 
     @property
     def mtbf_s(self) -> float:
@@ -43,7 +46,7 @@ class _Drawn:
     spec: Failures
     cluster: Cluster
 
-    @property
+    @once
     def _severities(self) -> Severities:
         return Severities(self.spec.severity, self.cluster)
 
@@ -57,13 +60,16 @@ class _Drawn:
 class JobRenewals(_Drawn):
     """Failures of the job as a whole, which renew at each one; victims are drawn."""
 
-    def cohort(self, seed: int, number: int) -> Cohort:
+    def cohort(self, seed: int, number: int, shared: SharedDraws | None = None) -> Cohort:
         """Gaps, victims and severities from streams of their own."""
-        law = self.spec.law
-        first = law.sample_left if self.spec.aged else None
-        gaps = CohortDraws(law.sample, seed, number, Cause.FAILURE_TIME, first)
-        victims = VictimRows(self.spec.hits, self.cluster, seed, number)
-        return RenewalCohort(gaps, victims, self._severities.rows(seed, number))
+        law, aged = self.spec.law, self.spec.aged
+        if shared is None:
+            first = law.sample_left if aged else None
+            gaps = CohortDraws(law.sample, seed, number, Cause.FAILURE_TIME, first)
+        else:
+            gaps = shared.durations(law, seed, number, Cause.FAILURE_TIME, aged=aged)
+        victims = victim_rows(self.spec.hits, self.cluster, seed, number, shared)
+        return RenewalCohort(gaps, victims, self._severities.rows(seed, number, shared))
 
     @property
     def mtbf_s(self) -> float:
@@ -88,12 +94,20 @@ class FixedCount(JobRenewals):
 
     useful_time_s: float
 
-    def cohort(self, seed: int, number: int) -> Cohort:
+    def cohort(self, seed: int, number: int, shared: SharedDraws | None = None) -> Cohort:
         """Instants, victims and severities from streams of their own."""
-        rng = stream(seed, number, Cause.FAILURE_TIME)
-        times = np.sort(rng.uniform(0.0, self.useful_time_s, (COHORT, self.spec.exactly or 0)))
-        victims = VictimRows(self.spec.hits, self.cluster, seed, number)
-        return InstantCohort(times, victims, self._severities.rows(seed, number))
+        size = COHORT, self.spec.exactly or 0
+
+        def shares() -> NDArray[np.float64]:
+            if not self.spec.exactly:
+                return np.empty(size)
+            return np.sort(stream(seed, number, Cause.FAILURE_TIME).random(size))
+
+        key = "instants", seed, number, size
+        drawn = shares() if shared is None else shared.kept(key, shares, size[0] * size[1])
+        times = self.useful_time_s * drawn  # which is what a uniform law draws
+        victims = victim_rows(self.spec.hits, self.cluster, seed, number, shared)
+        return InstantCohort(times, victims, self._severities.rows(seed, number, shared))
 
     @property
     def mtbf_s(self) -> float:
@@ -113,13 +127,13 @@ class NodeLives(_Drawn):
     def _nodes(self) -> int:
         return self.cluster.parameter_servers + self.cluster.trainers
 
-    def cohort(self, seed: int, number: int) -> Cohort:
+    def cohort(self, seed: int, number: int, shared: SharedDraws | None = None) -> Cohort:
         """Lives, instants of bursts, their victims, severities from streams of their own."""
         return NodeCohort(
-            Lives(self.spec.law, self._nodes, seed, number, self.spec.aged),
+            Lives(self.spec.law, self._nodes, seed, number, self.spec.aged, shared),
             self.cluster,
             self.spec.bursts,
-            self._severities.rows(seed, number),
+            self._severities.rows(seed, number, shared),
         )
 
     @property

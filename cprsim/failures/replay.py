@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import Cause, stream
 from cprsim.errors import LogError
 from cprsim.failures.cohorts import ReplayCohort
@@ -81,9 +82,9 @@ class TraceReplay:
             struck.append(servers + node if kind == "trainer" else node)
         return struck
 
-    def cohort(self, seed: int, number: int) -> ReplayCohort:
+    def cohort(self, seed: int, number: int, shared: SharedDraws | None = None) -> ReplayCohort:
         """The same failures in each replication, but for severities that are drawn."""
-        return ReplayCohort(self._play, seed, number, self._severities.rows(seed, number))
+        return ReplayCohort(self._play, seed, number, self._severities.rows(seed, number, shared))
 
     def _play(
         self, _seed: int, _replication: int, severities: SeverityDraws | None
@@ -146,9 +147,9 @@ class Resampled:
                 "a larger system or a smaller cluster"
             )
 
-    def cohort(self, seed: int, number: int) -> ReplayCohort:
+    def cohort(self, seed: int, number: int, shared: SharedDraws | None = None) -> ReplayCohort:
         """The failures that such jobs see."""
-        return ReplayCohort(self._play, seed, number, self._severities.rows(seed, number))
+        return ReplayCohort(self._play, seed, number, self._severities.rows(seed, number, shared))
 
     def _play(
         self, seed: int, replication: int, severities: SeverityDraws | None

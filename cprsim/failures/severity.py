@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from cprsim.basics.schema import Section
-from cprsim.basics.streams import Cause, CohortDraws
+from cprsim.basics.shared import SharedDraws
+from cprsim.basics.streams import COHORT, Cause, CohortDraws
 from cprsim.failures.hit import SEVERITIES, Hit, MeanHit, Severity
 from cprsim.job.platform import Cluster
 
@@ -57,12 +58,26 @@ class SeverityWeights(Section):
         return {name: weight / total for name, weight in zip(SEVERITIES, weights, strict=True)}
 
 
+#: Without weights.
+_NODE_ALONE = SeverityWeights(node=1.0).shares()
+
+
 class SeverityRows:
     """The severities of failures, for the replications of a cohort."""
 
-    def __init__(self, weights: SeverityWeights, cluster: Cluster, seed: int, cohort: int) -> None:
+    def __init__(
+        self,
+        weights: SeverityWeights,
+        cluster: Cluster,
+        seed: int,
+        cohort: int,
+        shared: SharedDraws | None = None,
+    ) -> None:
         self._below = np.array(list(itertools.accumulate(weights.shares().values())))
-        self._uniform = CohortDraws(_uniform, seed, cohort, Cause.SEVERITY)
+        draws = CohortDraws(_uniform, seed, cohort, Cause.SEVERITY)
+        if shared is not None:
+            draws = shared.kept(("severities", seed, cohort), lambda: draws, COHORT * 8)
+        self._uniform = draws
         self.cluster = cluster
 
     def upto(self, failures: int) -> NDArray[np.intp]:
@@ -100,20 +115,24 @@ class Severities:
     weights: SeverityWeights | None
     cluster: Cluster
 
-    def rows(self, seed: int, cohort: int) -> SeverityRows | None:
+    def rows(
+        self, seed: int, cohort: int, shared: SharedDraws | None = None
+    ) -> SeverityRows | None:
         """Those of a cohort; None where there is nothing to draw."""
         if self.weights is None:
             return None
-        return SeverityRows(self.weights, self.cluster, seed, cohort)
+        return SeverityRows(self.weights, self.cluster, seed, cohort, shared)
 
     def shares(self) -> dict[Severity, float]:
         """The share of failures of each severity; they add up to 1."""
-        return (self.weights or SeverityWeights(node=1.0)).shares()
+        return dict(_NODE_ALONE) if self.weights is None else self.weights.shares()
 
     def mean_hit(self, alone: MeanHit) -> MeanHit:
         """What a failure takes down on average: `alone`, or all that there is; exact."""
-        share = self.shares()["cluster"]
         everything = MeanHit(self.cluster.parameter_servers, self.cluster.trainers, 1.0)
+        if self.weights is None:
+            return MeanHit(*map(min, alone, everything))
+        share = self.shares()["cluster"]
         # No rounding may lead beyond all that there is.
         mixed = (min(a + share * (b - a), b) for a, b in zip(alone, everything, strict=True))
         return MeanHit(*mixed)

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from cprsim.basics import units
 from cprsim.basics.distributions import Distribution, Durations, Name, Positive, check_keys
+from cprsim.basics.once import once
 from cprsim.basics.schema import PositiveSeconds, Section
 from cprsim.failures.bursts import Bursts
 from cprsim.failures.logs.log import parse_window
@@ -104,6 +105,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "trace": ("reader", "system", "window", "coalesce"),
     "preset": (),
 }
+_TIMES = [key for key in SOURCES if key != "preset"]  # which stands for keys of the others
 
 
 class Failures(Section):
@@ -159,24 +161,24 @@ class Failures(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        given = [key for key in SOURCES if key != "preset" and self._has(key)]
+        given = [key for key in _TIMES if self._has(key)]
         if len(given) != 1:
             found = " and ".join(given) or "none"
             raise ValueError(f"give one of {', '.join(SOURCES)}; found {found}")
-        law = [key for key in ("mean", "shape", "cv", "durations", "ages") if self._has(key)]
         if self.distribution is not None:
             check_keys(self.law)
-        elif law:
-            raise ValueError(
-                f"{law[0]!r} goes with distribution, not with {given[0]}; leave it out"
-            )
+        else:
+            for key in filter(self._has, ("mean", "shape", "cv", "durations", "ages")):
+                raise ValueError(
+                    f"{key!r} goes with distribution, not with {given[0]}; leave it out"
+                )
         self._check_trace_keys()
         self._check_nodes_keys()
         return self
 
     def _has(self, key: str) -> bool:
-        """Whether the file gives that key; the name of its field may end in its unit."""
-        return any(getattr(self, name, None) is not None for name in (key, f"{key}_s"))
+        """Whether the file gives that key."""
+        return vars(self)[_FIELDS[key]] is not None
 
     def _check_trace_keys(self) -> None:
         if self.trace is None:
@@ -196,8 +198,8 @@ class Failures(Section):
         if self.bursts is not None and self.per != "node":
             way_out = "leave it out" if self.distribution is None else "set that, or leave it out"
             raise ValueError(f"'bursts' goes with distribution and per = 'node'; {way_out}")
-        default = self.hits in (Hits(), Hits(parameter_servers=1))
-        if (self.per == "node" or self.trace is not None) and not default:
+        said = self.per == "node" or self.trace is not None
+        if said and self.hits not in (Hits(), Hits(parameter_servers=1)):
             given = "a trace" if self.trace is not None else "per = 'node'"
             raise ValueError(
                 f"'hits' does not go with {given}, which says itself which nodes fail; leave it out"
@@ -211,7 +213,7 @@ class Failures(Section):
         """
         return self.ages != "new" and self.distribution not in ("exponential", None)
 
-    @property
+    @once
     def law(self) -> Distribution:
         """The law of times between failures (per job) or of lives (per node)."""
         return Distribution.model_construct(
@@ -221,3 +223,7 @@ class Failures(Section):
             cv=self.cv,
             durations_s=self.durations_s,
         )
+
+
+#: Fields by their keys: what is in seconds says so in its field's name.
+_FIELDS = {field.alias or name: name for name, field in Failures.model_fields.items()}

@@ -3,10 +3,26 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.hit import Hit
 from cprsim.failures.spec import Hits
 from cprsim.job.platform import Cluster
+
+
+def victim_rows(
+    hits: Hits, cluster: Cluster, seed: int, cohort: int, shared: SharedDraws | None = None
+) -> "VictimRows":
+    """The victims of a cohort; those of all scenarios that draw the same ones, if `shared`."""
+    if shared is None:
+        return VictimRows(hits, cluster, seed, cohort)
+    counts, share = hits.counts(cluster), hits.server_share()
+    nodes = cluster.parameter_servers, cluster.trainers
+    # Of a kind that loses none, nothing is drawn.
+    drawn_of = tuple((k, n) if k else (0, 0) for k, n in zip(counts, nodes, strict=True))
+    key = "victims", seed, cohort, drawn_of, hits.weights is not None, share
+    numbers = COHORT * VictimRows.FIRST * (1 + sum(counts))
+    return shared.kept(key, lambda: VictimRows(hits, cluster, seed, cohort), numbers)
 
 
 class VictimRows:
@@ -16,7 +32,7 @@ class VictimRows:
     Where kinds are drawn by weight, it is one kind or the other, as `of_servers[i, j]` says.
     """
 
-    _FIRST = 8
+    FIRST = 8
 
     def __init__(self, hits: Hits, cluster: Cluster, seed: int, cohort: int) -> None:
         self._nodes = (cluster.parameter_servers, cluster.trainers)
@@ -34,7 +50,7 @@ class VictimRows:
         while self.servers.shape[1] < failures:
             if self._rng is None:
                 self._rng = stream(*self._key, Cause.VICTIM)
-            more = max(self._FIRST, self.servers.shape[1])
+            more = max(self.FIRST, self.servers.shape[1])
             if self.of_servers is not None:
                 kinds = self._rng.random((COHORT, more)) < self._server_share
                 self.of_servers = np.concatenate([self.of_servers, kinds], axis=1)

@@ -214,9 +214,7 @@ def _with(mapping: dict[str, Any], values: Mapping[Keys, Any]) -> dict[str, Any]
 
 
 def _put(node: Any, path: Keys, value: Any) -> Any:
-    if not path:
-        return value
     copied: Any = list(node) if isinstance(node, list) else dict(node)
     place: Any = int(path[0]) if isinstance(node, list) else path[0]
-    copied[place] = _put(node[place], path[1:], value)
+    copied[place] = value if len(path) == 1 else _put(node[place], path[1:], value)
     return copied

@@ -8,12 +8,12 @@ time, derived ones move bytes and share links with whatever moves at the same ti
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal
 
 from pydantic import Field
 
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.once import once
 from cprsim.basics.schema import Seconds, Section
 from cprsim.errors import ScenarioError
 from cprsim.job.delays import Delay
@@ -91,10 +91,15 @@ class CostModel:
         """Probability that a load from that tier fails: only those from the store do."""
         return 0.0 if self.storage is None or tier.medium != "store" else self.storage.load_fails
 
-    @cached_property
+    @once
     def capacities(self) -> Mapping[str, float]:
         """B/s of every link."""
         return capacities(self.cluster, self.storage)
+
+    @once
+    def _known(self) -> dict[tuple[object, ...], Transfer]:
+        """Transfers by what was asked for: policies and expectations ask for the same again."""
+        return {}
 
     def save(
         self, tier: Tier, portion: float = 1.0, writes: float = 1.0, besides_s: float = 0.0
@@ -105,6 +110,13 @@ class CostModel:
         What choosing and collecting rows takes, and `extra_s`, is charged as so many more bytes,
         at the pace of a save with the links to itself.
         """
+        key = "save", tier, portion, writes, besides_s
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._save(tier, portion, writes, besides_s)
+        return known
+
+    def _save(self, tier: Tier, portion: float, writes: float, besides_s: float) -> Transfer:
         whole = self._whole_save(tier)
         if portion == 1.0 and not besides_s:
             return whole if writes == 1.0 else replace(whole, volume=whole.volume * writes)
@@ -146,8 +158,13 @@ class CostModel:
         that are read, as a share of those that are filled. A trainer's replacement copies its dense
         part from another trainer: not charged.
         """
-        whole = self._whole_load(tier, rollback, servers)
-        return whole if reads == 1.0 else replace(whole, volume=whole.volume * reads)
+        key = "load", tier, rollback, servers, reads
+        known = self._known.get(key)
+        if known is None:
+            whole = self._whole_load(tier, rollback, servers)
+            known = whole if reads == 1.0 else replace(whole, volume=whole.volume * reads)
+            self._known[key] = known
+        return known
 
     def _whole_load(self, tier: Tier, rollback: Rollback, servers: int) -> Transfer:
         if rollback != "all" and servers == 0:
@@ -189,6 +206,13 @@ class CostModel:
         bytes that the servers send to each other in it, all together. `busiest`: requests to the
         server that serves the most, its own being 1.
         """
+        key = "training", slowdown, peer_bytes_per_s, busiest
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._training(slowdown, peer_bytes_per_s, busiest)
+        return known
+
+    def _training(self, slowdown: float, peer_bytes_per_s: float, busiest: float) -> Transfer:
         cap = 1.0 / (1.0 + slowdown)
         pulled = self.job.network or 0.0
         if not pulled and not peer_bytes_per_s:

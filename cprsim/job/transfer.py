@@ -49,13 +49,18 @@ class Transfer:
     unit: float = 1.0
 
     def __post_init__(self) -> None:
-        _check(0 <= self.volume < math.inf, "volume", "finite and >= 0", self.volume)
-        _check(self.cap >= 0, "cap", ">= 0", self.cap)
-        _check(0 < self.weight < math.inf, "weight", "finite and > 0", self.weight)
-        _check(0 < self.unit < math.inf, "unit", "finite and > 0", self.unit)
+        if not 0 <= self.volume < math.inf:
+            raise _refused("volume", "finite and >= 0", self.volume)
+        if not self.cap >= 0:  # negated, so that what is not a number is refused, too
+            raise _refused("cap", ">= 0", self.cap)
+        if not 0 < self.weight < math.inf:
+            raise _refused("weight", "finite and > 0", self.weight)
+        if not 0 < self.unit < math.inf:
+            raise _refused("unit", "finite and > 0", self.unit)
         for link, coefficient in self.uses:
-            _check(0 <= coefficient < math.inf, f"use of {link}", "finite and >= 0", coefficient)
-        if len({link for link, _ in self.uses}) < len(self.uses):
+            if not 0 <= coefficient < math.inf:
+                raise _refused(f"use of {link}", "finite and >= 0", coefficient)
+        if len(dict(self.uses)) < len(self.uses):
             raise ValueError(f"uses must name each link once, but got {self.uses}; add them up")
         # Seconds given without a cap would pass in no time at all, and nobody would notice.
         if self.volume and self.cap == math.inf and not self.uses:
@@ -101,6 +106,5 @@ def uncontended_s(transfer: Transfer, capacities: Mapping[str, float]) -> float:
     return transfer.volume / rate if rate else math.inf
 
 
-def _check(holds: bool, name: str, condition: str, value: float) -> None:
-    if not holds:
-        raise ValueError(f"{name} must be {condition}, but got {value}")
+def _refused(name: str, condition: str, value: float) -> ValueError:
+    return ValueError(f"{name} must be {condition}, but got {value}")

@@ -1,10 +1,10 @@
 """The job: how long it trains, and how much state its model holds."""
 
-from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from cprsim.basics.once import once
 from cprsim.basics.schema import Bytes, PositiveSeconds, Rate, Section, Share
 from cprsim.job.presets import DENSE_PARAMETERS, PRESETS, PresetName
 from cprsim.rows.model import RowModel, TableRows
@@ -110,7 +110,7 @@ class Model(Section):
                 )
         return self
 
-    @cached_property
+    @once
     def rows(self) -> RowModel | None:
         """Its rows, table by table; None where only total sizes are given."""
         tables = self._tables
@@ -141,7 +141,7 @@ class Model(Section):
             return PRESETS[self.preset].tracked_tables
         return self.tracked_tables
 
-    @cached_property
+    @once
     def _tables(self) -> tuple[Table, ...] | None:
         if self.preset is None:
             return self.tables
@@ -158,7 +158,7 @@ class Model(Section):
             for rows in preset.rows
         )
 
-    @cached_property
+    @once
     def shard_bytes(self) -> float:
         """Embedding rows and their optimizer state, all parameter servers together, B."""
         tables = self._tables

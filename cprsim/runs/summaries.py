@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,19 @@ def statistics(values: NDArray[np.float64]) -> dict[str, float]:
     """Columns of a summary, from values of shape (len(MEASURES), replications)."""
     values = np.ascontiguousarray(values)  # sums of rows, whose order is that of the replications
     mean, half = values.mean(axis=1), half_width(values)
-    return in_columns(mean, half, *np.quantile(values, [0.5, 0.95], axis=1))
+    return in_columns(mean, half, *(quantile(values, share) for share in (0.5, 0.95)))
+
+
+def quantile(values: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """As `numpy.quantile` along axis 1, to the last bit, and much sooner for few values."""
+    n = values.shape[1]
+    at = share * (n - 1)
+    low = min(int(at), n - 1)
+    high = min(low + 1, n - 1)
+    ordered = np.partition(values, sorted({low, high, n - 1}), axis=1)
+    a, b, part = ordered[:, low], ordered[:, high], at - low if low < high else 1.0
+    between = a + (b - a) * part if part < 0.5 else b - (b - a) * (1 - part)
+    return np.where(np.isnan(ordered[:, -1]), math.nan, between)
 
 
 def in_columns(
@@ -82,9 +95,15 @@ def half_width(values: NDArray[np.float64], miss: float = 0.05) -> Any:
 
 def half_width_of(std: Any, n: int, miss: float = 0.05) -> Any:
     """The same from the standard deviation of n values."""
+    return _students_t(n - 1, miss) * std / math.sqrt(n)
+
+
+@lru_cache(maxsize=256)
+def _students_t(freedom: int, miss: float) -> float:
+    """What Student's t exceeds to either side with the chance `miss`."""
     from scipy.special import stdtrit  # noqa: PLC0415
 
-    return float(stdtrit(n - 1, 1 - miss / 2)) * std / math.sqrt(n)
+    return float(stdtrit(freedom, 1 - miss / 2))
 
 
 def paired_difference(

@@ -6,12 +6,12 @@ units as the value itself has, or a list of values as they stand.
 
 import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, InstanceOf, model_validator
 
 from cprsim.basics import units
 from cprsim.basics.distributions import Distribution, Name, Positive, check_keys
@@ -33,11 +33,11 @@ class ValueKind(NamedTuple):
     """What a number means: its units, and how the name of a column in SI units ends."""
 
     name: str
-    units: dict[str, float]
+    units: units.Units
     suffix: str
 
 
-_NUMBER = ValueKind("a number", {}, "")
+_NUMBER = ValueKind("a number", units.Units({}), "")
 _QUANTITIES = (
     (units.parse_duration, ValueKind("a duration", units.SECONDS, "_s")),
     (units.parse_bytes, ValueKind("a size", units.BYTES, "_bytes")),
@@ -69,7 +69,7 @@ def _listed(value: object) -> object:
     return tuple(value)
 
 
-Limit = Annotated[Quantity, BeforeValidator(_quantity)]
+Limit = Annotated[InstanceOf[Quantity], BeforeValidator(_quantity)]
 
 
 class Drawn(Section):
@@ -213,24 +213,30 @@ class Drawn(Section):
         return _quantity(written).number if self.kind.units else written
 
 
-def tables(mapping: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
+def tables(mapping: Any, path: KeyPath = ()) -> list[tuple[KeyPath, dict[str, Any]]]:
     """Tables of a scenario's mapping that stand for a value, with the keys that lead to them.
 
     `[failures]` is a law itself, and a delay in `costs.reschedule` is drawn at each failure, one in
     `storage.outages.lasts` at each outage, unless it says `per = "job"`.
     """
     if isinstance(mapping, dict):
-        if _stands_for_a_value(mapping, path):
-            yield path, mapping
-            return
-        for key, inner in mapping.items():
-            yield from tables(inner, (*path, str(key)))
-    elif isinstance(mapping, list | tuple):
-        for place, inner in enumerate(mapping):
-            yield from tables(inner, (*path, str(place)))
+        if "distribution" in mapping and _stands_for_a_value(mapping, path):
+            return [(path, mapping)]
+        inside: Iterable[tuple[object, Any]] = mapping.items()
+    else:
+        inside = enumerate(mapping)
+    return [
+        found
+        for key, inner in inside
+        if isinstance(inner, _NESTED)
+        for found in tables(inner, (*path, str(key)))
+    ]
+
+
+_NESTED = (dict, list, tuple)
 
 
 def _stands_for_a_value(table: dict[str, Any], path: KeyPath) -> bool:
-    if "distribution" not in table or path in ((), ("failures",)):
+    if path in ((), ("failures",)):
         return False
     return path not in _LAWS or table.get("per") == "job"

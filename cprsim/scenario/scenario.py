@@ -5,7 +5,6 @@ out`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +12,7 @@ from pydantic import BaseModel, InstanceOf
 
 from cprsim.analytic.expected import expected
 from cprsim.basics import units
+from cprsim.basics.once import once
 from cprsim.basics.schema import nearest
 from cprsim.contract import Context, Plan, Policy
 from cprsim.errors import LogError, PlanError, ScenarioError
@@ -29,7 +29,7 @@ from cprsim.scenario.sections import SECTIONS, build
 _WORKED_OUT = ("failure_model", "cost_model", "context", "plans")
 
 
-class Scenario(BaseModel, frozen=True, extra="forbid"):
+class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
     """A training job, the cluster it runs on, what fails, and the policies to compare.
 
     `Scenario(**mapping)` takes the tables of a scenario file, quantities as strings with units.
@@ -48,14 +48,14 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
 
     def __init__(self, **mapping: Any) -> None:
         parts = build(mapping)
-        planned = Scenario.model_construct(**parts)
-        found = _plan_faults(planned)
+        checked = parts.pop("failure_model")
+        state = {"__dict__": parts, "__pydantic_fields_set__": set(parts)}
+        # Each part is validated already.
+        super().__setstate__(state | {"__pydantic_extra__": None, "__pydantic_private__": None})
+        vars(self)["failure_model"] = checked  # a log was read for it
+        found = _plan_faults(self)
         if found:
             raise PlanError(*found)
-        del parts["failure_model"]
-        super().__init__(**parts)
-        for name in _WORKED_OUT:  # once: a log was read for it, rows were ranked
-            vars(self)[name] = getattr(planned, name)
 
     @classmethod
     def read(cls, mapping: dict[str, Any]) -> "Scenario":
@@ -65,17 +65,17 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
         """
         return cls.model_construct(**build(mapping))
 
-    @cached_property
+    @once
     def cost_model(self) -> CostModel:
         """What saves, loads and training draw on and take."""
         return CostModel(self.costs, self.job, self.model, self.cluster, self.storage)
 
-    @cached_property
+    @once
     def failure_model(self) -> FailureModel:
         """Timelines and their means."""
         return FailureModel(self.failures, self.cluster, self.job)
 
-    @cached_property
+    @once
     def context(self) -> Context:
         """What policies may plan with."""
         failures = self.failure_model
@@ -94,7 +94,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
             failures_per_recovery=failures.per_recovery,
         )
 
-    @cached_property
+    @once
     def plans(self) -> dict[str, Plan]:
         """The plans that were asked for, by the names of their policies."""
         return {}
@@ -115,7 +115,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid"):
     def __getstate__(self) -> dict[Any, Any]:
         state = super().__getstate__()
         # Plans of others may hold functions that can't be pickled; whoever needs one plans again.
-        kept = {name: value for name, value in state["__dict__"].items() if name != "plans"}
+        planned = ("plans", "context")
+        kept = {name: value for name, value in state["__dict__"].items() if name not in planned}
         return state | {"__dict__": kept}
 
     def plans_of(self, names: Iterable[str] | None = None) -> dict[str, Plan]:

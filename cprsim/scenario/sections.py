@@ -27,6 +27,7 @@ SECTIONS: dict[str, tuple[type[Section], bool]] = {  # class, and whether a file
     "failures": (Failures, True),
     "accuracy": (Accuracy, False),
 }
+_KEYS = ("title", *SECTIONS, "policies")
 
 
 def build(mapping: dict[str, Any]) -> dict[str, Any]:
@@ -37,11 +38,7 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
             f"{', '.join(drawn)}: drawn for each job of a fleet, which `cprsim run` and "
             "cprsim.load_fleet take; give one value here"
         )
-    found = [
-        f"{key}: unknown key; {nearest(key, ['title', *SECTIONS, 'policies'])}"
-        for key in mapping
-        if key not in {"title", *SECTIONS, "policies"}
-    ]
+    found = [f"{key}: unknown key; {nearest(key, _KEYS)}" for key in mapping if key not in _KEYS]
     title = mapping.get("title", "")
     if not isinstance(title, str):
         found.append(f"title: {title!r} is not a string")
@@ -56,6 +53,22 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
     found += new
     if found:
         raise ScenarioError(*found)
+    return parts
+
+
+def validated(mapping: dict[str, Any]) -> dict[str, Any]:
+    """Sections and policies in place of their tables, but for those with faults.
+
+    `build` takes them as they are: so what many scenarios share is validated once.
+    """
+    parts = dict(mapping)
+    for name, (section, required) in SECTIONS.items():
+        if name in mapping:
+            found, _ = _section(name, section, required, mapping[name])
+            parts[name] = mapping[name] if found is None else found
+    if isinstance(mapping.get("policies"), dict):
+        sound, _ = _policies(mapping["policies"])
+        parts["policies"] = mapping["policies"] | sound
     return parts
 
 

@@ -62,7 +62,8 @@ class Driver:
                 self._fill()
                 if not self._flying:
                     return
-                ended = wait(self._flying, _TICK_S, FIRST_COMPLETED).done
+                ended = {each for each in self._flying if each.done()}
+                ended = ended or wait(self._flying, _TICK_S, FIRST_COMPLETED).done
                 if not ended:
                     yield None
                 for future in ended:

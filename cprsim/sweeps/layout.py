@@ -4,6 +4,7 @@ import hashlib
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -87,23 +88,24 @@ def check(connection: sqlite3.Connection, path: Path) -> None:
 
 def row_hash(table: str, values: Sequence[Any]) -> bytes:
     """SHA-256 of a row: of its table's name, and of its values with their types and lengths."""
-    found = hashlib.sha256(table.encode())
+    parts = [table.encode()]
     for value in values:
         kind, content = _content(value)
-        found.update(f"{kind}{len(content)}:".encode())
-        found.update(content)
-    return found.digest()
+        parts += (b"%b%d:" % (kind, len(content)), content)
+    return hashlib.sha256(b"".join(parts)).digest()
 
 
 def insert(
     connection: sqlite3.Connection, table: str, rows: Iterable[Row], otherwise: str = "ABORT"
 ) -> None:
     """Write rows, each with its hash; `otherwise`: what to do where there is one already."""
-    columns = connection.execute(f"SELECT * FROM {table} LIMIT 0").description
-    connection.executemany(
-        f"INSERT OR {otherwise} INTO {table} VALUES ({', '.join('?' * len(columns))})",
-        ((*map(_stored, row), row_hash(table, row)) for row in rows),
-    )
+    rows = iter(rows)
+    for first in rows:
+        places = ", ".join("?" * (len(first) + 1))
+        connection.executemany(
+            f"INSERT OR {otherwise} INTO {table} VALUES ({places})",
+            ((*map(_stored, row), row_hash(table, row)) for row in chain([first], rows)),
+        )
 
 
 def rows(
@@ -143,14 +145,14 @@ def _stored(value: Any) -> Any:
     return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 
-def _content(value: Any) -> tuple[str, bytes]:
+def _content(value: Any) -> tuple[bytes, bytes]:
     """Of what SQLite keeps of a value."""
     if isinstance(value, bytes):
-        return "b", value
+        return b"b", value
     if isinstance(value, str):
-        return "t", value.encode(errors="replace")
+        return b"t", value.encode(errors="replace")
     if isinstance(value, int):
-        return "i", str(int(value)).encode()
+        return b"i", str(int(value)).encode()
     if isinstance(value, float) and not math.isnan(value):  # it has no NaN, and no -0.0
-        return "f", (float(value) + 0.0).hex().encode()
-    return "n", b""
+        return b"f", (float(value) + 0.0).hex().encode()
+    return b"n", b""

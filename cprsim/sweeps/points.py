@@ -1,20 +1,14 @@
 """Points of a sweep: their scenarios as resolved, and the keys that results are stored under."""
 
-import copy
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from cprsim.errors import ScenarioError, UsageError
-from cprsim.report.outputs import sha256
-from cprsim.scenario import Scenario
-from cprsim.scenario.mapping import resolve_files, set_value
-from cprsim.sim.engine import MODEL_VERSION
+from cprsim.sweeps.base import Base
 from cprsim.sweeps.design import Design, Values
 from cprsim.sweeps.layout import Row
 from cprsim.sweeps.packed_text import PackedText
@@ -81,7 +75,7 @@ def points_hash(points: Iterable[Point]) -> str:
     return found.text
 
 
-def read_points(base: dict[str, Any], design: Design, policies: Sequence[str]) -> list[Point]:
+def read_points(mapping: dict[str, Any], design: Design, policies: Sequence[str]) -> list[Point]:
     """All points, read but not planned.
 
     Raises
@@ -92,11 +86,11 @@ def read_points(base: dict[str, Any], design: Design, policies: Sequence[str]) -
         If a policy is varied that is not compared.
     """
     _check_policies(design, policies)
-    file_hash = lru_cache(maxsize=None)(sha256)
+    base = Base(mapping, design.keys, policies)
     points: list[Point] = []
     like = b""  # the first that can be read
     for number, each in enumerate(design.steps()):
-        point = _read(number, base, design.values(each), policies, file_hash, like)
+        point = _read(number, base, design.values(each), like)
         like = like or point.scenario.content
         points.append(point)
     faults = _hopeless(points, design.steps())
@@ -121,39 +115,13 @@ def _hopeless(points: Sequence[Point], steps: Iterable[tuple[int, ...]]) -> list
     return list(found)
 
 
-def scenario_key(mapping: dict[str, Any], file_hash: Callable[[str], str] = sha256) -> str:
-    """Hash of a resolved scenario and of the model version; files count by content, not by name."""
-    mapping = copy.deepcopy(mapping)
-    for shown in ("title", "accuracy"):
-        mapping.pop(shown, None)
-    for table, name in _files(mapping):
-        table[name] = file_hash(table[name])
-    text = f"{MODEL_VERSION} {_json(mapping)}"
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _read(
-    number: int,
-    base: dict[str, Any],
-    values: Values,
-    policies: Sequence[str],
-    file_hash: Callable[[str], str],
-    like: bytes,
-) -> Point:
+def _read(number: int, base: Base, values: Values, like: bytes) -> Point:
     try:
-        mapping = copy.deepcopy(base)
-        for key, value in values.items():
-            parts = [part.strip() for part in key.split(".")]
-            set_value(mapping, parts, copy.deepcopy(value), f"--vary {key}")
-        resolve_files(mapping, Path.cwd())
-        mapping["policies"] = {name: mapping["policies"][name] for name in policies}
-        scenario = Scenario.read(mapping)
+        scenario = base.scenario(values)
     except ScenarioError as error:
         return Point(number, values, error=str(error))
-    resolved = scenario.mapping()
-    key = scenario_key(resolved, file_hash)
-    text = PackedText.of(_json(resolved), like)
-    return Point(number, values, key, text, scenario.job.useful_time_s)
+    text, key = base.written(scenario)
+    return Point(number, values, key, PackedText.of(text, like), scenario.job.useful_time_s)
 
 
 def _check_policies(design: Design, policies: Sequence[str]) -> None:
@@ -162,17 +130,3 @@ def _check_policies(design: Design, policies: Sequence[str]) -> None:
         name = rest.partition(".")[0]
         if section == "policies" and name not in policies:
             raise UsageError(f"--vary {key}: policy {name!r} is not among {', '.join(policies)}")
-
-
-def _files(mapping: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Tables and their keys that name files: a trace, curves of popularity."""
-    model = mapping.get("model", {})
-    tables = [model, *model.get("tables", ())]
-    named = [(mapping["failures"], "trace"), *((table.get("skew"), "curve") for table in tables)]
-    for table, name in named:
-        if isinstance(table, dict) and name in table:
-            yield table, name
-
-
-def _json(mapping: dict[str, Any]) -> str:
-    return json.dumps(mapping, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

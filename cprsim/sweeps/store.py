@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ class SweepStore:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path, self._connection = path, connection
         self._tally = Tally()
+        self._is_new = False
         self.mended = ""
 
     @classmethod
@@ -70,14 +70,19 @@ class SweepStore:
     def blocks(
         self, key: str, policies: Sequence[str]
     ) -> Iterator[tuple[range, tuple[bytes, ...]]]:
-        """Blocks that there are of a point, in order: what is kept of each, a policy each."""
+        """Blocks that there were of a point, in order: what is kept of each, a policy each."""
+        if self._is_new:
+            return
         with explained(self._path):
             yield from blocks_of(self._connection, key, policies)
 
     def add(self, task: Task, block: Block) -> None:
         """Keep a block."""
         plans = [
-            (task.key, *astuple(each)[:-1], json.dumps(each.basis._asdict()))
+            (
+                *(task.key, each.policy, each.system, each.recovery, each.interval_s),
+                json.dumps(each.basis._asdict()),
+            )
             for each in block.plans
         ]
         packed = [
@@ -134,6 +139,7 @@ class SweepStore:
             layout.make(self._connection)
             insert(self._connection, "definition", [(definition.document(),)])
             insert(self._connection, "points", (point.row for point in points))
+            self._is_new = True
             return
         layout.check(self._connection, self._path)
         definition.check(stored_definition(self._connection), folder)

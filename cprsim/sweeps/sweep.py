@@ -15,6 +15,7 @@ from cprsim.runs.runner import check_replications, check_whole
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sweeps.agenda import Agenda, SweepProgress
+from cprsim.sweeps.base import scenario_key
 from cprsim.sweeps.block import SweepBlock
 from cprsim.sweeps.definition import Definition
 from cprsim.sweeps.design import Given, IsWhole
@@ -22,7 +23,7 @@ from cprsim.sweeps.disk_space import check_disk_space
 from cprsim.sweeps.driver import Driver, Tell
 from cprsim.sweeps.file_systems import network_file_system
 from cprsim.sweeps.layout import NAME
-from cprsim.sweeps.points import points_hash, read_points, scenario_key
+from cprsim.sweeps.points import points_hash, read_points
 from cprsim.sweeps.pools import pool_of
 from cprsim.sweeps.rule import Rule
 from cprsim.sweeps.store import SweepStore

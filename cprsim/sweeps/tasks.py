@@ -2,8 +2,9 @@
 
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from cprsim.errors import CprsimError, RunError
 from cprsim.runs.engines import Engine, chosen, simulate
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
+from cprsim.scenario.sections import validated
 from cprsim.sim.engine import COLUMNS, MODEL_VERSION
 
 #: What workers and the sweep must have in common: the model's numbers, and the shape of a `Block`.
@@ -85,9 +87,33 @@ def perform(task: Task) -> Block | Fault:
 def _planned(
     text: str, policies: tuple[str, ...], engine: str
 ) -> tuple[Scenario, tuple[PlanRow, ...], dict[str, Engine]]:
-    scenario = Scenario(**json.loads(text))
+    mapping = json.loads(text)
+    own = mapping.pop("policies")
+    parts = {name: _validated(name, table) for name, table in mapping.items()}
+    parts["policies"] = {
+        name: _validated("policies", {name: table})[name] for name, table in own.items()
+    }
+    scenario = Scenario(**parts)
     rows = tuple(_row(scenario, name) for name in policies)
     return scenario, rows, chosen(scenario, policies, engine)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of a scenario, `text` as it is written in Python, which tells 1 from 1.0."""
+
+    name: str
+    text: str
+    table: object = field(compare=False)
+
+
+@lru_cache(maxsize=64)  # most points of a sweep have most of their sections in common
+def _section(of: _Table) -> Any:
+    return validated({of.name: of.table})[of.name]
+
+
+def _validated(name: str, table: object) -> Any:
+    return _section(_Table(name, repr(table), table))
 
 
 def _row(scenario: Scenario, policy: str) -> PlanRow:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from cprsim.basics import units
+from cprsim.basics.units import Units
 from cprsim.errors import UnitError, UsageError
 
 _CALL = re.compile(r"(lin|log)\s*\((.*)\)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_SHARE = {"%": 1.0}
+_SHARE = Units({"%": 1.0})
 _OPENING, _CLOSING = "([{", ")]}"
 _MOST = 1_000_000
 
@@ -34,7 +35,7 @@ class Range:
     low: float
     high: float
     logarithmic: bool
-    units: dict[str, float] | None
+    units: Units | None
 
     def at(self, share: float, whole: bool) -> Any:
         """The value that is this share of the way, as a scenario file has it."""
@@ -104,7 +105,7 @@ def _range(text: str, kind: str, ends: list[str], what: str) -> Range:
     return Range(low, high, kind == "log", low_units)
 
 
-def _quantity(text: str, whole: str, what: str) -> tuple[float, dict[str, float] | None]:
+def _quantity(text: str, whole: str, what: str) -> tuple[float, Units | None]:
     """The number in base units, and the units it is in."""
     if _NUMBER.fullmatch(text):
         value = float(text)

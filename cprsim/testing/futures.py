@@ -26,7 +26,7 @@ def change_future(scenario: Scenario, after_s: float, pace: float = 0.0) -> Scen
     """
     changed = Scenario(**{name: getattr(scenario, name) for name in Scenario.model_fields})
     failures = scenario.failure_model
-    # Where `cached_property` would keep it; the timeline is no part of the contents of a scenario.
+    # Where the scenario would keep it; the timeline is no part of the contents of a scenario.
     vars(changed)["failure_model"] = _OtherFuture(
         failures.spec, failures.cluster, failures.job, after_s, pace
     )

@@ -1,0 +1,144 @@
+"""Draws that scenarios share are, to the last bit, what each would draw by itself."""
+
+import numpy as np
+import pytest
+
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.shared import SharedDraws
+from cprsim.basics.standard import standard, standard_left
+from cprsim.basics.streams import COHORT, Cause, CohortDraws, Draws, stream
+from cprsim.scenario import Scenario
+from tests.fleets.test_fleet import PLAIN
+
+LAWS = {
+    "exponential": {},
+    "gamma": {"shape": 0.675},
+    "gamma above 1": {"shape": 3.25},
+    "weibull": {"shape": 0.4},
+    "lognormal": {"cv": 1.5},
+    "deterministic": {},
+    "uniform": {},
+}
+SEVERITY = {"process": 0.5, "node": 0.4, "cluster": 0.1}
+
+
+def law(name: str, mean: str = "14 h") -> Distribution:
+    keys = {"distribution": name.split(maxsplit=1)[0], "mean": mean, **LAWS[name]}
+    return Distribution.model_validate(keys)
+
+
+EMPIRICAL = Distribution.model_validate({"distribution": "empirical", "durations": ["3 h", "9 h"]})
+
+
+def all_laws() -> list[Distribution]:
+    means = ("14 h", "29.9 h", "0.37 s")
+    return [law(name, mean) for name in LAWS for mean in means] + [EMPIRICAL]
+
+
+@pytest.mark.parametrize("each", all_laws(), ids=str)
+def test_a_law_is_a_standard_one_that_is_scaled(each):
+    key, sample, scale = standard(each)
+    place = 5, 2, Cause.FAILURE_TIME
+
+    ours = scale * sample(stream(*place), (COHORT, 9))
+    assert ours.tobytes() == each.sample(stream(*place), (COHORT, 9)).tobytes()
+    assert hash(key) == hash(standard(each).key)
+
+    _, draw, scaled = standard_left(each)
+    left = scaled(*draw(stream(*place), (COHORT, 1)))
+    assert left.tobytes() == each.sample_left(stream(*place), (COHORT, 1)).tobytes()
+
+
+@pytest.mark.parametrize("aged", [False, True])
+@pytest.mark.parametrize("each", all_laws(), ids=str)
+def test_row_by_row_they_are_those_of_a_cohort_alone(each, aged):
+    place = 7, 3, Cause.FAILURE_TIME
+    shared = SharedDraws()
+    ours = shared.durations(each, *place, aged=aged)
+    theirs = CohortDraws(each.sample, *place, each.sample_left if aged else None)
+
+    for columns in (1, 8, 9, 40):
+        whole = theirs.upto(columns)
+        for row in (0, 17, COHORT - 1):
+            assert ours.row(row, columns).tobytes() == whole[row].tobytes()
+        again = shared.durations(each, *place, aged=aged)
+        assert again.upto(columns).tobytes() == whole.tobytes()
+    assert [Draws(ours, 4)[i] for i in range(50)] == [Draws(theirs, 4)[i] for i in range(50)]
+
+
+@pytest.mark.parametrize("name", ["exponential", "gamma", "weibull", "uniform"])
+def test_laws_that_differ_in_their_mean_draw_once(name, monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        "cprsim.basics.streams.stream", lambda *key: made.append(key) or stream(*key)
+    )
+    shared = SharedDraws()
+    for mean in ("1 h", "2 h", "3 h"):
+        shared.durations(law(name, mean), 0, 0, Cause.RESCHEDULE).upto(8)
+
+    assert len(made) == 1
+
+
+FAILURES = {
+    "gamma": {"distribution": "gamma", "mean": "8 h", "shape": 0.675},
+    "stationary weibull": {"distribution": "weibull", "mean": "8 h", "shape": 2.0},
+    "new": {"distribution": "gamma", "mean": "8 h", "shape": 0.675, "ages": "new"},
+    "exactly": {"exactly": 5},
+    "none": {"exactly": 0},
+    "severities": {"distribution": "exponential", "mean": "8 h", "severity": SEVERITY},
+    "weights": {
+        "distribution": "exponential",
+        "mean": "8 h",
+        "hits": {"trainers": 2, "weights": {"parameter_servers": 1, "trainers": 2}},
+    },
+    "nodes": {"distribution": "gamma", "mean": "80 h", "shape": 2.0, "per": "node"},
+    "exponential nodes": {"distribution": "exponential", "mean": "80 h", "per": "node"},
+}
+
+
+def scenarios(failures: dict) -> list[Scenario]:
+    """The same but for useful time, nodes, and the mean where there is one."""
+    means = ["8 h", "80 h", "9.7 h"] if "mean" in failures else [None] * 3
+    clusters = [(8, 4), (8, 5), (3, 4)]
+    return [
+        Scenario(
+            **PLAIN
+            | {"job": {"useful_time": f"{20 + i} h"}}
+            | {"cluster": {"parameter_servers": nodes[0], "trainers": nodes[1]}}
+            | {"failures": failures | ({} if mean is None else {"mean": mean})}
+        )
+        for i, (mean, nodes) in enumerate(zip(means, clusters, strict=True))
+    ]
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_timelines_are_the_same_whoever_shares_them(name):
+    shared = SharedDraws()
+    for each in scenarios(FAILURES[name]) * 2:
+        model, numbers = each.failure_model, [300, 3, 0, 299]
+        ours = model.timelines(4, numbers, shared)
+        for mine, alone in zip(ours, model.timelines(4, numbers), strict=True):
+            assert strikes(mine) == strikes(alone)
+
+
+def strikes(timeline) -> list:
+    """When failures of a job strike that recovers in a minute, and what they take down."""
+    cursor, found = timeline.cursor(), []
+    while len(found) < 30 and np.isfinite(cursor.next_s):
+        at_s = cursor.next_s
+        hit = cursor.strike()
+        found.append((at_s, hit))
+        cursor.replace(hit, at_s + 60)
+        cursor.resume(at_s + 60)
+    return found
+
+
+def test_no_more_is_kept_than_may_be():
+    shared = SharedDraws(most=10)
+    made = []
+
+    def value(name: str) -> str:
+        return shared.kept(name, lambda: made.append(name) or name, 4)
+
+    assert [value(name) for name in "ababcab"] == list("ababcab")
+    assert made == list("abcab")  # of three there is room for two
