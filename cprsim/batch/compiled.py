@@ -2,10 +2,15 @@
 
 import warnings
 from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
-import os
-INL=os.environ.get("INL","always")
+from cprsim.closed_form import incremental
+from cprsim.contract import rules
+from cprsim.sim import limits
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 #: What is said, once, where Numba can't be imported.
 WITHOUT_NUMBA = "Numba can't be imported: the batch engine runs uncompiled, and slowly"
@@ -32,16 +37,35 @@ else:
 
 def compiled(function: _Function) -> _Function:
     """The function as machine code that holds no lock; it does the same in Python."""
-    if numba is None:
-        return function
-    # "numpy": a division checks for no zero, which nothing here divides by.
-    made: _Function = numba.njit(nogil=True, error_model="numpy")(function)
-    return made
+    return _made(function, {})
 
 
 def inlined(function: _Function) -> _Function:
-    """As `compiled`, put into its one caller: each function by itself takes long to compile."""
+    """As `compiled`, put into its caller: each function by itself takes long to compile."""
+    return _made(function, {"inline": "always"})
+
+
+def kept(function: _Function) -> _Function:
+    """As `compiled`, and kept on disk with all that it calls.
+
+    Numba looks whether the function has changed, and no further: so it must have `SOURCES` in its
+    closure, which change with all that is compiled.
+    """
+    return _made(function, {"cache": True})
+
+
+def _made(function: _Function, options: dict[str, Any]) -> _Function:
     if numba is None:
         return function
-    made: _Function = numba.njit(nogil=True, error_model="numpy", inline=INL)(function)
+    # "numpy": a division checks for no zero, which nothing here divides by.
+    made: _Function = numba.njit(nogil=True, error_model="numpy", **options)(function)
     return made
+
+
+def _digest(*modules: ModuleType) -> str:
+    """Of the sources of this package, and of what else is compiled."""
+    paths = [*Path(__file__).parent.glob("*.py"), *(Path(str(each.__file__)) for each in modules)]
+    return sha256(b"".join(path.read_bytes() for path in sorted(paths))).hexdigest()
+
+
+SOURCES = _digest(rules, incremental, limits)

@@ -4,57 +4,12 @@ import math
 from typing import Any
 
 from cprsim.batch import cursors, node_lists, schedules
-from cprsim.batch.compiled import borrow, compiled, inlined
+from cprsim.batch.compiled import SOURCES, borrow, inlined, kept
 from cprsim.batch.job import process
 from cprsim.batch.rows import DETECT, DONE, LOAD, NONE, RESCHEDULE, SAVE, STALL, Run
 
 #: Columns of a ledger, as `cprsim.sim.engine.COLUMNS`.
 _LEDGER = 16
-
-
-@compiled
-def play(
-    runs: Any, first: int, last: int, tables: Any, drawn: Any, room: Any, ledgers: Any, statuses: Any
-) -> None:
-    """Play some of the runs; each leaves its ledger, and what it lacks if it lacks anything.
-
-    `runs`: of each the numbers of its plan, of what it draws, and of its ledger.
-    """
-    plans, schedule_rows, saves, transfers, answers, cases, whole, real = tables
-    rows, numbers, choices = drawn
-    state, tiers, links, spent, flows, ended, comings, lists, nodes, shards, tree, ready_s, rated = room
-    for place in range(first, last):
-        number = runs[place, 2]
-        it = Run(
-            plans[runs[place, 0]],
-            borrow(schedule_rows),
-            borrow(saves),
-            borrow(transfers),
-            borrow(answers),
-            borrow(cases),
-            borrow(whole),
-            borrow(real),
-            rows[runs[place, 1]],
-            borrow(numbers),
-            borrow(choices),
-            state[0],
-            borrow(tiers),
-            borrow(links),
-            borrow(spent),
-            borrow(flows),
-            borrow(ended),
-            borrow(comings),
-            borrow(lists),
-            borrow(nodes),
-            borrow(shards),
-            borrow(tree),
-            borrow(ready_s),
-            borrow(rated),
-        )
-        _start(it)
-        process(it)
-        statuses[number] = it.run.status
-        _write(it, ledgers[number])
 
 
 @inlined
@@ -102,3 +57,55 @@ def _write(it: Run, ledger: Any) -> None:
     ledger[8], ledger[9], ledger[10] = run.now, run.pls, run.updates_lost
     ledger[11], ledger[12], ledger[13] = run.failures, run.absorbed + run.passed, run.saves
     ledger[14], ledger[15] = run.stored, run.sent
+
+
+def _entry(sources: str) -> Any:
+    @kept
+    def play(
+        runs: Any, first: int, last: int, tables: Any, drawn: Any, room: Any, ledgers: Any, statuses: Any
+    ) -> None:
+        """Play some of the runs; each leaves its ledger, and what it lacks if it lacks anything.
+
+        `runs`: of each the numbers of its plan, of what it draws, and of its ledger.
+        """
+        assert sources
+        plans, schedule_rows, saves, transfers, answers, cases, whole, real = tables
+        rows, numbers, choices = drawn
+        state, tiers, links, spent, flows, ended, comings, lists, nodes, shards, tree, ready_s, rated = room
+        for place in range(first, last):
+            number = runs[place, 2]
+            it = Run(
+                plans[runs[place, 0]],
+                borrow(schedule_rows),
+                borrow(saves),
+                borrow(transfers),
+                borrow(answers),
+                borrow(cases),
+                borrow(whole),
+                borrow(real),
+                rows[runs[place, 1]],
+                borrow(numbers),
+                borrow(choices),
+                state[0],
+                borrow(tiers),
+                borrow(links),
+                borrow(spent),
+                borrow(flows),
+                borrow(ended),
+                borrow(comings),
+                borrow(lists),
+                borrow(nodes),
+                borrow(shards),
+                borrow(tree),
+                borrow(ready_s),
+                borrow(rated),
+            )
+            _start(it)
+            process(it)
+            statuses[number] = it.run.status
+            _write(it, ledgers[number])
+
+    return play
+
+
+play = _entry(SOURCES)

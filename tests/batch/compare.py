@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.batch import engine as batch
-from cprsim.contract import Plan, Recover
+from cprsim.contract import Growing, Plan, Recover, Rotations
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
-from cprsim.policies.adaptive import AdaptivePlan
-from cprsim.policies.rotation import RotationPlan
 from cprsim.scenario import Scenario
 from cprsim.sim import attempts
 from cprsim.sim import engine as sim
@@ -184,7 +182,7 @@ class Watcher(Recording):
             kinds = " and ".join(sorted({one.kind, two.kind}))
             seen[f"{kinds} at once"] += 1
         seen["runs at several paces"] += len(set(self._paces)) > 1
-        alike = type(self._plan) in (Plan, AdaptivePlan)
+        alike = self._plan.sequence is None or isinstance(self._plan.sequence, Growing)
         lengths = {
             round(end_s - start_s, 6)
             for task, start_s, end_s, completed in self._tasks
@@ -194,7 +192,7 @@ class Watcher(Recording):
 
     def _count_plan(self, seen: Seen, ledger: Ledger) -> None:
         plan, job = self._plan, self._scenario.job
-        seen[type(plan).__name__] += 1
+        seen[type(plan.sequence).__name__] += 1
         seen["runs under a mirror"] += plan.mirror is not None
         seen["runs with a last save"] += job.final_save
         seen["runs with a last save in the background"] += (
@@ -202,12 +200,13 @@ class Watcher(Recording):
         )
         if self._scenario.cluster.updates is not None:
             seen["runs that lose unequal shares"] += ledger.updates_lost > 0
-        if isinstance(plan, AdaptivePlan):
+        sequence = plan.sequence
+        if isinstance(sequence, Growing):
             seen["saves rarer than at first"] += (
-                ledger.saves + ledger.failures < job.useful_time_s / plan.first_s - 2
+                ledger.saves + ledger.failures < job.useful_time_s / sequence.first_s - 2
             )
-        if isinstance(plan, RotationPlan):
-            first = plan.rotations[0].stored.writes
+        if isinstance(sequence, Rotations):
+            first = sequence.rotations[0].stored.writes
             seen["more experts than at first"] += ledger.stored > ledger.saves * first * (1 + 1e-9)
 
 

@@ -49,11 +49,11 @@ OF_SYSTEM: dict[str, dict[str, int]] = {
     "full": {"failures_in_a_save": 40, "three_in_a_row_while_loading": 7},
     "partial": {"failures_in_a_save": 150, "runs_that_lose_unequal_shares": 40},
     "cpr-vanilla": {"failures_in_a_save": 100, "runs_that_lose_unequal_shares": 8},
-    "cpr-scar": {"ChainedPlan": 35, "runs_that_lose_unequal_shares": 9},
-    "cpr-mfu": {"ChainedPlan": 15, "runs_that_lose_unequal_shares": 20},
-    "cpr-ssu": {"ChainedPlan": 20, "runs_that_lose_unequal_shares": 20},
+    "cpr-scar": {"Chains": 35, "runs_that_lose_unequal_shares": 9},
+    "cpr-mfu": {"Chains": 15, "runs_that_lose_unequal_shares": 20},
+    "cpr-ssu": {"Chains": 20, "runs_that_lose_unequal_shares": 20},
     "async": {
-        "AdaptivePlan": 25,
+        "Growing": 25,
         "saves_rarer_than_at_first": 6,
         "save_at_once": 5,
         "saves_in_the_background_given_up": 250,
@@ -74,7 +74,7 @@ OF_SYSTEM: dict[str, dict[str, int]] = {
         "runs_at_several_paces": 20,
     },
     "check-n-run": {
-        "DifferencesPlan": 95,
+        "Differences": 95,
         "saves_in_the_background_given_up": 40,
         "runs_at_several_paces": 20,
     },
@@ -87,11 +87,11 @@ OF_SYSTEM: dict[str, dict[str, int]] = {
     "tiered": {
         "returns_of_all_to_local": 100,
         "returns_of_all_to_peer": 300,
-        "ChainedPlan": 85,
+        "Chains": 85,
         "save_at_once": 150,
     },
     "partial-experts": {
-        "RotationPlan": 40,
+        "Rotations": 40,
         "healthy_nodes_return_to_fresher_rows": 80,
         "returns_of_all_to_host": 45,
     },

@@ -93,10 +93,10 @@ CASES: dict[str, dict[str, Any]] = {
         },
         failures=BY_LAW | GRADED,
     ),
-    "ChainedPlan": job(
+    "Chains": job(
         {"system": "tiered", "remote": {"interval": "15 s", "differential": 0.3, "base_every": 3}}
     ),
-    "DifferencesPlan": job(
+    "Differences": job(
         {"system": "check-n-run", "interval": "12 s", "modified": 0.2, "snapshot": "1 s"}
     ),
     "healthy nodes return to fresher rows": job(EXPERTS | {"snapshot_experts": 4}),
@@ -122,6 +122,6 @@ def test_saves_that_are_appended_are_merged_and_read_alike() -> None:
     costs = COSTS | {"append": "1 s", "select": "0.5 s", "gather": "2 s", "save_fixed": "0.5 s"}
     compare(job(CPR | {"merge_after": 3}, costs=costs, **TABLES), seen, range(12))
 
-    assert seen["ChainedPlan"] == 12
+    assert seen["Chains"] == 12
     assert seen["saves"] > 12 * 2 * 3  # merged twice at least
     assert seen["runs that lose learning"] > 6

@@ -23,7 +23,7 @@ PLAYED = (
     "load and reschedule at once",
     "runs under a mirror",
     "returns of all to local",
-    "DifferencesPlan",
+    "Differences",
     "more experts than at first",
     "runs that lose unequal shares",
 )

@@ -355,9 +355,6 @@ def test_what_cant_be_is_refused(keys: dict[str, Any], message: str) -> None:
     assert str(error.value) == message
 
 
-@pytest.mark.xfail(
-    raises=IndexError, reason="what is lost is counted from a return that lay further on"
-)
 def test_a_job_that_returns_further_back_than_the_last_time_counts_no_saves_in_between(
     tmp_path: Path,
 ) -> None:
