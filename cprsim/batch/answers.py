@@ -37,9 +37,9 @@ def answer_to(it: Run, down: int) -> int:
 def _is_gone(it: Run, case: Any, down: int, servers: int) -> bool:
     """Whether some set of its servers is down as a whole."""
     for i in range(servers):
-        first = case.sets + it.lists[down][FIRST + i] * case.count * case.size
-        for each in range(first, first + case.count * case.size, case.size):
-            if _is_down(it, each, case.size, down):
+        first = case.sets + it.lists[down][FIRST + i] * case.count * case.width
+        for each in range(first, first + case.count * case.width, case.width):
+            if _is_down(it, each, case.width, down):
                 return True
     return False
 

@@ -8,8 +8,20 @@ import operator
 from typing import Any
 
 from numba.core import cgutils, types
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.core.typing.templates import (
+    AbstractTemplate,
+    AttributeTemplate,
+    infer_getattr,
+    infer_global,
+    signature,
+)
+from numba.extending import (
+    intrinsic,
+    lower_builtin,
+    lower_getattr_generic,
+    models,
+    register_model,
+)
 
 
 class Borrowed(types.Type):  # type: ignore[misc]
@@ -26,6 +38,20 @@ class BorrowedRows(types.Type):  # type: ignore[misc]
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
         super().__init__(name=f"BorrowedRows({dtype})")
+
+
+class Together(types.Type):  # type: ignore[misc]
+    """A named tuple that is passed on by where it is."""
+
+    def __init__(self, bundle: Any) -> None:
+        self.bundle = bundle
+        super().__init__(name=f"Together({bundle})")
+
+
+@register_model(Together)
+class _TogetherModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Together) -> None:
+        super().__init__(manager, kind, cgutils.voidptr_t)
 
 
 @register_model(Borrowed)
@@ -64,6 +90,33 @@ def _place(context: Any, builder: Any, dtype: Any, data: Any, index: Any) -> Any
     size = context.get_abi_sizeof(context.get_data_type(dtype))
     offset = builder.mul(index, context.get_constant(types.intp, size))
     return builder.gep(data, [offset])
+
+
+@intrinsic
+def together(_typing: Any, bundle: Any) -> Any:
+    """A named tuple of records and borrowed arrays."""
+
+    def build(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
+        place = cgutils.alloca_once(builder, context.get_value_type(bundle))
+        builder.store(arguments[0], place)
+        return builder.bitcast(place, cgutils.voidptr_t)
+
+    return Together(bundle)(bundle), build
+
+
+@infer_getattr
+class _Member(AttributeTemplate):  # type: ignore[misc]
+    key = Together
+
+    def generic_resolve(self, kind: Together, name: str) -> Any:
+        return kind.bundle.types[kind.bundle.fields.index(name)]
+
+
+@lower_getattr_generic(Together)  # type: ignore[untyped-decorator]
+def _member(context: Any, builder: Any, kind: Together, value: Any, name: str) -> Any:
+    place = builder.bitcast(value, context.get_value_type(kind.bundle).as_pointer())
+    member = kind.bundle.fields.index(name)
+    return builder.load(cgutils.gep_inbounds(builder, place, 0, member))
 
 
 @intrinsic

@@ -27,12 +27,16 @@ if numba is None:
         """The array itself (see `cprsim.batch.borrowed`)."""
         return array
 
+    def together(bundle: Any) -> Any:
+        """The bundle itself."""
+        return bundle
+
     def part(rows: Any, first: int, count: int) -> Any:
         """So many elements from one on."""
         return rows[first : first + count]
 
 else:
-    from cprsim.batch.borrowed import borrow, part  # noqa: F401
+    from cprsim.batch.borrowed import borrow, part, together  # noqa: F401
 
 
 def compiled(function: _Function) -> _Function:

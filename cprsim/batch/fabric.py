@@ -123,6 +123,8 @@ def _share_out(it: Run) -> None:
 @compiled
 def _share_out_at(it: Run, now: float) -> None:
     linked = 0
+    if it.plan.apart:
+        return
     for place in range(it.run.flows):
         linked += it.flows[place].linked
     if not linked:

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from cprsim.batch import cursors, node_lists, schedules
-from cprsim.batch.compiled import SOURCES, borrow, inlined, kept
+from cprsim.batch.compiled import SOURCES, borrow, inlined, kept, together
 from cprsim.batch.job import process
 from cprsim.batch.rows import DETECT, DONE, LOAD, NONE, RESCHEDULE, SAVE, STALL, Run
 
@@ -31,7 +31,9 @@ def _start(it: Run) -> None:
     run.epoch += 1
     run.back_since = run.epoch
     for tier in range(plan.schedules):
-        it.tiers[tier].last_s = it.tiers[tier].last_slowdown_s = it.tiers[tier].last_updates_lost = 0.0
+        it.tiers[tier].last_s = it.tiers[tier].last_slowdown_s = it.tiers[
+            tier
+        ].last_updates_lost = 0.0
         it.tiers[tier].whole_s = it.tiers[tier].start_s = it.tiers[tier].portions = 0.0
         it.tiers[tier].last_reads = 1.0
         it.tiers[tier].unsaved, it.tiers[tier].unsaved_count = 0, 1
@@ -62,7 +64,14 @@ def _write(it: Run, ledger: Any) -> None:
 def _entry(sources: str) -> Any:
     @kept
     def play(
-        runs: Any, first: int, last: int, tables: Any, drawn: Any, room: Any, ledgers: Any, statuses: Any
+        runs: Any,
+        first: int,
+        last: int,
+        tables: Any,
+        drawn: Any,
+        room: Any,
+        ledgers: Any,
+        statuses: Any,
     ) -> None:
         """Play some of the runs; each leaves its ledger, and what it lacks if it lacks anything.
 
@@ -71,34 +80,50 @@ def _entry(sources: str) -> Any:
         assert sources
         plans, schedule_rows, saves, transfers, answers, cases, whole, real = tables
         rows, numbers, choices = drawn
-        state, tiers, links, spent, flows, ended, comings, lists, nodes, shards, tree, ready_s, rated = room
+        (
+            state,
+            tiers,
+            links,
+            spent,
+            flows,
+            ended,
+            comings,
+            lists,
+            nodes,
+            shards,
+            tree,
+            ready_s,
+            rated,
+        ) = room
         for place in range(first, last):
             number = runs[place, 2]
-            it = Run(
-                plans[runs[place, 0]],
-                borrow(schedule_rows),
-                borrow(saves),
-                borrow(transfers),
-                borrow(answers),
-                borrow(cases),
-                borrow(whole),
-                borrow(real),
-                rows[runs[place, 1]],
-                borrow(numbers),
-                borrow(choices),
-                state[0],
-                borrow(tiers),
-                borrow(links),
-                borrow(spent),
-                borrow(flows),
-                borrow(ended),
-                borrow(comings),
-                borrow(lists),
-                borrow(nodes),
-                borrow(shards),
-                borrow(tree),
-                borrow(ready_s),
-                borrow(rated),
+            it = together(
+                Run(
+                    plans[runs[place, 0]],
+                    borrow(schedule_rows),
+                    borrow(saves),
+                    borrow(transfers),
+                    borrow(answers),
+                    borrow(cases),
+                    borrow(whole),
+                    borrow(real),
+                    rows[runs[place, 1]],
+                    borrow(numbers),
+                    borrow(choices),
+                    state[0],
+                    borrow(tiers),
+                    borrow(links),
+                    borrow(spent),
+                    borrow(flows),
+                    borrow(ended),
+                    borrow(comings),
+                    borrow(lists),
+                    borrow(nodes),
+                    borrow(shards),
+                    borrow(tree),
+                    borrow(ready_s),
+                    borrow(rated),
+                )
             )
             _start(it)
             process(it)

@@ -1,5 +1,6 @@
 """A plan as rows of numbers: what the engine reads of it."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,6 +42,8 @@ from cprsim.failures.hit import SEVERITIES
 from cprsim.job.platform import STORE_READ
 from cprsim.sim.resolved import Rated, ResolvedPlan
 
+#: Of a link; sums of a few rates differ by less.
+_MARGIN = 1e-9
 _VARIANTS = ("intermittent", "one-shot", "consecutive")
 _WAIT = (0.0, 1.0, 1.0, 1.0, False, (0.0,) * len(LINKS))
 
@@ -80,7 +83,7 @@ class Tables:
         if together not in self._known:
             sets = _sets(together, servers)
             _, count, size = sets.shape
-            self._known[together] = {"sets": len(self.whole), "count": count, "size": size}
+            self._known[together] = {"sets": len(self.whole), "count": count, "width": size}
             self.whole += sets.ravel().tolist()
         return self._known[together]
 
@@ -153,9 +156,44 @@ class _Rows:
             "load_fails": 0.0 if storage is None else storage.load_fails,
             "has_outages": storage is not None and storage.outages is not None,
             "interval_s": plan.interval_s,
+            "in_turn": self._in_turn(),
+            "apart": self._apart(),
             "capacity": tuple(resolved.costs.capacities[link] for link in LINKS),
         }
         return _row(PLAN_ROW, values | sequence)
+
+    def _in_turn(self) -> bool:
+        """Whether training and saves that hold it up follow each other, all alike."""
+        plan = self._plan
+        if len(plan.schedules) != 1 or plan.sequence is not None:
+            return False
+        ((_, save, _),) = plan.schedules
+        transfer, rate = self._resolved.save(save)
+        takes = 0 < transfer.volume and 0 < rate < math.inf
+        return save.blocking and takes and save.tier not in self._can_fail
+
+    def _apart(self) -> bool:
+        """Whether saves in the background never meet what else there is on a full link."""
+        plan, costs = self._plan, self._resolved.costs
+        assert isinstance(plan.recover, Answers)
+        answers = {case.answer for case in plan.recover.cases}
+        if any(answer.keep_training for answer in answers):
+            return False  # shards are filled beside both
+        saves = [(self._resolved.save(each.save), each.max_pending) for each in plan.schedules]
+        alone = [rated for rated, _ in saves] + [
+            self._resolved.training(a.degraded) for a in answers
+        ]
+        alone.append(self._resolved.training(0.0))
+        try:
+            for answer in answers:
+                alone += [self._resolved.load(answer, n, 1.0) for n in {1, self._resolved.servers}]
+        except ScenarioError:
+            return False
+        for link, capacity in costs.capacities.items():
+            beside = sum(most * _drawn(rated, link) for rated, most in saves)
+            if beside + max(_drawn(rated, link) for rated in alone) > capacity * (1 - _MARGIN):
+                return False
+        return True
 
     # --- Saves ------------------------------------------------------------------------------------
 
@@ -314,6 +352,13 @@ class _Rows:
     def _real(self, values: Sequence[float]) -> int:
         self._tables.real += values
         return len(self._tables.real) - len(values)
+
+
+def _drawn(rated: Rated, link: str) -> float:
+    """What a transfer takes of a link with the links to itself."""
+    transfer, rate = rated
+    coefficient = dict(transfer.uses).get(link, 0.0)
+    return coefficient * rate if coefficient else 0.0
 
 
 def _constant(delay: object) -> float:

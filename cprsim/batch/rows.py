@@ -44,6 +44,7 @@ MORE_DELAYS, MORE_VOIDS, MORE_LOADS, MORE_OUTAGES, MORE_ROOM, GIVEN_UP = _codes(
 
 def _row(**columns: str) -> np.dtype[Any]:
     """A row with these columns, by type: `"f8"`, or `"6f8"` for as many."""
+    assert not set(columns) & set(dir(np.record))  # uncompiled, those are something else
     return np.dtype([(name, kind) for name, kind in columns.items()], align=True)
 
 
@@ -60,7 +61,9 @@ SAVE_ROW: Final = _row(
     **_columns("f8", "portion reads stored sent snapshot_s"),
 )
 #: `contract.Schedule`, and its chain.
-SCHEDULE_ROW: Final = _row(period_s="f8", first_period_s="f8", most="i8", save="i8", chain="i8", links="i8")
+SCHEDULE_ROW: Final = _row(
+    period_s="f8", first_period_s="f8", most="i8", save="i8", chain="i8", links="i8"
+)
 #: `contract.Recover`. `source`, `healthy`: numbers of schedules. `nothing`, `load`: transfers where
 #: no server, and where one, is down; `each`: what of the store's link every other one takes.
 ANSWER_ROW: Final = _row(
@@ -68,17 +71,20 @@ ANSWER_ROW: Final = _row(
     **_columns("?", "keep mirrored has_healthy made_anew can_fail"),
     **_columns("f8", "reads takeover_s pause_s each"),
 )
-#: `contract.Case`: bits of severities; `sets` of `size` servers, `count` for each server.
+#: `contract.Case`: bits of severities; `sets` of `width` servers, `count` for each server.
 CASE_ROW: Final = _row(
-    **_columns("i8", "answer severities sets count size"),
+    **_columns("i8", "answer severities sets count width"),
     **_columns("f8", "least_servers most_servers least_trainers most_trainers"),
 )
 PLAN_ROW: Final = _row(
     **_columns("i8", "servers nodes leaves spares schedules last_save most_last"),
     **_columns("i8", "first_schedule first_case cases"),
-    **_columns("i8", "training sequence rotations rotations_at rotation_servers at points variant updates source"),
+    **_columns(
+        "i8",
+        "training sequence rotations rotations_at rotation_servers at points variant updates source",
+    ),
     **_columns("?", "final_save during_recovery while_waiting holds_nodes"),
-    **_columns("?", "unslowed uneven last_mirrored has_outages"),
+    **_columns("?", "unslowed uneven last_mirrored has_outages in_turn apart"),
     **_columns("f8", "useful_s nearly_done_s detect_s per_shard delay_s step_s behind"),
     **_columns("f8", "save_fails load_fails more_s max_overhead limit_s interval_s whole rows"),
     capacity="6f8",
@@ -86,7 +92,10 @@ PLAN_ROW: Final = _row(
 #: What one run draws: places in the arrays of draws, and how many there are.
 DRAWS_ROW: Final = _row(
     **_columns("i8", "gaps gap_count delays delay_count victims victim_count kinds"),
-    **_columns("i8", "victim_trainers per_servers per_trainers severities severity_count bursts burst_count"),
+    **_columns(
+        "i8",
+        "victim_trainers per_servers per_trainers severities severity_count bursts burst_count",
+    ),
     **_columns("i8", "burst_nodes burst_width voids void_count loads load_count"),
     **_columns("i8", "outages outage_count hits lives life_count life_stride"),
     circle_s="f8",

@@ -67,7 +67,7 @@ def _put(it: Run, tier: int, checkpoint: Checkpoint, save: Any) -> None:
     run = it.run
     if checkpoint.progress_s < it.tiers[tier].last_s:
         return  # a newer one was usable before it
-    _set_last(it, tier, checkpoint, checkpoint.reads)
+    set_last(it, tier, checkpoint, checkpoint.reads)
     it.tiers[tier].unsaved, it.tiers[tier].unsaved_count = save.unsaved, save.unsaved_count
     complete, it.tiers[tier].portions = _round(it.tiers[tier].portions, save.portion)
     if complete:
@@ -75,7 +75,7 @@ def _put(it: Run, tier: int, checkpoint: Checkpoint, save: Any) -> None:
 
 
 @compiled
-def _set_last(it: Run, tier: int, checkpoint: Checkpoint, reads: float) -> None:
+def set_last(it: Run, tier: int, checkpoint: Checkpoint, reads: float) -> None:
     it.tiers[tier].last_s = checkpoint.progress_s
     it.tiers[tier].last_slowdown_s = checkpoint.slowdown_s
     it.tiers[tier].last_updates_lost = checkpoint.updates_lost
@@ -118,7 +118,7 @@ def roll_back(
 @compiled
 def _become(it: Run, tier: int, to: Checkpoint, reads: float) -> None:
     """Hold what the job has returned to."""
-    _set_last(it, tier, to, reads)
+    set_last(it, tier, to, reads)
     it.tiers[tier].whole_s, it.tiers[tier].portions = to.progress_s, 0.0
 
 

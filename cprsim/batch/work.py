@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from cprsim.batch.compiled import compiled
+from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.fabric import close_flow, open_flow
 from cprsim.batch.flows import settle
-from cprsim.batch.rows import FOREGROUND, NONE, TRAIN, Run
+from cprsim.batch.rows import FOREGROUND, NO, NONE, TRAIN, Run
 
 
 @compiled
@@ -21,6 +21,8 @@ def do(it: Run, cause: int, transfer: Any, volume: float, rate: float) -> float:
     if not run.flows:
         uncontended(it, cause, volume / rate)
         return (run.now - start_s) * rate if run.cut else volume  # type: ignore[no-any-return]
+    if it.plan.apart:
+        return _do_apart(it, cause, volume, rate)
     open_flow(it, FOREGROUND, transfer, volume)
     run.news = False
     training = cause == TRAIN
@@ -31,6 +33,27 @@ def do(it: Run, cause: int, transfer: Any, volume: float, rate: float) -> float:
             break
         if failed or (run.news and training):
             done = close_flow(it, run.foreground)
+            break
+    it.spent[cause] += run.now - start_s
+    return done
+
+
+@inlined
+def _do_apart(it: Run, cause: int, volume: float, rate: float) -> float:
+    """The same where nothing beside it meets it on a full link: no flow has to be opened."""
+    run = it.run
+    start_s, from_s, strike_s = run.now, run.progress_s, run.next_s
+    end_s, done = start_s + volume / rate, volume
+    run.news = False
+    while not run.status:
+        next_s = min(end_s, run.next_end_s)
+        run.now = min(next_s, strike_s)
+        done = volume if run.now >= end_s else min(volume, (run.now - start_s) * rate)
+        if run.next_end_s <= run.now:
+            if cause == TRAIN:
+                run.progress_s = from_s + done
+            settle(it, NO, 0.0)
+        if run.now >= end_s or strike_s < next_s or (run.news and cause == TRAIN):
             break
     it.spent[cause] += run.now - start_s
     return done

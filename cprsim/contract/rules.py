@@ -119,6 +119,11 @@ def r26_reads(reads: float, made_anew: bool, of_checkpoint: float) -> float:
     return reads if made_anew else reads * of_checkpoint
 
 
+def r29_hopeless_s(useful_time_s: float) -> float:
+    """The wall clock after which a job may be given up, s."""
+    return _HOPELESS * useful_time_s
+
+
 def r29_gets_nowhere(now_s: float, useful_time_s: float, events: int) -> bool:
     """Whether a job is given up that has failed and saved so often by now."""
     return now_s > _HOPELESS * useful_time_s and events >= _OFTEN
