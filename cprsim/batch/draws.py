@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 from cprsim.batch import rows as codes
 from cprsim.batch.rows import DRAWS_ROW, NONE
@@ -23,12 +24,14 @@ _LEAST = 8
 
 
 def source_of(scenario: Scenario) -> int:
-    """Where the failures of a scenario come from."""
+    """Where the failures of a scenario come from; `NONE` for what is not known here."""
     cohort = scenario.failure_model.process.cohort(0, 0)
     if isinstance(cohort, RenewalCohort):
         return codes.RENEWAL
-    if not isinstance(cohort, NodeCohort):
+    if isinstance(cohort, InstantCohort | ReplayCohort):
         return codes.ABSOLUTE
+    if not isinstance(cohort, NodeCohort):
+        return int(NONE)
     shared = cohort.bursts is not None or cohort.severities is not None
     return codes.SHARED if shared else codes.LIVES
 
@@ -44,45 +47,56 @@ class Drawn(NamedTuple):
 class Draws:
     """What replications of one scenario draw, as much of it as runs have asked for."""
 
-    def __init__(self, scenario: Scenario, seed: int) -> None:
-        self._scenario, self._seed = scenario, seed
+    def __init__(self, scenario: Scenario, seed: int, shared: SharedDraws | None = None) -> None:
+        self._scenario, self._seed, self._shared = scenario, seed, shared
         self._cohorts: dict[int, tuple[Cohort, CohortDraws | None]] = {}
         self._sizes = _first_sizes(scenario)
+        self._lacks: set[int] = set()
 
-    def more(self, status: int) -> None:
-        """Draw twice as much from now on of what a run has asked for."""
-        self._sizes[status] *= 2
+    def lacks(self, status: int) -> None:
+        """A run has asked for more of that."""
+        self._lacks.add(status)
 
-    def of(self, replications: _Rows) -> Drawn:
-        """What these draw, by number, in the order of their cohorts."""
-        gathered = _Gathered(len(replications))
+    def more(self) -> None:
+        """Draw twice as much from now on of what runs have asked for."""
+        for status in self._lacks & self._sizes.keys():
+            self._sizes[status] *= 2
+        self._lacks.clear()
+
+    def put(self, replications: _Rows, gathered: "Gathered", first: int) -> None:
+        """Gather what these draw, by number, in the order of their cohorts, from a row on."""
         numbers = replications // COHORT
         bounds = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(replications)]
         for start, stop in zip(bounds, bounds[1:], strict=False):
             number, rows = int(numbers[start]), replications[start:stop] % COHORT
-            gathered.place = slice(start, stop)
+            gathered.place = slice(first + start, first + stop)
             self._failures(gathered, number, rows)
             self._attempts(gathered, replications[start:stop].tolist())
-        return gathered.drawn()
 
     def _cohort(self, number: int) -> tuple[Cohort, CohortDraws | None]:
         if number not in self._cohorts:
             delay, found = self._scenario.costs.reschedule, None
             if isinstance(delay, Distribution):
-                found = CohortDraws(delay.sample, self._seed, number, Cause.RESCHEDULE)
-            cohort = self._scenario.failure_model.process.cohort(self._seed, number)
+                found = self._durations(delay, number)
+            more = () if self._shared is None else (self._shared,)
+            cohort = self._scenario.failure_model.process.cohort(self._seed, number, *more)
             self._cohorts[number] = cohort, found
         return self._cohorts[number]
 
-    def _failures(self, gathered: "_Gathered", number: int, rows: _Rows) -> None:
+    def _durations(self, law: Distribution, number: int) -> CohortDraws:
+        if self._shared is None:
+            return CohortDraws(law.sample, self._seed, number, Cause.RESCHEDULE)
+        return self._shared.durations(law, self._seed, number, Cause.RESCHEDULE)
+
+    def _failures(self, gathered: "Gathered", number: int, rows: _Rows) -> None:
         sizes, (cohort, delays) = self._sizes, self._cohort(number)
         if delays is not None:
             count = sizes[codes.MORE_DELAYS]
-            gathered.numbers("delays", "delay_count", delays.upto(count)[rows, :count])
+            gathered.numbers("delays", "delay_count", _columns(delays, rows, count))
         if isinstance(cohort, RenewalCohort | InstantCohort):
             if isinstance(cohort, RenewalCohort):
                 count = sizes[codes.MORE_GAPS]
-                gathered.numbers("gaps", "gap_count", cohort.gaps.upto(count)[rows, :count])
+                gathered.numbers("gaps", "gap_count", _columns(cohort.gaps, rows, count))
                 count = sizes[codes.MORE_VICTIMS]
             else:
                 gathered.numbers("gaps", "gap_count", cohort.times_s[rows])
@@ -104,7 +118,7 @@ class Draws:
             severities = cohort.severities.upto(count)[rows, :count]
             gathered.choices("severities", "severity_count", severities)
 
-    def _attempts(self, gathered: "_Gathered", replications: list[int]) -> None:
+    def _attempts(self, gathered: "Gathered", replications: list[int]) -> None:
         """How saves and loads turn out, and when the store is away."""
         storage = self._scenario.cost_model.storage
         if storage is None or not storage.fails:
@@ -122,14 +136,18 @@ class Draws:
             gathered.rows["outage_count"][gathered.place] //= 2  # a start and an end each
 
 
-class _Gathered:
+_NOTHING = np.zeros((), DRAWS_ROW)
+for _name in ("kinds", "hits", "bursts", "severities"):
+    _NOTHING[_name] = NONE
+_NOTHING["circle_s"] = math.inf
+
+
+class Gathered:
     """Blocks of numbers as they come, and where those of each replication stand."""
 
     def __init__(self, count: int) -> None:
         self.rows = np.zeros(count, DRAWS_ROW)
-        for name in ("kinds", "hits", "bursts", "severities"):
-            self.rows[name] = NONE
-        self.rows["circle_s"] = math.inf
+        self.rows[:] = _NOTHING
         self.place = slice(0, count)
         self._numbers: list[NDArray[np.float64]] = [np.zeros(1)]
         self._choices: list[NDArray[np.int32]] = [np.zeros(1, np.int32)]
@@ -168,8 +186,15 @@ class _Gathered:
         return Drawn(rows, np.concatenate(self._numbers), np.concatenate(self._choices))
 
 
+def _columns(drawn: CohortDraws, rows: _Rows, count: int) -> NDArray[np.float64]:
+    """So many columns of some rows of a cohort."""
+    if len(rows) == 1:
+        return drawn.row(int(rows[0]), count)[np.newaxis, :count]
+    return drawn.upto(count)[rows, :count]
+
+
 def _victims(
-    gathered: _Gathered, cohort: RenewalCohort | InstantCohort, count: int, rows: _Rows
+    gathered: Gathered, cohort: RenewalCohort | InstantCohort, count: int, rows: _Rows
 ) -> None:
     victims, place = cohort.victims, gathered.place
     victims.upto(count)
@@ -181,7 +206,7 @@ def _victims(
         gathered.choices("kinds", None, victims.of_servers[rows, :count])
 
 
-def _lives(gathered: _Gathered, cohort: NodeCohort, count: int, rows: _Rows) -> None:
+def _lives(gathered: Gathered, cohort: NodeCohort, count: int, rows: _Rows) -> None:
     lives = cohort.lives
     firsts = [gathered.add_numbers(lives.generation(i)[rows]) for i in range(count)]
     gathered.at("lives", firsts[0], lives.nodes)
@@ -189,7 +214,7 @@ def _lives(gathered: _Gathered, cohort: NodeCohort, count: int, rows: _Rows) -> 
     gathered.rows["life_count"][gathered.place] = count
 
 
-def _bursts(gathered: _Gathered, shocks: Sequence[Shocks], count: int) -> None:
+def _bursts(gathered: Gathered, shocks: Sequence[Shocks], count: int) -> None:
     times_s = [[each.at_s(i) for i in range(count)] for each in shocks]
     gathered.numbers("bursts", "burst_count", np.array(times_s))
     struck = [[sorted(each.nodes(i)) for i in range(count)] for each in shocks]
@@ -202,7 +227,7 @@ def _bursts(gathered: _Gathered, shocks: Sequence[Shocks], count: int) -> None:
     gathered.rows["burst_width"][gathered.place] = width
 
 
-def _logs(gathered: _Gathered, cohort: ReplayCohort, rows: list[int], servers: int) -> None:
+def _logs(gathered: Gathered, cohort: ReplayCohort, rows: list[int], servers: int) -> None:
     """Failures at times that nothing moves; replications of a log as it stands share them."""
     known: dict[int, tuple[int, int]] = {}
     keep = []
@@ -226,7 +251,7 @@ def _told(hit: Hit, servers: int) -> list[int]:
     return [len(nodes), SEVERITIES.index(hit.severity), *nodes]
 
 
-def _in_a_row(gathered: _Gathered, lists: list[list[int]]) -> int:
+def _in_a_row(gathered: Gathered, lists: list[list[int]]) -> int:
     """Where a table of places stands, of lists one after the other."""
     first = gathered.add_choices(np.array([each for told in lists for each in told], np.int32))
     starts = first + np.cumsum([0, *map(len, lists)])[:-1]

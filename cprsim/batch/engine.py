@@ -1,16 +1,16 @@
 """Replications of scenarios, compiled: the same ledgers as those of `cprsim.sim`."""
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
 from cprsim.batch import resolved as plans
-from cprsim.batch.draws import Draws, Drawn, source_of
+from cprsim.batch.draws import Drawn, Draws, Gathered, source_of
 from cprsim.batch.node_lists import FIRST, FIXED
 from cprsim.batch.play import play
 from cprsim.batch.resolved import Tables
@@ -21,6 +21,7 @@ from cprsim.batch.rows import (
     GIVEN_UP,
     MORE_ROOM,
     NODE_ROW,
+    NONE,
     LINK_ROW,
     RUN_ROW,
     SHARD_ROW,
@@ -40,8 +41,19 @@ _NUMBERS = 4_000_000
 _FLOWS = 8
 
 
+class Part(NamedTuple):
+    """Some replications of a scenario, by number, under the policies of these names."""
+
+    scenario: Scenario
+    policies: Sequence[str]
+    replications: NDArray[np.intp]
+
+
 def why_unsupported(scenario: Scenario, policy: str) -> str | None:
     """Why a policy can't be played here, or None."""
+    if source_of(scenario) == NONE:
+        kind = type(scenario.failure_model.process.cohort(0, 0)).__name__
+        return f"failures of kind {kind} are not known to it"
     return plans.why_unsupported(scenario.plan(policy))
 
 
@@ -52,25 +64,32 @@ def simulate(
     seed: int,
     threads: int = 1,
 ) -> NDArray[np.float64]:
-    """As `cprsim.sim.engine.simulate`, for policies that `why_unsupported` has nothing against."""
-    tables, source = Tables(), source_of(scenario)
-    nodes = scenario.failure_model.nodes
-    for name in policies:
-        tables.add(ResolvedPlan.from_scenario(scenario, name), nodes, source)
-    arrays = tables.arrays()
-    values = np.empty((len(replications), len(policies), len(COLUMNS)))
+    """As `cprsim.sim.engine.simulate`, for policies that `why_unsupported` has nothing against.
+
+    `threads`: how many play at once; what comes of it is the same.
+    """
     numbers = np.asarray(replications, np.intp)
+    values = np.empty((len(numbers), len(policies), len(COLUMNS)))
     size = _chunk(scenario)
-    draws = Draws(scenario, seed)
+    played = Played([(scenario, policies)], seed, threads)
     for start in range(0, len(numbers), size):
-        own = numbers[start : start + size]
-        played = _Played(arrays, len(policies), own, draws, threads)
-        values[start : start + size] = played.ledgers
-        for place, policy in played.given_up:
-            values[start + place, policy] = sim.simulate(
-                scenario, [policies[policy]], [int(own[place])], seed
-            )[0, 0]
+        played.play([numbers[start : start + size]], values[start : start + size])
     return values
+
+
+def simulate_all(parts: Sequence[Part], seed: int) -> list[NDArray[np.float64]]:
+    """As `simulate` for each part, all in one go: for many scenarios of few replications.
+
+    They draw from the same streams, and what can be shared of that is drawn once.
+    """
+    counts = [len(part.replications) * len(part.policies) for part in parts]
+    values = np.empty((sum(counts), len(COLUMNS)))
+    played = Played([part[:2] for part in parts], seed, shared=SharedDraws())
+    played.play([part.replications for part in parts], values)
+    return [
+        own.reshape(len(part.replications), len(part.policies), len(COLUMNS))
+        for part, own in zip(parts, np.split(values, np.cumsum(counts)[:-1]), strict=True)
+    ]
 
 
 def _chunk(scenario: Scenario) -> int:
@@ -80,64 +99,103 @@ def _chunk(scenario: Scenario) -> int:
     return max(min(_MOST, int(_NUMBERS / numbers) // COHORT * COHORT), COHORT)
 
 
-class _Played:
-    """Some replications under every policy."""
+class Played:
+    """Scenarios, each under some policies, as rows of numbers."""
 
     def __init__(
         self,
-        arrays: tuple[NDArray[Any], ...],
-        policies: int,
-        replications: NDArray[np.intp],
-        draws: Draws,
-        threads: int,
+        scenarios: Sequence[tuple[Scenario, Sequence[str]]],
+        seed: int,
+        threads: int = 1,
+        shared: SharedDraws | None = None,
     ) -> None:
-        self._arrays, self._threads = arrays, threads
-        self.ledgers = np.empty((len(replications), policies, len(COLUMNS)))
-        self._statuses = np.zeros(self.ledgers.shape[:2], np.int64)
-        order = np.argsort(replications // COHORT, kind="stable")
-        lacking, room = order, _FLOWS
+        self._scenarios, self._seed, self._threads = scenarios, seed, threads
+        self._draws = [Draws(scenario, seed, shared) for scenario, _ in scenarios]
+        tables = Tables()
+        for scenario, policies in scenarios:
+            source, nodes = source_of(scenario), scenario.failure_model.nodes
+            for name in policies:
+                tables.add(ResolvedPlan.from_scenario(scenario, name), nodes, source)
+        self._tables = tables.arrays()
+        self._policies = np.array([len(policies) for _, policies in scenarios])
+        self._first_plan = np.cumsum(self._policies) - self._policies
+
+    def play(self, replications: Sequence[NDArray[np.intp]], ledgers: NDArray[np.float64]) -> None:
+        """Play these of each scenario; write ledgers, scenario by scenario, by replication."""
+        ledgers = ledgers.reshape(-1, len(COLUMNS))
+        statuses = np.zeros(len(ledgers), np.int64)
+        owner = np.repeat(np.arange(len(replications)), [len(each) for each in replications])
+        numbers = np.concatenate(replications)
+        # Ledgers of a replication stand together, those of its scenario one after the other.
+        first = np.cumsum(self._policies[owner]) - self._policies[owner]
+        lacking, room = np.lexsort((numbers // COHORT, owner)), _FLOWS
         while len(lacking):
-            self._play(lacking, draws.of(replications[lacking]), room)
-            found = self._statuses[lacking]
-            for status in np.unique(found).tolist():
-                if status == MORE_ROOM:
-                    room *= 2
-                elif status not in (DONE, GIVEN_UP):
-                    draws.more(status)
-            lacking = lacking[((found != DONE) & (found != GIVEN_UP)).any(axis=1)]
+            owners = owner[lacking]
+            drawn = self._drawn(owners, numbers[lacking])
+            self._run(self._runs(owners, first[lacking]), drawn, room, ledgers, statuses)
+            if not statuses.any():
+                return
+            room *= 2 if MORE_ROOM in statuses else 1
+            more = (statuses != DONE) & (statuses != GIVEN_UP)
+            again = np.maximum.reduceat(more, first)[lacking]
+            for place in lacking[again].tolist():
+                own = statuses[first[place] : first[place] + self._policies[owner[place]]]
+                for status in np.unique(own).tolist():
+                    self._draws[owner[place]].lacks(status)
+            for draws in self._draws:
+                draws.more()
+            lacking = lacking[again]
+        self._give_up(statuses, owner, numbers, first, ledgers)
 
-    @property
-    def given_up(self) -> Iterator[tuple[int, int]]:
-        """Replications and policies by place."""
-        for place, policy in np.argwhere(self._statuses == GIVEN_UP).tolist():
-            yield place, policy
+    def _drawn(self, owners: NDArray[np.intp], numbers: NDArray[np.intp]) -> Drawn:
+        gathered = Gathered(len(owners))
+        bounds = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
+        for start, stop in zip(bounds, bounds[1:], strict=False):
+            self._draws[owners[start]].put(numbers[start:stop], gathered, start)
+        return gathered.drawn()
 
-    def _play(self, places: NDArray[np.intp], drawn: Drawn, room: int) -> None:
-        policies = self.ledgers.shape[1]
-        runs = np.empty((policies, len(places), 3), np.int64)
-        runs[..., 0] = np.arange(policies)[:, np.newaxis]
-        runs[..., 1] = np.arange(len(places))
-        runs[..., 2] = places * policies + runs[..., 0]
-        runs = runs.reshape(-1, 3)
+    def _runs(self, owners: NDArray[np.intp], first: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Of each run the numbers of its plan, of what it draws, and of its ledger."""
+        policies = self._policies[owners]
+        rows = np.repeat(np.arange(len(owners)), policies)
+        policy = np.arange(len(rows)) - np.repeat(np.cumsum(policies) - policies, policies)
+        return np.column_stack([self._first_plan[owners[rows]] + policy, rows, first[rows] + policy])
+
+    def _run(
+        self,
+        runs: NDArray[np.int64],
+        drawn: Drawn,
+        room: int,
+        ledgers: NDArray[np.float64],
+        statuses: NDArray[np.int64],
+    ) -> None:
         bounds = np.linspace(0, len(runs), self._threads + 1).astype(int).tolist()
-        pairs = list(zip(bounds, bounds[1:], strict=False))
 
-        def some(bounds: tuple[int, int]) -> None:
-            play(
-                runs,
-                *bounds,
-                self._arrays,
-                tuple(drawn),
-                _room(self._arrays[0], room),
-                self.ledgers.reshape(-1, len(COLUMNS)),
-                self._statuses.reshape(-1),
-            )
+        def some(first: int, last: int) -> None:
+            own = _room(self._tables[0], room)
+            play(runs, first, last, self._tables, tuple(drawn), own, ledgers, statuses)
 
-        if len(pairs) == 1:
-            some(pairs[0])
+        if self._threads == 1:
+            some(*bounds)
             return
         with ThreadPoolExecutor(self._threads) as pool:
-            list(pool.map(some, pairs))
+            list(pool.map(some, bounds[:-1], bounds[1:]))
+
+    def _give_up(
+        self,
+        statuses: NDArray[np.int64],
+        owner: NDArray[np.intp],
+        numbers: NDArray[np.intp],
+        first: NDArray[np.intp],
+        ledgers: NDArray[np.float64],
+    ) -> None:
+        """Have the simulator say why runs get nowhere; where it can't, what they come to."""
+        for place in np.flatnonzero(statuses).tolist():
+            replication = int(np.searchsorted(first, place, side="right")) - 1
+            scenario, policies = self._scenarios[owner[replication]]
+            policy = policies[place - first[replication]]
+            number = int(numbers[replication])
+            ledgers[place] = sim.simulate(scenario, [policy], [number], self._seed)[0, 0]
 
 
 def _room(plans: Any, flows: int) -> tuple[NDArray[Any], ...]:

@@ -99,7 +99,7 @@ def _in_turn(it: Run) -> bool:
     spent_s, stored, sent = it.spent[SAVE], run.stored, run.sent
     whole_s, portions, saves = tier.whole_s, tier.portions, 0
     last_s, last_slowdown_s, begun_s = 0.0, 0.0, now
-    while True:
+    while now < strike_s:
         if progress_s < due_s:
             until_s = useful_s if due_s >= nearly_done_s else due_s
             volume = until_s - progress_s
@@ -124,7 +124,7 @@ def _in_turn(it: Run) -> bool:
             if cut or progress_s >= useful_s:
                 break
         end_s = now + save_s
-        if end_s > latest_s or now >= strike_s:
+        if end_s > latest_s:
             break
         spent_s += end_s - now
         now = end_s
