@@ -2,14 +2,9 @@
 
 import warnings
 from collections.abc import Callable
-from hashlib import sha256
-from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar
 
-from cprsim.closed_form import incremental
-from cprsim.contract import rules
-from cprsim.sim import limits
+from cprsim.batch import support
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 #: What is said, once, where Numba can't be imported.
@@ -66,10 +61,4 @@ def _made(function: _Function, options: dict[str, Any]) -> _Function:
     return made
 
 
-def _digest(*modules: ModuleType) -> str:
-    """Of the sources of this package, and of what else is compiled."""
-    paths = [*Path(__file__).parent.glob("*.py"), *(Path(str(each.__file__)) for each in modules)]
-    return sha256(b"".join(path.read_bytes() for path in sorted(paths))).hexdigest()
-
-
-SOURCES = _digest(rules, incremental, limits)
+SOURCES = support.sources()

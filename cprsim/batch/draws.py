@@ -23,19 +23,6 @@ _Rows = NDArray[np.intp]
 _LEAST = 8
 
 
-def source_of(scenario: Scenario) -> int:
-    """Where the failures of a scenario come from; `NONE` for what is not known here."""
-    cohort = scenario.failure_model.process.cohort(0, 0)
-    if isinstance(cohort, RenewalCohort):
-        return codes.RENEWAL
-    if isinstance(cohort, InstantCohort | ReplayCohort):
-        return codes.ABSOLUTE
-    if not isinstance(cohort, NodeCohort):
-        return int(NONE)
-    shared = cohort.bursts is not None or cohort.severities is not None
-    return codes.SHARED if shared else codes.LIVES
-
-
 class Drawn(NamedTuple):
     """`rows`: of `DRAWS_ROW`, a row a replication, with places in the numbers that are drawn."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,7 @@ from numpy.typing import NDArray
 
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
-from cprsim.batch import resolved as plans
-from cprsim.batch.draws import Drawn, Draws, Gathered, source_of
+from cprsim.batch.draws import Drawn, Draws, Gathered
 from cprsim.batch.node_lists import FIRST, FIXED
 from cprsim.batch.play import play
 from cprsim.batch.resolved import Tables
@@ -21,7 +21,6 @@ from cprsim.batch.rows import (
     GIVEN_UP,
     MORE_ROOM,
     NODE_ROW,
-    NONE,
     LINK_ROW,
     RUN_ROW,
     SHARD_ROW,
@@ -29,10 +28,13 @@ from cprsim.batch.rows import (
     TIERS,
     TRANSFER,
 )
+from cprsim.batch.support import note_compiled, source_of, why_unsupported
 from cprsim.scenario import Scenario
 from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
 from cprsim.sim.resolved import ResolvedPlan
+
+__all__ = ["Part", "Played", "simulate", "simulate_all", "why_unsupported"]
 
 #: Replications at once: more take memory and gain nothing.
 _MOST = 64 * COHORT
@@ -47,14 +49,6 @@ class Part(NamedTuple):
     scenario: Scenario
     policies: Sequence[str]
     replications: NDArray[np.intp]
-
-
-def why_unsupported(scenario: Scenario, policy: str) -> str | None:
-    """Why a policy can't be played here, or None."""
-    if source_of(scenario) == NONE:
-        kind = type(scenario.failure_model.process.cohort(0, 0)).__name__
-        return f"failures of kind {kind} are not known to it"
-    return plans.why_unsupported(scenario.plan(policy))
 
 
 def simulate(
@@ -80,12 +74,13 @@ def simulate(
 def simulate_all(parts: Sequence[Part], seed: int) -> list[NDArray[np.float64]]:
     """As `simulate` for each part, all in one go: for many scenarios of few replications.
 
-    They draw from the same streams, and what can be shared of that is drawn once.
+    They draw from the same streams, and what can be shared of that is drawn once. The ledger of a
+    run that gets nowhere is not a number.
     """
     counts = [len(part.replications) * len(part.policies) for part in parts]
     values = np.empty((sum(counts), len(COLUMNS)))
     played = Played([part[:2] for part in parts], seed, shared=SharedDraws())
-    played.play([part.replications for part in parts], values)
+    played.play([part.replications for part in parts], values, tells=False)
     return [
         own.reshape(len(part.replications), len(part.policies), len(COLUMNS))
         for part, own in zip(parts, np.split(values, np.cumsum(counts)[:-1]), strict=True)
@@ -114,14 +109,23 @@ class Played:
         tables = Tables()
         for scenario, policies in scenarios:
             source, nodes = source_of(scenario), scenario.failure_model.nodes
+            assert source is not None
             for name in policies:
                 tables.add(ResolvedPlan.from_scenario(scenario, name), nodes, source)
         self._tables = tables.arrays()
         self._policies = np.array([len(policies) for _, policies in scenarios])
         self._first_plan = np.cumsum(self._policies) - self._policies
 
-    def play(self, replications: Sequence[NDArray[np.intp]], ledgers: NDArray[np.float64]) -> None:
-        """Play these of each scenario; write ledgers, scenario by scenario, by replication."""
+    def play(
+        self,
+        replications: Sequence[NDArray[np.intp]],
+        ledgers: NDArray[np.float64],
+        tells: bool = True,
+    ) -> None:
+        """Play these of each scenario; write ledgers, scenario by scenario, by replication.
+
+        `tells`: raise the error of a run that gets nowhere.
+        """
         ledgers = ledgers.reshape(-1, len(COLUMNS))
         statuses = np.zeros(len(ledgers), np.int64)
         owner = np.repeat(np.arange(len(replications)), [len(each) for each in replications])
@@ -145,7 +149,10 @@ class Played:
             for draws in self._draws:
                 draws.more()
             lacking = lacking[again]
-        self._give_up(statuses, owner, numbers, first, ledgers)
+        if tells:
+            self._give_up(statuses, owner, numbers, first, ledgers)
+        else:
+            ledgers[statuses != DONE] = np.nan
 
     def _drawn(self, owners: NDArray[np.intp], numbers: NDArray[np.intp]) -> Drawn:
         gathered = Gathered(len(owners))
@@ -177,6 +184,7 @@ class Played:
 
         if self._threads == 1:
             some(*bounds)
+            _note_where_kept()
             return
         with ThreadPoolExecutor(self._threads) as pool:
             list(pool.map(some, bounds[:-1], bounds[1:]))
@@ -196,6 +204,22 @@ class Played:
             policy = policies[place - first[replication]]
             number = int(numbers[replication])
             ledgers[place] = sim.simulate(scenario, [policy], [number], self._seed)[0, 0]
+
+
+def make_ready() -> None:
+    """Compile all of it, or load it, by playing runs that are over at once."""
+    job = {"useful_time": "1 s"}
+    failures = {"distribution": "exponential", "mean": "1 d"}
+    tables = {"job": job, "failures": failures, "cluster": {"parameter_servers": 1}}
+    costs, policies = {"save": "1 s", "load": "1 s"}, {"it": {"system": "full"}}
+    simulate(Scenario(**tables, costs=costs, policies=policies), ["it"], [0], 0)
+
+
+def _note_where_kept() -> None:
+    """Say where what has just been compiled is kept, so that nobody waits for it again."""
+    stats = getattr(play, "stats", None)
+    if stats is not None and stats.cache_misses and stats.cache_path is not None:
+        note_compiled(Path(stats.cache_path))
 
 
 def _room(plans: Any, flows: int) -> tuple[NDArray[Any], ...]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -45,18 +46,8 @@ from cprsim.sim.resolved import Rated, ResolvedPlan
 #: Of a link; sums of a few rates differ by less.
 _MARGIN = 1e-9
 _VARIANTS = ("intermittent", "one-shot", "consecutive")
-_WAIT = (0.0, 1.0, 1.0, 1.0, False, (0.0,) * len(LINKS))
-
-
-def why_unsupported(plan: Plan) -> str | None:
-    """Why a plan can't be read as numbers, or None."""
-    if type(plan).start is not Plan.start:
-        return "it has a controller of its own"
-    if not isinstance(plan.recover, Answers):
-        return "its rule for losses is code of its own"
-    if len(plan.schedules) > TIERS:
-        return f"it saves to {len(plan.schedules)} tiers, more than {TIERS}"
-    return None
+_NONE_DRAWN = (0.0,) * len(LINKS)
+_WAIT = (0.0, 1.0, 1.0, 1.0, False, _NONE_DRAWN)
 
 
 class Tables:
@@ -112,6 +103,7 @@ class _Rows:
         self._can_fail = {t.name for t in self._plan.tiers if fails and t.medium == "store"}
         self._saves: dict[Save, int] = {}
         self._answers: dict[Recover, int] = {}
+        self._transfers: dict[Rated, int] = {}
 
     def plan(self, nodes: int, source: int) -> tuple[Any, ...]:
         """The row of the plan itself."""
@@ -176,6 +168,8 @@ class _Rows:
         """Whether saves in the background never meet what else there is on a full link."""
         plan, costs = self._plan, self._resolved.costs
         assert isinstance(plan.recover, Answers)
+        if all(each.save.blocking for each in plan.schedules):
+            return False  # there are none
         answers = {case.answer for case in plan.recover.cases}
         if any(answer.keep_training for answer in answers):
             return False  # shards are filled beside both
@@ -315,13 +309,14 @@ class _Rows:
     def _loads(self, answer: Recover) -> dict[str, Any]:
         """What is loaded where no server, one, and each one more is down."""
         costs, tier = self._resolved.costs, self._plan.tier(answer.source)
-        few = [0, 1, min(2, self._resolved.servers)]
         try:
-            loads = [costs.load(tier, answer.loads, servers) for servers in few]
+            nothing, one = (costs.load(tier, answer.loads, servers) for servers in (0, 1))
+            each = 0.0
+            if one.uses and self._resolved.servers > 1:
+                two = costs.load(tier, answer.loads, 2)
+                each = dict(two.uses).get(STORE_READ, 0.0) - dict(one.uses).get(STORE_READ, 0.0)
         except ScenarioError:  # which the simulator says if it comes to that
             return {"nothing": NONE, "load": NONE}
-        nothing, one, two = loads
-        each = dict(two.uses).get(STORE_READ, 0.0) - dict(one.uses).get(STORE_READ, 0.0)
         return {
             "nothing": self._transfer((nothing, 0.0)),
             "load": self._transfer((one, 0.0)),
@@ -331,19 +326,15 @@ class _Rows:
     # --- Numbers ----------------------------------------------------------------------------------
 
     def _transfer(self, rated: Rated) -> int:
-        transfer, limit = rated
-        uses = dict(transfer.uses)
-        self._tables.transfers.append(
-            (
-                transfer.volume,
-                transfer.cap,
-                limit,
-                transfer.weight / transfer.unit,
-                bool(uses),
-                tuple(uses.get(link, 0.0) for link in LINKS),
-            )
-        )
-        return len(self._tables.transfers) - 1
+        if rated not in self._transfers:
+            transfer, limit = rated
+            uses = dict(transfer.uses)
+            share = transfer.weight / transfer.unit
+            drawn = tuple([uses.get(link, 0.0) for link in LINKS]) if uses else _NONE_DRAWN
+            self._transfers[rated] = len(self._tables.transfers)
+            row = transfer.volume, transfer.cap, limit, share, bool(uses), drawn
+            self._tables.transfers.append(row)
+        return self._transfers[rated]
 
     def _whole(self, values: Sequence[int]) -> int:
         self._tables.whole += values
@@ -368,7 +359,7 @@ def _constant(delay: object) -> float:
 def _row(dtype: np.dtype[Any], values: dict[str, Any]) -> tuple[Any, ...]:
     """The columns in their order, 0 for those that nothing is said of."""
     assert dtype.names is not None
-    return tuple([values.get(name, 0) for name in dtype.names])
+    return tuple(map(values.get, dtype.names, repeat(0)))
 
 
 def _sets(together: Together, servers: int) -> NDArray[np.int64]:

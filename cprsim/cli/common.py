@@ -70,9 +70,13 @@ def print_table(table: Any) -> None:
 
 
 class ProgressBar:
-    """A bar on a terminal's stderr; nothing when piped or silent."""
+    """A bar on a terminal's stderr; nothing when piped or silent.
 
-    def __init__(self, what: str, unit: str, *, silent: bool) -> None:
+    `first`: what is done before any of it is.
+    """
+
+    def __init__(self, what: str, unit: str, *, silent: bool, first: str | None = None) -> None:
+        self._what, self._first = what, first or what
         self._bar: Any = None
         self._task: Any = None
         if not silent and sys.stderr.isatty():
@@ -80,7 +84,7 @@ class ProgressBar:
             from rich.console import Console
 
             self._bar = progress.Progress(
-                what,
+                "{task.description}",
                 progress.BarColumn(),
                 progress.MofNCompleteColumn(),
                 unit,
@@ -92,7 +96,7 @@ class ProgressBar:
     def __enter__(self) -> "ProgressBar":
         if self._bar is not None:
             self._bar.start()
-            self._task = self._bar.add_task("", total=None)
+            self._task = self._bar.add_task(self._first, total=None)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -102,7 +106,7 @@ class ProgressBar:
     def update(self, done: int, total: int) -> None:
         """Show that `done` of `total` are done."""
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, total=total)
+            self._bar.update(self._task, description=self._what, completed=done, total=total)
 
 
 @contextmanager

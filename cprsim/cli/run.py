@@ -40,13 +40,15 @@ def run(
 
     text = scenario_text(scenario)
     loaded = of_tables(scenario_tables(mapping_of(text, scenario, overrides or ())))
+    example = loaded.example if isinstance(loaded, Fleet) else loaded
     if out is not None:
         files.check_writable(out, outputs.NAMES)
-        trace = outputs.trace_sha256(loaded.example if isinstance(loaded, Fleet) else loaded)
+        trace = outputs.trace_sha256(example)
         source = ScenarioSource(text, tuple(overrides or ()), trace)
     chosen = policy, replications, seed, engine, workers
     result: Any
-    with ProgressBar("simulating", "replications", silent=as_json) as progress:
+    first = _first(example, policy, engine, replications)
+    with ProgressBar("simulating", "replications", silent=as_json, first=first) as progress:
         if isinstance(loaded, Fleet):
             result = run_fleet(loaded, *chosen, progress.update)
         else:
@@ -58,6 +60,14 @@ def run(
         print_json(result.document())
     else:
         _show_run(result)
+
+
+def _first(scenario: Any, policies: Any, engine: str, replications: int) -> str | None:
+    """What is done before anything is simulated, if anything is."""
+    from cprsim.runs.engines import chosen, compiles
+
+    engines = chosen(scenario, scenario.select(policies), engine, replications)
+    return "compiling, once" if compiles(engines.values()) else None
 
 
 def _say_what_is_left_out(result: Any, out: Path) -> None:

@@ -7,17 +7,18 @@ from functools import partial
 import numpy as np
 
 from cprsim.basics.machine import check_memory
-from cprsim.errors import RunError, UsageError
+from cprsim.basics.streams import COHORT
 from cprsim.fleets.fleet import Fleet
 from cprsim.fleets.result import FleetResult
+from cprsim.runs.engines import Engine, chosen, play_jobs, prepare
 from cprsim.runs.measures import Basis
 from cprsim.runs.runner import Progress, Values, check_arguments, map_tasks
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import COLUMNS, simulate
+from cprsim.sim.engine import COLUMNS
 
 #: Of a job under a policy, beside what the simulation tells.
 OF_THE_JOB = ("interval_s", "fell_back", *Basis._fields)
-_BLOCK = 64  # jobs of a task
+_BLOCK = COHORT  # jobs of a task: they draw from the same streams
 
 
 def run_fleet(
@@ -46,48 +47,41 @@ def run_fleet(
     """
     names = fleet.select(policies)
     check_arguments(replications, seed, workers)
-    if engine not in ("auto", "sim"):
-        raise UsageError(f"engine {engine!r}: jobs of a fleet are played by auto or sim")
+    engines = chosen(fleet.example, names, engine, replications)
+    alike = "batch" if set(engines.values()) == {"batch"} else "sim"
+    prepare([alike])
     columns = len(names) * (len(COLUMNS) + len(OF_THE_JOB))
     check_memory(replications * columns * 8, f"replications {replications:,}: rows of so many jobs")
     values = np.empty((replications, len(names), len(COLUMNS) + len(OF_THE_JOB)))
     blocks = [range(i, min(i + _BLOCK, replications)) for i in range(0, replications, _BLOCK)]
     done = 0
-    with closing(map_tasks(partial(play, fleet, names, seed=seed), blocks, workers)) as results:
+    with closing(map_tasks(partial(play, fleet, names, seed=seed, engine=alike), blocks, workers)) as results:
         for block, found in results:
             values[block.start : block.stop] = found
             done += len(block)
             if progress is not None:
                 progress(done, replications)
-    return FleetResult.of_jobs(fleet, names, values, (*COLUMNS, *OF_THE_JOB), seed=seed)
+    columns = (*COLUMNS, *OF_THE_JOB)
+    return FleetResult.of_jobs(fleet, names, values, columns, seed=seed, engine=alike)
 
 
-def play(fleet: Fleet, policies: Sequence[str], jobs: Iterable[int], seed: int) -> Values:
+def play(
+    fleet: Fleet, policies: Sequence[str], jobs: Iterable[int], seed: int, engine: Engine = "sim"
+) -> Values:
     """Play jobs, given by number, under the named policies.
 
     Returns an array of shape (jobs, policies, len(COLUMNS) + len(OF_THE_JOB)); not a number where
     a job gets nowhere.
     """
     jobs = list(jobs)
-    pairs = zip(jobs, fleet.jobs(seed, jobs), strict=True)
-    return np.array([_job(scenario, policies, job, seed) for job, scenario in pairs])
-
-
-def _job(scenario: Scenario, policies: Sequence[str], job: int, seed: int) -> Values:
-    try:
-        values = simulate(scenario, policies, [job], seed)[0]
-    except RunError:  # under one of them
-        values = np.array([_alone(scenario, policy, job, seed) for policy in policies])
-    plans = [(name, scenario.plan(name)) for name in policies]
+    pairs = [(job, each, policies) for job, each in zip(jobs, fleet.jobs(seed, jobs), strict=True)]
+    values = play_jobs(pairs, seed, engine)
     beside = [
-        [plan.interval_s, plan.note is not None, *Basis.of(scenario, name)] for name, plan in plans
+        [_of_the_job(scenario, policy) for policy in policies] for _, scenario, _ in pairs
     ]
-    return np.hstack([values, beside])
+    return np.concatenate([values, beside], axis=2)
 
 
-def _alone(scenario: Scenario, policy: str, job: int, seed: int) -> Values:
-    try:
-        values: Values = simulate(scenario, [policy], [job], seed)[0, 0]
-    except RunError:
-        return np.full(len(COLUMNS), np.nan)
-    return values
+def _of_the_job(scenario: Scenario, policy: str) -> list[float]:
+    plan = scenario.plan(policy)
+    return [plan.interval_s, plan.note is not None, *Basis.of(scenario, policy)]

@@ -56,6 +56,7 @@ class FleetResult(Result):
         columns: Sequence[str],
         *,
         seed: int,
+        engine: Engine = "sim",
     ) -> "FleetResult":
         """From `values` of shape (jobs, policies, columns), not a number where none came of it.
 
@@ -80,7 +81,7 @@ class FleetResult(Result):
         for column, each in drawn.items():
             table[column] = each * len(names)
         plans = {name: fleet.example.plan(name) for name in names}
-        engines: dict[str, Engine] = dict.fromkeys(names, "sim")
+        engines: dict[str, Engine] = dict.fromkeys(names, engine)
         return cls(fleet.example, seed, engines, plans, ReplicationTable(table), fleet, given_up)
 
     @cached_property

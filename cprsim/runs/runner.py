@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from functools import partial, reduce
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from cprsim.basics.units import format_duration
 from cprsim.errors import RunError, UsageError
 from cprsim.runs.digest import MOST_ROWS, Digest, Replications
-from cprsim.runs.engines import Engine, chosen, simulate
+from cprsim.runs.engines import Engine, chosen, prepare, simulate
 from cprsim.runs.measures import Basis
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.runs.summaries import tidy
-from cprsim.runs.workers import Workers
+from cprsim.runs.workers import Threads, Workers
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
 
@@ -35,7 +35,7 @@ _BLOCK: dict[Engine, int] = {"sim": 64, "batch": 16384}
 # 1.96 / sqrt(n) of the spread is half the interval of a mean: more of them narrow it by what no
 # model of a cluster is right to. At the fastest (docs/performance.md) they take an hour.
 _MOST = 1_000_000_000
-_FASTEST_S = 3e-6
+_FASTEST_S = 5e-7
 #: Tasks under way for each worker, so that none waits for the slowest.
 _AHEAD = 4
 
@@ -64,11 +64,12 @@ def run(
     seed
         Of all random streams.
     engine
-        `"sim"`, the SimPy cluster; `"batch"`, the same in NumPy for many replications at once;
-        `"auto"` takes that for every policy that it can play.
+        `"sim"`, the SimPy cluster; `"batch"`, the same compiled, for many replications; `"auto"`
+        takes that where it ends sooner. They give the same numbers to the last digit.
     workers
-        Processes; the result is the same to the last digit whatever their number. With more than
-        one, a script needs its `if __name__ == "__main__":`.
+        Processes, or threads of the compiled engine; the result is the same to the last digit
+        whatever their number. With more than one, a script needs its
+        `if __name__ == "__main__":`.
     progress
         Called in this process as blocks of replications finish.
 
@@ -83,7 +84,7 @@ def run(
     """
     names = scenario.select(policies)
     check_arguments(replications, seed, workers)
-    engines = chosen(scenario, names, engine)
+    engines = chosen(scenario, names, engine, replications)
     bases = [Basis.of(scenario, name) for name in names]
     keep: Callable[[Iterable[tuple[_Task, Values]]], Replications]
     if replications * len(names) <= MOST_ROWS:
@@ -92,7 +93,9 @@ def run(
     else:
         tasks = _in_blocks(engines, replications, _BLOCK["batch"])
         keep = partial(_digest, names, bases)
-    with closing(map_tasks(partial(_play, scenario, seed), tasks, workers)) as found:
+    prepare(engines.values())
+    pool = Threads if set(engines.values()) == {"batch"} else Workers
+    with closing(map_tasks(partial(_play, scenario, seed), tasks, workers, pool)) as found:
         kept = keep(_with_progress(found, len(names), replications, progress))
     return Result.build(scenario, kept, seed=seed, engines=engines)
 
@@ -157,9 +160,12 @@ def _digest(
 
 
 def map_tasks(
-    play: Callable[[_Any], Values], tasks: Sequence[_Any], workers: int
+    play: Callable[[_Any], Values],
+    tasks: Sequence[_Any],
+    workers: int,
+    make: Callable[[int], Executor] = Workers,
 ) -> Generator[tuple[_Any, Values], None, None]:
-    """What comes of tasks, in their order, done in this process or in so many.
+    """What comes of tasks, in their order, done in this process or in as many as `make` makes.
 
     Only a few are under way at a time, so that what comes of them needs little memory.
 
@@ -172,7 +178,7 @@ def map_tasks(
         for task in tasks:
             yield task, play(task)
         return
-    pool = Workers(min(workers, len(tasks)))
+    pool = make(min(workers, len(tasks)))
     try:
         under_way: deque[tuple[_Any, Future[Values]]] = deque()
         for task in tasks:
