@@ -1,6 +1,5 @@
 """`cprsim.contract.answers`: which answer a loss has, and what it loads."""
 
-import math
 from typing import Any
 
 from cprsim.batch import node_lists, state
@@ -29,8 +28,8 @@ def answer_to(it: Run, down: int) -> int:
             and case.least_trainers <= trainers <= case.most_trainers
             and (case.sets == NONE or _is_gone(it, case, down, servers))
         ):
-            return case.answer  # type: ignore[no-any-return]
-    return it.cases[last].answer  # type: ignore[no-any-return]
+            return case.answer
+    return it.cases[last].answer
 
 
 @inlined

@@ -59,7 +59,7 @@ def _was_away(it: Run, start_s: float) -> bool:
             low = middle + 1
         else:
             high = middle
-    return it.numbers[draws.outages + 2 * low] < now  # type: ignore[no-any-return]
+    return it.numbers[draws.outages + 2 * low] < now
 
 
 @inlined

@@ -24,7 +24,7 @@ from numba.extending import (
 )
 
 
-class Borrowed(types.Type):  # type: ignore[misc]
+class Borrowed(types.Type):
     """Elements of one type in a row: records, numbers, or rows of those."""
 
     def __init__(self, dtype: Any) -> None:
@@ -32,7 +32,7 @@ class Borrowed(types.Type):  # type: ignore[misc]
         super().__init__(name=f"Borrowed({dtype})")
 
 
-class BorrowedRows(types.Type):  # type: ignore[misc]
+class BorrowedRows(types.Type):
     """Rows of the same length, of one type of number."""
 
     def __init__(self, dtype: Any) -> None:
@@ -40,7 +40,7 @@ class BorrowedRows(types.Type):  # type: ignore[misc]
         super().__init__(name=f"BorrowedRows({dtype})")
 
 
-class Together(types.Type):  # type: ignore[misc]
+class Together(types.Type):
     """A named tuple that is passed on by where it is."""
 
     def __init__(self, bundle: Any) -> None:
@@ -49,19 +49,19 @@ class Together(types.Type):  # type: ignore[misc]
 
 
 @register_model(Together)
-class _TogetherModel(models.PrimitiveModel):  # type: ignore[misc]
+class _TogetherModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Together) -> None:
         super().__init__(manager, kind, cgutils.voidptr_t)
 
 
 @register_model(Borrowed)
-class _BorrowedModel(models.StructModel):  # type: ignore[misc]
+class _BorrowedModel(models.StructModel):
     def __init__(self, manager: Any, kind: Borrowed) -> None:
         super().__init__(manager, kind, [("data", types.voidptr), ("count", types.intp)])
 
 
 @register_model(BorrowedRows)
-class _BorrowedRowsModel(models.StructModel):  # type: ignore[misc]
+class _BorrowedRowsModel(models.StructModel):
     def __init__(self, manager: Any, kind: BorrowedRows) -> None:
         members = [("data", types.voidptr), ("count", types.intp), ("width", types.intp)]
         super().__init__(manager, kind, members)
@@ -105,14 +105,14 @@ def together(_typing: Any, bundle: Any) -> Any:
 
 
 @infer_getattr
-class _Member(AttributeTemplate):  # type: ignore[misc]
+class _Member(AttributeTemplate):
     key = Together
 
     def generic_resolve(self, kind: Together, name: str) -> Any:
         return kind.bundle.types[kind.bundle.fields.index(name)]
 
 
-@lower_getattr_generic(Together)  # type: ignore[untyped-decorator]
+@lower_getattr_generic(Together)
 def _member(context: Any, builder: Any, kind: Together, value: Any, name: str) -> Any:
     place = builder.bitcast(value, context.get_value_type(kind.bundle).as_pointer())
     member = kind.bundle.fields.index(name)
@@ -137,7 +137,7 @@ def part(_typing: Any, rows: Any, first: Any, count: Any) -> Any:
 
 
 @infer_global(operator.getitem)
-class _Getting(AbstractTemplate):  # type: ignore[misc]
+class _Getting(AbstractTemplate):
     def generic(self, arguments: Any, keywords: Any) -> Any:
         rows, index = arguments
         if not isinstance(index, types.Integer):
@@ -148,7 +148,7 @@ class _Getting(AbstractTemplate):  # type: ignore[misc]
 
 
 @infer_global(operator.setitem)
-class _Setting(AbstractTemplate):  # type: ignore[misc]
+class _Setting(AbstractTemplate):
     def generic(self, arguments: Any, keywords: Any) -> Any:
         rows, index, _ = arguments
         if isinstance(rows, Borrowed) and isinstance(index, types.Integer):
@@ -157,13 +157,13 @@ class _Setting(AbstractTemplate):  # type: ignore[misc]
 
 
 @infer_global(len)
-class _Counting(AbstractTemplate):  # type: ignore[misc]
+class _Counting(AbstractTemplate):
     def generic(self, arguments: Any, keywords: Any) -> Any:
         (rows,) = arguments
         return signature(types.intp, rows) if isinstance(rows, Borrowed | BorrowedRows) else None
 
 
-@lower_builtin(operator.getitem, Borrowed, types.Integer)  # type: ignore[untyped-decorator]
+@lower_builtin(operator.getitem, Borrowed, types.Integer)
 def _element(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     rows = called.args[0]
     given = cgutils.create_struct_proxy(rows)(context, builder, arguments[0])
@@ -174,7 +174,7 @@ def _element(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     return context.unpack_value(builder, rows.dtype, data)
 
 
-@lower_builtin(operator.getitem, BorrowedRows, types.Integer)  # type: ignore[untyped-decorator]
+@lower_builtin(operator.getitem, BorrowedRows, types.Integer)
 def _row(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     rows = called.args[0]
     given = cgutils.create_struct_proxy(rows)(context, builder, arguments[0])
@@ -185,7 +185,7 @@ def _row(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     return found._getvalue()
 
 
-@lower_builtin(operator.setitem, Borrowed, types.Integer, types.Any)  # type: ignore[untyped-decorator]
+@lower_builtin(operator.setitem, Borrowed, types.Integer, types.Any)
 def _put(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     rows = called.args[0]
     given = cgutils.create_struct_proxy(rows)(context, builder, arguments[0])
@@ -200,7 +200,7 @@ def _put(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     return context.get_dummy_value()
 
 
-@lower_builtin(len, Borrowed)  # type: ignore[untyped-decorator]
-@lower_builtin(len, BorrowedRows)  # type: ignore[untyped-decorator]
+@lower_builtin(len, Borrowed)
+@lower_builtin(len, BorrowedRows)
 def _length(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     return cgutils.create_struct_proxy(called.args[0])(context, builder, arguments[0]).count

@@ -5,7 +5,6 @@ that ends, and each node that is placed, costs the logarithm of their number.
 """
 
 import math
-from typing import Any
 
 from cprsim.batch import node_lists
 from cprsim.batch.compiled import compiled, inlined
@@ -102,7 +101,7 @@ def _next_s(it: Run, now: float) -> float:
     """When the next failure strikes."""
     run, source = it.run, it.plan.source
     if source == LIVES:
-        return it.tree[1]  # type: ignore[no-any-return]
+        return it.tree[1]
     if source == SHARED:
         return min(_burst_s(it), it.tree[1])
     if source == ABSOLUTE:
@@ -110,7 +109,7 @@ def _next_s(it: Run, now: float) -> float:
     if run.struck >= it.draws.gap_count:
         run.status = MORE_GAPS
         return math.inf
-    return now + it.numbers[it.draws.gaps + run.struck]  # type: ignore[no-any-return]
+    return now + it.numbers[it.draws.gaps + run.struck]
 
 
 # --- Failures in an order of their own -----------------------------------------------------------
@@ -122,10 +121,10 @@ def _at_s(it: Run, index: int) -> float:
     draws = it.draws
     count = draws.gap_count
     if index < count:
-        return it.numbers[draws.gaps + index]  # type: ignore[no-any-return]
+        return it.numbers[draws.gaps + index]
     if not count or math.isinf(draws.circle_s):
         return math.inf
-    return it.numbers[draws.gaps + index % count] + index // count * draws.circle_s  # type: ignore[no-any-return]
+    return it.numbers[draws.gaps + index % count] + index // count * draws.circle_s
 
 
 @inlined
@@ -183,7 +182,7 @@ def _life_s(it: Run, generation: int, node: int) -> float:
     if generation >= it.draws.life_count:
         it.run.status = MORE_LIVES
         return math.inf
-    return it.numbers[it.draws.lives + generation * it.draws.life_stride + node]  # type: ignore[no-any-return]
+    return it.numbers[it.draws.lives + generation * it.draws.life_stride + node]
 
 
 @compiled
@@ -209,7 +208,7 @@ def _take_first(it: Run) -> int:
             place += 1
     node = place - it.plan.leaves
     _end(it, node, math.inf)
-    return node  # type: ignore[no-any-return]
+    return node
 
 
 @compiled
@@ -232,7 +231,7 @@ def _burst_s(it: Run) -> float:
     if it.run.bursts >= draws.burst_count:
         it.run.status = MORE_BURSTS
         return math.inf
-    return it.numbers[draws.bursts + it.run.bursts]  # type: ignore[no-any-return]
+    return it.numbers[draws.bursts + it.run.bursts]
 
 
 @compiled

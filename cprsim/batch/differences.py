@@ -1,17 +1,14 @@
 """`cprsim.contract.differences`: a baseline, and saves of what was modified since."""
 
 import math
-from typing import Any
-
-import numpy as np
 
 from cprsim.batch.compiled import compiled, inlined
-from cprsim.batch.rows import Run
+from cprsim.batch.rows import Run, codes
 from cprsim.closed_form.incremental import rebaseline_pays
 
 _pays = compiled(rebaseline_pays)
 #: Links: that is stored, that is under way, that was asked for last.
-STORED, UNDER_WAY, ASKED = map(np.int64, range(3))
+STORED, UNDER_WAY, ASKED = codes(3)
 #: Variants.
 INTERMITTENT, ONE_SHOT, CONSECUTIVE = range(3)
 
@@ -63,7 +60,6 @@ def _baseline(it: Run) -> None:
 
 @inlined
 def _baseline_due(it: Run) -> bool:
-    run = it.run
     if it.plan.variant != INTERMITTENT or not it.links[STORED].diffs:
         return False
     return _pays(it.links[STORED].diffs, it.links[STORED].total, it.links[STORED].last)
@@ -83,10 +79,10 @@ def _modified(it: Run, since_s: float) -> float:
             high = middle
     shares = at + count
     if low == count:
-        return it.real[shares + count - 1]  # type: ignore[no-any-return]
+        return it.real[shares + count - 1]
     here = it.real[at + low]
     if here == intervals:
-        return it.real[shares + low]  # type: ignore[no-any-return]
+        return it.real[shares + low]
     before, share = it.real[at + low - 1], it.real[shares + low - 1]
     part = (intervals - before) / (here - before)
-    return share + part * (it.real[shares + low] - share)  # type: ignore[no-any-return]
+    return share + part * (it.real[shares + low] - share)

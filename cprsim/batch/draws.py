@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from cprsim.failures.bursts import Shocks
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
 from cprsim.failures.hit import SEVERITIES, Hit
 from cprsim.failures.timeline import Cohort
+from cprsim.failures.victims import Victims
 from cprsim.job.platform import Outages
 from cprsim.scenario import Scenario
 
@@ -54,7 +56,7 @@ class Draws:
         """Gather what these draw, by number, in the order of their cohorts, from a row on."""
         numbers = replications // COHORT
         bounds = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(replications)]
-        for start, stop in zip(bounds, bounds[1:], strict=False):
+        for start, stop in pairwise(bounds):
             number, rows = int(numbers[start]), replications[start:stop] % COHORT
             gathered.place = slice(first + start, first + stop)
             self._failures(gathered, number, rows)
@@ -222,6 +224,7 @@ def _logs(gathered: Gathered, cohort: ReplayCohort, rows: list[int], servers: in
         timeline = cohort.timeline(row)
         keep.append(timeline)  # as long as they are known by their address
         if id(timeline.times_s) not in known:
+            assert not isinstance(timeline.hits, Victims)
             hits = [_told(hit, servers) for hit in timeline.hits]
             known[id(timeline.times_s)] = (
                 gathered.add_numbers(np.array(timeline.times_s)),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,9 +20,9 @@ from cprsim.batch.rows import (
     DONE,
     FLOW_ROW,
     GIVEN_UP,
+    LINK_ROW,
     MORE_ROOM,
     NODE_ROW,
-    LINK_ROW,
     RUN_ROW,
     SHARD_ROW,
     TIER_ROW,
@@ -157,7 +158,7 @@ class Played:
     def _drawn(self, owners: NDArray[np.intp], numbers: NDArray[np.intp]) -> Drawn:
         gathered = Gathered(len(owners))
         bounds = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
-        for start, stop in zip(bounds, bounds[1:], strict=False):
+        for start, stop in pairwise(bounds):
             self._draws[owners[start]].put(numbers[start:stop], gathered, start)
         return gathered.drawn()
 
@@ -166,7 +167,9 @@ class Played:
         policies = self._policies[owners]
         rows = np.repeat(np.arange(len(owners)), policies)
         policy = np.arange(len(rows)) - np.repeat(np.cumsum(policies) - policies, policies)
-        return np.column_stack([self._first_plan[owners[rows]] + policy, rows, first[rows] + policy])
+        return np.column_stack(
+            [self._first_plan[owners[rows]] + policy, rows, first[rows] + policy]
+        )
 
     def _run(
         self,

@@ -5,7 +5,6 @@ from typing import Any
 
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.rows import FOREGROUND, LINKS, MORE_ROOM, NONE, Run
-from cprsim.contract import rules
 
 _LINKS = len(LINKS)
 
@@ -44,7 +43,7 @@ def close_flow(it: Run, place: int) -> float:
     if linked:
         _share_out(it)
     find_next_end(it)
-    return done  # type: ignore[no-any-return]
+    return done
 
 
 @compiled
@@ -154,7 +153,7 @@ def _is_crowded(it: Run, link: int) -> bool:
         if flow.linked and flow.uses[link]:
             users += 1
             wanted += flow.uses[link] * flow.limit
-    return users > 1 and wanted > it.plan.capacity[link]  # type: ignore[no-any-return]
+    return users > 1 and wanted > it.plan.capacity[link]
 
 
 @inlined
@@ -206,4 +205,4 @@ def _full_at(it: Run, link: int) -> float:
                 per_level += flow.uses[link] * flow.share
             else:
                 capacity -= flow.uses[link] * flow.taken_rate
-    return capacity / per_level if per_level else math.inf  # type: ignore[no-any-return]
+    return capacity / per_level if per_level else math.inf

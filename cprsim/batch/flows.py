@@ -5,8 +5,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from cprsim.batch import attempts, cursors, node_lists, schedules, state
 from cprsim.batch.answers import load
 from cprsim.batch.compiled import compiled, inlined
@@ -22,12 +20,13 @@ from cprsim.batch.rows import (
     SAVING,
     YES,
     Run,
+    code,
 )
 from cprsim.batch.state import Checkpoint
 from cprsim.contract import rules
 
 _LOST = rules.LOST
-_FILLED = np.int64(1)  # room for what is loaded
+_FILLED = code(1)  # room for what is loaded
 
 
 @compiled
@@ -54,7 +53,7 @@ def settle(it: Run, training: bool, from_s: float) -> None:
 def _ended_done(it: Run, count: int) -> float:
     for place in range(count):
         if it.ended[place].kind == FOREGROUND:
-            return it.ended[place].done  # type: ignore[no-any-return]
+            return it.ended[place].done
     return 0.0
 
 
@@ -194,8 +193,8 @@ def _first_but(it: Run, placed: int, hit: int) -> int:
     for i in range(it.lists[placed][COUNT]):
         node = it.lists[placed][FIRST + i]
         if not node_lists.holds(it.lists, hit, node):
-            return node  # type: ignore[no-any-return]
-    return it.plan.nodes  # type: ignore[no-any-return]
+            return node
+    return it.plan.nodes
 
 
 @inlined

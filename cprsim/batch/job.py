@@ -2,20 +2,30 @@
 
 from typing import Any
 
-import numpy as np
-
-from cprsim.batch import attempts, cursors, flows, node_lists, schedules, state
+from cprsim.batch import attempts, flows, node_lists, schedules, state
 from cprsim.batch.answers import answer_to
 from cprsim.batch.compiled import compiled, inlined
+from cprsim.batch.differences import ASKED
 from cprsim.batch.node_lists import DOWN
 from cprsim.batch.recovery import recover
-from cprsim.batch.rows import DIFFERENCES, DONE, GIVEN_UP, NO, NONE, SAVE, STALL, TRAIN, Run
+from cprsim.batch.rows import (
+    DIFFERENCES,
+    GIVEN_UP,
+    NO,
+    NONE,
+    REPLACING,
+    SAVE,
+    STALL,
+    TRAIN,
+    Run,
+    code,
+)
 from cprsim.batch.work import do, step, uncontended
 from cprsim.contract import rules
 
-_NOBODY = np.int64(0)
+_NOBODY = code(0)
 #: In place of a save: one that was under way was waited for.
-_WAITED = np.int64(-2)
+_WAITED = code(-2)
 _ROUNDING, _LOST = rules.ROUNDING, rules.LOST
 _is_over = compiled(rules.r4_is_over)
 _is_void = compiled(rules.r9_is_void)
@@ -55,7 +65,7 @@ def _end(it: Run) -> None:
     """Shards that are still down have missed what they will never learn."""
     for place in range(it.run.flows):
         flow = it.flows[place]
-        if flow.kind >= flows.REPLACING and it.answers[flow.answer].depth == _LOST:
+        if flow.kind >= REPLACING and it.answers[flow.answer].depth == _LOST:
             state.refill(it, flow.down)
 
 
@@ -151,7 +161,7 @@ def _in_turn(it: Run) -> bool:
         run.saves + saves,
     )
     it.spent[SAVE], run.stored, run.sent = spent_s, stored, sent
-    return now > begun_s  # type: ignore[no-any-return]
+    return now > begun_s
 
 
 @inlined
@@ -165,7 +175,7 @@ def _training(it: Run) -> int:
             flows.join_down(it, DOWN)
             run.training = it.answers[answer_to(it, DOWN)].training
         run.knows_degraded = True
-    return run.training  # type: ignore[no-any-return]
+    return run.training
 
 
 @compiled
@@ -174,7 +184,7 @@ def _save(it: Run, number: int) -> None:
     attempts.save(it)
     writes, reads = 1.0, save.reads
     if it.plan.sequence == DIFFERENCES and number != it.plan.last_save:
-        writes, reads = it.links[schedules.ASKED].writes, it.links[schedules.ASKED].reads
+        writes, reads = it.links[ASKED].writes, it.links[ASKED].reads
     while not run.status:
         start_s = run.now
         if not _hold_up(it, save):
@@ -241,4 +251,4 @@ def _last_save(it: Run) -> int:
     if tier == NONE:
         run.status = GIVEN_UP
         return _WAITED
-    return plan.last_save  # type: ignore[no-any-return]
+    return plan.last_save

@@ -6,13 +6,12 @@ severity, whether it is taken, and the nodes.
 
 from typing import Any, Final
 
-import numpy as np
-
 from cprsim.batch.compiled import compiled, inlined
+from cprsim.batch.rows import codes
 
-COUNT, SEVERITY, TAKEN, FIRST = map(np.int64, range(4))
+COUNT, SEVERITY, TAKEN, FIRST = codes(4)
 #: Rows of a recovery, which are none of the taken ones. `EMPTY` stays so.
-(EMPTY, STRUCK, HIT, LOST, NEW, WAITING, PLACED, DOWN, AWAY, SPARE) = map(np.int64, range(10))
+(EMPTY, STRUCK, HIT, LOST, NEW, WAITING, PLACED, DOWN, AWAY, SPARE) = codes(10)
 FIXED: Final = 10
 
 
@@ -84,7 +83,7 @@ def server_count(lists: Any, of: int, servers: int) -> int:
     """How many of them are servers."""
     count = lists[of][COUNT]
     if count and lists[of][FIRST + count - 1] < servers:
-        return count  # type: ignore[no-any-return]
+        return count
     found = 0
     while found < count and lists[of][FIRST + found] < servers:
         found += 1
@@ -101,7 +100,7 @@ def holds(lists: Any, of: int, node: int) -> bool:
             low = middle + 1
         else:
             high = middle
-    return low < lists[of][COUNT] and lists[of][FIRST + low] == node  # type: ignore[no-any-return]
+    return low < lists[of][COUNT] and lists[of][FIRST + low] == node
 
 
 @compiled

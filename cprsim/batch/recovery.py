@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from cprsim.batch import attempts, cursors, machines, node_lists, schedules, state
 from cprsim.batch.answers import answer_to, load
 from cprsim.batch.compiled import compiled, inlined
@@ -14,13 +12,24 @@ from cprsim.batch.flows import (
     rebuild,
     rebuilding,
 )
-from cprsim.batch.node_lists import AWAY, COUNT, DOWN, EMPTY, FIRST, HIT, LOST, NEW, PLACED
-from cprsim.batch.node_lists import STRUCK, WAITING
-from cprsim.batch.rows import LOAD, MORE_ROOM, NONE, REPLACING, RESCHEDULE, YES, Run
+from cprsim.batch.node_lists import (
+    AWAY,
+    COUNT,
+    DOWN,
+    EMPTY,
+    FIRST,
+    HIT,
+    LOST,
+    NEW,
+    PLACED,
+    STRUCK,
+    WAITING,
+)
+from cprsim.batch.rows import LOAD, MORE_ROOM, NONE, REPLACING, RESCHEDULE, YES, Run, code
 from cprsim.batch.work import do
 from cprsim.contract import rules
 
-_RELOADED = np.int64(0)  # room for what is loaded
+_RELOADED = code(0)  # room for what is loaded
 _NONE, _LOST, _ALL = rules.NONE, rules.LOST, rules.ALL
 _is_void = compiled(rules.r9_is_void)
 _can_fail = compiled(rules.r11_can_fail)

@@ -21,7 +21,6 @@ from cprsim.batch.rows import (
     SAVE_ROW,
     SCHEDULE_ROW,
     SCHEDULED,
-    TIERS,
     TRANSFER,
 )
 from cprsim.contract import (
@@ -30,7 +29,6 @@ from cprsim.contract import (
     Chains,
     Differences,
     Growing,
-    Plan,
     Recover,
     Rotations,
     Save,
@@ -161,7 +159,7 @@ class _Rows:
             return False
         ((_, save, _),) = plan.schedules
         transfer, rate = self._resolved.save(save)
-        takes = 0 < transfer.volume and 0 < rate < math.inf
+        takes = transfer.volume > 0 and 0 < rate < math.inf
         return save.blocking and takes and save.tier not in self._can_fail
 
     def _apart(self) -> bool:
@@ -271,7 +269,7 @@ class _Rows:
         return first, len(rows)
 
     def _case(self, case: Case) -> tuple[Any, ...]:
-        values = {
+        values: dict[str, Any] = {
             "answer": self._answer(case.answer),
             "severities": sum(1 << SEVERITIES.index(each) for each in set(case.severities)),
             "sets": NONE,

@@ -3,7 +3,7 @@
 Codes stand for words, -1 for none. A row of one table names those of another by their places.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -19,33 +19,38 @@ from cprsim.job.platform import (
 LINKS: Final = (SERVER_OUT, SERVER_IN, TRAINER_OUT, TRAINER_IN, STORE_WRITE, STORE_READ)
 
 
-def _codes(count: int) -> list[Any]:
-    """So many numbers; of NumPy's, since for each of Python's a function is compiled anew."""
-    return list(map(np.int64, range(count)))
+def code(value: int) -> int:
+    """A number of NumPy's: for each one of Python's a function would be compiled anew."""
+    return cast(int, np.int64(value))
+
+
+def codes(count: int) -> list[int]:
+    """So many of them, from 0 on."""
+    return list(map(code, range(count)))
 
 
 #: The most tiers that a plan saves to.
 TIERS: Final = 8
-NONE: Final = np.int64(-1)
-NO, YES = np.bool_(False), np.bool_(True)
+NONE: Final = code(-1)
+NO, YES = cast(bool, np.bool_(False)), cast(bool, np.bool_(True))
 #: Causes of foreground seconds, places in `RUN.spent`.
-TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL = _codes(6)
+TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL = codes(6)
 #: What a flow is of: the foreground, a save, the wait for machines, the filling of shards.
-FOREGROUND, SAVING, REPLACING, FILLING = _codes(4)
+FOREGROUND, SAVING, REPLACING, FILLING = codes(4)
 #: Which save comes next: by schedules, by `contract`'s words for more.
-SCHEDULED, CHAINS, GROWING, ROTATIONS, DIFFERENCES = _codes(5)
+SCHEDULED, CHAINS, GROWING, ROTATIONS, DIFFERENCES = codes(5)
 #: Where failures come from.
-RENEWAL, ABSOLUTE, LIVES, SHARED = _codes(4)
+RENEWAL, ABSOLUTE, LIVES, SHARED = codes(4)
 #: What ends a run: its end; more numbers have to be drawn of something, or more room is needed;
 #: or `cprsim.sim` has to say why it is given up.
-DONE, MORE_GAPS, MORE_VICTIMS, MORE_SEVERITIES, MORE_LIVES, MORE_BURSTS = _codes(6)
-MORE_DELAYS, MORE_VOIDS, MORE_LOADS, MORE_OUTAGES, MORE_ROOM, GIVEN_UP = _codes(12)[6:]
+DONE, MORE_GAPS, MORE_VICTIMS, MORE_SEVERITIES, MORE_LIVES, MORE_BURSTS = codes(6)
+MORE_DELAYS, MORE_VOIDS, MORE_LOADS, MORE_OUTAGES, MORE_ROOM, GIVEN_UP = codes(12)[6:]
 
 
 def _row(**columns: str) -> np.dtype[Any]:
     """A row with these columns, by type: `"f8"`, or `"6f8"` for as many."""
     assert not set(columns) & set(dir(np.record))  # uncompiled, those are something else
-    return np.dtype([(name, kind) for name, kind in columns.items()], align=True)
+    return np.dtype(list(columns.items()), align=True)
 
 
 def _columns(kind: str, names: str) -> dict[str, str]:
@@ -79,10 +84,8 @@ CASE_ROW: Final = _row(
 PLAN_ROW: Final = _row(
     **_columns("i8", "servers nodes leaves spares schedules last_save most_last"),
     **_columns("i8", "first_schedule first_case cases"),
-    **_columns(
-        "i8",
-        "training sequence rotations rotations_at rotation_servers at points variant updates source",
-    ),
+    **_columns("i8", "training sequence rotations rotations_at rotation_servers"),
+    **_columns("i8", "at points variant updates source"),
     **_columns("?", "final_save during_recovery while_waiting holds_nodes"),
     **_columns("?", "unslowed uneven last_mirrored has_outages in_turn apart"),
     **_columns("f8", "useful_s nearly_done_s detect_s per_shard delay_s step_s behind"),

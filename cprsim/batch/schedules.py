@@ -8,7 +8,7 @@ from typing import Any
 
 from cprsim.batch.compiled import compiled, inlined, part
 from cprsim.batch.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link
-from cprsim.batch.rows import CHAINS, DIFFERENCES, GROWING, NONE, ROTATIONS, SAVING, SCHEDULED, Run
+from cprsim.batch.rows import CHAINS, DIFFERENCES, GROWING, NONE, ROTATIONS, SAVING, Run
 from cprsim.contract import rules
 
 _due_s = compiled(rules.r3_due_s)
@@ -53,7 +53,6 @@ def saved(it: Run, save: Any, stored: bool) -> None:
 @inlined
 def landed(it: Run, number: int) -> None:
     """The last byte of a background save is stored."""
-    run = it.run
     it.tiers[number].pending -= 1
     it.tiers[number].stored_link = it.tiers[number].taken_link
     copy_link(it, STORED, UNDER_WAY)
@@ -110,7 +109,7 @@ def ask(it: Run) -> int:
         return _saved_to(it, number)
     if plan.sequence == DIFFERENCES:
         ask_link(it)
-    return save  # type: ignore[no-any-return]
+    return save
 
 
 @inlined
@@ -157,12 +156,11 @@ def _grow(it: Run) -> None:
 @compiled
 def _next_link(it: Run, number: int) -> int:
     schedule = it.schedules[it.plan.first_schedule + number]
-    return it.whole[schedule.chain + (it.tiers[number].taken_link + 1) % schedule.links]  # type: ignore[no-any-return]
+    return it.whole[schedule.chain + (it.tiers[number].taken_link + 1) % schedule.links]
 
 
 @inlined
 def _chain(it: Run, save: Any, number: int, stored: bool) -> None:
-    run = it.run
     links = it.schedules[it.plan.first_schedule + number].links
     like = save == _next_link(it, number)  # any other save is whole, like a base
     it.tiers[number].taken_link = (it.tiers[number].taken_link + 1) % links if like else 0
@@ -199,7 +197,7 @@ def _return(it: Run, void: int) -> None:
 def _saved_to(it: Run, number: int) -> int:
     place = it.plan.rotations_at + 2 * it.run.rotation
     stored, kept = it.whole[place], it.whole[place + 1]
-    return stored if kept == NONE or number == it.saves[stored].tier else kept  # type: ignore[no-any-return]
+    return stored if kept == NONE or number == it.saves[stored].tier else kept
 
 
 @compiled

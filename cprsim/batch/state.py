@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from cprsim.batch import node_lists
 from cprsim.batch.compiled import compiled, inlined, part
-from cprsim.batch.node_lists import COUNT, FIRST
+from cprsim.batch.node_lists import FIRST
 from cprsim.batch.rows import NONE, TIERS, Run
 from cprsim.contract import rules
 
@@ -33,7 +33,6 @@ def taken(it: Run, reads: float) -> Checkpoint:
 @compiled
 def saved(it: Run, tier: int, mirrored: bool) -> Checkpoint:
     """What the job would return to from that tier; its initial state where nothing is saved."""
-    run = it.run
     if mirrored:
         return _mirrored(it)
     if tier == NONE:
@@ -64,7 +63,6 @@ def ended(it: Run, save: Any, writes: float) -> None:
 
 @inlined
 def _put(it: Run, tier: int, checkpoint: Checkpoint, save: Any) -> None:
-    run = it.run
     if checkpoint.progress_s < it.tiers[tier].last_s:
         return  # a newer one was usable before it
     set_last(it, tier, checkpoint, checkpoint.reads)
@@ -76,6 +74,7 @@ def _put(it: Run, tier: int, checkpoint: Checkpoint, save: Any) -> None:
 
 @compiled
 def set_last(it: Run, tier: int, checkpoint: Checkpoint, reads: float) -> None:
+    """The last checkpoint that a tier holds."""
     it.tiers[tier].last_s = checkpoint.progress_s
     it.tiers[tier].last_slowdown_s = checkpoint.slowdown_s
     it.tiers[tier].last_updates_lost = checkpoint.updates_lost
@@ -142,14 +141,14 @@ def _tier_start_s(it: Run, tier: int, server: int) -> float:
     """Progress when a tier last held all of that shard."""
     shard = it.shards[server * TIERS + tier]
     known = shard.epoch >= it.tiers[tier].tier_since
-    return shard.start_s if known else it.tiers[tier].start_s  # type: ignore[no-any-return]
+    return shard.start_s if known else it.tiers[tier].start_s
 
 
 @compiled
 def _whole_s(it: Run, server: int, otherwise_s: float) -> float:
     """Progress when that shard was last set back, if it was since the job returned."""
     node = it.nodes[server]
-    return node.set_back_s if node.back_epoch >= it.run.back_since else otherwise_s  # type: ignore[no-any-return]
+    return node.set_back_s if node.back_epoch >= it.run.back_since else otherwise_s
 
 
 @compiled
@@ -191,13 +190,12 @@ def _updates(it: Run, server: int, trained_s: float) -> float:
     """What this shard learns in so many useful seconds, in seconds of a mean one."""
     if not it.plan.uneven:
         return trained_s
-    return trained_s * it.real[it.plan.updates + server] * it.plan.servers  # type: ignore[no-any-return]
+    return trained_s * it.real[it.plan.updates + server] * it.plan.servers
 
 
 @compiled
 def _leaves_nothing(it: Run, tier: int) -> bool:
-    run = it.run
-    return it.tiers[tier].unsaved_count == 1 and it.real[it.tiers[tier].unsaved] == 0.0  # type: ignore[no-any-return]
+    return it.tiers[tier].unsaved_count == 1 and it.real[it.tiers[tier].unsaved] == 0.0
 
 
 @compiled
@@ -205,7 +203,7 @@ def _unsaved_of(it: Run, tier: int, whole_s: float) -> float:
     """What its saves leave of a shard that was whole at `whole_s`, useful seconds of updates."""
     if _leaves_nothing(it, tier):
         return 0.0
-    run, first = it.run, it.tiers[tier].unsaved
+    first = it.tiers[tier].unsaved
     period_s = it.schedules[it.plan.first_schedule + tier].period_s
     left_s = part(it.real, first, it.tiers[tier].unsaved_count)
     return _unsaved_s(left_s, (it.tiers[tier].last_s - whole_s) / period_s)
@@ -216,7 +214,7 @@ def _stale(it: Run, source: int, has_healthy: bool, healthy: int, down: int) -> 
     """Share of updates that the last saves have left of the rows that the job returns to."""
     if source == NONE or _leaves_nothing(it, source):
         return 0.0
-    run, total_s = it.run, 0.0
+    total_s = 0.0
     for server in range(it.plan.servers):
         tier = source
         if has_healthy and not node_lists.holds(it.lists, down, server):
@@ -225,7 +223,7 @@ def _stale(it: Run, source: int, has_healthy: bool, healthy: int, down: int) -> 
         whole_s = _whole_s(it, server, _tier_start_s(it, tier, server))
         if whole_s < it.tiers[tier].last_s:
             total_s += _unsaved_of(it, tier, whole_s)
-    return total_s * it.plan.per_shard  # type: ignore[no-any-return]
+    return total_s * it.plan.per_shard
 
 
 @inlined

@@ -20,7 +20,7 @@ def do(it: Run, cause: int, transfer: Any, volume: float, rate: float) -> float:
     start_s, from_s = run.now, run.progress_s
     if not run.flows:
         uncontended(it, cause, volume / rate)
-        return (run.now - start_s) * rate if run.cut else volume  # type: ignore[no-any-return]
+        return (run.now - start_s) * rate if run.cut else volume
     if it.plan.apart:
         return _do_apart(it, cause, volume, rate)
     open_flow(it, FOREGROUND, transfer, volume)
@@ -79,4 +79,4 @@ def step(it: Run, training: bool, from_s: float) -> bool:
     end_s, strike_s = run.next_end_s, run.next_s
     run.now = min(end_s, strike_s)
     settle(it, training, from_s)
-    return strike_s < end_s  # type: ignore[no-any-return]
+    return strike_s < end_s

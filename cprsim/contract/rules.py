@@ -6,10 +6,12 @@ which lower rooms count as well, is `cprsim.closed_form.intervals.whole_periods`
 """
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from cprsim.closed_form import intervals
 from cprsim.job.costs import Rollback
 
+_Number = TypeVar("_Number", int, float)  # steps, or useful seconds
 #: Shares of a time below which lies only the rounding of what was added up to it.
 ROUNDING = intervals.ROUNDING
 #: How far an answer sets the job back: not at all, the lost shards alone, or all of it.
@@ -76,7 +78,7 @@ def r13_trains_on(keep_training: bool, depth: int) -> bool:
     return keep_training and depth < ALL
 
 
-def r23_lost(samples: float, last: float) -> float:
+def r23_lost(samples: _Number, last: _Number) -> _Number:
     """(E4) of CPR, its numerator: samples of a failed server since its last checkpoint."""
     return samples - last
 

@@ -48,21 +48,23 @@ def run_fleet(
     names = fleet.select(policies)
     check_arguments(replications, seed, workers)
     engines = chosen(fleet.example, names, engine, replications)
-    alike = "batch" if set(engines.values()) == {"batch"} else "sim"
+    alike: Engine = "batch" if set(engines.values()) == {"batch"} else "sim"
     prepare([alike])
     columns = len(names) * (len(COLUMNS) + len(OF_THE_JOB))
     check_memory(replications * columns * 8, f"replications {replications:,}: rows of so many jobs")
     values = np.empty((replications, len(names), len(COLUMNS) + len(OF_THE_JOB)))
     blocks = [range(i, min(i + _BLOCK, replications)) for i in range(0, replications, _BLOCK)]
     done = 0
-    with closing(map_tasks(partial(play, fleet, names, seed=seed, engine=alike), blocks, workers)) as results:
+    with closing(
+        map_tasks(partial(play, fleet, names, seed=seed, engine=alike), blocks, workers)
+    ) as results:
         for block, found in results:
             values[block.start : block.stop] = found
             done += len(block)
             if progress is not None:
                 progress(done, replications)
-    columns = (*COLUMNS, *OF_THE_JOB)
-    return FleetResult.of_jobs(fleet, names, values, columns, seed=seed, engine=alike)
+    told = (*COLUMNS, *OF_THE_JOB)
+    return FleetResult.of_jobs(fleet, names, values, told, seed=seed, engine=alike)
 
 
 def play(
@@ -76,9 +78,7 @@ def play(
     jobs = list(jobs)
     pairs = [(job, each, policies) for job, each in zip(jobs, fleet.jobs(seed, jobs), strict=True)]
     values = play_jobs(pairs, seed, engine)
-    beside = [
-        [_of_the_job(scenario, policy) for policy in policies] for _, scenario, _ in pairs
-    ]
+    beside = [[_of_the_job(scenario, policy) for policy in policies] for _, scenario, _ in pairs]
     return np.concatenate([values, beside], axis=2)
 
 

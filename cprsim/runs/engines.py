@@ -4,7 +4,7 @@ They give the same numbers to the last bit, so which of them plays is a matter o
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -77,11 +77,16 @@ def simulate(
         names = [name for name, each in engines.items() if each == engine]
         if names:
             places = [place for place, each in enumerate(engines.values()) if each == engine]
-            play = sim.simulate
-            if engine == "batch":
-                from cprsim.batch.engine import simulate as play  # noqa: PLC0415  (loads Numba)
-            values[:, places] = play(scenario, names, replications, seed)
+            values[:, places] = _play(engine)(scenario, names, replications, seed)
     return values
+
+
+def _play(engine: str) -> Callable[..., NDArray[np.float64]]:
+    if engine == "sim":
+        return sim.simulate
+    from cprsim.batch import engine as compiled  # noqa: PLC0415  (loads Numba)
+
+    return compiled.simulate
 
 
 def play_jobs(

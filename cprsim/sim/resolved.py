@@ -1,7 +1,6 @@
 """What all runs of one policy in one scenario share."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from cprsim.contract import Plan, Recover, Save, rules
 from cprsim.errors import RunError

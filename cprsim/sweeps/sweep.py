@@ -140,7 +140,9 @@ def sweep(
     with closing(SweepStore.open(out, definition, points, versions())) as store:
         if store.mended:
             tell(f"{out / NAME}: was damaged ({store.mended}); doing again what is lost")
-        if engine == "auto" and not _batch_is_worth_it(base, names, len(points) * rule.replications):
+        if engine == "auto" and not _batch_is_worth_it(
+            base, names, len(points) * rule.replications
+        ):
             engine = "sim"
         agenda = Agenda(points, store.finished(), names, seed, rule, store, engine)
         _work(Driver(pool, agenda, tell), agenda, store, progress or _silent)
@@ -148,7 +150,7 @@ def sweep(
 
 
 def _batch_is_worth_it(base: Scenario, names: Sequence[str], replications: int) -> bool:
-    """Whether to load the compiled engine for so many, or even to compile it, which is done here."""
+    """Whether to load the compiled engine for so many; what has to be compiled then is here."""
     engines = chosen(base, names, "auto", replications)
     prepare(engines.values())
     return "batch" in engines.values()
