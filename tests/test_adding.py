@@ -102,7 +102,7 @@ class Beats(InstantCohort):
 
 @dataclass(frozen=True)
 class Metronome(JobRenewals):
-    def cohort(self, seed, number):
+    def cohort(self, seed, number, shared=None):
         times_s = np.tile(np.arange(1, 100) * self.spec.every_s, (COHORT, 1))
         return Beats(times_s, VictimRows(self.spec.hits, self.cluster, seed, number), None)
 
@@ -129,10 +129,6 @@ class Metronome(JobRenewals):
                     "        if spec.every_s is not None:\n"
                     "            return Metronome(spec, cluster)\n",
                 ),
-            ],
-            "batch/cursors.py": [
-                ("from cprsim.failures.severity ", "from cprsim.failures.metronome import Beats\n"),
-                ("    ReplayCohort: _replayed", "    Beats: _fixed,\n"),
             ],
         },
     ),

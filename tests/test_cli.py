@@ -127,7 +127,7 @@ def test_json_has_the_keys_of_the_contract(folder, capsys):
 
     assert list(document) == ["scenario", "seed", "replications", "engine", "policies"]
     assert document["scenario"] == "Quickstart: a four-day job on 10 parameter servers"
-    assert (document["seed"], document["replications"], document["engine"]) == (3, 4, "batch")
+    assert (document["seed"], document["replications"], document["engine"]) == (3, 4, "sim")
     assert list(document["policies"]) == ["full", "async", "cpr", "replication"]
     for entry in document["policies"].values():
         assert set(entry) == {
@@ -325,7 +325,7 @@ def test_the_manifest_says_what_it_takes_to_run_again(run_twice):
         "policies": KAGGLE_POLICIES,
         "replications": 5,
         "seed": 4,
-        "engines": dict.fromkeys(KAGGLE_POLICIES, "batch"),
+        "engines": dict.fromkeys(KAGGLE_POLICIES, "sim"),
         "files_sha256": {
             name: hashlib.sha256(content).hexdigest()
             for name, content in run_twice[0].items()

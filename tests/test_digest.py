@@ -212,8 +212,8 @@ def test_a_run_without_end_is_refused():
     with pytest.raises(UsageError) as error:
         cprsim.run(cprsim.Scenario(**_JOB), replications=10**12)
 
-    # By hand: 10^12 times 3 us are 34.7 days.
+    # By hand: 10^12 times 0.5 us are 5.79 days.
     assert str(error.value) == (
-        "replications 1,000,000,000,000: would take 34.7 d a policy where it is fastest; the most "
+        "replications 1,000,000,000,000: would take 5.79 d a policy where it is fastest; the most "
         "are 1,000,000,000, which tell a mean to a 16,000th of the spread"
     )

@@ -23,8 +23,9 @@ Engine = Literal["sim", "batch"]
 # What a run takes in the simulator, s: to set it up, a save, a failure, a node's life. Measured on
 # a machine of two cores; which engine ends sooner needs no more than the order of magnitude.
 _RUN_S, _SAVE_S, _FAILURE_S, _NODE_S = 5e-5, 1e-5, 3e-5, 1e-6
-#: What it takes to load the compiled engine, and to compile it where that was never done, s.
-_LOADING_S, _COMPILING_S = 0.7, 20.0
+#: It takes 0.6 s to load the compiled engine, and 20 s to compile it where that was never done,
+#: s. Not to depend on whether it was, a choice is the same on every machine.
+_WORTH_LOADING_S = 2.0
 
 
 def check_engine(engine: str) -> None:
@@ -130,11 +131,10 @@ def prepare(engines: Iterable[Engine]) -> None:
 
 
 def _worth_loading(scenario: Scenario, policies: Sequence[str], replications: float) -> bool:
-    """Whether the simulator takes longer than to load the compiled engine, or to compile it."""
+    """Whether the simulator takes so long that it pays to load the compiled engine."""
     if not policies:
         return False
-    takes_s = _LOADING_S if batch.is_compiled() else _COMPILING_S
-    return replications * sum(_run_s(scenario, name) for name in policies) > takes_s
+    return replications * sum(_run_s(scenario, name) for name in policies) > _WORTH_LOADING_S
 
 
 def _run_s(scenario: Scenario, policy: str) -> float:

@@ -96,7 +96,7 @@ def test_a_policy_of_users_own_that_brings_no_code_is_played_in_batches() -> Non
 
     scenario = cprsim.Scenario(**MEASURED | {"policies": {"it": Lazy(**FULL)}})
     by_batch, by_sim = (
-        cprsim.run(scenario, replications=20, engine=each) for each in ("auto", "sim")
+        cprsim.run(scenario, replications=20, engine=each) for each in ("batch", "sim")
     )
 
     assert by_batch.engines == {"it": "batch"}
@@ -130,15 +130,22 @@ def test_failures_of_a_new_kind_are_played_whoever_plays_them() -> None:
 
 
 def test_one_engine_plays_all_that_is_shipped(capsys: pytest.CaptureFixture[str]) -> None:
-    auto = summary(ALL, capsys=capsys)
+    played = summary(ALL, "--engine", "batch", capsys=capsys)
 
-    assert auto["engine"] == "batch"
-    assert {each["engine"] for each in auto["policies"].values()} == {"batch"}
+    assert played["engine"] == "batch"
+    assert {each["engine"] for each in played["policies"].values()} == {"batch"}
+
+
+@pytest.mark.parametrize(("replications", "engine"), [(10, "sim"), (1_000_000, "batch")])
+def test_few_runs_are_played_by_who_needs_not_be_loaded(replications: int, engine: str) -> None:
+    scenario = cprsim.load_scenario(SCENARIOS / "criteo-kaggle.toml")
+
+    assert set(chosen(scenario, list(scenario.policies), "auto", replications).values()) == {engine}
 
 
 def test_the_engine_makes_no_difference() -> None:
     scenario = cprsim.load_scenario(SCENARIOS / "replication.toml")
-    auto = cprsim.run(scenario, replications=20)
+    auto = cprsim.run(scenario, replications=20, engine="batch")
     one_by_one = cprsim.run(scenario, replications=20, engine="sim")
 
     assert set(auto.engines.values()) == {"batch"}

@@ -146,10 +146,15 @@ def test_jobs_in_which_a_policy_falls_back_are_counted():
 def test_arguments_that_make_no_sense(fleet):
     with pytest.raises(UsageError, match=r"^replications 0 is not a whole number >= 1$"):
         run_fleet(fleet, replications=0)
-    with pytest.raises(
-        UsageError, match=r"^engine 'batch': jobs of a fleet are played by auto or sim$"
-    ):
-        run_fleet(fleet, engine="batch")
+    with pytest.raises(UsageError, match=r"^engine 'fast' is not one of auto, sim, batch$"):
+        run_fleet(fleet, engine="fast")
+
+
+def test_jobs_are_the_same_whoever_plays_them(fleet):
+    by_batch, by_sim = (run_fleet(fleet, replications=30, engine=each) for each in ("batch", "sim"))
+
+    assert set(by_batch.engines.values()) == {"batch"}
+    assert by_batch.replications.equals(by_sim.replications)
 
 
 @pytest.mark.slow

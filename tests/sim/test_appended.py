@@ -3,7 +3,6 @@
 import pytest
 
 import cprsim
-from cprsim.batch import engine as batch
 from cprsim.contract import Save, every
 from cprsim.errors import ScenarioError
 from cprsim.failures.hit import Hit
@@ -56,12 +55,6 @@ def test_saves_that_are_all_merged_add_nothing_to_a_load():
     assert ledger.save == 9 * (2 + (4 + 1) + 8)
 
 
-def test_batches_leave_merging_to_the_simulator():
-    found = batch.why_unsupported(scenario(merge_after=3), "mfu")
-
-    assert found == "it needs a controller that decides while the job runs"
-
-
 def test_a_shard_loses_as_many_updates_as_it_gets():
     state = State(100.0, 2, every(1000.0), update_shares=(0.25, 0.75))
     state.progress_s = 10.0
@@ -95,7 +88,6 @@ def test_only_the_ratio_of_updates_counts():
 
     assert hot.updates_lost == pytest.approx(even.updates_lost * 1.5)
     assert (hot.pls, hot.wall) == (even.pls, even.wall)
-    assert batch.why_unsupported(scenario(cluster), "mfu") == "its shards are not updated alike"
 
 
 @pytest.mark.parametrize(

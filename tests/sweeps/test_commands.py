@@ -261,7 +261,7 @@ def test_more_than_the_disk_has_room_for_is_refused_before_it_begins(capsys, mon
     )  # fmt: skip
     many = "1000000000000"
     assert swept(capsys, *VARY, "--replications", many) == (
-        2, "", "cprsim: replications 1,000,000,000,000: would take 34.7 d a policy where it is "
+        2, "", "cprsim: replications 1,000,000,000,000: would take 5.79 d a policy where it is "
         "fastest; the most are 1,000,000,000, which tell a mean to a 16,000th of the spread\n",
     )  # fmt: skip
     assert not Path("out").exists()

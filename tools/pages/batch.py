@@ -42,12 +42,13 @@ scenario files; where a new key is set by none of them, a test fails.
 
 ## Which engine plays what
 
-`--engine auto`, the default, takes `batch` for every policy that is shipped. Refused are policies
-of your own that bring a controller or a rule in Python, which can't be compiled: `auto` plays these
-in `sim`, and `--engine batch` says why it can't.
+`--engine auto`, the default, takes `batch` wherever that ends sooner, for every policy that is
+shipped. Refused are policies of your own that bring a controller or a rule in Python, which can't
+be compiled: `auto` plays these in `sim`, and `--engine batch` says why it can't.
 
-- The first time on a machine compiles, which takes some seconds; what is compiled is kept. A
-  command that plays few runs doesn't load Numba, which would take longer than they do.
+- The first time on a machine compiles, which takes some 20 s; what is compiled is kept. A command
+  that plays few runs doesn't load Numba, which would take longer than they do, nor compile anything
+  that `sim` is done with sooner.
 - Without Numba the same code runs uncompiled, which is slow and gives the same bytes. A line says
   so, once.
 - What a replication gives depends on the seed and its number alone: not on how many others are
