@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cprsim.errors import UsageError
 from cprsim.runs.measures import COMPARED, MEASURES, Basis
 from cprsim.runs.replications import ReplicationTable
-from cprsim.runs.summaries import half_width_of, in_columns, tidy
+from cprsim.runs.summaries import columns_of, half_width_of, in_columns
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -59,6 +59,13 @@ class Moments:
         return np.asarray(half_width_of(np.sqrt(self.squares / (self.count - 1)), self.count))
 
 
+def _number(values: Floats) -> Integers:
+    """Which bins they are in."""
+    bits = values.view(np.int64)
+    # Of two negative numbers the one with the greater bits is less.
+    return np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits) >> _BITS
+
+
 @dataclass(frozen=True, eq=False)
 class Bins:
     """How many values there are in each bin, and the least and the greatest of them.
@@ -74,11 +81,11 @@ class Bins:
     @classmethod
     def from_values(cls, values: Floats) -> "Bins":
         """From values, shape (n,)."""
+        if values.min() == values.max():  # as of much that doesn't happen under a policy
+            one = values[:1] + 0.0
+            return cls(_number(one), np.array([len(values)]), one, one)
         values = np.sort(values + 0.0)  # -0.0 becomes 0.0, whose bits are others
-        bits = values.view(np.int64)
-        # Of two negative numbers the one with the greater bits is less.
-        number = np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits) >> _BITS
-        return cls(number, np.ones(len(values), np.int64), values, values)._joined()
+        return cls(_number(values), np.ones(len(values), np.int64), values, values)._joined()
 
     def __add__(self, other: "Bins") -> "Bins":
         """The values of both."""
@@ -141,10 +148,11 @@ class Digest:
         cls, policies: Sequence[str], values: Floats, columns: Sequence[str], bases: Sequence[Basis]
     ) -> "Digest":
         """From `values` of shape (replications, policies, columns)."""
-        table = tidy(policies, values, columns, bases).drop(columns=["policy", "replication"])
-        names = list(table.columns)
-        by_policy = table.to_numpy(np.float64).reshape(len(policies), len(values), len(names))
-        of_column = np.ascontiguousarray(by_policy.transpose(0, 2, 1))
+        table = columns_of(values, columns, bases)
+        names = list(table)
+        of_column = np.empty((len(policies), len(names), len(values)))
+        for i, each in enumerate(table.values()):
+            of_column[:, i] = each.reshape(len(policies), -1)
         compared = {measure: of_column[:, names.index(measure)] for measure in COMPARED}
         bins = {
             (policy, measure): Bins.from_values(own[names.index(measure)])

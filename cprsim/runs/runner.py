@@ -29,6 +29,7 @@ from cprsim.sim.engine import COLUMNS
 Progress = Callable[[int, int], None]
 Values = NDArray[np.float64]
 _Any = TypeVar("_Any")
+_Found = TypeVar("_Found")
 
 # Tasks of so many replications take long beside what it costs to hand them out.
 _BLOCK: dict[Engine, int] = {"sim": 64, "batch": 16384}
@@ -86,17 +87,19 @@ def run(
     check_arguments(replications, seed, workers)
     engines = chosen(scenario, names, engine, replications)
     bases = [Basis.of(scenario, name) for name in names]
-    keep: Callable[[Iterable[tuple[_Task, Values]]], Replications]
-    if replications * len(names) <= MOST_ROWS:
-        tasks = _tasks(engines, replications)
-        keep = partial(_rows, names, replications, bases)
-    else:
-        tasks = _in_blocks(engines, replications, _BLOCK["batch"])
-        keep = partial(_digest, names, bases)
     prepare(engines.values())
     pool = Threads if set(engines.values()) == {"batch"} else Workers
-    with closing(map_tasks(partial(_play, scenario, seed), tasks, workers, pool)) as found:
-        kept = keep(_with_progress(found, len(names), replications, progress))
+    play = partial(_play, scenario, seed)
+    update = partial(_update, progress, len(names), replications)
+    if replications * len(names) <= MOST_ROWS:
+        tasks = _tasks(engines, replications)
+        with closing(map_tasks(play, tasks, workers, pool)) as found:
+            kept: Replications = _rows(names, replications, bases, update(found))
+    else:
+        tasks = _in_blocks(engines, replications, _BLOCK["batch"])
+        digest = partial(_digest, play, names, bases)
+        with closing(map_tasks(digest, tasks, workers, pool)) as digests:
+            kept = reduce(add, (each for _, each in update(digests)))
     return Result.build(scenario, kept, seed=seed, engines=engines)
 
 
@@ -126,17 +129,17 @@ def _play(scenario: Scenario, seed: int, task: _Task) -> Values:
     return simulate(scenario, task.engines, range(task.start, task.stop), seed)
 
 
-def _with_progress(
-    found: Iterable[tuple[_Task, Values]],
+def _update(
+    progress: Progress | None,
     policies: int,
     replications: int,
-    progress: Progress | None,
-) -> Generator[tuple[_Task, Values], None, None]:
+    found: Iterable[tuple[_Task, _Any]],
+) -> Generator[tuple[_Task, _Any], None, None]:
     """The same results; `progress` is called once each of them has been used."""
     done = 0
-    for task, values in found:
-        yield task, values
-        done += values.shape[0] * values.shape[1]
+    for task, each in found:
+        yield task, each
+        done += (task.stop - task.start) * len(task.engines)
         if progress is not None:
             progress(done // policies, replications)
 
@@ -154,17 +157,17 @@ def _rows(
 
 
 def _digest(
-    names: Sequence[str], bases: Sequence[Basis], found: Iterable[tuple[_Task, Values]]
+    play: Callable[[_Task], Values], names: Sequence[str], bases: Sequence[Basis], task: _Task
 ) -> Digest:
-    return reduce(add, (Digest.from_values(names, values, COLUMNS, bases) for _, values in found))
+    return Digest.from_values(names, play(task), COLUMNS, bases)
 
 
 def map_tasks(
-    play: Callable[[_Any], Values],
+    play: Callable[[_Any], _Found],
     tasks: Sequence[_Any],
     workers: int,
     make: Callable[[int], Executor] = Workers,
-) -> Generator[tuple[_Any, Values], None, None]:
+) -> Generator[tuple[_Any, _Found], None, None]:
     """What comes of tasks, in their order, done in this process or in as many as `make` makes.
 
     Only a few are under way at a time, so that what comes of them needs little memory.
@@ -180,7 +183,7 @@ def map_tasks(
         return
     pool = make(min(workers, len(tasks)))
     try:
-        under_way: deque[tuple[_Any, Future[Values]]] = deque()
+        under_way: deque[tuple[_Any, Future[_Found]]] = deque()
         for task in tasks:
             under_way.append((task, pool.submit(play, task)))
             if len(under_way) == _AHEAD * workers:
@@ -195,7 +198,7 @@ def map_tasks(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _next(under_way: deque[tuple[_Any, Future[Values]]]) -> tuple[_Any, Values]:
+def _next(under_way: deque[tuple[_Any, Future[_Found]]]) -> tuple[_Any, _Found]:
     task, future = under_way.popleft()
     return task, future.result()
 

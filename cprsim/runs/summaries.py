@@ -25,24 +25,31 @@ def tidy(
     `bases`: of each policy what its runs are measured against.
     """
     count = len(values)
-    flat = values.transpose(1, 0, 2).reshape(-1, len(columns))
-    seconds = {*CAUSES, "wall"}
     table = pd.DataFrame(
         {
             "policy": np.repeat(np.asarray(names, dtype=object), count),
             "replication": np.tile(np.arange(count), len(names)),
-            **{f"{c}_s" if c in seconds else c: flat[:, i] for i, c in enumerate(columns)},
+            **columns_of(values, columns, bases),
         }
     )
-    table = table.astype(dict.fromkeys(("failures", "absorbed", "saves"), "int64"))
-    found = [
+    return table.astype(dict.fromkeys(("failures", "absorbed", "saves"), "int64"))
+
+
+def columns_of(
+    values: NDArray[np.float64], columns: Sequence[str], bases: Sequence[Basis]
+) -> dict[str, NDArray[np.float64]]:
+    """Columns of a table by name, policy by policy, with all measures; of the same values."""
+    flat = values.transpose(1, 0, 2).reshape(-1, len(columns))
+    seconds = {*CAUSES, "wall"}
+    found = {f"{c}_s" if c in seconds else c: flat[:, i] for i, c in enumerate(columns)}
+    measures = [
         measured(dict(zip(columns, own.T, strict=True)), basis)
         for own, basis in zip(values.swapaxes(0, 1), bases, strict=True)
     ]
     for name in MEASURES:
-        if name not in table:
-            table[name] = np.concatenate([each[name] for each in found])
-    return table
+        if name not in found:
+            found[name] = np.concatenate([each[name] for each in measures])
+    return found
 
 
 def statistics(values: NDArray[np.float64]) -> dict[str, float]:
