@@ -2,6 +2,7 @@
 
 import resource
 import subprocess
+import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -44,6 +45,14 @@ def cpu_s() -> float:
     """
     used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the batch engine once, before tests do so in several processes, or in their time."""
+    if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
+        ready = "from cprsim.runs.engines import prepare; prepare(['batch'])"
+        subprocess.run([sys.executable, "-c", ready], check=True)
 
 
 @pytest.hookimpl(wrapper=True)
