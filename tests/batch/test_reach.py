@@ -125,7 +125,6 @@ def shipped(system: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_every_key_of_every_table_and_policy_is_set(tmp_path: Path) -> None:
     keys = {key for key in known() if not left_out(key)}
 
