@@ -120,8 +120,9 @@ class _Rows:
         full, rate = resolved.training(0.0)
         first_schedule = len(tables.schedules)
         sequence = self._sequence()
+        beside = self._beside()
         for i, schedule in enumerate(plan.schedules):
-            tables.schedules.append(self._schedule(i, schedule))
+            tables.schedules.append((*self._schedule(i, schedule), beside[i]))
         first_case, cases = self._cases()
         mirror = plan.mirror
         values = {
@@ -157,6 +158,7 @@ class _Rows:
             "has_outages": storage is not None and storage.outages is not None,
             "interval_s": plan.interval_s,
             "in_turn": self._in_turn(),
+            "beside": beside[:1] == [True],  # most saves are to the nearest tier
             "apart": self._apart(),
             "capacity": tuple(resolved.costs.capacities[link] for link in LINKS),
         }
@@ -169,29 +171,54 @@ class _Rows:
             return False
         ((_, save, _),) = plan.schedules
         transfer, rate = self._resolved.save(save)
-        takes = 0 < transfer.volume and 0 < rate < math.inf
+        takes = transfer.volume > 0 and 0 < rate < math.inf
         return save.blocking and takes and save.tier not in self._can_fail
+
+    def _beside(self) -> list[bool]:
+        """Of each schedule, whether its saves go on beside each other and training undisturbed.
+
+        One at a time to each tier, and none can be void.
+        """
+        alone, found = [self._resolved.training(0.0)], list[Schedule]()
+        for schedule in self._plan.schedules:
+            _, save, most = schedule
+            transfer, rate = self._resolved.save(save)
+            if (
+                not save.blocking
+                and most == 1
+                and save.tier not in self._can_fail
+                and 0 < rate < math.inf
+                and transfer.volume < math.inf
+                and self._have_room([*found, schedule], alone)
+            ):
+                found.append(schedule)
+        return [schedule in found for schedule in self._plan.schedules]
 
     def _apart(self) -> bool:
         """Whether saves in the background never meet what else there is on a full link."""
-        plan, costs = self._plan, self._resolved.costs
+        plan = self._plan
         assert isinstance(plan.recover, Answers)
         answers = {case.answer for case in plan.recover.cases}
         if any(answer.keep_training for answer in answers):
             return False  # shards are filled beside both
-        saves = [(self._resolved.save(each.save), each.max_pending) for each in plan.schedules]
-        alone = [rated for rated, _ in saves] + [
-            self._resolved.training(a.degraded) for a in answers
-        ]
+        alone = [self._resolved.save(each.save) for each in plan.schedules if each.save.blocking]
+        alone += [self._resolved.training(each.degraded) for each in answers]
         alone.append(self._resolved.training(0.0))
         try:
             for answer in answers:
                 alone += [self._resolved.load(answer, n, 1.0) for n in {1, self._resolved.servers}]
         except ScenarioError:
             return False
-        for link, capacity in costs.capacities.items():
-            beside = sum(most * _drawn(rated, link) for rated, most in saves)
-            if beside + max(_drawn(rated, link) for rated in alone) > capacity * (1 - _MARGIN):
+        return self._have_room([each for each in plan.schedules if not each.save.blocking], alone)
+
+    def _have_room(self, schedules: Sequence[Schedule], alone: Sequence[Rated]) -> bool:
+        """Whether links carry all saves of these schedules and what else comes, one at a time."""
+        saves = [(self._resolved.save(each.save), each.max_pending) for each in schedules]
+        for link, capacity in self._resolved.costs.capacities.items():
+            most = max(_drawn(rated, link) for rated in alone)
+            users = sum(count for rated, count in saves if _drawn(rated, link)) + (most > 0)
+            drawn = sum(count * _drawn(rated, link) for rated, count in saves) + most
+            if users > 1 and drawn > capacity * (1 - _MARGIN):
                 return False
         return True
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cprsim.batch.compiled import compiled, inlined, part
 from cprsim.batch.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link
-from cprsim.batch.rows import CHAINS, DIFFERENCES, GROWING, NONE, ROTATIONS, SAVING, SCHEDULED, Run
+from cprsim.batch.rows import CHAINS, DIFFERENCES, GROWING, NONE, ROTATIONS, SAVING, Run
 from cprsim.contract import rules
 
 _due_s = compiled(rules.r3_due_s)
@@ -31,7 +31,7 @@ def start(it: Run) -> None:
     run.train_s = _next_due_s(it)
 
 
-@inlined
+@compiled
 def saved(it: Run, save: Any, stored: bool) -> None:
     """Training may go on after a save, which is usable if `stored`."""
     run, plan, number = it.run, it.plan, it.saves[save].tier
@@ -50,7 +50,7 @@ def saved(it: Run, save: Any, stored: bool) -> None:
         copy_link(it, UNDER_WAY, ASKED)
 
 
-@inlined
+@compiled
 def landed(it: Run, number: int) -> None:
     """The last byte of a background save is stored."""
     run = it.run
@@ -93,7 +93,7 @@ def resume(it: Run) -> None:
         _count(it)
 
 
-@inlined
+@compiled
 def ask(it: Run) -> int:
     """The save that is taken now; `NONE` to train, until `train_to_s`."""
     run, plan = it.run, it.plan
