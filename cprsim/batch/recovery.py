@@ -14,7 +14,18 @@ from cprsim.batch.flows import (
     rebuild,
     rebuilding,
 )
-from cprsim.batch.node_lists import AWAY, COUNT, DOWN, EMPTY, FIRST, HIT, LOST, NEW, PLACED
+from cprsim.batch.node_lists import (
+    AWAY,
+    COUNT,
+    DOWN,
+    EMPTY,
+    FIRST,
+    HIT,
+    LOST,
+    NEW,
+    PLACED,
+    SEVERITY,
+)
 from cprsim.batch.node_lists import STRUCK, WAITING
 from cprsim.batch.rows import LOAD, MORE_ROOM, NONE, REPLACING, RESCHEDULE, YES, Run
 from cprsim.batch.work import do
@@ -73,7 +84,14 @@ def recover(it: Run) -> int:
 @inlined
 def _take_stock(it: Run) -> None:
     """Lists of who is hit, who is newly down, who is waited for, and who is down in all."""
-    lists = it.lists
+    run, lists = it.run, it.lists
+    others = run.comings + run.flows + lists[WAITING][COUNT] + lists[WAITING][SEVERITY]
+    if not others:  # the common case, and quick
+        for row in (HIT, LOST, NEW, WAITING, DOWN):
+            node_lists.copy(lists, row, STRUCK)
+        node_lists.clear(lists, PLACED)
+        node_lists.clear(lists, AWAY)
+        return
     machines.list_away(it)
     node_lists.without(lists, HIT, STRUCK, AWAY)
     node_lists.clear(lists, DOWN)

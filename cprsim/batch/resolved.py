@@ -159,7 +159,7 @@ class _Rows:
             "interval_s": plan.interval_s,
             "in_turn": self._in_turn(),
             "beside": beside[:1] == [True],  # most saves are to the nearest tier
-            "apart": self._apart(),
+            "tight": self._tight(),
             "capacity": tuple(resolved.costs.capacities[link] for link in LINKS),
         }
         return _row(PLAN_ROW, values | sequence)
@@ -189,18 +189,19 @@ class _Rows:
                 and save.tier not in self._can_fail
                 and 0 < rate < math.inf
                 and transfer.volume < math.inf
-                and self._have_room([*found, schedule], alone)
+                and all(self._fit(link, [*found, schedule], alone) for link in LINKS)
             ):
                 found.append(schedule)
         return [schedule in found for schedule in self._plan.schedules]
 
-    def _apart(self) -> bool:
-        """Whether saves in the background never meet what else there is on a full link."""
+    def _tight(self) -> int:
+        """Bits of the links that may be too full for saves in the background and what else comes."""
         plan = self._plan
         assert isinstance(plan.recover, Answers)
         answers = {case.answer for case in plan.recover.cases}
+        any_of_them = (1 << len(LINKS)) - 1
         if any(answer.keep_training for answer in answers):
-            return False  # shards are filled beside both
+            return any_of_them  # shards are filled beside both
         alone = [self._resolved.save(each.save) for each in plan.schedules if each.save.blocking]
         alone += [self._resolved.training(each.degraded) for each in answers]
         alone.append(self._resolved.training(0.0))
@@ -208,19 +209,18 @@ class _Rows:
             for answer in answers:
                 alone += [self._resolved.load(answer, n, 1.0) for n in {1, self._resolved.servers}]
         except ScenarioError:
-            return False
-        return self._have_room([each for each in plan.schedules if not each.save.blocking], alone)
+            return any_of_them
+        saves = [each for each in plan.schedules if not each.save.blocking]
+        return sum(1 << i for i, link in enumerate(LINKS) if not self._fit(link, saves, alone))
 
-    def _have_room(self, schedules: Sequence[Schedule], alone: Sequence[Rated]) -> bool:
-        """Whether links carry all saves of these schedules and what else comes, one at a time."""
-        saves = [(self._resolved.save(each.save), each.max_pending) for each in schedules]
-        for link, capacity in self._resolved.costs.capacities.items():
-            most = max(_drawn(rated, link) for rated in alone)
-            users = sum(count for rated, count in saves if _drawn(rated, link)) + (most > 0)
-            drawn = sum(count * _drawn(rated, link) for rated, count in saves) + most
-            if users > 1 and drawn > capacity * (1 - _MARGIN):
-                return False
-        return True
+    def _fit(self, link: str, schedules: Sequence[Schedule], alone: Sequence[Rated]) -> bool:
+        """Whether a link carries all saves of these schedules, and one at a time of what else."""
+        saves = [(_drawn(self._resolved.save(s.save), link), s.max_pending) for s in schedules]
+        most = max(_drawn(rated, link) for rated in alone)
+        users = sum(count for drawn, count in saves if drawn) + (most > 0)
+        drawn = sum(count * drawn for drawn, count in saves) + most
+        capacity = self._resolved.costs.capacities[link]
+        return users <= 1 or drawn <= capacity * (1 - _MARGIN)
 
     # --- Saves ------------------------------------------------------------------------------------
 

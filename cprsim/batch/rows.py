@@ -80,13 +80,13 @@ CASE_ROW: Final = _row(
 )
 PLAN_ROW: Final = _row(
     **_columns("i8", "servers nodes leaves spares schedules last_save most_last"),
-    **_columns("i8", "first_schedule first_case cases"),
+    **_columns("i8", "first_schedule first_case cases tight"),
     **_columns(
         "i8",
         "training sequence rotations rotations_at rotation_servers at points variant updates source",
     ),
     **_columns("?", "final_save during_recovery while_waiting holds_nodes"),
-    **_columns("?", "unslowed uneven last_mirrored has_outages in_turn beside apart"),
+    **_columns("?", "unslowed uneven last_mirrored has_outages in_turn beside"),
     **_columns("f8", "useful_s nearly_done_s detect_s per_shard delay_s step_s behind"),
     **_columns("f8", "save_fails load_fails more_s max_overhead limit_s interval_s whole rows"),
     capacity="6f8",
@@ -112,6 +112,7 @@ RUN_ROW: Final = _row(
     **_columns("i8", "flows comings ended struck bursts generations void load"),
     **_columns("i8", "source rotation answered epoch back_since foreground training"),
     **_columns("?", "cut news knows_degraded running"),
+    full_at="6f8",
 )
 #: What a run keeps of each schedule and its tier; and, beside training, of its save under way.
 TIER_ROW: Final = _row(

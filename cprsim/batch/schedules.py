@@ -157,7 +157,8 @@ def _grow(it: Run) -> None:
 @compiled
 def _next_link(it: Run, number: int) -> int:
     schedule = it.schedules[it.plan.first_schedule + number]
-    return it.whole[schedule.chain + (it.tiers[number].taken_link + 1) % schedule.links]  # type: ignore[no-any-return]
+    link = it.tiers[number].taken_link + 1
+    return it.whole[schedule.chain + (link if link < schedule.links else 0)]  # type: ignore[no-any-return]
 
 
 @inlined
@@ -165,7 +166,8 @@ def _chain(it: Run, save: Any, number: int, stored: bool) -> None:
     run = it.run
     links = it.schedules[it.plan.first_schedule + number].links
     like = save == _next_link(it, number)  # any other save is whole, like a base
-    it.tiers[number].taken_link = (it.tiers[number].taken_link + 1) % links if like else 0
+    link = it.tiers[number].taken_link + 1
+    it.tiers[number].taken_link = link if like and link < links else 0
     if not stored:
         return
     it.tiers[number].stored_link = it.tiers[number].taken_link
