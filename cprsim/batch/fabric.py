@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from cprsim.batch.compiled import compiled, inlined
-from cprsim.batch.rows import FOREGROUND, LINKS, MORE_ROOM, NONE, Run
+from cprsim.batch.rows import FOREGROUND, LINKS, MORE_ROOM, NONE, ZERO, Run
 from cprsim.contract import rules
 
 _LINKS = len(LINKS)
@@ -53,7 +53,7 @@ def advance(it: Run) -> int:
     run, flows, now = it.run, it.flows, it.run.now
     count = 0
     while run.next_end_s <= now:
-        at, linked, place = run.next_end_s, False, 0
+        at, linked, place = run.next_end_s, False, ZERO
         while place < run.flows:
             flow = flows[place]
             if flow.ends_at <= at:
@@ -122,7 +122,7 @@ def _share_out(it: Run) -> None:
 
 @compiled
 def _share_out_at(it: Run, now: float) -> None:
-    tight, linked, crowded = it.plan.tight, 0, 0
+    tight, linked, crowded = it.plan.tight, 0, ZERO
     if not tight:
         return
     for place in range(it.run.flows):
@@ -176,7 +176,7 @@ def _fill(it: Run, crowded: int) -> None:
             if flows[place].rises:
                 lowest = min(lowest, flows[place].limit / flows[place].share)
         level = max(level, lowest)
-        full = 0
+        full = ZERO
         for link in range(_LINKS):
             if crowded >> link & 1 and full_at[link] <= level:
                 full |= 1 << link

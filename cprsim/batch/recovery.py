@@ -32,7 +32,7 @@ from cprsim.batch.work import do
 from cprsim.contract import rules
 
 _RELOADED = np.int64(0)  # room for what is loaded
-_NONE, _LOST, _ALL = rules.NONE, rules.LOST, rules.ALL
+_NONE, _LOST, _ALL = map(np.int64, (rules.NONE, rules.LOST, rules.ALL))
 _is_void = compiled(rules.r9_is_void)
 _can_fail = compiled(rules.r11_can_fail)
 _goes_as_deep = compiled(rules.r12_goes_as_deep)

@@ -27,6 +27,7 @@ def _codes(count: int) -> list[Any]:
 #: The most tiers that a plan saves to.
 TIERS: Final = 8
 NONE: Final = np.int64(-1)
+ZERO: Final = np.int64(0)
 NO, YES = np.bool_(False), np.bool_(True)
 #: Causes of foreground seconds, places in `RUN.spent`.
 TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL = _codes(6)

@@ -2,7 +2,7 @@
 
 from cprsim.batch import state
 from cprsim.batch.compiled import compiled, inlined
-from cprsim.batch.rows import SAVE, Run
+from cprsim.batch.rows import SAVE, ZERO, Run
 from cprsim.contract import rules
 
 _ROUNDING = rules.ROUNDING
@@ -62,7 +62,7 @@ def in_turn(it: Run) -> bool:
         run.idle_saves = 0
     if saves:
         state.set_last(
-            it, 0, state.Checkpoint(last_s, last_slowdown_s, run.updates_lost, 0.0), save.reads
+            it, ZERO, state.Checkpoint(last_s, last_slowdown_s, run.updates_lost, 0.0), save.reads
         )
         tier.unsaved, tier.unsaved_count = save.unsaved, save.unsaved_count
         tier.whole_s, tier.portions, tier.due_s, run.train_s = whole_s, portions, due_s, due_s
