@@ -144,7 +144,10 @@ class _Getting(AbstractTemplate):
             return None
         if isinstance(rows, BorrowedRows):
             return signature(Borrowed(rows.dtype), rows, types.intp)
-        return signature(rows.dtype, rows, types.intp) if isinstance(rows, Borrowed) else None
+        if not isinstance(rows, Borrowed):
+            return None
+        whole = isinstance(rows.dtype, types.Integer)  # all alike, or functions are compiled twice
+        return signature(types.intp if whole else rows.dtype, rows, types.intp)
 
 
 @infer_global(operator.setitem)
@@ -171,7 +174,8 @@ def _element(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
     if isinstance(rows.dtype, types.Record):
         return builder.bitcast(place, context.get_value_type(rows.dtype))
     data = builder.bitcast(place, context.get_data_type(rows.dtype).as_pointer())
-    return context.unpack_value(builder, rows.dtype, data)
+    value = context.unpack_value(builder, rows.dtype, data)
+    return context.cast(builder, value, rows.dtype, called.return_type)
 
 
 @lower_builtin(operator.getitem, BorrowedRows, types.Integer)

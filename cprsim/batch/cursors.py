@@ -20,6 +20,7 @@ from cprsim.batch.rows import (
     NONE,
     RENEWAL,
     SHARED,
+    ZERO,
     Run,
 )
 from cprsim.failures.hit import SEVERITIES
@@ -37,7 +38,7 @@ def start(it: Run) -> None:
         for node in range(plan.nodes):
             it.nodes[node].generation = 0
             it.nodes[node].placed_s = 0.0
-            it.tree[plan.leaves + node] = _life_s(it, 0, node)
+            it.tree[plan.leaves + node] = _life_s(it, ZERO, node)
         for leaf in range(plan.leaves + plan.nodes, 2 * plan.leaves):
             it.tree[leaf] = math.inf
         for place in range(plan.leaves - 1, 0, -1):

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from cprsim.batch.compiled import compiled, inlined
-from cprsim.batch.rows import FOREGROUND, LINKS, MORE_ROOM, NONE, Run
+from cprsim.batch.rows import FOREGROUND, LINKS, MORE_ROOM, NONE, ZERO, Run
 
 _LINKS = len(LINKS)
 
@@ -52,7 +52,7 @@ def advance(it: Run) -> int:
     run, flows, now = it.run, it.flows, it.run.now
     count = 0
     while run.next_end_s <= now:
-        at, linked, place = run.next_end_s, False, 0
+        at, linked, place = run.next_end_s, False, ZERO
         while place < run.flows:
             flow = flows[place]
             if flow.ends_at <= at:
@@ -121,24 +121,25 @@ def _share_out(it: Run) -> None:
 
 @compiled
 def _share_out_at(it: Run, now: float) -> None:
-    linked = 0
-    if it.plan.apart:
+    tight, linked, crowded = it.plan.tight, 0, ZERO
+    if not tight:
         return
     for place in range(it.run.flows):
         linked += it.flows[place].linked
-    if not linked:
-        return
-    crowded = 0
-    for link in range(_LINKS):
-        crowded |= _is_crowded(it, link) << link
-    for place in range(it.run.flows):
-        it.flows[place].taken_rate = math.nan
+    if linked > 1:
+        for link in range(_LINKS):
+            if tight >> link & 1:
+                crowded |= _is_crowded(it, link) << link
     if crowded:
+        for place in range(it.run.flows):
+            it.flows[place].taken_rate = math.nan
         _fill(it, crowded)
     for place in range(it.run.flows):
         flow = it.flows[place]
         if flow.linked:
-            rate = flow.limit if math.isnan(flow.taken_rate) else flow.taken_rate
+            rate = flow.taken_rate if crowded else flow.limit
+            if math.isnan(rate):
+                rate = flow.limit
             if rate != flow.rate:  # else it stays on its line, and keeps its exact end
                 _move(flow, now)
                 _set_rate(flow, rate, now)
@@ -159,7 +160,7 @@ def _is_crowded(it: Run, link: int) -> bool:
 @inlined
 def _fill(it: Run, crowded: int) -> None:
     """Rates of the flows on crowded links: all levels rise together, each until it is stopped."""
-    flows, count, rising, level = it.flows, it.run.flows, 0, 0.0
+    flows, full_at, count, rising, level = it.flows, it.run.full_at, it.run.flows, 0, 0.0
     for place in range(count):
         flow = flows[place]
         flow.rises = flow.linked and _is_on(flow, crowded)
@@ -168,14 +169,15 @@ def _fill(it: Run, crowded: int) -> None:
         lowest = math.inf
         for link in range(_LINKS):
             if crowded >> link & 1:
-                lowest = min(lowest, _full_at(it, link))
+                full_at[link] = _full_at(it, link)
+                lowest = min(lowest, full_at[link])
         for place in range(count):
             if flows[place].rises:
                 lowest = min(lowest, flows[place].limit / flows[place].share)
         level = max(level, lowest)
-        full = 0
+        full = ZERO
         for link in range(_LINKS):
-            if crowded >> link & 1 and _full_at(it, link) <= level:
+            if crowded >> link & 1 and full_at[link] <= level:
                 full |= 1 << link
         for place in range(count):
             flow = flows[place]
@@ -194,7 +196,7 @@ def _is_on(flow: Any, links: int) -> bool:
     return False
 
 
-@compiled
+@inlined
 def _full_at(it: Run, link: int) -> float:
     """Level at which a link is full, if its users that have no rate yet rise together."""
     capacity, per_level = it.plan.capacity[link], 0.0

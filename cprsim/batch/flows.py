@@ -19,6 +19,7 @@ from cprsim.batch.rows import (
     REPLACING,
     SAVING,
     YES,
+    ZERO,
     Run,
     code,
 )
@@ -115,7 +116,7 @@ def abandon_rebuilding(it: Run) -> None:
 
 @compiled
 def _abandon(it: Run, saves: bool) -> None:
-    place = 0
+    place = ZERO
     while place < it.run.flows:
         flow = it.flows[place]
         if (flow.kind == SAVING) == saves and flow.kind != FOREGROUND:

@@ -4,6 +4,7 @@ from typing import Any
 
 from cprsim.batch import attempts, flows, node_lists, schedules, state
 from cprsim.batch.answers import answer_to
+from cprsim.batch.beside import beside
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.differences import ASKED
 from cprsim.batch.node_lists import DOWN
@@ -20,6 +21,7 @@ from cprsim.batch.rows import (
     Run,
     code,
 )
+from cprsim.batch.turns import in_turn
 from cprsim.batch.work import do, step, uncontended
 from cprsim.contract import rules
 
@@ -29,8 +31,6 @@ _WAITED = code(-2)
 _ROUNDING, _LOST = rules.ROUNDING, rules.LOST
 _is_over = compiled(rules.r4_is_over)
 _is_void = compiled(rules.r9_is_void)
-_round = compiled(rules.r25_round)
-_hopeless_s = compiled(rules.r29_hopeless_s)
 
 
 @compiled
@@ -50,7 +50,7 @@ def process(it: Run) -> None:
         elif run.next_s <= run.now:
             recover(it)
             continue
-        elif plan.in_turn and not run.flows and _in_turn(it):
+        elif (plan.in_turn and not run.flows and in_turn(it)) or (plan.beside and beside(it)):
             continue
         else:
             save = schedules.ask(it)
@@ -91,77 +91,6 @@ def _train(it: Run) -> None:
     slower_s = run.now - start_s - done
     if slower_s > _ROUNDING * run.now:
         run.slowdown_s += slower_s
-
-
-@inlined
-def _in_turn(it: Run) -> bool:
-    """Train and save in turn, until a failure cuts in or the end is near; whether anything was.
-
-    The common case, in as few steps as can be: the same sums as of one step after the other.
-    """
-    run, plan, tier = it.run, it.plan, it.tiers[0]
-    save = it.saves[it.schedules[plan.first_schedule].save]
-    save_s = it.transfers[save.transfer].volume / it.transfers[save.transfer].limit
-    rate, unslowed = it.transfers[plan.training].limit, plan.unslowed
-    useful_s, nearly_done_s, strike_s = plan.useful_s, plan.nearly_done_s, run.next_s
-    latest_s = min(strike_s, _hopeless_s(useful_s))
-    now, progress_s, slowdown_s, due_s = run.now, run.progress_s, run.slowdown_s, tier.due_s
-    spent_s, stored, sent = it.spent[SAVE], run.stored, run.sent
-    whole_s, portions, saves = tier.whole_s, tier.portions, 0
-    last_s, last_slowdown_s, begun_s = 0.0, 0.0, now
-    while now < strike_s:
-        if progress_s < due_s:
-            until_s = useful_s if due_s >= nearly_done_s else due_s
-            volume = until_s - progress_s
-            end_s = now + (volume if unslowed else volume / rate)
-            cut = end_s > strike_s
-            if cut:
-                end_s = strike_s
-            done = volume
-            if cut:
-                done = end_s - now if unslowed else (end_s - now) * rate
-            if not unslowed:
-                slower_s = end_s - now - done
-                if slower_s > _ROUNDING * end_s:
-                    slowdown_s += slower_s
-            if not cut:
-                progress_s = until_s
-            elif unslowed:
-                progress_s = progress_s + end_s - now
-            else:
-                progress_s = until_s if done == volume else progress_s + done
-            now = end_s
-            if cut or progress_s >= useful_s:
-                break
-        end_s = now + save_s
-        if end_s > latest_s:
-            break
-        spent_s += end_s - now
-        now = end_s
-        saves += 1
-        stored += save.stored
-        sent += save.sent
-        last_s, last_slowdown_s = progress_s, slowdown_s
-        complete, portions = _round(portions, save.portion)
-        if complete:
-            whole_s = progress_s
-        due_s = progress_s + tier.period_s
-    if now > begun_s:
-        run.idle_saves = 0
-    if saves:
-        state.set_last(
-            it, 0, state.Checkpoint(last_s, last_slowdown_s, run.updates_lost, 0.0), save.reads
-        )
-        tier.unsaved, tier.unsaved_count = save.unsaved, save.unsaved_count
-        tier.whole_s, tier.portions, tier.due_s, run.train_s = whole_s, portions, due_s, due_s
-    run.now, run.progress_s, run.slowdown_s, run.saves = (
-        now,
-        progress_s,
-        slowdown_s,
-        run.saves + saves,
-    )
-    it.spent[SAVE], run.stored, run.sent = spent_s, stored, sent
-    return now > begun_s
 
 
 @inlined

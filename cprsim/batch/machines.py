@@ -3,7 +3,7 @@
 from cprsim.batch import cursors, node_lists
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.node_lists import AWAY, COUNT, NEW, STRUCK
-from cprsim.batch.rows import DETECT, MORE_ROOM, NO, NONE, RESCHEDULE, YES, Run
+from cprsim.batch.rows import DETECT, MORE_ROOM, NO, NONE, RESCHEDULE, YES, ZERO, Run
 from cprsim.batch.work import do
 
 
@@ -63,7 +63,7 @@ def _wait(it: Run, cause: int, left_s: float, late: bool) -> tuple[bool, float]:
             step_s = min(step_s, it.comings[place].left_s)
         done_s = do(it, cause, wait, step_s, 1.0)
         left_s -= done_s
-        place = 0
+        place = ZERO
         while place < run.comings - late:
             coming = it.comings[place]
             coming.left_s -= done_s

@@ -33,9 +33,10 @@ def append(lists: Any, to: int, node: int) -> None:
 @compiled
 def copy(lists: Any, to: int, of: int) -> None:
     """The same nodes, as severe."""
-    for place in range(FIRST + lists[of][COUNT]):
-        if place != TAKEN:
-            lists[to][place] = lists[of][place]
+    count = lists[of][COUNT]
+    lists[to][COUNT], lists[to][SEVERITY] = count, lists[of][SEVERITY]
+    for place in range(FIRST, FIRST + count):
+        lists[to][place] = lists[of][place]
 
 
 @compiled

@@ -15,6 +15,7 @@ _LEDGER = 16
 @inlined
 def _start(it: Run) -> None:
     run, plan = it.run, it.plan
+    _give_lists_back(it)
     run.now = run.progress_s = run.slowdown_s = run.lost_s = run.pls = run.updates_lost = 0.0
     run.stored = run.sent = run.since_s = run.since_progress_s = 0.0
     run.returned_s = run.returned_slowdown_s = run.returned_updates_lost = 0.0
@@ -43,10 +44,26 @@ def _start(it: Run) -> None:
     for spare in range(plan.spares):
         ready_s = it.ready_s
         ready_s[spare] = 0.0
-    for row in range(node_lists.FIXED, len(it.lists)):
-        node_lists.give_back(it.lists, row)
     cursors.start(it)
     schedules.start(it)
+
+
+@inlined
+def _give_lists_back(it: Run) -> None:
+    """Those that the run before has left taken."""
+    run, lists = it.run, it.lists
+    if run.status != DONE:  # any may be
+        for row in range(node_lists.FIXED, len(lists)):
+            node_lists.give_back(lists, row)
+        return
+    for place in range(run.comings):
+        node_lists.give_back(lists, it.comings[place].hit)
+        node_lists.give_back(lists, it.comings[place].lost)
+    for place in range(run.flows):
+        flow = it.flows[place]
+        if flow.down != NONE:
+            node_lists.give_back(lists, flow.down)
+            node_lists.give_back(lists, flow.place)
 
 
 @inlined

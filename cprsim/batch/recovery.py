@@ -22,6 +22,7 @@ from cprsim.batch.node_lists import (
     LOST,
     NEW,
     PLACED,
+    SEVERITY,
     STRUCK,
     WAITING,
 )
@@ -30,7 +31,7 @@ from cprsim.batch.work import do
 from cprsim.contract import rules
 
 _RELOADED = code(0)  # room for what is loaded
-_NONE, _LOST, _ALL = rules.NONE, rules.LOST, rules.ALL
+_NONE, _LOST, _ALL = map(code, (rules.NONE, rules.LOST, rules.ALL))
 _is_void = compiled(rules.r9_is_void)
 _can_fail = compiled(rules.r11_can_fail)
 _goes_as_deep = compiled(rules.r12_goes_as_deep)
@@ -82,7 +83,14 @@ def recover(it: Run) -> int:
 @inlined
 def _take_stock(it: Run) -> None:
     """Lists of who is hit, who is newly down, who is waited for, and who is down in all."""
-    lists = it.lists
+    run, lists = it.run, it.lists
+    others = run.comings + run.flows + lists[WAITING][COUNT] + lists[WAITING][SEVERITY]
+    if not others:  # the common case, and quick
+        for row in (HIT, LOST, NEW, WAITING, DOWN):
+            node_lists.copy(lists, row, STRUCK)
+        node_lists.clear(lists, PLACED)
+        node_lists.clear(lists, AWAY)
+        return
     machines.list_away(it)
     node_lists.without(lists, HIT, STRUCK, AWAY)
     node_lists.clear(lists, DOWN)

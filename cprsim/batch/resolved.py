@@ -110,8 +110,9 @@ class _Rows:
         full, rate = resolved.training(0.0)
         first_schedule = len(tables.schedules)
         sequence = self._sequence()
+        beside = self._beside()
         for i, schedule in enumerate(plan.schedules):
-            tables.schedules.append(self._schedule(i, schedule))
+            tables.schedules.append((*self._schedule(i, schedule), beside[i]))
         first_case, cases = self._cases()
         mirror = plan.mirror
         values = {
@@ -147,7 +148,8 @@ class _Rows:
             "has_outages": storage is not None and storage.outages is not None,
             "interval_s": plan.interval_s,
             "in_turn": self._in_turn(),
-            "apart": self._apart(),
+            "beside": beside[:1] == [True],  # most saves are to the nearest tier
+            "tight": self._tight(),
             "capacity": tuple(resolved.costs.capacities[link] for link in LINKS),
         }
         return _row(PLAN_ROW, values | sequence)
@@ -162,30 +164,55 @@ class _Rows:
         takes = transfer.volume > 0 and 0 < rate < math.inf
         return save.blocking and takes and save.tier not in self._can_fail
 
-    def _apart(self) -> bool:
-        """Whether saves in the background never meet what else there is on a full link."""
-        plan, costs = self._plan, self._resolved.costs
+    def _beside(self) -> list[bool]:
+        """Of each schedule, whether its saves go on beside each other and training undisturbed.
+
+        One at a time to each tier, and none can be void.
+        """
+        alone, found = [self._resolved.training(0.0)], list[Schedule]()
+        for schedule in self._plan.schedules:
+            _, save, most = schedule
+            transfer, rate = self._resolved.save(save)
+            if (
+                not save.blocking
+                and most == 1
+                and save.tier not in self._can_fail
+                and 0 < rate < math.inf
+                and transfer.volume < math.inf
+                and all(self._fit(link, [*found, schedule], alone) for link in LINKS)
+            ):
+                found.append(schedule)
+        return [schedule in found for schedule in self._plan.schedules]
+
+    def _tight(self) -> int:
+        """Bits of the links that saves in the background and what else comes may fill."""
+        plan = self._plan
         assert isinstance(plan.recover, Answers)
         if all(each.save.blocking for each in plan.schedules):
             return False  # there are none
         answers = {case.answer for case in plan.recover.cases}
+        any_of_them = (1 << len(LINKS)) - 1
         if any(answer.keep_training for answer in answers):
-            return False  # shards are filled beside both
-        saves = [(self._resolved.save(each.save), each.max_pending) for each in plan.schedules]
-        alone = [rated for rated, _ in saves] + [
-            self._resolved.training(a.degraded) for a in answers
-        ]
+            return any_of_them  # shards are filled beside both
+        alone = [self._resolved.save(each.save) for each in plan.schedules if each.save.blocking]
+        alone += [self._resolved.training(each.degraded) for each in answers]
         alone.append(self._resolved.training(0.0))
         try:
             for answer in answers:
                 alone += [self._resolved.load(answer, n, 1.0) for n in {1, self._resolved.servers}]
         except ScenarioError:
-            return False
-        for link, capacity in costs.capacities.items():
-            beside = sum(most * _drawn(rated, link) for rated, most in saves)
-            if beside + max(_drawn(rated, link) for rated in alone) > capacity * (1 - _MARGIN):
-                return False
-        return True
+            return any_of_them
+        saves = [each for each in plan.schedules if not each.save.blocking]
+        return sum(1 << i for i, link in enumerate(LINKS) if not self._fit(link, saves, alone))
+
+    def _fit(self, link: str, schedules: Sequence[Schedule], alone: Sequence[Rated]) -> bool:
+        """Whether a link carries all saves of these schedules, and one at a time of what else."""
+        saves = [(_drawn(self._resolved.save(s.save), link), s.max_pending) for s in schedules]
+        most = max(_drawn(rated, link) for rated in alone)
+        users = sum(count for drawn, count in saves if drawn) + (most > 0)
+        drawn = sum(count * drawn for drawn, count in saves) + most
+        capacity = self._resolved.costs.capacities[link]
+        return users <= 1 or drawn <= capacity * (1 - _MARGIN)
 
     # --- Saves ------------------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ def codes(count: int) -> list[int]:
 #: The most tiers that a plan saves to.
 TIERS: Final = 8
 NONE: Final = code(-1)
+ZERO: Final = code(0)
 NO, YES = cast(bool, np.bool_(False)), cast(bool, np.bool_(True))
 #: Causes of foreground seconds, places in `RUN.spent`.
 TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL = codes(6)
@@ -65,9 +66,11 @@ SAVE_ROW: Final = _row(
     **_columns("?", "blocking tries_again can_be_void"),
     **_columns("f8", "portion reads stored sent snapshot_s"),
 )
-#: `contract.Schedule`, and its chain.
+#: `contract.Schedule`, and its chain. `beside`: whether its saves and training never meet.
 SCHEDULE_ROW: Final = _row(
-    period_s="f8", first_period_s="f8", most="i8", save="i8", chain="i8", links="i8"
+    **_columns("f8", "period_s first_period_s"),
+    **_columns("i8", "most save chain links"),
+    beside="?",
 )
 #: `contract.Recover`. `source`, `healthy`: numbers of schedules. `nothing`, `load`: transfers where
 #: no server, and where one, is down; `each`: what of the store's link every other one takes.
@@ -83,11 +86,11 @@ CASE_ROW: Final = _row(
 )
 PLAN_ROW: Final = _row(
     **_columns("i8", "servers nodes leaves spares schedules last_save most_last"),
-    **_columns("i8", "first_schedule first_case cases"),
+    **_columns("i8", "first_schedule first_case cases tight"),
     **_columns("i8", "training sequence rotations rotations_at rotation_servers"),
     **_columns("i8", "at points variant updates source"),
     **_columns("?", "final_save during_recovery while_waiting holds_nodes"),
-    **_columns("?", "unslowed uneven last_mirrored has_outages in_turn apart"),
+    **_columns("?", "unslowed uneven last_mirrored has_outages in_turn beside"),
     **_columns("f8", "useful_s nearly_done_s detect_s per_shard delay_s step_s behind"),
     **_columns("f8", "save_fails load_fails more_s max_overhead limit_s interval_s whole rows"),
     capacity="6f8",
@@ -113,12 +116,16 @@ RUN_ROW: Final = _row(
     **_columns("i8", "flows comings ended struck bursts generations void load"),
     **_columns("i8", "source rotation answered epoch back_since foreground training"),
     **_columns("?", "cut news knows_degraded running"),
+    full_at="6f8",
 )
-#: What a run keeps of each schedule and its tier.
+#: What a run keeps of each schedule and its tier; and, beside training, of its save under way.
 TIER_ROW: Final = _row(
     **_columns("f8", "due_s period_s last_s last_slowdown_s last_updates_lost last_reads"),
     **_columns("f8", "whole_s start_s portions"),
     **_columns("i8", "pending taken_link stored_link unsaved unsaved_count tier_since"),
+    **_columns("f8", "lands_s begins_s writes taken_s taken_slowdown_s taken_updates_lost"),
+    **_columns("f8", "taken_reads"),
+    **_columns("i8", "under_way order"),
 )
 #: A checkpoint in a chain of differences: of the one that is stored, under way, or asked for.
 LINK_ROW: Final = _row(

@@ -31,7 +31,7 @@ def start(it: Run) -> None:
     run.train_s = _next_due_s(it)
 
 
-@inlined
+@compiled
 def saved(it: Run, save: Any, stored: bool) -> None:
     """Training may go on after a save, which is usable if `stored`."""
     run, plan, number = it.run, it.plan, it.saves[save].tier
@@ -50,7 +50,7 @@ def saved(it: Run, save: Any, stored: bool) -> None:
         copy_link(it, UNDER_WAY, ASKED)
 
 
-@inlined
+@compiled
 def landed(it: Run, number: int) -> None:
     """The last byte of a background save is stored."""
     it.tiers[number].pending -= 1
@@ -92,7 +92,7 @@ def resume(it: Run) -> None:
         _count(it)
 
 
-@inlined
+@compiled
 def ask(it: Run) -> int:
     """The save that is taken now; `NONE` to train, until `train_to_s`."""
     run, plan = it.run, it.plan
@@ -156,14 +156,16 @@ def _grow(it: Run) -> None:
 @compiled
 def _next_link(it: Run, number: int) -> int:
     schedule = it.schedules[it.plan.first_schedule + number]
-    return it.whole[schedule.chain + (it.tiers[number].taken_link + 1) % schedule.links]
+    link = it.tiers[number].taken_link + 1
+    return it.whole[schedule.chain + (link if link < schedule.links else 0)]
 
 
 @inlined
 def _chain(it: Run, save: Any, number: int, stored: bool) -> None:
     links = it.schedules[it.plan.first_schedule + number].links
     like = save == _next_link(it, number)  # any other save is whole, like a base
-    it.tiers[number].taken_link = (it.tiers[number].taken_link + 1) % links if like else 0
+    link = it.tiers[number].taken_link + 1
+    it.tiers[number].taken_link = link if like and link < links else 0
     if not stored:
         return
     it.tiers[number].stored_link = it.tiers[number].taken_link

@@ -21,7 +21,7 @@ def do(it: Run, cause: int, transfer: Any, volume: float, rate: float) -> float:
     if not run.flows:
         uncontended(it, cause, volume / rate)
         return (run.now - start_s) * rate if run.cut else volume
-    if it.plan.apart:
+    if not (it.plan.tight and transfer.linked):
         return _do_apart(it, cause, volume, rate)
     open_flow(it, FOREGROUND, transfer, volume)
     run.news = False
@@ -42,11 +42,11 @@ def do(it: Run, cause: int, transfer: Any, volume: float, rate: float) -> float:
 def _do_apart(it: Run, cause: int, volume: float, rate: float) -> float:
     """The same where nothing beside it meets it on a full link: no flow has to be opened."""
     run = it.run
-    start_s, from_s, strike_s = run.now, run.progress_s, run.next_s
+    start_s, from_s = run.now, run.progress_s
     end_s, done = start_s + volume / rate, volume
     run.news = False
     while not run.status:
-        next_s = min(end_s, run.next_end_s)
+        next_s, strike_s = min(end_s, run.next_end_s), run.next_s
         run.now = min(next_s, strike_s)
         done = volume if run.now >= end_s else min(volume, (run.now - start_s) * rate)
         if run.next_end_s <= run.now:
