@@ -5,7 +5,7 @@ from typing import Any
 from cprsim.batch import node_lists, state
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.node_lists import COUNT, FIRST, SEVERITY
-from cprsim.batch.rows import GIVEN_UP, LINKS, NONE, Run
+from cprsim.batch.rows import GIVEN_UP, LINKS, NONE, Running
 from cprsim.contract import rules
 
 _reads = compiled(rules.r26_reads)
@@ -13,7 +13,7 @@ _LINKS = len(LINKS)
 
 
 @compiled
-def answer_to(it: Run, down: int) -> int:
+def answer_to(it: Running, down: int) -> int:
     """The answer to who is down, of the first case that fits."""
     plan = it.plan
     last = plan.first_case + plan.cases - 1
@@ -33,7 +33,7 @@ def answer_to(it: Run, down: int) -> int:
 
 
 @inlined
-def _is_gone(it: Run, case: Any, down: int, servers: int) -> bool:
+def _is_gone(it: Running, case: Any, down: int, servers: int) -> bool:
     """Whether some set of its servers is down as a whole."""
     for i in range(servers):
         first = case.sets + it.lists[down][FIRST + i] * case.count * case.width
@@ -44,7 +44,7 @@ def _is_gone(it: Run, case: Any, down: int, servers: int) -> bool:
 
 
 @inlined
-def _is_down(it: Run, first: int, size: int, down: int) -> bool:
+def _is_down(it: Running, first: int, size: int, down: int) -> bool:
     if it.whole[first] == NONE:  # a place without a set
         return False
     for place in range(first, first + size):
@@ -54,7 +54,7 @@ def _is_down(it: Run, first: int, size: int, down: int) -> bool:
 
 
 @compiled
-def load(it: Run, answer: Any, servers: int, room: int) -> Any:
+def load(it: Running, answer: Any, servers: int, room: int) -> Any:
     """What is loaded after a failure of so many servers; a transfer in that room."""
     of_checkpoint = state.saved(it, answer.source, answer.mirrored).reads
     reads = _reads(answer.reads, answer.made_anew, of_checkpoint)

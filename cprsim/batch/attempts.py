@@ -3,7 +3,7 @@
 from typing import Any
 
 from cprsim.batch.compiled import compiled, inlined, part
-from cprsim.batch.rows import GIVEN_UP, MORE_DELAYS, MORE_LOADS, MORE_OUTAGES, MORE_VOIDS, Run
+from cprsim.batch.rows import GIVEN_UP, MORE_DELAYS, MORE_LOADS, MORE_OUTAGES, MORE_VOIDS, Running
 from cprsim.contract import rules
 from cprsim.sim.limits import MOST_FAILURES, MOST_IDLE_SAVES, MOST_IN_VAIN
 
@@ -11,7 +11,7 @@ _gets_nowhere = compiled(rules.r29_gets_nowhere)
 
 
 @compiled
-def save_is_void(it: Run, save: Any, start_s: float) -> bool:
+def save_is_void(it: Running, save: Any, start_s: float) -> bool:
     """Whether a save that began at `start_s` and ends now holds nothing."""
     run, draws = it.run, it.draws
     if not save.can_be_void:
@@ -25,7 +25,7 @@ def save_is_void(it: Run, save: Any, start_s: float) -> bool:
 
 
 @compiled
-def load_has_failed(it: Run, answer: Any, start_s: float) -> bool:
+def load_has_failed(it: Running, answer: Any, start_s: float) -> bool:
     """Whether a load that began at `start_s` and ends now has filled nothing."""
     run, draws = it.run, it.draws
     if not answer.can_fail:
@@ -42,7 +42,7 @@ def load_has_failed(it: Run, answer: Any, start_s: float) -> bool:
 
 
 @compiled
-def _was_away(it: Run, start_s: float) -> bool:
+def _was_away(it: Running, start_s: float) -> bool:
     """Whether the store was, for a part of the time until now; starts and ends stand in turn."""
     draws, now = it.draws, it.run.now
     if not it.plan.has_outages:
@@ -63,7 +63,7 @@ def _was_away(it: Run, start_s: float) -> bool:
 
 
 @inlined
-def failure(it: Run) -> None:
+def failure(it: Running) -> None:
     """One more failure."""
     run = it.run
     if run.failures >= MOST_FAILURES:
@@ -73,7 +73,7 @@ def failure(it: Run) -> None:
 
 
 @inlined
-def save(it: Run) -> None:
+def save(it: Running) -> None:
     """One more save."""
     run = it.run
     run.idle_saves += 1
@@ -83,7 +83,7 @@ def save(it: Run) -> None:
 
 
 @compiled
-def vain(it: Run) -> None:
+def vain(it: Running) -> None:
     """One more save that turned out void, or load that failed."""
     run = it.run
     if run.in_vain >= MOST_IN_VAIN:
@@ -93,14 +93,14 @@ def vain(it: Run) -> None:
 
 
 @compiled
-def _check(it: Run) -> None:
+def _check(it: Running) -> None:
     run = it.run
     if _gets_nowhere(run.now, it.plan.useful_s, run.failures + run.saves + run.in_vain):
         run.status = GIVEN_UP
 
 
 @inlined
-def replacement_s(it: Run, nodes: int) -> float:
+def replacement_s(it: Running, nodes: int) -> float:
     """How long the nodes that the last failure took wait for others."""
     run, draws = it.run, it.draws
     delay_s = it.plan.delay_s

@@ -9,8 +9,8 @@ import math
 from cprsim.batch import flows, schedules, state
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.differences import ASKED
-from cprsim.batch.rows import DIFFERENCES, NO, NONE, SAVING, STALL, Run
-from cprsim.batch.state import Checkpoint
+from cprsim.batch.rows import DIFFERENCES, NO, NONE, SAVING, STALL, Running
+from cprsim.batch.state import Held
 from cprsim.contract import rules
 from cprsim.sim.limits import MOST_IDLE_SAVES
 
@@ -19,7 +19,7 @@ _hopeless_s = compiled(rules.r29_hopeless_s)
 
 
 @inlined
-def beside(it: Run) -> bool:
+def beside(it: Running) -> bool:
     """Train and save until a failure cuts in or the end is near; whether anything was done."""
     run, plan = it.run, it.plan
     if not _is_undisturbed(it):
@@ -79,7 +79,7 @@ def beside(it: Run) -> bool:
 
 
 @inlined
-def _is_undisturbed(it: Run) -> bool:
+def _is_undisturbed(it: Running) -> bool:
     """Whether all that is under way is such saves, and has been on its way since it began."""
     run = it.run
     for place in range(run.flows):
@@ -92,7 +92,7 @@ def _is_undisturbed(it: Run) -> bool:
 
 
 @inlined
-def _take_up(it: Run) -> int:
+def _take_up(it: Running) -> int:
     """Saves under way go from flows to their tiers; how many there are."""
     run = it.run
     for tier in range(it.plan.schedules):
@@ -110,7 +110,7 @@ def _take_up(it: Run) -> int:
 
 
 @inlined
-def _put_back(it: Run) -> None:
+def _put_back(it: Running) -> None:
     """Saves under way are flows again, in order of opening."""
     run, now = it.run, it.run.now
     while True:
@@ -128,7 +128,7 @@ def _put_back(it: Run) -> None:
 
 
 @compiled
-def _next_end(it: Run) -> tuple[int, float]:
+def _next_end(it: Running) -> tuple[int, float]:
     """The tier whose save lands next, of several the one that began first; and when."""
     first, end_s = NONE, math.inf
     for number in range(it.plan.schedules):
@@ -141,16 +141,14 @@ def _next_end(it: Run) -> tuple[int, float]:
 
 
 @compiled
-def _taken(it: Run, number: int) -> Checkpoint:
+def _taken(it: Running, number: int) -> Held:
     """What the save under way to a tier holds."""
     tier = it.tiers[number]
-    return Checkpoint(
-        tier.taken_s, tier.taken_slowdown_s, tier.taken_updates_lost, tier.taken_reads
-    )
+    return Held(tier.taken_s, tier.taken_slowdown_s, tier.taken_updates_lost, tier.taken_reads)
 
 
 @inlined
-def _begin(it: Run, number: int, order: int) -> float:
+def _begin(it: Running, number: int, order: int) -> float:
     """Training was held up for a save, which is under way from now on; when it lands."""
     run, save = it.run, it.saves[number]
     tier, transfer = it.tiers[save.tier], it.transfers[save.transfer]
@@ -166,7 +164,7 @@ def _begin(it: Run, number: int, order: int) -> float:
 
 
 @compiled
-def _land(it: Run, number: int) -> None:
+def _land(it: Running, number: int) -> None:
     """The last byte of it is there."""
     tier = it.tiers[number]
     tier.lands_s = math.inf

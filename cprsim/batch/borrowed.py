@@ -40,17 +40,17 @@ class BorrowedRows(types.Type):
         super().__init__(name=f"BorrowedRows({dtype})")
 
 
-class Together(types.Type):
+class ByAddress(types.Type):
     """A named tuple that is passed on by where it is."""
 
     def __init__(self, bundle: Any) -> None:
         self.bundle = bundle
-        super().__init__(name=f"Together({bundle})")
+        super().__init__(name=f"ByAddress({bundle})")
 
 
-@register_model(Together)
+@register_model(ByAddress)
 class _TogetherModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Together) -> None:
+    def __init__(self, manager: Any, kind: ByAddress) -> None:
         super().__init__(manager, kind, cgutils.voidptr_t)
 
 
@@ -101,19 +101,19 @@ def together(_typing: Any, bundle: Any) -> Any:
         builder.store(arguments[0], place)
         return builder.bitcast(place, cgutils.voidptr_t)
 
-    return Together(bundle)(bundle), build
+    return ByAddress(bundle)(bundle), build
 
 
 @infer_getattr
 class _Member(AttributeTemplate):
-    key = Together
+    key = ByAddress
 
-    def generic_resolve(self, kind: Together, name: str) -> Any:
+    def generic_resolve(self, kind: ByAddress, name: str) -> Any:
         return kind.bundle.types[kind.bundle.fields.index(name)]
 
 
-@lower_getattr_generic(Together)
-def _member(context: Any, builder: Any, kind: Together, value: Any, name: str) -> Any:
+@lower_getattr_generic(ByAddress)
+def _member(context: Any, builder: Any, kind: ByAddress, value: Any, name: str) -> Any:
     place = builder.bitcast(value, context.get_value_type(kind.bundle).as_pointer())
     member = kind.bundle.fields.index(name)
     return builder.load(cgutils.gep_inbounds(builder, place, 0, member))

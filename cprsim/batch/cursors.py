@@ -21,7 +21,7 @@ from cprsim.batch.rows import (
     RENEWAL,
     SHARED,
     ZERO,
-    Run,
+    Running,
 )
 from cprsim.failures.hit import SEVERITIES
 
@@ -29,7 +29,7 @@ _NODE, _CLUSTER = SEVERITIES.index("node"), SEVERITIES.index("cluster")
 
 
 @inlined
-def start(it: Run) -> None:
+def start(it: Running) -> None:
     """At time 0 with the job running."""
     run, plan = it.run, it.plan
     run.struck = run.bursts = run.absorbed = 0
@@ -47,7 +47,7 @@ def start(it: Run) -> None:
 
 
 @compiled
-def strike(it: Run) -> None:
+def strike(it: Running) -> None:
     """Take the failure at `next_s` into the list of the struck; none comes before `resume`."""
     run, source = it.run, it.plan.source
     at_s = run.next_s
@@ -68,7 +68,7 @@ def strike(it: Run) -> None:
 
 
 @compiled
-def replace(it: Run, nodes: int) -> None:
+def replace(it: Running, nodes: int) -> None:
     """The nodes of a list are placed anew."""
     if it.plan.source != LIVES and it.plan.source != SHARED:
         return
@@ -79,7 +79,7 @@ def replace(it: Run, nodes: int) -> None:
 
 
 @compiled
-def resume(it: Run) -> None:
+def resume(it: Running) -> None:
     """The job can be hit again from now on; a renewed clock starts."""
     run, source = it.run, it.plan.source
     run.running = True
@@ -98,7 +98,7 @@ def resume(it: Run) -> None:
 
 
 @compiled
-def _next_s(it: Run, now: float) -> float:
+def _next_s(it: Running, now: float) -> float:
     """When the next failure strikes."""
     run, source = it.run, it.plan.source
     if source == LIVES:
@@ -117,7 +117,7 @@ def _next_s(it: Run, now: float) -> float:
 
 
 @compiled
-def _at_s(it: Run, index: int) -> float:
+def _at_s(it: Running, index: int) -> float:
     """Time of a failure; those of a circle come again and again."""
     draws = it.draws
     count = draws.gap_count
@@ -129,7 +129,7 @@ def _at_s(it: Run, index: int) -> float:
 
 
 @inlined
-def _take_chosen(it: Run) -> None:
+def _take_chosen(it: Running) -> None:
     """What the failure takes down that was drawn, or that a log tells."""
     draws, lists, servers = it.draws, it.lists, it.plan.servers
     index = it.run.struck
@@ -159,7 +159,7 @@ def _take_chosen(it: Run) -> None:
 
 
 @compiled
-def _grade(it: Run) -> None:
+def _grade(it: Running) -> None:
     """How severe the failure is, where that is drawn; of the cluster it takes down every node."""
     draws, lists, index = it.draws, it.lists, it.run.struck
     if draws.severities == NONE:
@@ -179,7 +179,7 @@ def _grade(it: Run) -> None:
 
 
 @compiled
-def _life_s(it: Run, generation: int, node: int) -> float:
+def _life_s(it: Running, generation: int, node: int) -> float:
     if generation >= it.draws.life_count:
         it.run.status = MORE_LIVES
         return math.inf
@@ -187,7 +187,7 @@ def _life_s(it: Run, generation: int, node: int) -> float:
 
 
 @compiled
-def _end(it: Run, node: int, at_s: float) -> None:
+def _end(it: Running, node: int, at_s: float) -> None:
     """That node's life ends then."""
     tree, place = it.tree, it.plan.leaves + node
     tree[place] = at_s
@@ -200,7 +200,7 @@ def _end(it: Run, node: int, at_s: float) -> None:
 
 
 @compiled
-def _take_first(it: Run) -> int:
+def _take_first(it: Running) -> int:
     """The node whose life ends first, the lowest of several; it is down from now on."""
     tree, place = it.tree, 1
     while place < it.plan.leaves:
@@ -213,7 +213,7 @@ def _take_first(it: Run) -> int:
 
 
 @compiled
-def _place(it: Run, node: int) -> None:
+def _place(it: Running, node: int) -> None:
     """Place a new node."""
     row = it.nodes[node]
     row.generation += 1
@@ -225,7 +225,7 @@ def _place(it: Run, node: int) -> None:
 
 
 @compiled
-def _burst_s(it: Run) -> float:
+def _burst_s(it: Running) -> float:
     draws = it.draws
     if draws.bursts == NONE:
         return math.inf
@@ -236,7 +236,7 @@ def _burst_s(it: Run) -> float:
 
 
 @compiled
-def _strike_at(it: Run, at_s: float) -> int:
+def _strike_at(it: Running, at_s: float) -> int:
     """Nodes of bursts at this instant (`SPARE`), and those that are up of all that are hit.
 
     These go into the list of the struck. Returns how many lives end by themselves.
@@ -261,7 +261,7 @@ def _strike_at(it: Run, at_s: float) -> int:
 
 
 @inlined
-def _take_shared(it: Run, at_s: float) -> None:
+def _take_shared(it: Running, at_s: float) -> None:
     lists = it.lists
     _strike_at(it, at_s)
     if not lists[STRUCK][COUNT]:  # where all were down before, they are hit once more
@@ -276,7 +276,7 @@ def _take_shared(it: Run, at_s: float) -> None:
 
 
 @inlined
-def _pass_shared(it: Run) -> None:
+def _pass_shared(it: Running) -> None:
     """What came in the downtime: who failed is replaced with the others."""
     run = it.run
     while not run.status and _next_s(it, run.now) < run.now:

@@ -3,7 +3,7 @@
 import math
 
 from cprsim.batch.compiled import compiled, inlined
-from cprsim.batch.rows import Run, codes
+from cprsim.batch.rows import Running, codes
 from cprsim.closed_form.incremental import rebaseline_pays
 
 _pays = compiled(rebaseline_pays)
@@ -14,7 +14,7 @@ INTERMITTENT, ONE_SHOT, CONSECUTIVE = range(3)
 
 
 @compiled
-def copy_link(it: Run, to: int, of: int) -> None:
+def copy_link(it: Running, to: int, of: int) -> None:
     """The same checkpoint."""
     it.links[to].has_link, it.links[to].diffs = it.links[of].has_link, it.links[of].diffs
     it.links[to].base_s, it.links[to].taken_s = it.links[of].base_s, it.links[of].taken_s
@@ -23,7 +23,7 @@ def copy_link(it: Run, to: int, of: int) -> None:
 
 
 @inlined
-def ask_link(it: Run) -> None:
+def ask_link(it: Running) -> None:
     """The checkpoint that is taken next, on top of the one that is stored."""
     run, plan = it.run, it.plan
     if not it.links[STORED].has_link or _baseline_due(it):
@@ -45,7 +45,7 @@ def ask_link(it: Run) -> None:
 
 
 @compiled
-def _ask(it: Run, base_s: float, writes: float, reads: float) -> None:
+def _ask(it: Running, base_s: float, writes: float, reads: float) -> None:
     run = it.run
     it.links[ASKED].has_link, it.links[ASKED].diffs = True, 0
     it.links[ASKED].base_s, it.links[ASKED].taken_s = base_s, run.progress_s
@@ -54,19 +54,19 @@ def _ask(it: Run, base_s: float, writes: float, reads: float) -> None:
 
 
 @compiled
-def _baseline(it: Run) -> None:
+def _baseline(it: Running) -> None:
     _ask(it, it.run.progress_s, it.plan.whole, it.plan.whole)
 
 
 @inlined
-def _baseline_due(it: Run) -> bool:
+def _baseline_due(it: Running) -> bool:
     if it.plan.variant != INTERMITTENT or not it.links[STORED].diffs:
         return False
     return _pays(it.links[STORED].diffs, it.links[STORED].total, it.links[STORED].last)
 
 
 @inlined
-def _modified(it: Run, since_s: float) -> float:
+def _modified(it: Running, since_s: float) -> float:
     """Share of the tracked rows that so much training modifies."""
     plan, at, count = it.plan, it.plan.at, it.plan.points
     intervals = math.floor(since_s / plan.interval_s * 1e6 + 0.5) / 1e6

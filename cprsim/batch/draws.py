@@ -25,7 +25,7 @@ _Rows = NDArray[np.intp]
 _LEAST = 8
 
 
-class Drawn(NamedTuple):
+class DrawnRows(NamedTuple):
     """`rows`: of `DRAWS_ROW`, a row a replication, with places in the numbers that are drawn."""
 
     rows: Any
@@ -33,7 +33,7 @@ class Drawn(NamedTuple):
     choices: NDArray[np.int32]
 
 
-class Draws:
+class RunDraws:
     """What replications of one scenario draw, as much of it as runs have asked for."""
 
     def __init__(self, scenario: Scenario, seed: int, shared: SharedDraws | None = None) -> None:
@@ -169,10 +169,10 @@ class Gathered:
         self._choice_count += block.size
         return self._choice_count - block.size
 
-    def drawn(self) -> Drawn:
+    def drawn(self) -> DrawnRows:
         """All of it."""
         rows = self.rows.view(np.recarray)
-        return Drawn(rows, np.concatenate(self._numbers), np.concatenate(self._choices))
+        return DrawnRows(rows, np.concatenate(self._numbers), np.concatenate(self._choices))
 
 
 def _columns(drawn: CohortDraws, rows: _Rows, count: int) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
-from cprsim.batch.draws import Drawn, Draws, Gathered
+from cprsim.batch.draws import DrawnRows, Gathered, RunDraws
 from cprsim.batch.node_lists import FIRST, FIXED
 from cprsim.batch.play import play
 from cprsim.batch.resolved import Tables
@@ -35,7 +35,7 @@ from cprsim.sim import engine as sim
 from cprsim.sim.engine import COLUMNS
 from cprsim.sim.resolved import ResolvedPlan
 
-__all__ = ["Part", "Played", "simulate", "simulate_all", "why_unsupported"]
+__all__ = ["Part", "Playing", "simulate", "simulate_all", "why_unsupported"]
 
 #: Replications at once: more take memory and gain nothing.
 _MOST = 64 * COHORT
@@ -66,7 +66,7 @@ def simulate(
     numbers = np.asarray(replications, np.intp)
     values = np.empty((len(numbers), len(policies), len(COLUMNS)))
     size = _chunk(scenario)
-    played = Played([(scenario, policies)], seed, threads)
+    played = Playing([(scenario, policies)], seed, threads)
     for start in range(0, len(numbers), size):
         played.play([numbers[start : start + size]], values[start : start + size])
     return values
@@ -80,7 +80,7 @@ def simulate_all(parts: Sequence[Part], seed: int) -> list[NDArray[np.float64]]:
     """
     counts = [len(part.replications) * len(part.policies) for part in parts]
     values = np.empty((sum(counts), len(COLUMNS)))
-    played = Played([part[:2] for part in parts], seed, shared=SharedDraws())
+    played = Playing([part[:2] for part in parts], seed, shared=SharedDraws())
     played.play([part.replications for part in parts], values, tells=False)
     return [
         own.reshape(len(part.replications), len(part.policies), len(COLUMNS))
@@ -95,7 +95,7 @@ def _chunk(scenario: Scenario) -> int:
     return max(min(_MOST, int(_NUMBERS / numbers) // COHORT * COHORT), COHORT)
 
 
-class Played:
+class Playing:
     """Scenarios, each under some policies, as rows of numbers."""
 
     def __init__(
@@ -106,7 +106,7 @@ class Played:
         shared: SharedDraws | None = None,
     ) -> None:
         self._scenarios, self._seed, self._threads = scenarios, seed, threads
-        self._draws = [Draws(scenario, seed, shared) for scenario, _ in scenarios]
+        self._draws = [RunDraws(scenario, seed, shared) for scenario, _ in scenarios]
         tables = Tables()
         for scenario, policies in scenarios:
             source, nodes = source_of(scenario), scenario.failure_model.nodes
@@ -155,7 +155,7 @@ class Played:
         else:
             ledgers[statuses != DONE] = np.nan
 
-    def _drawn(self, owners: NDArray[np.intp], numbers: NDArray[np.intp]) -> Drawn:
+    def _drawn(self, owners: NDArray[np.intp], numbers: NDArray[np.intp]) -> DrawnRows:
         gathered = Gathered(len(owners))
         bounds = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
         for start, stop in pairwise(bounds):
@@ -174,7 +174,7 @@ class Played:
     def _run(
         self,
         runs: NDArray[np.int64],
-        drawn: Drawn,
+        drawn: DrawnRows,
         room: int,
         ledgers: NDArray[np.float64],
         statuses: NDArray[np.int64],

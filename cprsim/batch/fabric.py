@@ -4,13 +4,13 @@ import math
 from typing import Any
 
 from cprsim.batch.compiled import compiled, inlined
-from cprsim.batch.rows import FOREGROUND, LINKS, MORE_ROOM, NONE, ZERO, Run
+from cprsim.batch.rows import FOREGROUND, LINKS, MORE_ROOM, NONE, ZERO, Running
 
 _LINKS = len(LINKS)
 
 
 @compiled
-def open_flow(it: Run, kind: int, transfer: Any, volume: float) -> int:
+def open_flow(it: Running, kind: int, transfer: Any, volume: float) -> int:
     """Start so much of a transfer; its place, the last one."""
     run, place = it.run, it.run.flows
     if place == len(it.flows):
@@ -34,7 +34,7 @@ def open_flow(it: Run, kind: int, transfer: Any, volume: float) -> int:
 
 
 @compiled
-def close_flow(it: Run, place: int) -> float:
+def close_flow(it: Running, place: int) -> float:
     """Abandon one; how far it came."""
     flow = it.flows[place]
     _move(flow, it.run.now)
@@ -47,7 +47,7 @@ def close_flow(it: Run, place: int) -> float:
 
 
 @compiled
-def advance(it: Run) -> int:
+def advance(it: Running) -> int:
     """Move every flow on to now; `ended` holds those that end by then, as many as are returned."""
     run, flows, now = it.run, it.flows, it.run.now
     count = 0
@@ -75,7 +75,7 @@ def advance(it: Run) -> int:
 
 
 @compiled
-def find_next_end(it: Run) -> None:
+def find_next_end(it: Running) -> None:
     """When the next flow ends."""
     end_s = math.inf
     for place in range(it.run.flows):
@@ -102,7 +102,7 @@ def _set_rate(flow: Any, rate: float, now: float) -> None:
 
 
 @compiled
-def _remove(it: Run, place: int) -> None:
+def _remove(it: Running, place: int) -> None:
     """Those after it move up: they stand in order of opening."""
     run, flows = it.run, it.flows
     run.flows -= 1
@@ -115,12 +115,12 @@ def _remove(it: Run, place: int) -> None:
 
 
 @compiled
-def _share_out(it: Run) -> None:
+def _share_out(it: Running) -> None:
     _share_out_at(it, it.run.now)
 
 
 @compiled
-def _share_out_at(it: Run, now: float) -> None:
+def _share_out_at(it: Running, now: float) -> None:
     tight, linked, crowded = it.plan.tight, 0, ZERO
     if not tight:
         return
@@ -146,7 +146,7 @@ def _share_out_at(it: Run, now: float) -> None:
 
 
 @inlined
-def _is_crowded(it: Run, link: int) -> bool:
+def _is_crowded(it: Running, link: int) -> bool:
     """Whether a link can't carry all flows at their own limits."""
     users, wanted = 0, 0.0
     for place in range(it.run.flows):
@@ -158,7 +158,7 @@ def _is_crowded(it: Run, link: int) -> bool:
 
 
 @inlined
-def _fill(it: Run, crowded: int) -> None:
+def _fill(it: Running, crowded: int) -> None:
     """Rates of the flows on crowded links: all levels rise together, each until it is stopped."""
     flows, full_at, count, rising, level = it.flows, it.run.full_at, it.run.flows, 0, 0.0
     for place in range(count):
@@ -197,7 +197,7 @@ def _is_on(flow: Any, links: int) -> bool:
 
 
 @inlined
-def _full_at(it: Run, link: int) -> float:
+def _full_at(it: Running, link: int) -> float:
     """Level at which a link is full, if its users that have no rate yet rise together."""
     capacity, per_level = it.plan.capacity[link], 0.0
     for place in range(it.run.flows):

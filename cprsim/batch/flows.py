@@ -20,10 +20,10 @@ from cprsim.batch.rows import (
     SAVING,
     YES,
     ZERO,
-    Run,
+    Running,
     code,
 )
-from cprsim.batch.state import Checkpoint
+from cprsim.batch.state import Held
 from cprsim.contract import rules
 
 _LOST = rules.LOST
@@ -31,7 +31,7 @@ _FILLED = code(1)  # room for what is loaded
 
 
 @compiled
-def settle(it: Run, training: bool, from_s: float) -> None:
+def settle(it: Running, training: bool, from_s: float) -> None:
     """Move all flows on to now, and see off those that end by then.
 
     Where the foreground is `training` from a progress on, that is moved on first.
@@ -51,7 +51,7 @@ def settle(it: Run, training: bool, from_s: float) -> None:
 
 
 @inlined
-def _ended_done(it: Run, count: int) -> float:
+def _ended_done(it: Running, count: int) -> float:
     for place in range(count):
         if it.ended[place].kind == FOREGROUND:
             return it.ended[place].done
@@ -59,7 +59,7 @@ def _ended_done(it: Run, count: int) -> float:
 
 
 @inlined
-def _end(it: Run, flow: Any) -> None:
+def _end(it: Running, flow: Any) -> None:
     if flow.kind == SAVING:
         _land(it, flow)
     elif flow.kind == REPLACING:
@@ -72,7 +72,7 @@ def _end(it: Run, flow: Any) -> None:
 
 
 @compiled
-def start_save(it: Run, save: int, taken: Checkpoint, writes: float) -> None:
+def start_save(it: Running, save: int, taken: Held, writes: float) -> None:
     """Begin to store what was taken."""
     transfer = it.transfers[it.saves[save].transfer]
     place = open_flow(it, SAVING, transfer, transfer.volume * writes)
@@ -83,7 +83,7 @@ def start_save(it: Run, save: int, taken: Checkpoint, writes: float) -> None:
 
 
 @inlined
-def saves_under_way(it: Run, tier: int) -> int:
+def saves_under_way(it: Running, tier: int) -> int:
     """How many saves to a tier there are in the background."""
     count = 0
     for place in range(it.run.flows):
@@ -93,7 +93,7 @@ def saves_under_way(it: Run, tier: int) -> int:
 
 
 @inlined
-def hold_all(it: Run, progress_s: float) -> bool:
+def hold_all(it: Running, progress_s: float) -> bool:
     """Whether one of the saves under way is a checkpoint of everything that far."""
     for place in range(it.run.flows):
         flow = it.flows[place]
@@ -103,19 +103,19 @@ def hold_all(it: Run, progress_s: float) -> bool:
 
 
 @inlined
-def abandon_saves(it: Run) -> None:
+def abandon_saves(it: Running) -> None:
     """Give all saves up: nodes that are lost take their parts of each with them."""
     _abandon(it, YES)
 
 
 @inlined
-def abandon_rebuilding(it: Run) -> None:
+def abandon_rebuilding(it: Running) -> None:
     """Give all rebuilding up; its lists are given back."""
     _abandon(it, NO)
 
 
 @compiled
-def _abandon(it: Run, saves: bool) -> None:
+def _abandon(it: Running, saves: bool) -> None:
     place = ZERO
     while place < it.run.flows:
         flow = it.flows[place]
@@ -127,12 +127,10 @@ def _abandon(it: Run, saves: bool) -> None:
 
 
 @inlined
-def _land(it: Run, flow: Any) -> None:
+def _land(it: Running, flow: Any) -> None:
     """The last byte of a save is there."""
     save = it.saves[flow.save]
-    taken = Checkpoint(
-        flow.taken_s, flow.taken_slowdown_s, flow.taken_updates_lost, flow.taken_reads
-    )
+    taken = Held(flow.taken_s, flow.taken_slowdown_s, flow.taken_updates_lost, flow.taken_reads)
     if not attempts.save_is_void(it, save, flow.began_s):
         state.usable(it, taken, save, flow.writes)
         schedules.landed(it, save.tier)
@@ -149,7 +147,7 @@ def _land(it: Run, flow: Any) -> None:
 
 
 @compiled
-def rebuilding(it: Run) -> bool:
+def rebuilding(it: Running) -> bool:
     """Whether nodes are replaced and filled while the job trains on."""
     for place in range(it.run.flows):
         if it.flows[place].kind >= REPLACING:
@@ -158,7 +156,7 @@ def rebuilding(it: Run) -> bool:
 
 
 @compiled
-def join_down(it: Run, to: int) -> None:
+def join_down(it: Running, to: int) -> None:
     """Add all that are being rebuilt."""
     for place in range(it.run.flows):
         flow = it.flows[place]
@@ -167,7 +165,7 @@ def join_down(it: Run, to: int) -> None:
 
 
 @compiled
-def rebuild(it: Run, hit: int, placed: int, answer: int, delay_s: float) -> None:
+def rebuild(it: Running, hit: int, placed: int, answer: int, delay_s: float) -> None:
     """Replace and fill the lost nodes while the job trains on; fill those that are placed."""
     run, lists, servers = it.run, it.lists, it.plan.servers
     if lists[hit][COUNT]:
@@ -189,7 +187,7 @@ def rebuild(it: Run, hit: int, placed: int, answer: int, delay_s: float) -> None
 
 
 @inlined
-def _first_but(it: Run, placed: int, hit: int) -> int:
+def _first_but(it: Running, placed: int, hit: int) -> int:
     """The first node of a list that is not in the other; more than all where there is none."""
     for i in range(it.lists[placed][COUNT]):
         node = it.lists[placed][FIRST + i]
@@ -199,7 +197,7 @@ def _first_but(it: Run, placed: int, hit: int) -> int:
 
 
 @inlined
-def _leave_out(it: Run, of: int, hit: int) -> None:
+def _leave_out(it: Running, of: int, hit: int) -> None:
     """Leave out the servers that are in the other list."""
     lists, kept = it.lists, 0
     for i in range(lists[of][COUNT]):
@@ -211,7 +209,7 @@ def _leave_out(it: Run, of: int, hit: int) -> None:
 
 
 @compiled
-def fill(it: Run, answer: int, down: int, place: int) -> None:
+def fill(it: Running, answer: int, down: int, place: int) -> None:
     """Fill the shards of the servers that are down, of which some have yet to be placed."""
     servers = node_lists.server_count(it.lists, down, it.plan.servers)
     found = load(it, it.answers[answer], servers, _FILLED)
@@ -220,7 +218,7 @@ def fill(it: Run, answer: int, down: int, place: int) -> None:
 
 
 @inlined
-def _replaced(it: Run, flow: Any) -> None:
+def _replaced(it: Running, flow: Any) -> None:
     """Machines are there: trainers are back, servers are to be filled."""
     lists, servers = it.lists, it.plan.servers
     it.run.knows_degraded = False
@@ -237,7 +235,7 @@ def _replaced(it: Run, flow: Any) -> None:
 
 
 @inlined
-def _filled(it: Run, flow: Any) -> None:
+def _filled(it: Running, flow: Any) -> None:
     """Shards are there."""
     answer = it.answers[flow.answer]
     if flow.volume and attempts.load_has_failed(it, answer, flow.began_s):
@@ -252,7 +250,7 @@ def _filled(it: Run, flow: Any) -> None:
 
 
 @compiled
-def _two(it: Run) -> tuple[int, int]:
+def _two(it: Running) -> tuple[int, int]:
     """Two lists that nobody uses."""
     one, other = node_lists.take(it.lists), node_lists.take(it.lists)
     if other == NONE:
@@ -262,7 +260,7 @@ def _two(it: Run) -> tuple[int, int]:
 
 
 @compiled
-def _forget(it: Run, flow: Any) -> None:
+def _forget(it: Running, flow: Any) -> None:
     if flow.down != NONE:
         node_lists.give_back(it.lists, flow.down)
         node_lists.give_back(it.lists, flow.place)

@@ -18,7 +18,7 @@ from cprsim.batch.rows import (
     SAVE,
     STALL,
     TRAIN,
-    Run,
+    Running,
     code,
 )
 from cprsim.batch.turns import in_turn
@@ -34,8 +34,8 @@ _is_void = compiled(rules.r9_is_void)
 
 
 @compiled
-def process(it: Run) -> None:
-    """Run the job from start to end."""
+def process(it: Running) -> None:
+    """Running the job from start to end."""
     run, plan = it.run, it.plan
     useful_s = plan.useful_s
     while not run.status:
@@ -61,7 +61,7 @@ def process(it: Run) -> None:
 
 
 @inlined
-def _end(it: Run) -> None:
+def _end(it: Running) -> None:
     """Shards that are still down have missed what they will never learn."""
     for place in range(it.run.flows):
         flow = it.flows[place]
@@ -70,7 +70,7 @@ def _end(it: Run) -> None:
 
 
 @inlined
-def _train(it: Run) -> None:
+def _train(it: Running) -> None:
     run, plan = it.run, it.plan
     run.idle_saves = 0
     until_s = run.train_to_s
@@ -94,7 +94,7 @@ def _train(it: Run) -> None:
 
 
 @inlined
-def _training(it: Run) -> int:
+def _training(it: Running) -> int:
     """The transfer of a useful second, which takes longer while nodes are down."""
     run = it.run
     if not run.knows_degraded:
@@ -108,7 +108,7 @@ def _training(it: Run) -> int:
 
 
 @compiled
-def _save(it: Run, number: int) -> None:
+def _save(it: Running, number: int) -> None:
     run, save = it.run, it.saves[number]
     attempts.save(it)
     writes, reads = 1.0, save.reads
@@ -132,7 +132,7 @@ def _save(it: Run, number: int) -> None:
 
 
 @inlined
-def _hold_up(it: Run, save: Any) -> bool:
+def _hold_up(it: Running, save: Any) -> bool:
     """Hold training up for so much of a save; whether that isn't void for a rollback."""
     if save.blocking:
         hold, cause = it.transfers[save.transfer], SAVE
@@ -149,7 +149,7 @@ def _hold_up(it: Run, save: Any) -> bool:
 
 
 @inlined
-def _held_up(it: Run, number: int, writes: float, reads: float) -> None:
+def _held_up(it: Running, number: int, writes: float, reads: float) -> None:
     """Training may go on."""
     save = it.saves[number]
     taken = state.taken(it, reads)
@@ -161,14 +161,14 @@ def _held_up(it: Run, number: int, writes: float, reads: float) -> None:
 
 
 @inlined
-def _saved_s(it: Run) -> float:
+def _saved_s(it: Running) -> float:
     """Progress of the checkpoint that the job ends with."""
     last = it.saves[it.plan.last_save]
     return state.saved(it, last.tier, it.plan.last_mirrored).progress_s
 
 
 @inlined
-def _last_save(it: Run) -> int:
+def _last_save(it: Running) -> int:
     """`final_save`: the job isn't over until a checkpoint of all of it is usable."""
     run, plan = it.run, it.plan
     tier = it.saves[plan.last_save].tier

@@ -3,12 +3,12 @@
 from cprsim.batch import cursors, node_lists
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.node_lists import AWAY, COUNT, NEW, STRUCK
-from cprsim.batch.rows import DETECT, MORE_ROOM, NO, NONE, RESCHEDULE, YES, ZERO, Run
+from cprsim.batch.rows import DETECT, MORE_ROOM, NO, NONE, RESCHEDULE, YES, ZERO, Running
 from cprsim.batch.work import do
 
 
 @inlined
-def set_out(it: Run, hit: int, lost: int, left_s: float) -> None:
+def set_out(it: Running, hit: int, lost: int, left_s: float) -> None:
     """Machines for those that one failure took."""
     run = it.run
     mine, theirs = node_lists.take(it.lists), node_lists.take(it.lists)
@@ -23,7 +23,7 @@ def set_out(it: Run, hit: int, lost: int, left_s: float) -> None:
 
 
 @compiled
-def list_away(it: Run) -> None:
+def list_away(it: Running) -> None:
     """Whom they are for, as a list."""
     node_lists.clear(it.lists, AWAY)
     for place in range(it.run.comings):
@@ -31,7 +31,7 @@ def list_away(it: Run) -> None:
 
 
 @inlined
-def notice(it: Run) -> bool:
+def notice(it: Running) -> bool:
     """Notice the last failure, for which machines set out then; whether another strikes."""
     late = it.run.comings - 1
     struck, left_s = _wait(it, DETECT, it.plan.detect_s, YES)
@@ -41,7 +41,7 @@ def notice(it: Run) -> bool:
 
 
 @inlined
-def arrive(it: Run) -> bool:
+def arrive(it: Running) -> bool:
     """Wait until all are there; whether a failure comes first."""
     longest_s = it.comings[0].left_s
     for place in range(1, it.run.comings):
@@ -51,7 +51,7 @@ def arrive(it: Run) -> bool:
 
 
 @compiled
-def _wait(it: Run, cause: int, left_s: float, late: bool) -> tuple[bool, float]:
+def _wait(it: Running, cause: int, left_s: float, late: bool) -> tuple[bool, float]:
     """Wait so long, or until a node fails that is up; whether it does, and what is left.
 
     Those who come meanwhile are placed; of the last, where it is `late`, none has set out yet.
@@ -87,7 +87,7 @@ def _wait(it: Run, cause: int, left_s: float, late: bool) -> tuple[bool, float]:
 
 
 @compiled
-def drop(it: Run, place: int) -> None:
+def drop(it: Running, place: int) -> None:
     """No machines are on their way for those any more."""
     run, coming = it.run, it.comings[place]
     node_lists.give_back(it.lists, coming.hit)

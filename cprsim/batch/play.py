@@ -6,14 +6,14 @@ from typing import Any
 from cprsim.batch import cursors, node_lists, schedules
 from cprsim.batch.compiled import SOURCES, borrow, inlined, kept, together
 from cprsim.batch.job import process
-from cprsim.batch.rows import DETECT, DONE, LOAD, NONE, RESCHEDULE, SAVE, STALL, Run
+from cprsim.batch.rows import DETECT, DONE, LOAD, NONE, RESCHEDULE, SAVE, STALL, Running
 
 #: Columns of a ledger, as `cprsim.sim.engine.COLUMNS`.
 _LEDGER = 16
 
 
 @inlined
-def _start(it: Run) -> None:
+def _start(it: Running) -> None:
     run, plan = it.run, it.plan
     _give_lists_back(it)
     run.now = run.progress_s = run.slowdown_s = run.lost_s = run.pls = run.updates_lost = 0.0
@@ -49,7 +49,7 @@ def _start(it: Run) -> None:
 
 
 @inlined
-def _give_lists_back(it: Run) -> None:
+def _give_lists_back(it: Running) -> None:
     """Those that the run before has left taken."""
     run, lists = it.run, it.lists
     if run.status != DONE:  # any may be
@@ -67,7 +67,7 @@ def _give_lists_back(it: Run) -> None:
 
 
 @inlined
-def _write(it: Run, ledger: Any) -> None:
+def _write(it: Running, ledger: Any) -> None:
     run = it.run
     ledger[0], ledger[1] = it.plan.useful_s, run.lost_s
     ledger[2], ledger[3] = it.spent[SAVE], it.spent[LOAD]
@@ -115,7 +115,7 @@ def _entry(sources: str) -> Any:
         for place in range(first, last):
             number = runs[place, 2]
             it = together(
-                Run(
+                Running(
                     plans[runs[place, 0]],
                     borrow(schedule_rows),
                     borrow(saves),

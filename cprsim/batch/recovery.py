@@ -26,7 +26,7 @@ from cprsim.batch.node_lists import (
     STRUCK,
     WAITING,
 )
-from cprsim.batch.rows import LOAD, MORE_ROOM, NONE, REPLACING, RESCHEDULE, YES, Run, code
+from cprsim.batch.rows import LOAD, MORE_ROOM, NONE, REPLACING, RESCHEDULE, YES, Running, code
 from cprsim.batch.work import do
 from cprsim.contract import rules
 
@@ -39,7 +39,7 @@ _trains_on = compiled(rules.r13_trains_on)
 
 
 @compiled
-def recover(it: Run) -> int:
+def recover(it: Running) -> int:
     """From a failure at this instant until training can go on; the deepest of the rollbacks."""
     run, plan, lists = it.run, it.plan, it.lists
     node_lists.clear(lists, WAITING)  # nodes that are waited for, or that load
@@ -81,7 +81,7 @@ def recover(it: Run) -> int:
 
 
 @inlined
-def _take_stock(it: Run) -> None:
+def _take_stock(it: Running) -> None:
     """Lists of who is hit, who is newly down, who is waited for, and who is down in all."""
     run, lists = it.run, it.lists
     others = run.comings + run.flows + lists[WAITING][COUNT] + lists[WAITING][SEVERITY]
@@ -104,7 +104,7 @@ def _take_stock(it: Run) -> None:
 
 
 @inlined
-def _note(it: Run, answer: int) -> None:
+def _note(it: Running, answer: int) -> None:
     """What sequences of saves have to know of an answer."""
     run, lists = it.run, it.lists
     run.source = it.answers[answer].source
@@ -113,7 +113,7 @@ def _note(it: Run, answer: int) -> None:
 
 
 @inlined
-def _set_back(it: Run, answer: Any) -> None:
+def _set_back(it: Running, answer: Any) -> None:
     """Return who has to return to a checkpoint; `NEW` have just lost their state."""
     if answer.depth == _ALL:
         state.roll_back(
@@ -127,7 +127,7 @@ def _set_back(it: Run, answer: Any) -> None:
 
 
 @inlined
-def _reload(it: Run, number: int) -> bool:
+def _reload(it: Running, number: int) -> bool:
     """Load what was lost; whether a failure comes first."""
     run, answer = it.run, it.answers[number]
     servers = node_lists.server_count(it.lists, WAITING, it.plan.servers)
@@ -148,7 +148,7 @@ def _reload(it: Run, number: int) -> bool:
 
 
 @inlined
-def _train_on(it: Run, answer: int) -> None:
+def _train_on(it: Running, answer: int) -> None:
     """The others go on, once they have taken over, while the lost nodes are rebuilt."""
     run, lists = it.run, it.lists
     last = run.comings - 1
@@ -167,7 +167,7 @@ def _train_on(it: Run, answer: int) -> None:
 
 
 @inlined
-def _take_over_rebuilding(it: Run) -> float:
+def _take_over_rebuilding(it: Running) -> float:
     """A restart of the whole job waits for the nodes that were being rebuilt as well.
 
     Returns how long those still have to be waited for; `HIT` are all to be replaced.

@@ -149,7 +149,7 @@ NODE_ROW: Final = _row(
 SHARD_ROW: Final = _row(start_s="f8", epoch="i8")
 
 
-class Run(NamedTuple):
+class Running(NamedTuple):
     """One run under way: its plan, its draws, its state, and room to work in."""
 
     plan: Any

@@ -8,7 +8,7 @@ from typing import Any
 
 from cprsim.batch.compiled import compiled, inlined, part
 from cprsim.batch.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link
-from cprsim.batch.rows import CHAINS, DIFFERENCES, GROWING, NONE, ROTATIONS, SAVING, Run
+from cprsim.batch.rows import CHAINS, DIFFERENCES, GROWING, NONE, ROTATIONS, SAVING, Running
 from cprsim.contract import rules
 
 _due_s = compiled(rules.r3_due_s)
@@ -19,7 +19,7 @@ _TOLERANCE = 1e-6
 
 
 @inlined
-def start(it: Run) -> None:
+def start(it: Running) -> None:
     """The first save of each schedule is a period away."""
     run, plan = it.run, it.plan
     for i in range(plan.schedules):
@@ -32,7 +32,7 @@ def start(it: Run) -> None:
 
 
 @compiled
-def saved(it: Run, save: Any, stored: bool) -> None:
+def saved(it: Running, save: Any, stored: bool) -> None:
     """Training may go on after a save, which is usable if `stored`."""
     run, plan, number = it.run, it.plan, it.saves[save].tier
     if plan.sequence == GROWING:
@@ -51,7 +51,7 @@ def saved(it: Run, save: Any, stored: bool) -> None:
 
 
 @compiled
-def landed(it: Run, number: int) -> None:
+def landed(it: Running, number: int) -> None:
     """The last byte of a background save is stored."""
     it.tiers[number].pending -= 1
     it.tiers[number].stored_link = it.tiers[number].taken_link
@@ -59,7 +59,7 @@ def landed(it: Run, number: int) -> None:
 
 
 @compiled
-def skip(it: Run, save: Any) -> None:
+def skip(it: Running, save: Any) -> None:
     """A void save serves no tier: its own waits for the next, the nearer ones for theirs."""
     run, number = it.run, it.saves[save].tier
     if it.saves[save].blocking:
@@ -71,7 +71,7 @@ def skip(it: Run, save: Any) -> None:
 
 
 @inlined
-def resume(it: Run) -> None:
+def resume(it: Running) -> None:
     """Training goes on after a recovery."""
     run, plan = it.run, it.plan
     if plan.sequence == GROWING:
@@ -93,7 +93,7 @@ def resume(it: Run) -> None:
 
 
 @compiled
-def ask(it: Run) -> int:
+def ask(it: Running) -> int:
     """The save that is taken now; `NONE` to train, until `train_to_s`."""
     run, plan = it.run, it.plan
     run.train_to_s = run.train_s
@@ -113,7 +113,7 @@ def ask(it: Run) -> int:
 
 
 @inlined
-def _due(it: Run) -> int:
+def _due(it: Running) -> int:
     """The schedule whose save is due and not held back; else sets the progress to train to."""
     run, plan = it.run, it.plan
     # Of a single tier that is known, since something is.
@@ -129,7 +129,7 @@ def _due(it: Run) -> int:
 
 
 @compiled
-def _next_due_s(it: Run) -> float:
+def _next_due_s(it: Running) -> float:
     due_s = math.inf
     for i in range(it.plan.schedules):
         due_s = min(due_s, it.tiers[i].due_s)
@@ -140,7 +140,7 @@ def _next_due_s(it: Run) -> float:
 
 
 @inlined
-def _grow(it: Run) -> None:
+def _grow(it: Running) -> None:
     """Save less often from now on if the last time was too dear."""
     run, plan = it.run, it.plan
     trained_s = run.progress_s - run.since_progress_s
@@ -154,14 +154,14 @@ def _grow(it: Run) -> None:
 
 
 @compiled
-def _next_link(it: Run, number: int) -> int:
+def _next_link(it: Running, number: int) -> int:
     schedule = it.schedules[it.plan.first_schedule + number]
     link = it.tiers[number].taken_link + 1
     return it.whole[schedule.chain + (link if link < schedule.links else 0)]
 
 
 @inlined
-def _chain(it: Run, save: Any, number: int, stored: bool) -> None:
+def _chain(it: Running, save: Any, number: int, stored: bool) -> None:
     links = it.schedules[it.plan.first_schedule + number].links
     like = save == _next_link(it, number)  # any other save is whole, like a base
     link = it.tiers[number].taken_link + 1
@@ -179,7 +179,7 @@ def _chain(it: Run, save: Any, number: int, stored: bool) -> None:
 
 
 @inlined
-def _return(it: Run, void: int) -> None:
+def _return(it: Running, void: int) -> None:
     """Tiers that were filled anew hold a base; saves that were void are in no chain."""
     run, plan = it.run, it.plan
     source = plan.schedules if run.source == NONE else run.source
@@ -196,20 +196,20 @@ def _return(it: Run, void: int) -> None:
 
 
 @compiled
-def _saved_to(it: Run, number: int) -> int:
+def _saved_to(it: Running, number: int) -> int:
     place = it.plan.rotations_at + 2 * it.run.rotation
     stored, kept = it.whole[place], it.whole[place + 1]
     return stored if kept == NONE or number == it.saves[stored].tier else kept
 
 
 @compiled
-def _left_s(it: Run, number: int, saves: float) -> float:
+def _left_s(it: Running, number: int, saves: float) -> float:
     save = it.saves[_saved_to(it, number)]
     return _unsaved_s(part(it.real, save.unsaved, save.unsaved_count), saves)
 
 
 @inlined
-def _count(it: Run) -> None:
+def _count(it: Running) -> None:
     """Add what the saves had left of the experts that the job has returned to."""
     run, plan = it.run, it.plan
     answer = it.answers[run.answered]

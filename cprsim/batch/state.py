@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from cprsim.batch import node_lists
 from cprsim.batch.compiled import compiled, inlined, part
 from cprsim.batch.node_lists import FIRST
-from cprsim.batch.rows import NONE, TIERS, Run
+from cprsim.batch.rows import NONE, TIERS, Running
 from cprsim.contract import rules
 
 _round = compiled(rules.r25_round)
@@ -14,7 +14,7 @@ _unsaved_s = compiled(rules.r25_unsaved_s)
 _lost = compiled(rules.r23_lost)
 
 
-class Checkpoint(NamedTuple):
+class Held(NamedTuple):
     """As `cprsim.sim.state.Checkpoint`."""
 
     progress_s: float
@@ -24,20 +24,20 @@ class Checkpoint(NamedTuple):
 
 
 @inlined
-def taken(it: Run, reads: float) -> Checkpoint:
+def taken(it: Running, reads: float) -> Held:
     """What a save that starts now will hold."""
     run = it.run
-    return Checkpoint(run.progress_s, run.slowdown_s, run.updates_lost, reads)
+    return Held(run.progress_s, run.slowdown_s, run.updates_lost, reads)
 
 
 @compiled
-def saved(it: Run, tier: int, mirrored: bool) -> Checkpoint:
+def saved(it: Running, tier: int, mirrored: bool) -> Held:
     """What the job would return to from that tier; its initial state where nothing is saved."""
     if mirrored:
         return _mirrored(it)
     if tier == NONE:
-        return Checkpoint(0.0, 0.0, 0.0, 1.0)
-    return Checkpoint(
+        return Held(0.0, 0.0, 0.0, 1.0)
+    return Held(
         it.tiers[tier].last_s,
         it.tiers[tier].last_slowdown_s,
         it.tiers[tier].last_updates_lost,
@@ -46,7 +46,7 @@ def saved(it: Run, tier: int, mirrored: bool) -> Checkpoint:
 
 
 @compiled
-def usable(it: Run, checkpoint: Checkpoint, save: Any, writes: float) -> None:
+def usable(it: Running, checkpoint: Held, save: Any, writes: float) -> None:
     """The last byte of it is stored; a blocking save is in the nearer tiers, too."""
     it.run.saves += 1
     ended(it, save, writes)
@@ -55,14 +55,14 @@ def usable(it: Run, checkpoint: Checkpoint, save: Any, writes: float) -> None:
 
 
 @compiled
-def ended(it: Run, save: Any, writes: float) -> None:
+def ended(it: Running, save: Any, writes: float) -> None:
     """All of its bytes were written, be it void or not."""
     it.run.stored += save.stored * writes
     it.run.sent += save.sent * writes
 
 
 @inlined
-def _put(it: Run, tier: int, checkpoint: Checkpoint, save: Any) -> None:
+def _put(it: Running, tier: int, checkpoint: Held, save: Any) -> None:
     if checkpoint.progress_s < it.tiers[tier].last_s:
         return  # a newer one was usable before it
     set_last(it, tier, checkpoint, checkpoint.reads)
@@ -73,7 +73,7 @@ def _put(it: Run, tier: int, checkpoint: Checkpoint, save: Any) -> None:
 
 
 @compiled
-def set_last(it: Run, tier: int, checkpoint: Checkpoint, reads: float) -> None:
+def set_last(it: Running, tier: int, checkpoint: Held, reads: float) -> None:
     """The last checkpoint that a tier holds."""
     it.tiers[tier].last_s = checkpoint.progress_s
     it.tiers[tier].last_slowdown_s = checkpoint.slowdown_s
@@ -83,7 +83,7 @@ def set_last(it: Run, tier: int, checkpoint: Checkpoint, reads: float) -> None:
 
 @inlined
 def roll_back(
-    it: Run, source: int, mirrored: bool, has_healthy: bool, healthy: int, down: int
+    it: Running, source: int, mirrored: bool, has_healthy: bool, healthy: int, down: int
 ) -> None:
     """The whole job returns to the last usable checkpoint of a tier."""
     run = it.run
@@ -94,7 +94,7 @@ def roll_back(
     run.updates_lost = to.updates_lost
     if stale:
         run.updates_lost += stale
-    to = Checkpoint(to.progress_s, to.slowdown_s, run.updates_lost, to.reads)
+    to = Held(to.progress_s, to.slowdown_s, run.updates_lost, to.reads)
     run.returned_s, run.returned_slowdown_s = to.progress_s, to.slowdown_s
     run.returned_updates_lost, run.returned_reads = to.updates_lost, to.reads
     run.epoch += 1
@@ -115,21 +115,21 @@ def roll_back(
 
 
 @compiled
-def _become(it: Run, tier: int, to: Checkpoint, reads: float) -> None:
+def _become(it: Running, tier: int, to: Held, reads: float) -> None:
     """Hold what the job has returned to."""
     set_last(it, tier, to, reads)
     it.tiers[tier].whole_s, it.tiers[tier].portions = to.progress_s, 0.0
 
 
 @compiled
-def _hold_all(it: Run, tier: int) -> None:
+def _hold_all(it: Running, tier: int) -> None:
     """No shard is older there than what it has become."""
     it.run.epoch += 1
     it.tiers[tier].start_s, it.tiers[tier].tier_since = it.tiers[tier].last_s, it.run.epoch
 
 
 @inlined
-def _hold(it: Run, tier: int, down: int) -> None:
+def _hold(it: Running, tier: int, down: int) -> None:
     """Only these servers' rows are no older there than what it has become."""
     for i in range(node_lists.server_count(it.lists, down, it.plan.servers)):
         shard = it.shards[it.lists[down][FIRST + i] * TIERS + tier]
@@ -137,7 +137,7 @@ def _hold(it: Run, tier: int, down: int) -> None:
 
 
 @inlined
-def _tier_start_s(it: Run, tier: int, server: int) -> float:
+def _tier_start_s(it: Running, tier: int, server: int) -> float:
     """Progress when a tier last held all of that shard."""
     shard = it.shards[server * TIERS + tier]
     known = shard.epoch >= it.tiers[tier].tier_since
@@ -145,20 +145,20 @@ def _tier_start_s(it: Run, tier: int, server: int) -> float:
 
 
 @compiled
-def _whole_s(it: Run, server: int, otherwise_s: float) -> float:
+def _whole_s(it: Running, server: int, otherwise_s: float) -> float:
     """Progress when that shard was last set back, if it was since the job returned."""
     node = it.nodes[server]
     return node.set_back_s if node.back_epoch >= it.run.back_since else otherwise_s
 
 
 @compiled
-def _set_back(it: Run, server: int) -> None:
+def _set_back(it: Running, server: int) -> None:
     node = it.nodes[server]
     node.set_back_s, node.back_epoch = it.run.progress_s, it.run.epoch
 
 
 @inlined
-def lose(it: Run, servers: int, source: int) -> None:
+def lose(it: Running, servers: int, source: int) -> None:
     """The shards of these servers alone return to the last usable checkpoint of a tier."""
     run, per_shard = it.run, it.plan.per_shard
     last_s = it.tiers[source].last_s if source != NONE else 0.0
@@ -175,7 +175,7 @@ def lose(it: Run, servers: int, source: int) -> None:
 
 
 @compiled
-def refill(it: Run, servers: int) -> None:
+def refill(it: Running, servers: int) -> None:
     """These shards serve again; what was trained while they were down passed them by."""
     run = it.run
     for i in range(node_lists.server_count(it.lists, servers, it.plan.servers)):
@@ -186,7 +186,7 @@ def refill(it: Run, servers: int) -> None:
 
 
 @compiled
-def _updates(it: Run, server: int, trained_s: float) -> float:
+def _updates(it: Running, server: int, trained_s: float) -> float:
     """What this shard learns in so many useful seconds, in seconds of a mean one."""
     if not it.plan.uneven:
         return trained_s
@@ -194,12 +194,12 @@ def _updates(it: Run, server: int, trained_s: float) -> float:
 
 
 @compiled
-def _leaves_nothing(it: Run, tier: int) -> bool:
+def _leaves_nothing(it: Running, tier: int) -> bool:
     return it.tiers[tier].unsaved_count == 1 and it.real[it.tiers[tier].unsaved] == 0.0
 
 
 @compiled
-def _unsaved_of(it: Run, tier: int, whole_s: float) -> float:
+def _unsaved_of(it: Running, tier: int, whole_s: float) -> float:
     """What its saves leave of a shard that was whole at `whole_s`, useful seconds of updates."""
     if _leaves_nothing(it, tier):
         return 0.0
@@ -210,7 +210,7 @@ def _unsaved_of(it: Run, tier: int, whole_s: float) -> float:
 
 
 @compiled
-def _stale(it: Run, source: int, has_healthy: bool, healthy: int, down: int) -> float:
+def _stale(it: Running, source: int, has_healthy: bool, healthy: int, down: int) -> float:
     """Share of updates that the last saves have left of the rows that the job returns to."""
     if source == NONE or _leaves_nothing(it, source):
         return 0.0
@@ -227,16 +227,16 @@ def _stale(it: Run, source: int, has_healthy: bool, healthy: int, down: int) -> 
 
 
 @inlined
-def _mirrored(it: Run) -> Checkpoint:
+def _mirrored(it: Running) -> Held:
     """The end of the last full step since the job returned, or so many steps before it."""
     run, plan = it.run, it.plan
     trained_s = run.progress_s - run.returned_s
     steps = math.floor(trained_s / plan.step_s) - plan.behind
     if steps <= 0:
-        return Checkpoint(run.returned_s, run.returned_slowdown_s, run.returned_updates_lost, 1.0)
+        return Held(run.returned_s, run.returned_slowdown_s, run.returned_updates_lost, 1.0)
     share = min(steps * plan.step_s / trained_s, 1.0)
     slower_s = run.slowdown_s - run.returned_slowdown_s
-    return Checkpoint(
+    return Held(
         run.returned_s + share * trained_s,
         run.returned_slowdown_s + share * slower_s,
         run.returned_updates_lost,

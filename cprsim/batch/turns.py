@@ -2,7 +2,7 @@
 
 from cprsim.batch import state
 from cprsim.batch.compiled import compiled, inlined
-from cprsim.batch.rows import SAVE, ZERO, Run
+from cprsim.batch.rows import SAVE, ZERO, Running
 from cprsim.contract import rules
 
 _ROUNDING = rules.ROUNDING
@@ -11,7 +11,7 @@ _hopeless_s = compiled(rules.r29_hopeless_s)
 
 
 @inlined
-def in_turn(it: Run) -> bool:
+def in_turn(it: Running) -> bool:
     """Train and save in turn, until a failure cuts in or the end is near; whether anything was.
 
     The common case, in as few steps as can be: the same sums as of one step after the other.
@@ -62,7 +62,7 @@ def in_turn(it: Run) -> bool:
         run.idle_saves = 0
     if saves:
         state.set_last(
-            it, ZERO, state.Checkpoint(last_s, last_slowdown_s, run.updates_lost, 0.0), save.reads
+            it, ZERO, state.Held(last_s, last_slowdown_s, run.updates_lost, 0.0), save.reads
         )
         tier.unsaved, tier.unsaved_count = save.unsaved, save.unsaved_count
         tier.whole_s, tier.portions, tier.due_s, run.train_s = whole_s, portions, due_s, due_s

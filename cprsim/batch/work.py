@@ -5,11 +5,11 @@ from typing import Any
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.fabric import close_flow, open_flow
 from cprsim.batch.flows import settle
-from cprsim.batch.rows import FOREGROUND, NO, NONE, TRAIN, Run
+from cprsim.batch.rows import FOREGROUND, NO, NONE, TRAIN, Running
 
 
 @compiled
-def do(it: Run, cause: int, transfer: Any, volume: float, rate: float) -> float:
+def do(it: Running, cause: int, transfer: Any, volume: float, rate: float) -> float:
     """Do so much of a transfer, up to a failure; charge the time; what was done.
 
     Training also stops when a flow beside it ends, since that is news for the policy.
@@ -39,7 +39,7 @@ def do(it: Run, cause: int, transfer: Any, volume: float, rate: float) -> float:
 
 
 @inlined
-def _do_apart(it: Run, cause: int, volume: float, rate: float) -> float:
+def _do_apart(it: Running, cause: int, volume: float, rate: float) -> float:
     """The same where nothing beside it meets it on a full link: no flow has to be opened."""
     run = it.run
     start_s, from_s = run.now, run.progress_s
@@ -60,7 +60,7 @@ def _do_apart(it: Run, cause: int, volume: float, rate: float) -> float:
 
 
 @compiled
-def uncontended(it: Run, cause: int, seconds: float) -> None:
+def uncontended(it: Running, cause: int, seconds: float) -> None:
     """So many seconds of work with nothing beside it, or up to a failure before their end."""
     run = it.run
     start_s, strike_s = run.now, run.next_s
@@ -73,7 +73,7 @@ def uncontended(it: Run, cause: int, seconds: float) -> None:
 
 
 @compiled
-def step(it: Run, training: bool, from_s: float) -> bool:
+def step(it: Running, training: bool, from_s: float) -> bool:
     """Go on to the next end of any flow or the next failure; whether it is a failure."""
     run = it.run
     end_s, strike_s = run.next_end_s, run.next_s
