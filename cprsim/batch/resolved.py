@@ -188,12 +188,12 @@ class _Rows:
         """Bits of the links that saves in the background and what else comes may fill."""
         plan = self._plan
         assert isinstance(plan.recover, Answers)
-        if all(each.save.blocking for each in plan.schedules):
-            return False  # there are none
         answers = {case.answer for case in plan.recover.cases}
         any_of_them = (1 << len(LINKS)) - 1
         if any(answer.keep_training for answer in answers):
             return any_of_them  # shards are filled beside both
+        if all(each.save.blocking for each in plan.schedules):
+            return 0  # nothing goes on beside anything
         alone = [self._resolved.save(each.save) for each in plan.schedules if each.save.blocking]
         alone += [self._resolved.training(each.degraded) for each in answers]
         alone.append(self._resolved.training(0.0))
