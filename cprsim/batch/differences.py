@@ -1,12 +1,13 @@
 """`cprsim.contract.differences`: a baseline, and saves of what was modified since."""
 
-import math
-
-from cprsim.batch.compiled import compiled, inlined
+from cprsim.batch.compiled import compiled, inlined, part
 from cprsim.batch.rows import Running, codes
 from cprsim.closed_form.incremental import rebaseline_pays
+from cprsim.contract import differences
 
 _pays = compiled(rebaseline_pays)
+_intervals_of, _share_at = compiled(differences.intervals_of), compiled(differences.share_at)
+_written_of, _read_of = compiled(differences.written_of), compiled(differences.read_of)
 #: Links: that is stored, that is under way, that was asked for last.
 STORED, UNDER_WAY, ASKED = codes(3)
 #: Variants.
@@ -35,11 +36,10 @@ def ask_link(it: Running) -> None:
     if share == 1.0:
         _baseline(it)
         return
-    # The dense part and untracked tables are read from the last save alone.
     before = it.links[STORED].reads if chained else plan.whole
-    writes = plan.whole - plan.rows * (1 - share)
+    writes = _written_of(plan.whole, plan.rows, share)
     size = writes / plan.whole
-    _ask(it, it.links[STORED].base_s, writes, before + plan.rows * share)
+    _ask(it, it.links[STORED].base_s, writes, _read_of(before, plan.rows, share))
     it.links[ASKED].diffs = it.links[STORED].diffs + 1
     it.links[ASKED].total, it.links[ASKED].last = it.links[STORED].total + size, size
 
@@ -69,7 +69,7 @@ def _baseline_due(it: Running) -> bool:
 def _modified(it: Running, since_s: float) -> float:
     """Share of the tracked rows that so much training modifies."""
     plan, at, count = it.plan, it.plan.at, it.plan.points
-    intervals = math.floor(since_s / plan.interval_s * 1e6 + 0.5) / 1e6
+    intervals = _intervals_of(since_s, plan.interval_s)
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2
@@ -77,12 +77,4 @@ def _modified(it: Running, since_s: float) -> float:
             low = middle + 1
         else:
             high = middle
-    shares = at + count
-    if low == count:
-        return it.real[shares + count - 1]
-    here = it.real[at + low]
-    if here == intervals:
-        return it.real[shares + low]
-    before, share = it.real[at + low - 1], it.real[shares + low - 1]
-    part = (intervals - before) / (here - before)
-    return share + part * (it.real[shares + low] - share)
+    return _share_at(low, intervals, part(it.real, at, count), part(it.real, at + count, count))

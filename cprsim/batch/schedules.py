@@ -9,13 +9,12 @@ from typing import Any
 from cprsim.batch.compiled import compiled, inlined, part
 from cprsim.batch.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link
 from cprsim.batch.rows import CHAINS, DIFFERENCES, GROWING, NONE, ROTATIONS, SAVING, Running
-from cprsim.contract import rules
+from cprsim.contract import growing, rules
 
 _due_s = compiled(rules.r3_due_s)
+_too_dear = compiled(growing.too_dear)
 _unsaved_s = compiled(rules.r25_unsaved_s)
 _ROUNDING = rules.ROUNDING
-#: What lies this close to the bound on overhead is on it (`contract.growing`).
-_TOLERANCE = 1e-6
 
 
 @inlined
@@ -145,7 +144,7 @@ def _grow(it: Running) -> None:
     run, plan = it.run, it.plan
     trained_s = run.progress_s - run.since_progress_s
     saving_s = run.now - run.since_s - trained_s
-    if saving_s > trained_s * plan.max_overhead * (1 + _TOLERANCE):
+    if _too_dear(saving_s, trained_s, plan.max_overhead):
         it.tiers[0].period_s += plan.more_s
     run.since_s, run.since_progress_s = run.now, run.progress_s
 

@@ -12,7 +12,10 @@ from cprsim.scenario import Scenario
 
 _HERE = Path(__file__).parent
 #: What else is compiled, beside this package.
-_ELSEWHERE = ("contract/rules.py", "closed_form/incremental.py", "sim/limits.py")
+_ELSEWHERE = (
+    *("contract/rules.py", "contract/differences.py", "contract/growing.py"),
+    *("closed_form/incremental.py", "sim/limits.py"),
+)
 
 
 def why_unsupported(scenario: Scenario, policy: str) -> str | None:

@@ -44,7 +44,7 @@ def intervals_of(since_s: float, interval_s: float) -> float:
 def share_at(i: int, intervals: float, at: Sequence[float], shares: Sequence[float]) -> float:
     """The share that so many intervals modify; `i`: the first of `at` that is no less than them."""
     if i == len(at):
-        return shares[-1]
+        return shares[len(shares) - 1]  # compiled, a place is never counted from the end
     if at[i] == intervals:
         return shares[i]
     part = (intervals - at[i - 1]) / (at[i] - at[i - 1])

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 _TOLERANCE = 1e-6
 
 
+def too_dear(saving_s: float, trained_s: float, max_overhead: float) -> bool:
+    """Whether saving took more than its share of so much training, s each."""
+    return saving_s > trained_s * max_overhead * (1 + _TOLERANCE)
+
+
 @dataclass(frozen=True, slots=True)
 class Growing:
     """Saves `first_s` of training apart at first, `more_s` more after each that costs too much.
@@ -52,4 +57,4 @@ class GrowingController(ScheduledController):
     def _too_dear(self, now: Clock) -> bool:
         trained_s = now.progress_s - self._since.progress_s
         saving_s = now.wall_s - self._since.wall_s - trained_s
-        return saving_s > trained_s * self._sequence.max_overhead * (1 + _TOLERANCE)
+        return too_dear(saving_s, trained_s, self._sequence.max_overhead)
