@@ -1,0 +1,48 @@
+"""What is compiled is kept, found again, and plays in several threads."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cprsim.batch import engine as batch
+from cprsim.batch import support
+from cprsim.cli import run
+from cprsim.runs.engines import compiles
+from cprsim.scenario import load_scenario
+
+KAGGLE = Path(__file__).parents[2] / "scenarios/criteo-kaggle.toml"
+
+
+def test_threads_give_the_same_bytes() -> None:
+    scenario = load_scenario(KAGGLE)
+    policies = list(scenario.policies)
+    alone = batch.simulate(scenario, policies, range(2000), 0)
+
+    assert np.array_equal(batch.simulate(scenario, policies, range(2000), 0, threads=3), alone)
+
+
+def test_what_was_compiled_is_known_and_what_has_changed_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("numba")
+    batch.make_ready()
+    scenario = load_scenario(KAGGLE)
+
+    assert support.is_compiled()
+    assert not compiles(["batch"])
+    assert run._first(scenario, None, "batch", 10) is None
+
+    monkeypatch.setattr(support, "sources", lambda: "those of another day")
+    assert not support.is_compiled()
+    assert compiles(["sim", "batch"])
+    assert not compiles(["sim"])
+    assert run._first(scenario, None, "batch", 10) == "compiling, once"
+    assert run._first(scenario, None, "auto", 10) is None
+
+
+def test_a_mark_is_left_where_the_machine_code_is(tmp_path: Path) -> None:
+    support.note_compiled(tmp_path)
+    support.note_compiled(tmp_path / "that nobody may write to")
+
+    assert len(list(tmp_path.iterdir())) == 1
