@@ -16,6 +16,7 @@ def lines_of(path: Path) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.parametrize("path", page.SHIPPED, ids=lambda path: path.stem)
 def test_the_page_has_the_policies_of_each_scenario(path: Path) -> None:
     if not page.is_there(path):
