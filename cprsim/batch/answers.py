@@ -60,7 +60,7 @@ def load(it: Running, answer: Any, servers: int, room: int) -> Any:
     reads = _reads(answer.reads, answer.made_anew, of_checkpoint)
     rated, place = it.rated[room], answer.load if servers else answer.nothing
     if place == NONE:  # it can't be derived, as the simulator says
-        it.run.status, place = GIVEN_UP, 0
+        it.run.status, place = it.run.status or GIVEN_UP, 0
     found = it.transfers[place]
     rated.volume = found.volume if reads == 1.0 else found.volume * reads
     rated.limit, rated.share, rated.linked = found.cap, found.share, found.linked

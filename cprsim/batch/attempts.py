@@ -67,7 +67,7 @@ def failure(it: Running) -> None:
     """One more failure."""
     run = it.run
     if run.failures >= MOST_FAILURES:
-        run.status = GIVEN_UP
+        run.status = run.status or GIVEN_UP
     _check(it)
     run.failures += 1
 
@@ -79,7 +79,7 @@ def save(it: Running) -> None:
     run.idle_saves += 1
     _check(it)
     if run.idle_saves > MOST_IDLE_SAVES:
-        run.status = GIVEN_UP
+        run.status = run.status or GIVEN_UP
 
 
 @compiled
@@ -87,7 +87,7 @@ def vain(it: Running) -> None:
     """One more save that turned out void, or load that failed."""
     run = it.run
     if run.in_vain >= MOST_IN_VAIN:
-        run.status = GIVEN_UP
+        run.status = run.status or GIVEN_UP
     _check(it)
     run.in_vain += 1
 
@@ -96,7 +96,7 @@ def vain(it: Running) -> None:
 def _check(it: Running) -> None:
     run = it.run
     if _gets_nowhere(run.now, it.plan.useful_s, run.failures + run.saves + run.in_vain):
-        run.status = GIVEN_UP
+        run.status = run.status or GIVEN_UP
 
 
 @inlined

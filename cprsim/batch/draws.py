@@ -39,8 +39,14 @@ class RunDraws:
     def __init__(self, scenario: Scenario, seed: int, shared: SharedDraws | None = None) -> None:
         self._scenario, self._seed, self._shared = scenario, seed, shared
         self._cohorts: dict[int, tuple[Cohort, CohortDraws | None]] = {}
-        self._sizes = _first_sizes(scenario)
+        self._first = _first_sizes(scenario)
+        self._sizes = dict(self._first)
         self._lacks: set[int] = set()
+
+    def forget(self) -> None:
+        """Keep nothing of what was drawn: the next runs are of other cohorts."""
+        self._cohorts.clear()
+        self._sizes = dict(self._first)
 
     def lacks(self, status: int) -> None:
         """A run has asked for more of that."""

@@ -41,6 +41,8 @@ __all__ = ["Part", "Playing", "simulate", "simulate_all", "why_unsupported"]
 _MOST = 64 * COHORT
 #: How many numbers they may draw for their nodes, and for the failures that useful time brings.
 _NUMBERS = 4_000_000
+#: How many saves they may take, about: a second of work, in which nobody can interrupt them.
+_SAVES = 100_000_000
 _FLOWS = 8
 
 
@@ -65,7 +67,7 @@ def simulate(
     """
     numbers = np.asarray(replications, np.intp)
     values = np.empty((len(numbers), len(policies), len(COLUMNS)))
-    size = _chunk(scenario)
+    size = _chunk(scenario, policies)
     played = Playing([(scenario, policies)], seed, threads)
     for start in range(0, len(numbers), size):
         played.play([numbers[start : start + size]], values[start : start + size])
@@ -88,11 +90,14 @@ def simulate_all(parts: Sequence[Part], seed: int) -> list[NDArray[np.float64]]:
     ]
 
 
-def _chunk(scenario: Scenario) -> int:
+def _chunk(scenario: Scenario, policies: Sequence[str]) -> int:
     failures, job = scenario.failure_model, scenario.job
     drawn = 1 + failures.servers_hit + failures.trainers_hit
     numbers = failures.nodes + job.useful_time_s / failures.mtbf_s * drawn
-    return max(min(_MOST, int(_NUMBERS / numbers) // COHORT * COHORT), COHORT)
+    plans = [scenario.plan(name) for name in policies]
+    saves = sum(job.useful_time_s / each.period_s for plan in plans for each in plan.schedules)
+    fit = min(_NUMBERS / numbers, _SAVES / max(saves, 1.0))
+    return max(min(_MOST, int(fit) // COHORT * COHORT), COHORT)
 
 
 class Playing:
@@ -139,7 +144,7 @@ class Playing:
             drawn = self._drawn(owners, numbers[lacking])
             self._run(self._runs(owners, first[lacking]), drawn, room, ledgers, statuses)
             if not statuses.any():
-                return
+                break
             room *= 2 if MORE_ROOM in statuses else 1
             more = (statuses != DONE) & (statuses != GIVEN_UP)
             again = np.maximum.reduceat(more, first)[lacking]
@@ -150,6 +155,8 @@ class Playing:
             for draws in self._draws:
                 draws.more()
             lacking = lacking[again]
+        for draws in self._draws:
+            draws.forget()
         if tells:
             self._give_up(statuses, owner, numbers, first, ledgers)
         else:

@@ -33,7 +33,6 @@ def list_away(it: Running) -> None:
 @inlined
 def notice(it: Running) -> bool:
     """Notice the last failure, for which machines set out then; whether another strikes."""
-    late = it.run.comings - 1
     struck, left_s = _wait(it, DETECT, it.plan.detect_s, YES)
     late = it.run.comings - 1
     it.comings[late].left_s += left_s

@@ -8,9 +8,6 @@ from cprsim.batch.compiled import SOURCES, borrow, inlined, kept, together
 from cprsim.batch.job import process
 from cprsim.batch.rows import DETECT, DONE, LOAD, NONE, RESCHEDULE, SAVE, STALL, Running
 
-#: Columns of a ledger, as `cprsim.sim.engine.COLUMNS`.
-_LEDGER = 16
-
 
 @inlined
 def _start(it: Running) -> None:
@@ -20,7 +17,6 @@ def _start(it: Running) -> None:
     run.stored = run.sent = run.since_s = run.since_progress_s = 0.0
     run.returned_s = run.returned_slowdown_s = run.returned_updates_lost = 0.0
     run.turned_s = run.rotation_lost_s = 0.0
-    run.returned_reads = 1.0
     run.status = DONE
     run.failures = run.saves = run.passed = run.idle_saves = run.in_vain = 0
     run.flows = run.comings = run.void = run.load = run.rotation = 0

@@ -109,11 +109,11 @@ DRAWS_ROW: Final = _row(
 #: The state of one run, as `cprsim.sim` has it.
 RUN_ROW: Final = _row(
     **_columns("f8", "now next_s progress_s slowdown_s lost_s pls updates_lost stored sent"),
-    **_columns("f8", "returned_s returned_slowdown_s returned_updates_lost returned_reads"),
+    **_columns("f8", "returned_s returned_slowdown_s returned_updates_lost"),
     **_columns("f8", "train_s train_to_s degraded next_end_s"),
     **_columns("f8", "since_s since_progress_s turned_s rotation_lost_s answered_down"),
     **_columns("i8", "status failures saves absorbed passed idle_saves in_vain"),
-    **_columns("i8", "flows comings ended struck bursts generations void load"),
+    **_columns("i8", "flows comings ended struck bursts void load"),
     **_columns("i8", "source rotation answered epoch back_since foreground training"),
     **_columns("?", "cut news knows_degraded running"),
     full_at="6f8",
@@ -139,7 +139,7 @@ FLOW_ROW: Final = _row(
     **_columns("?", "linked rises"),
     uses="6f8",
 )
-COMING_ROW: Final = _row(hit="i8", lost="i8", left_s="f8", late="?")
+COMING_ROW: Final = _row(hit="i8", lost="i8", left_s="f8")
 #: A node; of a server when its shard was last set back.
 NODE_ROW: Final = _row(
     **_columns("i8", "generation back_epoch"),
@@ -170,7 +170,7 @@ class Running(NamedTuple):
     flows: Any
     ended: Any
     comings: Any
-    lists: Any  # int32: of nodes (`nodes.py`)
+    lists: Any  # int32: of nodes (`node_lists.py`)
     nodes: Any
     shards: Any
     tree: Any

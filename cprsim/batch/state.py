@@ -96,7 +96,7 @@ def roll_back(
         run.updates_lost += stale
     to = Held(to.progress_s, to.slowdown_s, run.updates_lost, to.reads)
     run.returned_s, run.returned_slowdown_s = to.progress_s, to.slowdown_s
-    run.returned_updates_lost, run.returned_reads = to.updates_lost, to.reads
+    run.returned_updates_lost = to.updates_lost
     run.epoch += 1
     run.back_since = run.epoch  # shards that were set back before are whole again
     nearer = source != NONE  # a mirror is nearer than all of them

@@ -1,20 +1,25 @@
 """What the compiled engine plays, and whether it is compiled: known without loading it."""
 
 import os
+import sys
 from contextlib import suppress
 from hashlib import sha256
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from cprsim.batch import rows
-from cprsim.contract import Answers, Plan
+from cprsim.contract import Answers, Chains, Differences, Growing, Plan, Rotations
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
 from cprsim.scenario import Scenario
 
+_SEQUENCES = (Chains, Growing, Rotations, Differences)
 _HERE = Path(__file__).parent
 #: What else is compiled, beside this package.
 _ELSEWHERE = (
     *("contract/rules.py", "contract/differences.py", "contract/growing.py"),
-    *("closed_form/incremental.py", "sim/limits.py"),
+    *("closed_form/incremental.py", "closed_form/intervals.py", "sim/limits.py"),
+    *("failures/hit.py", "job/platform.py"),
 )
 
 
@@ -26,8 +31,10 @@ def why_unsupported(scenario: Scenario, policy: str) -> str | None:
         return f"failures of kind {kind} are not known to it"
     if type(plan).start is not Plan.start:
         return "it has a controller of its own, which decides while the job runs"
-    if not isinstance(plan.recover, Answers):
+    if type(plan.recover).__call__ is not Answers.__call__:
         return "its rule for losses is code of its own"
+    if plan.sequence is not None and type(plan.sequence) not in _SEQUENCES:
+        return "its sequence of saves is code of its own"
     if len(plan.schedules) > rows.TIERS:
         return f"it saves to {len(plan.schedules)} tiers, more than {rows.TIERS}"
     return None
@@ -57,7 +64,16 @@ def is_compiled() -> bool:
     own, name = os.environ.get("NUMBA_CACHE_DIR"), _mark()
     if own is not None:
         return any(Path(own).glob(f"*/{name}"))
-    return (_HERE / "__pycache__" / name).exists()
+    if (_HERE / "__pycache__" / name).exists():
+        return True
+    # Where Numba keeps it if it may not write beside the source.
+    of_user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return any((of_user / "numba").glob(f"*/{name}"))
+
+
+def can_compile() -> bool:
+    """Whether Numba is there; without it the engine is slower than the simulator."""
+    return find_spec("numba") is not None
 
 
 def note_compiled(folder: Path) -> None:
@@ -67,4 +83,5 @@ def note_compiled(folder: Path) -> None:
 
 
 def _mark() -> str:
-    return f"compiled-{sources()[:16]}"
+    python = sys.implementation.cache_tag
+    return f"compiled-{python}-numba-{version('numba')}-{sources()[:16]}"

@@ -63,7 +63,7 @@ def chosen(
 
 def compiles(engines: Iterable[Engine]) -> bool:
     """Whether the compiled engine is going to be compiled, which takes some 20 s, once."""
-    return "batch" in engines and not batch.is_compiled()
+    return "batch" in engines and batch.can_compile() and not batch.is_compiled()
 
 
 def simulate(
@@ -132,7 +132,7 @@ def prepare(engines: Iterable[Engine]) -> None:
 
 def _worth_loading(scenario: Scenario, policies: Sequence[str], replications: float) -> bool:
     """Whether the simulator takes so long that it pays to load the compiled engine."""
-    if not policies:
+    if not policies or not batch.can_compile():
         return False
     return replications * sum(_run_s(scenario, name) for name in policies) > _WORTH_LOADING_S
 

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_duration
 from cprsim.errors import RunError, UsageError
 from cprsim.runs.digest import MOST_ROWS, Digest, Replications
@@ -92,7 +93,7 @@ def run(
     play = partial(_play, scenario, seed)
     update = partial(_update, progress, len(names), replications)
     if replications * len(names) <= MOST_ROWS:
-        tasks = _tasks(engines, replications)
+        tasks = _tasks(engines, replications, workers)
         with closing(map_tasks(play, tasks, workers, pool)) as found:
             kept: Replications = _rows(names, replications, bases, update(found))
     else:
@@ -111,9 +112,11 @@ class _Task(NamedTuple):
     stop: int
 
 
-def _tasks(engines: dict[str, Engine], replications: int) -> list[_Task]:
+def _tasks(engines: dict[str, Engine], replications: int, workers: int) -> list[_Task]:
     tasks = []
-    for engine, size in _BLOCK.items():
+    share = -(-replications // (_AHEAD * workers * COHORT)) * COHORT  # some for every worker
+    for engine, most in _BLOCK.items():
+        size = most if workers == 1 else min(most, share)
         own = {name: each for name, each in engines.items() if each == engine}
         if own:
             tasks += _in_blocks(own, replications, size)

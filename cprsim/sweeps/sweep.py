@@ -10,7 +10,7 @@ from cprsim.basics.files import check_writable
 from cprsim.basics.streams import COHORT
 from cprsim.errors import RunError, UsageError
 from cprsim.report.outputs import versions
-from cprsim.runs.engines import check_engine, chosen, prepare
+from cprsim.runs.engines import check_engine, chosen, compiles, prepare
 from cprsim.runs.runner import check_replications, check_whole
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
@@ -140,20 +140,14 @@ def sweep(
     with closing(SweepStore.open(out, definition, points, versions())) as store:
         if store.mended:
             tell(f"{out / NAME}: was damaged ({store.mended}); doing again what is lost")
-        if engine == "auto" and not _batch_is_worth_it(
-            base, names, len(points) * rule.replications
-        ):
-            engine = "sim"
+        engines = chosen(base, names, engine, len(points) * rule.replications).values()
+        if compiles(engines):
+            tell("compiling the batch engine, once")
+            prepare(engines)
+        engine = engine if "batch" in engines else "sim"
         agenda = Agenda(points, store.finished(), names, seed, rule, store, engine)
         _work(Driver(pool, agenda, tell), agenda, store, progress or _silent)
     return Sweep(out)
-
-
-def _batch_is_worth_it(base: Scenario, names: Sequence[str], replications: int) -> bool:
-    """Whether to load the compiled engine for so many; what has to be compiled then is here."""
-    engines = chosen(base, names, "auto", replications)
-    prepare(engines.values())
-    return "batch" in engines.values()
 
 
 def _work(driver: Driver, agenda: Agenda, store: SweepStore, progress: Listener) -> None:

@@ -9,7 +9,7 @@ import pytest
 import cprsim
 from cprsim.batch import engine as batch
 from cprsim.cli import command as cli
-from cprsim.contract import Always, Context, Loss, Plan, Recover, every
+from cprsim.contract import Always, Context, Growing, Loss, Plan, Recover, every
 from cprsim.errors import UsageError
 from cprsim.failures.hit import Hit, MeanHit
 from cprsim.failures.timeline import AbsoluteTimeline
@@ -73,7 +73,35 @@ def own_controller() -> cprsim.Scenario:
     return scenario.model_copy(update={"policies": {"it": scenario.policies["mixed"]}})
 
 
-@pytest.mark.parametrize("own", [own_rule, own_controller])
+def own_cases() -> cprsim.Scenario:
+    """Cases that are answered in another way."""
+
+    class Turned(Always):
+        def __call__(self, loss: Loss) -> Recover:
+            return Recover("lost")
+
+    class OwnCases(Full):
+        def plan(self, context: Context) -> Plan:
+            return Plan("full", every(3600.0), Turned(Recover("all")))
+
+    return cprsim.Scenario(**MEASURED | {"policies": {"it": OwnCases(**FULL)}})
+
+
+def own_sequence() -> cprsim.Scenario:
+    """A sequence of saves of somebody's own."""
+
+    class Doubling(Growing):
+        pass
+
+    class OwnSequence(Full):
+        def plan(self, context: Context) -> Plan:
+            recover = Always(Recover("all"))
+            return Plan("full", every(3600.0), recover, sequence=Doubling(60.0, 60.0, 0.1))
+
+    return cprsim.Scenario(**MEASURED | {"policies": {"it": OwnSequence(**FULL)}})
+
+
+@pytest.mark.parametrize("own", [own_rule, own_controller, own_cases, own_sequence])
 def test_what_is_of_users_own_code_is_refused_and_left_to_the_simulator(own: Any) -> None:
     scenario = own()
     reason = batch.why_unsupported(scenario, "it")

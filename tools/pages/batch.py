@@ -47,8 +47,8 @@ shipped. Refused are policies of your own that bring a controller or a rule in P
 be compiled: `auto` plays these in `sim`, and `--engine batch` says why it can't.
 
 - The first time on a machine compiles, which takes some 20 s; what is compiled is kept. A command
-  that plays few runs doesn't load Numba, which would take longer than they do, nor compile anything
-  that `sim` is done with sooner.
+  that `sim` is done with in 2 s loads no Numba. Which engine plays depends on the work alone, so
+  that it is the same on every machine: the first command that is longer waits for the compiler.
 - Without Numba the same code runs uncompiled, which is slow and gives the same bytes. A line says
   so, once.
 - What a replication gives depends on the seed and its number alone: not on how many others are
