@@ -48,9 +48,12 @@ def kept(function: _Function) -> _Function:
     """As `compiled`, and kept on disk with all that it calls.
 
     Numba looks whether the function has changed, and no further: so it must have `SOURCES` in its
-    closure, which change with all that is compiled.
+    closure, which change with all that is compiled. Where nothing may be written, it isn't kept.
     """
-    return _made(function, {"cache": True})
+    try:
+        return _made(function, {"cache": True})
+    except RuntimeError:  # "no locator available"
+        return _made(function, {})
 
 
 def _made(function: _Function, options: dict[str, Any]) -> _Function:

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cprsim.batch import compiled, support
 from cprsim.batch import engine as batch
-from cprsim.batch import support
 from cprsim.cli import run
 from cprsim.runs.engines import compiles
 from cprsim.scenario import load_scenario
@@ -46,3 +46,19 @@ def test_a_mark_is_left_where_the_machine_code_is(tmp_path: Path) -> None:
     support.note_compiled(tmp_path / "that nobody may write to")
 
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    numba = pytest.importorskip("numba")
+    plain = numba.njit
+
+    def nowhere(**options: object) -> object:
+        if "cache" in options:
+            raise RuntimeError("cannot cache function 'add': no locator available for file 'it'")
+        return plain(**options)
+
+    monkeypatch.setattr(numba, "njit", nowhere)
+
+    assert compiled.kept(lambda a, b: a + b)(1, 2) == 3
