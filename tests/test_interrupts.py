@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,8 +53,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ended(library: Path, folder: Path, arguments: list[str], *interrupts: int) -> Ended:
-    place = folder / "place"
-    place.mkdir(exist_ok=True)
+    place = Path(tempfile.mkdtemp(dir=folder))  # what one has done isn't there for the next
     return interrupted(library, place, [each.format(place) for each in arguments], *interrupts)
 
 
@@ -73,7 +73,7 @@ def interrupt_now_and_then(
     library: Path, folder: Path, arguments: list[str], times: int, counted: Callable[[str], None]
 ) -> None:
     calls = ended(library, folder, arguments, _NEVER, _NEVER).calls
-    drawn = random.Random(f"{arguments}")
+    drawn = random.Random(0)
     longest_s, sent = 0.0, 0
     for i in range(times):
         number = INTERRUPTS[i % len(INTERRUPTS)]
