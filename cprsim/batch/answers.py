@@ -3,9 +3,10 @@
 from typing import Any
 
 from cprsim.batch import node_lists, state
+from cprsim.batch.attempts import give_up
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.node_lists import COUNT, FIRST, SEVERITY
-from cprsim.batch.rows import GIVEN_UP, LINKS, NONE, Running
+from cprsim.batch.rows import LINKS, NONE, ZERO, Running
 from cprsim.contract import rules
 
 _reads = compiled(rules.r26_reads)
@@ -60,7 +61,8 @@ def load(it: Running, answer: Any, servers: int, room: int) -> Any:
     reads = _reads(answer.reads, answer.made_anew, of_checkpoint)
     rated, place = it.rated[room], answer.load if servers else answer.nothing
     if place == NONE:  # it can't be derived, as the simulator says
-        it.run.status, place = it.run.status or GIVEN_UP, 0
+        give_up(it)
+        place = ZERO
     found = it.transfers[place]
     rated.volume = found.volume if reads == 1.0 else found.volume * reads
     rated.limit, rated.share, rated.linked = found.cap, found.share, found.linked

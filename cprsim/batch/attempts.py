@@ -62,12 +62,18 @@ def _was_away(it: Running, start_s: float) -> bool:
     return it.numbers[draws.outages + 2 * low] < now
 
 
+@compiled
+def give_up(it: Running) -> None:
+    """The simulator has to say why; unless something else ends the run already."""
+    it.run.status = it.run.status or GIVEN_UP
+
+
 @inlined
 def failure(it: Running) -> None:
     """One more failure."""
     run = it.run
     if run.failures >= MOST_FAILURES:
-        run.status = run.status or GIVEN_UP
+        give_up(it)
     _check(it)
     run.failures += 1
 
@@ -79,7 +85,7 @@ def save(it: Running) -> None:
     run.idle_saves += 1
     _check(it)
     if run.idle_saves > MOST_IDLE_SAVES:
-        run.status = run.status or GIVEN_UP
+        give_up(it)
 
 
 @compiled
@@ -87,7 +93,7 @@ def vain(it: Running) -> None:
     """One more save that turned out void, or load that failed."""
     run = it.run
     if run.in_vain >= MOST_IN_VAIN:
-        run.status = run.status or GIVEN_UP
+        give_up(it)
     _check(it)
     run.in_vain += 1
 
@@ -96,7 +102,7 @@ def vain(it: Running) -> None:
 def _check(it: Running) -> None:
     run = it.run
     if _gets_nowhere(run.now, it.plan.useful_s, run.failures + run.saves + run.in_vain):
-        run.status = run.status or GIVEN_UP
+        give_up(it)
 
 
 @inlined

@@ -10,7 +10,6 @@ from cprsim.batch import flows, schedules, state
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.differences import ASKED
 from cprsim.batch.rows import DIFFERENCES, NO, NONE, SAVING, STALL, Running
-from cprsim.batch.state import Held
 from cprsim.contract import rules
 from cprsim.sim.limits import MOST_IDLE_SAVES
 
@@ -123,7 +122,7 @@ def _put_back(it: Running) -> None:
             break
         tier = it.tiers[first]
         tier.lands_s, run.now = math.inf, tier.begins_s
-        flows.start_save(it, tier.under_way, _taken(it, first), tier.writes)
+        flows.start_save(it, tier.under_way, state.under_way(tier), tier.writes)
     run.now = now
 
 
@@ -138,13 +137,6 @@ def _next_end(it: Running) -> tuple[int, float]:
         ):
             first, end_s = number, tier.lands_s
     return first, end_s
-
-
-@compiled
-def _taken(it: Running, number: int) -> Held:
-    """What the save under way to a tier holds."""
-    tier = it.tiers[number]
-    return Held(tier.taken_s, tier.taken_slowdown_s, tier.taken_updates_lost, tier.taken_reads)
 
 
 @inlined
@@ -168,5 +160,5 @@ def _land(it: Running, number: int) -> None:
     """The last byte of it is there."""
     tier = it.tiers[number]
     tier.lands_s = math.inf
-    state.usable(it, _taken(it, number), it.saves[tier.under_way], tier.writes)
+    state.usable(it, state.under_way(tier), it.saves[tier.under_way], tier.writes)
     schedules.landed(it, number)

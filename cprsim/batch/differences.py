@@ -10,8 +10,7 @@ _intervals_of, _share_at = compiled(differences.intervals_of), compiled(differen
 _written_of, _read_of = compiled(differences.written_of), compiled(differences.read_of)
 #: Links: that is stored, that is under way, that was asked for last.
 STORED, UNDER_WAY, ASKED = codes(3)
-#: Variants.
-INTERMITTENT, ONE_SHOT, CONSECUTIVE = range(3)
+_INTERMITTENT, _CONSECUTIVE = map(differences.VARIANTS.index, ("intermittent", "consecutive"))
 
 
 @compiled
@@ -30,7 +29,7 @@ def ask_link(it: Running) -> None:
     if not it.links[STORED].has_link or _baseline_due(it):
         _baseline(it)
         return
-    chained = plan.variant == CONSECUTIVE
+    chained = plan.variant == _CONSECUTIVE
     before_s = it.links[STORED].taken_s if chained else it.links[STORED].base_s
     share = _modified(it, run.progress_s - before_s)
     if share == 1.0:
@@ -60,7 +59,7 @@ def _baseline(it: Running) -> None:
 
 @inlined
 def _baseline_due(it: Running) -> bool:
-    if it.plan.variant != INTERMITTENT or not it.links[STORED].diffs:
+    if it.plan.variant != _INTERMITTENT or not it.links[STORED].diffs:
         return False
     return _pays(it.links[STORED].diffs, it.links[STORED].total, it.links[STORED].last)
 

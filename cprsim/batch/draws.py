@@ -1,7 +1,7 @@
 """What runs draw, as rows of numbers: their failures, and how saves, loads and delays turn out."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -23,6 +23,11 @@ from cprsim.scenario import Scenario
 
 _Rows = NDArray[np.intp]
 _LEAST = 8
+
+
+def stretches(values: _Rows) -> Iterator[tuple[int, int]]:
+    """Where each stretch of equal values begins, and the next one does."""
+    return pairwise([0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)])
 
 
 class DrawnRows(NamedTuple):
@@ -61,8 +66,7 @@ class RunDraws:
     def put(self, replications: _Rows, gathered: "Gathered", first: int) -> None:
         """Gather what these draw, by number, in the order of their cohorts, from a row on."""
         numbers = replications // COHORT
-        bounds = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(replications)]
-        for start, stop in pairwise(bounds):
+        for start, stop in stretches(numbers):
             number, rows = int(numbers[start]), replications[start:stop] % COHORT
             gathered.place = slice(first + start, first + stop)
             self._failures(gathered, number, rows)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT
-from cprsim.batch.draws import DrawnRows, Gathered, RunDraws
+from cprsim.batch.draws import DrawnRows, Gathered, RunDraws, stretches
 from cprsim.batch.node_lists import FIRST, FIXED
 from cprsim.batch.play import play
 from cprsim.batch.resolved import Tables
@@ -95,7 +94,7 @@ def _chunk(scenario: Scenario, policies: Sequence[str]) -> int:
     drawn = 1 + failures.servers_hit + failures.trainers_hit
     numbers = failures.nodes + job.useful_time_s / failures.mtbf_s * drawn
     plans = [scenario.plan(name) for name in policies]
-    saves = sum(job.useful_time_s / each.period_s for plan in plans for each in plan.schedules)
+    saves = sum(each.saves_in(job.useful_time_s) for plan in plans for each in plan.schedules)
     fit = min(_NUMBERS / numbers, _SAVES / max(saves, 1.0))
     return max(min(_MOST, int(fit) // COHORT * COHORT), COHORT)
 
@@ -164,8 +163,7 @@ class Playing:
 
     def _drawn(self, owners: NDArray[np.intp], numbers: NDArray[np.intp]) -> DrawnRows:
         gathered = Gathered(len(owners))
-        bounds = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(owners)]
-        for start, stop in pairwise(bounds):
+        for start, stop in stretches(owners):
             self._draws[owners[start]].put(numbers[start:stop], gathered, start)
         return gathered.drawn()
 

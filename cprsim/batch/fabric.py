@@ -28,8 +28,8 @@ def open_flow(it: Running, kind: int, transfer: Any, volume: float) -> int:
     if flow.linked:
         for link in range(_LINKS):
             flow.uses[link] = transfer.uses[link]
-        _share_out(it)
-    find_next_end(it)
+        _share_out(it, it.run.now)
+    _find_next_end(it)
     return place
 
 
@@ -41,8 +41,8 @@ def close_flow(it: Running, place: int) -> float:
     done, linked = flow.done, flow.linked
     _remove(it, place)
     if linked:
-        _share_out(it)
-    find_next_end(it)
+        _share_out(it, it.run.now)
+    _find_next_end(it)
     return done
 
 
@@ -67,15 +67,15 @@ def advance(it: Running) -> int:
             else:
                 place += 1
         if linked:
-            _share_out_at(it, at)
-        find_next_end(it)
+            _share_out(it, at)
+        _find_next_end(it)
     for place in range(run.flows):
         _move(flows[place], now)
     return count
 
 
 @compiled
-def find_next_end(it: Running) -> None:
+def _find_next_end(it: Running) -> None:
     """When the next flow ends."""
     end_s = math.inf
     for place in range(it.run.flows):
@@ -115,12 +115,8 @@ def _remove(it: Running, place: int) -> None:
 
 
 @compiled
-def _share_out(it: Running) -> None:
-    _share_out_at(it, it.run.now)
-
-
-@compiled
-def _share_out_at(it: Running, now: float) -> None:
+def _share_out(it: Running, now: float) -> None:
+    """Rates change then, where links can be full."""
     tight, linked, crowded = it.plan.tight, 0, ZERO
     if not tight:
         return

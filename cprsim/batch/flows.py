@@ -9,7 +9,7 @@ from cprsim.batch import attempts, cursors, node_lists, schedules, state
 from cprsim.batch.answers import load
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.fabric import advance, close_flow, open_flow
-from cprsim.batch.node_lists import COUNT, FIRST
+from cprsim.batch.node_lists import COUNT, FIRST, SPARE
 from cprsim.batch.rows import (
     FILLING,
     FOREGROUND,
@@ -120,7 +120,7 @@ def _abandon(it: Running, saves: bool) -> None:
     while place < it.run.flows:
         flow = it.flows[place]
         if (flow.kind == SAVING) == saves and flow.kind != FOREGROUND:
-            _forget(it, flow)
+            forget(it, flow)
             close_flow(it, place)
         else:
             place += 1
@@ -130,7 +130,7 @@ def _abandon(it: Running, saves: bool) -> None:
 def _land(it: Running, flow: Any) -> None:
     """The last byte of a save is there."""
     save = it.saves[flow.save]
-    taken = Held(flow.taken_s, flow.taken_slowdown_s, flow.taken_updates_lost, flow.taken_reads)
+    taken = state.under_way(flow)
     if not attempts.save_is_void(it, save, flow.began_s):
         state.usable(it, taken, save, flow.writes)
         schedules.landed(it, save.tier)
@@ -175,25 +175,16 @@ def rebuild(it: Running, hit: int, placed: int, answer: int, delay_s: float) -> 
         node_lists.copy(lists, place, hit)
         flow = it.flows[open_flow(it, REPLACING, it.transfers[0], delay_s)]
         flow.answer, flow.down, flow.place = answer, down, place
-    if _first_but(it, placed, hit) < servers:
+    node_lists.copy(lists, SPARE, placed)
+    _leave_out(it, SPARE, hit)
+    if node_lists.server_count(lists, SPARE, servers):
         down, place = _two(it)
-        node_lists.copy(lists, down, placed)
+        node_lists.copy(lists, down, SPARE)
         node_lists.clear(lists, place)
-        _leave_out(it, down, hit)
         fill(it, answer, down, place)
     run.knows_degraded = False
     if rebuilding(it):
         settle(it, NO, 0.0)
-
-
-@inlined
-def _first_but(it: Running, placed: int, hit: int) -> int:
-    """The first node of a list that is not in the other; more than all where there is none."""
-    for i in range(it.lists[placed][COUNT]):
-        node = it.lists[placed][FIRST + i]
-        if not node_lists.holds(it.lists, hit, node):
-            return node
-    return it.plan.nodes
 
 
 @inlined
@@ -223,11 +214,11 @@ def _replaced(it: Running, flow: Any) -> None:
     lists, servers = it.lists, it.plan.servers
     it.run.knows_degraded = False
     down = node_lists.server_count(lists, flow.down, servers)
-    node_lists.keep_trainers(lists, node_lists.SPARE, flow.place, servers)
-    if lists[node_lists.SPARE][COUNT]:
-        cursors.replace(it, node_lists.SPARE)
+    node_lists.keep_trainers(lists, SPARE, flow.place, servers)
+    if lists[SPARE][COUNT]:
+        cursors.replace(it, SPARE)
     if not down:
-        _forget(it, flow)
+        forget(it, flow)
         return
     lists[flow.down][COUNT] = down
     lists[flow.place][COUNT] = node_lists.server_count(lists, flow.place, servers)
@@ -246,7 +237,7 @@ def _filled(it: Running, flow: Any) -> None:
         state.refill(it, flow.down)
     # Its age counts from when it serves: until then it is down for every purpose.
     cursors.replace(it, flow.place)
-    _forget(it, flow)
+    forget(it, flow)
 
 
 @compiled
@@ -255,12 +246,13 @@ def _two(it: Running) -> tuple[int, int]:
     one, other = node_lists.take(it.lists), node_lists.take(it.lists)
     if other == NONE:
         it.run.status = MORE_ROOM
-        return node_lists.SPARE, node_lists.SPARE
+        return SPARE, SPARE
     return one, other
 
 
 @compiled
-def _forget(it: Running, flow: Any) -> None:
+def forget(it: Running, flow: Any) -> None:
+    """Nobody needs its lists any more, if it has any."""
     if flow.down != NONE:
         node_lists.give_back(it.lists, flow.down)
         node_lists.give_back(it.lists, flow.place)

@@ -11,7 +11,6 @@ from cprsim.batch.node_lists import DOWN
 from cprsim.batch.recovery import recover
 from cprsim.batch.rows import (
     DIFFERENCES,
-    GIVEN_UP,
     NO,
     NONE,
     REPLACING,
@@ -35,7 +34,7 @@ _is_void = compiled(rules.r9_is_void)
 
 @compiled
 def process(it: Running) -> None:
-    """Running the job from start to end."""
+    """Run the job from start to end."""
     run, plan = it.run, it.plan
     useful_s = plan.useful_s
     while not run.status:
@@ -77,7 +76,7 @@ def _train(it: Running) -> None:
     if until_s >= plan.nearly_done_s:
         until_s = plan.useful_s
     elif until_s <= run.progress_s:
-        run.status = GIVEN_UP
+        attempts.give_up(it)
         return
     start_s, from_s = run.now, run.progress_s
     volume = until_s - from_s
@@ -178,6 +177,6 @@ def _last_save(it: Running) -> int:
         it.spent[SAVE] += run.now - start_s
         return _WAITED
     if tier == NONE:
-        run.status = GIVEN_UP
+        attempts.give_up(it)
         return _WAITED
     return plan.last_save

@@ -34,8 +34,7 @@ def list_away(it: Running) -> None:
 def notice(it: Running) -> bool:
     """Notice the last failure, for which machines set out then; whether another strikes."""
     struck, left_s = _wait(it, DETECT, it.plan.detect_s, YES)
-    late = it.run.comings - 1
-    it.comings[late].left_s += left_s
+    it.comings[it.run.comings - 1].left_s += left_s
     return struck
 
 

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from cprsim.batch import cursors, node_lists, schedules
+from cprsim.batch import cursors, flows, node_lists, schedules
 from cprsim.batch.compiled import SOURCES, borrow, inlined, kept, together
 from cprsim.batch.job import process
 from cprsim.batch.rows import DETECT, DONE, LOAD, NONE, RESCHEDULE, SAVE, STALL, Running
@@ -27,18 +27,17 @@ def _start(it: Running) -> None:
         it.spent[cause] = 0.0
     run.epoch += 1
     run.back_since = run.epoch
-    for tier in range(plan.schedules):
-        it.tiers[tier].last_s = it.tiers[tier].last_slowdown_s = it.tiers[
-            tier
-        ].last_updates_lost = 0.0
-        it.tiers[tier].whole_s = it.tiers[tier].start_s = it.tiers[tier].portions = 0.0
-        it.tiers[tier].last_reads = 1.0
-        it.tiers[tier].unsaved, it.tiers[tier].unsaved_count = 0, 1
-        it.tiers[tier].tier_since = run.epoch
+    for number in range(plan.schedules):
+        tier = it.tiers[number]
+        tier.last_s = tier.last_slowdown_s = tier.last_updates_lost = 0.0
+        tier.whole_s = tier.start_s = tier.portions = 0.0
+        tier.last_reads = 1.0
+        tier.unsaved, tier.unsaved_count = 0, 1
+        tier.tier_since = run.epoch
     for link in range(len(it.links)):
         it.links[link].has_link = False
+    ready_s = it.ready_s
     for spare in range(plan.spares):
-        ready_s = it.ready_s
         ready_s[spare] = 0.0
     cursors.start(it)
     schedules.start(it)
@@ -56,10 +55,7 @@ def _give_lists_back(it: Running) -> None:
         node_lists.give_back(lists, it.comings[place].hit)
         node_lists.give_back(lists, it.comings[place].lost)
     for place in range(run.flows):
-        flow = it.flows[place]
-        if flow.down != NONE:
-            node_lists.give_back(lists, flow.down)
-            node_lists.give_back(lists, flow.place)
+        flows.forget(it, it.flows[place])
 
 
 @inlined
@@ -98,7 +94,7 @@ def _entry(sources: str) -> Any:
             tiers,
             links,
             spent,
-            flows,
+            under_way,
             ended,
             comings,
             lists,
@@ -127,7 +123,7 @@ def _entry(sources: str) -> Any:
                     borrow(tiers),
                     borrow(links),
                     borrow(spent),
-                    borrow(flows),
+                    borrow(under_way),
                     borrow(ended),
                     borrow(comings),
                     borrow(lists),

@@ -36,6 +36,7 @@ from cprsim.contract import (
     rules,
 )
 from cprsim.contract.answers import Together
+from cprsim.contract.differences import VARIANTS
 from cprsim.errors import ScenarioError
 from cprsim.failures.hit import SEVERITIES
 from cprsim.job.platform import STORE_READ
@@ -43,7 +44,6 @@ from cprsim.sim.resolved import Rated, ResolvedPlan
 
 #: Of a link; sums of a few rates differ by less.
 _MARGIN = 1e-9
-_VARIANTS = ("intermittent", "one-shot", "consecutive")
 _NONE_DRAWN = (0.0,) * len(LINKS)
 _WAIT = (0.0, 1.0, 1.0, 1.0, False, _NONE_DRAWN)
 
@@ -62,10 +62,9 @@ class Tables:
         self._known: dict[Together, dict[str, int]] = {}
         self.real: list[float] = [0.0]  # the first: what a save of everything leaves
 
-    def add(self, resolved: ResolvedPlan, nodes: int, source: int) -> int:
-        """The rows of one plan, whose failures come from `source`; its number."""
+    def add(self, resolved: ResolvedPlan, nodes: int, source: int) -> None:
+        """The rows of one plan, whose failures come from `source`."""
         self.plans.append(_Rows(self, resolved).plan(nodes, source))
-        return len(self.plans) - 1
 
     def sets(self, together: Together, servers: int) -> dict[str, int]:
         """Where the sets of so many servers stand, and how many of what size each has."""
@@ -281,7 +280,7 @@ class _Rows:
             at = self._real((*sequence.at, *sequence.shares))
             sizes = {"whole": sequence.whole, "rows": sequence.rows}
             points = {"at": at, "points": len(sequence.at)}
-            variant = _VARIANTS.index(sequence.variant)
+            variant = VARIANTS.index(sequence.variant)
             return {"sequence": DIFFERENCES, "variant": variant, **points, **sizes}
         return {"sequence": SCHEDULED}
 

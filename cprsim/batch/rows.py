@@ -60,7 +60,7 @@ def _columns(kind: str, names: str) -> dict[str, str]:
 
 #: As `cprsim.job.transfer.Transfer`; `limit`: its rate with the links to itself.
 TRANSFER: Final = _row(volume="f8", cap="f8", limit="f8", share="f8", linked="?", uses="6f8")
-#: `contract.Save`. `amount`: of full checkpoints, what it writes to the store or to peers.
+#: `contract.Save`. `stored`, `sent`: what it writes to the store and to peers, full checkpoints.
 SAVE_ROW: Final = _row(
     **_columns("i8", "tier transfer unsaved unsaved_count"),
     **_columns("?", "blocking tries_again can_be_void"),
@@ -110,10 +110,10 @@ DRAWS_ROW: Final = _row(
 RUN_ROW: Final = _row(
     **_columns("f8", "now next_s progress_s slowdown_s lost_s pls updates_lost stored sent"),
     **_columns("f8", "returned_s returned_slowdown_s returned_updates_lost"),
-    **_columns("f8", "train_s train_to_s degraded next_end_s"),
+    **_columns("f8", "train_s train_to_s next_end_s"),
     **_columns("f8", "since_s since_progress_s turned_s rotation_lost_s answered_down"),
     **_columns("i8", "status failures saves absorbed passed idle_saves in_vain"),
-    **_columns("i8", "flows comings ended struck bursts void load"),
+    **_columns("i8", "flows comings struck bursts void load"),
     **_columns("i8", "source rotation answered epoch back_since foreground training"),
     **_columns("?", "cut news knows_degraded running"),
     full_at="6f8",

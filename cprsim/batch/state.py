@@ -31,6 +31,12 @@ def taken(it: Running, reads: float) -> Held:
 
 
 @compiled
+def under_way(row: Any) -> Held:
+    """What the save of a flow, or of a tier's row, will hold."""
+    return Held(row.taken_s, row.taken_slowdown_s, row.taken_updates_lost, row.taken_reads)
+
+
+@compiled
 def saved(it: Running, tier: int, mirrored: bool) -> Held:
     """What the job would return to from that tier; its initial state where nothing is saved."""
     if mirrored:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import version
@@ -25,10 +26,18 @@ _ELSEWHERE = (
 
 def why_unsupported(scenario: Scenario, policy: str) -> str | None:
     """Why a policy can't be played, or None."""
-    plan = scenario.plan(policy)
+    return refusals(scenario, [policy])[policy]
+
+
+def refusals(scenario: Scenario, policies: Iterable[str]) -> dict[str, str | None]:
+    """Of each policy why it can't be played, or None."""
     if source_of(scenario) is None:
         kind = type(scenario.failure_model.process.cohort(0, 0)).__name__
-        return f"failures of kind {kind} are not known to it"
+        return dict.fromkeys(policies, f"failures of kind {kind} are not known to it")
+    return {name: _of_plan(scenario.plan(name)) for name in policies}
+
+
+def _of_plan(plan: Plan) -> str | None:
     if type(plan).start is not Plan.start:
         return "it has a controller of its own, which decides while the job runs"
     if type(plan.recover).__call__ is not Answers.__call__:

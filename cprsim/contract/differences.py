@@ -4,7 +4,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from cprsim.closed_form.incremental import rebaseline_pays
 from cprsim.contract.actions import Action, Clock, Controller, Event, Save, Saved, Stored
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cprsim.contract.plan import Plan
 
 Variant = Literal["intermittent", "one-shot", "consecutive"]
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
 #: Parts of an interval that training is counted in: what is finer is the rounding of progress.
 _PARTS = 1e6
 

@@ -38,6 +38,10 @@ class Schedule(NamedTuple):
         """Useful seconds from the end of one save to the start of the next."""
         return self.interval_s * self.save.portion
 
+    def saves_in(self, useful_time_s: float) -> float:
+        """Saves in so much training, with a part of one; none is due at the end."""
+        return useful_time_s / self.period_s
+
 
 #: A blocking save of everything to the remote store.
 WHOLE_SAVE = Save()

@@ -47,7 +47,7 @@ def chosen(
     check_engine(engine)
     if engine == "sim":
         return dict.fromkeys(policies, "sim")
-    why_not = {name: batch.why_unsupported(scenario, name) for name in policies}
+    why_not = batch.refusals(scenario, policies)
     if engine == "batch":
         for name, reason in why_not.items():
             if reason is not None:
@@ -111,7 +111,7 @@ def play_jobs(
 
 
 def _played_alike(scenario: Scenario, policies: Sequence[str]) -> bool:
-    return all(batch.why_unsupported(scenario, name) is None for name in policies)
+    return not any(batch.refusals(scenario, policies).values())
 
 
 def _alone(scenario: Scenario, policy: str, number: int, seed: int) -> NDArray[np.float64]:
@@ -140,6 +140,6 @@ def _worth_loading(scenario: Scenario, policies: Sequence[str], replications: fl
 def _run_s(scenario: Scenario, policy: str) -> float:
     """What the simulator takes for a run, about."""
     model, useful_s = scenario.failure_model, scenario.job.useful_time_s
-    saves = sum(useful_s / each.period_s for each in scenario.plan(policy).schedules)
+    saves = sum(each.saves_in(useful_s) for each in scenario.plan(policy).schedules)
     failures = useful_s / model.mtbf_s
     return _RUN_S + _SAVE_S * saves + _FAILURE_S * failures + _NODE_S * model.nodes

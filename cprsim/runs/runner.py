@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from functools import partial, reduce
@@ -22,7 +22,7 @@ from cprsim.runs.measures import Basis
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.runs.summaries import tidy
-from cprsim.runs.workers import Threads, Workers
+from cprsim.runs.workers import Workers
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
 
@@ -89,7 +89,8 @@ def run(
     engines = chosen(scenario, names, engine, replications)
     bases = [Basis.of(scenario, name) for name in names]
     prepare(engines.values())
-    pool = Threads if set(engines.values()) == {"batch"} else Workers
+    # What is compiled holds no lock while it plays.
+    pool = ThreadPoolExecutor if set(engines.values()) == {"batch"} else Workers
     play = partial(_play, scenario, seed)
     update = partial(_update, progress, len(names), replications)
     if replications * len(names) <= MOST_ROWS:

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process, resource_tracker
 from multiprocessing.connection import wait
@@ -35,10 +35,6 @@ class Workers(ProcessPoolExecutor):
             for worker in list((self._processes or {}).values()):
                 worker.kill()
         super().shutdown(wait, cancel_futures=cancel_futures)
-
-
-#: As many threads, of what holds no lock while it works.
-Threads = ThreadPoolExecutor
 
 
 def end_with_parent() -> None:

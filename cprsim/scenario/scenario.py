@@ -174,7 +174,7 @@ def _schedule_faults(plan: Plan, scenario: Scenario) -> Iterator[str]:
     """Saves that are too many; raise `ScenarioError` where one has no cost."""
     for schedule in plan.schedules:
         plan.transfer(schedule.save, scenario.cost_model)
-        saves = scenario.job.useful_time_s / schedule.period_s
+        saves = schedule.saves_in(scenario.job.useful_time_s)
         if saves > _MOST_SAVES:
             period = units.format_duration(schedule.period_s)
             yield (
