@@ -1,0 +1,355 @@
+"""Which of several candidates is best by replications on the same timelines, and how sure it is."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.selection.bounds import Bound
+from cprsim.selection.intervals import LEAST_MET, Means, intervals, rounding_of
+
+#: `none`: no candidate keeps to the bounds.
+Verdict = Literal["best", "tied", "undecided", "none"]
+#: Of a rival beside the best. `tied`: not surely worse, and better by no more than `within`.
+Standing = Literal["worse", "tied", "undecided", "same"]
+#: Why a verdict is undecided: too few `failures` were met; whether a candidate keeps to a `bound`
+#: is open; the `margin` is too small for so few replications.
+Why = Literal["failures", "bound", "margin"]
+
+CONFIDENCE = 0.95
+#: What is no reason to prefer a candidate, in shares of the useful time: 0.1 points.
+WITHIN = 0.001
+
+
+@dataclass(frozen=True)
+class PairedSample:
+    """Replications of some candidates; column i of all was played on one timeline.
+
+    Parameters
+    ----------
+    objective
+        Shape (candidates, replications): what is to be least, in shares of useful time or in money.
+    bounded
+        Shape (candidates, bounds, replications): what is bounded; never below 0.
+    failures
+        Shape (candidates, replications): how many failures each met.
+    can_fail
+        Whether failures can happen at all. If not, replications that are alike are no luck.
+    """
+
+    objective: NDArray[np.float64]
+    bounded: NDArray[np.float64]
+    failures: NDArray[np.float64]
+    can_fail: bool = True
+
+    def __post_init__(self) -> None:
+        shape = self.objective.shape
+        if len(shape) != 2 or 0 in shape:
+            raise ValueError(f"objective of shape {shape}: candidates and replications are needed")
+        if self.failures.shape != shape:
+            raise ValueError(f"failures of shape {self.failures.shape}, objective of {shape}")
+        if self.bounded.ndim != 3 or self.bounded.shape[::2] != shape:
+            raise ValueError(f"bounded of shape {self.bounded.shape}, objective of {shape}")
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another candidate: its mean less that of the best, with its simultaneous interval.
+
+    The ends are infinite where too little was met to tell.
+    """
+
+    candidate: int
+    margin: float
+    low: float
+    high: float
+    standing: Standing
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A mean that may or may not keep to a bound, with its simultaneous interval."""
+
+    candidate: int
+    bound: Bound
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known of which candidate is best; candidates are numbers from 0.
+
+    Parameters
+    ----------
+    verdict
+        `best`: surely better than every other. `tied`: no other is better by more than `within`,
+        though some aren't surely worse. `undecided`: more replications may tell, and `why`.
+    best
+        The least mean of those that surely keep to the bounds; if none does so surely, of those
+        that may.
+    rivals
+        All others that keep or may keep to the bounds, the nearest first.
+    kept
+        Of each candidate: whether it keeps to all bounds; None: not known.
+    doubts
+        Of those that are not known, each bound in question.
+    replications
+        Of the best.
+    met
+        Of these the ones that count: those with a failure that made a difference, where that is
+        least known.
+    why
+        Why it is undecided; None if it isn't.
+    """
+
+    verdict: Verdict
+    best: int | None
+    rivals: tuple[Rival, ...]
+    kept: tuple[bool | None, ...]
+    doubts: tuple[Doubt, ...]
+    replications: int
+    met: int
+    why: Why | None
+    confidence: float = CONFIDENCE
+    within: float = WITHIN
+
+    @property
+    def tied(self) -> tuple[int, ...]:
+        """Candidates than which the best isn't surely better, the same ones left out."""
+        return tuple(
+            each.candidate for each in self.rivals if each.standing in {"tied", "undecided"}
+        )
+
+    @property
+    def same(self) -> tuple[int, ...]:
+        """Candidates that differ from the best in no replication."""
+        return tuple(each.candidate for each in self.rivals if each.standing == "same")
+
+    @property
+    def runner_up(self) -> Rival | None:
+        """The nearest that isn't the same."""
+        return next((each for each in self.rivals if each.standing != "same"), None)
+
+    @property
+    def too_few(self) -> bool:
+        """Whether too few failures were met."""
+        return self.why == "failures"
+
+    @property
+    def needed(self) -> int:
+        """Replications below which too few failures are to be expected."""
+        return math.ceil(LEAST_MET * self.replications / max(self.met, 1))
+
+
+def judge(
+    sample: PairedSample,
+    bounds: Sequence[Bound],
+    *,
+    confidence: float = CONFIDENCE,
+    within: float = WITHIN,
+    looks: int = 1,
+    look: int = 1,
+) -> Certificate:
+    """Say which candidate is best, and how sure that is, of a sample as it is.
+
+    Differences are taken replication by replication, so what a timeline does to all candidates
+    cancels. There are C - 1 comparisons and C statements a bound for C candidates; each interval
+    (`intervals`) may miss with an equal part of 1 - `confidence`, divided by `looks` once more
+    (Bonferroni).
+
+    That allows for the best having been picked by its result: if the true best, b, is another, one
+    of the C - 1 comparisons of b, or a statement about a bound, has to go wrong (b is the unknown
+    control: Edwards and Hsu, JASA 78, 1983, for common random numbers as in Nelson and Matejcik,
+    Management Science 41, 1995). So a candidate that isn't the best is called so with a chance of
+    1 - `confidence` at most, several being equally good included, however they vary and hang
+    together; as far as the intervals hold.
+
+    Parameters
+    ----------
+    sample
+        Of candidates in the order in which they are preferred where nothing else tells them apart.
+    bounds
+        What is bounded in `sample.bounded`.
+    within
+        What is no reason to prefer a candidate, in the unit of the objective.
+    looks, look
+        How often the same question is asked while the sample grows, and which time this is, from 1.
+
+    Raises
+    ------
+    ValueError
+        If shapes don't agree, or a parameter makes no sense.
+    """
+    check(sample, bounds, confidence, within)
+    if not 1 <= look <= looks:
+        raise ValueError(f"look {look} of {looks}")
+    miss = chance_of_a_miss(len(sample.objective), len(bounds), confidence) / looks
+    return assess(sample, bounds, miss, within).certificate(confidence, within)
+
+
+def check(sample: PairedSample, bounds: Sequence[Bound], confidence: float, within: float) -> None:
+    """Refuse what makes no sense."""
+    if sample.bounded.shape[1] != len(bounds):
+        raise ValueError(f"{len(bounds)} bounds, and {sample.bounded.shape[1]} that are bounded")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence {confidence:g} is not between 0 and 1")
+    if not within >= 0:
+        raise ValueError(f"within {within:g} is negative")
+
+
+def chance_of_a_miss(candidates: int, bounds: int, confidence: float) -> float:
+    """What each interval may miss with, so that all of them hold together."""
+    return (1 - confidence) / max(candidates - 1 + candidates * bounds, 1)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What `Certificate` says, less how sure it was to be, and rivals that were dropped before."""
+
+    best: int | None
+    rivals: tuple[Rival, ...]
+    kept: tuple[bool | None, ...]
+    doubts: tuple[Doubt, ...]
+    replications: int
+    met: int
+    why: Why | None
+
+    def certificate(self, confidence: float, within: float) -> Certificate:
+        """The same as a certificate."""
+        return Certificate(
+            verdict=self._verdict(),
+            **{name: getattr(self, name) for name in self.__dataclass_fields__},
+            confidence=confidence,
+            within=within,
+        )
+
+    def _verdict(self) -> Verdict:
+        if self.best is None:
+            return "none"
+        if self.why is not None:
+            return "undecided"
+        return "tied" if any(each.standing == "tied" for each in self.rivals) else "best"
+
+
+def assess(
+    sample: PairedSample,
+    bounds: Sequence[Bound],
+    miss: float,
+    within: float,
+    known: Sequence[bool | None] | None = None,
+) -> Assessment:
+    """What the sample tells where each interval may miss with the chance `miss`.
+
+    `known`: what was known of each candidate and the bounds before.
+    """
+    held = _held(sample, bounds, miss, known)
+    replications = sample.objective.shape[1]
+    best = _least(sample, held.kept)
+    if best is None:
+        return Assessment(None, (), held.kept, (), replications, 0, None)
+    others = [i for i, kept in enumerate(held.kept) if i != best and kept is not False]
+    rivals, met = _rivals(sample, best, others, miss, within)
+    # Of each question that is open: why, and how many replications counted.
+    opened: list[tuple[Why, int]] = []
+    for rival, counted in zip(rivals, met, strict=True):
+        if rival.standing == "undecided":
+            opened.append(("margin" if math.isfinite(rival.high) else "failures", counted))
+    matter = {best} | {each.candidate for each in rivals if each.standing in {"tied", "undecided"}}
+    for doubt, counted in zip(held.doubts, held.met, strict=True):
+        if doubt.candidate in matter:
+            opened.append(("bound" if math.isfinite(doubt.high) else "failures", counted))
+    return Assessment(
+        best,
+        tuple(sorted(rivals, key=lambda each: each.margin)),
+        held.kept,
+        tuple(each for each in held.doubts if each.candidate in matter),
+        replications,
+        min((counted for _, counted in opened), default=replications),
+        min((why for why, _ in opened), key=("failures", "bound", "margin").index, default=None),
+    )
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Whether candidates keep to the bounds, and where that is open."""
+
+    kept: tuple[bool | None, ...]
+    doubts: tuple[Doubt, ...]
+    met: tuple[int, ...]
+
+
+def _held(
+    sample: PairedSample, bounds: Sequence[Bound], miss: float, known: Sequence[bool | None] | None
+) -> _Held:
+    kept: list[bool | None] = list(known) if known else [None] * len(sample.objective)
+    failed = sample.failures > 0
+    columns = [
+        intervals(sample.bounded[:, i], failed, miss, rounding_of(sample.bounded), sample.can_fail)
+        for i in range(len(bounds))
+    ]
+    doubts: list[Doubt] = []
+    counts: list[int] = []
+    for i, before in enumerate(kept):
+        if before is not None:
+            continue
+        answers = [_keeps(means, bound, i) for means, bound in zip(columns, bounds, strict=True)]
+        kept[i] = False if False in answers else None if None in answers else True
+        if kept[i] is None:
+            for means, bound, answer in zip(columns, bounds, answers, strict=True):
+                if answer is None:
+                    ends = (float(each[i]) for each in (means.mean, means.low, means.high))
+                    doubts.append(Doubt(i, bound, *ends))
+                    counts.append(int(means.met[i]))
+    return _Held(tuple(kept), tuple(doubts), tuple(counts))
+
+
+def _keeps(means: Means, bound: Bound, candidate: int) -> bool | None:
+    """Whether a candidate surely keeps to a bound, surely doesn't, or neither."""
+    slack = rounding_of(np.array([bound.most]))
+    # What is never negative, and once more than 0, is more than 0 in the mean.
+    if means.low[candidate] > bound.most + slack or (
+        bound.most == 0 and means.mean[candidate] > slack
+    ):
+        return False
+    return True if means.high[candidate] <= bound.most + slack else None
+
+
+def _least(sample: PairedSample, kept: Sequence[bool | None]) -> int | None:
+    """The candidate with the least mean of those that surely keep to the bounds, else may."""
+    means = sample.objective.mean(axis=1)
+    for answer in (True, None):
+        candidates = [i for i, each in enumerate(kept) if each is answer]
+        if candidates:
+            least = min(means[i] for i in candidates)
+            slack = rounding_of(np.array([least]))
+            return next(i for i in candidates if means[i] <= least + slack)
+    return None
+
+
+def _rivals(
+    sample: PairedSample, best: int, others: Sequence[int], miss: float, within: float
+) -> tuple[list[Rival], list[int]]:
+    """The others beside the best, and how many replications count in each comparison."""
+    if not others:
+        return [], []
+    rounding = rounding_of(sample.objective)
+    differences = sample.objective[others] - sample.objective[best]
+    failed = (sample.failures[others] > 0) | (sample.failures[best] > 0)
+    means = intervals(differences, failed, miss, rounding, sample.can_fail)
+    found = []
+    for i, other in enumerate(others):
+        low, high = float(means.low[i]), float(means.high[i])
+        standing: Standing = "undecided"
+        if -rounding <= low and high <= rounding:
+            standing = "same"
+        elif low > 0:
+            standing = "worse"
+        elif low > -within:
+            standing = "tied"
+        found.append(Rival(other, float(means.mean[i]), low, high, standing))
+    return found, means.met.tolist()
