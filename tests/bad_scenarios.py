@@ -182,6 +182,42 @@ QUANTITIES = [
         "costs.save: '-1 min' is out of range: it must be >= 0",
     ),
     case(
+        "price-without-a-currency",
+        {COSTS: COSTS + '[prices]\ntrainer = "2.5 h"\n'},
+        "prices.trainer: '2.5 h' is not a price per time: write one like \"2.5 USD/h\"",
+    ),
+    case(
+        "negative-price",
+        {COSTS: COSTS + '[prices]\ntrainer = "-2.5 USD/h"\n'},
+        "prices.trainer: '-2.5 USD/h' is out of range: it must be >= 0",
+    ),
+    case(
+        "two-currencies",
+        {COSTS: COSTS + '[prices]\ntrainer = "2 USD/h"\nspare = "2 EUR/h"\n'},
+        "prices: of two currencies, spare in EUR, trainer in USD; give all of them in one",
+    ),
+    case(
+        "spares-without-a-price",
+        {COSTS: COSTS + '[prices]\ntrainer = "2 USD/h"\n', CLUSTER: CLUSTER + "spares = 1\n"},
+        "prices.spare: is missing, but machines have prices and spares stand ready under full; "
+        'write e.g. spare = "2.5 USD/h"',
+    ),
+    case(
+        "price-of-unknown-bytes",
+        {COSTS: COSTS + '[prices]\nread = "0.1 USD/GB"\n'},
+        "prices.read: is of bytes, which [model] tells; give that, or leave this out",
+    ),
+    case(
+        "energy-for-power",
+        {COSTS: COSTS + '[prices]\nenergy = "0.6 kWh"\n'},
+        "prices.energy: '0.6 kWh' has an unknown unit 'kWh' for a power: use one of W kW MW",
+    ),
+    case(
+        "carbon-of-no-energy",
+        {COSTS: COSTS + '[prices]\ncarbon = "0.4 kg/kWh"\n'},
+        'prices: carbon is for each kWh, which takes energy; write e.g. energy = "0.6 kW"',
+    ),
+    case(
         "no-time-at-all",
         {'"10 h"': '"0 h"'},
         "job.useful_time: '0 h' is out of range: it must be > 0",

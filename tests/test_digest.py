@@ -25,6 +25,7 @@ _JOB = {
         "partial": {"system": "partial", "interval": "2 h"},
         "cpr": {"system": "cpr-vanilla", "target_pls": 0.1},
     },
+    "prices": {"trainer": "2 USD/h", "read": "1 USD/GB", "energy": "1 kW"},
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 from cprsim.closed_form.attempts import mean_attempts, skipped_age_s
 from cprsim.closed_form.cpr import expected_pls
 from cprsim.closed_form.intervals import whole_periods
-from cprsim.contract import Context, Loss, Plan, Schedule, every, rules
+from cprsim.contract import Context, Loss, Plan, Recover, Schedule, every, rules
 from cprsim.contract.ledger import overhead_retrained
 from cprsim.failures.hit import Severity
 
@@ -167,10 +167,8 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
         yield "pls", expected_pls(exposed_s + 2 * late_s, context.mtbf_s, *hit)
         unsaved_s = mean_unsaved_s(schedule, context.useful_time_s) + late_s
         yield "updates", expected_pls(2 * unsaved_s, context.mtbf_s, *hit)
-    of_checkpoint = 1.0 if schedule is None else schedule.save.reads
-    reads = rules.r26_reads(answer.reads, answer.made_anew, of_checkpoint)
     tier = plan.tier(answer.source)
-    load_s = costs.seconds(costs.load(tier, answer.loads, servers, reads))
+    load_s = costs.seconds(costs.load(tier, answer.loads, servers, share_read(plan, answer)))
     load_s *= mean_attempts(costs.load_fails(tier))
     delay_s = answer.takeover_s
     nodes = servers + len(kind.loss.trainers)
@@ -186,6 +184,13 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
     yield "slowdown", slower * max(delay_s + load_s - answer.pause_s, 0.0) / mtbf_s
     if answer.rollback == "lost":
         yield "updates", (delay_s + load_s) / mtbf_s * servers / context.servers
+
+
+def share_read(plan: Plan, answer: Recover) -> float:
+    """Bytes that an answer's load reads, as a share of those of whole shards."""
+    schedule = _to(plan, answer.source)
+    of_checkpoint = 1.0 if schedule is None else schedule.save.reads
+    return rules.r26_reads(answer.reads, answer.made_anew, of_checkpoint)
 
 
 def _to(plan: Plan, tier: str | None) -> Schedule | None:

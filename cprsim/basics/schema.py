@@ -6,12 +6,31 @@ A field holds SI units and says so in its name (`useful_time_s`); its alias is t
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Annotated, Any, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    PlainSerializer,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from cprsim.basics import units
 from cprsim.basics.once import once
+from cprsim.basics.prices import (
+    PER_SIZE,
+    PER_SIZE_AND_TIME,
+    PER_TIME,
+    Price,
+    PricedUnits,
+    format_price,
+    parse_price,
+)
 
 
 def _quantity(parse: Any, table: units.Units) -> tuple[BeforeValidator, PlainSerializer]:
@@ -26,11 +45,26 @@ Seconds = Annotated[float, *_quantity(units.parse_duration, units.SECONDS), Fiel
 PositiveSeconds = Annotated[float, *_quantity(units.parse_duration, units.SECONDS), Field(gt=0)]
 Bytes = Annotated[float, *_quantity(units.parse_bytes, units.BYTES), Field(ge=0)]
 Rate = Annotated[float, *_quantity(units.parse_rate, units.BYTES_PER_SECOND), Field(gt=0)]
+Power = Annotated[float, *_quantity(units.parse_power, units.WATTS), Field(ge=0)]
+CarbonIntensity = Annotated[float, *_quantity(units.parse_carbon, units.KG_PER_KWH), Field(ge=0)]
 Share = Annotated[
     float,
     BeforeValidator(units.parse_share),
     PlainSerializer(units.format_share, return_type=str),
 ]
+
+
+def _price(of: PricedUnits) -> tuple[BeforeValidator, PlainSerializer, WithJsonSchema]:
+    return (
+        BeforeValidator(partial(parse_price, units=of)),
+        PlainSerializer(lambda price: format_price(price, of), return_type=str),
+        WithJsonSchema({"type": "string", "examples": [of.example]}),
+    )
+
+
+PricePerTime = Annotated[InstanceOf[Price], *_price(PER_TIME)]
+PricePerSize = Annotated[InstanceOf[Price], *_price(PER_SIZE)]
+PricePerSizeAndTime = Annotated[InstanceOf[Price], *_price(PER_SIZE_AND_TIME)]
 
 
 class Section(BaseModel):

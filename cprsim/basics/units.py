@@ -46,6 +46,9 @@ BYTES_PER_SECOND = Units(
     }
 )
 
+WATTS = Units({"W": 1.0, "kW": 1e3, "MW": 1e6})
+KG_PER_KWH = Units({"g/kWh": 1e-3, "kg/kWh": 1.0})
+
 _QUANTITY = re.compile(
     r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*", re.ASCII
 )
@@ -64,6 +67,16 @@ def parse_bytes(text: object) -> float:
 def parse_rate(text: object) -> float:
     """Bytes per second in `text`, e.g. `"25 Gbit/s"`; raise `UnitError` on anything else."""
     return _parse(text, BYTES_PER_SECOND, "rate", "1.5 GB/s")
+
+
+def parse_power(text: object) -> float:
+    """Watts in `text`, e.g. `"0.6 kW"`; raise `UnitError` on anything else."""
+    return _parse(text, WATTS, "power", "0.6 kW")
+
+
+def parse_carbon(text: object) -> float:
+    """Kilograms of CO2 for a kWh in `text`, e.g. `"0.4 kg/kWh"`; raise `UnitError` else."""
+    return _parse(text, KG_PER_KWH, "carbon intensity", "0.4 kg/kWh")
 
 
 def parse_share(text: object) -> float:

@@ -13,16 +13,17 @@ from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import RunError
 from cprsim.fleets.fleet import Fleet, dotted
 from cprsim.runs.engines import Engine
-from cprsim.runs.measures import MEASURES, PLANNED, Basis
+from cprsim.runs.measures import PLANNED, Basis
+from cprsim.runs.rates import Rates
 from cprsim.runs.replications import ReplicationTable
-from cprsim.runs.result import Result, entry
-from cprsim.runs.summaries import half_width, statistics, tidy
+from cprsim.runs.result import Result, entry, in_currency
+from cprsim.runs.summaries import half_width, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: What measures are worked out with and nobody asks for.
-_OF_THE_PLAN: Final = ["peer_bytes_per_s", "checkpoint_bytes"]
+_OF_THE_PLAN: Final = ["peer_bytes_per_s", "checkpoint_bytes", *Rates._fields]
 #: Percentiles of the jobs by overhead, in tables, and those whose causes are told as well.
 PERCENTILES: Final = (50, 75, 90, 95, 99)
 BROKEN_DOWN: Final = (50, 75, 90, 95)
@@ -101,7 +102,7 @@ class FleetResult(Result):
                 "recovery": plan.recovery,
                 "interval_s": float(table["interval_s"].median()),
             }
-            row |= statistics(table[[*MEASURES]].to_numpy(dtype=np.float64).T)
+            row |= self.kept.statistics(name)
             quantiles = np.percentile(table["overhead"], PERCENTILES)
             row |= {
                 f"overhead_p{p}": q for p, q in zip(PERCENTILES, quantiles.tolist(), strict=True)
@@ -147,6 +148,7 @@ class FleetResult(Result):
             "seed": self.seed,
             "replications": self.count,
             "engine": self.engine,
+            **in_currency(self.currency),
             "drawn": [dotted(path) for path in self.fleet.drawn],
             "given_up": {name: len(jobs) for name, jobs in self.given_up.items()},
             "policies": {str(name): _entry(row) for name, row in self.summary.iterrows()},

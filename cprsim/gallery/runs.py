@@ -11,7 +11,7 @@ from cprsim.fleets.play import run_fleet
 from cprsim.fleets.result import FleetResult
 from cprsim.gallery.picture import Picture
 from cprsim.gallery.points import of_systems
-from cprsim.runs.measures import MEASURES
+from cprsim.runs.measures import Basis, measures_of
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.runs.runner import run
@@ -30,7 +30,8 @@ def of_folder(folder: Path) -> Result:
     manifest = read_manifest(folder, _FILES)
     plans = scenario.plans_of(manifest["policies"])
     table = pd.read_csv(folder / "results.csv", dtype={"policy": object})
-    if missing := [name for name in MEASURES if name not in table]:
+    measures = measures_of(Basis.of(scenario, next(iter(plans))))
+    if missing := [name for name in measures if name not in table]:
         raise UsageError(
             f"{folder}: results.csv has no {missing[0]}: an older cprsim made it; run that again"
         )

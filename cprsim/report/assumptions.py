@@ -11,7 +11,7 @@ from cprsim.report.source import ScenarioSource
 from cprsim.runs.result import Result
 from cprsim.scenario import Scenario
 
-_SECTIONS = ("job", "model", "cluster", "storage", "costs", "failures", "accuracy")
+_SECTIONS = ("job", "model", "cluster", "storage", "costs", "failures", "accuracy", "prices")
 
 
 class Assumption(NamedTuple):

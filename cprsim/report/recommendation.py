@@ -16,12 +16,12 @@ _MISS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class OverheadDifference:
-    """Overhead of `policy` less that of another on the same failures; half its interval.
+class Difference:
+    """What `policy` has of a measure less what another has on the same failures; half its interval.
 
-    Both with lost updates trained again, or neither. Shares of the useful time; the half width is
-    not a number for a single replication. Intervals hold for all comparisons of a result together,
-    at 95 % (Bonferroni).
+    Overheads as shares of the useful time, with lost updates trained again or without, or costs in
+    their currency. The half width is not a number for a single replication. Intervals hold for all
+    comparisons of a result together, at 95 % (Bonferroni).
     """
 
     policy: str
@@ -55,15 +55,18 @@ def quickest(result: Result) -> str:
     return ranked(result)[0]
 
 
-def differences(result: Result, policy: str, measure: str = "overhead") -> list[OverheadDifference]:
-    """What every other policy takes more than this one, the least first."""
+def differences(result: Result, policy: str, measure: str = "overhead") -> list[Difference]:
+    """What every other policy has more of a measure than this one, the least first.
+
+    `measure`: of `COMPARED`, or where all replications are kept, any column of them.
+    """
     others = [name for name in result.plans if name != policy]
     pairs = [result.kept.paired_difference(other, policy, measure) for other in others]
     wider, n = 1.0, result.count
     if others and n > 1:
         wider = float(half_width_of(1.0, n, _MISS / len(others)) / half_width_of(1.0, n, _MISS))
     found = [
-        OverheadDifference(other, mean, half * wider)
+        Difference(other, mean, half * wider)
         for other, (mean, half) in zip(others, pairs, strict=True)
     ]
     return sorted(found, key=lambda each: each.mean)
@@ -77,7 +80,10 @@ def recommendation(result: Result) -> list[str]:
         said.append(_certainty(result, best))
     if _loses(result, best):
         said.append(_without_loss(result, best))
-    return [*said, *filter(None, (_retrained(result, best), _taken(result, best)))]
+    return [
+        *said,
+        *filter(None, (_retrained(result, best), _taken(result, best), _cheapest(result))),
+    ]
 
 
 def _choice(result: Result, best: str) -> str:
@@ -88,7 +94,7 @@ def _choice(result: Result, best: str) -> str:
     return f"Least time: {best}, {overhead:.2%} overhead{_though(others)}."
 
 
-def _though(others: list[OverheadDifference]) -> str:
+def _though(others: list[Difference]) -> str:
     """From which of the others the best can't be told apart."""
     tied = [
         each.policy
@@ -180,6 +186,23 @@ def _taken(result: Result, best: str) -> str:
     if spares > 0:
         things.append(f"{spares:.0f} spare machines")
     return f"Beside time, {best} takes {_and(things)}." if things else ""
+
+
+def _cheapest(result: Result) -> str:
+    """Which policy costs the least money, and how much more the next takes; empty if unpriced."""
+    if "cost" not in result.summary:
+        return ""
+    least, *others = ranked(result, "cost")
+    cost = _of(result, least, "cost")
+    paid = f"Least money: {least}, {cost:,.2f} {result.currency}"
+    if not others:
+        return f"{paid}."
+    nearest = differences(result, least, "cost")[0]
+    if max(abs(nearest.mean), nearest.half) <= _SAME * cost:
+        return f"{paid}; {nearest.policy} costs just as much in every replication."
+    half = "" if math.isnan(nearest.half) else f" ± {nearest.half:,.2f}"
+    sure = "" if nearest.is_sure or not half else ", which chance may well explain"
+    return f"{paid}; {nearest.policy}, the next, costs {nearest.mean:,.2f}{half} more{sure}."
 
 
 def _loses(result: Result, policy: str) -> bool:

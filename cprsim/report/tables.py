@@ -101,6 +101,7 @@ class FleetTable(PolicyTable):
             "saves every\n(median)",
             "node-hours\nlost",
             "given\nback",
+            *(heading for _, heading in _amounts(result)),
         ]
         rows = [
             [
@@ -110,6 +111,7 @@ class FleetTable(PolicyTable):
                 *(_percent(row[c]) for c in (*percentiles, *causes, "pls")),
                 format_duration(row["interval_s"]),
                 *(f"{row[c] / 3600:,.0f}" for c in ("machine_s", "given_back_s")),
+                *(_amount(row, measure) for measure, _ in _amounts(result)),
             ]
             for name, row in summary.iterrows()
         ]
@@ -125,6 +127,8 @@ def given_up_line(result: "FleetResult") -> str | None:
     return f"Left out under all policies: jobs that get nowhere, {each}."
 
 
+#: Amounts from which on cents are no longer told.
+_LARGE = 1e5
 #: The causes in the order in which people read them: what checkpoints cost, then what failures do.
 _CAUSES = ("save", "load", "lost", "reschedule", "detect", "slowdown", "stall")
 assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
@@ -134,13 +138,19 @@ _HEADINGS = (*_OVERHEADS, *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves
 
 
 def resources_table(result: "Result") -> Table | None:
-    """What each policy takes beside time; None where all of them only write to the store."""
-    summary = result.summary
-    if not summary[["memory_overhead", "peer_bytes", "spares"]].fillna(1).any(axis=None):
+    """What each policy takes beside time.
+
+    None where all of them only write to the store, and nothing has a price.
+    """
+    summary, amounts = result.summary, _amounts(result)
+    beside = summary[["memory_overhead", "peer_bytes", "spares"]].fillna(1).any(axis=None)
+    if not (beside or amounts):
         return None
     table = _table("What it takes beside time")
     table.add_column("policy")
     for heading in ("memory\n%", "to peers", "to the\nstore", "spares", "machine\ntime %"):
+        table.add_column(heading, justify="right")
+    for _, heading in amounts:
         table.add_column(heading, justify="right")
     for name, row in summary.iterrows():
         table.add_row(
@@ -150,8 +160,33 @@ def resources_table(result: "Result") -> Table | None:
             format_bytes(row["store_bytes"]),
             f"{row['spares']:.0f}",
             _with_interval(row["machine_overhead"], row["machine_overhead_high"]),
+            *(_amount(row, measure) for measure, _ in amounts),
         )
     return table
+
+
+def _amounts(result: "Result") -> list[tuple[str, str]]:
+    """Measures that rest on the scenario's prices, as far as it has them, and their headings."""
+    headings = {
+        "cost": f"cost,\n{result.currency}",
+        "energy_kwh": "energy,\nkWh",
+        "carbon_kg": "CO2,\nkg",
+    }
+    return [(name, text) for name, text in headings.items() if name in result.summary]
+
+
+def _amount(row: Any, measure: str) -> str:
+    """The mean with its interval."""
+    return format_amount(row[measure], row[f"{measure}_high"] - row[measure])
+
+
+def format_amount(mean: float, half: float) -> str:
+    """An amount of money or the like, with half its interval; cents where that is no false hope."""
+    digits = 0 if abs(mean) >= _LARGE else 2
+    shown = f"{mean:,.{digits}f}"
+    if math.isnan(half):
+        return shown
+    return f"{shown} ±{half if half > abs(mean) * 1e-9 else 0:,.{digits}f}"
 
 
 def notes(result: "Result") -> Iterator[str]:

@@ -204,9 +204,14 @@ class RowModel:
         MFU: a counter a row; SSU: a list of `fraction` of the row numbers; SCAR: a second copy.
         """
         counters = _COUNTER_BYTES * self.tracked_rows
-        of_rows = math.fsum(table.rows * table.row_bytes for table in self.tracked)
+        of_rows = self.tracked_row_bytes
         kept = {"mfu": counters, "ssu": fraction * counters, "scar": of_rows}
         return kept.get(tracker, 0.0) / of_rows
+
+    @property
+    def tracked_row_bytes(self) -> float:
+        """Memory of the rows that are tracked, without optimizer state, B."""
+        return math.fsum(table.rows * table.row_bytes for table in self.tracked)
 
     def modified_share(self, samples: NDArray[np.float64]) -> NDArray[np.float64]:
         """Share of the tracked tables' bytes whose rows change while that many samples are trained.

@@ -153,11 +153,14 @@ class Digest:
         of_column = np.empty((len(policies), len(names), len(values)))
         for i, each in enumerate(table.values()):
             of_column[:, i] = each.reshape(len(policies), -1)
-        compared = {measure: of_column[:, names.index(measure)] for measure in COMPARED}
+        compared: dict[str, Floats] = {
+            measure: of_column[:, names.index(measure)] for measure in COMPARED if measure in names
+        }
         bins = {
             (policy, measure): Bins.from_values(own[names.index(measure)])
             for policy, own in zip(policies, of_column, strict=True)
             for measure in MEASURES
+            if measure in names
         }
         apart = {
             measure: Moments.from_values(own[:, np.newaxis] - own)
@@ -209,11 +212,12 @@ class Digest:
 
     def statistics(self, policy: str) -> dict[str, float]:
         """Columns of a summary, as of `cprsim.runs.summaries.statistics`."""
-        of, places = self.policies.index(policy), [self.columns.index(each) for each in MEASURES]
-        bins = [self.bins[policy, each] for each in MEASURES]
+        measures = [name for name in MEASURES if name in self.columns]
+        of, places = self.policies.index(policy), [self.columns.index(each) for each in measures]
+        bins = [self.bins[policy, each] for each in measures]
         median, p95 = (np.array([each.quantile(share) for each in bins]) for share in (0.5, 0.95))
         half = self.moments.half_width[of, places]
-        return in_columns(self.moments.mean[of, places], half, median, p95)
+        return in_columns(measures, self.moments.mean[of, places], half, median, p95)
 
     def paired_difference(self, policy: str, other: str, measure: str) -> tuple[float, float]:
         """Of a measure of `COMPARED` of two policies: its mean and half its 95 % interval."""

@@ -1,18 +1,20 @@
 """What is measured of each replication: the one list, so that each measure has an interval.
 
-A measure of the list is a column of `results.csv` and of summaries, and a key of their JSON.
+A measure of the list is a column of `results.csv` and of summaries, and a key of their JSON; but
+for those that rest on `[prices]`, which are there where it has what they rest on.
 """
 
+import math
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from cprsim.contract.ledger import ettr, overhead, overhead_retrained
+from cprsim.runs.rates import Numbers, Rates, rates
 from cprsim.scenario import Scenario
 
-#: Numbers of one run, or arrays of those of many.
-Numbers = Any
+_J_PER_KWH = 3.6e6
 
 
 class Basis(NamedTuple):
@@ -20,7 +22,7 @@ class Basis(NamedTuple):
 
     `useful_s`: useful time, s. `nodes`: of the job; `spares`: machines that stand ready beside.
     `memory_overhead`, `peer_bytes_per_s`: as in `Plan`. `checkpoint_bytes`: of a full one; not a
-    number where the scenario has no `[model]`.
+    number where the scenario has no `[model]`. What stands after that: as in `Rates`.
     """
 
     useful_s: Numbers
@@ -29,6 +31,11 @@ class Basis(NamedTuple):
     memory_overhead: Numbers
     peer_bytes_per_s: Numbers
     checkpoint_bytes: Numbers
+    price_per_s: Numbers = math.nan
+    price_per_checkpoint: Numbers = math.nan
+    price_per_failure: Numbers = math.nan
+    power_w: Numbers = math.nan
+    carbon_kg_per_kwh: Numbers = math.nan
 
     @classmethod
     def of(cls, scenario: Scenario, policy: str) -> "Basis":
@@ -41,7 +48,14 @@ class Basis(NamedTuple):
             plan.memory_overhead,
             plan.peer_bytes_per_s,
             np.nan if model is None else model.checkpoint_bytes,
+            *rates(scenario, policy),
         )
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Of one job, by name, without what is not priced: as a sweep stores them."""
+        told = self._asdict()
+        return {k: v for k, v in told.items() if k not in Rates._fields or not math.isnan(v)}
 
 
 def _bytes(checkpoints: Numbers, basis: Basis) -> Numbers:
@@ -64,11 +78,22 @@ def _overhead_retrained(run: Mapping[str, Numbers], basis: Basis) -> Numbers:
     return overhead_retrained(overhead(run["wall"], basis.useful_s), run["updates_lost"])
 
 
+def _cost(run: Mapping[str, Numbers], basis: Basis) -> Numbers:
+    written = run["stored"] * basis.price_per_checkpoint
+    read = run["failures"] * basis.price_per_failure
+    return run["wall"] * basis.price_per_s + written + read
+
+
+def _energy_kwh(run: Mapping[str, Numbers], basis: Basis) -> Numbers:
+    return run["wall"] * basis.power_w / _J_PER_KWH
+
+
 #: By name, from the columns of a ledger (`cprsim.contract.ledger`): overhead and ETTR, what was
 #: lost, the overhead if that were trained again, the wall clock in s, failures that struck; bytes
 #: in the whole job that servers sent to each other for copies, parities and saves, and that saves
-#: wrote to the remote store; and machine time, that of the spares included, over useful machine
-#: time - 1.
+#: wrote to the remote store; machine time, that of the spares included, over useful machine
+#: time - 1; and by `[prices]` what it all costs, in their currency, the energy that the machines
+#: draw, and its CO2. These three are not a number where there are no prices.
 MEASURES: Final[dict[str, Callable[[Mapping[str, Numbers], Basis], Numbers]]] = {
     "overhead": lambda run, basis: overhead(run["wall"], basis.useful_s),
     "pls": lambda run, _: run["pls"],
@@ -80,9 +105,18 @@ MEASURES: Final[dict[str, Callable[[Mapping[str, Numbers], Basis], Numbers]]] = 
     "peer_bytes": _peer_bytes,
     "store_bytes": lambda run, basis: _bytes(run["stored"], basis),
     "machine_overhead": _machine_overhead,
+    "cost": _cost,
+    "energy_kwh": _energy_kwh,
+    "carbon_kg": lambda run, basis: _energy_kwh(run, basis) * basis.carbon_kg_per_kwh,
 }
-#: Of which policies are told apart by paired differences.
-COMPARED: Final = ("overhead", "overhead_retrained")
+#: What of a `Basis` says whether those of prices are there.
+_RESTS_ON: Final = {
+    "cost": "price_per_s",
+    "energy_kwh": "power_w",
+    "carbon_kg": "carbon_kg_per_kwh",
+}
+#: Of which policies are told apart by paired differences, where no replications are kept.
+COMPARED: Final = ("overhead", "overhead_retrained", "machine_overhead", "cost")
 #: Of a plan, the same in every replication.
 PLANNED: Final = ("memory_overhead", "spares")
 
@@ -90,3 +124,13 @@ PLANNED: Final = ("memory_overhead", "spares")
 def measured(run: Mapping[str, Numbers], basis: Basis) -> dict[str, Numbers]:
     """All of `MEASURES`, from columns of a ledger by name."""
     return {name: measure(run, basis) for name, measure in MEASURES.items()}
+
+
+def measures_of(basis: Basis | None = None) -> list[str]:
+    """Those that a scenario has, which `basis` is of; without one those that every scenario has."""
+    rests = {} if basis is None else basis._asdict()
+    return [
+        name
+        for name in MEASURES
+        if name not in _RESTS_ON or not np.isnan(rests.get(_RESTS_ON[name], math.nan)).any()
+    ]

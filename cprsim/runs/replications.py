@@ -32,10 +32,12 @@ class ReplicationTable:
 
     def statistics(self, policy: str) -> dict[str, float]:
         """Columns of a summary, as of `statistics`."""
-        return statistics(self.of(policy)[[*MEASURES]].to_numpy(dtype=np.float64).T)
+        own = self.of(policy)
+        measures = [name for name in MEASURES if name in own]
+        return statistics(own[measures].to_numpy(dtype=np.float64).T, measures)
 
     def paired_difference(self, policy: str, other: str, measure: str) -> tuple[float, float]:
-        """Of a measure of two policies, as of `paired_difference`."""
+        """Of any column of numbers of two policies, as of `paired_difference`."""
         return paired_difference(self._values(policy, measure), self._values(other, measure))
 
     def median(self, policy: str) -> int:

@@ -70,10 +70,10 @@ class Result:
     def summary(self) -> pd.DataFrame:
         """A row a policy, in the scenario's order, indexed by its name.
 
-        For each of `MEASURES` the mean (under its own name), the 95 % confidence interval of the
-        mean (`_low`, `_high`; not a number for one replication), median (`_p50`) and 95th
-        percentile (`_p95`, both to a share of `cprsim.runs.digest.WIDTH` where the replications are
-        not kept); for each cause mean seconds over useful seconds; and of the plan
+        For each of `MEASURES` that there is, the mean (under its own name), the 95 % confidence
+        interval of the mean (`_low`, `_high`; not a number for one replication), median (`_p50`)
+        and 95th percentile (`_p95`, both to a share of `cprsim.runs.digest.WIDTH` where the
+        replications are not kept); for each cause mean seconds over useful seconds; and of the plan
         `system`, `recovery`, `interval_s`, `memory_overhead` and `spares`.
         """
         useful_s = self.scenario.job.useful_time_s
@@ -103,6 +103,11 @@ class Result:
             for name, row in self.summary.iterrows()
         }
 
+    @property
+    def currency(self) -> str | None:
+        """That `cost` is in; None where nothing has a price."""
+        return None if self.scenario.prices is None else self.scenario.prices.currency
+
     def of(self, policy: str) -> pd.DataFrame:
         """The replications of one policy."""
         return self.replications[self.replications["policy"] == policy]
@@ -124,6 +129,7 @@ class Result:
             "seed": self.seed,
             "replications": self.count,
             "engine": self.engine,
+            **in_currency(self.currency),
             "policies": {
                 str(name): entry(row) | self._more(str(name))
                 for name, row in self.summary.iterrows()
@@ -149,7 +155,7 @@ def entry(row: Any) -> dict[str, Any]:
         "breakdown": {cause: finite(row[cause]) for cause in OVERHEAD_CAUSES},
         **{name: finite(row[name]) for name in PLANNED},
     }
-    for measure in MEASURES:
+    for measure in (name for name in MEASURES if name in row):
         entry[measure] = {
             "mean": finite(row[measure]),
             "ci95": [finite(row[f"{measure}_low"]), finite(row[f"{measure}_high"])],
@@ -157,6 +163,11 @@ def entry(row: Any) -> dict[str, Any]:
             "p95": finite(row[f"{measure}_p95"]),
         }
     return entry
+
+
+def in_currency(currency: str | None) -> dict[str, str]:
+    """What a JSON document says of the currency of its costs; nothing where it has none."""
+    return {} if currency is None else {"currency": currency}
 
 
 def finite(value: float) -> float | None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cprsim.closed_form.intervals import ROUNDING
 from cprsim.contract.ledger import CAUSES
-from cprsim.runs.measures import MEASURES, Basis, measured
+from cprsim.runs.measures import Basis, measured, measures_of
 
 
 def tidy(
@@ -46,17 +46,18 @@ def columns_of(
         measured(dict(zip(columns, own.T, strict=True)), basis)
         for own, basis in zip(values.swapaxes(0, 1), bases, strict=True)
     ]
-    for name in MEASURES:
+    for name in measures_of(bases[0]):
         if name not in found:
             found[name] = np.concatenate([each[name] for each in measures])
     return found
 
 
-def statistics(values: NDArray[np.float64]) -> dict[str, float]:
-    """Columns of a summary, from values of shape (len(MEASURES), replications)."""
+def statistics(values: NDArray[np.float64], measures: Sequence[str]) -> dict[str, float]:
+    """Columns of a summary, from values of shape (len(measures), replications)."""
     values = np.ascontiguousarray(values)  # sums of rows, whose order is that of the replications
     mean, half = values.mean(axis=1), half_width(values)
-    return in_columns(mean, half, *(quantile(values, share) for share in (0.5, 0.95)))
+    median, p95 = (quantile(values, share) for share in (0.5, 0.95))
+    return in_columns(measures, mean, half, median, p95)
 
 
 def quantile(values: NDArray[np.float64], share: float) -> NDArray[np.float64]:
@@ -72,16 +73,17 @@ def quantile(values: NDArray[np.float64], share: float) -> NDArray[np.float64]:
 
 
 def in_columns(
+    measures: Sequence[str],
     mean: NDArray[np.float64],
     half: NDArray[np.float64],
     median: NDArray[np.float64],
     p95: NDArray[np.float64],
 ) -> dict[str, float]:
-    """Columns of a summary, from those of `MEASURES`; `half`: of the width of the interval."""
+    """Columns of a summary, from those of measures; `half`: of the width of the interval."""
     columns = {"": mean, "_low": mean - half, "_high": mean + half, "_p50": median, "_p95": p95}
     return {
         f"{measure}{suffix}": float(column[i])
-        for i, measure in enumerate(MEASURES)
+        for i, measure in enumerate(measures)
         for suffix, column in columns.items()
     }
 

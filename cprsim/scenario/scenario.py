@@ -21,6 +21,7 @@ from cprsim.failures.spec import Failures
 from cprsim.job.accuracy import Accuracy
 from cprsim.job.costs import CostModel, Costs
 from cprsim.job.platform import Cluster, Storage
+from cprsim.job.prices import Prices
 from cprsim.job.workload import Job, Model
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.scenario.sections import SECTIONS, build
@@ -44,6 +45,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
     costs: Costs
     failures: Failures
     accuracy: Accuracy | None = None
+    prices: Prices | None = None
     policies: dict[str, InstanceOf[Policy]]
 
     def __init__(self, **mapping: Any) -> None:
@@ -186,10 +188,13 @@ def _schedule_faults(plan: Plan, scenario: Scenario) -> Iterator[str]:
 def _plan_faults(scenario: Scenario) -> list[str]:
     """Faults of plans, and costs that they need and that are neither measured nor derivable."""
     found: dict[str, None] = {}
+    holding = []
     for name in scenario.policies:
         try:
             plan = scenario.plan(name)
             expected(plan, scenario.context)
+            if plan.machines_ready(scenario.cluster.spares):
+                holding.append(name)
             for fault in _schedule_faults(plan, scenario):
                 found[f"policies.{name}: {fault}"] = None
         except LogError as error:  # a curve of popularity
@@ -198,4 +203,9 @@ def _plan_faults(scenario: Scenario) -> list[str]:
             found |= dict.fromkeys(scenario.cost_model.missing())
         except ValueError as error:
             found[f"policies.{name}: {error}"] = None
+    if holding and scenario.prices is not None and scenario.prices.lacks_spare:
+        found[
+            "prices.spare: is missing, but machines have prices and spares stand ready under "
+            f'{", ".join(holding)}; write e.g. spare = "2.5 USD/h"'
+        ] = None
     return list(found)

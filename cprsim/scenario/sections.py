@@ -14,6 +14,7 @@ from cprsim.failures.spec import Failures
 from cprsim.job.accuracy import Accuracy
 from cprsim.job.costs import Costs
 from cprsim.job.platform import Cluster, Storage
+from cprsim.job.prices import Prices
 from cprsim.job.workload import Job, Model
 from cprsim.policies.registry import policy_class, systems
 from cprsim.scenario.drawn import tables
@@ -26,6 +27,7 @@ SECTIONS: dict[str, tuple[type[Section], bool]] = {  # class, and whether a file
     "costs": (Costs, False),
     "failures": (Failures, True),
     "accuracy": (Accuracy, False),
+    "prices": (Prices, False),
 }
 _KEYS = ("title", *SECTIONS, "policies")
 
@@ -49,6 +51,8 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
     parts["policies"], new = _policies(mapping.get("policies", {}))
     found += new + _network_faults(parts["job"], parts["cluster"]) + _spare_faults(parts["cluster"])
     found += _outage_faults(parts["job"], parts["storage"])
+    if mapping.get("model") is None:  # else its faults are told
+        found += _price_faults(parts["prices"])
     parts["failure_model"], new = _failure_model(parts)
     found += new
     if found:
@@ -176,6 +180,13 @@ def _outage_faults(job: Job | None, storage: Storage | None) -> list[str]:
     return [
         f"storage.outages.every: that makes {outages:.2g} of them in the job; give one that makes "
         f"at most {_MOST_OUTAGES:,}"
+    ]
+
+
+def _price_faults(prices: Prices | None) -> list[str]:
+    return [
+        f"prices.{key}: is of bytes, which [model] tells; give that, or leave this out"
+        for key in (prices.of_bytes if prices else ())
     ]
 
 

@@ -26,6 +26,8 @@ class Definition:
         What is played at each point, how often, and by what.
     model_version
         Of the code that plays it.
+    currency
+        Of the scenario's prices, None where it has none; no part of what is compared.
     """
 
     title: str
@@ -37,6 +39,7 @@ class Definition:
     rule: Rule
     engine: str = "auto"
     model_version: int = MODEL_VERSION
+    currency: str | None = None
 
     def document(self) -> str:
         """As it is stored."""

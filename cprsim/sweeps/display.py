@@ -12,6 +12,7 @@ from rich.table import Table
 
 from cprsim.basics.units import format_duration, parse_duration
 from cprsim.errors import UnitError
+from cprsim.report.tables import format_amount
 from cprsim.sweeps.best import Candidate, Quality, SweepVerdict, circumstances
 from cprsim.sweeps.columns import text_of
 from cprsim.sweeps.paired import ROUNDING
@@ -24,7 +25,10 @@ _VERDICT = 30  # letters in a line of a verdict
 
 
 def sweep_table(sweep: Sweep) -> Group:
-    """Mean overhead of every policy at each point in percent, with its 95 % interval."""
+    """Mean overhead of every policy at each point in percent, with its 95 % interval.
+
+    Beside it what the job costs, where the scenario has prices.
+    """
     definition = sweep.definition
     rows: dict[int, dict[str, dict[Any, Any]]] = {}
     row: dict[Any, Any]
@@ -35,8 +39,14 @@ def sweep_table(sweep: Sweep) -> Group:
         table.add_column(heading, justify="right")
     for policy in definition["policies"]:
         table.add_column(f"{policy},\n% overhead", justify="right")
+        if sweep.currency is not None:
+            table.add_column(f"{policy},\n{sweep.currency}", justify="right")
     for point in sweep.points[:_MOST_ROWS]:
-        cells = [_overhead(row) for row in rows.get(point.number, {}).values()]
+        cells = [
+            cell
+            for row in rows.get(point.number, {}).values()
+            for cell in (_overhead(row), *([_cost(row)] if sweep.currency is not None else []))
+        ]
         table.add_row(str(point.number), *map(str, point.values.values()), *cells)
     left = len(sweep.points) - _MOST_ROWS
     more = f"... and {left:,} points more: " if left > 0 else ""
@@ -157,6 +167,12 @@ def _overhead(row: dict[Any, Any]) -> str:
     if row["error"]:
         return "failed"
     return _with_half(row["overhead"], row["overhead_high"] - row["overhead"])
+
+
+def _cost(row: dict[Any, Any]) -> str:
+    if row["error"]:
+        return ""
+    return format_amount(row["cost"], row["cost_high"] - row["cost"])
 
 
 def _with_half(mean: float, half: float) -> str:

@@ -81,7 +81,7 @@ class SweepStore:
         plans = [
             (
                 *(task.key, each.policy, each.system, each.recovery, each.interval_s),
-                json.dumps(each.basis._asdict()),
+                json.dumps(each.basis.numbers),
             )
             for each in block.plans
         ]

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.runs.result import entry
+from cprsim.runs.result import entry, in_currency
 from cprsim.runs.summaries import tidy
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.best import Quality, SweepVerdict, sweep_verdicts
@@ -43,6 +43,11 @@ class Sweep:
         """All points, in order."""
         with reading(self.folder) as connection:
             return stored_points(connection)
+
+    @property
+    def currency(self) -> str | None:
+        """That `cost` is in; None where nothing has a price."""
+        return self.definition.get("currency")  # which an older cprsim didn't write
 
     @property
     def failures(self) -> list[StoredPoint]:
@@ -181,6 +186,7 @@ class Sweep:
         return {
             "scenario": self.definition["title"],
             "seed": self.definition["seed"],
+            **in_currency(self.currency),
             **{key: self.definition["rule"][key] for key in ("replications", "half_width")},
             "out": str(self.folder),
             "failed": len(self.failures),

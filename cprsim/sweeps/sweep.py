@@ -129,6 +129,7 @@ def sweep(
         seed,
         rule,
         engine,
+        currency=None if base.prices is None else base.prices.currency,
     )
     tell = tell or _silent
     kind = network_file_system(out.absolute())

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.runs.measures import MEASURES, PLANNED, Basis, measured
+from cprsim.runs.measures import PLANNED, Basis, measured, measures_of
 from cprsim.runs.summaries import statistics
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.columns import si_column
@@ -18,13 +18,7 @@ from cprsim.sweeps.played import StoredPoint
 from cprsim.sweeps.reading import plans_of, reading, values_of
 
 _PLAN = ("system", "recovery", "interval_s")
-_STATISTICS = tuple(
-    f"{measure}{suffix}" for measure in MEASURES for suffix in ("", "_low", "_high", "_p50", "_p95")
-)
-_COLUMNS = (
-    *("point", "policy", *_PLAN, "replications"),
-    *(*_STATISTICS, *OVERHEAD_CAUSES, *PLANNED, "error"),
-)
+_SUFFIXES = ("", "_low", "_high", "_p50", "_p95")
 
 
 def tables(
@@ -41,7 +35,11 @@ def tables(
     varied = [si_column(key, [each.values[key] for each in points]) for key in definition["keys"]]
     # Points that failed have no number there, and a whole number can't be none.
     whole = "float64" if any(point.error for point in points) else "int64"
-    kinds = dict.fromkeys(("interval_s", *_STATISTICS, *OVERHEAD_CAUSES, *PLANNED), "float64")
+    measures = _measures(folder, points, definition["policies"])
+    numbers = [f"{measure}{suffix}" for measure in measures for suffix in _SUFFIXES]
+    numbers += [*OVERHEAD_CAUSES, *PLANNED]
+    columns = ["point", "policy", *_PLAN, "replications", *numbers, "error"]
+    kinds = dict.fromkeys(("interval_s", *numbers), "float64")
     kinds |= dict.fromkeys(("policy", "system", "recovery", "error"), "object")
     kinds |= {"point": "int64", "replications": "Int64", "spares": whole}
     for start in range(0, max(len(points), 1), size):
@@ -52,10 +50,22 @@ def tables(
                 for point in points[start : start + size]
                 for row in _rows(connection, point, definition["policies"])
             ]
-        table = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(kinds)
+        table = pd.DataFrame(rows, columns=columns).astype(kinds)
         for place, (name, values) in enumerate(varied):
             table.insert(1 + place, name, values[table["point"].to_numpy()])
         yield table
+
+
+def _measures(
+    folder: str | Path, points: Sequence[StoredPoint], policies: Sequence[str]
+) -> list[str]:
+    """Those that the sweep has: all its points have prices, or none has."""
+    for point in points:
+        if point.finished and point.key:
+            with reading(folder) as connection:
+                plans = plans_of(connection, point.key, policies)
+            return measures_of(next(iter(plans.values())).basis)
+    return measures_of()
 
 
 def _rows(
@@ -81,11 +91,15 @@ def _rows(
 
 
 def by_measure(values: NDArray[np.float64], basis: Basis) -> NDArray[np.float64]:
-    """Shape (len(MEASURES), replications), from (len(COLUMNS), replications)."""
+    """Shape (len(MEASURES), replications), from (len(COLUMNS), replications).
+
+    Not a number where a measure rests on prices that the sweep doesn't have.
+    """
     return np.stack([*measured(dict(zip(COLUMNS, values, strict=True)), basis).values()])
 
 
 def _summary(values: NDArray[np.float64], basis: Basis) -> dict[str, float]:
     of = dict(zip(COLUMNS, values, strict=True))
     causes = {cause: float(of[cause].mean()) / basis.useful_s for cause in OVERHEAD_CAUSES}
-    return statistics(by_measure(values, basis)) | causes
+    found, measures = measured(of, basis), measures_of(basis)
+    return statistics(np.stack([found[name] for name in measures]), measures) | causes

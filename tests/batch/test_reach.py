@@ -19,6 +19,7 @@ from tests.batch import harsh
 #: Keys that no strategy sets, with all in them, and why no run is left out with them.
 LEFT_OUT = {
     "accuracy": "says what a result means, and is read after the run",
+    "prices": "says what a result costs, and is read after the run",
     "failures.reader = 'csv'": "what is read if no reader is named",
     "failures.reader = 'fta'": "gives the log that others give",
     "failures.reader = 'spot'": "gives the log that others give",

@@ -1,0 +1,445 @@
+"""What a job costs, counted by hand: hours x machines x prices, and bytes x prices."""
+
+import json
+import math
+import tomllib
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+import cprsim
+from cprsim.basics.prices import (
+    PER_SIZE,
+    PER_SIZE_AND_TIME,
+    PER_TIME,
+    Price,
+    PricedUnits,
+    format_price,
+    parse_price,
+)
+from cprsim.cli import command as cli
+from cprsim.errors import UnitError
+from cprsim.job.prices import Prices
+from cprsim.report.report import report
+from cprsim.report.tables import resources_table
+from cprsim.runs.measures import Basis
+from cprsim.runs.summaries import tidy
+from cprsim.scenario import Scenario
+from cprsim.sim.engine import COLUMNS, simulate
+from cprsim.sweeps import display, export
+from cprsim.testing import scenarios
+
+GB = 1e9
+#: Of the machines of the job below: 12 x 2.5 + 4 x 3.
+HOURLY = 42.0
+MACHINES = {"trainer": "2.5 USD/h", "parameter_server": "72 USD/d"}
+NEVER = {"full": {"system": "full", "interval": "10 h"}}
+PRICED = ("cost", "energy_kwh", "carbon_kg")
+
+
+def tables(
+    prices: dict[str, str] | None, policies: dict[str, Any] | None = None, **others: Any
+) -> dict[str, Any]:
+    """10 h on 4 servers and 12 trainers, 40 GB; nothing fails, and saves take a minute."""
+    priced = {} if prices is None else {"prices": prices}
+    return {
+        "job": {"useful_time": "10 h"},
+        "model": {"embedding": "30 GB", "optimizer": "10 GB"},
+        "cluster": {"parameter_servers": 4, "trainers": 12},
+        "costs": {"save": "1 min", "load": "1 min"},
+        "failures": {"exactly": 0},
+        "policies": policies or NEVER,
+        **priced,
+        **others,
+    }
+
+
+def run(*of: Any, replications: int = 3, **others: Any) -> cprsim.Result:
+    """Of such a job."""
+    return cprsim.run(Scenario(**tables(*of, **others)), replications=replications)
+
+
+def cost(*of: Any, **others: Any) -> float:
+    """The mean under its one policy."""
+    (mean,) = run(*of, **others).summary["cost"]
+    return float(mean)
+
+
+# --- Units ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "units", "amount"),
+    [
+        ("2.5 USD/h", PER_TIME, 2.5 / 3600),
+        ("60 USD/d", PER_TIME, 60 / 86_400),
+        ("730 EUR/month", PER_TIME, 1 / 3600),
+        ("0.03CHF/min", PER_TIME, 0.0005),
+        ("0.01 USD/GB", PER_SIZE, 1e-11),
+        ("1 USD/GiB", PER_SIZE, 2.0**-30),
+        ("0.073 USD/GB/month", PER_SIZE_AND_TIME, 1e-13 / 3600),
+        ("0.003 USD/GB/h", PER_SIZE_AND_TIME, 3e-12 / 3600),
+    ],
+)
+def test_prices_are_for_a_second_and_a_byte(text: str, units: PricedUnits, amount: float) -> None:
+    found = parse_price(text, units)
+
+    assert found.amount == pytest.approx(amount, rel=1e-12)
+    assert found.currency in text
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("2.50 usd/h", "2.5 USD/h"), ("60 USD/d", "60 USD/d"), ("1 EUR/s", "3600 EUR/h")],
+)
+def test_prices_are_written_as_people_write_them(text: str, written: str) -> None:
+    assert format_price(parse_price(text, PER_TIME), PER_TIME) == written
+
+
+@given(st.floats(0, 1e30), st.sampled_from([PER_TIME, PER_SIZE, PER_SIZE_AND_TIME]))
+def test_a_price_that_is_written_is_read_as_the_very_same(amount: float, of: PricedUnits) -> None:
+    price = Price(amount, "USD")
+
+    assert parse_price(format_price(price, of), of) == price
+
+
+@pytest.mark.parametrize(
+    ("text", "units", "error"),
+    [
+        ("2.5 h", PER_TIME, "'2.5 h' is not a price per time: write one like \"2.5 USD/h\""),
+        (2.5, PER_TIME, '2.5 is not a price per time: write one like "2.5 USD/h"'),
+        (
+            "2 USD/GB",
+            PER_TIME,
+            "'2 USD/GB' is not a price per time: write one like \"2.5 USD/h\"",
+        ),
+        ("2 USDT/h", PER_TIME, "'2 USDT/h' is not a price per time: write one like \"2.5 USD/h\""),
+        (
+            "1 USD/GB/h",
+            PER_SIZE,
+            "'1 USD/GB/h' is not a price per size: write one like \"0.01 USD/GB\"",
+        ),
+        (
+            "1 USD/GB",
+            PER_SIZE_AND_TIME,
+            "'1 USD/GB' is not a price per size and time: write one like \"0.02 USD/GB/month\"",
+        ),
+        ("-1 USD/h", PER_TIME, "'-1 USD/h' is out of range: it must be >= 0"),
+        (
+            "1e999 USD/h",
+            PER_TIME,
+            "'1e999 USD/h' is not a price per time: write a finite one, e.g. \"2.5 USD/h\"",
+        ),
+    ],
+)
+def test_what_is_no_price(text: object, units: PricedUnits, error: str) -> None:
+    with pytest.raises(UnitError) as raised:
+        parse_price(text, units)
+    assert str(raised.value) == error
+
+
+# --- Machines, energy ----------------------------------------------------------------------------
+
+
+def test_machines_are_paid_by_the_hour() -> None:
+    assert cost(MACHINES) == pytest.approx(10 * HOURLY, rel=1e-12)
+    assert cost({"trainer": "1 USD/h"}) == pytest.approx(10 * 12, rel=1e-12)
+
+
+def test_spares_that_stand_ready_are_paid_too() -> None:
+    prices = MACHINES | {"spare": "1 USD/h"}
+    cluster = {"parameter_servers": 4, "trainers": 12, "spares": 2}
+
+    assert cost(prices, cluster=cluster) == pytest.approx(10 * (HOURLY + 2), rel=1e-12)
+    # Those of the policy, in place of the cluster's.
+    swap = {"hot-swap": {"system": "hot-swap", "spares": 3, "iteration": "1 s", "interval": "10 h"}}
+    found = run(prices, swap, cluster=cluster).summary.loc["hot-swap"]
+    hours = found["wall_s"] / 3600
+    assert found["cost"] == pytest.approx(hours * (HOURLY + 3), rel=1e-12)
+
+
+def test_machines_draw_power_spares_included() -> None:
+    cluster = {"parameter_servers": 4, "trainers": 12, "spares": 2}
+    result = run({"energy": "0.6 kW", "carbon": "400 g/kWh"}, cluster=cluster)
+    found = result.summary.loc["full"]
+
+    assert found["energy_kwh"] == pytest.approx(10 * 18 * 0.6, rel=1e-12)
+    assert found["carbon_kg"] == pytest.approx(10 * 18 * 0.6 * 0.4, rel=1e-12)
+    assert "cost" not in found
+    assert "currency" not in result.document()
+
+
+@given(scenarios(), st.integers(0, 2**32))
+def test_machines_at_one_price_cost_machine_time(of: dict[str, Any], seed: int) -> None:
+    every = dict.fromkeys(("trainer", "parameter_server", "spare"), "2 USD/h")
+    scenario = Scenario(**of, prices=every | {"energy": "2 kW"})
+    policies = list(scenario.policies)
+    bases = [Basis.of(scenario, policy) for policy in policies]
+    found = tidy(policies, simulate(scenario, policies, range(2), seed), COLUMNS, bases)
+    cluster = scenario.cluster
+    useful_h = scenario.job.useful_time_s / 3600
+    useful_h *= cluster.trainers + cluster.parameter_servers
+
+    expected = 2 * useful_h * (1 + found["machine_overhead"].to_numpy())
+    np.testing.assert_allclose(found["cost"], expected, rtol=1e-9)
+    np.testing.assert_allclose(found["energy_kwh"], expected, rtol=1e-9)
+
+
+# --- Bytes ---------------------------------------------------------------------------------------
+
+
+def test_what_is_saved_is_paid_once_to_be_written_and_for_as_long_as_it_lies_there() -> None:
+    saves = {"full": {"system": "full", "interval": "3 h"}}
+    hours = 10 + 3 / 60
+
+    assert cost({"written": "0.01 USD/GB"}, saves) == pytest.approx(3 * 40 * 0.01, rel=1e-12)
+    # One checkpoint, a month of 730 h.
+    found = cost({"stored": "0.73 USD/GB/month"}, saves)
+    assert found == pytest.approx(40 * 0.001 * hours, rel=1e-12)
+    both = {"written": "0.01 USD/GB", "stored": "0.73 USD/GB/month"} | MACHINES
+    assert cost(both, saves) == pytest.approx(1.2 + (0.04 + HOURLY) * hours, rel=1e-12)
+    assert cost(both) == pytest.approx(10 * HOURLY, rel=1e-12)  # without saves, useful time alone
+
+
+#: What one failure makes each policy read from the store: GB, by hand.
+READS = {
+    "full": ({"system": "full"}, {}, 40.0),
+    "partial, a server": ({"system": "partial"}, {}, 10.0),
+    "partial, two servers": ({"system": "partial"}, {"hits": {"parameter_servers": 2}}, 20.0),
+    "partial, a trainer": (
+        {"system": "partial"},
+        {"hits": {"parameter_servers": 0, "trainers": 1}},
+        0.0,
+    ),
+    "full, a trainer": (
+        {"system": "full"},
+        {"hits": {"parameter_servers": 0, "trainers": 1}},
+        40.0,
+    ),
+    "replication": ({"system": "replication"}, {}, 0.0),
+    "peer-memory": ({"system": "peer-memory", "iteration": "1 s"}, {}, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_what_failures_make_a_job_read_is_paid(name: str) -> None:
+    policy, hits, read = READS[name]
+    failures = {"distribution": "deterministic", "mean": "4 h", "ages": "new", **hits}
+    found = run({"read": "0.5 USD/GB"}, {"it": policy}, failures=failures).replications
+
+    assert (found["failures"] >= 2).all()
+    assert found["cost"].to_numpy() == pytest.approx(found["failures"] * read * 0.5, rel=1e-12)
+
+
+def test_a_load_that_is_begun_again_reads_again() -> None:
+    failures = {"distribution": "deterministic", "mean": "4 h", "ages": "new"}
+    found = run(
+        {"read": "0.5 USD/GB"},
+        {"it": {"system": "full"}},
+        failures=failures,
+        storage={"load_fails": 0.5},
+    ).replications
+
+    assert found["cost"].to_numpy() == pytest.approx(found["failures"] * 40 * 0.5 * 2, rel=1e-12)
+
+
+def test_memory_that_a_policy_takes_is_paid() -> None:
+    copies = {"of 3": {"system": "replication", "copies": 3}}
+    counters = {"cpr": {"system": "cpr-mfu", "interval": "9 h", "target_pls": 0.5}}
+    rows = [{"rows": 10_000_000, "dim": 16, "optimizer_slots": 1, "skew": {"zipf": 1.0}}]
+    memory = {"memory": "0.003 USD/GB/h"}
+
+    assert cost(memory, copies) == pytest.approx(10 * 2 * 40 * 0.003, rel=1e-12)
+    found = run(
+        memory,
+        counters,
+        model={"tables": rows},
+        job={"useful_time": "10 h", "samples": 10**8},
+    ).summary.loc["cpr"]
+    # Four bytes a row.
+    assert found["cost"] == pytest.approx(found["wall_s"] / 3600 * 0.04 * 0.003, rel=1e-12)
+
+
+# --- Where it is told ----------------------------------------------------------------------------
+
+FAILING = {"distribution": "exponential", "mean": "4 h"}
+BOTH = {
+    "often": {"system": "full", "interval": "30 min"},
+    "seldom": {"system": "full", "interval": "5 h"},
+}
+#: What Student's t of 39 degrees of freedom exceeds to either side with a chance of 5 %.
+STUDENT = 2.02269092
+ALL = MACHINES | {"energy": "0.6 kW", "carbon": "0.4 kg/kWh"}
+
+
+@pytest.fixture(scope="module")
+def priced() -> cprsim.Result:
+    """Two policies with failures."""
+    return run(ALL, BOTH, failures=FAILING, replications=40)
+
+
+def test_each_replication_has_a_cost_and_their_mean_an_interval(priced: cprsim.Result) -> None:
+    rows = priced.of("often")
+    found = priced.document()["policies"]["often"]["cost"]
+    half = STUDENT * rows["cost"].std(ddof=1) / math.sqrt(40)
+
+    assert rows["cost"].to_numpy() == pytest.approx(rows["wall_s"] / 3600 * HOURLY, rel=1e-12)
+    assert found["mean"] == pytest.approx(rows["cost"].mean())
+    assert found["ci95"] == pytest.approx([found["mean"] - half, found["mean"] + half], rel=1e-7)
+    assert found.keys() == {"mean", "ci95", "p50", "p95"}
+    assert priced.document()["currency"] == "USD"
+
+
+def test_costs_are_compared_failure_by_failure(priced: cprsim.Result) -> None:
+    one, other = (priced.of(name)["cost"].to_numpy() for name in BOTH)
+
+    mean, half = priced.kept.paired_difference("often", "seldom", "cost")
+    assert mean == pytest.approx((one - other).mean())
+    assert half == pytest.approx(STUDENT * (one - other).std(ddof=1) / math.sqrt(40))
+
+
+def told_by(result: cprsim.Result) -> str:
+    """The table of what is taken beside time, as printed."""
+    console = Console(width=200, file=StringIO())
+    shown = resources_table(result)
+    console.print("" if shown is None else shown)
+    file: Any = console.file
+    return str(file.getvalue())
+
+
+MANIFEST = {"replications": 40, "git": None, "libraries": {}, "cprsim": "0", "python": "3"}
+
+
+def test_tables_and_reports_tell_it_where_it_is_priced(priced: cprsim.Result) -> None:
+    free = run(None, BOTH, failures=FAILING, replications=40)
+    mean, high = priced.summary.loc["often", ["cost", "cost_high"]]
+    page, free_page = (report(each, b"", MANIFEST).decode() for each in (priced, free))
+
+    assert f"{mean:,.2f} ±{high - mean:,.2f}" in told_by(priced)
+    for heading in ("USD", "kWh", "CO2"):
+        assert heading in told_by(priced)
+        assert heading in page
+        assert heading not in told_by(free) + free_page
+    least = priced.summary["cost"].idxmin()
+    assert f"Least money: {least}, {priced.summary['cost'].min():,.2f} USD" in page
+    assert "Least money" not in free_page
+
+
+def test_nothing_else_is_another_where_nothing_is_priced(priced: cprsim.Result) -> None:
+    free = run(None, BOTH, failures=FAILING, replications=40)
+
+    kept = [name for name in priced.replications if name not in PRICED]
+    assert list(free.replications) == kept
+    pd.testing.assert_frame_equal(free.replications, priced.replications[kept])
+    assert not [name for name in free.summary if name.startswith(PRICED)]
+    assert not [key for key in free.document()["policies"]["often"] if key in PRICED]
+    assert "prices" not in free.to_toml()
+
+
+def test_a_run_writes_and_prints_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("job.toml").write_text(Scenario(**tables(ALL)).to_toml())
+
+    assert cli._main(["run", "job.toml", "--replications", "2", "--out", "it", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["policies"]["full"]["cost"]["mean"] == pytest.approx(10 * HOURLY)
+    assert pd.read_csv("it/results.csv")["cost"].to_numpy() == pytest.approx(10 * HOURLY)
+
+
+def test_a_scenario_with_prices_is_written_and_read_again() -> None:
+    prices = {
+        "trainer": "2.5 EUR/h",
+        "parameter_server": "60.5 EUR/d",
+        "spare": "0 EUR/h",
+        "memory": "0.003 EUR/GB/h",
+        "stored": "0.02 EUR/GB/month",
+        "written": "0.01 EUR/GB",
+        "read": "0.09 EUR/GB",
+        "energy": "0.6 kW",
+        "carbon": "0.4 kg/kWh",
+    }
+    scenario = Scenario(**tables(prices))
+    again = Scenario(**tomllib.loads(scenario.to_toml()))
+
+    assert again == scenario
+    assert again.to_toml() == scenario.to_toml()
+    written = tomllib.loads(scenario.to_toml())["prices"]
+    assert {key: written[key] for key in prices if key not in ("energy", "carbon")} == {
+        key: text for key, text in prices.items() if key not in ("energy", "carbon")
+    }
+    assert Prices.model_json_schema()["properties"].keys() == prices.keys()
+
+
+# --- Sweeps and fleets ---------------------------------------------------------------------------
+
+
+def exported(sweep: cprsim.Sweep) -> pd.DataFrame:
+    """Its CSV, read."""
+    export.exporter(sweep, "csv")(file := BytesIO())
+    return pd.read_csv(BytesIO(file.getvalue()))
+
+
+def test_a_sweep_keeps_and_tells_it(tmp_path: Path) -> None:
+    scenario = Scenario(**tables(ALL))
+    done = cprsim.sweep(scenario, tmp_path / "it", {"job.useful_time": "10 h,20 h"}, replications=2)
+    hours = done.table["wall_s"] / 3600
+
+    assert done.table["cost"].to_numpy() == pytest.approx(hours * HOURLY)
+    assert done.table["cost"][0] == pytest.approx(10 * HOURLY)
+    assert exported(done)["cost_high"].to_numpy() == pytest.approx(done.table["cost_high"])
+    assert done.replications(0)["energy_kwh"].to_numpy() == pytest.approx(10 * 16 * 0.6)
+    document = done.document()
+    assert document["currency"] == "USD"
+    assert document["points"][0]["policies"]["full"]["cost"]["mean"] == pytest.approx(10 * HOURLY)
+    console = Console(width=200, file=StringIO())
+    console.print(display.sweep_table(done))
+    shown: Any = console.file
+    assert "420.00 ±0.00" in shown.getvalue()
+
+
+def test_a_price_may_be_varied(tmp_path: Path) -> None:
+    prices = {"prices.trainer": "1 USD/h,2 USD/h"}
+    done = cprsim.sweep(Scenario(**tables(None)), tmp_path / "it", prices, replications=2)
+
+    assert done.table["cost"].to_numpy() == pytest.approx([120, 240])
+
+
+def test_a_sweep_without_prices_is_stored_as_it_was_before_there_were_any(tmp_path: Path) -> None:
+    done = cprsim.sweep(
+        Scenario(**tables(None)), tmp_path / "it", {"job.useful_time": "1 h,2 h"}, replications=2
+    )
+    # As stored by the last version without prices.
+    before = (
+        '{"useful_s": 36000.0, "nodes": 16, "spares": 0, "memory_overhead": 0.0, '
+        '"peer_bytes_per_s": 0.0, "checkpoint_bytes": 40000000000.0}'
+    )
+    basis = Basis.of(Scenario(**tables(None)), "full")
+
+    assert json.dumps(basis.numbers) == before
+    assert repr(Basis(**json.loads(before))) == repr(basis)
+    assert not [name for name in done.table if name.startswith(PRICED)]
+    assert "currency" not in done.document()
+
+
+def test_each_job_of_a_fleet_has_its_own_cost(tmp_path: Path) -> None:
+    drawn = {"distribution": "empirical", "values": ["10 h", "20 h"]}
+    fleet = cprsim.Fleet.of(tables(ALL) | {"job": {"useful_time": drawn}})
+    found = cprsim.run_fleet(fleet, replications=20)
+    jobs = found.replications
+
+    assert set(jobs["useful_s"]) == {36_000.0, 72_000.0}
+    assert jobs["cost"].to_numpy() == pytest.approx(jobs["wall_s"] / 3600 * HOURLY)
+    assert found.summary.loc["full", "cost"] == pytest.approx(jobs["cost"].mean())
+    document = found.document()
+    assert document["policies"]["full"]["cost"]["mean"] == pytest.approx(jobs["cost"].mean())
+    assert document["currency"] == "USD"
+    assert not {"price_per_s", "power_w"} & {*jobs}
