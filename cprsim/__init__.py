@@ -3,7 +3,7 @@
 scenario = cprsim.load_scenario("scenarios/criteo-kaggle.toml")
 result = cprsim.run(scenario, replications=1000)
 result.summary              # a row a policy
-cprsim.advise(scenario)     # full recovery or partial, and how often to save
+cprsim.advise(scenario)     # which policy, with which settings, how sure
 cprsim.fit("failures.csv")  # a log made into a failure model
 cprsim.sweep(scenario, "out", {"failures.mean": "log(1 h, 100 h, 9)"}).table  # many points
 """
@@ -15,7 +15,8 @@ from cprsim.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from cprsim.contract import Policy
-    from cprsim.estimates.advice import Advice, advise
+    from cprsim.advice.advice import Advice
+    from cprsim.advice.advising import advise
     from cprsim.fitting.fit_log import fit
     from cprsim.fitting.mtbf import mtbf_by_nodes
     from cprsim.fleets.fleet import Fleet, load_fleet
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
 # Names and the modules they come from: imported when first asked for, since pandas and SciPy take
 # a second that `cprsim --help` should not.
 _HOMES = {
-    "Advice": "cprsim.estimates.advice",
+    "Advice": "cprsim.advice.advice",
     "Fleet": "cprsim.fleets.fleet",
     "FleetResult": "cprsim.fleets.result",
     "Policy": "cprsim.contract",
     "Result": "cprsim.runs.result",
     "Scenario": "cprsim.scenario",
     "Sweep": "cprsim.sweeps.stored",
-    "advise": "cprsim.estimates.advice",
+    "advise": "cprsim.advice.advising",
     "fit": "cprsim.fitting.fit_log",
     "load_fleet": "cprsim.fleets.fleet",
     "load_scenario": "cprsim.scenario",

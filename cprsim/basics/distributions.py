@@ -47,6 +47,15 @@ _POINTS = 2001
 _ALL, _LARGE = 500.0, 100.0
 
 
+def scaled(
+    mean_s: float | None, durations_s: tuple[float, ...] | None, factor: float
+) -> dict[str, float | tuple[float, ...]]:
+    """The keys of a law that change where durations are `factor` times as long."""
+    if durations_s is not None:
+        return {"durations_s": tuple(each * factor for each in durations_s)}
+    return {} if mean_s is None else {"mean_s": mean_s * factor}
+
+
 class Distribution(Section):
     """A law of durations.
 
@@ -73,6 +82,10 @@ class Distribution(Section):
             return math.fsum(self.durations_s) / len(self.durations_s)
         assert self.mean_s is not None
         return self.mean_s
+
+    def scaled(self, factor: float) -> "Distribution":
+        """The law of durations that are `factor` times as long."""
+        return self.model_copy(update=scaled(self.mean_s, self.durations_s, factor))
 
     def sample(self, rng: np.random.Generator, size: Size) -> NDArray[np.float64]:
         """Draw durations, s, an array of shape `size`; further calls continue the sequence."""

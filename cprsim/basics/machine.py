@@ -21,3 +21,10 @@ def check_memory(needed: float, what: str) -> None:
             f"{what} take {format_bytes(needed)} of memory, and this machine has "
             f"{format_bytes(memory())}; ask for fewer"
         )
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not everywhere
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -90,7 +90,7 @@ def sweep(
             half_width=width,
             seed=seed,
             engine=engine,
-            workers=_cores() if workers is None else workers,
+            workers=cores() if workers is None else workers,
             scheduler=scheduler,
             overrides=overrides or (),
             progress=display.update,
@@ -145,14 +145,6 @@ def _varied(options: list[str]) -> dict[str, Any]:
             raise UsageError(f"--vary {key.strip()}: is varied twice; give all its values at once")
         found[key.strip()] = text
     return found
-
-
-def _cores() -> int:
-    import os
-
-    if hasattr(os, "sched_getaffinity"):  # what this process may use, where that can be known
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _complain_of_failures(done: "Sweep") -> None:

@@ -30,6 +30,7 @@ from cprsim.contract.plan import AfterVoid, Copies, Mirror, Plan, Sequence, Trac
 from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.contract.rotations import Rotation, Rotations
 from cprsim.contract.schedules import Schedule, ScheduledController, every
+from cprsim.contract.settings import Choice, Setting, Span, whole_numbers
 from cprsim.job.tiers import REMOTE, Tier
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Answers",
     "Case",
     "Chains",
+    "Choice",
     "Clock",
     "Context",
     "Controller",
@@ -64,6 +66,8 @@ __all__ = [
     "Schedule",
     "ScheduledController",
     "Sequence",
+    "Setting",
+    "Span",
     "Stored",
     "Tier",
     "Together",
@@ -73,4 +77,5 @@ __all__ = [
     "Within",
     "every",
     "rules",
+    "whole_numbers",
 ]

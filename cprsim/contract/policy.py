@@ -2,17 +2,22 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer
 
 from cprsim.basics import units
 from cprsim.basics.schema import Section
 from cprsim.contract.plan import AfterVoid, Plan
+from cprsim.contract.settings import Setting, Span
 from cprsim.failures.hit import Severity
 from cprsim.job.costs import CostModel
 from cprsim.job.tiers import REMOTE
 from cprsim.rows.model import RowModel
+
+
+#: Of a job: the shortest interval that is searched; no save is worth more of them.
+LEAST_SHARE = 1e-4
 
 
 def _one(_waiting_s: float, _loading_s: float) -> float:
@@ -76,6 +81,29 @@ class Policy(Section):
     def plan(self, context: Context) -> Plan:
         """Resolve every number for one scenario."""
         raise NotImplementedError(f"{type(self).__name__} must define plan(context)")
+
+    @classmethod
+    def first_tried(cls, _context: Context) -> dict[str, Any]:
+        """The keys it is tried with where a scenario names none; the others have their defaults.
+
+        What an own cluster has to tell, and no default can, is to be left out: whoever asks is told
+        that it is missing.
+        """
+        return {}
+
+    def settings(self, context: Context) -> tuple[Setting, ...]:
+        """What may be chosen for it in that job: by default its `interval`, if it has one."""
+        names = {field.alias or name for name, field in type(self).model_fields.items()}
+        if "interval" not in names:
+            return ()
+        return (self.span("interval", self.planned(context).interval_s, context),)
+
+    @staticmethod
+    def span(key: str, start_s: float, context: Context) -> Span:
+        """Intervals from `LEAST_SHARE` of the job to the whole of it, which means none."""
+        most_s = context.useful_time_s
+        least_s = most_s * LEAST_SHARE
+        return Span(key, least_s, most_s, min(max(start_s, least_s), most_s))
 
     def planned(self, context: Context) -> Plan:
         """Its plan, with the keys that all policies have."""

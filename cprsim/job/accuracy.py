@@ -63,6 +63,14 @@ class Accuracy(Section):
     pls_up_to: Annotated[float, Field(gt=0)]
     systems: Annotated[dict[str, MeasuredSlope], Field(min_length=1)]
 
+    def steepest(self, system: str) -> float:
+        """The upper end of what a policy of that system may lose for each unit of PLS.
+
+        Not a number where that wasn't measured.
+        """
+        slope = self.systems.get(system)
+        return math.nan if slope is None else slope.ci95[1]
+
     def auc_drop(self, system: str, pls: float, pls_half: float) -> Drop:
         """What AUC a policy of that system is predicted to lose.
 

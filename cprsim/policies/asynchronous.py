@@ -9,11 +9,24 @@ from pydantic import Field, WrapValidator, model_validator
 from cprsim.basics import units
 from cprsim.basics.schema import Bytes, PositiveSeconds, Seconds
 from cprsim.closed_form.stall import checkfreq_settled, checkfreq_steps
-from cprsim.contract import Context, Growing, Interval, Plan, Policy, Save, Tier, every
+from cprsim.contract import (
+    Context,
+    Growing,
+    Interval,
+    Plan,
+    Policy,
+    Save,
+    Setting,
+    Tier,
+    every,
+    whole_numbers,
+)
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
 
 #: Steps that CheckFreq adds to its interval at a time.
 _STEPS = 2
+#: Saves under way at a time that a search tries: each takes a copy of the state in memory.
+_MOST_IN_FLIGHT = 4
 _RULE = "checkfreq"
 
 
@@ -63,6 +76,10 @@ class Async(Policy):
                 'iteration = "500 ms"'
             )
         return self
+
+    def settings(self, context: Context) -> tuple[Setting, ...]:
+        """Its interval, and saves in flight."""
+        return (*super().settings(context), *whole_numbers("in_flight", 1, _MOST_IN_FLIGHT))
 
     def plan(self, context: Context) -> Plan:
         """Save at the interval, or as often as saves land where that is rarer."""

@@ -7,8 +7,20 @@ from pydantic import Field
 
 from cprsim.basics.schema import Seconds
 from cprsim.closed_form.intervals import whole_periods
-from cprsim.contract import REMOTE, Context, Differences, Interval, Plan, Policy, Save, Tier, every
-from cprsim.contract.differences import Variant
+from cprsim.contract import (
+    REMOTE,
+    Choice,
+    Context,
+    Differences,
+    Interval,
+    Plan,
+    Policy,
+    Save,
+    Setting,
+    Tier,
+    every,
+)
+from cprsim.contract.differences import VARIANTS, Variant
 from cprsim.job.workload import DTYPE_BYTES, Model
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import FULL_ROLLBACK
@@ -54,6 +66,10 @@ class CheckNRun(Policy):
     tracking: Annotated[float, Field(ge=0)] = 0.0
     modified: Annotated[float, Field(gt=0, le=1)] | None = None
     growth: Annotated[float, Field(ge=0, le=1)] = 0.33
+
+    def settings(self, context: Context) -> tuple[Setting, ...]:
+        """Its interval and its variant; fewer bits cost accuracy, which isn't modelled."""
+        return (*super().settings(context), Choice("variant", VARIANTS))
 
     def plan(self, context: Context) -> Plan:
         """Look up what each number of intervals modifies; the schedule holds the mean save."""

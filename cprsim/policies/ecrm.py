@@ -24,9 +24,11 @@ from cprsim.contract import (
     Plan,
     Policy,
     Recover,
+    Setting,
     Tier,
     Within,
     every,
+    whole_numbers,
 )
 from cprsim.job.costs import time_of_throughput
 from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
@@ -38,6 +40,9 @@ _CALIBRATED_SHARD = 220e9 / 5
 
 #: Of the throughput, while a server is rebuilt: ECRec measured 7 to 13 % (PVLDB 16(11), 2023).
 _DEGRADED = 0.1
+
+#: Entries to a parity that a search tries: ECRec's authors tried up to 4 (PVLDB 16(11), 2023).
+_MOST_PARITY = 8
 
 _Share = Annotated[float, Field(ge=0)]
 
@@ -100,6 +105,11 @@ class Ecrm(Policy):
     rebuild_read: Rate | None = None
     rebuild_write: Rate | None = None
     interval: Interval | None = None
+
+    def settings(self, context: Context) -> tuple[Setting, ...]:
+        """Its interval, and how many entries share a parity."""
+        most = min(context.servers - 1, _MOST_PARITY)
+        return (*super().settings(context), *whole_numbers("parity", 1, most))
 
     def plan(self, context: Context) -> Plan:
         """Groups must fit on the servers; without parities this is `full`."""

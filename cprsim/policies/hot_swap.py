@@ -5,11 +5,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cprsim.basics.schema import Bytes, Seconds
-from cprsim.contract import Context, Groups, Plan
+from cprsim.contract import Context, Groups, Plan, Setting, whole_numbers
 from cprsim.policies.peer_memory import InMemory
 
 #: Who holds a shard: its own server, and the other one of its pair.
 _COPIES = 2
+#: Machines ready that a search tries: ByteRobust (SOSP 2025) holds 2 for 128, 4 for 1024.
+_MOST_SPARES = 8
 
 
 class HotSwap(InMemory):
@@ -39,6 +41,11 @@ class HotSwap(InMemory):
     takeover_s: Seconds = Field(40.0, alias="takeover")
     spares: Annotated[int, Field(ge=0)] = 2
     snapshot_bytes: Bytes | None = Field(None, alias="snapshot")
+
+    def settings(self, context: Context) -> tuple[Setting, ...]:
+        """Its interval, and how many spares stand ready."""
+        most = min(context.servers + context.trainers, _MOST_SPARES)
+        return (*super().settings(context), *whole_numbers("spares", 0, most))
 
     def plan(self, context: Context) -> Plan:
         """Pairs need two servers, and no more machines stand ready than can fail."""

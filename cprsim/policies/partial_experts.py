@@ -13,6 +13,7 @@ from cprsim.contract import (
     REMOTE,
     Answers,
     Case,
+    Choice,
     Context,
     Interval,
     Plan,
@@ -21,6 +22,7 @@ from cprsim.contract import (
     Rotation,
     Rotations,
     Save,
+    Setting,
     Tier,
     every,
 )
@@ -102,6 +104,12 @@ class PartialExperts(Policy):
         if self.blocking and self.snapshot_s is not None:
             raise ValueError("'snapshot' goes with blocking = false; set that, or leave it out")
         return self
+
+    def settings(self, context: Context) -> tuple[Setting, ...]:
+        """Its interval, and the experts of a save: powers of two, and all."""
+        found = {2**power for power in range(self.experts.bit_length())} | {self.experts}
+        per_save = tuple(sorted(each for each in found if each <= self.experts))
+        return (*super().settings(context), Choice("per_save", per_save))
 
     def plan(self, context: Context) -> Plan:
         """Resolve the interval; rotations of each K that the run may come to."""

@@ -17,14 +17,18 @@ from cprsim.contract import (
     Policy,
     Recover,
     Save,
+    Setting,
     Tier,
     every,
+    whole_numbers,
 )
 
 #: The tier of all copies in hosts' memory, a server's own one and those that it keeps for peers.
 MEMORY = "memory"
 #: A copy is whole while the next one is written: each server has two buffers for each copy.
 _BUFFERS = 2
+#: Copies of a shard that a search tries.
+_MOST_COPIES = 4
 
 
 def memory_answers(groups: Groups, takeover_s: float = 0.0) -> Answers:
@@ -106,6 +110,11 @@ class PeerMemory(InMemory):
 
     system: Literal["peer-memory"]
     copies: Annotated[int, Field(ge=1)] = 2
+
+    def settings(self, context: Context) -> tuple[Setting, ...]:
+        """Its interval and its copies."""
+        most = min(context.servers, _MOST_COPIES)
+        return (*super().settings(context), *whole_numbers("copies", 2, most))
 
     def plan(self, context: Context) -> Plan:
         """Copies must fit on the servers."""

@@ -5,9 +5,22 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from cprsim.contract import REMOTE, Chains, Context, Plan, Save, Tracking, every
+from cprsim.contract import (
+    REMOTE,
+    Chains,
+    Choice,
+    Context,
+    Plan,
+    Save,
+    Setting,
+    Tracking,
+    every,
+)
 from cprsim.policies.cpr import Cpr
 from cprsim.rows.trackers.contract import TrackerName
+
+#: Of the rows: what a search tries; CPR's choice is 1/8.
+_FRACTIONS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
 
 
 class PrioritySaving(Cpr):
@@ -36,6 +49,10 @@ class PrioritySaving(Cpr):
     fraction: Annotated[float, Field(gt=0, le=1)] = 0.125
     slowdown: Annotated[float, Field(ge=0)] = 0.0
     merge_after: Annotated[int, Field(ge=1, le=100_000)] | None = None
+
+    def settings(self, context: Context) -> tuple[Setting, ...]:
+        """Its interval, and the fraction of the rows that a save takes."""
+        return (*super().settings(context), Choice("fraction", _FRACTIONS))
 
     @property
     def _subsample(self) -> int:

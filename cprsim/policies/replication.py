@@ -17,14 +17,18 @@ from cprsim.contract import (
     Plan,
     Policy,
     Recover,
+    Setting,
     Tier,
     every,
+    whole_numbers,
 )
 from cprsim.job.costs import time_of_throughput
 from cprsim.policies.full import checkpoint_interval_s
 
 #: Where a lost server's shards are copied from.
 COPIES = Tier("copies", "peers")
+#: Of a shard, that a search tries.
+_MOST_COPIES = 4
 
 
 def any_copy_serves(
@@ -83,6 +87,11 @@ class Replication(Policy):
     interval: Interval | None = None
     slowdown: Annotated[float, Field(ge=0)] = 0.0
     degraded: Annotated[float, Field(ge=0, lt=1)] | None = None
+
+    def settings(self, context: Context) -> tuple[Setting, ...]:
+        """Its interval and its copies."""
+        most = min(context.servers, _MOST_COPIES)
+        return (*super().settings(context), *whole_numbers("copies", 2, most))
 
     def plan(self, context: Context) -> Plan:
         """Copies must fit on the servers, and there must be workers to aggregate."""

@@ -1,7 +1,7 @@
 """Tiers of checkpoints: each failure returns to the nearest one that survived it."""
 
 import math
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
@@ -19,6 +19,7 @@ from cprsim.contract import (
     Recover,
     Save,
     Schedule,
+    Setting,
     Tier,
 )
 from cprsim.policies.asynchronous import background_interval_s
@@ -90,6 +91,22 @@ class Tiered(Policy):
                 )
             nearer = name, place.interval
         return self
+
+    @classmethod
+    def first_tried(cls, context: Context) -> dict[str, Any]:
+        """The store, and peers' memory where the cards are known; both in the background."""
+        behind = {"blocking": False}
+        known = context.servers > 1 and context.costs.cluster.nic is not None
+        peer = {"peer": behind} if known and context.costs.model is not None else {}
+        return {**peer, "remote": behind}
+
+    def settings(self, context: Context) -> tuple[Setting, ...]:
+        """The interval of each tier."""
+        planned = self.plan(context).schedules
+        return tuple(
+            self.span(f"{schedule.save.tier}.interval", schedule.interval_s, context)
+            for schedule in planned
+        )
 
     def plan(self, context: Context) -> Plan:
         """Resolve each tier's interval; every cost must be known."""

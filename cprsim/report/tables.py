@@ -14,7 +14,6 @@ from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
-    from cprsim.estimates.advice import Advice
     from cprsim.estimates.row_loss import AccessLog, RowLosses
     from cprsim.fitting.log_fit import LogFit
     from cprsim.fitting.mtbf import MtbfByNodes
@@ -36,7 +35,7 @@ class PolicyTable:
 
     def wide(self) -> Table:
         """A row a policy."""
-        table = _table(self._title)
+        table = plain_table(self._title)
         table.collapse_padding = True  # its columns are many
         table.add_column("policy")
         for heading in self._headings:
@@ -46,7 +45,7 @@ class PolicyTable:
         return table
 
     def _narrow(self) -> Table:
-        table = _table(self._title)
+        table = plain_table(self._title)
         table.add_column("policy")
         for name, *_ in self._rows:
             table.add_column(name, justify="right", overflow="fold")
@@ -71,8 +70,8 @@ class RunTable(PolicyTable):
             [
                 str(name),
                 *_overheads(row),
-                *(_percent(row[cause]) for cause in _CAUSES),
-                *(_percent(row[measure]) for measure in ("pls", "updates_lost", "ettr")),
+                *(percent(row[cause]) for cause in _CAUSES),
+                *(percent(row[measure]) for measure in ("pls", "updates_lost", "ettr")),
                 format_duration(row["interval_s"]),
             ]
             for name, row in result.summary.iterrows()
@@ -93,7 +92,7 @@ class FleetTable(PolicyTable):
         percentiles = sorted(c for c in summary.columns if c.startswith("overhead_p"))
         causes = [cause for cause in _CAUSES if summary[cause].any()]
         headings = [
-            *_OVERHEADS,
+            *OVERHEADS,
             "by machine\ntime",
             *(column.removeprefix("overhead_").upper() for column in percentiles),
             *causes,
@@ -108,7 +107,7 @@ class FleetTable(PolicyTable):
                 str(name),
                 *_overheads(row),
                 _with_interval(row["machine_overhead"], row["machine_overhead_high"]),
-                *(_percent(row[c]) for c in (*percentiles, *causes, "pls")),
+                *(percent(row[c]) for c in (*percentiles, *causes, "pls")),
                 format_duration(row["interval_s"]),
                 *(f"{row[c] / 3600:,.0f}" for c in ("machine_s", "given_back_s")),
                 *(_amount(row, measure) for measure, _ in _amounts(result)),
@@ -133,8 +132,8 @@ _LARGE = 1e5
 _CAUSES = ("save", "load", "lost", "reschedule", "detect", "slowdown", "stall")
 assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
 #: Overhead by itself, and as if every lost update were trained again.
-_OVERHEADS = ("overhead", "overhead\nretrained")
-_HEADINGS = (*_OVERHEADS, *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
+OVERHEADS = ("overhead", "overhead\nretrained")
+_HEADINGS = (*OVERHEADS, *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
 
 
 def resources_table(result: "Result") -> Table | None:
@@ -146,7 +145,7 @@ def resources_table(result: "Result") -> Table | None:
     beside = summary[["memory_overhead", "peer_bytes", "spares"]].fillna(1).any(axis=None)
     if not (beside or amounts):
         return None
-    table = _table("What it takes beside time")
+    table = plain_table("What it takes beside time")
     table.add_column("policy")
     for heading in ("memory\n%", "to peers", "to the\nstore", "spares", "machine\ntime %"):
         table.add_column(heading, justify="right")
@@ -155,7 +154,7 @@ def resources_table(result: "Result") -> Table | None:
     for name, row in summary.iterrows():
         table.add_row(
             str(name),
-            _percent(row["memory_overhead"]),
+            percent(row["memory_overhead"]),
             format_bytes(row["peer_bytes"]),
             format_bytes(row["store_bytes"]),
             f"{row['spares']:.0f}",
@@ -211,7 +210,7 @@ def accuracy_table(result: "Result") -> Table | None:
     """What AUC each policy is predicted to lose, and on what that rests; None without slopes."""
     if not result.auc_drops:
         return None
-    table = _table("Predicted drop of AUC, in proportion to PLS")
+    table = plain_table("Predicted drop of AUC, in proportion to PLS")
     table.add_column("policy")
     table.add_column("AUC drop", justify="right")
     table.add_column("measured with")
@@ -221,100 +220,6 @@ def accuracy_table(result: "Result") -> Table | None:
             shown += f" ±{drop.half:.5f}"
         table.add_row(name, shown, "; ".join(filter(None, (drop.source, drop.note))))
     return table
-
-
-def advice_table(advice: "Advice", title: str) -> Table:
-    """A row an option: interval, expected overhead by cause, learning lost."""
-    table = _table(
-        f"{title or 'cprsim advise'}\n"
-        f"first-order estimate, % of useful time; MTBF {format_duration(advice.mtbf_s)}"
-    )
-    table.collapse_padding = True
-    table.add_column("option")
-    table.add_column("saves\nevery", justify="right")
-    causes = ("save", "load", "lost", "reschedule", "detect")
-    for heading in (*_OVERHEADS, *causes, "PLS %", "updates\nlost %"):
-        table.add_column(heading, justify="right")
-    options = {
-        "full": advice.full,
-        "partial": advice.naive_partial,
-        f"partial, {_QUALITIES[advice.quality]} {advice.target_pls:g}": advice.partial,
-    }
-    for name, option in options.items():
-        part = option.expected
-        table.add_row(
-            name,
-            format_duration(option.interval_s),
-            _percent(part.overhead),
-            _percent(part.overhead_retrained),
-            *(_percent(v) for v in (part.save, part.load, part.lost, part.reschedule, part.detect)),
-            _percent(part.pls),
-            _percent(part.updates_lost),
-        )
-    return table
-
-
-#: What the target of an advice bounds, in words.
-_QUALITIES = {"pls": "PLS", "updates": "updates"}
-#: Share that (E5) may be off by without a word.
-_ABOUT = 0.05
-
-
-def advice_line(advice: "Advice") -> str:
-    """The recommendation in one sentence."""
-    if math.isinf(advice.mtbf_s):
-        return "Nothing fails: no checkpoint is needed, and no policy costs anything."
-    if advice.recommendation == "partial":
-        interval_s = advice.partial.interval_s
-        saves = (
-            "no save" if math.isinf(interval_s) else f"a save every {format_duration(interval_s)}"
-        )
-        return (
-            f"Recommended: partial recovery, {saves}; it takes away {advice.benefit:.1%} of "
-            f"full recovery's overhead and is expected to lose {_learning_lost(advice)}."
-        )
-    return (
-        f"Recommended: full recovery, a save every {format_duration(advice.full.interval_s)}; "
-        f"partial recovery at {_QUALITIES[advice.quality]} {advice.target_pls:g} would cost "
-        f"{advice.partial.expected.overhead:.2%}, no less than {advice.full.expected.overhead:.2%}."
-    )
-
-
-def retrained_line(advice: "Advice") -> str | None:
-    """What another recommendation would be if lost updates were trained again; None if the same."""
-    if advice.recommendation_retrained == advice.recommendation:
-        return None
-    full, partial, naive = (
-        option.expected.overhead_retrained
-        for option in (advice.full, advice.partial, advice.naive_partial)
-    )
-    said = (
-        "If every lost update were trained again, full recovery would cost less, "
-        f"{full:.2%} against {partial:.2%}"
-    )
-    if naive < full:
-        saves = f"a save every {format_duration(advice.naive_partial.interval_s)}"
-        said += f", and partial recovery with {saves} least of all, {naive:.2%}"
-    return f"{said}."
-
-
-def beyond_line(advice: "Advice") -> str | None:
-    """What partial recovery loses where that isn't, about, the target or what (E5) says."""
-    said = advice.partial.expected.pls
-    near = abs(advice.mean_pls - said) <= _ABOUT * said
-    if advice.quality != "pls" or (near and said <= (1 + _ABOUT) * advice.target_pls):
-        return None
-    return (
-        f"Partial recovery, {_QUALITIES[advice.quality]} {advice.target_pls:g}: with failures in "
-        f"saves and recoveries, and the end of the job, PLS is {advice.mean_pls:.3g}."
-    )
-
-
-def _learning_lost(advice: "Advice") -> str:
-    lost = advice.partial.expected
-    if advice.quality == "updates":
-        return f"{lost.updates_lost:.2%} of the updates"
-    return f"{lost.pls:.2%} of the samples"
 
 
 def fit_table(fitted: "LogFit") -> Group:
@@ -332,7 +237,7 @@ def fit_table(fitted: "LogFit") -> Group:
         f"{fitted.source}\n{sample.n:,} {of}{censored}; "
         f"mean {format_duration(sample.mtbf_s)}, median {median}; intervals are 95 %"
     )
-    table = _table()
+    table = plain_table()
     table.add_column("law")
     for heading in ("mean", "", "shape or cv", "", "KS %", "RMSE %", "AIC -\nleast"):
         table.add_column(heading, justify="left" if heading == "" else "right")
@@ -344,8 +249,8 @@ def fit_table(fitted: "LogFit") -> Group:
             "{} to {}".format(*map(format_duration, fit.mean_interval_s)),
             "" if fit.spread is None else f"{fit.spread:.3g}",
             "" if fit.spread_interval is None else "{:.3g} to {:.3g}".format(*fit.spread_interval),
-            _percent(fit.ks),
-            _percent(fit.rmse),
+            percent(fit.ks),
+            percent(fit.rmse),
             f"{fit.aic - least:.1f}",
         )
     return Group(head, table)
@@ -353,7 +258,7 @@ def fit_table(fitted: "LogFit") -> Group:
 
 def mtbf_table(found: "MtbfByNodes") -> Group:
     """A row a number of nodes: MTBF as measured with its 95 % interval, and by two models."""
-    table = _table()
+    table = plain_table()
     for heading in ("nodes", "measured", "", "linear", "independent\nnodes"):
         table.add_column(heading, justify="left" if heading == "" else "right")
     for row in found.rows.to_dict("records"):
@@ -370,7 +275,7 @@ def mtbf_table(found: "MtbfByNodes") -> Group:
 
 def rows_table(found: "RowLosses") -> Group:
     """A row a policy: what it loses relative to CPR-vanilla, memory, rows per save, intervals."""
-    table = _table()
+    table = plain_table()
     table.add_column("policy")
     by_change = found.rule != "sgd"
     for heading in (
@@ -387,7 +292,7 @@ def rows_table(found: "RowLosses") -> Group:
             name,
             f"{100 * each.updates_lost_relative:.1f}",
             *([f"{100 * each.change_lost_relative:.1f}"] if by_change else []),
-            _percent(each.memory_overhead),
+            percent(each.memory_overhead),
             f"{each.rows_per_save:,}",
             format_duration(each.period_s),
             format_duration(each.interval_s),
@@ -397,12 +302,12 @@ def rows_table(found: "RowLosses") -> Group:
 
 def access_table(found: "AccessLog") -> Group:
     """How concentrated the accesses of a log are, and what each tracker loses of its updates."""
-    shares = _table()
+    shares = plain_table()
     shares.add_column("most popular rows, %", justify="right")
     shares.add_column("their accesses, %", justify="right")
     for share, accesses in found.concentration.items():
         shares.add_row(f"{100 * share:g}", f"{100 * accesses:.1f}")
-    losses = _table()
+    losses = plain_table()
     losses.add_column("tracker")
     losses.add_column("updates lost,\n% of vanilla's", justify="right")
     for tracker, relative in found.relative.items():
@@ -410,7 +315,7 @@ def access_table(found: "AccessLog") -> Group:
     return Group(f"{found.path}: {found.popularity.size:,} rows", shares, losses)
 
 
-def _table(title: str | None = None) -> Table:
+def plain_table(title: str | None = None) -> Table:
     return Table(
         title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False
     )
@@ -419,17 +324,17 @@ def _table(title: str | None = None) -> Table:
 def _overheads(row: Any) -> list[str]:
     # There is room for one interval: that of the other is in the picture, JSON and summaries.
     overhead = _with_interval(row["overhead"], row["overhead_high"])
-    return [overhead, _percent(row["overhead_retrained"])]
+    return [overhead, percent(row["overhead_retrained"])]
 
 
 def _with_interval(mean: float, high: float) -> str:
     if math.isnan(high):
-        return _percent(mean)
+        return percent(mean)
     half = high - mean
-    return f"{_percent(mean)} ±{_percent(half if half > 1e-9 else 0.0)}"  # less is rounding
+    return f"{percent(mean)} ±{percent(half if half > 1e-9 else 0.0)}"  # less is rounding
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """A share as a number of percent, two decimals, more where that would show nothing."""
     percent = 100 * share
     if percent == 0:

@@ -4,7 +4,7 @@ All faults of a file are found and reported at once, each as `dotted.path: what 
 out`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -121,6 +121,27 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
         kept = {name: value for name, value in state["__dict__"].items() if name not in planned}
         return state | {"__dict__": kept}
 
+    def check(self, policy: str) -> Plan:
+        """The plan of the policy of that name, if it can be played.
+
+        Raises
+        ------
+        ScenarioError
+            If it needs a cost that is neither measured nor derivable, or a file that can't be read.
+        ValueError
+            If it doesn't fit the job.
+        """
+        plan = self.plan(policy)
+        expected(plan, self.context)
+        _check_schedules(plan, self)
+        return plan
+
+    def with_policies(self, policies: Mapping[str, Policy]) -> Self:
+        """The same job under other policies, which are still to be planned."""
+        copied = super().model_copy(update={"policies": dict(policies)})
+        vars(copied)["plans"] = {}
+        return copied
+
     def plans_of(self, names: Iterable[str] | None = None) -> dict[str, Plan]:
         """The plans of the policies of these names, all by default."""
         return {name: self.plan(name) for name in self.select(names)}
@@ -172,14 +193,14 @@ def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
 _MOST_SAVES = 10_000_000
 
 
-def _schedule_faults(plan: Plan, scenario: Scenario) -> Iterator[str]:
-    """Saves that are too many; raise `ScenarioError` where one has no cost."""
+def _check_schedules(plan: Plan, scenario: Scenario) -> None:
+    """Raise `ValueError` where saves are too many, `ScenarioError` where one has no cost."""
     for schedule in plan.schedules:
         plan.transfer(schedule.save, scenario.cost_model)
         saves = schedule.saves_in(scenario.job.useful_time_s)
         if saves > _MOST_SAVES:
             period = units.format_duration(schedule.period_s)
-            yield (
+            raise ValueError(
                 f"a save every {period} makes {saves:.2g} of them in the job; give an interval "
                 f"that makes at most {_MOST_SAVES:,}"
             )
@@ -191,12 +212,8 @@ def _plan_faults(scenario: Scenario) -> list[str]:
     holding = []
     for name in scenario.policies:
         try:
-            plan = scenario.plan(name)
-            expected(plan, scenario.context)
-            if plan.machines_ready(scenario.cluster.spares):
+            if scenario.check(name).machines_ready(scenario.cluster.spares):
                 holding.append(name)
-            for fault in _schedule_faults(plan, scenario):
-                found[f"policies.{name}: {fault}"] = None
         except LogError as error:  # a curve of popularity
             found[f"model: {error}"] = None
         except ScenarioError:  # some policy needs a cost that there isn't: tell all of them

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from cprsim.basics.distributions import Distribution
-from cprsim.estimates.advice import Advice, advise
+from cprsim.estimates.decision import Decision, decide
 from cprsim.estimates.row_loss import RowLosses
 from cprsim.failures.presets import PRESETS
 from cprsim.figures.parts.laws import quantile_of
@@ -71,7 +71,7 @@ def breakdown(found: Result) -> list[Line]:
     ]
     cut = _cut(found.summary)
     lines.append(Line("cut by cpr, Kaggle", 93.7, _MEDIUM, "calibrated", cut, "%"))
-    return lines + _terabyte(advise(load_scenario(shipped("criteo-terabyte.toml"))))
+    return lines + _terabyte(decide(load_scenario(shipped("criteo-terabyte.toml"))))
 
 
 def production(found: Result) -> list[Line]:
@@ -191,8 +191,8 @@ def rows(found: RowLosses) -> list[Line]:
     return lines
 
 
-def _terabyte(found: Advice) -> list[Line]:
-    note = "to first order, by `cprsim advise`"
+def _terabyte(found: Decision) -> list[Line]:
+    note = "to first order, by `cprsim advise --closed-form`"
     published = (
         ("full, Terabyte", 8.2, _RANGE, "calibrated", found.full.expected.overhead),
         # Derived of the same two numbers as the costs: getting it back is a sum done twice.

@@ -39,7 +39,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
+class Decision:
     """The decision, and the options it was made between.
 
     `target_pls`: the share of learning lost that is accepted, `quality`: how it is counted.
@@ -67,7 +67,7 @@ class Advice:
         return "partial"
 
     def document(self) -> dict[str, Any]:
-        """The advice as one JSON document."""
+        """The decision as one JSON document."""
         return {
             "full": self.full.document(),
             "partial": self.partial.document(),
@@ -82,7 +82,9 @@ class Advice:
         }
 
 
-def advise(scenario: Scenario, target_pls: float | None = None, quality: Quality = "pls") -> Advice:
+def decide(
+    scenario: Scenario, target_pls: float | None = None, quality: Quality = "pls"
+) -> Decision:
     """Compare full recovery at its optimum, naive partial recovery, and CPR at a target.
 
     Parameters
@@ -123,7 +125,7 @@ def advise(scenario: Scenario, target_pls: float | None = None, quality: Quality
         partial = replace(partial, expected=replace(partial.expected, pls=mean_pls))
     better = partial_costs_less(plan, full_plan(optimum_s), context)
     before = full.expected.overhead
-    return Advice(
+    return Decision(
         full=full,
         partial=partial,
         naive_partial=_option(partial_plan(optimum_s), context),
@@ -134,6 +136,11 @@ def advise(scenario: Scenario, target_pls: float | None = None, quality: Quality
         mtbf_s=context.mtbf_s,
         mean_pls=mean_pls,
     )
+
+
+def accepted_pls(scenario: Scenario, target_pls: float | None = None) -> float:
+    """The portion of lost samples that is accepted, as of `decide`."""
+    return _cpr(scenario, target_pls).target_pls
 
 
 def _cpr(scenario: Scenario, target_pls: float | None) -> Cpr:

@@ -1,0 +1,1 @@
+"""The answer: which policy, with which settings, and how sure that is."""

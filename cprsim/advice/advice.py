@@ -1,0 +1,188 @@
+"""What `advise` answers: every candidate as it was found, and the certificate between them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from cprsim.advice.aims import Aim
+from cprsim.advice.candidates import Candidate, Refused
+from cprsim.contract import Plan
+from cprsim.estimates.decision import Decision
+from cprsim.runs.result import finite
+from cprsim.scenario import Scenario
+from cprsim.selection.certificate import Certificate
+
+#: Of `runs.measures.MEASURES`, those that are told of each candidate.
+TOLD = ("overhead", "pls", "updates_lost", "overhead_retrained", "machine_overhead", "cost")
+
+
+class Mean(NamedTuple):
+    """A mean and the ends of its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def document(self) -> dict[str, Any]:
+        """As it stands in a JSON document."""
+        return {"mean": finite(self.mean), "ci95": [finite(self.low), finite(self.high)]}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of one candidate.
+
+    Parameters
+    ----------
+    settings
+        What is free to be chosen, by key, as scenario files have it.
+    measures
+        Of `TOLD` the mean of each, simulated.
+    causes
+        Of its overhead: mean shares of the useful time.
+    objective
+        What was to be least.
+    closed_form
+        The overhead that first order expects.
+    feasible
+        Whether it keeps to all bounds; None where that isn't sure; `why`: what it breaks or may.
+    replications
+        How many it was given.
+    """
+
+    candidate: Candidate
+    plan: Plan
+    settings: Mapping[str, Any]
+    measures: Mapping[str, Mean]
+    causes: Mapping[str, float]
+    objective: Mean
+    closed_form: float
+    feasible: bool | None
+    why: str | None
+    replications: int
+
+    @property
+    def name(self) -> str:
+        """Of its candidate."""
+        return self.candidate.name
+
+    @property
+    def loses_nothing(self) -> bool:
+        """Whether no update was lost for good in any replication."""
+        return self.measures["updates_lost"].high == 0 == self.measures["pls"].high
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object."""
+        told = {
+            name: each.document() if math.isfinite(each.mean) else None
+            for name, each in self.measures.items()
+        }
+        return {
+            "name": self.name,
+            "system": self.candidate.system,
+            "settings": dict(self.settings),
+            **told,
+            "breakdown": dict(self.causes),
+            "memory_overhead": self.plan.memory_overhead,
+            "closed_form_overhead": finite(self.closed_form),
+            "feasible": self.feasible,
+            "why": self.why,
+            "origin": self.candidate.origin,
+            "tuned": self.candidate.tuned,
+            "replications": self.replications,
+            "source": "simulated",
+            "policy": self.candidate.policy.mapping(),
+        }
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Which policy, with which settings, and how sure that is.
+
+    `found`: all candidates, the least first, and those that break a bound after the others.
+    `refused`: who couldn't be asked. `certificate`: its candidates are the numbers of `found`.
+    `decision`: CPR's own, by its equations alone; None where they have none. `warnings`: where a
+    number of it may mislead.
+    """
+
+    scenario: Scenario
+    aim: Aim
+    seed: int
+    found: tuple[Found, ...]
+    refused: tuple[Refused, ...]
+    certificate: Certificate
+    decision: Decision | None
+    warnings: tuple[str, ...]
+
+    @property
+    def verdict(self) -> str:
+        """`"best"`, `"tied"`, `"undecided"`, or `"none"`: nobody keeps to the bounds."""
+        return self.certificate.verdict
+
+    @property
+    def best(self) -> Found | None:
+        """The candidate with the least of those that keep to the bounds."""
+        return None if self.certificate.best is None else self.found[self.certificate.best]
+
+    @property
+    def tied(self) -> list[Found]:
+        """Those that aren't surely worse, and those that do exactly the same."""
+        certificate = self.certificate
+        return [self.found[i] for i in (*certificate.same, *certificate.tied)]
+
+    @property
+    def runner_up(self) -> Found | None:
+        """The nearest that does something else."""
+        rival = self.certificate.runner_up
+        return None if rival is None else self.found[rival.candidate]
+
+    @property
+    def lossless(self) -> Found | None:
+        """The least of those that keep to the bounds and lose nothing of the learning."""
+        return next((each for each in self.found if each.feasible and each.loses_nothing), None)
+
+    def document(self) -> dict[str, Any]:
+        """The answer as one JSON document; numbers that are not finite are null."""
+        best, lossless = self.best, self.lossless
+        return {
+            "scenario": self.scenario.title,
+            "seed": self.seed,
+            "objective": self.aim.objective,
+            "limits": {
+                **{f"max_{each.measure}": each.most for each in self.aim.bounds},
+                "max_memory": finite(self.aim.max_memory),
+                "max_spares": finite(self.aim.max_spares),
+            },
+            "confidence": self.aim.confidence,
+            "within": self.aim.within,
+            "verdict": self.verdict,
+            "best": None if best is None else best.document(),
+            "tied": [each.name for each in self.tied],
+            "best_that_loses_nothing": None if lossless is None else lossless.name,
+            "candidates": [
+                *(each.document() for each in self.found),
+                *(_refused(each) for each in self.refused),
+            ],
+            "warnings": list(self.warnings),
+            "closed_form": None if self.decision is None else self.decision.document(),
+        }
+
+
+def _refused(each: Refused) -> dict[str, Any]:
+    told: dict[str, Any] = dict.fromkeys(TOLD)
+    return {
+        "name": each.name,
+        "system": each.system,
+        "settings": {},
+        **told,
+        "feasible": False,
+        "why": each.why,
+    }
+
+
+def in_order(found: Sequence[Found]) -> list[int]:
+    """Their numbers: the least first, those that break a bound after the others."""
+    return sorted(
+        range(len(found)), key=lambda i: (found[i].feasible is False, found[i].objective.mean)
+    )

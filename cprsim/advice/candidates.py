@@ -1,0 +1,162 @@
+"""Who is asked: the policies of the scenario as they stand, and every system with its settings."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from cprsim.basics.schema import faults, nearest
+from cprsim.basics.units import format_duration
+from cprsim.contract import Policy, Span
+from cprsim.errors import CprsimError, UsageError
+from cprsim.policies.registry import policy_class, systems
+from cprsim.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A policy that is asked, by the name that the answer calls it.
+
+    `origin`: the policy of the scenario that it is, or that its settings were searched of; None
+    where the scenario has none of its system, and all but its settings are defaults. `tuned`: its
+    settings were searched.
+    """
+
+    name: str
+    policy: Policy
+    origin: str | None
+    tuned: bool
+
+    @property
+    def system(self) -> str:
+        """Of its policy."""
+        return self.policy.system
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A system, or a policy of the scenario, that is not asked, and why."""
+
+    name: str
+    system: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """All that could be asked: policies as they stand, what is searched, and who can't take part.
+
+    `given` and `searched` hold policies with a plan; names in `searched` are those of the best that
+    is found.
+    """
+
+    given: tuple[Candidate, ...]
+    searched: tuple[Candidate, ...]
+    refused: tuple[Refused, ...]
+
+
+def asked(scenario: Scenario, only: Sequence[str] | None = None) -> Asked:
+    """The policies of the scenario, and each system with what is known of it.
+
+    `only`: systems that are asked, all that there are by default.
+
+    Raises
+    ------
+    UsageError
+        If there is no such system.
+    """
+    names = _systems(only)
+    given = [
+        Candidate(name, policy, name, tuned=False)
+        for name, policy in scenario.policies.items()
+        if policy.system in names
+    ]
+    searched = [
+        Candidate(f"{each.name}, tuned", each.policy, each.name, tuned=True) for each in given
+    ]
+    refused = []
+    for system in names:
+        if any(each.system == system for each in given):
+            continue
+        tried = _first_tried(scenario, system)
+        if isinstance(tried, Refused):
+            refused.append(tried)
+        else:
+            searched.append(Candidate(system, tried, None, tuned=True))
+    return Asked(tuple(given), tuple(searched), tuple(refused))
+
+
+def _systems(only: Iterable[str] | None) -> tuple[str, ...]:
+    if only is None:
+        return systems()
+    names = tuple(dict.fromkeys(only))
+    for name in names:
+        if name not in systems():
+            raise UsageError(f"system {name!r} is not known; {nearest(name, systems())}")
+    return names
+
+
+def _first_tried(scenario: Scenario, system: str) -> Policy | Refused:
+    """A system that the scenario names no policy of, as it is tried first."""
+    kind: type[Policy] | None = None
+    try:
+        kind = policy_class(system)
+        assert kind is not None
+        keys = kind.first_tried(scenario.context)
+        policy = kind.model_validate({"system": system, **keys})
+        planned(scenario, policy)
+    except ValidationError as error:
+        assert kind is not None
+        return Refused(system, system, _to_give(faults(error, kind, "")))
+    except (CprsimError, ValueError) as error:
+        return Refused(system, system, str(error).removeprefix(f"policies.{system}: "))
+    return policy
+
+
+def _to_give(found: Sequence[str]) -> str:
+    missing = [fault.removesuffix(": is missing") for fault in found]
+    if len(missing) == sum(fault.endswith(": is missing") for fault in found):
+        return f"needs {' and '.join(missing)}: give it in a [policies.NAME]"
+    return "; ".join(found)
+
+
+def planned(scenario: Scenario, policy: Policy) -> Any:
+    """Its plan in that job, if it can be played.
+
+    Raises `ScenarioError` and `ValueError` as `Scenario.check` does.
+    """
+    return scenario.with_policies({"it": policy}).check("it")
+
+
+def chosen(candidate: Candidate, scenario: Scenario) -> dict[str, Any]:
+    """The settings of a candidate as scenario files have them; a resolved rule by what it is."""
+    found: dict[str, Any] = {}
+    for setting in candidate.policy.settings(scenario.context):
+        if isinstance(setting, Span):
+            never = setting.start_s >= setting.most_s
+            found[setting.key] = "never" if never else format_duration(setting.start_s)
+        else:
+            found[setting.key] = value_of(candidate.policy, setting.key)
+    return found
+
+
+def value_of(policy: Policy, key: str) -> Any:
+    """The value of a key, as scenario files have it."""
+    table: Any = policy.mapping()
+    for part in key.split("."):
+        table = table.get(part) if isinstance(table, dict) else None
+    return table
+
+
+def with_value(policy: Policy, key: str, value: Any) -> Policy | None:
+    """The same policy with another value of a key, as scenario files have it; None if it can't."""
+    mapping = policy.mapping()
+    table, (*path, last) = mapping, key.split(".")
+    for part in path:
+        table = table.setdefault(part, {})
+    table[last] = value
+    try:
+        return type(policy).model_validate(mapping)
+    except ValidationError:
+        return None

@@ -1,0 +1,249 @@
+"""How the choice holds where the job is not what it was taken for."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from cprsim.advice.advice import Advice, Found
+from cprsim.advice.trials import Trials
+from cprsim.basics.distributions import scaled
+from cprsim.basics.units import format_bytes, format_duration
+from cprsim.errors import CprsimError
+from cprsim.scenario import Scenario
+
+#: By which what was taken for granted is multiplied.
+FACTORS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
+#: Candidates that are played elsewhere: the best, and the next.
+_FINALISTS = 6
+_FEWEST, _MOST = 256, 4096
+#: What one world may take about, on one core, s.
+_WORLD_S = 0.015
+#: The first of its replications: others than those of searches and certificates.
+_FIRST = 1 << 29
+
+
+class World(NamedTuple):
+    """What happens where something is `factor` times what it was taken for.
+
+    `value`: what it is there. `least`: who has the least there of those that keep to the bounds;
+    None where nobody does. `loses`: the objective of the choice less that of the least;
+    `second_loses`: that of the second choice. Both are shares of the useful time, and not a number
+    where one can't be played there. `keeps`: whether the choice keeps to the bounds there.
+    """
+
+    factor: float
+    value: str
+    least: str | None
+    loses: float
+    second_loses: float
+    keeps: bool
+
+    def holds(self, within: float) -> bool:
+        """Whether the choice is as good as any there."""
+        return self.keeps and self.loses <= within
+
+
+class Lever(NamedTuple):
+    """One circumstance at each of `FACTORS` where it can be; the others as they are."""
+
+    name: str
+    worlds: tuple[World, ...]
+
+    def range(self, within: float) -> tuple[World, World]:
+        """The ends of where the choice stays the same, around what was asked."""
+        at = next(i for i, world in enumerate(self.worlds) if world.factor == 1)
+        low = high = at
+        while low > 0 and self.worlds[low - 1].holds(within):
+            low -= 1
+        while high < len(self.worlds) - 1 and self.worlds[high + 1].holds(within):
+            high += 1
+        return self.worlds[low], self.worlds[high]
+
+
+class Grid(NamedTuple):
+    """Two circumstances at once: `worlds[i][j]` at the i-th factor of `down`, the j-th of `across`."""
+
+    across: Lever
+    down: Lever
+    worlds: tuple[tuple[World, ...], ...]
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """The choice and the next, with the settings that they have, where the job is another."""
+
+    choice: str
+    second: str | None
+    within: float
+    levers: tuple[Lever, ...]
+    grid: Grid | None
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object."""
+        return {
+            lever.name: [
+                {**world._asdict(), "holds": world.holds(self.within)} for world in lever.worlds
+            ]
+            for lever in self.levers
+        }
+
+
+#: A scenario where something is so many times what it is, and what it is there; None if it can't.
+_Change = Callable[[Scenario, float], tuple[Scenario, str] | None]
+
+
+def robustness(advice: Advice) -> Robustness | None:
+    """Play the best and the next ones where circumstances are others; None where nobody is best.
+
+    With their settings as they are: what was taken for granted was wrong, and nobody knew.
+    """
+    best = advice.best
+    if best is None:
+        return None
+    others = [each for each in advice.found if each is not best and each.feasible is not False]
+    finalists = [best, *others[: _FINALISTS - 1]]
+    second = advice.runner_up
+    if second is not None and second not in finalists:
+        finalists[-1] = second
+    elsewhere = _Elsewhere(advice, finalists, second)
+    levers = {
+        name: lever
+        for name, change in CIRCUMSTANCES.items()
+        if (lever := elsewhere.lever(name, change)) is not None
+    }
+    across, down = levers.get("MTBF"), levers.get("save bandwidth")
+    return Robustness(
+        best.name,
+        None if second is None else second.name,
+        advice.aim.within,
+        tuple(levers.values()),
+        None if across is None or down is None else elsewhere.grid(across, down),
+    )
+
+
+class _Elsewhere:
+    """Finalists in other worlds."""
+
+    def __init__(self, advice: Advice, finalists: Sequence[Found], second: Found | None) -> None:
+        self._advice, self._finalists, self._second = advice, finalists, second
+
+    def lever(self, name: str, change: _Change) -> Lever | None:
+        worlds = []
+        for factor in FACTORS:
+            changed = _changed(self._advice.scenario, change, factor)
+            if changed is not None:
+                worlds.append(self._world(*changed, factor))
+        return Lever(name, tuple(worlds)) if len(worlds) > 1 else None
+
+    def grid(self, across: Lever, down: Lever) -> Grid:
+        return Grid(
+            across,
+            down,
+            tuple(
+                tuple(self._both(across.name, one.factor, down.name, other.factor) for one in across.worlds)
+                for other in down.worlds
+            ),
+        )
+
+    def _both(self, across: str, one: float, down: str, other: float) -> World:
+        changed = _changed(self._advice.scenario, CIRCUMSTANCES[across], one)
+        assert changed is not None
+        changed = _changed(changed[0], CIRCUMSTANCES[down], other)
+        assert changed is not None
+        return self._world(*changed, other)
+
+    def _world(self, scenario: Scenario, value: str, factor: float) -> World:
+        trials = Trials(scenario, self._advice.aim, self._advice.seed)
+        able = [each for each in self._finalists if trials.plan(each.candidate.policy) is not None]
+        if not able:
+            return World(factor, value, None, np.nan, np.nan, False)
+        policies = [each.candidate.policy for each in able]
+        fit = _WORLD_S / trials.seconds(policies)
+        count = 2 ** int(np.log2(min(max(fit, _FEWEST), _MOST)))
+        played = trials.play(policies, range(_FIRST, _FIRST + count))
+        means = {each.name: float(one.objective.mean()) for each, one in zip(able, played, strict=True)}
+        kept = {
+            each.name
+            for each, one in zip(able, played, strict=True)
+            if all(
+                row.mean() <= bound.most
+                for row, bound in zip(one.bounded, self._advice.aim.bounds, strict=True)
+            )
+        }
+        return self._judged(factor, value, means, kept)
+
+    def _judged(
+        self, factor: float, value: str, means: Mapping[str, float], kept: set[str]
+    ) -> World:
+        best, second = self._finalists[0].name, self._second
+        least = min(kept, key=means.__getitem__, default=None)
+        if least is None:
+            return World(factor, value, None, np.nan, np.nan, False)
+        if best in kept and means[best] <= means[least]:
+            least = best
+        of_second = np.nan if second is None else means.get(second.name, np.nan)
+        loses = means.get(best, np.nan) - means[least]
+        return World(factor, value, least, loses, of_second - means[least], best in kept)
+
+
+def _changed(scenario: Scenario, change: _Change, factor: float) -> tuple[Scenario, str] | None:
+    try:
+        changed = change(scenario, factor)
+        if changed is not None:
+            changed[0].failure_model.check()
+    except (CprsimError, ValueError):
+        return None
+    return changed
+
+
+def _mtbf(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:
+    failures = scenario.failures
+    changes = scaled(failures.mean_s, failures.durations_s, factor)
+    if not changes:  # a number of failures, or a log
+        return None
+    changed = failures.model_copy(update=changes)
+    found = scenario.model_copy(update={"failures": changed})
+    return found, format_duration(found.failure_model.mtbf_s)
+
+
+def _save_bandwidth(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:
+    costs, storage = scenario.costs, scenario.storage
+    if costs.save_s is not None:
+        save_s = costs.save_s / factor
+        changed = costs.model_copy(update={"save_s": save_s})
+        return scenario.model_copy(update={"costs": changed}), f"a save in {format_duration(save_s)}"
+    if storage is None or storage.write is None:
+        return None
+    write = storage.write * factor
+    changed_store = storage.model_copy(update={"write": write})
+    return scenario.model_copy(update={"storage": changed_store}), f"{format_bytes(write)}/s"
+
+
+def _rescheduling(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:
+    delay = scenario.costs.reschedule
+    if not scenario.cost_model.reschedule_mean_s:
+        return None
+    changed = delay * factor if isinstance(delay, float) else delay.scaled(factor)
+    costs = scenario.costs.model_copy(update={"reschedule": changed})
+    found = scenario.model_copy(update={"costs": costs})
+    return found, format_duration(found.cost_model.reschedule_mean_s)
+
+
+def _servers(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:
+    cluster = scenario.cluster
+    servers = round(cluster.parameter_servers * factor)
+    if servers < 1 or cluster.updates is not None or (factor != 1) == (servers == cluster.parameter_servers):
+        return None
+    changed = cluster.model_copy(update={"parameter_servers": servers})
+    return scenario.model_copy(update={"cluster": changed}), f"{servers:,}"
+
+
+#: What may be another than it was taken for.
+CIRCUMSTANCES: Final[dict[str, _Change]] = {
+    "MTBF": _mtbf,
+    "save bandwidth": _save_bandwidth,
+    "rescheduling": _rescheduling,
+    "parameter servers": _servers,
+}

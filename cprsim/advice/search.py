@@ -1,0 +1,210 @@
+"""The best settings of each policy: from where a rule or the scenario has them outward.
+
+Every search asks for a few settings at a time, and all that is asked for is played together, on the
+same failures, so that what chance does to one setting it does to its neighbours.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.advice.aims import Aim
+from cprsim.advice.candidates import Candidate, value_of, with_value
+from cprsim.advice.trials import Played, Trials
+from cprsim.basics.units import SECONDS, format_duration, format_exact, parse_duration
+from cprsim.contract import Choice, Policy, Span
+from cprsim.policies.cpr import Cpr
+from cprsim.runs.summaries import half_width
+
+#: Ratios by which a duration is searched outward, and at last.
+_WIDE, _NARROW = 4.0, 1.04
+#: Of what doesn't matter: what another value has to gain to be taken.
+_WORTH = 0.05
+#: What a lost update counts in useful time: of settings that take as long, the one that loses less.
+_LOST = 0.005
+#: Standard errors by which another value has to be better.
+_SURE = 1.5
+_TURNS = 3  # through all settings of a policy, at most
+#: Replications of a setting: as many as take so long, s, but not fewer or more than so many.
+_SETTING_S, _FEWEST, _MOST = 0.01, 256, 4096
+#: The first of them: certificates are of others, that no setting was chosen by.
+FIRST = 1 << 30
+
+
+class Score(NamedTuple):
+    """How a setting did: by how much it is over a bound, as a ratio, 0 for none; its objective.
+
+    The objective of each replication, with what lost learning counts.
+    """
+
+    over: float
+    objective: NDArray[np.float64]
+
+
+_NEVER_PLAYED = Score(math.inf, np.zeros(1))
+Scores = Callable[[Policy], Score]
+_Place = TypeVar("_Place", int, float)
+#: Asks for policies to be played; what is sent is what tells how they did. Ends with the best.
+Search = Generator[list[Policy], Scores, Policy]
+
+
+def search(
+    candidates: Sequence[Candidate], trials: Trials, tell: Callable[[int, int], None]
+) -> list[Candidate]:
+    """Each candidate with the best of its settings; `tell`: how many are done, of how many."""
+    searches = [_searched(each.policy, trials) for each in candidates]
+    best: dict[int, Policy] = {}
+    asked = {i: next(each, []) for i, each in enumerate(searches)}
+    known = _Known(trials)
+    while asked:
+        known.play([policy for each in asked.values() for policy in each])
+        for i in list(asked):
+            try:
+                asked[i] = searches[i].send(known.score)
+            except StopIteration as end:
+                best[i] = end.value
+                del asked[i]
+        tell(len(best), len(searches))
+    return [replace(each, policy=best[i]) for i, each in enumerate(candidates)]
+
+
+class _Known:
+    """Scores of what was played."""
+
+    def __init__(self, trials: Trials) -> None:
+        self._trials, self._scores = trials, dict[str, Score]()
+
+    def score(self, policy: Policy) -> Score:
+        """That of a policy that was asked for."""
+        return self._scores[policy.model_dump_json()]
+
+    def play(self, policies: Sequence[Policy]) -> None:
+        """Those of policies, each once."""
+        new = {each.model_dump_json(): each for each in policies}
+        new = {key: each for key, each in new.items() if key not in self._scores}
+        self._scores |= dict.fromkeys(new, _NEVER_PLAYED)
+        together = defaultdict[int, dict[str, Policy]](dict)
+        for key, policy in new.items():
+            if self._trials.plan(policy) is not None:
+                together[_replications(self._trials, policy)][key] = policy
+        for count, alike in together.items():
+            played = self._trials.play(list(alike.values()), range(FIRST, FIRST + count))
+            for key, each in zip(alike, played, strict=True):
+                self._scores[key] = scored(each, self._trials.aim)
+
+
+def _replications(trials: Trials, policy: Policy) -> int:
+    fit = _SETTING_S / trials.seconds([policy])
+    return 2 ** round(math.log2(min(max(fit, _FEWEST), _MOST)))
+
+
+def scored(played: Played, aim: Aim) -> Score:
+    """Over a bound is what is not surely kept to."""
+    over = 0.0
+    for values, bound in zip(played.bounded, aim.bounds, strict=True):
+        high = float(values.mean() + half_width(values))
+        if high > bound.most:
+            over = max(over, high / bound.most - 1 if bound.most else math.inf)
+    return Score(over, played.objective + _LOST * played.measures["updates_lost"])
+
+
+def _is_better(one: Score, other: Score, worth: float) -> bool:
+    """Whether one surely gains what it is worth to change for, or is less over the bounds."""
+    if one.over or other.over:
+        return one.over < other.over
+    count = min(len(one.objective), len(other.objective))
+    gains = other.objective[:count] - one.objective[:count]
+    return bool(gains.mean() > max(worth, _SURE * gains.std() / math.sqrt(count)))
+
+
+def _searched(policy: Policy, trials: Trials) -> Search:
+    """Setting by setting, until none of them gains anything."""
+    context, aim = trials.scenario.context, trials.aim
+    best = policy
+    if isinstance(policy, Cpr) and aim.accepted_pls:
+        best = policy.model_copy(update={"target_pls": aim.accepted_pls, "interval": None})
+    settings = best.settings(context) if trials.plan(best) is not None else ()
+    worth, ratio = _WORTH * aim.within, _WIDE
+    for _ in range(_TURNS):
+        before = best
+        for setting in settings:
+            if isinstance(setting, Choice):
+                best = yield from _choice(best, setting, worth)
+            else:
+                best = yield from _span(best, setting, worth, ratio)
+        if best == before or len(settings) == 1:
+            break
+        ratio = math.sqrt(_WIDE)
+    return best
+
+
+def _choice(policy: Policy, setting: Choice, worth: float) -> Search:
+    """To a neighbour, as long as it is better."""
+    values, key = setting.values, setting.key
+    current = value_of(policy, key)
+    at, best = (values.index(current), policy) if current in values else (-1, policy)
+    while True:
+        places = [i for i in (at - 1, at + 1) if 0 <= i < len(values)]
+        near = {i: with_value(best, key, values[i]) for i in places}
+        at, better, _ = yield from _better(at, best, near, worth)
+        if better is best:
+            return best
+        best = better
+
+
+def _span(policy: Policy, setting: Span, worth: float, ratio: float) -> Search:
+    """Outward from the start, then in steps that get smaller until they gain next to nothing."""
+    at_s = _start_s(policy, setting)
+    best = _at(policy, setting, at_s) or policy
+    while ratio > _NARROW:
+        near = {s: _at(best, setting, s) for s in _around(at_s, ratio, setting)}
+        at_s, better, is_flat = yield from _better(at_s, best, near, worth)
+        if is_flat:
+            break
+        if better is best:
+            ratio = math.sqrt(ratio)
+        best = better
+    return best
+
+
+def _better(
+    at: _Place, best: Policy, near: Mapping[_Place, Policy | None], worth: float
+) -> Generator[list[Policy], Scores, tuple[_Place, Policy, bool]]:
+    """The best of a policy and its neighbours, where that is, and whether all do alike."""
+    able = {place: each for place, each in near.items() if each is not None}
+    scores = yield [best, *able.values()]
+    told = {place: scores(each) for place, each in able.items()}
+    least = min(told, key=lambda place: (told[place].over, told[place].objective.mean()), default=at)
+    own = scores(best)
+    if able and _is_better(told[least], own, worth):
+        return least, able[least], False
+    apart = [each.objective.mean() - own.objective.mean() for each in told.values()]
+    is_flat = not any(each.over for each in told.values()) and max(apart, default=0.0) < worth
+    return at, best, is_flat
+
+
+def _around(at_s: float, ratio: float, setting: Span) -> Iterator[float]:
+    found = {min(max(at_s * by, setting.least_s), setting.most_s) for by in (1 / ratio, ratio)}
+    yield from sorted(found - {at_s})
+
+
+def _start_s(policy: Policy, setting: Span) -> float:
+    """Where it stands, if it does."""
+    value = value_of(policy, setting.key)
+    try:
+        at_s = parse_duration(value)
+    except ValueError:
+        at_s = setting.start_s
+    return min(max(at_s, setting.least_s), setting.most_s)
+
+
+def _at(policy: Policy, setting: Span, seconds: float) -> Policy | None:
+    """With a duration in three digits, as it is told; the whole job, which makes no save, exactly."""
+    if seconds >= setting.most_s:
+        return with_value(policy, setting.key, format_exact(setting.most_s, SECONDS))
+    return with_value(policy, setting.key, format_duration(seconds))

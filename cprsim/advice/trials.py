@@ -1,0 +1,154 @@
+"""Policies of one job played on the same failures, whichever and however many they are."""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.advice.aims import Aim
+from cprsim.basics.machine import cores
+from cprsim.basics.streams import COHORT
+from cprsim.contract import Plan, Policy
+from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.errors import CprsimError
+from cprsim.runs.engines import Engine, chosen, prepare, simulate
+from cprsim.runs.measures import Basis, measured
+from cprsim.runs.runner import map_tasks
+from cprsim.scenario import Scenario
+from cprsim.sim.engine import COLUMNS
+
+Values = NDArray[np.float64]
+#: What is kept of every replication beside the measures: seconds by cause.
+CAUSES = OVERHEAD_CAUSES
+
+
+@dataclass(frozen=True)
+class Played:
+    """Replications of one policy, by number from `first` on.
+
+    `measures`: of `runs.measures.MEASURES`, each of shape (replications,), and `causes` in shares
+    of the useful time; `bounded`: of shape (bounds, replications).
+    """
+
+    measures: Mapping[str, Values]
+    causes: Mapping[str, float]
+    objective: Values
+    bounded: Values
+
+    @property
+    def failures(self) -> Values:
+        """How many each replication met."""
+        return self.measures["failures"]
+
+
+@dataclass(eq=False)
+class Trials:
+    """What was played of a job, and what plays it; `aim` says what of it counts.
+
+    Raises `ScenarioError` or `ValueError` for a policy that can't be planned.
+    """
+
+    scenario: Scenario
+    aim: Aim
+    seed: int
+    _policies: dict[str, Policy] = field(default_factory=dict)
+    _plans: dict[str, Plan] = field(default_factory=dict)
+    _refused: dict[str, str] = field(default_factory=dict)
+
+    def plan(self, policy: Policy) -> Plan | None:
+        """Its plan; None where it can't be played, or takes more than it may."""
+        key = self._key(policy)
+        if key not in self._plans and key not in self._refused:
+            self._policies[key] = policy
+            try:
+                plan = self.scenario.with_policies({key: policy}).check(key)
+            except (CprsimError, ValueError) as error:
+                self._refused[key] = str(error)
+            else:
+                why_not = self.aim.why_not(plan, self.scenario)
+                if why_not is None:
+                    self._plans[key] = plan
+                else:
+                    self._refused[key] = why_not
+        return self._plans.get(key)
+
+    def why_not(self, policy: Policy) -> str | None:
+        """Why it can't be played, or None."""
+        self.plan(policy)
+        return self._refused.get(self._key(policy))
+
+    def play(self, policies: Sequence[Policy], replications: range) -> list[Played]:
+        """Replications of policies that have a plan."""
+        names = list(dict.fromkeys(map(self._key, policies)))
+        job = self._job(names)
+        engines = chosen(job, names, "auto")
+        prepare(engines.values())
+        values = _simulated(job, engines, replications, self.seed)
+        found = {name: self._played(job, name, values[:, i]) for i, name in enumerate(names)}
+        return [found[self._key(policy)] for policy in policies]
+
+    def seconds(self, policies: Iterable[Policy]) -> float:
+        """What a replication of each takes about, in all, on one core of 2025, s.
+
+        The compiled engine takes so long for a run, a save, a failure (docs/performance.md).
+        """
+        useful_s, mtbf_s = self.scenario.job.useful_time_s, self.scenario.failure_model.mtbf_s
+        found = 0.0
+        for policy in policies:
+            plan = self._plans[self._key(policy)]
+            saves = math.fsum(each.saves_in(useful_s) for each in plan.schedules)
+            found += _RUN_S + _SAVE_S * saves + _FAILURE_S * useful_s / mtbf_s
+        return found
+
+    def _job(self, names: Sequence[str]) -> Scenario:
+        job = self.scenario.with_policies({name: self._policies[name] for name in names})
+        job.plans.update({name: self._plans[name] for name in names})
+        return job
+
+    def _played(self, job: Scenario, name: str, values: Values) -> Played:
+        columns = dict(zip(COLUMNS, values.T, strict=True))
+        measures = measured(columns, Basis.of(job, name))
+        system, useful_s = job.policies[name].system, job.job.useful_time_s
+        return Played(
+            measures,
+            {cause: float(columns[cause].mean()) / useful_s for cause in CAUSES},
+            self._objective(measures),
+            self.aim.bounded(job, system, measures),
+        )
+
+    def _objective(self, measures: Mapping[str, Values]) -> Values:
+        """What is to be least; money as a share of what the machines cost in the useful time, - 1."""
+        values = measures[self.aim.measure]
+        return values / self._useful_cost - 1 if self.aim.objective == "cost" else values
+
+    @property
+    def _useful_cost(self) -> float:
+        """What the machines of the job cost in its useful time; 1 where they have no price."""
+        prices, cluster = self.scenario.prices, self.scenario.cluster
+        assert prices is not None
+        per_s = cluster.trainers * prices.amount("trainer")
+        per_s += cluster.parameter_servers * prices.amount("parameter_server")
+        return per_s * self.scenario.job.useful_time_s or 1.0
+
+    @staticmethod
+    def _key(policy: Policy) -> str:
+        return json.dumps(policy.mapping(), sort_keys=True)
+
+
+_RUN_S, _SAVE_S, _FAILURE_S = 1e-6, 6e-8, 4e-7
+
+
+def _simulated(job: Scenario, engines: dict[str, Engine], replications: range, seed: int) -> Values:
+    """Shape (replications, policies, len(COLUMNS)); in threads, as far as what plays is compiled."""
+    workers = cores() if set(engines.values()) == {"batch"} else 1
+    size = -(-len(replications) // (workers * COHORT)) * COHORT
+    blocks = [replications[i : i + size] for i in range(0, len(replications), size)]
+    play = partial(simulate, job, engines, seed=seed)
+    with closing(map_tasks(play, blocks, workers, ThreadPoolExecutor)) as found:
+        return np.concatenate([each for _, each in found])

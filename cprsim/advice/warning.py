@@ -1,0 +1,109 @@
+"""Where a number of an answer may mislead, and what to do about it."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cprsim.advice.advice import Found
+from cprsim.basics.units import format_duration
+
+if TYPE_CHECKING:
+    from cprsim.advice.advice import Advice
+
+#: A closed form that is off by more, as a share, is told with both numbers.
+_OFF = 0.1
+#: Of an overhead: a policy's own stalls and slowdown beyond it are most of what it costs.
+_MOST = 0.5
+#: Of the useful time: costs of its own below it are no reason to warn.
+_MUCH = 0.05
+#: Keys that say what a policy itself holds training up for.
+_OWN_KEYS = ("iteration", "stall", "snapshot", "slowdown", "tracking", "coding", "commit")
+
+
+def warnings(advice: "Advice") -> Iterator[str]:
+    """A sentence for each, those of the best first."""
+    best = advice.best
+    if best is not None:
+        yield from _never(best)
+        yield from _defaults(best)
+        yield from _bought(best)
+    for each in advice.found:
+        if each.plan.note is not None:
+            yield f"{each.name}: {each.plan.note}."
+        yield from _own_costs(each)
+    yield from _closed_forms(advice)
+    yield from _unknown(advice)
+
+
+def _never(best: Found) -> Iterator[str]:
+    never = [key for key, value in best.settings.items() if value == "never"]
+    if never and best.plan.interval_s > 0:
+        yield f"{best.name}: {' and '.join(never)} = never; it makes no save in the whole job."
+
+
+def _defaults(best: Found) -> Iterator[str]:
+    """Costs that nobody measured here."""
+    if best.candidate.origin is not None:
+        return
+    table = best.candidate.policy.mapping()
+    assumed = {key: value for key, value in table.items() if key in _OWN_KEYS}
+    told = ", ".join(f"{key} = {value}" for key, value in assumed.items())
+    held = f": {told}" if told else ""
+    yield (
+        f"{best.name} stands on its system's defaults{held}; measure them, and set them in a "
+        f'[policies.NAME] with system = "{best.candidate.system}".'
+    )
+
+
+def _bought(best: Found) -> Iterator[str]:
+    """Time that is paid for with machines and memory."""
+    time, machines = best.measures["overhead"].mean, best.measures["machine_overhead"].mean
+    if machines > time + _OFF * max(time, _MUCH):
+        yield (
+            f"{best.name} buys its time with machines: {time:.2%} of the time, {machines:.2%} of "
+            "the machine time; see --objective machine-time."
+        )
+    if best.plan.memory_overhead >= 1:
+        yield (
+            f"{best.name} takes {best.plan.memory_overhead:g} times the memory of its rows besides; "
+            "see --max-memory."
+        )
+
+
+def _own_costs(each: Found) -> Iterator[str]:
+    own = each.causes["slowdown"] + each.causes["stall"]
+    overhead = each.measures["overhead"].mean
+    if own <= _MUCH or own <= _MOST * overhead:
+        return
+    table = each.candidate.policy.mapping()
+    keys = ", ".join(f"{key} = {table[key]}" for key in _OWN_KEYS if table.get(key))
+    what = f"set what you measured ({keys})" if keys else "see what it assumes in docs/systems"
+    yield (
+        f"{each.name}: {own:.1%} of its {overhead:.1%} are what it holds training up for itself; "
+        f"{what}."
+    )
+
+
+def _closed_forms(advice: "Advice") -> Iterator[str]:
+    """First order beside the simulation, of full recovery and of the best."""
+    told = [advice.best] if advice.best is not None else []
+    told += [each for each in advice.found if each.candidate.system == "full"]
+    for each in dict.fromkeys(map(id, told)):
+        found = next(one for one in told if id(one) == each)
+        mean = found.measures["overhead"]
+        apart = found.closed_form - mean.mean
+        if abs(apart) > max(_OFF * abs(mean.mean), mean.high - mean.mean, advice.aim.within):
+            yield (
+                f"{found.name}: the closed form says {found.closed_form:.2%}, the simulation "
+                f"{mean.mean:.2%}; believe the simulation."
+            )
+
+
+def _unknown(advice: "Advice") -> Iterator[str]:
+    """What the laws of failures leave open."""
+    mtbf_s, useful_s = advice.scenario.failure_model.mtbf_s, advice.scenario.job.useful_time_s
+    if math.inf > mtbf_s > useful_s:
+        yield (
+            f"The MTBF, {format_duration(mtbf_s)}, is longer than the job: most jobs meet no "
+            "failure, and means tell little of the one that does."
+        )

@@ -1,0 +1,32 @@
+"""Settings: the keys of a policy that whoever runs the job is free to choose, and from what."""
+
+from typing import Any, NamedTuple
+
+
+class Span(NamedTuple):
+    """A duration, from one to another; neighbours are told apart by their ratio.
+
+    `key`: as scenario files have it, `"interval"` or `"remote.interval"`. `least_s`, `most_s`: in
+    seconds; an interval of `most_s`, the whole job, makes no save at all. `start_s`: where a search
+    may begin, what a rule comes to.
+    """
+
+    key: str
+    least_s: float
+    most_s: float
+    start_s: float
+
+
+class Choice(NamedTuple):
+    """One of few values, in an order in which neighbours are alike."""
+
+    key: str
+    values: tuple[Any, ...]
+
+
+Setting = Span | Choice
+
+
+def whole_numbers(key: str, least: int, most: int) -> tuple[Choice, ...]:
+    """A choice of whole numbers; none where there is but one, or none."""
+    return (Choice(key, tuple(range(least, most + 1))),) if most > least else ()

@@ -1,0 +1,106 @@
+"""CPR's decision by its equations alone, as a terminal shows it."""
+
+import math
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from cprsim.basics.units import format_duration
+from cprsim.report.tables import OVERHEADS, percent, plain_table
+
+if TYPE_CHECKING:
+    from cprsim.estimates.decision import Decision
+
+
+def decision_table(decision: "Decision", title: str) -> Table:
+    """A row an option: interval, expected overhead by cause, learning lost."""
+    table = plain_table(
+        f"{title or 'cprsim advise'}\n"
+        f"first-order estimate, % of useful time; MTBF {format_duration(decision.mtbf_s)}"
+    )
+    table.collapse_padding = True
+    table.add_column("option")
+    table.add_column("saves\nevery", justify="right")
+    causes = ("save", "load", "lost", "reschedule", "detect")
+    for heading in (*OVERHEADS, *causes, "PLS %", "updates\nlost %"):
+        table.add_column(heading, justify="right")
+    options = {
+        "full": decision.full,
+        "partial": decision.naive_partial,
+        f"partial, {_QUALITIES[decision.quality]} {decision.target_pls:g}": decision.partial,
+    }
+    for name, option in options.items():
+        part = option.expected
+        table.add_row(
+            name,
+            format_duration(option.interval_s),
+            percent(part.overhead),
+            percent(part.overhead_retrained),
+            *(percent(v) for v in (part.save, part.load, part.lost, part.reschedule, part.detect)),
+            percent(part.pls),
+            percent(part.updates_lost),
+        )
+    return table
+
+
+#: What the target of an decision bounds, in words.
+_QUALITIES = {"pls": "PLS", "updates": "updates"}
+#: Share that (E5) may be off by without a word.
+_ABOUT = 0.05
+
+
+def decision_line(decision: "Decision") -> str:
+    """The recommendation in one sentence."""
+    if math.isinf(decision.mtbf_s):
+        return "Nothing fails: no checkpoint is needed, and no policy costs anything."
+    if decision.recommendation == "partial":
+        interval_s = decision.partial.interval_s
+        saves = (
+            "no save" if math.isinf(interval_s) else f"a save every {format_duration(interval_s)}"
+        )
+        return (
+            f"Recommended: partial recovery, {saves}; it takes away {decision.benefit:.1%} of "
+            f"full recovery's overhead and is expected to lose {_learning_lost(decision)}."
+        )
+    return (
+        f"Recommended: full recovery, a save every {format_duration(decision.full.interval_s)}; "
+        f"partial recovery at {_QUALITIES[decision.quality]} {decision.target_pls:g} would cost "
+        f"{decision.partial.expected.overhead:.2%}, no less than {decision.full.expected.overhead:.2%}."
+    )
+
+
+def retrained_line(decision: "Decision") -> str | None:
+    """What another recommendation would be if lost updates were trained again; None if the same."""
+    if decision.recommendation_retrained == decision.recommendation:
+        return None
+    full, partial, naive = (
+        option.expected.overhead_retrained
+        for option in (decision.full, decision.partial, decision.naive_partial)
+    )
+    said = (
+        "If every lost update were trained again, full recovery would cost less, "
+        f"{full:.2%} against {partial:.2%}"
+    )
+    if naive < full:
+        saves = f"a save every {format_duration(decision.naive_partial.interval_s)}"
+        said += f", and partial recovery with {saves} least of all, {naive:.2%}"
+    return f"{said}."
+
+
+def beyond_line(decision: "Decision") -> str | None:
+    """What partial recovery loses where that isn't, about, the target or what (E5) says."""
+    said = decision.partial.expected.pls
+    near = abs(decision.mean_pls - said) <= _ABOUT * said
+    if decision.quality != "pls" or (near and said <= (1 + _ABOUT) * decision.target_pls):
+        return None
+    return (
+        f"Partial recovery, {_QUALITIES[decision.quality]} {decision.target_pls:g}: with failures in "
+        f"saves and recoveries, and the end of the job, PLS is {decision.mean_pls:.3g}."
+    )
+
+
+def _learning_lost(decision: "Decision") -> str:
+    lost = decision.partial.expected
+    if decision.quality == "updates":
+        return f"{lost.updates_lost:.2%} of the updates"
+    return f"{lost.pls:.2%} of the samples"
