@@ -96,14 +96,16 @@ class Trials:
     def seconds(self, policies: Iterable[Policy]) -> float:
         """What a replication of each takes about, in all, on one core of 2025, s.
 
-        The compiled engine takes so long for a run, a save, a failure (docs/performance.md).
+        So that as much is played wherever the same is asked, however fast the machine.
         """
-        useful_s, mtbf_s = self.scenario.job.useful_time_s, self.scenario.failure_model.mtbf_s
-        found = 0.0
+        job, failures = self.scenario.job, self.scenario.failures
+        found = _NODE_S * self.scenario.failure_model.nodes * (failures.per == "node")
+        found += _LOG_S * (failures.trace is not None)
+        met = job.useful_time_s / self.scenario.failure_model.mtbf_s
         for policy in policies:
             plan = self._plans[self._key(policy)]
-            saves = math.fsum(each.saves_in(useful_s) for each in plan.schedules)
-            found += _RUN_S + _SAVE_S * saves + _FAILURE_S * useful_s / mtbf_s
+            saves = math.fsum(each.saves_in(job.useful_time_s) for each in plan.schedules)
+            found += _RUN_S + _SAVE_S * saves + _FAILURE_S * met
         return found
 
     def _job(self, names: Sequence[str]) -> Scenario:
@@ -141,7 +143,9 @@ class Trials:
         return json.dumps(policy.mapping(), sort_keys=True)
 
 
-_RUN_S, _SAVE_S, _FAILURE_S = 1e-6, 6e-8, 4e-7
+#: What the compiled engine takes for a run, a save and a failure, and to draw the life of a node,
+#: and failures from a log, s; measured (docs/performance.md), about.
+_RUN_S, _SAVE_S, _FAILURE_S, _NODE_S, _LOG_S = 1e-6, 6e-8, 4e-7, 4e-8, 1.5e-3
 
 
 def _simulated(job: Scenario, engines: dict[str, Engine], replications: range, seed: int) -> Values:

@@ -1,6 +1,7 @@
 """CPR's decision by its equations alone, as a terminal shows it."""
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -43,20 +44,26 @@ def decision_table(decision: "Decision", title: str) -> Table:
     return table
 
 
-#: What the target of an decision bounds, in words.
+def decision_lines(decision: "Decision") -> Iterator[str]:
+    """The recommendation, and what else is to be known of it."""
+    said = _beyond(decision), _recommended(decision), _retrained(decision)
+    yield from filter(None, said)
+
+
+#: What the target of a decision bounds, in words.
 _QUALITIES = {"pls": "PLS", "updates": "updates"}
 #: Share that (E5) may be off by without a word.
 _ABOUT = 0.05
 
 
-def decision_line(decision: "Decision") -> str:
+def _recommended(decision: "Decision") -> str:
     """The recommendation in one sentence."""
     if math.isinf(decision.mtbf_s):
         return "Nothing fails: no checkpoint is needed, and no policy costs anything."
     if decision.recommendation == "partial":
         interval_s = decision.partial.interval_s
         saves = (
-            "no save" if math.isinf(interval_s) else f"a save every {format_duration(interval_s)}"
+            "no save" if decision.never_saves else f"a save every {format_duration(interval_s)}"
         )
         return (
             f"Recommended: partial recovery, {saves}; it takes away {decision.benefit:.1%} of "
@@ -69,7 +76,7 @@ def decision_line(decision: "Decision") -> str:
     )
 
 
-def retrained_line(decision: "Decision") -> str | None:
+def _retrained(decision: "Decision") -> str | None:
     """What another recommendation would be if lost updates were trained again; None if the same."""
     if decision.recommendation_retrained == decision.recommendation:
         return None
@@ -87,15 +94,15 @@ def retrained_line(decision: "Decision") -> str | None:
     return f"{said}."
 
 
-def beyond_line(decision: "Decision") -> str | None:
+def _beyond(decision: "Decision") -> str | None:
     """What partial recovery loses where that isn't, about, the target or what (E5) says."""
     said = decision.partial.expected.pls
     near = abs(decision.mean_pls - said) <= _ABOUT * said
     if decision.quality != "pls" or (near and said <= (1 + _ABOUT) * decision.target_pls):
         return None
     return (
-        f"Partial recovery, {_QUALITIES[decision.quality]} {decision.target_pls:g}: with failures in "
-        f"saves and recoveries, and the end of the job, PLS is {decision.mean_pls:.3g}."
+        f"Partial recovery, {_QUALITIES[decision.quality]} {decision.target_pls:g}: with failures "
+        f"in saves and recoveries, and the end of the job, PLS is {decision.mean_pls:.3g}."
     )
 
 

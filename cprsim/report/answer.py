@@ -1,0 +1,213 @@
+"""The answer of `cprsim advise` in words and as a table."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from cprsim.basics.units import format_duration
+from cprsim.report.tables import percent, plain_table
+from cprsim.selection import words
+
+if TYPE_CHECKING:
+    from cprsim.advice.advice import Advice, Found, Mean
+    from cprsim.advice.robustness import Lever, Robustness
+
+#: What each objective makes least, in words.
+_LEAST = {
+    "time": "least time",
+    "machine-time": "least machine time",
+    "cost": "least cost",
+    "retrained": "least time, lost updates trained again",
+}
+#: Causes that make so little of a difference aren't told, as a share of it.
+_LITTLE = 0.1
+_NOTHING = 1e-9
+
+
+def answer_table(advice: "Advice") -> Table:
+    """A row a candidate, the least first; those that break a bound last. Fits 80 columns."""
+    scenario, aim = advice.scenario, advice.aim
+    head = [scenario.title or "cprsim advise", _asked(advice)]
+    table = plain_table("\n".join(head))
+    table.collapse_padding = True
+    table.add_column("policy\nits settings", overflow="fold")
+    money = None if scenario.prices is None else scenario.prices.currency
+    for heading in ("over-\nhead", "\n± 95 %", "PLS", "updates\nlost", "machine\ntime"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column(f"cost\n{money}" if money else "saves\nevery", justify="right", no_wrap=True)
+    table.add_column("keeps", no_wrap=True)
+    for number, each in enumerate(advice.found):
+        overhead = each.measures["overhead"]
+        table.add_row(
+            f"{_marked(advice, number)}{each.name}\n  {_settings(each)}",
+            percent(overhead.mean),
+            percent(overhead.high - overhead.mean),
+            *(percent(each.measures[name].mean) for name in ("pls", "updates_lost")),
+            percent(each.measures["machine_overhead"].mean),
+            _cost(each.measures["cost"]) if money else format_duration(each.plan.interval_s),
+            {True: "yes", False: "no", None: "?"}[each.feasible] if aim.bounds else "",
+        )
+    return table
+
+
+def answer_lines(advice: "Advice") -> Iterator[str]:
+    """The verdict, what it costs, why, and where a number may mislead: a sentence or two each."""
+    yield _verdict(advice)
+    best = advice.best
+    if best is not None:
+        yield _told(advice, best)
+        yield from _lossless(advice, best)
+        yield from _why(advice, best)
+    yield from _nearest(advice)
+    for warning in advice.warnings:
+        yield f"Mind: {warning}"
+    yield from _refused(advice)
+
+
+def robust_lines(robust: "Robustness") -> Iterator[str]:
+    """Where the choice stays the same, and what it loses where the MTBF was wrong by two."""
+    held = [_range(lever, robust) for lever in robust.levers]
+    if held:
+        yield f"With these settings {robust.choice} stays the choice for {'; '.join(held)}."
+    mtbf = next((each for each in robust.levers if each.name == "MTBF"), None)
+    if mtbf is None or robust.second is None:
+        return
+    said = []
+    for world in mtbf.worlds:
+        if world.factor in {0.5, 2.0} and math.isfinite(world.second_loses):
+            choice = "breaks a bound" if not world.keeps else f"loses {_points(world.loses)}"
+            said.append(
+                f"at {world.value} {robust.choice} {choice}, {robust.second} "
+                f"{_points(world.second_loses)}"
+            )
+    if said:
+        yield f"Were the MTBF wrong by two: {'; '.join(said)}."
+
+
+def known_so_far(advice: "Advice | None") -> str:
+    """What is known when it is interrupted."""
+    if advice is None:
+        return "nothing was compared yet"
+    return _verdict(advice)
+
+
+def _asked(advice: "Advice") -> str:
+    aim, job = advice.aim, advice.scenario.job
+    mtbf_s = advice.scenario.failure_model.mtbf_s
+    bounds = "; ".join(map(str, aim.bounds))
+    assumed = " (assumed: what CPR accepts)" if aim.assumed else ""
+    limits = f"; {bounds}{assumed}" if bounds else ""
+    return (
+        f"{_LEAST[aim.objective]}{limits}; simulated, seed {advice.seed};\n% of the useful "
+        f"{format_duration(job.useful_time_s)}, MTBF {format_duration(mtbf_s)}; "
+        "* the choice, = not told apart from it"
+    )
+
+
+def _marked(advice: "Advice", number: int) -> str:
+    certificate = advice.certificate
+    if number == certificate.best:
+        return "* "
+    return "= " if number in {*certificate.tied, *certificate.same} else "  "
+
+
+def _settings(each: "Found") -> str:
+    return ", ".join(f"{key} {value}" for key, value in each.settings.items()) or "no settings"
+
+
+def _cost(cost: "Mean") -> str:
+    return f"{cost.mean:,.0f}" if cost.mean >= 100 else f"{cost.mean:.3g}"
+
+
+def _points(share: float) -> str:
+    return words.points(0.0 if abs(share) < _NOTHING else share)
+
+
+def _verdict(advice: "Advice") -> str:
+    names = [each.name for each in advice.found]
+    said = words.sentence(advice.certificate, names)
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _told(advice: "Advice", best: "Found") -> str:
+    overhead, lost = best.measures["overhead"], best.measures["updates_lost"]
+    low, high = (percent(each) for each in overhead[1:])
+    said = (
+        f"{best.name} ({_settings(best)}): overhead {percent(overhead.mean)} % ({low} to {high}), "
+        f"machine time {percent(best.measures['machine_overhead'].mean)} %"
+    )
+    if best.loses_nothing:
+        return f"{said}; nothing learned is lost."
+    pls = best.measures["pls"]
+    return (
+        f"{said}; lost for good: {percent(lost.mean)} % of the updates, "
+        f"PLS {percent(pls.mean)} % ({percent(pls.low)} to {percent(pls.high)})."
+    )
+
+
+def _lossless(advice: "Advice", best: "Found") -> Iterator[str]:
+    """The best that loses nothing, where the best loses something."""
+    other = advice.lossless
+    if best.loses_nothing or other is None:
+        return
+    overhead = other.measures["overhead"]
+    yield (
+        f"If nothing learned may be lost: {other.name} ({_settings(other)}), overhead "
+        f"{percent(overhead.mean)} % ({percent(overhead.low)} to {percent(overhead.high)})."
+    )
+
+
+def _why(advice: "Advice", best: "Found") -> Iterator[str]:
+    """What makes the difference to the next."""
+    second = advice.runner_up
+    if second is None:
+        return
+    apart = {cause: second.causes[cause] - best.causes[cause] for cause in best.causes}
+    most = max(map(abs, apart.values()), default=0.0)
+    told = sorted(
+        (cause for cause, share in apart.items() if abs(share) > max(_LITTLE * most, _NOTHING)),
+        key=lambda cause: -abs(apart[cause]),
+    )
+    if not told:
+        return
+    parts = [
+        f"{_points(abs(apart[cause]))} {'less' if apart[cause] > 0 else 'more'} {cause}"
+        for cause in told
+    ]
+    yield f"Why, beside {second.name}, the next: {words.listed(parts)}."
+
+
+def _nearest(advice: "Advice") -> Iterator[str]:
+    """Who comes nearest to bounds that nobody keeps to, and what would have to give."""
+    if advice.best is not None:
+        return
+    over = {each.name: each for each in advice.found if each.why}
+    if not over:
+        return
+    near = min(over.values(), key=lambda each: _excess(advice, each))
+    yield f"Nearest: {near.name} ({_settings(near)}), whose {near.why}."
+
+
+def _excess(advice: "Advice", each: "Found") -> float:
+    """By how much it is over the bounds, as a ratio."""
+    found = []
+    for bound in advice.aim.bounds:
+        mean = each.measures.get(bound.measure)
+        if mean is not None:
+            found.append(mean.mean / bound.most if bound.most else mean.mean * math.inf)
+    return max(found, default=math.inf)
+
+
+def _refused(advice: "Advice") -> Iterator[str]:
+    if advice.refused:
+        told = "; ".join(f"{each.name}: {each.why}" for each in advice.refused)
+        yield f"Not asked: {told}."
+
+
+def _range(lever: "Lever", robust: "Robustness") -> str:
+    low, high = lever.range(robust.within)
+    ends = {min(world.factor for world in lever.worlds), max(world.factor for world in lever.worlds)}
+    more = " (as far as was tried)" if {low.factor, high.factor} == ends else ""
+    return f"{lever.name} from {low.value} to {high.value}{more}"
