@@ -169,6 +169,23 @@ def test_what_failures_make_a_job_read_is_paid(name: str) -> None:
     assert found["cost"].to_numpy() == pytest.approx(found["failures"] * read * 0.5, rel=1e-12)
 
 
+@pytest.mark.parametrize("system", ["full", "partial"])
+def test_what_is_read_is_what_the_seconds_of_loading_move(system: str) -> None:
+    failures = {"distribution": "exponential", "mean": "3 h", "during_recovery": False}
+    found = run(
+        {"read": "1 USD/GB"},
+        {"it": {"system": system}},
+        failures=failures,
+        costs={},
+        storage={"write": "2 GB/s", "read": "0.1 GB/s"},
+        replications=20,
+    ).replications
+
+    # Nothing interrupts a load, and nothing else draws on the store's 0.1 GB/s.
+    assert found["load_s"].min() < found["load_s"].max()
+    assert found["cost"].to_numpy() == pytest.approx(found["load_s"] * 0.1, rel=1e-9)
+
+
 def test_a_load_that_is_begun_again_reads_again() -> None:
     failures = {"distribution": "deterministic", "mean": "4 h", "ages": "new"}
     found = run(
