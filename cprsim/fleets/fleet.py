@@ -130,11 +130,17 @@ class Fleet:
             for end, value in law.ends.items():
                 written = law.written(value, path in self.whole)
                 try:
-                    self._job({**middles, path: written})
+                    currency = self._job({**middles, path: written}).currency
                 except ScenarioError as error:
                     for fault in error.args:
                         reason = fault.removeprefix(f"{dotted(path)}: ")
                         yield f"{dotted(path)}.{end}: {reason}"
+                else:
+                    if currency != self.example.currency:
+                        yield (
+                            f"{dotted(path)}.{end}: is in {currency}, where another job's is in "
+                            f"{self.example.currency}; give all prices in one currency"
+                        )
 
 
 def load_fleet(path: str | Path, overrides: Iterable[str] = ()) -> Fleet:
