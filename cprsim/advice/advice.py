@@ -68,6 +68,12 @@ class Found:
         return self.candidate.name
 
     @property
+    def saves_every_s(self) -> float:
+        """Useful seconds from save to save of the nearest tier; infinite where none is made."""
+        interval_s = self.plan.interval_s
+        return math.inf if self.settings.get("interval") == "never" else interval_s
+
+    @property
     def loses_nothing(self) -> bool:
         """Whether no update was lost for good in any replication."""
         return self.measures["updates_lost"].high == 0 == self.measures["pls"].high

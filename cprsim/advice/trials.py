@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cprsim.advice.aims import Aim
 from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
+from cprsim.batch.support import can_compile
 from cprsim.contract import Plan, Policy
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import CprsimError
@@ -71,7 +72,7 @@ class Trials:
             except (CprsimError, ValueError) as error:
                 self._refused[key] = str(error)
             else:
-                why_not = self.aim.why_not(plan, self.scenario)
+                why_not = self.aim.why_not(plan, self.scenario, policy.system)
                 if why_not is None:
                     self._plans[key] = plan
                 else:
@@ -106,7 +107,7 @@ class Trials:
             plan = self._plans[self._key(policy)]
             saves = math.fsum(each.saves_in(job.useful_time_s) for each in plan.schedules)
             found += _RUN_S + _SAVE_S * saves + _FAILURE_S * met
-        return found
+        return found if can_compile() else _INTERPRETED * found
 
     def _job(self, names: Sequence[str]) -> Scenario:
         job = self.scenario.with_policies({name: self._policies[name] for name in names})
@@ -125,7 +126,7 @@ class Trials:
         )
 
     def _objective(self, measures: Mapping[str, Values]) -> Values:
-        """What is to be least; money as a share of what the machines cost in the useful time, - 1."""
+        """What is to be least; money over what the machines cost in the useful time, - 1."""
         values = measures[self.aim.measure]
         return values / self._useful_cost - 1 if self.aim.objective == "cost" else values
 
@@ -143,13 +144,15 @@ class Trials:
         return json.dumps(policy.mapping(), sort_keys=True)
 
 
+#: How much longer the simulator takes than the compiled engine, about.
+_INTERPRETED = 100
 #: What the compiled engine takes for a run, a save and a failure, and to draw the life of a node,
 #: and failures from a log, s; measured (docs/performance.md), about.
 _RUN_S, _SAVE_S, _FAILURE_S, _NODE_S, _LOG_S = 1e-6, 6e-8, 4e-7, 4e-8, 1.5e-3
 
 
 def _simulated(job: Scenario, engines: dict[str, Engine], replications: range, seed: int) -> Values:
-    """Shape (replications, policies, len(COLUMNS)); in threads, as far as what plays is compiled."""
+    """Shape (replications, policies, len(COLUMNS)); in threads where what plays is compiled."""
     workers = cores() if set(engines.values()) == {"batch"} else 1
     size = -(-len(replications) // (workers * COHORT)) * COHORT
     blocks = [replications[i : i + size] for i in range(0, len(replications), size)]

@@ -64,8 +64,6 @@ def advise(
     """Which policy, with which settings, and how sure."""
     from cprsim.advice.asking import job_of
     from cprsim.basics import files
-    from cprsim.report import answer_page
-    from cprsim.report.source import ScenarioSource
     from cprsim.scenario.mapping import mapping_of, scenario_text
 
     text = scenario_text(scenario)
@@ -75,7 +73,9 @@ def advise(
         _decide(job, accepted, quality, as_json)
         return
     if out is not None:
-        files.check_writable(out, answer_page.NAMES)
+        from cprsim.report.answer_page import NAMES
+
+        files.check_writable(out, NAMES)
     advice = _advised(
         job,
         as_json,
@@ -96,8 +96,11 @@ def advise(
 
     robust = robustness(advice)
     if out is not None:
+        from cprsim.report.answer_page import contents
+        from cprsim.report.source import ScenarioSource
+
         source = ScenarioSource(text, tuple(overrides or ()), None)
-        files.write_all(out, answer_page.contents(advice, robust, source))
+        files.write_all(out, contents(advice, robust, source))
     if as_json:
         held = None if robust is None else robust.document()
         print_json(advice.document() | {"robustness": held})

@@ -78,10 +78,12 @@ def share(option: str, text: str | None) -> float | None:
 
 
 def echo_wrapped(line: str) -> None:
-    """A sentence on stdout, in lines that fit `WIDTH`."""
+    """A sentence on stdout; in lines that fit `WIDTH` on a terminal, in one else."""
     from textwrap import fill
 
-    typer.echo(fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+    if sys.stdout.isatty():
+        line = fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    typer.echo(line)
 
 
 def print_table(table: Any, piped: int = 140) -> None:

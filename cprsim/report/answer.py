@@ -1,6 +1,7 @@
 """The answer of `cprsim advise` in words and as a table."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -28,28 +29,38 @@ _NOTHING = 1e-9
 
 def answer_table(advice: "Advice") -> Table:
     """A row a candidate, the least first; those that break a bound last. Fits 80 columns."""
-    scenario, aim = advice.scenario, advice.aim
-    head = [scenario.title or "cprsim advise", _asked(advice)]
-    table = plain_table("\n".join(head))
+    money = advice.scenario.currency
+    table = plain_table("\n".join([advice.scenario.title or "cprsim advise", _asked(advice)]))
     table.collapse_padding = True
-    table.add_column("policy\nits settings", overflow="fold")
-    money = None if scenario.prices is None else scenario.prices.currency
-    for heading in ("over-\nhead", "\n± 95 %", "PLS", "updates\nlost", "machine\ntime"):
+    table.add_column("policy", overflow="fold")
+    headings = ["saves\nevery", "over-\nhead", "\n± 95 %", "PLS", "updates\nlost", "machine\ntime"]
+    headings += [f"cost\n{money}"] * bool(money) + ["keeps"] * bool(advice.aim.bounds)
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column(f"cost\n{money}" if money else "saves\nevery", justify="right", no_wrap=True)
-    table.add_column("keeps", no_wrap=True)
     for number, each in enumerate(advice.found):
         overhead = each.measures["overhead"]
-        table.add_row(
-            f"{_marked(advice, number)}{each.name}\n  {_settings(each)}",
-            percent(overhead.mean),
-            percent(overhead.high - overhead.mean),
-            *(percent(each.measures[name].mean) for name in ("pls", "updates_lost")),
-            percent(each.measures["machine_overhead"].mean),
-            _cost(each.measures["cost"]) if money else format_duration(each.plan.interval_s),
-            {True: "yes", False: "no", None: "?"}[each.feasible] if aim.bounds else "",
-        )
+        cells = [
+            f"{_marked(advice, number)}{each.name}{_beside_interval(each)}",
+            format_duration(each.saves_every_s),
+            _share(overhead.mean),
+            _share(overhead.high - overhead.mean),
+            *(_share(each.measures[name].mean) for name in ("pls", "updates_lost")),
+            _share(each.measures["machine_overhead"].mean),
+        ]
+        cells += [_cost(each.measures["cost"])] if money else []
+        cells += [{True: "yes", False: "no", None: "?"}[each.feasible]] if advice.aim.bounds else []
+        table.add_row(*cells)
     return table
+
+
+def _beside_interval(each: "Found") -> str:
+    """Settings other than the interval of the nearest tier, on a line of their own."""
+    told = [
+        f"{key.removesuffix('.interval').replace('_', ' ')} {value}"
+        for place, (key, value) in enumerate(each.settings.items())
+        if place or not key.endswith("interval")
+    ]
+    return f"\n    {', '.join(told)}" if told else ""
 
 
 def answer_lines(advice: "Advice") -> Iterator[str]:
@@ -57,7 +68,7 @@ def answer_lines(advice: "Advice") -> Iterator[str]:
     yield _verdict(advice)
     best = advice.best
     if best is not None:
-        yield _told(advice, best)
+        yield _told(best)
         yield from _lossless(advice, best)
         yield from _why(advice, best)
     yield from _nearest(advice)
@@ -102,7 +113,7 @@ def _asked(advice: "Advice") -> str:
     return (
         f"{_LEAST[aim.objective]}{limits}; simulated, seed {advice.seed};\n% of the useful "
         f"{format_duration(job.useful_time_s)}, MTBF {format_duration(mtbf_s)}; "
-        "* the choice, = not told apart from it"
+        "* the choice, = not told apart"
     )
 
 
@@ -121,29 +132,33 @@ def _cost(cost: "Mean") -> str:
     return f"{cost.mean:,.0f}" if cost.mean >= 100 else f"{cost.mean:.3g}"
 
 
+def _share(share: float) -> str:
+    """In percent; what is but rounding is nothing."""
+    return percent(0.0 if abs(share) < _NOTHING else share)
+
+
 def _points(share: float) -> str:
     return words.points(0.0 if abs(share) < _NOTHING else share)
 
 
 def _verdict(advice: "Advice") -> str:
     names = [each.name for each in advice.found]
-    said = words.sentence(advice.certificate, names)
-    return f"{said[0].upper()}{said[1:]}."
+    return f"Answer: {words.sentence(advice.certificate, names)}."
 
 
-def _told(advice: "Advice", best: "Found") -> str:
+def _told(best: "Found") -> str:
     overhead, lost = best.measures["overhead"], best.measures["updates_lost"]
-    low, high = (percent(each) for each in overhead[1:])
+    low, high = (_share(each) for each in overhead[1:])
     said = (
-        f"{best.name} ({_settings(best)}): overhead {percent(overhead.mean)} % ({low} to {high}), "
-        f"machine time {percent(best.measures['machine_overhead'].mean)} %"
+        f"{best.name} ({_settings(best)}): overhead {_share(overhead.mean)} % ({low} to {high}), "
+        f"machine time {_share(best.measures['machine_overhead'].mean)} %"
     )
     if best.loses_nothing:
         return f"{said}; nothing learned is lost."
     pls = best.measures["pls"]
     return (
-        f"{said}; lost for good: {percent(lost.mean)} % of the updates, "
-        f"PLS {percent(pls.mean)} % ({percent(pls.low)} to {percent(pls.high)})."
+        f"{said}; lost for good: {_share(lost.mean)} % of the updates, "
+        f"PLS {_share(pls.mean)} % ({_share(pls.low)} to {_share(pls.high)})."
     )
 
 
@@ -155,7 +170,7 @@ def _lossless(advice: "Advice", best: "Found") -> Iterator[str]:
     overhead = other.measures["overhead"]
     yield (
         f"If nothing learned may be lost: {other.name} ({_settings(other)}), overhead "
-        f"{percent(overhead.mean)} % ({percent(overhead.low)} to {percent(overhead.high)})."
+        f"{_share(overhead.mean)} % ({_share(overhead.low)} to {_share(overhead.high)})."
     )
 
 
@@ -201,13 +216,19 @@ def _excess(advice: "Advice", each: "Found") -> float:
 
 
 def _refused(advice: "Advice") -> Iterator[str]:
-    if advice.refused:
-        told = "; ".join(f"{each.name}: {each.why}" for each in advice.refused)
+    reasons = defaultdict[str, list[str]](list)
+    for each in advice.refused:
+        reasons[each.why.removeprefix(f"system {each.system!r} ")].append(each.name)
+    if reasons:
+        told = "; ".join(f"{words.listed(names)}: {why}" for why, names in reasons.items())
         yield f"Not asked: {told}."
 
 
 def _range(lever: "Lever", robust: "Robustness") -> str:
     low, high = lever.range(robust.within)
-    ends = {min(world.factor for world in lever.worlds), max(world.factor for world in lever.worlds)}
+    ends = {
+        min(world.factor for world in lever.worlds),
+        max(world.factor for world in lever.worlds),
+    }
     more = " (as far as was tried)" if {low.factor, high.factor} == ends else ""
     return f"{lever.name} from {low.value} to {high.value}{more}"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from cprsim.basics.units import format_duration
-from cprsim.report.tables import OVERHEADS, percent, plain_table
+from cprsim.report.tables import percent, plain_table
 
 if TYPE_CHECKING:
-    from cprsim.estimates.decision import Decision
+    from cprsim.estimates.decision import Decision, Option
 
 
 def decision_table(decision: "Decision", title: str) -> Table:
@@ -22,8 +22,8 @@ def decision_table(decision: "Decision", title: str) -> Table:
     table.collapse_padding = True
     table.add_column("option")
     table.add_column("saves\nevery", justify="right")
-    causes = ("save", "load", "lost", "reschedule", "detect")
-    for heading in (*OVERHEADS, *causes, "PLS %", "updates\nlost %"):
+    causes = ("save", "load", "lost", "re-\nsched.", "de-\ntect")
+    for heading in ("over-\nhead", "re-\ntrained", *causes, "PLS", "up-\ndates\nlost"):
         table.add_column(heading, justify="right")
     options = {
         "full": decision.full,
@@ -34,7 +34,7 @@ def decision_table(decision: "Decision", title: str) -> Table:
         part = option.expected
         table.add_row(
             name,
-            format_duration(option.interval_s),
+            format_duration(_interval_s(option, decision)),
             percent(part.overhead),
             percent(part.overhead_retrained),
             *(percent(v) for v in (part.save, part.load, part.lost, part.reschedule, part.detect)),
@@ -42,6 +42,12 @@ def decision_table(decision: "Decision", title: str) -> Table:
             percent(part.updates_lost),
         )
     return table
+
+
+def _interval_s(option: "Option", decision: "Decision") -> float:
+    """Infinite where the job is over before a save is due."""
+    never = option.interval_s >= decision.useful_time_s
+    return math.inf if never else option.interval_s
 
 
 def decision_lines(decision: "Decision") -> Iterator[str]:
@@ -62,17 +68,16 @@ def _recommended(decision: "Decision") -> str:
         return "Nothing fails: no checkpoint is needed, and no policy costs anything."
     if decision.recommendation == "partial":
         interval_s = decision.partial.interval_s
-        saves = (
-            "no save" if decision.never_saves else f"a save every {format_duration(interval_s)}"
-        )
+        saves = "no save" if decision.never_saves else f"a save every {format_duration(interval_s)}"
         return (
             f"Recommended: partial recovery, {saves}; it takes away {decision.benefit:.1%} of "
             f"full recovery's overhead and is expected to lose {_learning_lost(decision)}."
         )
+    full, partial = decision.full.expected.overhead, decision.partial.expected.overhead
     return (
         f"Recommended: full recovery, a save every {format_duration(decision.full.interval_s)}; "
         f"partial recovery at {_QUALITIES[decision.quality]} {decision.target_pls:g} would cost "
-        f"{decision.partial.expected.overhead:.2%}, no less than {decision.full.expected.overhead:.2%}."
+        f"{partial:.2%}, no less than {full:.2%}."
     )
 
 

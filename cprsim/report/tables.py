@@ -92,7 +92,7 @@ class FleetTable(PolicyTable):
         percentiles = sorted(c for c in summary.columns if c.startswith("overhead_p"))
         causes = [cause for cause in _CAUSES if summary[cause].any()]
         headings = [
-            *OVERHEADS,
+            *_OVERHEADS,
             "by machine\ntime",
             *(column.removeprefix("overhead_").upper() for column in percentiles),
             *causes,
@@ -132,8 +132,8 @@ _LARGE = 1e3
 _CAUSES = ("save", "load", "lost", "reschedule", "detect", "slowdown", "stall")
 assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
 #: Overhead by itself, and as if every lost update were trained again.
-OVERHEADS = ("overhead", "overhead\nretrained")
-_HEADINGS = (*OVERHEADS, *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
+_OVERHEADS = ("overhead", "overhead\nretrained")
+_HEADINGS = (*_OVERHEADS, *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
 
 
 def resources_table(result: "Result") -> Table | None:
@@ -316,6 +316,7 @@ def access_table(found: "AccessLog") -> Group:
 
 
 def plain_table(title: str | None = None) -> Table:
+    """An empty one in the style of all."""
     return Table(
         title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False
     )
