@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from cprsim.errors import UsageError
 from cprsim.runs.result import entry
 from cprsim.runs.summaries import tidy
+from cprsim.selection.bounds import Quality
 from cprsim.sim.engine import COLUMNS
-from cprsim.sweeps.best import Quality, SweepVerdict, sweep_verdicts
+from cprsim.sweeps.best import SweepVerdict, sweep_verdicts
 from cprsim.sweeps.phase_map import phase_map
 from cprsim.sweeps.played import Played, StoredPoint
 from cprsim.sweeps.reading import plans_of, reading, stored_definition, stored_points, values_of
