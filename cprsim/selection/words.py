@@ -1,31 +1,44 @@
 """Certificates in words: the one place that puts them."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from cprsim.selection.certificate import Certificate, Doubt, Rival
 
-#: A difference in the unit of the objective, as text.
-Amount = Callable[[float], str]
 #: Candidates' names by their numbers.
 Names = Sequence[str]
 
 _MOST_NAMES = 3
 
 
-def points(share: float) -> str:
-    """A difference of shares, in percentage points; three digits."""
-    return f"{100 * share:.3g} points"
+class Unit(NamedTuple):
+    """What differences of the objective are told in: `size` of the objective is one of them."""
+
+    name: str
+    size: float
+
+    def number(self, value: float) -> str:
+        """Three digits."""
+        return f"{value / self.size:,.3g}"
+
+    def text(self, value: float) -> str:
+        """With its name."""
+        return f"{self.number(value)} {self.name}"
 
 
-def sentence(found: Certificate, names: Names, amount: Amount = points) -> str:
+#: Percentage points of the useful time.
+POINTS: Final = Unit("points", 0.01)
+
+
+def sentence(found: Certificate, names: Names, unit: Unit = POINTS) -> str:
     """What is known, and how sure it is; where it is open, why, and what to do."""
     if found.best is None:
         return "no candidate keeps to the bounds"
     if found.verdict == "undecided":
-        return f"undecided: {_why(found, names, amount)}"
+        return f"undecided: {_why(found, names, unit)}"
     sure = f"with at least {100 * found.confidence:g} % certainty"
-    best, within = names[found.best], amount(found.within)
+    best, within = names[found.best], unit.text(found.within)
     if found.verdict == "tied":
         tied = listed([names[i] for i in found.tied])
         if all(each.high < found.within for each in found.rivals if each.standing == "tied"):
@@ -49,12 +62,11 @@ def same(found: Certificate, names: Names) -> str:
     return others if found.runner_up is None else others + some([names[i] for i in found.same])
 
 
-def interval(rival: Rival, amount: Amount = points) -> str:
+def interval(rival: Rival, unit: Unit = POINTS) -> str:
     """By how much a rival is worse: the mean, and from where to where."""
     if not math.isfinite(rival.low):
-        return amount(rival.margin)
-    ends = f"{amount(rival.low)} to {amount(rival.high)}"
-    return f"{amount(rival.margin)} ({ends})"
+        return unit.text(rival.margin)
+    return f"{unit.text(rival.margin)} ({unit.number(rival.low)} to {unit.number(rival.high)})"
 
 
 def some(names: Sequence[str]) -> str:
@@ -91,7 +103,7 @@ def _open(found: Certificate, names: Names) -> str:
     return f"or {some([names[i] for i in found.tied])}"
 
 
-def _why(found: Certificate, names: Names, amount: Amount) -> str:
+def _why(found: Certificate, names: Names, unit: Unit) -> str:
     if found.replications == 1:
         return "one replication tells nothing of chance"
     if found.why == "failures":
@@ -108,7 +120,7 @@ def _why(found: Certificate, names: Names, amount: Amount) -> str:
         (each for each in found.rivals if each.standing == "undecided"), key=lambda each: each.low
     )
     return (
-        f"{names[worst.candidate]} may be better by up to {amount(-worst.low)}; "
+        f"{names[worst.candidate]} may be better by up to {unit.text(-worst.low)}; "
         "more replications may tell"
     )
 

@@ -22,6 +22,7 @@ from cprsim.sweeps.stored import Sweep
 
 _MOST_ROWS = 40
 _LONGEST = 10  # letters of a value
+_MOST_UNDECIDED = 5  # of which it is said why
 _VERDICT = 30  # letters in a line of a verdict
 
 
@@ -93,12 +94,16 @@ class BestTable:
 
 def _sentence(verdict: SweepVerdict) -> str:
     best, every, overhead, pls, lost, other, margin, certainty = _cells(verdict)
-    where = ", ".join(f"{key} = {_value(value)}" for key, value in verdict.values.items())
     told = [
         f"{best}, saves every {every}, overhead {overhead} %, PLS {pls} %, updates lost {lost} %"
     ] * bool(best)
     next_best = [f"{other} {margin} points worse"] * bool(other)
-    words = "; ".join([*told, *next_best, certainty])
+    return _placed(verdict, "; ".join([*told, *next_best, certainty]))
+
+
+def _placed(verdict: SweepVerdict, words: str) -> str:
+    """Under which circumstances something is so."""
+    where = ", ".join(f"{key} = {_value(value)}" for key, value in verdict.values.items())
     return f"{where}: {words}" if where else words
 
 
@@ -112,7 +117,11 @@ def _value(value: Any) -> str:
 
 
 def _notes(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
-    notes = ["Margin: mean of paired differences, ± 95 % for all comparisons of a row together."]
+    notes = ["Margin: mean of paired differences, with 95 % for all comparisons of a row together."]
+    undecided = [each for each in found if each.verdict == "undecided"]
+    notes += [_placed(each, each.told) for each in undecided[:_MOST_UNDECIDED]]
+    left = len(undecided) - _MOST_UNDECIDED
+    notes += [f"... and {left:,} more are undecided: --json says why"] if left > 0 else []
     if quality:
         return [*notes, f"Only candidates with {quality}."]
     if any(each.best and each.statistics["updates_lost"] > 0 for each in found):

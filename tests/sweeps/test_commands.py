@@ -12,9 +12,9 @@ from rich.console import Console
 
 import cprsim
 from cprsim.cli import command as cli
+from cprsim.selection.bounds import Quality
 from cprsim.sweeps import progress
 from cprsim.sweeps.agenda import SweepProgress
-from cprsim.selection.bounds import Quality
 from cprsim.sweeps.display import BestTable
 from tests.sweeps.processes import SCENARIO
 
