@@ -23,7 +23,7 @@ def decision_table(decision: "Decision", title: str) -> Table:
     table.add_column("option")
     table.add_column("saves\nevery", justify="right")
     causes = ("save", "load", "lost", "re-\nsched.", "de-\ntect")
-    for heading in ("over-\nhead", "re-\ntrained", *causes, "PLS", "up-\ndates\nlost"):
+    for heading in ("over-\nhead", "re-\ntrained", *causes, "PLS", "updates\nlost"):
         table.add_column(heading, justify="right")
     options = {
         "full": decision.full,
