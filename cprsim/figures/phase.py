@@ -68,7 +68,8 @@ def phase(
         7 inches wide. A cell around each pair of values, log where those are spread so, or a square
         for each row where less than half the pairs are there. It has the colour of the best policy;
         paler where it isn't surely the best, and hatched with the colour of the nearest rival that
-        isn't surely worse, if there is one. In it, where there is room, how often to save and the margin over the next best, in points.
+        isn't surely worse, if there is one. In it, where there is room, how often to save and the
+        margin over the next best, in points.
 
     Raises
     ------

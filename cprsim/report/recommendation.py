@@ -6,7 +6,7 @@ from itertools import combinations
 from cprsim.basics.units import format_bytes
 from cprsim.runs.result import Result
 from cprsim.selection.certificate import WITHIN, Certificate, Rival, judge
-from cprsim.selection.words import interval, listed, sentence
+from cprsim.selection.words import Unit, interval, listed, sentence
 
 #: Shares of learning below which lies only rounding.
 _NOTHING = 1e-12
@@ -138,7 +138,7 @@ def _cheapest(result: Result) -> str:
     paid = f"Least money: {best}, {_of(result, best, 'cost'):,.2f} {result.currency}"
     if not found.rivals:
         return f"{paid}."
-    return f"{paid}; {sentence(found, names, lambda more: f'{more:,.2f} {result.currency}')}."
+    return f"{paid}; {sentence(found, names, Unit(str(result.currency), 1.0))}."
 
 
 def _loses(result: Result, policy: str) -> bool:
