@@ -138,7 +138,7 @@ def _share(share: float) -> str:
 
 
 def _points(share: float) -> str:
-    return words.points(0.0 if abs(share) < _NOTHING else share)
+    return words.POINTS.text(0.0 if abs(share) < _NOTHING else share)
 
 
 def _verdict(advice: "Advice") -> str:
