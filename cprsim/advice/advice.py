@@ -48,7 +48,9 @@ class Found:
     feasible
         Whether it keeps to all bounds; None where that isn't sure; `why`: what it breaks or may.
     replications
-        How many it was given.
+        How many it was given; jobs of a fleet.
+    in_sum
+        Of a fleet: the overhead of all its node-hours together.
     """
 
     candidate: Candidate
@@ -61,6 +63,7 @@ class Found:
     feasible: bool | None
     why: str | None
     replications: int
+    in_sum: Mean | None = None
 
     @property
     def name(self) -> str:
@@ -92,6 +95,7 @@ class Found:
             "breakdown": dict(self.causes),
             "memory_overhead": self.plan.memory_overhead,
             "closed_form_overhead": finite(self.closed_form),
+            **({} if self.in_sum is None else {"overhead_in_sum": self.in_sum.document()}),
             "feasible": self.feasible,
             "why": self.why,
             "origin": self.candidate.origin,
@@ -106,10 +110,10 @@ class Found:
 class Advice:
     """Which policy, with which settings, and how sure that is.
 
-    `found`: all candidates, the least first, and those that break a bound after the others.
-    `refused`: who couldn't be asked. `certificate`: its candidates are the numbers of `found`.
-    `decision`: CPR's own, by its equations alone; None where they have none. `warnings`: where a
-    number of it may mislead.
+    `scenario`: the job, or the example of a fleet. `found`: all candidates, the least first, and
+    those that break a bound after the others. `refused`: who couldn't be asked. `certificate`: its
+    candidates are the numbers of `found`. `decision`: CPR's own, by its equations alone; None where
+    they have none. `warnings`: where a number of it may mislead.
     """
 
     scenario: Scenario
@@ -120,6 +124,11 @@ class Advice:
     certificate: Certificate
     decision: Decision | None
     warnings: tuple[str, ...]
+
+    @property
+    def of_fleet(self) -> bool:
+        """Whether it is of the jobs of a fleet."""
+        return any(each.in_sum is not None for each in self.found)
 
     @property
     def verdict(self) -> str:

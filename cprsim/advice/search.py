@@ -122,12 +122,17 @@ def _is_better(one: Score, other: Score, worth: float) -> bool:
     return bool(gains.mean() > max(worth, _SURE * gains.std() / math.sqrt(count)))
 
 
+def at_target(policy: Policy, aim: Aim) -> Policy:
+    """CPR at the portion of lost samples that is accepted, by its own rule; others as they are."""
+    if isinstance(policy, Cpr) and aim.accepted_pls:
+        return policy.model_copy(update={"target_pls": aim.accepted_pls, "interval": None})
+    return policy
+
+
 def _searched(policy: Policy, trials: Trials) -> Search:
     """Setting by setting, until none of them gains anything."""
     context, aim = trials.scenario.context, trials.aim
-    best = policy
-    if isinstance(policy, Cpr) and aim.accepted_pls:
-        best = policy.model_copy(update={"target_pls": aim.accepted_pls, "interval": None})
+    best = at_target(policy, aim)
     settings = best.settings(context) if trials.plan(best) is not None else ()
     worth, ratio = _WORTH * aim.within, _WIDE
     for _ in range(_TURNS):

@@ -20,13 +20,12 @@ from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import CprsimError
 from cprsim.runs.engines import Engine, chosen, prepare, simulate
 from cprsim.runs.measures import Basis, measured
+from cprsim.runs.rates import Numbers
 from cprsim.runs.runner import map_tasks
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
 
 Values = NDArray[np.float64]
-#: What is kept of every replication beside the measures: seconds by cause.
-CAUSES = OVERHEAD_CAUSES
 
 
 @dataclass(frozen=True)
@@ -34,13 +33,15 @@ class Played:
     """Replications of one policy, by number from `first` on.
 
     `measures`: of `runs.measures.MEASURES`, each of shape (replications,), and `causes` in shares
-    of the useful time; `bounded`: of shape (bounds, replications).
+    of the useful time; `bounded`: of shape (bounds, replications). `node_s`: useful node-seconds
+    of each, where they differ, in a fleet.
     """
 
     measures: Mapping[str, Values]
     causes: Mapping[str, float]
     objective: Values
     bounded: Values
+    node_s: Values | None = None
 
     @property
     def failures(self) -> Values:
@@ -91,7 +92,11 @@ class Trials:
         engines = chosen(job, names, "auto")
         prepare(engines.values())
         values = _simulated(job, engines, replications, self.seed)
-        found = {name: self._played(job, name, values[:, i]) for i, name in enumerate(names)}
+        useful_cost = useful_cost_of(job)
+        found = {
+            name: played(values[:, i], Basis.of(job, name), job, name, self.aim, useful_cost)
+            for i, name in enumerate(names)
+        }
         return [found[self._key(policy)] for policy in policies]
 
     def seconds(self, policies: Iterable[Policy]) -> float:
@@ -114,34 +119,40 @@ class Trials:
         job.plans.update({name: self._plans[name] for name in names})
         return job
 
-    def _played(self, job: Scenario, name: str, values: Values) -> Played:
-        columns = dict(zip(COLUMNS, values.T, strict=True))
-        measures = measured(columns, Basis.of(job, name))
-        system, useful_s = job.policies[name].system, job.job.useful_time_s
-        return Played(
-            measures,
-            {cause: float(columns[cause].mean()) / useful_s for cause in CAUSES},
-            self._objective(measures),
-            self.aim.bounded(job, system, measures),
-        )
-
-    def _objective(self, measures: Mapping[str, Values]) -> Values:
-        """What is to be least; money over what the machines cost in the useful time, - 1."""
-        values = measures[self.aim.measure]
-        return values / self._useful_cost - 1 if self.aim.objective == "cost" else values
-
-    @property
-    def _useful_cost(self) -> float:
-        """What the machines of the job cost in its useful time; 1 where they have no price."""
-        prices, cluster = self.scenario.prices, self.scenario.cluster
-        assert prices is not None
-        per_s = cluster.trainers * prices.amount("trainer")
-        per_s += cluster.parameter_servers * prices.amount("parameter_server")
-        return per_s * self.scenario.job.useful_time_s or 1.0
-
     @staticmethod
     def _key(policy: Policy) -> str:
         return json.dumps(policy.mapping(), sort_keys=True)
+
+
+def played(
+    values: Values, basis: Basis, job: Scenario, name: str, aim: Aim, useful_cost: Numbers
+) -> Played:
+    """Runs of a policy of a job, from ledgers of shape (replications, columns).
+
+    `basis`, `useful_cost`: of the job, or of each replication.
+    """
+    columns = dict(zip(COLUMNS, values.T, strict=True))
+    measures = measured(columns, basis)
+    objective = measures[aim.measure]
+    if aim.objective == "cost":
+        objective = objective / useful_cost - 1
+    return Played(
+        measures,
+        {cause: float((columns[cause] / basis.useful_s).mean()) for cause in OVERHEAD_CAUSES},
+        objective,
+        aim.bounded(job, job.policies[name].system, measures),
+        None if np.ndim(basis.useful_s) == 0 else basis.useful_s * basis.nodes,
+    )
+
+
+def useful_cost_of(job: Scenario) -> float:
+    """What the machines of a job cost in its useful time; 1 where they have no price."""
+    prices, cluster = job.prices, job.cluster
+    if prices is None:
+        return 1.0
+    per_s = cluster.trainers * prices.amount("trainer")
+    per_s += cluster.parameter_servers * prices.amount("parameter_server")
+    return per_s * job.job.useful_time_s or 1.0
 
 
 #: How much longer the simulator takes than the compiled engine, about.

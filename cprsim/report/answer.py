@@ -34,7 +34,11 @@ def answer_table(advice: "Advice") -> Table:
     table.collapse_padding = True
     table.add_column("policy", overflow="fold")
     headings = ["saves\nevery", "over-\nhead", "\n± 95 %", "PLS", "updates\nlost", "machine\ntime"]
-    headings += [f"cost\n{money}"] * bool(money) + ["keeps"] * bool(advice.aim.bounds)
+    headings += (
+        ["in\nsum"] * advice.of_fleet
+        + [f"cost\n{money}"] * bool(money)
+        + ["keeps"] * bool(advice.aim.bounds)
+    )
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for number, each in enumerate(advice.found):
@@ -47,6 +51,7 @@ def answer_table(advice: "Advice") -> Table:
             *(_share(each.measures[name].mean) for name in ("pls", "updates_lost")),
             _share(each.measures["machine_overhead"].mean),
         ]
+        cells += [] if each.in_sum is None else [_share(each.in_sum.mean)]
         cells += [_cost(each.measures["cost"])] if money else []
         cells += [{True: "yes", False: "no", None: "?"}[each.feasible]] if advice.aim.bounds else []
         table.add_row(*cells)
@@ -105,16 +110,23 @@ def known_so_far(advice: "Advice | None") -> str:
 
 
 def _asked(advice: "Advice") -> str:
-    aim, job = advice.aim, advice.scenario.job
-    mtbf_s = advice.scenario.failure_model.mtbf_s
+    aim = advice.aim
     bounds = "; ".join(map(str, aim.bounds))
     assumed = " (assumed: what CPR accepts)" if aim.assumed else ""
     limits = f"; {bounds}{assumed}" if bounds else ""
     return (
-        f"{_LEAST[aim.objective]}{limits}; simulated, seed {advice.seed};\n% of the useful "
-        f"{format_duration(job.useful_time_s)}, MTBF {format_duration(mtbf_s)}; "
+        f"{_LEAST[aim.objective]}{limits}; simulated, seed {advice.seed};\n{_of_what(advice)}; "
         "* the choice, = not told apart"
     )
+
+
+def _of_what(advice: "Advice") -> str:
+    """What overheads are shares of."""
+    if advice.of_fleet:
+        return f"% of the useful time of {advice.certificate.replications:,} jobs"
+    scenario = advice.scenario
+    useful_s, mtbf_s = scenario.job.useful_time_s, scenario.failure_model.mtbf_s
+    return f"% of the useful {format_duration(useful_s)}, MTBF {format_duration(mtbf_s)}"
 
 
 def _marked(advice: "Advice", number: int) -> str:
