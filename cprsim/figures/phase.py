@@ -17,6 +17,7 @@ from cprsim.figures.parts import key, layout, style, ticks
 from cprsim.figures.parts.cells import MARGIN, RIGHT, Cells
 from cprsim.figures.parts.scale import Scale
 from cprsim.figures.parts.style import POLICY_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.selection.words import NOBODY
 
 # All in inches.
 _KEY_IN: Final = 5.2
@@ -27,7 +28,7 @@ _NAME: Final = 0.2  # of the vertical axis, above it
 _PALE: Final = 0.6  # share of white where a policy isn't surely the best
 #: Verdicts without a best policy: their colour, and what they mean.
 _WITHOUT: Final = {
-    "none": ("#EDEDED", "no policy keeps to the bounds"),
+    "none": ("#EDEDED", NOBODY),
     "failed": ("#BFBFBF", "all points failed"),
 }
 _BORDER: Final = (0.04, 1.0)  # between cells: share of the narrowest, and points at most
@@ -68,7 +69,8 @@ def phase(
         7 inches wide. A cell around each pair of values, log where those are spread so, or a square
         for each row where less than half the pairs are there. It has the colour of the best policy;
         paler where it isn't surely the best, and hatched with the colour of the nearest rival that
-        isn't surely worse, if there is one. In it, where there is room, how often to save and the margin over the next best, in points.
+        isn't surely worse, if there is one. In it, where there is room, how often to save and the
+        margin over the next best, in points.
 
     Raises
     ------
