@@ -24,7 +24,7 @@ from cprsim.sweeps.stored import Sweep
 _MOST_ROWS = 40
 _LONGEST = 10  # letters of a value
 _MOST_UNDECIDED = 5  # of which it is said why
-_VERDICT = 30  # letters in a line of a verdict
+_VERDICT = 32  # letters in a line of a verdict
 
 
 def sweep_table(sweep: Sweep) -> Group:

@@ -253,7 +253,7 @@ def kim_nelson(
     eta = ((2 * miss / (count - 1)) ** (-2 / (first - 1)) - 1) / 2
     h2 = 2 * eta * (first - 1)
     taken = np.arange(first, most + 1)
-    ends = np.full((count, count), most)  # after how many one falls out beside another
+    ends = [[most] * count for _ in range(count)]  # after how many one falls out beside another
     for i in range(count):
         for other in range(i):
             gap = objective[i] - objective[other]
@@ -262,10 +262,10 @@ def kim_nelson(
             for a, b, sign in ((i, other, 1), (other, i, -1)):
                 out = sign * sums > np.maximum(reach, 0)
                 if out.any():
-                    ends[a, b] = taken[out.argmax()]
+                    ends[a][b] = int(taken[out.argmax()])
     left, total = list(range(count)), 0
     while len(left) > 1:
-        end, worst = min((ends[a, b], a) for a in left for b in left if a != b)
+        end, worst = min((ends[a][b], a) for a in left for b in left if a != b)
         if end == most:
             break
         left.remove(worst)
