@@ -4,6 +4,7 @@ scenario = cprsim.load_scenario("scenarios/criteo-kaggle.toml")
 result = cprsim.run(scenario, replications=1000)
 result.summary              # a row a policy
 cprsim.advise(scenario)     # which policy, with which settings, how sure
+cprsim.decide(scenario)     # full recovery or partial, by the CPR paper's equations alone
 cprsim.fit("failures.csv")  # a log made into a failure model
 cprsim.sweep(scenario, "out", {"failures.mean": "log(1 h, 100 h, 9)"}).table  # many points
 """
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from cprsim.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from cprsim.contract import Policy
     from cprsim.advice.advice import Advice
     from cprsim.advice.advising import advise
+    from cprsim.contract import Policy
+    from cprsim.estimates.decision import Decision, decide
     from cprsim.fitting.fit_log import fit
     from cprsim.fitting.mtbf import mtbf_by_nodes
     from cprsim.fleets.fleet import Fleet, load_fleet
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 # a second that `cprsim --help` should not.
 _HOMES = {
     "Advice": "cprsim.advice.advice",
+    "Decision": "cprsim.estimates.decision",
     "Fleet": "cprsim.fleets.fleet",
     "FleetResult": "cprsim.fleets.result",
     "Policy": "cprsim.contract",
@@ -41,6 +44,7 @@ _HOMES = {
     "Scenario": "cprsim.scenario",
     "Sweep": "cprsim.sweeps.stored",
     "advise": "cprsim.advice.advising",
+    "decide": "cprsim.estimates.decision",
     "fit": "cprsim.fitting.fit_log",
     "load_fleet": "cprsim.fleets.fleet",
     "load_scenario": "cprsim.scenario",
@@ -52,6 +56,7 @@ _HOMES = {
 }
 __all__ = [
     "Advice",
+    "Decision",
     "Fleet",
     "FleetResult",
     "Policy",
@@ -59,6 +64,7 @@ __all__ = [
     "Scenario",
     "Sweep",
     "advise",
+    "decide",
     "fit",
     "load_fleet",
     "load_scenario",

@@ -46,23 +46,23 @@ scenario = cprsim.load_scenario("../scenarios/quickstart.toml")
 #
 # ## First, an estimate
 #
-# `advise` compares full and partial recovery by the CPR paper's equations, in no time.
+# `decide` compares full and partial recovery by the CPR paper's equations, in no time.
 
 # %%
-advice = cprsim.advise(scenario)
+decision = cprsim.decide(scenario)
 pd.DataFrame(
     {
         "save every, h": {
-            "full": advice.full.interval_s / HOUR_S,
-            "partial": advice.partial.interval_s / HOUR_S,
+            "full": decision.full.interval_s / HOUR_S,
+            "partial": decision.partial.interval_s / HOUR_S,
         },
         "overhead, %": {
-            "full": 100 * advice.full.expected.overhead,
-            "partial": 100 * advice.partial.expected.overhead,
+            "full": 100 * decision.full.expected.overhead,
+            "partial": 100 * decision.partial.expected.overhead,
         },
         "PLS, %": {
-            "full": 100 * advice.full.expected.pls,
-            "partial": 100 * advice.partial.expected.pls,
+            "full": 100 * decision.full.expected.pls,
+            "partial": 100 * decision.partial.expected.pls,
         },
     }
 ).round(2)

@@ -107,9 +107,9 @@ cpr = SAVE / allowed + RECOVERY / MTBF
 assert math.isclose(full, 0.085, rel_tol=0.01)  # of the abstract, and calibrated
 assert math.isclose(cpr, 0.0053, rel_tol=0.01)
 
-advice = cprsim.advise(cprsim.load_scenario("../scenarios/criteo-kaggle.toml"))
-assert math.isclose(advice.full.expected.overhead, full, rel_tol=1e-6)
-assert math.isclose(advice.partial.expected.overhead, cpr, rel_tol=1e-6)
+decision = cprsim.decide(cprsim.load_scenario("../scenarios/criteo-kaggle.toml"))
+assert math.isclose(decision.full.expected.overhead, full, rel_tol=1e-6)
+assert math.isclose(decision.partial.expected.overhead, cpr, rel_tol=1e-6)
 
 # CPR saves once in 56 hours and recovers twice, whenever the failures come: no chance is left.
 jobs = breakdown.replications.pivot(index="replication", columns="policy", values="overhead")

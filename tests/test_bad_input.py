@@ -420,6 +420,8 @@ def test_a_file_that_is_no_scenario_is_told_by_its_name(folder, capsys, name, co
     Path("job.toml").write_bytes(content)
 
     assert cli._main([name, "job.toml"]) == 2
+    if name == "advise":  # which asks every system, and needs no policies
+        error = error.partition("\npolicies: there are none")[0]
     assert capsys.readouterr() == ("", stderr_of(error.splitlines(), folder))
 
 

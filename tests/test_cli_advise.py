@@ -1,4 +1,4 @@
-"""`cprsim advise` as a user meets it."""
+"""`cprsim advise --closed-form` as a user meets it."""
 
 import math
 
@@ -9,7 +9,7 @@ from tests.test_cli import KAGGLE, SCENARIOS, json_of
 
 
 def test_advise_has_the_keys_of_the_contract(folder, capsys):
-    document = json_of(capsys, "advise", KAGGLE)
+    document = json_of(capsys, "advise", "--closed-form", KAGGLE)
 
     wanted = {"full", "partial", "naive_partial", "recommendation", "benefit"}
     assert wanted <= set(document)
@@ -27,7 +27,7 @@ def test_advise_has_the_keys_of_the_contract(folder, capsys):
     ],
 )
 def test_advise_gives_the_overheads_of_the_paper(folder, capsys, name, full, partial):
-    document = json_of(capsys, "advise", str(SCENARIOS / f"{name}.toml"))
+    document = json_of(capsys, "advise", "--closed-form", str(SCENARIOS / f"{name}.toml"))
 
     assert document["full"]["overhead"] == pytest.approx(full, abs=1e-4)
     if partial is not None:
@@ -38,7 +38,7 @@ def test_advise_gives_the_overheads_of_the_paper(folder, capsys, name, full, par
 
 def test_advise_for_kaggle_is_the_hand_computation(folder, capsys):
     # O_save = 337.2 s, O_load + O_res = 323.4 s, T_fail = 28 h = 100800 s, 8 servers.
-    document = json_of(capsys, "advise", KAGGLE)
+    document = json_of(capsys, "advise", "--closed-form", KAGGLE)
     young_s = math.sqrt(2 * 337.2 * 100_800)  # (E3)
 
     assert document["full"]["interval_s"] == pytest.approx(young_s, rel=1e-12)
@@ -63,14 +63,14 @@ def test_advise_for_kaggle_is_the_hand_computation(folder, capsys):
 
 def test_advise_recommends_full_recovery_where_partial_is_dearer(folder, capsys):
     # (E6) for 0.001: a save every 27 min, 337.2 / 1612.8 = 21 % for saves alone.
-    document = json_of(capsys, "advise", KAGGLE, "--target-pls", "0.001")
+    document = json_of(capsys, "advise", "--closed-form", KAGGLE, "--target-pls", "0.001")
 
     assert document["partial"]["interval_s"] == pytest.approx(1612.8, rel=1e-12)
     assert document["partial"]["overhead"] == pytest.approx(337.2 / 1612.8 + 323.4 / 100_800)
     assert document["recommendation"] == "full"
     assert document["benefit"] == 0
 
-    assert cli._main(["advise", KAGGLE, "--target-pls", "0.001"]) == 0
+    assert cli._main(["advise", "--closed-form", KAGGLE, "--target-pls", "0.001"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == (
         "Recommended: full recovery, a save every 2.29 h; partial recovery at PLS 0.001 would cost "
         "21.23%, no less than 8.50%."
@@ -78,7 +78,7 @@ def test_advise_recommends_full_recovery_where_partial_is_dearer(folder, capsys)
 
 
 def test_advise_prints_its_options_and_a_sentence(folder, capsys):
-    assert cli._main(["advise", KAGGLE]) == 0
+    assert cli._main(["advise", "--closed-form", KAGGLE]) == 0
     out, err = capsys.readouterr()
 
     assert err == ""
@@ -97,7 +97,7 @@ def test_advise_prints_its_options_and_a_sentence(folder, capsys):
 
 
 def test_advise_for_kaggle_with_lost_updates_trained_again_by_hand(folder, capsys):
-    document = json_of(capsys, "advise", KAGGLE)
+    document = json_of(capsys, "advise", "--closed-form", KAGGLE)
     young_s = math.sqrt(2 * 337.2 * 100_800)
     # A failure every 28 h costs one of 8 shards half an interval. CPR's of 44.8 h saves once in the
     # 56 h: a shard has on average lost (44.8^2 + 11.2^2) / 2 / 56 h of updates.
@@ -114,7 +114,7 @@ def test_advise_for_kaggle_with_lost_updates_trained_again_by_hand(folder, capsy
 
 
 def test_advise_says_where_trained_again_another_option_costs_less(folder, capsys):
-    assert cli._main(["advise", KAGGLE]) == 0
+    assert cli._main(["advise", "--closed-form", KAGGLE]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == (
         "If every lost update were trained again, full recovery would cost less, 8.50% against "
         "9.03%, and partial recovery with a save every 2.29 h least of all, 4.92%."
@@ -122,13 +122,13 @@ def test_advise_says_where_trained_again_another_option_costs_less(folder, capsy
     # Of one server each failure loses about all that full recovery trains again.
     alone = ["--set", "cluster.parameter_servers=1", "--target-pls", "0.5"]
     dear = ["--set", "costs.load_partial=10 min", "--set", "costs.load_full=2 min"]
-    assert cli._main(["advise", KAGGLE, *alone, *dear]) == 0
+    assert cli._main(["advise", "--closed-form", KAGGLE, *alone, *dear]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == (
         "If every lost update were trained again, full recovery would cost less, 8.50% against "
         "51.13%."
     )
     for target in ("0.01", "0.001"):
-        assert cli._main(["advise", KAGGLE, "--target-pls", target]) == 0
+        assert cli._main(["advise", "--closed-form", KAGGLE, "--target-pls", target]) == 0
         assert "trained again" not in capsys.readouterr().out
 
 
@@ -146,15 +146,15 @@ def test_advise_takes_its_target_from_the_command_the_scenario_or_the_paper(
 ):
     if "policies.cpr.system=partial" in arguments:  # takes no target: start from one without
         arguments = [*arguments, "--set", "policies={only = {system = 'full'}}"]
-    document = json_of(capsys, "advise", KAGGLE, *arguments)
+    document = json_of(capsys, "advise", "--closed-form", KAGGLE, *arguments)
 
     assert document["partial"]["interval_s"] == pytest.approx(2 * target * 8 * 100_800, rel=1e-12)
 
 
 def test_advise_for_a_job_that_never_fails_saves_never(folder, capsys):
-    document = json_of(capsys, "advise", KAGGLE, "--set", "failures.exactly=0")
+    document = json_of(capsys, "advise", "--closed-form", KAGGLE, "--set", "failures.exactly=0")
 
     assert document["full"]["interval_s"] is None
     assert document["full"]["overhead"] == 0
     assert document["benefit"] == 0
-    assert cli._main(["advise", KAGGLE, "--set", "failures.exactly=0"]) == 0
+    assert cli._main(["advise", "--closed-form", KAGGLE, "--set", "failures.exactly=0"]) == 0

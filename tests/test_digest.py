@@ -7,6 +7,7 @@ from operator import add
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import cprsim
 from cprsim.errors import UsageError
@@ -115,10 +116,18 @@ def test_a_digest_has_the_summary_of_the_rows(both):
 def test_a_digest_has_the_paired_differences_and_a_typical_replication(both):
     rows, digest = both
 
-    for pair in (("full", "partial"), ("cpr", "full")):
-        for measure in COMPARED:
-            exact = rows.kept.paired_difference(*pair, measure)
-            assert digest.kept.paired_difference(*pair, measure) == pytest.approx(exact, rel=1e-9)
+    names = ["cpr", "full", "partial"]
+    for measure in COMPARED:
+        means = digest.kept.evidence(names, measure, True).differences(0, [1, 2], 0.05)
+        values = [rows.of(name)[measure].to_numpy() for name in names]
+        for i, other in enumerate(values[1:]):
+            test = stats.ttest_rel(other, values[0])
+            assert means.mean[i] == pytest.approx((other - values[0]).mean(), rel=1e-9)
+            assert (means.low[i], means.high[i]) == pytest.approx(
+                tuple(test.confidence_interval()), rel=1e-9
+            )
+    failures = rows.of("cpr")["failures"].mean()
+    assert means.met.tolist() == [pytest.approx(min(17_000, 17_000 * failures), abs=1)] * 2
     overheads = rows.of("full")["overhead"].to_numpy()
     shown = overheads[digest.kept.median("full")]
     # Of the 16,384 first, as close to the median as neighbours in order are to each other.

@@ -266,8 +266,8 @@ def test_advice_at_a_target_on_updates():
     """The longest interval that keeps to it: a little longer breaks it."""
     scenario = cprsim.load_scenario(KAGGLE)
 
-    advice = cprsim.advise(scenario, 0.02, quality="updates")
-    pls = cprsim.advise(scenario, 0.02)
+    advice = cprsim.decide(scenario, 0.02, quality="updates")
+    pls = cprsim.decide(scenario, 0.02)
 
     assert 0.0195 < advice.partial.expected.updates_lost <= 0.02
     assert advice.partial.interval_s > 4 * pls.partial.interval_s
@@ -280,13 +280,13 @@ def test_advice_at_a_target_on_updates():
 
 
 def test_advice_of_a_target_that_everything_keeps_to_is_never_to_save():
-    advice = cprsim.advise(cprsim.load_scenario(KAGGLE), 1.0, quality="updates")
+    advice = cprsim.decide(cprsim.load_scenario(KAGGLE), 1.0, quality="updates")
 
     assert advice.partial.interval_s == float("inf")
 
 
 def test_a_target_that_only_costs_more_than_full_recovery_reach_is_answered_with_full():
-    advice = cprsim.advise(cprsim.load_scenario(KAGGLE), 1e-9, quality="updates")
+    advice = cprsim.decide(cprsim.load_scenario(KAGGLE), 1e-9, quality="updates")
 
     assert advice.recommendation == "full"
     assert advice.partial.expected.overhead >= advice.full.expected.overhead
@@ -305,7 +305,7 @@ def test_better_quality_at_the_same_interval():
 def test_advice_on_updates_needs_to_know_the_rows():
     scenario = cprsim.load_scenario(SCENARIOS / "quickstart.toml")
     with pytest.raises(UsageError) as caught:
-        cprsim.advise(scenario, quality="updates")
+        cprsim.decide(scenario, quality="updates")
     assert str(caught.value) == (
         "no advice: system 'cpr-mfu' has to know which rows are hot: give [model] with a preset or "
         "tables"

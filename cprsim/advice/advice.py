@@ -55,7 +55,9 @@ class Found:
     feasible
         Whether it keeps to all bounds; None where that isn't sure; `why`: what it breaks or may.
     replications
-        How many it was given.
+        How many it was given; jobs of a fleet.
+    in_sum
+        Of a fleet: the overhead of all its node-hours together.
     """
 
     candidate: Candidate
@@ -68,11 +70,18 @@ class Found:
     feasible: bool | None
     why: str | None
     replications: int
+    in_sum: Mean | None = None
 
     @property
     def name(self) -> str:
         """Of its candidate."""
         return self.candidate.name
+
+    @property
+    def saves_every_s(self) -> float:
+        """Useful seconds from save to save of the nearest tier; infinite where none is made."""
+        interval_s = self.plan.interval_s
+        return math.inf if self.settings.get("interval") == "never" else interval_s
 
     @property
     def loses_nothing(self) -> bool:
@@ -93,6 +102,7 @@ class Found:
             "breakdown": dict(self.causes),
             "memory_overhead": self.plan.memory_overhead,
             "closed_form_overhead": finite(self.closed_form),
+            **({} if self.in_sum is None else {"overhead_in_sum": self.in_sum.document()}),
             "feasible": self.feasible,
             "why": self.why,
             "origin": self.candidate.origin,
@@ -107,10 +117,10 @@ class Found:
 class Advice:
     """Which policy, with which settings, and how sure that is.
 
-    `found`: all candidates, the least first, and those that break a bound after the others.
-    `refused`: who couldn't be asked. `certificate`: its candidates are the numbers of `found`.
-    `decision`: CPR's own, by its equations alone; None where they have none. `warnings`: where a
-    number of it may mislead.
+    `scenario`: the job, or the example of a fleet. `found`: all candidates, the least first, and
+    those that break a bound after the others. `refused`: who couldn't be asked. `certificate`: its
+    candidates are the numbers of `found`. `decision`: CPR's own, by its equations alone; None where
+    they have none. `warnings`: where a number of it may mislead.
     """
 
     scenario: Scenario
@@ -121,6 +131,11 @@ class Advice:
     certificate: Certificate
     decision: Decision | None
     warnings: tuple[str, ...]
+
+    @property
+    def of_fleet(self) -> bool:
+        """Whether it is of the jobs of a fleet."""
+        return any(each.in_sum is not None for each in self.found)
 
     @property
     def verdict(self) -> str:

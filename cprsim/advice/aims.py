@@ -3,11 +3,12 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.analytic.expected import expected
 from cprsim.contract import Plan
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Quality, accepted_pls
@@ -53,7 +54,7 @@ class Aim:
         """The portion of lost samples that bounds it, if any does."""
         return next((each.most for each in self.bounds if each.measure == "pls"), None)
 
-    def why_not(self, plan: Plan, scenario: Scenario) -> str | None:
+    def why_not(self, plan: Plan, scenario: Scenario, system: str) -> str | None:
         """Why a plan takes more than it may, or None."""
         spares = plan.machines_ready(scenario.cluster.spares)
         if plan.memory_overhead > self.max_memory:
@@ -61,9 +62,18 @@ class Aim:
             return f"takes {plan.memory_overhead:g} times the memory of its rows; {most}"
         if spares > self.max_spares:
             return f"holds {spares} spares ready; {self.max_spares:g} at most"
+        if self._is_unknown(plan, scenario, system):
+            return f"what AUC it loses is not known: [accuracy] has no slope of {system}"
         if spares and scenario.prices is not None and scenario.prices.lacks_spare:
             return f"holds {spares} spares ready, which have no price: give prices.spare"
         return None
+
+    def _is_unknown(self, plan: Plan, scenario: Scenario, system: str) -> bool:
+        """Whether a drop of AUC is bounded that it may have, and that nobody measured."""
+        if scenario.accuracy is None or all(each.measure != "auc_drop" for each in self.bounds):
+            return False
+        loses = expected(plan, scenario.context).pls > 0
+        return loses and system not in scenario.accuracy.systems
 
     def bounded(
         self, scenario: Scenario, system: str, measures: Mapping[str, NDArray[np.float64]]
@@ -76,7 +86,8 @@ class Aim:
         for row, bound in zip(rows, self.bounds, strict=True):
             if bound.measure == "auc_drop":
                 assert scenario.accuracy is not None
-                row[:] = measures["pls"] * scenario.accuracy.steepest(system)
+                slope = scenario.accuracy.steepest(system)
+                row[:] = np.where(measures["pls"] == 0, 0.0, measures["pls"] * slope)
             else:
                 row[:] = measures[bound.measure]
         return rows
@@ -107,13 +118,8 @@ def aim_of(
     UsageError
         For a value out of its range, or one that the scenario says too little for.
     """
-    if objective not in get_args(Objective):
-        known = ", ".join(get_args(Objective))
-        raise UsageError(f"objective {objective!r} is not known; known: {known}")
     if objective == "cost" and (scenario.prices is None or scenario.prices.currency is None):
-        raise UsageError(
-            'objective "cost" needs prices: give [prices], e.g. trainer = "2.5 USD/h"'
-        )
+        raise UsageError('objective "cost" needs prices: give [prices], e.g. trainer = "2.5 USD/h"')
     _check_share("sure", confidence, "0.95 for 95 %")
     _check_share("within", within, "0.001 for 0.1 %")
     given: dict[str, float | None] = {
@@ -130,12 +136,15 @@ def aim_of(
             "max_auc_drop: what accuracy falls by is not known; give [accuracy] (docs/accuracy.md)"
         )
     bounds = tuple(Bound(name, most) for name, most in given.items() if most is not None)
+    if max_auc_drop is not None and scenario.accuracy is not None and max_pls is None:
+        bounds += (Bound("pls", scenario.accuracy.pls_up_to),)  # nothing is predicted beyond
+    learning = _learning(quality)
     accepted = accepted_pls(scenario, target_pls)
     assumed = not bounds and objective != "retrained"
     if assumed or (target_pls is not None and max_pls is None):
-        bounds += (Bound(_learning(quality), accepted),)
+        bounds += (Bound(learning, accepted),)
     return Aim(
-        objective,  # type: ignore[arg-type]  (checked above)
+        _objective(objective),
         bounds,
         assumed and target_pls is None,
         math.inf if max_memory is None else max_memory,
@@ -143,6 +152,13 @@ def aim_of(
         confidence,
         within,
     )
+
+
+def _objective(text: str) -> Objective:
+    for known in MEASURED:
+        if known == text:
+            return known
+    raise UsageError(f"objective {text!r} is not known; known: {', '.join(MEASURED)}")
 
 
 def _learning(quality: str) -> str:

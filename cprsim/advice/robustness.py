@@ -63,7 +63,7 @@ class Lever(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Two circumstances at once: `worlds[i][j]` at the i-th factor of `down`, the j-th of `across`."""
+    """Two circumstances: `worlds[i][j]` at the i-th factor of `down`, the j-th of `across`."""
 
     across: Lever
     down: Lever
@@ -142,7 +142,10 @@ class _Elsewhere:
             across,
             down,
             tuple(
-                tuple(self._both(across.name, one.factor, down.name, other.factor) for one in across.worlds)
+                tuple(
+                    self._both(across.name, one.factor, down.name, other.factor)
+                    for one in across.worlds
+                )
                 for other in down.worlds
             ),
         )
@@ -161,9 +164,11 @@ class _Elsewhere:
             return World(factor, value, None, np.nan, np.nan, False)
         policies = [each.candidate.policy for each in able]
         fit = _WORLD_S / trials.seconds(policies)
-        count = 2 ** int(np.log2(min(max(fit, _FEWEST), _MOST)))
+        count = 1 << int(np.log2(min(max(fit, _FEWEST), _MOST)))
         played = trials.play(policies, range(_FIRST, _FIRST + count))
-        means = {each.name: float(one.objective.mean()) for each, one in zip(able, played, strict=True)}
+        means = {
+            each.name: float(one.objective.mean()) for each, one in zip(able, played, strict=True)
+        }
         kept = {
             each.name
             for each, one in zip(able, played, strict=True)
@@ -213,7 +218,9 @@ def _save_bandwidth(scenario: Scenario, factor: float) -> tuple[Scenario, str] |
     if costs.save_s is not None:
         save_s = costs.save_s / factor
         changed = costs.model_copy(update={"save_s": save_s})
-        return scenario.model_copy(update={"costs": changed}), f"a save in {format_duration(save_s)}"
+        return scenario.model_copy(
+            update={"costs": changed}
+        ), f"a save in {format_duration(save_s)}"
     if storage is None or storage.write is None:
         return None
     write = storage.write * factor
@@ -234,7 +241,11 @@ def _rescheduling(scenario: Scenario, factor: float) -> tuple[Scenario, str] | N
 def _servers(scenario: Scenario, factor: float) -> tuple[Scenario, str] | None:
     cluster = scenario.cluster
     servers = round(cluster.parameter_servers * factor)
-    if servers < 1 or cluster.updates is not None or (factor != 1) == (servers == cluster.parameter_servers):
+    if (
+        servers < 1
+        or cluster.updates is not None
+        or (factor != 1) == (servers == cluster.parameter_servers)
+    ):
         return None
     changed = cluster.model_copy(update={"parameter_servers": servers})
     return scenario.model_copy(update={"cluster": changed}), f"{servers:,}"

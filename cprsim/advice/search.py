@@ -31,7 +31,7 @@ _LOST = 0.005
 _SURE = 1.5
 _TURNS = 3  # through all settings of a policy, at most
 #: Replications of a setting: as many as take so long, s, but not fewer or more than so many.
-_SETTING_S, _FEWEST, _MOST = 0.01, 256, 4096
+_SETTING_S, _FEWEST, _MOST = 0.007, 256, 4096
 #: The first of them: certificates are of others, that no setting was chosen by.
 FIRST = 1 << 30
 
@@ -100,7 +100,7 @@ class _Known:
 
 def _replications(trials: Trials, policy: Policy) -> int:
     fit = _SETTING_S / trials.seconds([policy])
-    return 2 ** round(math.log2(min(max(fit, _FEWEST), _MOST)))
+    return 1 << round(math.log2(min(max(fit, _FEWEST), _MOST)))
 
 
 def scored(played: Played, aim: Aim) -> Score:
@@ -122,12 +122,17 @@ def _is_better(one: Score, other: Score, worth: float) -> bool:
     return bool(gains.mean() > max(worth, _SURE * gains.std() / math.sqrt(count)))
 
 
+def at_target(policy: Policy, aim: Aim) -> Policy:
+    """CPR at the portion of lost samples that is accepted, by its own rule; others as they are."""
+    if isinstance(policy, Cpr) and aim.accepted_pls:
+        return policy.model_copy(update={"target_pls": aim.accepted_pls, "interval": None})
+    return policy
+
+
 def _searched(policy: Policy, trials: Trials) -> Search:
     """Setting by setting, until none of them gains anything."""
     context, aim = trials.scenario.context, trials.aim
-    best = policy
-    if isinstance(policy, Cpr) and aim.accepted_pls:
-        best = policy.model_copy(update={"target_pls": aim.accepted_pls, "interval": None})
+    best = at_target(policy, aim)
     settings = best.settings(context) if trials.plan(best) is not None else ()
     worth, ratio = _WORTH * aim.within, _WIDE
     for _ in range(_TURNS):
@@ -176,10 +181,12 @@ def _better(
     at: _Place, best: Policy, near: Mapping[_Place, Policy | None], worth: float
 ) -> Generator[list[Policy], Scores, tuple[_Place, Policy, bool]]:
     """The best of a policy and its neighbours, where that is, and whether all do alike."""
-    able = {place: each for place, each in near.items() if each is not None}
+    able: dict[_Place, Policy] = {place: each for place, each in near.items() if each is not None}
     scores = yield [best, *able.values()]
     told = {place: scores(each) for place, each in able.items()}
-    least = min(told, key=lambda place: (told[place].over, told[place].objective.mean()), default=at)
+    least = min(
+        told, key=lambda place: (told[place].over, told[place].objective.mean()), default=at
+    )
     own = scores(best)
     if able and _is_better(told[least], own, worth):
         return least, able[least], False
@@ -204,7 +211,7 @@ def _start_s(policy: Policy, setting: Span) -> float:
 
 
 def _at(policy: Policy, setting: Span, seconds: float) -> Policy | None:
-    """With a duration in three digits, as it is told; the whole job, which makes no save, exactly."""
+    """With a duration in three digits, as it is told; but the whole job, no save, exactly."""
     if seconds >= setting.most_s:
         return with_value(policy, setting.key, format_exact(setting.most_s, SECONDS))
     return with_value(policy, setting.key, format_duration(seconds))

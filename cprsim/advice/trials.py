@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from cprsim.advice.aims import Aim
 from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
+from cprsim.batch.support import can_compile
 from cprsim.contract import Plan, Policy
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import CprsimError
 from cprsim.runs.engines import Engine, chosen, prepare, simulate
 from cprsim.runs.measures import Basis, measured
+from cprsim.runs.rates import Numbers
 from cprsim.runs.runner import map_tasks
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
 
 Values = NDArray[np.float64]
-#: What is kept of every replication beside the measures: seconds by cause.
-CAUSES = OVERHEAD_CAUSES
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,15 @@ class Played:
     """Replications of one policy, by number from `first` on.
 
     `measures`: of `runs.measures.MEASURES`, each of shape (replications,), and `causes` in shares
-    of the useful time; `bounded`: of shape (bounds, replications).
+    of the useful time; `bounded`: of shape (bounds, replications). `node_s`: useful node-seconds
+    of each, where they differ, in a fleet.
     """
 
     measures: Mapping[str, Values]
     causes: Mapping[str, float]
     objective: Values
     bounded: Values
+    node_s: Values | None = None
 
     @property
     def failures(self) -> Values:
@@ -71,7 +73,7 @@ class Trials:
             except (CprsimError, ValueError) as error:
                 self._refused[key] = str(error)
             else:
-                why_not = self.aim.why_not(plan, self.scenario)
+                why_not = self.aim.why_not(plan, self.scenario, policy.system)
                 if why_not is None:
                     self._plans[key] = plan
                 else:
@@ -90,62 +92,78 @@ class Trials:
         engines = chosen(job, names, "auto")
         prepare(engines.values())
         values = _simulated(job, engines, replications, self.seed)
-        found = {name: self._played(job, name, values[:, i]) for i, name in enumerate(names)}
+        useful_cost = useful_cost_of(job)
+        found = {
+            name: played(values[:, i], Basis.of(job, name), job, name, self.aim, useful_cost)
+            for i, name in enumerate(names)
+        }
         return [found[self._key(policy)] for policy in policies]
 
     def seconds(self, policies: Iterable[Policy]) -> float:
         """What a replication of each takes about, in all, on one core of 2025, s.
 
-        The compiled engine takes so long for a run, a save, a failure (docs/performance.md).
+        So that as much is played wherever the same is asked, however fast the machine.
         """
-        useful_s, mtbf_s = self.scenario.job.useful_time_s, self.scenario.failure_model.mtbf_s
-        found = 0.0
+        job, failures = self.scenario.job, self.scenario.failures
+        found = _NODE_S * self.scenario.failure_model.nodes * (failures.per == "node")
+        found += _LOG_S * (failures.trace is not None)
+        met = job.useful_time_s / self.scenario.failure_model.mtbf_s
         for policy in policies:
             plan = self._plans[self._key(policy)]
-            saves = math.fsum(each.saves_in(useful_s) for each in plan.schedules)
-            found += _RUN_S + _SAVE_S * saves + _FAILURE_S * useful_s / mtbf_s
-        return found
+            saves = math.fsum(each.saves_in(job.useful_time_s) for each in plan.schedules)
+            found += _RUN_S + _SAVE_S * saves + _FAILURE_S * met
+        return found if can_compile() else _INTERPRETED * found
 
     def _job(self, names: Sequence[str]) -> Scenario:
         job = self.scenario.with_policies({name: self._policies[name] for name in names})
         job.plans.update({name: self._plans[name] for name in names})
         return job
 
-    def _played(self, job: Scenario, name: str, values: Values) -> Played:
-        columns = dict(zip(COLUMNS, values.T, strict=True))
-        measures = measured(columns, Basis.of(job, name))
-        system, useful_s = job.policies[name].system, job.job.useful_time_s
-        return Played(
-            measures,
-            {cause: float(columns[cause].mean()) / useful_s for cause in CAUSES},
-            self._objective(measures),
-            self.aim.bounded(job, system, measures),
-        )
-
-    def _objective(self, measures: Mapping[str, Values]) -> Values:
-        """What is to be least; money as a share of what the machines cost in the useful time, - 1."""
-        values = measures[self.aim.measure]
-        return values / self._useful_cost - 1 if self.aim.objective == "cost" else values
-
-    @property
-    def _useful_cost(self) -> float:
-        """What the machines of the job cost in its useful time; 1 where they have no price."""
-        prices, cluster = self.scenario.prices, self.scenario.cluster
-        assert prices is not None
-        per_s = cluster.trainers * prices.amount("trainer")
-        per_s += cluster.parameter_servers * prices.amount("parameter_server")
-        return per_s * self.scenario.job.useful_time_s or 1.0
-
     @staticmethod
     def _key(policy: Policy) -> str:
         return json.dumps(policy.mapping(), sort_keys=True)
 
 
-_RUN_S, _SAVE_S, _FAILURE_S = 1e-6, 6e-8, 4e-7
+def played(
+    values: Values, basis: Basis, job: Scenario, name: str, aim: Aim, useful_cost: Numbers
+) -> Played:
+    """Runs of a policy of a job, from ledgers of shape (replications, columns).
+
+    `basis`, `useful_cost`: of the job, or of each replication.
+    """
+    columns = dict(zip(COLUMNS, values.T, strict=True))
+    measures = measured(columns, basis)
+    objective = measures[aim.measure]
+    if aim.objective == "cost":
+        objective = objective / useful_cost - 1
+    return Played(
+        measures,
+        {cause: float((columns[cause] / basis.useful_s).mean()) for cause in OVERHEAD_CAUSES},
+        objective,
+        aim.bounded(job, job.policies[name].system, measures),
+        None if np.ndim(basis.useful_s) == 0 else basis.useful_s * basis.nodes,
+    )
+
+
+def useful_cost_of(job: Scenario) -> float:
+    """What the machines of a job cost in its useful time; 1 where they have no price."""
+    prices, cluster = job.prices, job.cluster
+    if prices is None:
+        return 1.0
+    per_s = cluster.trainers * prices.amount("trainer")
+    per_s += cluster.parameter_servers * prices.amount("parameter_server")
+    return per_s * job.job.useful_time_s or 1.0
+
+
+#: How much longer the simulator takes than the compiled engine, about.
+_INTERPRETED = 100
+#: What the compiled engine takes for a run, a save and a failure, and to draw the life of a node,
+#: and failures from a log, s; measured (docs/performance.md), about.
+_RUN_S, _SAVE_S, _FAILURE_S, _NODE_S, _LOG_S = 1e-6, 6e-8, 4e-7, 4e-8, 1.5e-3
 
 
 def _simulated(job: Scenario, engines: dict[str, Engine], replications: range, seed: int) -> Values:
-    """Shape (replications, policies, len(COLUMNS)); in threads, as far as what plays is compiled."""
+    """Shape (replications, policies, len(COLUMNS)); in threads where what plays is compiled."""
     workers = cores() if set(engines.values()) == {"batch"} else 1
     size = -(-len(replications) // (workers * COHORT)) * COHORT
     blocks = [replications[i : i + size] for i in range(0, len(replications), size)]

@@ -30,9 +30,11 @@ def warnings(advice: "Advice") -> Iterator[str]:
     for each in advice.found:
         if each.plan.note is not None:
             yield f"{each.name}: {each.plan.note}."
-        yield from _own_costs(each)
-    yield from _closed_forms(advice)
-    yield from _unknown(advice)
+        if not each.candidate.tuned or each.candidate.origin is None:
+            yield from _own_costs(each)
+    if not advice.of_fleet:  # whose jobs differ
+        yield from _closed_forms(advice)
+        yield from _unknown(advice)
 
 
 def _never(best: Found) -> Iterator[str]:
@@ -65,7 +67,7 @@ def _bought(best: Found) -> Iterator[str]:
         )
     if best.plan.memory_overhead >= 1:
         yield (
-            f"{best.name} takes {best.plan.memory_overhead:g} times the memory of its rows besides; "
+            f"{best.name} needs {1 + best.plan.memory_overhead:g} times the memory of its rows; "
             "see --max-memory."
         )
 

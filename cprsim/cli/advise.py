@@ -1,34 +1,159 @@
-"""`cprsim advise`: full recovery or partial."""
+"""`cprsim advise`: which policy, with which settings, how sure."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cprsim.cli.common import Json, Overrides, ScenarioFile, load, print_json, print_table
+from cprsim.cli.common import (
+    WIDTH,
+    Json,
+    Overrides,
+    ProgressBar,
+    ScenarioFile,
+    echo_wrapped,
+    print_json,
+    print_table,
+    share,
+)
+
+if TYPE_CHECKING:
+    from cprsim.advice.advice import Advice
+    from cprsim.advice.robustness import Robustness
+    from cprsim.fleets.fleet import Fleet
+    from cprsim.scenario import Scenario
+
+
+def _bound(help: str) -> Any:
+    return typer.Option(metavar="X", help=help)
 
 
 def advise(
     scenario: ScenarioFile,
+    objective: Annotated[
+        str, typer.Option(help="What is to be least: time, machine-time, cost or retrained.")
+    ] = "time",
+    max_pls: Annotated[str | None, _bound("Portion of lost samples at most, e.g. 0.02.")] = None,
+    max_updates_lost: Annotated[
+        str | None, _bound("Share of updates lost for good at most.")
+    ] = None,
+    max_auc_drop: Annotated[str | None, _bound("Drop of AUC at most; needs [accuracy].")] = None,
+    max_memory: Annotated[
+        str | None, _bound("Memory at most, as a share of that of the rows.")
+    ] = None,
+    max_spares: Annotated[int | None, typer.Option(help="Machines held ready at most.")] = None,
+    system: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Ask only this system; repeatable.")
+    ] = None,
+    sure: Annotated[str, _bound("How sure the answer is to be.")] = "0.95",
+    within: Annotated[str, _bound("Differences that don't matter.")] = "0.1%",
     target_pls: Annotated[
-        float | None, typer.Option(help="Portion of lost samples to accept, e.g. 0.1.")
+        str | None, _bound("Portion of lost samples to accept, e.g. 0.1.")
     ] = None,
     quality: Annotated[
-        str, typer.Option(help="What the target bounds: pls, or updates lost by priority saving.")
+        str, typer.Option(help="What that bounds: pls, or updates lost by priority saving.")
     ] = "pls",
+    seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for report.html, answer.json ...")
+    ] = None,
+    closed_form: Annotated[
+        bool, typer.Option("--closed-form", help="CPR's decision by its equations alone, at once.")
+    ] = False,
     overrides: Overrides = None,
     as_json: Json = False,
 ) -> None:
-    """Full recovery or partial? CPR's decision."""
-    from cprsim.estimates import advice
+    """Which policy, with which settings, and how sure."""
+    from cprsim.basics import files
+    from cprsim.fleets.fleet import Fleet, of_job
+    from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
-    loaded = load(scenario, overrides)
-    advised = advice.advise(loaded, target_pls, quality)  # type: ignore[arg-type]
+    text = scenario_text(scenario)
+    job = of_job(scenario_tables(mapping_of(text, scenario, overrides or ())))
+    accepted = share("--target-pls", target_pls)
+    if closed_form:
+        _decide(job.example if isinstance(job, Fleet) else job, accepted, quality, as_json)
+        return
+    if out is not None:
+        from cprsim.report.answer_page import NAMES
+
+        files.check_writable(out, NAMES)
+    advice = _advised(
+        job,
+        as_json,
+        objective=objective,
+        max_pls=share("--max-pls", max_pls),
+        max_updates_lost=share("--max-updates-lost", max_updates_lost),
+        max_auc_drop=share("--max-auc-drop", max_auc_drop),
+        max_memory=share("--max-memory", max_memory),
+        max_spares=max_spares,
+        systems=system,
+        sure=share("--sure", sure),
+        within=share("--within", within),
+        target_pls=accepted,
+        quality=quality,
+        seed=seed,
+    )
+    robust = _robust(advice)
+    if out is not None:
+        from cprsim.report.answer_page import contents
+        from cprsim.report.source import ScenarioSource
+
+        source = ScenarioSource(text, tuple(overrides or ()), None)
+        files.write_all(out, contents(advice, robust, source))
     if as_json:
-        print_json(advised.document())
+        held = None if robust is None else robust.document()
+        print_json(advice.document() | {"robustness": held})
     else:
-        from cprsim.report.tables import advice_line, advice_table, beyond_line, retrained_line
+        _show(advice, robust)
 
-        print_table(advice_table(advised, loaded.title))
-        for line in beyond_line(advised), advice_line(advised), retrained_line(advised):
-            if line is not None:
-                typer.echo(line)
+
+def _advised(job: "Scenario | Fleet", as_json: bool, **asked: Any) -> "Advice":
+    """The advice, with a bar while it is sought; interrupted, what is known so far."""
+    from cprsim.advice.advising import advise as sought
+    from cprsim.errors import RunError
+    from cprsim.report.answer import known_so_far
+
+    last: Advice | None = None
+    with ProgressBar("searching settings", "", silent=as_json) as progress:
+
+        def tell(what: str, done: int, total: int, advice: "Advice | None") -> None:
+            nonlocal last
+            last = advice
+            progress.update(done, total, what)
+
+        try:
+            return sought(job, tell=tell, **asked)
+        except KeyboardInterrupt:
+            raise RunError(f"interrupted; known so far: {known_so_far(last)}") from None
+
+
+def _robust(advice: "Advice") -> "Robustness | None":
+    """How the choice holds elsewhere; of a fleet, whose jobs differ as it is, None."""
+    from cprsim.advice.robustness import robustness
+
+    return None if advice.of_fleet else robustness(advice)
+
+
+def _decide(job: "Scenario", target_pls: float | None, quality: str, as_json: bool) -> None:
+    """CPR's decision, by its equations alone."""
+    from cprsim.estimates.decision import decide
+    from cprsim.report.decision import decision_lines, decision_table
+
+    decision = decide(job, target_pls, quality)  # type: ignore[arg-type]
+    if as_json:
+        print_json(decision.document())
+        return
+    print_table(decision_table(decision, job.title), WIDTH)
+    for line in decision_lines(decision):
+        echo_wrapped(line)
+
+
+def _show(advice: "Advice", robust: "Robustness | None") -> None:
+    from cprsim.report.answer import answer_lines, answer_table, robust_lines
+
+    lines = list(answer_lines(advice))
+    echo_wrapped(lines[0])
+    print_table(answer_table(advice), WIDTH)
+    for line in [*lines[1:], *([] if robust is None else robust_lines(robust))]:
+        echo_wrapped(line)

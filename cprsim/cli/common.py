@@ -60,12 +60,37 @@ def print_json(document: dict[str, Any]) -> None:
     typer.echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
 
 
-def print_table(table: Any) -> None:
-    """A rich table on stdout."""
+#: Of a terminal that answers are to fit, in columns.
+WIDTH = 80
+
+
+def share(option: str, text: str | None) -> float | None:
+    """The number that an option has, `0.001` or `0.1%`; None where it isn't given."""
+    from cprsim.errors import UsageError
+
+    if text is None:
+        return None
+    number, percent = text.removesuffix("%"), text.endswith("%")
+    try:
+        return float(number) / 100 if percent else float(number)
+    except ValueError:
+        raise UsageError(f"{option} {text!r} is not a number: write 0.01 or 1%") from None
+
+
+def echo_wrapped(line: str) -> None:
+    """A sentence on stdout; in lines that fit `WIDTH` on a terminal, in one else."""
+    from textwrap import fill
+
+    if sys.stdout.isatty():
+        line = fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    typer.echo(line)
+
+
+def print_table(table: Any, piped: int = 140) -> None:
+    """A rich table on stdout; into a pipe, which has no width of its own, so many columns wide."""
     from rich.console import Console
 
-    # A pipe has no width of its own: give the table the room that it needs.
-    width = None if sys.stdout.isatty() else 140
+    width = None if sys.stdout.isatty() else piped
     Console(width=width, markup=False, highlight=False).print(table)
 
 
@@ -103,10 +128,11 @@ class ProgressBar:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, done: int, total: int) -> None:
-        """Show that `done` of `total` are done."""
+    def update(self, done: int, total: int, what: str | None = None) -> None:
+        """Show that `done` of `total` are done, of something else if that is said."""
         if self._bar is not None:
-            self._bar.update(self._task, description=self._what, completed=done, total=total)
+            said = what or self._what
+            self._bar.update(self._task, description=said, completed=done, total=total)
 
 
 @contextmanager

@@ -66,8 +66,9 @@ def sweep(
     as_json: Json = False,
 ) -> None:
     """Simulate many points of a scenario; start it again, and it goes on where it was."""
+    from cprsim.basics.machine import cores
     from cprsim.errors import UsageError
-    from cprsim.sweeps.best import Quality
+    from cprsim.selection.bounds import Quality
     from cprsim.sweeps.block import parse_half_width
     from cprsim.sweeps.display import BestTable, sweep_table
     from cprsim.sweeps.progress import shown

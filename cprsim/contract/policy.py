@@ -15,7 +15,6 @@ from cprsim.job.costs import CostModel
 from cprsim.job.tiers import REMOTE
 from cprsim.rows.model import RowModel
 
-
 #: Of a job: the shortest interval that is searched; no save is worth more of them.
 LEAST_SHARE = 1e-4
 

@@ -57,6 +57,12 @@ class Decision:
     quality: Quality
     mtbf_s: float
     mean_pls: float
+    useful_time_s: float
+
+    @property
+    def never_saves(self) -> bool:
+        """Whether partial recovery at the target makes no save in the whole job."""
+        return self.partial.interval_s >= self.useful_time_s
 
     @property
     def recommendation_retrained(self) -> str:
@@ -135,6 +141,7 @@ def decide(
         quality=quality,
         mtbf_s=context.mtbf_s,
         mean_pls=mean_pls,
+        useful_time_s=context.useful_time_s,
     )
 
 

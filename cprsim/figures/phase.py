@@ -17,6 +17,7 @@ from cprsim.figures.parts import key, layout, style, ticks
 from cprsim.figures.parts.cells import MARGIN, RIGHT, Cells
 from cprsim.figures.parts.scale import Scale
 from cprsim.figures.parts.style import POLICY_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.selection.words import NOBODY
 
 # All in inches.
 _KEY_IN: Final = 5.2
@@ -24,10 +25,10 @@ _HEADINGS: Final = 0.38
 _AXIS: Final = 0.5  # tick labels and what the axis is
 _NAME: Final = 0.2  # of the vertical axis, above it
 
-_PALE: Final = 0.6  # share of white where a policy isn't clear
+_PALE: Final = 0.6  # share of white where a policy isn't surely the best
 #: Verdicts without a best policy: their colour, and what they mean.
 _WITHOUT: Final = {
-    "none": ("#EDEDED", "no policy keeps to the bounds"),
+    "none": ("#EDEDED", NOBODY),
     "failed": ("#BFBFBF", "all points failed"),
 }
 _BORDER: Final = (0.04, 1.0)  # between cells: share of the narrowest, and points at most
@@ -52,7 +53,7 @@ def phase(
     ----------
     table
         A row a cell, as `cprsim.Sweep.best` gives them: `policy`, `interval_s`, `margin`,
-        `verdict`, `rivals` and `same_as`, and the columns that `axes` names.
+        `verdict`, `why`, `rivals` and `same_as`, and the columns that `axes` names.
     axes
         What is varied, and its column: the horizontal axis, then the vertical one if there are two.
     policies
@@ -67,8 +68,9 @@ def phase(
     matplotlib.figure.Figure
         7 inches wide. A cell around each pair of values, log where those are spread so, or a square
         for each row where less than half the pairs are there. It has the colour of the best policy;
-        paler, and hatched with the colour of the nearest rival, where that isn't surely worse. In
-        it, where there is room, how often to save and the margin over the next best, in points.
+        paler where it isn't surely the best, and hatched with the colour of the nearest rival that
+        isn't surely worse, if there is one. In it, where there is room, how often to save and the
+        margin over the next best, in points.
 
     Raises
     ------
@@ -110,7 +112,12 @@ def _face(row: Mapping[Any, Any], colours: Mapping[str, str]) -> ColorType:
     if row["verdict"] in _WITHOUT:
         return _WITHOUT[row["verdict"]][0]
     colour = colours[row["policy"]]
-    return style.paler(colour, _PALE) if row["rivals"] else to_rgb(colour)
+    return to_rgb(colour) if _is_sure(row) else style.paler(colour, _PALE)
+
+
+def _is_sure(row: Mapping[Any, Any]) -> bool:
+    """Whether the policy is the best, with whichever of its choices."""
+    return not row["rivals"] and (row["verdict"] != "undecided" or row["why"] == "margin")
 
 
 def _panel(figure: Figure, top_in: float, cells: Cells) -> Axes:
@@ -214,8 +221,11 @@ def _facts(table: pd.DataFrame, policy: str) -> str:
     if best.empty:
         ties = sum(policy in rivals[:1] for rivals in table["rivals"])
         return f"nearest rival in {ties}" if ties else ""
-    clear = sum(not rivals for rivals in best["rivals"])
+    rows = best.to_dict("records")
+    clear = sum(map(_is_sure, rows))
     surely = "" if clear == len(best) else f" ({clear} surely)"
+    undecided = sum(row["verdict"] == "undecided" and not _is_sure(row) for row in rows)
+    surely += f", {undecided} undecided" if undecided else ""
     same = set.intersection(*(set(names) for names in best["same_as"]))
     as_well = f"; no different: {', '.join(sorted(same))}" if same else ""
     return f"best in {len(best)} of {len(table)}{surely}{as_well}"

@@ -1,15 +1,16 @@
 """CPR's decision by its equations alone, as a terminal shows it."""
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 
 from cprsim.basics.units import format_duration
-from cprsim.report.tables import OVERHEADS, percent, plain_table
+from cprsim.report.tables import percent, plain_table
 
 if TYPE_CHECKING:
-    from cprsim.estimates.decision import Decision
+    from cprsim.estimates.decision import Decision, Option
 
 
 def decision_table(decision: "Decision", title: str) -> Table:
@@ -21,8 +22,8 @@ def decision_table(decision: "Decision", title: str) -> Table:
     table.collapse_padding = True
     table.add_column("option")
     table.add_column("saves\nevery", justify="right")
-    causes = ("save", "load", "lost", "reschedule", "detect")
-    for heading in (*OVERHEADS, *causes, "PLS %", "updates\nlost %"):
+    causes = ("save", "load", "lost", "re-\nsched.", "de-\ntect")
+    for heading in ("over-\nhead", "re-\ntrained", *causes, "PLS", "updates\nlost"):
         table.add_column(heading, justify="right")
     options = {
         "full": decision.full,
@@ -33,7 +34,7 @@ def decision_table(decision: "Decision", title: str) -> Table:
         part = option.expected
         table.add_row(
             name,
-            format_duration(option.interval_s),
+            format_duration(_interval_s(option, decision)),
             percent(part.overhead),
             percent(part.overhead_retrained),
             *(percent(v) for v in (part.save, part.load, part.lost, part.reschedule, part.detect)),
@@ -43,33 +44,44 @@ def decision_table(decision: "Decision", title: str) -> Table:
     return table
 
 
-#: What the target of an decision bounds, in words.
+def _interval_s(option: "Option", decision: "Decision") -> float:
+    """Infinite where the job is over before a save is due."""
+    never = option.interval_s >= decision.useful_time_s
+    return math.inf if never else option.interval_s
+
+
+def decision_lines(decision: "Decision") -> Iterator[str]:
+    """The recommendation, and what else is to be known of it."""
+    said = _beyond(decision), _recommended(decision), _retrained(decision)
+    yield from filter(None, said)
+
+
+#: What the target of a decision bounds, in words.
 _QUALITIES = {"pls": "PLS", "updates": "updates"}
 #: Share that (E5) may be off by without a word.
 _ABOUT = 0.05
 
 
-def decision_line(decision: "Decision") -> str:
+def _recommended(decision: "Decision") -> str:
     """The recommendation in one sentence."""
     if math.isinf(decision.mtbf_s):
         return "Nothing fails: no checkpoint is needed, and no policy costs anything."
     if decision.recommendation == "partial":
         interval_s = decision.partial.interval_s
-        saves = (
-            "no save" if math.isinf(interval_s) else f"a save every {format_duration(interval_s)}"
-        )
+        saves = "no save" if decision.never_saves else f"a save every {format_duration(interval_s)}"
         return (
             f"Recommended: partial recovery, {saves}; it takes away {decision.benefit:.1%} of "
             f"full recovery's overhead and is expected to lose {_learning_lost(decision)}."
         )
+    full, partial = decision.full.expected.overhead, decision.partial.expected.overhead
     return (
         f"Recommended: full recovery, a save every {format_duration(decision.full.interval_s)}; "
         f"partial recovery at {_QUALITIES[decision.quality]} {decision.target_pls:g} would cost "
-        f"{decision.partial.expected.overhead:.2%}, no less than {decision.full.expected.overhead:.2%}."
+        f"{partial:.2%}, no less than {full:.2%}."
     )
 
 
-def retrained_line(decision: "Decision") -> str | None:
+def _retrained(decision: "Decision") -> str | None:
     """What another recommendation would be if lost updates were trained again; None if the same."""
     if decision.recommendation_retrained == decision.recommendation:
         return None
@@ -87,15 +99,15 @@ def retrained_line(decision: "Decision") -> str | None:
     return f"{said}."
 
 
-def beyond_line(decision: "Decision") -> str | None:
+def _beyond(decision: "Decision") -> str | None:
     """What partial recovery loses where that isn't, about, the target or what (E5) says."""
     said = decision.partial.expected.pls
     near = abs(decision.mean_pls - said) <= _ABOUT * said
     if decision.quality != "pls" or (near and said <= (1 + _ABOUT) * decision.target_pls):
         return None
     return (
-        f"Partial recovery, {_QUALITIES[decision.quality]} {decision.target_pls:g}: with failures in "
-        f"saves and recoveries, and the end of the job, PLS is {decision.mean_pls:.3g}."
+        f"Partial recovery, {_QUALITIES[decision.quality]} {decision.target_pls:g}: with failures "
+        f"in saves and recoveries, and the end of the job, PLS is {decision.mean_pls:.3g}."
     )
 
 

@@ -11,10 +11,11 @@ from cprsim.figures.timeline import timelines
 from cprsim.history.recorder import record
 from cprsim.report import html
 from cprsim.report.assumptions import assumptions
-from cprsim.report.recommendation import differences, quickest, recommendation
+from cprsim.report.recommendation import certified, recommendation
 from cprsim.report.source import ScenarioSource
 from cprsim.report.tables import RunTable, accuracy_table, resources_table
 from cprsim.runs.result import Result
+from cprsim.selection.words import interval
 
 
 def report(
@@ -134,7 +135,9 @@ def reference_policy(result: Result) -> str:
 
 
 def _recommendation(result: Result) -> list[str]:
-    paired = "Paired differences on the same failures, ± 95 % for all of them together"
+    paired = (
+        "Paired differences on the same failures, with intervals of 95 % for all of them together"
+    )
     parts = [html.points(recommendation(result)), _differences(result, "overhead", paired)]
     if (result.summary["overhead_retrained"] > result.summary["overhead"]).any():
         again = f"{paired}; every lost update trained again"
@@ -143,20 +146,20 @@ def _recommendation(result: Result) -> list[str]:
 
 
 def _differences(result: Result, measure: str, caption: str) -> str:
-    """A row for each policy but the quickest; nothing where that is the only one."""
-    best = quickest(result)
+    """A row for each policy but the one with the least; nothing where that is the only one."""
+    found, names = certified(result, measure), list(result.plans)
     means = result.summary[measure]
     rows = [
         (
-            each.policy,
-            f"{100 * means[each.policy]:.2f}",
-            each.words(),
-            "" if math.isnan(each.half) else "yes" if each.is_sure else "no",
+            names[each.candidate],
+            f"{100 * means[names[each.candidate]]:.2f}",
+            interval(each),
+            each.standing,
         )
-        for each in differences(result, best, measure)
+        for each in found.rivals
     ]
     shown = measure.replace("_", " ")
-    headings = ("policy", f"{shown}, %", f"more than {best}", "told apart")
+    headings = ("policy", f"{shown}, %", f"more than {names[found.best or 0]}", "verdict")
     return html.table(caption, headings, rows) if rows else ""
 
 

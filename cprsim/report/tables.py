@@ -92,7 +92,7 @@ class FleetTable(PolicyTable):
         percentiles = sorted(c for c in summary.columns if c.startswith("overhead_p"))
         causes = [cause for cause in _CAUSES if summary[cause].any()]
         headings = [
-            *OVERHEADS,
+            *_OVERHEADS,
             "by machine\ntime",
             *(column.removeprefix("overhead_").upper() for column in percentiles),
             *causes,
@@ -126,14 +126,14 @@ def given_up_line(result: "FleetResult") -> str | None:
     return f"Left out under all policies: jobs that get nowhere, {each}."
 
 
-#: Amounts from which on cents are no longer told.
-_LARGE = 1e5
+#: Amounts from which on cents are no longer told, unless the interval is as narrow.
+_LARGE = 1e3
 #: The causes in the order in which people read them: what checkpoints cost, then what failures do.
 _CAUSES = ("save", "load", "lost", "reschedule", "detect", "slowdown", "stall")
 assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
 #: Overhead by itself, and as if every lost update were trained again.
-OVERHEADS = ("overhead", "overhead\nretrained")
-_HEADINGS = (*OVERHEADS, *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
+_OVERHEADS = ("overhead", "overhead\nretrained")
+_HEADINGS = (*_OVERHEADS, *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
 
 
 def resources_table(result: "Result") -> Table | None:
@@ -180,12 +180,12 @@ def _amount(row: Any, measure: str) -> str:
 
 
 def format_amount(mean: float, half: float) -> str:
-    """An amount of money or the like, with half its interval; cents where that is no false hope."""
-    digits = 0 if abs(mean) >= _LARGE else 2
+    """An amount of money or the like, with half its interval where there is one."""
+    if half <= abs(mean) * 1e-9:
+        half = 0.0  # it was rounding
+    digits = 0 if abs(mean) >= _LARGE and not 0 < half < 1 else 2
     shown = f"{mean:,.{digits}f}"
-    if math.isnan(half):
-        return shown
-    return f"{shown} ±{half if half > abs(mean) * 1e-9 else 0:,.{digits}f}"
+    return shown if math.isnan(half) else f"{shown} ±{half:,.{digits}f}"
 
 
 def notes(result: "Result") -> Iterator[str]:
@@ -316,6 +316,7 @@ def access_table(found: "AccessLog") -> Group:
 
 
 def plain_table(title: str | None = None) -> Table:
+    """An empty one in the style of all."""
     return Table(
         title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False
     )

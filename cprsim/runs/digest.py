@@ -17,6 +17,7 @@ from cprsim.errors import UsageError
 from cprsim.runs.measures import COMPARED, MEASURES, Basis
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.summaries import columns_of, half_width_of, in_columns
+from cprsim.selection.moments import PairedMoments
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -219,10 +220,16 @@ class Digest:
         half = self.moments.half_width[of, places]
         return in_columns(measures, self.moments.mean[of, places], half, median, p95)
 
-    def paired_difference(self, policy: str, other: str, measure: str) -> tuple[float, float]:
-        """Of a measure of `COMPARED` of two policies: its mean and half its 95 % interval."""
-        pair, apart = (self.policies.index(policy), self.policies.index(other)), self.apart[measure]
-        return float(apart.mean[pair]), float(apart.half_width[pair])
+    def evidence(self, policies: Sequence[str], measure: str, can_fail: bool) -> PairedMoments:
+        """Of which of the policies has the least of a measure of `COMPARED`."""
+        of, apart = [self.policies.index(each) for each in policies], self.apart[measure]
+        means, failures = (
+            self.moments.mean[of, self.columns.index(name)] for name in (measure, "failures")
+        )
+        pairs = np.ix_(of, of)
+        return PairedMoments(
+            self.count, means, apart.mean[pairs], apart.squares[pairs], failures, can_fail
+        )
 
     def median(self, policy: str) -> int:
         """The one of the first replications whose overhead is nearest to the median of all."""

@@ -1,5 +1,6 @@
 """What a run keeps of its replications: all of them, or where they are too many, a digest."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.runs.measures import MEASURES
-from cprsim.runs.summaries import paired_difference, statistics
+from cprsim.runs.summaries import statistics
+from cprsim.selection.certificate import PairedSample
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +38,13 @@ class ReplicationTable:
         measures = [name for name in MEASURES if name in own]
         return statistics(own[measures].to_numpy(dtype=np.float64).T, measures)
 
-    def paired_difference(self, policy: str, other: str, measure: str) -> tuple[float, float]:
-        """Of any column of numbers of two policies, as of `paired_difference`."""
-        return paired_difference(self._values(policy, measure), self._values(other, measure))
+    def evidence(self, policies: Sequence[str], measure: str, can_fail: bool) -> PairedSample:
+        """Of which of the policies has the least of a measure."""
+        values, failures = (
+            np.stack([self._values(policy, name) for policy in policies])
+            for name in (measure, "failures")
+        )
+        return PairedSample(values, np.empty((len(values), 0, self.count)), failures, can_fail)
 
     def median(self, policy: str) -> int:
         """The replication with the median overhead, the lower of two in the middle."""

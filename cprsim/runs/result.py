@@ -106,7 +106,7 @@ class Result:
     @property
     def currency(self) -> str | None:
         """That `cost` is in; None where nothing has a price."""
-        return None if self.scenario.prices is None else self.scenario.prices.currency
+        return self.scenario.currency
 
     def of(self, policy: str) -> pd.DataFrame:
         """The replications of one policy."""

@@ -113,14 +113,3 @@ def _students_t(freedom: int, miss: float) -> float:
     from scipy.special import stdtrit  # noqa: PLC0415
 
     return float(stdtrit(freedom, 1 - miss / 2))
-
-
-def paired_difference(
-    values: NDArray[np.float64], others: NDArray[np.float64]
-) -> tuple[float, float]:
-    """Mean of `values - others` and half its 95 % interval, replication by replication.
-
-    Replications meet the same failures, so this is narrower than what the two intervals tell.
-    """
-    differences = values - others
-    return float(differences.mean()), float(half_width(differences))

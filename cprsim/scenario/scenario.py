@@ -107,6 +107,11 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
             self.plans[policy] = self.policies[policy].planned(self.context)
         return self.plans[policy]
 
+    @property
+    def currency(self) -> str | None:
+        """Of its prices; None where nothing has a price."""
+        return None if self.prices is None else self.prices.currency
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """As of any pydantic model; what follows from the tables is worked out anew."""
         copied = super().model_copy(update=update, deep=deep)

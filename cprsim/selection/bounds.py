@@ -1,6 +1,9 @@
 """What candidates may cost beside what is to be least: bounds on means."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
+
+from cprsim.errors import UsageError
 
 #: Measures that are bounded, in words.
 _IN_WORDS = {"pls": "PLS", "updates_lost": "updates lost"}
@@ -14,3 +17,35 @@ class Bound(NamedTuple):
 
     def __str__(self) -> str:
         return f"{_IN_WORDS.get(self.measure, self.measure)} <= {self.most:g}"
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What a candidate may lose of the learning, in the mean; None for whatever it is.
+
+    Raises
+    ------
+    UsageError
+        If a bound is no share.
+    """
+
+    max_pls: float | None = None
+    max_updates_lost: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_pls", "max_updates_lost"):
+            bound = getattr(self, name)
+            if bound is not None and not 0 <= bound <= 1:
+                raise UsageError(f"{name} {bound:g} is not a share from 0 to 1, e.g. 0.1 for 10 %")
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Those that there are."""
+        asked = {"pls": self.max_pls, "updates_lost": self.max_updates_lost}
+        return tuple(Bound(name, most) for name, most in asked.items() if most is not None)
+
+    def __bool__(self) -> bool:
+        return bool(self.bounds)
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.bounds))

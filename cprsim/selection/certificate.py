@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,24 @@ CONFIDENCE = 0.95
 WITHIN = 0.001
 
 
+class Evidence(Protocol):
+    """What a verdict is founded on."""
+
+    @property
+    def replications(self) -> int:
+        """Of each candidate."""
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Shape (candidates,): of what is to be least."""
+
+    def levels(self, miss: float) -> Sequence[Means]:
+        """Of each bound what is bounded, of all candidates."""
+
+    def differences(self, best: int, others: Sequence[int], miss: float) -> Means:
+        """What the others have more of what is to be least."""
+
+
 @dataclass(frozen=True)
 class PairedSample:
     """Replications of some candidates; column i of all was played on one timeline.
@@ -38,12 +56,16 @@ class PairedSample:
         Shape (candidates, replications): how many failures each met.
     can_fail
         Whether failures can happen at all. If not, replications that are alike are no luck.
+    lossless
+        Shape (candidates,): whether no failure changes what is bounded, by how the candidate
+        recovers; None: of nobody is that known.
     """
 
     objective: NDArray[np.float64]
     bounded: NDArray[np.float64]
     failures: NDArray[np.float64]
     can_fail: bool = True
+    lossless: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         shape = self.objective.shape
@@ -53,6 +75,33 @@ class PairedSample:
             raise ValueError(f"failures of shape {self.failures.shape}, objective of {shape}")
         if self.bounded.ndim != 3 or self.bounded.shape[::2] != shape:
             raise ValueError(f"bounded of shape {self.bounded.shape}, objective of {shape}")
+
+    @property
+    def replications(self) -> int:
+        """Of each candidate."""
+        return int(self.objective.shape[1])
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Shape (candidates,): of what is to be least."""
+        return np.asarray(self.objective.mean(axis=1))
+
+    def levels(self, miss: float) -> list[Means]:
+        """Of each bound what is bounded, of all candidates."""
+        failed, rounding = self.failures > 0, rounding_of(self.bounded)
+        can_lose = np.full(len(self.objective), self.can_fail)
+        if self.lossless is not None:
+            can_lose &= ~self.lossless
+        return [
+            intervals(self.bounded[:, i], failed, miss, rounding, can_lose)
+            for i in range(self.bounded.shape[1])
+        ]
+
+    def differences(self, best: int, others: Sequence[int], miss: float) -> Means:
+        """What the others have more of what is to be least, replication by replication."""
+        failed = (self.failures[others] > 0) | (self.failures[best] > 0)
+        apart = self.objective[others] - self.objective[best]
+        return intervals(apart, failed, miss, rounding_of(self.objective), self.can_fail)
 
 
 @dataclass(frozen=True)
@@ -147,7 +196,7 @@ class Certificate:
 
 
 def judge(
-    sample: PairedSample,
+    sample: Evidence,
     bounds: Sequence[Bound],
     *,
     confidence: float = CONFIDENCE,
@@ -185,17 +234,15 @@ def judge(
     ValueError
         If shapes don't agree, or a parameter makes no sense.
     """
-    check(sample, bounds, confidence, within)
+    check(confidence, within)
     if not 1 <= look <= looks:
         raise ValueError(f"look {look} of {looks}")
-    miss = chance_of_a_miss(len(sample.objective), len(bounds), confidence) / looks
+    miss = chance_of_a_miss(len(sample.means), len(bounds), confidence) / looks
     return assess(sample, bounds, miss, within).certificate(confidence, within)
 
 
-def check(sample: PairedSample, bounds: Sequence[Bound], confidence: float, within: float) -> None:
+def check(confidence: float, within: float) -> None:
     """Refuse what makes no sense."""
-    if sample.bounded.shape[1] != len(bounds):
-        raise ValueError(f"{len(bounds)} bounds, and {sample.bounded.shape[1]} that are bounded")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence {confidence:g} is not between 0 and 1")
     if not within >= 0:
@@ -237,37 +284,39 @@ class Assessment:
 
 
 def assess(
-    sample: PairedSample,
+    evidence: Evidence,
     bounds: Sequence[Bound],
     miss: float,
     within: float,
     known: Sequence[bool | None] | None = None,
 ) -> Assessment:
-    """What the sample tells where each interval may miss with the chance `miss`.
+    """What is known where each interval may miss with the chance `miss`.
 
     `known`: what was known of each candidate and the bounds before.
     """
-    held = _held(sample, bounds, miss, known)
-    replications = sample.objective.shape[1]
-    best = _least(sample, held.kept)
+    held = _held(evidence, bounds, miss, known)
+    replications = evidence.replications
+    best = _least(evidence.means, held.kept)
     if best is None:
         return Assessment(None, (), held.kept, (), replications, 0, None)
     others = [i for i, kept in enumerate(held.kept) if i != best and kept is not False]
-    rivals, met = _rivals(sample, best, others, miss, within)
-    # Of each question that is open: why, and how many replications counted.
-    opened: list[tuple[Why, int]] = []
-    for rival, counted in zip(rivals, met, strict=True):
-        if rival.standing == "undecided":
-            opened.append(("margin" if math.isfinite(rival.high) else "failures", counted))
+    rivals, met = _rivals(evidence, best, others, miss, within)
     matter = {best} | {each.candidate for each in rivals if each.standing in {"tied", "undecided"}}
-    for doubt, counted in zip(held.doubts, held.met, strict=True):
-        if doubt.candidate in matter:
-            opened.append(("bound" if math.isfinite(doubt.high) else "failures", counted))
+    doubts = [each for each in held.doubts if each[0].candidate in matter]
+    # Of each question that is open: why, and how many replications counted.
+    opened: list[tuple[Why, int]] = [
+        ("margin" if math.isfinite(rival.high) else "failures", counted)
+        for rival, counted in zip(rivals, met, strict=True)
+        if rival.standing == "undecided"
+    ]
+    opened += [
+        ("bound" if math.isfinite(doubt.high) else "failures", counted) for doubt, counted in doubts
+    ]
     return Assessment(
         best,
         tuple(sorted(rivals, key=lambda each: each.margin)),
         held.kept,
-        tuple(each for each in held.doubts if each.candidate in matter),
+        tuple(doubt for doubt, _ in doubts),
         replications,
         min((counted for _, counted in opened), default=replications),
         min((why for why, _ in opened), key=("failures", "bound", "margin").index, default=None),
@@ -276,36 +325,29 @@ def assess(
 
 @dataclass(frozen=True)
 class _Held:
-    """Whether candidates keep to the bounds, and where that is open."""
+    """Whether candidates keep to the bounds; where that is open, and how many count there."""
 
     kept: tuple[bool | None, ...]
-    doubts: tuple[Doubt, ...]
-    met: tuple[int, ...]
+    doubts: tuple[tuple[Doubt, int], ...]
 
 
 def _held(
-    sample: PairedSample, bounds: Sequence[Bound], miss: float, known: Sequence[bool | None] | None
+    evidence: Evidence, bounds: Sequence[Bound], miss: float, known: Sequence[bool | None] | None
 ) -> _Held:
-    kept: list[bool | None] = list(known) if known else [None] * len(sample.objective)
-    failed = sample.failures > 0
-    columns = [
-        intervals(sample.bounded[:, i], failed, miss, rounding_of(sample.bounded), sample.can_fail)
-        for i in range(len(bounds))
-    ]
-    doubts: list[Doubt] = []
-    counts: list[int] = []
+    kept: list[bool | None] = list(known) if known else [None] * len(evidence.means)
+    levels = list(zip(evidence.levels(miss), bounds, strict=True))
+    doubts: list[tuple[Doubt, int]] = []
     for i, before in enumerate(kept):
         if before is not None:
             continue
-        answers = [_keeps(means, bound, i) for means, bound in zip(columns, bounds, strict=True)]
+        answers = [_keeps(means, bound, i) for means, bound in levels]
         kept[i] = False if False in answers else None if None in answers else True
         if kept[i] is None:
-            for means, bound, answer in zip(columns, bounds, answers, strict=True):
+            for (means, bound), answer in zip(levels, answers, strict=True):
                 if answer is None:
                     ends = (float(each[i]) for each in (means.mean, means.low, means.high))
-                    doubts.append(Doubt(i, bound, *ends))
-                    counts.append(int(means.met[i]))
-    return _Held(tuple(kept), tuple(doubts), tuple(counts))
+                    doubts.append((Doubt(i, bound, *ends), int(means.met[i])))
+    return _Held(tuple(kept), tuple(doubts))
 
 
 def _keeps(means: Means, bound: Bound, candidate: int) -> bool | None:
@@ -319,9 +361,8 @@ def _keeps(means: Means, bound: Bound, candidate: int) -> bool | None:
     return True if means.high[candidate] <= bound.most + slack else None
 
 
-def _least(sample: PairedSample, kept: Sequence[bool | None]) -> int | None:
+def _least(means: NDArray[np.float64], kept: Sequence[bool | None]) -> int | None:
     """The candidate with the least mean of those that surely keep to the bounds, else may."""
-    means = sample.objective.mean(axis=1)
     for answer in (True, None):
         candidates = [i for i, each in enumerate(kept) if each is answer]
         if candidates:
@@ -332,15 +373,13 @@ def _least(sample: PairedSample, kept: Sequence[bool | None]) -> int | None:
 
 
 def _rivals(
-    sample: PairedSample, best: int, others: Sequence[int], miss: float, within: float
+    evidence: Evidence, best: int, others: Sequence[int], miss: float, within: float
 ) -> tuple[list[Rival], list[int]]:
     """The others beside the best, and how many replications count in each comparison."""
     if not others:
         return [], []
-    rounding = rounding_of(sample.objective)
-    differences = sample.objective[others] - sample.objective[best]
-    failed = (sample.failures[others] > 0) | (sample.failures[best] > 0)
-    means = intervals(differences, failed, miss, rounding, sample.can_fail)
+    rounding = rounding_of(evidence.means)
+    means = evidence.differences(best, others, miss)
     found = []
     for i, other in enumerate(others):
         low, high = float(means.low[i]), float(means.high[i])

@@ -42,7 +42,7 @@ def intervals(
     failed: NDArray[np.bool_],
     miss: float,
     rounding: float,
-    can_fail: bool = True,
+    can_fail: bool | NDArray[np.bool_] = True,
 ) -> Means:
     """Means along the last axis, each with an interval that leaves it out with the chance `miss`.
 
@@ -69,19 +69,19 @@ def intervals(
     rounding
         Differences that are none.
     can_fail
-        Whether failures can happen at all.
+        Whether failures can happen at all and change the values, of all rows or of each.
     """
     values = np.ascontiguousarray(values)
     mean = values.mean(axis=1)
     differ = (np.abs(values - np.median(values, axis=1)[:, None]) > rounding).sum(axis=1)
     met = failed.sum(axis=1)
-    enough = (met >= LEAST_MET) | (not can_fail)
+    enough = (met >= LEAST_MET) | ~np.asarray(can_fail)
     alike, spread = enough & (differ == 0), enough & (differ >= LEAST_MET)
     below, above = (np.where(alike, 0.0, math.inf) for _ in range(2))
     if spread.any():
         ends = _half_widths(values[spread] - mean[spread, None], differ[spread], miss)
         below[spread], above[spread] = ends
-    counted = np.where(differ > 0, np.minimum(met, differ) if can_fail else differ, met)
+    counted = np.where(differ > 0, np.where(can_fail, np.minimum(met, differ), differ), met)
     return Means(mean, mean - below, mean + above, counted)
 
 
@@ -93,8 +93,8 @@ def _half_widths(
     variance = (deviations**2).mean(axis=1)
     skewness = (deviations**3).mean(axis=1) / variance**1.5
     error = np.sqrt(variance / (n - 1))
-    t = np.array([_students_t(int(each) - 1, miss) for each in differ])
-    normal = _students_t(10**9, miss) / _OF_95
+    t = np.array([students_t(int(each) - 1, miss) for each in differ])
+    normal = students_t(10**9, miss) / _OF_95
     wider = np.maximum(1.0, math.sqrt(_COCHRAN / n) * np.abs(skewness) * normal)
     of_mean = skewness / math.sqrt(n)
     below = np.maximum(t, _hall(t, of_mean))
@@ -111,7 +111,7 @@ def _hall(x: NDArray[np.float64], skewness: NDArray[np.float64]) -> NDArray[np.f
 
 
 @lru_cache(maxsize=4096)
-def _students_t(freedom: int, miss: float) -> float:
+def students_t(freedom: int, miss: float) -> float:
     """What Student's t exceeds to either side with the chance `miss`."""
     from scipy.special import stdtrit  # noqa: PLC0415
 

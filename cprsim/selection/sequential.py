@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import takewhile
+from typing import Any
 
 import numpy as np
 
@@ -72,12 +73,12 @@ def certify(
     """
     if candidates < 1 or not 1 <= first <= most:
         raise ValueError(f"{candidates} candidates, {first} to {most} replications")
+    check(confidence, within)
     looks = _looks(first, most)
     miss = chance_of_a_miss(candidates, len(bounds), confidence) / len(looks)
     search = _Search(candidates)
     for count in looks:
         new = play(search.left, range(search.played, count))
-        check(new, bounds, confidence, within)
         search.add(new, count)
         certificate = search.assessed(bounds, miss, within).certificate(confidence, within)
         if tell is not None:
@@ -148,20 +149,24 @@ class _Search:
         self._dropped |= self._worse
         self._worse = {}
         self.left = [self.left[i] for i in stay]
-        self._sample = replace(
-            self._sample,
-            **{
-                name: getattr(self._sample, name)[stay]
-                for name in ("objective", "bounded", "failures")
-            },
-        )
+        self._sample = _part(self._sample, stay)
+
+
+_BY_REPLICATION = ("objective", "bounded", "failures")
+
+
+def _part(sample: PairedSample, stay: Sequence[int]) -> PairedSample:
+    """That of some of its candidates."""
+    rows = list(stay)
+    part: dict[str, Any] = {name: getattr(sample, name)[rows] for name in _BY_REPLICATION}
+    lossless = None if sample.lossless is None else sample.lossless[rows]
+    return replace(sample, **part, lossless=lossless)
 
 
 def _joined(one: PairedSample, other: PairedSample) -> PairedSample:
-    return PairedSample(
-        **{
-            name: np.concatenate([getattr(one, name), getattr(other, name)], axis=-1)
-            for name in ("objective", "bounded", "failures")
-        },
-        can_fail=one.can_fail or other.can_fail,
-    )
+    """The one, and then the other, of the same candidates."""
+    both: dict[str, Any] = {
+        name: np.concatenate([getattr(one, name), getattr(other, name)], axis=-1)
+        for name in _BY_REPLICATION
+    }
+    return replace(other, **both)

@@ -15,53 +15,19 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.errors import UsageError
 from cprsim.runs.measures import MEASURES
 from cprsim.runs.summaries import half_width
+from cprsim.selection.bounds import Quality
+from cprsim.selection.certificate import Certificate, PairedSample, Rival, Verdict, judge
+from cprsim.selection.words import sentence
 from cprsim.sweeps.columns import text_of
-from cprsim.sweeps.paired import Certainty, Comparison, compare
 from cprsim.sweeps.played import Played, StoredPoint
 
 #: What came of each policy at a point of that number.
 PlayedAt = Callable[[int], Sequence[Played]]
 #: Of `MEASURES`, those that are told of the best.
 TOLD = ("overhead", "pls", "updates_lost")
-
-
-@dataclass(frozen=True)
-class Quality:
-    """What a candidate may lose of the learning, in the mean; None for whatever it is.
-
-    Raises
-    ------
-    UsageError
-        If a bound is no share.
-    """
-
-    max_pls: float | None = None
-    max_updates_lost: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("max_pls", "max_updates_lost"):
-            bound = getattr(self, name)
-            if bound is not None and not 0 <= bound <= 1:
-                raise UsageError(f"{name} {bound:g} is not a share from 0 to 1, e.g. 0.1 for 10 %")
-
-    def __bool__(self) -> bool:
-        return self.max_pls is not None or self.max_updates_lost is not None
-
-    def __str__(self) -> str:
-        bounds = {"PLS": self.max_pls, "updates lost": self.max_updates_lost}
-        return ", ".join(
-            f"{name} <= {bound:g}" for name, bound in bounds.items() if bound is not None
-        )
-
-    def is_kept(self, pls: float, updates_lost: float) -> bool:
-        """Whether means keep to the bounds."""
-        return all(
-            bound is None or value <= bound
-            for bound, value in ((self.max_pls, pls), (self.max_updates_lost, updates_lost))
-        )
+_NEEDED = (*TOLD, "failures")
 
 
 @dataclass(frozen=True)
@@ -96,11 +62,9 @@ class SweepVerdict:
     values
         The circumstances that are varied, as given.
     candidates
-        All that keep to the bounds.
-    comparison
-        Of the candidates; None if there is none.
-    replications
-        That all of them have, and that were compared.
+        All that were compared, whoever loses the fewest updates first.
+    certificate
+        Of the candidates; None if there are none.
     statistics
         Of the best: means of `TOLD` with their 95 % intervals, `_low` and `_high`.
     failed
@@ -112,40 +76,51 @@ class SweepVerdict:
     point: int
     values: dict[str, Any]
     candidates: tuple[Candidate, ...] = ()
-    comparison: Comparison | None = None
-    replications: int = 0
+    certificate: Certificate | None = None
     statistics: dict[str, float] = field(default_factory=dict)
     failed: int = 0
     error: str = ""
 
     @property
-    def verdict(self) -> Certainty | Literal["none", "failed"]:
-        """How sure it is; `"none"`: no candidate keeps to the bounds."""
-        if self.comparison is not None:
-            return self.comparison.verdict
-        return "failed" if self.error else "none"
+    def verdict(self) -> Verdict | Literal["failed"]:
+        """How sure it is."""
+        return "failed" if self.certificate is None else self.certificate.verdict
 
     @property
     def best(self) -> Candidate | None:
-        """The candidate with the least mean overhead."""
-        return None if self.comparison is None else self.candidates[self.comparison.best]
+        """The candidate with the least mean overhead, of those that keep to the bounds."""
+        best = self.certificate.best if self.certificate else None
+        return None if best is None else self.candidates[best]
 
     @property
-    def runner_up(self) -> Candidate | None:
+    def runner_up(self) -> Rival | None:
         """The next best that isn't the same."""
-        if self.comparison is None or self.comparison.runner_up is None:
-            return None
-        return self.candidates[self.comparison.runner_up]
+        return self.certificate.runner_up if self.certificate else None
 
     @property
     def tied(self) -> list[Candidate]:
         """Those than which the best isn't surely better."""
-        return [self.candidates[i] for i in self.comparison.tied] if self.comparison else []
+        return [self.candidates[i] for i in self.certificate.tied] if self.certificate else []
 
     @property
     def same(self) -> list[Candidate]:
         """Those that differ from the best in no replication."""
-        return [self.candidates[i] for i in self.comparison.same] if self.comparison else []
+        return [self.candidates[i] for i in self.certificate.same] if self.certificate else []
+
+    @property
+    def kept(self) -> int:
+        """How many candidates keep to the bounds, or may."""
+        return sum(each is not False for each in self.certificate.kept) if self.certificate else 0
+
+    @property
+    def labels(self) -> list[str]:
+        """Of the candidates."""
+        return [each.label for each in self.candidates]
+
+    @property
+    def told(self) -> str:
+        """The verdict as a sentence."""
+        return sentence(self.certificate, self.labels) if self.certificate else self.error
 
     @property
     def rivals(self) -> list[str]:
@@ -193,31 +168,44 @@ def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -
     if failed == len(group):
         return SweepVerdict(first.number, values, failed=failed, error=first.error or "")
     candidates, measures = _candidates(played, group)
-    _, pls, lost = measures.mean(axis=2).T
-    kept = [i for i in range(len(candidates)) if quality.is_kept(float(pls[i]), float(lost[i]))]
-    if not kept:
-        return SweepVerdict(first.number, values, failed=failed)
-    comparison = compare(measures[kept, 0], lost[kept])
-    best = kept[comparison.best]
+    certificate = _certificate(candidates, measures, quality, can_fail=_can_fail(first))
+    best = certificate.best
     return SweepVerdict(
-        candidates[best].point,
+        first.number if best is None else candidates[best].point,
         values,
-        tuple(candidates[i] for i in kept),
-        comparison,
-        measures.shape[2],
-        _statistics(measures[best]),
+        candidates,
+        certificate,
+        {} if best is None else _statistics(measures[best, : len(TOLD)]),
         failed,
     )
 
 
+def _certificate(
+    candidates: Sequence[Candidate], measures: NDArray[np.float64], quality: Quality, can_fail: bool
+) -> Certificate:
+    """From `_NEEDED` of all candidates."""
+    bounds = quality.bounds
+    bounded = [_NEEDED.index(bound.measure) for bound in bounds]
+    overhead, failures = (measures[:, _NEEDED.index(name)] for name in ("overhead", "failures"))
+    lossless = np.array([each.recovery == "full" for each in candidates])
+    sample = PairedSample(overhead, measures[:, bounded], failures, can_fail, lossless)
+    return judge(sample, bounds)
+
+
+def _can_fail(point: StoredPoint) -> bool:
+    """Not where the sweep itself varies how many failures there are, and it is none."""
+    return point.values.get("failures.exactly") != 0
+
+
 def _candidates(
     played: PlayedAt, group: Sequence[StoredPoint]
-) -> tuple[list[Candidate], NDArray[np.float64]]:
-    """Each policy with each of its choices, once, and `TOLD` of the replications that all have.
+) -> tuple[tuple[Candidate, ...], NDArray[np.float64]]:
+    """Each policy with each of its choices, once, and `_NEEDED` of the replications that all have.
 
-    Their shape is (candidates, len(TOLD), replications).
+    Their shape is (candidates, len(_NEEDED), replications); whoever loses the fewest updates is
+    the first.
     """
-    rows = [list(MEASURES).index(measure) for measure in TOLD]
+    rows = [list(MEASURES).index(measure) for measure in _NEEDED]
     found: dict[str, tuple[Candidate, NDArray[np.float64]]] = {}
     for point in group:
         for each in played(point.number) if point.finished else ():
@@ -234,7 +222,9 @@ def _candidates(
                 found[candidate.label] = (candidate, each.measures[rows])
     count = min(measures.shape[1] for _, measures in found.values())
     measures = np.stack([measures[:, :count] for _, measures in found.values()])
-    return [each for each, _ in found.values()], measures
+    order = measures[:, _NEEDED.index("updates_lost")].mean(axis=1).argsort(kind="stable")
+    candidates = [each for each, _ in found.values()]
+    return tuple(candidates[i] for i in order), measures[order]
 
 
 def _statistics(measures: NDArray[np.float64]) -> dict[str, float]:

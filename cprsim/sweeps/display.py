@@ -13,15 +13,18 @@ from rich.table import Table
 from cprsim.basics.units import format_duration, parse_duration
 from cprsim.errors import UnitError
 from cprsim.report.tables import format_amount
-from cprsim.sweeps.best import Candidate, Quality, SweepVerdict, circumstances
+from cprsim.selection.bounds import Quality
+from cprsim.selection.certificate import Rival
+from cprsim.selection.intervals import ROUNDING
+from cprsim.selection.words import short
+from cprsim.sweeps.best import SweepVerdict, circumstances
 from cprsim.sweeps.columns import text_of
-from cprsim.sweeps.paired import ROUNDING
 from cprsim.sweeps.stored import Sweep
 
 _MOST_ROWS = 40
 _LONGEST = 10  # letters of a value
-_MOST_NAMES = 3  # of the tied
-_VERDICT = 30  # letters in a line of a verdict
+_MOST_UNDECIDED = 5  # of which it is said why
+_VERDICT = 32  # letters in a line of a verdict
 
 
 def sweep_table(sweep: Sweep) -> Group:
@@ -65,7 +68,7 @@ class BestTable:
         found = sweep.verdicts(quality)
         self._keys = circumstances(sweep.definition["keys"])
         self._shown = found[:_MOST_ROWS]
-        counts = [each.replications for each in found if each.best]
+        counts = [each.certificate.replications for each in found if each.certificate]
         self._head = (
             f"{_title(sweep)}\n{len(sweep.points):,} points, {_replications(sweep, counts)}"
         )
@@ -101,12 +104,16 @@ class BestTable:
 
 def _sentence(verdict: SweepVerdict) -> str:
     best, every, overhead, pls, lost, other, margin, certainty = _cells(verdict)
-    where = ", ".join(f"{key} = {_value(value)}" for key, value in verdict.values.items())
     told = [
         f"{best}, saves every {every}, overhead {overhead} %, PLS {pls} %, updates lost {lost} %"
     ] * bool(best)
     next_best = [f"{other} {margin} points worse"] * bool(other)
-    words = "; ".join([*told, *next_best, certainty])
+    return _placed(verdict, "; ".join([*told, *next_best, certainty]))
+
+
+def _placed(verdict: SweepVerdict, words: str) -> str:
+    """Under which circumstances something is so."""
+    where = ", ".join(f"{key} = {_value(value)}" for key, value in verdict.values.items())
     return f"{where}: {words}" if where else words
 
 
@@ -120,7 +127,11 @@ def _value(value: Any) -> str:
 
 
 def _notes(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
-    notes = ["Margin: mean of paired differences, ± 95 % for all comparisons of a row together."]
+    notes = ["Margin: mean of paired differences, with 95 % for all comparisons of a row together."]
+    undecided = [each for each in found if each.verdict == "undecided"]
+    notes += [_placed(each, each.told) for each in undecided[:_MOST_UNDECIDED]]
+    left = len(undecided) - _MOST_UNDECIDED
+    notes += [f"... and {left:,} more are undecided: --json says why"] if left > 0 else []
     if quality:
         return [*notes, f"Only candidates with {quality}."]
     if any(each.best and each.statistics["updates_lost"] > 0 for each in found):
@@ -130,37 +141,29 @@ def _notes(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
 
 
 def _cells(verdict: SweepVerdict) -> list[str]:
-    best, comparison, told = verdict.best, verdict.comparison, verdict.statistics
-    if best is None or comparison is None:
-        none = "failed" if verdict.verdict == "failed" else "no policy keeps to the bounds"
-        return [""] * 7 + [none]
+    best, told, rival = verdict.best, verdict.statistics, verdict.runner_up
+    if verdict.certificate is None:
+        return [""] * 7 + ["failed"]
+    certainty = short(verdict.certificate, verdict.labels)
+    if best is None:
+        return [""] * 7 + [certainty]
     return [
         best.label,
         format_duration(best.interval_s),
         _with_half(told["overhead"], told["overhead_high"] - told["overhead"]),
         _percent(told["pls"]),
         _percent(told["updates_lost"]),
-        verdict.runner_up.label if verdict.runner_up else "",
-        _with_half(comparison.margin, comparison.high - comparison.margin),
-        _verdict(verdict),
+        verdict.labels[rival.candidate] if rival else "",
+        _margin(rival) if rival else "",
+        certainty,
     ]
 
 
-def _verdict(verdict: SweepVerdict) -> str:
-    words = {
-        "clear": "clear",
-        "tied": f"tied with {_some(verdict.tied)}",
-        "same": "no other differs",
-        "only": "the only one",
-        "unknown": "one replication tells nothing",
-    }[verdict.verdict]
-    return f"{words}; same as {_some(verdict.same)}" if verdict.same else words
-
-
-def _some(candidates: Sequence[Candidate]) -> str:
-    shown = ", ".join(each.label for each in candidates[:_MOST_NAMES])
-    left = len(candidates) - _MOST_NAMES
-    return f"{shown} and {left} more" if left > 0 else shown
+def _margin(rival: Rival) -> str:
+    """In points, with its interval where there is one."""
+    if not math.isfinite(rival.low):
+        return _percent(rival.margin)
+    return f"{_percent(rival.margin)} ({_percent(rival.low)} to {_percent(rival.high)})"
 
 
 def _overhead(row: dict[Any, Any]) -> str:

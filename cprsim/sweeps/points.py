@@ -5,9 +5,11 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from cprsim.errors import ScenarioError, UsageError
+from cprsim.job.prices import Prices
 from cprsim.sweeps.base import Base
 from cprsim.sweeps.design import Design, Values
 from cprsim.sweeps.layout import Row
@@ -73,6 +75,27 @@ def points_hash(points: Iterable[Point]) -> str:
     for point in points:
         found.add(point.row[1], point.key)
     return found.text
+
+
+def currency_of(points: Sequence[Point], keys: Iterable[str]) -> str | None:
+    """That the costs of all points are in; None where nothing has a price.
+
+    Raises
+    ------
+    UsageError
+        If prices are varied, and not all points have them in one currency.
+    """
+    readable = (point for point in points if point.key)
+    varied = any(key.split(".")[0].strip() == "prices" for key in keys)
+    asked = readable if varied else islice(readable, 1)
+    tables = (json.loads(str(point.scenario)).get("prices", {}) for point in asked)
+    found = {Prices.model_validate(table).currency for table in tables} - {None}
+    if len(found) > 1:
+        raise UsageError(
+            f"--vary prices: points are in {' and '.join(sorted(filter(None, found)))}; "
+            "vary prices in one currency, so that costs compare"
+        )
+    return next(iter(found), None)
 
 
 def read_points(mapping: dict[str, Any], design: Design, policies: Sequence[str]) -> list[Point]:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from cprsim.errors import UsageError
 from cprsim.runs.result import entry, in_currency
 from cprsim.runs.summaries import tidy
+from cprsim.selection.bounds import Quality
 from cprsim.sim.engine import COLUMNS
-from cprsim.sweeps.best import Quality, SweepVerdict, sweep_verdicts
+from cprsim.sweeps.best import SweepVerdict, sweep_verdicts
 from cprsim.sweeps.phase_map import phase_map
 from cprsim.sweeps.played import Played, StoredPoint
 from cprsim.sweeps.reading import plans_of, reading, stored_definition, stored_points, values_of
@@ -108,7 +109,8 @@ class Sweep:
         Parameters
         ----------
         max_pls, max_updates_lost
-            Candidates that lose more than this share in the mean are left out.
+            Candidates that surely lose more than this share in the mean are left out, and the best
+            is one that surely doesn't, if there is one.
 
         Returns
         -------
@@ -117,11 +119,14 @@ class Sweep:
             choices, empty where they are another policy's; of its plan `system`, `recovery`,
             `interval_s`; `replications`; `overhead`, `pls` and `updates_lost` with their 95 %
             intervals; `runner_up`, and by how much its overhead is larger: `margin`, `margin_low`,
-            `margin_high`, an interval that allows for all comparisons; `verdict`: `clear`, `tied`,
-            `same` (nothing differs), `only` (one candidate), `unknown` (one replication), `none`
-            (no candidate keeps to the bounds) or `failed`; the candidates it is `tied_with` or the
-            `same_as`, and policies among the former, `rivals`; how many `candidates` there are, how
-            many points `failed`, and the `error` if all did.
+            `margin_high`, an interval that allows for all comparisons, empty where too little was
+            met for one; `verdict`: `best`, `tied` (no other is better by more than 0.1 points),
+            `undecided`, `none` (no candidate keeps to the bounds) or `failed`; `why` it is
+            undecided: `failures` (too few were met), `bound` (whether one is kept to) or `margin`;
+            the same as a sentence, `told`; the candidates that aren't surely worse, `tied_with`, or
+            differ in nothing, `same_as`, and policies among the former, `rivals`; how many
+            `candidates` keep to the bounds or may, how many points `failed`, and the `error` if all
+            did.
 
         Raises
         ------

@@ -23,7 +23,7 @@ from cprsim.sweeps.disk_space import check_disk_space
 from cprsim.sweeps.driver import Driver, Tell
 from cprsim.sweeps.file_systems import network_file_system
 from cprsim.sweeps.layout import NAME
-from cprsim.sweeps.points import points_hash, read_points
+from cprsim.sweeps.points import currency_of, points_hash, read_points
 from cprsim.sweeps.pools import pool_of
 from cprsim.sweeps.rule import Rule
 from cprsim.sweeps.store import SweepStore
@@ -129,7 +129,7 @@ def sweep(
         seed,
         rule,
         engine,
-        currency=None if base.prices is None else base.prices.currency,
+        currency=currency_of(points, design.keys),
     )
     tell = tell or _silent
     kind = network_file_system(out.absolute())

@@ -1,5 +1,6 @@
 """Verdicts of a sweep as a tidy table, and as entries of a JSON document."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ _COLUMNS = (
     "margin_low",
     "margin_high",
     "verdict",
+    "why",
+    "told",
     "tied_with",
     "same_as",
     "rivals",
@@ -50,26 +53,34 @@ def entries(verdicts: Sequence[SweepVerdict]) -> list[dict[str, Any]]:
 
 
 def _row(verdict: SweepVerdict) -> dict[str, Any]:
-    row = {
+    row: dict[str, Any] = {
         "point": verdict.point,
         "verdict": verdict.verdict,
+        "why": verdict.certificate.why if verdict.certificate else None,
+        "told": verdict.told,
         "tied_with": tuple(each.label for each in verdict.tied),
         "same_as": tuple(each.label for each in verdict.same),
         "rivals": tuple(verdict.rivals),
-        "candidates": len(verdict.candidates),
+        "candidates": verdict.kept,
         "failed": verdict.failed,
         "error": verdict.error,
     }
-    if verdict.best is None or verdict.comparison is None:
+    if verdict.best is None or verdict.certificate is None:
+        return row
+    row |= {
+        **{name: getattr(verdict.best, name) for name in _PLAN},
+        "replications": verdict.certificate.replications,
+        **verdict.statistics,
+    }
+    rival = verdict.runner_up
+    if rival is None:
         return row
     return row | {
-        **{name: getattr(verdict.best, name) for name in _PLAN},
-        "replications": verdict.replications,
-        **verdict.statistics,
-        "runner_up": verdict.runner_up.label if verdict.runner_up else None,
-        "margin": verdict.comparison.margin,
-        "margin_low": verdict.comparison.low,
-        "margin_high": verdict.comparison.high,
+        "runner_up": verdict.labels[rival.candidate],
+        "margin": rival.margin,
+        # Infinite where too little was met to tell.
+        "margin_low": rival.low if math.isfinite(rival.low) else math.nan,
+        "margin_high": rival.high if math.isfinite(rival.high) else math.nan,
     }
 
 
@@ -78,8 +89,8 @@ def _entry(verdict: SweepVerdict) -> dict[str, Any]:
     found = {
         "point": verdict.point,
         "values": verdict.values,
-        "verdict": verdict.verdict,
-        "candidates": len(verdict.candidates),
+        **{name: row[name] for name in ("verdict", "why", "told")},
+        "candidates": verdict.kept,
         "failed": verdict.failed,
         "error": verdict.error or None,
     }
@@ -91,12 +102,12 @@ def _entry(verdict: SweepVerdict) -> dict[str, Any]:
         **{name: row[name] for name in ("system", "recovery", "replications")},
         "interval_s": finite(row["interval_s"]),
         **{name: _interval(row, name) for name in TOLD},
-        "runner_up": row["runner_up"],
+        "runner_up": row.get("runner_up"),
         "margin": _interval(row, "margin"),
         **{name: list(row[name]) for name in ("tied_with", "same_as", "rivals")},
     }
 
 
 def _interval(row: dict[str, Any], name: str) -> dict[str, Any]:
-    ends = [finite(row[f"{name}{end}"]) for end in ("_low", "_high")]
-    return {"mean": finite(row[name]), "ci95": ends}
+    mean, *ends = (finite(row.get(f"{name}{end}", math.nan)) for end in ("", "_low", "_high"))
+    return {"mean": mean, "ci95": ends}

@@ -77,7 +77,7 @@ print("numba" in sys.modules, code)
     [
         ["--help"],
         ["run", "--help"],
-        ["advise", QUICKSTART],
+        ["advise", QUICKSTART, "--closed-form"],
         ["run", QUICKSTART, "--replications", "100"],
     ],
     ids=lambda arguments: "-".join(Path(each).stem for each in arguments),

@@ -29,9 +29,9 @@ MTBF, SAVE = {"failures.mean": "failures.mean_s"}, {"costs.save": "costs.save_s"
 
 def row(policy: str, *rivals: str, **changed: Any) -> dict[str, Any]:
     """A cell of the table."""
-    verdict = "tied" if rivals else "clear"
+    verdict = "tied" if rivals else "best"
     found = {"policy": policy, "interval_s": 2 * HOUR, "margin": 0.0123, "verdict": verdict,
-             "rivals": rivals, "same_as": ()}  # fmt: skip
+             "why": None, "rivals": rivals, "same_as": ()}  # fmt: skip
     return found | changed
 
 
@@ -56,7 +56,7 @@ SQUARE = grid(
     [60.0, 120.0, 180.0],
     [row("full"), row("partial", "cpr", "full"), row("cpr"), NONE, FAILED, row("full", "partial"),
      row("cpr", interval_s=math.inf), row("cpr", same_as=("partial",)),
-     row("cpr", margin=math.nan, verdict="only")],
+     row("cpr", margin=math.nan, verdict="best")],
 )  # fmt: skip
 CASES: dict[str, tuple[pd.DataFrame, dict[str, str], str, str]] = {
     "square": (SQUARE, MTBF | SAVE, "A job", "PLS <= 0.1"),
@@ -163,12 +163,22 @@ def test_the_key_tells_where_each_policy_is_best() -> None:
     assert "best in 2 of 9 (1 surely)" in words
     assert "best in 1 of 9 (0 surely)" in words
     assert "best in 4 of 9" in words
-    assert "no policy keeps to the bounds: 1 of 9" in words
+    assert "no candidate keeps to the bounds: 1 of 9" in words
     assert "all points failed: 1 of 9" in words
     assert "least mean overhead, PLS <= 0.1" in words
-    assert (
-        "Pale: not surely better than the policy in whose colour it is hatched or edged." in words
-    )
+    assert "Pale: not surely the best; hatched or edged in the colour of one that may be." in words
+
+
+def test_what_is_undecided_is_pale_and_counted_though_no_other_policy_is_near() -> None:
+    table = SQUARE.iloc[[0]].assign(verdict="undecided", why="bound")
+    figure = phase(table, MTBF, POLICIES)
+    words = " ".join(each.get_text() for each in figure.texts)
+
+    assert "best in 1 of 1 (0 surely), 1 undecided" in words
+    assert "Pale: not surely the best" in words
+    # Which of its own choices is better is no question of the policy.
+    own = phase(table.assign(why="margin"), MTBF, POLICIES)
+    assert "best in 1 of 1 " in " ".join(f"{each.get_text()} " for each in own.texts)
 
 
 def test_a_policy_that_is_never_best_is_in_the_key_as_a_rival() -> None:

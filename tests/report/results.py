@@ -16,11 +16,15 @@ USEFUL_S = 100_000.0
 
 
 def result(
-    saves: dict[str, Sequence[float]], lost: dict[str, float] | None = None, title: str = "A job"
+    saves: dict[str, Sequence[float]],
+    lost: dict[str, float] | None = None,
+    title: str = "A job",
+    times: int = 1,
 ) -> Result:
     """Seconds of saving by policy and replication, all that overhead is made of.
 
-    `lost`: share of updates (and PLS) that a policy loses.
+    `lost`: share of updates (and PLS) that a policy loses. `times`: how often these replications
+    are there.
     """
     scenario = Scenario(
         title=title,
@@ -31,11 +35,12 @@ def result(
         policies={name: {"system": "full"} for name in saves},
     )
     rows = []
-    for number in range(len(next(iter(saves.values())))):
+    for number in list(range(len(next(iter(saves.values()))))) * times:
         ledgers = [
             Ledger(
                 train=USEFUL_S,
                 save=seconds[number],
+                failures=1,
                 wall=USEFUL_S + seconds[number],
                 updates_lost=(lost or {}).get(name, 0.0),
                 pls=(lost or {}).get(name, 0.0),

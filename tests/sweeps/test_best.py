@@ -11,7 +11,8 @@ from scipy import stats
 import cprsim
 from cprsim.errors import UsageError
 from cprsim.runs.measures import MEASURES
-from cprsim.sweeps.best import Quality, SweepVerdict, policy_and_rest, sweep_verdicts
+from cprsim.selection.bounds import Quality
+from cprsim.sweeps.best import SweepVerdict, policy_and_rest, sweep_verdicts
 from cprsim.sweeps.stored import Played, StoredPoint
 from cprsim.sweeps.sweep import sweep
 from cprsim.sweeps.verdicts import entries, tabulated
@@ -22,8 +23,12 @@ INTERVALS = {"policies.full.interval": ["1 h", "3 h"]}
 
 @dataclass
 class Told:
-    """A sweep whose results are told: overheads, or overheads with what is lost, of each policy."""
+    """A sweep whose results are told: overheads, or overheads with what is lost, of each policy.
 
+    They are those of so many `times` as many replications, with a failure in each.
+    """
+
+    times: int = 20
     points: list[StoredPoint] = field(default_factory=list)
     results: list[list[Played]] = field(default_factory=list)
 
@@ -43,7 +48,9 @@ class Told:
 
     def _told(self, policy: str, told: Any) -> Played:
         overheads, lost = told if isinstance(told, tuple) else (told, 0.0)
+        overheads = np.tile(overheads, self.times)
         measures = np.zeros((len(MEASURES), len(overheads)))
+        measures[list(MEASURES).index("failures")] = 1.0
         measures[list(MEASURES).index("overhead")] = overheads
         measures[list(MEASURES).index("pls")] = 2 * lost
         measures[list(MEASURES).index("updates_lost")] = lost
@@ -77,8 +84,11 @@ def test_the_best_is_what_the_table_says_and_margins_are_paired(out):
             rows[row["runner_up"]], rows[row["policy"]]
         ).confidence_interval()
         assert row["margin"] == pytest.approx(other["overhead"] - one["overhead"])
-        assert (row["margin_low"], row["margin_high"]) == pytest.approx(tuple(interval))
-        assert row["verdict"] == "clear"
+        # Not skewed by much, so Student's interval is the half of it; the other end lies farther.
+        assert row["margin_low"] == pytest.approx(interval.low)
+        assert interval.high <= row["margin_high"] < interval.high + 0.02 * interval.high
+        assert (row["verdict"], row["why"]) == ("best", None)
+        assert row["told"] == f"{row['policy']} is best with at least 95 % certainty"
 
 
 def test_choices_of_a_policy_are_candidates_on_the_same_timelines(out):
@@ -110,16 +120,18 @@ def test_a_policy_that_is_there_twice_is_the_same_and_not_tied(out):
     row = sweep(scenario(policies=twins), out, MEANS, replications=20).best().iloc[0]
 
     assert (row["policy"], row["same_as"], row["tied_with"]) == ("partial", ("twin",), ())
-    assert (row["verdict"], row["runner_up"], row["candidates"]) == ("clear", "full", 3)
+    assert (row["verdict"], row["runner_up"], row["candidates"]) == ("best", "full", 3)
 
 
 def test_one_policy_and_one_replication(out):
     only = sweep(scenario(), out / "1", MEANS, policies=["full"], replications=5).best()
     once = sweep(scenario(), out / "2", MEANS, replications=1).best()
 
-    assert only["verdict"].tolist() == ["only"] * 2
+    assert only["verdict"].tolist() == ["best"] * 2
+    assert only["told"].tolist() == ["full is the only one"] * 2
     assert only[["runner_up", "margin", "margin_low"]].isna().all(axis=None)
-    assert once["verdict"].tolist() == ["unknown"] * 2
+    assert once["verdict"].tolist() == ["undecided"] * 2
+    assert once["told"].tolist() == ["undecided: one replication tells nothing of chance"] * 2
     assert once["margin"].gt(0).all()
     assert once[["margin_low", "margin_high", "overhead_low"]].isna().all(axis=None)
 
@@ -131,7 +143,7 @@ def test_a_point_that_failed_says_why(out):
 
     assert (failed["verdict"], failed["error"]) == ("failed", done.failures[0].error)
     assert pd.isna(failed["policy"])
-    assert (good["verdict"], good["error"]) == ("only", "")
+    assert (good["verdict"], good["error"]) == ("best", "")
 
 
 # Told results
@@ -146,7 +158,7 @@ def test_what_is_varied_of_a_policy_is_a_choice_and_all_else_circumstance():
 
 def test_choices_of_several_policies_are_candidates_once_each():
     told = Told()
-    for a, one in (("1 h", [2.0, 4.0]), ("2 h", [4.0, 5.0])):
+    for a, one in (("1 h", [2.0, 2.4]), ("2 h", [4.0, 5.0])):
         for b, two in ((0.1, [1.0, 3.1]), (0.2, [3.0, 4.0])):
             told.add({"policies.full.interval": a, "policies.cpr.target_pls": b}, full=one, cpr=two)
     (answer,) = found(told)
@@ -169,7 +181,7 @@ def test_a_policy_is_clear_though_its_choices_are_tied():
     told.add({"policies.a.interval": "2 h"}, a=[0.2, 0.1, 0.35], b=[2.1, 2.2, 2.31])
     (answer,) = found(told)
 
-    assert answer.verdict == "tied"
+    assert (answer.verdict, answer.certificate.why) == ("undecided", "margin")
     assert [each.label for each in answer.tied] == ["a (2 h)"]
     assert answer.rivals == []
 
@@ -181,7 +193,44 @@ def test_candidates_beyond_a_bound_are_none():
     assert table(told, None, 0.02)["policy"].tolist() == ["b"]
     assert table(told, 0.04, None)["policy"].tolist() == ["b"]  # its PLS is twice that
     assert table(told, 0.02, 0.05)["policy"].tolist() == ["a"]
-    assert table(told, None, 0.0)["verdict"].tolist() == ["only"]
+    assert table(told, None, 0.0)["told"].tolist() == ["a is the only one"]
+
+
+def test_a_candidate_that_may_keep_to_a_bound_is_not_dropped_in_silence():
+    told = Told().add({"x": 1}, a=[3.0, 3.1], b=([2.0, 2.1], 0.01))
+    pls = told.results[0][1].measures[list(MEASURES).index("pls")]
+    pls[:] = 0.0206 + np.tile([-0.006, 0.006], 20)  # 2.06 % ± 0.19 %
+    (answer,) = found(told, 0.02)
+
+    assert (answer.verdict, answer.best.label, answer.kept) == ("undecided", "a", 2)
+    low, high = stats.ttest_1samp(pls, 0).confidence_interval(1 - 0.05 / 3)  # 2 of PLS, 1 margin
+    assert answer.told == (
+        f"undecided: whether b keeps to PLS <= 0.02 (0.0206, {low:.4f} to {high:.4f})"
+    )
+    assert table(told, 0.025)["policy"].tolist() == ["b"]
+    assert table(told, 0.018)["told"].tolist() == ["a is the only one"]
+
+
+def test_full_recovery_keeps_to_a_bound_however_few_failures_it_met():
+    told = Told().add({"x": 1}, a=[3.0, 3.1])
+    told.results[0][0].measures[list(MEASURES).index("failures")] = 0.0
+
+    assert table(told, 0.0)["told"].tolist() == ["a is the only one"]
+
+
+def test_too_few_failures_decide_nothing_but_where_the_sweep_lets_none_happen():
+    told = Told()
+    for number in (0, 1):
+        told.add({"failures.exactly": number}, a=[0.02, 0.02], b=[0.01, 0.01])
+        for each in told.results[number]:
+            each.measures[list(MEASURES).index("failures")] = 0.0
+
+    assert table(told)["told"].tolist() == [
+        "b is best with at least 95 % certainty",
+        "undecided: 0 of 40 replications met a failure that makes a difference, too few to tell; "
+        "run at least 800",
+    ]
+    assert table(told)["margin_low"].isna().tolist() == [False, True]
 
 
 def test_no_candidate_within_a_bound_is_an_answer():
@@ -212,7 +261,7 @@ def test_what_is_still_to_be_done_is_left_out():
 
 
 def test_replications_that_all_have_are_compared():
-    told = Told()
+    told = Told(times=1)
     told.add({"policies.a.interval": "1 h"}, a=[1.0, 2.0, 3.0, 99.0], b=[1.5, 2.7, 3.6, 0.0])
     told.add({"policies.a.interval": "2 h"}, a=[2.0, 2.5, 3.3], b=[1.5, 2.7, 3.6])
     (answer,) = found(told)
@@ -223,13 +272,14 @@ def test_replications_that_all_have_are_compared():
 
 
 def test_entries_for_json_have_lists_and_no_number_that_is_not_finite():
-    told = Told()
+    told = Told(times=1)
     told.add({"x": 1, "policies.a.interval": "1 h"}, a=[1.0], b=([2.0], 0.1))
     told.add({"x": 2, "policies.a.interval": "1 h"}, "gets nowhere")
     first, second = entries(found(told))
 
     assert first == {
-        "point": 0, "values": {"x": 1}, "verdict": "unknown", "candidates": 2, "failed": 0,
+        "point": 0, "values": {"x": 1}, "verdict": "undecided", "why": "failures",
+        "told": "undecided: one replication tells nothing of chance", "candidates": 2, "failed": 0,
         "error": None, "policy": "a", "choices": {"policies.a.interval": "1 h"}, "system": "full",
         "recovery": "full", "replications": 1, "interval_s": 3600.0,
         "overhead": {"mean": 1.0, "ci95": [None, None]},
@@ -239,7 +289,8 @@ def test_entries_for_json_have_lists_and_no_number_that_is_not_finite():
         "tied_with": ["b"], "same_as": [], "rivals": ["b"],
     }  # fmt: skip
     assert second == {
-        "point": 1, "values": {"x": 2}, "verdict": "failed", "candidates": 0, "failed": 1,
+        "point": 1, "values": {"x": 2}, "verdict": "failed", "why": None, "told": "gets nowhere",
+        "candidates": 0, "failed": 1,
         "error": "gets nowhere",
     }  # fmt: skip
 

@@ -12,9 +12,9 @@ from rich.console import Console
 
 import cprsim
 from cprsim.cli import command as cli
+from cprsim.selection.bounds import Quality
 from cprsim.sweeps import progress
 from cprsim.sweeps.agenda import SweepProgress
-from cprsim.sweeps.best import Quality
 from cprsim.sweeps.display import BestTable
 from tests.sweeps.processes import SCENARIO
 
@@ -106,7 +106,9 @@ def test_a_narrow_terminal_gets_sentences(capsys):
 
 
 def test_the_document_has_the_best_if_asked_for(capsys):
-    code, out, _ = swept(capsys, *VARY, "--best", "--max-pls", "0.5", "--json")
+    code, out, _ = swept(
+        capsys, *VARY, "--replications", "60", "--best", "--max-pls", "0.5", "--json"
+    )
     document, best = json.loads(out), cprsim.Sweep("out").best(max_pls=0.5)
 
     assert code == 0
@@ -132,7 +134,7 @@ def test_no_candidate_within_a_bound_and_a_failed_point_are_told(capsys):
     _, out, _ = swept(
         capsys, *VARY, "--policy", "partial", "--best", "--max-pls", "0", "--out", "b"
     )
-    assert out.count("no policy keeps to the bounds") == 2
+    assert out.count("no candidate keeps to the bounds") == 2
 
 
 def test_csv_goes_to_stdout_or_to_a_file(capsys):

@@ -23,7 +23,7 @@ from tools.paths import DOCS, ROOT
 
 PAGES = (
     ROOT / "README.md",
-    *(DOCS / name for name in ("failures.md", "rows.md", "sweeps.md")),
+    *(DOCS / name for name in ("failures.md", "rows.md", "sweeps.md", "prices.md")),
     *sorted((DOCS / "systems").glob("*.md")),
 )
 COMMAND = re.compile(r"```console\n\$ cprsim (.*?)\n(.*?)```", re.DOTALL)

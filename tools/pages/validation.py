@@ -26,6 +26,7 @@ from tools.validation.cases import (
     shipped,
     uniform_of,
 )
+from tools.validation.choices_section import section as choices_section
 from tools.validation.exact import POINTS
 from tools.validation.first_order import PREDICTED, Predicted
 from tools.validation.replayed_section import section
@@ -273,7 +274,8 @@ def production_section() -> str:
 def page(row_of: Callable[[Case], str], sweep: str, *measured: str) -> str:
     """The whole page, given the row of each case and the sections that are measured apart.
 
-    `measured` are those at the end, in order: published figures, replayed logs, starts of jobs.
+    `measured` are those at the end, in order: published figures, replayed logs, starts of jobs,
+    choices of the best.
     """
     heads = ("case", "source", "exact", "simulated", "z", "replications")
     figures = _figures()
@@ -299,7 +301,8 @@ def write(path: Path = PAGE) -> None:
     committed = path.read_text(encoding="utf-8")
     logs = section(committed), starts_section(committed)
     sweep, published = sweep_section(measure_sweep()), published_section.section()
-    text = page(lambda case: row(case, measure(case)), sweep, published, *logs)
+    apart = published, *logs, choices_section()
+    text = page(lambda case: row(case, measure(case)), sweep, *apart)
     partial = path.with_suffix(".partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)

@@ -100,9 +100,9 @@ class Cells:
             "In a cell: how often the best policy saves"
             + (", and by how many points of overhead the next best is worse." if lines > 1 else ".")
         ] * (lines > 0)
-        if any(self.table["rivals"]):
+        if any(self.table["rivals"]) or "undecided" in set(self.table["verdict"]):
             words.append(
-                "Pale: not surely better than the policy in whose colour it is hatched or edged."
+                "Pale: not surely the best; hatched or edged in the colour of one that may be."
             )
         return [
             line for text in words for line in layout.wrap(text, WIDTH_IN - 2 * MARGIN, SMALL_PT)

@@ -1,0 +1,246 @@
+"""The answer of `cprsim advise` in words and as a table."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from cprsim.basics.units import format_duration
+from cprsim.report.tables import percent, plain_table
+from cprsim.selection import words
+
+if TYPE_CHECKING:
+    from cprsim.advice.advice import Advice, Found, Mean
+    from cprsim.advice.robustness import Lever, Robustness
+
+#: What each objective makes least, in words.
+_LEAST = {
+    "time": "least time",
+    "machine-time": "least machine time",
+    "cost": "least cost",
+    "retrained": "least time, lost updates trained again",
+}
+#: Causes that make so little of a difference aren't told, as a share of it.
+_LITTLE = 0.1
+_NOTHING = 1e-9
+
+
+def answer_table(advice: "Advice") -> Table:
+    """A row a candidate, the least first; those that break a bound last. Fits 80 columns."""
+    money = advice.scenario.currency
+    table = plain_table("\n".join([advice.scenario.title or "cprsim advise", _asked(advice)]))
+    table.collapse_padding = True
+    table.add_column("policy", overflow="fold")
+    headings = ["saves\nevery", "over-\nhead", "\n± 95 %", "PLS", "updates\nlost", "machine\ntime"]
+    headings += (
+        ["in\nsum"] * advice.of_fleet
+        + [f"cost\n{money}"] * bool(money)
+        + ["keeps"] * bool(advice.aim.bounds)
+    )
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for number, each in enumerate(advice.found):
+        overhead = each.measures["overhead"]
+        cells = [
+            f"{_marked(advice, number)}{each.name}{_beside_interval(each)}",
+            format_duration(each.saves_every_s),
+            _share(overhead.mean),
+            _share(overhead.high - overhead.mean),
+            *(_share(each.measures[name].mean) for name in ("pls", "updates_lost")),
+            _share(each.measures["machine_overhead"].mean),
+        ]
+        cells += [] if each.in_sum is None else [_share(each.in_sum.mean)]
+        cells += [_cost(each.measures["cost"])] if money else []
+        cells += [{True: "yes", False: "no", None: "?"}[each.feasible]] if advice.aim.bounds else []
+        table.add_row(*cells)
+    return table
+
+
+def _beside_interval(each: "Found") -> str:
+    """Settings other than the interval of the nearest tier, on a line of their own."""
+    told = [
+        f"{key.removesuffix('.interval').replace('_', ' ')} {value}"
+        for place, (key, value) in enumerate(each.settings.items())
+        if place or not key.endswith("interval")
+    ]
+    return f"\n    {', '.join(told)}" if told else ""
+
+
+def answer_lines(advice: "Advice") -> Iterator[str]:
+    """The verdict, what it costs, why, and where a number may mislead: a sentence or two each."""
+    yield _verdict(advice)
+    best = advice.best
+    if best is not None:
+        yield _told(best)
+        yield from _lossless(advice, best)
+        yield from _why(advice, best)
+    yield from _nearest(advice)
+    for warning in advice.warnings:
+        yield f"Mind: {warning}"
+    yield from _refused(advice)
+
+
+def robust_lines(robust: "Robustness") -> Iterator[str]:
+    """Where the choice stays the same, and what it loses where the MTBF was wrong by two."""
+    held = [_range(lever, robust) for lever in robust.levers]
+    if held:
+        yield f"With these settings {robust.choice} stays the choice for {'; '.join(held)}."
+    mtbf = next((each for each in robust.levers if each.name == "MTBF"), None)
+    if mtbf is None or robust.second is None:
+        return
+    said = []
+    for world in mtbf.worlds:
+        if world.factor in {0.5, 2.0} and math.isfinite(world.second_loses):
+            choice = "breaks a bound" if not world.keeps else f"loses {_points(world.loses)}"
+            said.append(
+                f"at {world.value} {robust.choice} {choice}, {robust.second} "
+                f"{_points(world.second_loses)}"
+            )
+    if said:
+        yield f"Were the MTBF wrong by two: {'; '.join(said)}."
+
+
+def known_so_far(advice: "Advice | None") -> str:
+    """What is known when it is interrupted."""
+    if advice is None:
+        return "nothing was compared yet"
+    return _verdict(advice)
+
+
+def _asked(advice: "Advice") -> str:
+    aim = advice.aim
+    bounds = "; ".join(map(str, aim.bounds))
+    assumed = " (assumed: what CPR accepts)" if aim.assumed else ""
+    limits = f"; {bounds}{assumed}" if bounds else ""
+    return (
+        f"{_LEAST[aim.objective]}{limits}; simulated, seed {advice.seed};\n{_of_what(advice)}; "
+        "* the choice, = not told apart"
+    )
+
+
+def _of_what(advice: "Advice") -> str:
+    """What overheads are shares of."""
+    if advice.of_fleet:
+        return f"% of the useful time of {advice.certificate.replications:,} jobs"
+    scenario = advice.scenario
+    useful_s, mtbf_s = scenario.job.useful_time_s, scenario.failure_model.mtbf_s
+    return f"% of the useful {format_duration(useful_s)}, MTBF {format_duration(mtbf_s)}"
+
+
+def _marked(advice: "Advice", number: int) -> str:
+    certificate = advice.certificate
+    if number == certificate.best:
+        return "* "
+    return "= " if number in {*certificate.tied, *certificate.same} else "  "
+
+
+def _settings(each: "Found") -> str:
+    return ", ".join(f"{key} {value}" for key, value in each.settings.items()) or "no settings"
+
+
+def _cost(cost: "Mean") -> str:
+    return f"{cost.mean:,.0f}" if cost.mean >= 100 else f"{cost.mean:.3g}"
+
+
+def _share(share: float) -> str:
+    """In percent; what is but rounding is nothing."""
+    return percent(0.0 if abs(share) < _NOTHING else share)
+
+
+def _points(share: float) -> str:
+    return words.POINTS.text(0.0 if abs(share) < _NOTHING else share)
+
+
+def _verdict(advice: "Advice") -> str:
+    names = [each.name for each in advice.found]
+    return f"Answer: {words.sentence(advice.certificate, names)}."
+
+
+def _told(best: "Found") -> str:
+    overhead, lost = best.measures["overhead"], best.measures["updates_lost"]
+    low, high = (_share(each) for each in overhead[1:])
+    said = (
+        f"{best.name} ({_settings(best)}): overhead {_share(overhead.mean)} % ({low} to {high}), "
+        f"machine time {_share(best.measures['machine_overhead'].mean)} %"
+    )
+    if best.loses_nothing:
+        return f"{said}; nothing learned is lost."
+    pls = best.measures["pls"]
+    return (
+        f"{said}; lost for good: {_share(lost.mean)} % of the updates, "
+        f"PLS {_share(pls.mean)} % ({_share(pls.low)} to {_share(pls.high)})."
+    )
+
+
+def _lossless(advice: "Advice", best: "Found") -> Iterator[str]:
+    """The best that loses nothing, where the best loses something."""
+    other = advice.lossless
+    if best.loses_nothing or other is None:
+        return
+    overhead = other.measures["overhead"]
+    yield (
+        f"If nothing learned may be lost: {other.name} ({_settings(other)}), overhead "
+        f"{_share(overhead.mean)} % ({_share(overhead.low)} to {_share(overhead.high)})."
+    )
+
+
+def _why(advice: "Advice", best: "Found") -> Iterator[str]:
+    """What makes the difference to the next."""
+    second = advice.runner_up
+    if second is None:
+        return
+    apart = {cause: second.causes[cause] - best.causes[cause] for cause in best.causes}
+    most = max(map(abs, apart.values()), default=0.0)
+    told = sorted(
+        (cause for cause, share in apart.items() if abs(share) > max(_LITTLE * most, _NOTHING)),
+        key=lambda cause: -abs(apart[cause]),
+    )
+    if not told:
+        return
+    parts = [
+        f"{_points(abs(apart[cause]))} {'less' if apart[cause] > 0 else 'more'} {cause}"
+        for cause in told
+    ]
+    yield f"Why, beside {second.name}, the next: {words.listed(parts)}."
+
+
+def _nearest(advice: "Advice") -> Iterator[str]:
+    """Who comes nearest to bounds that nobody keeps to, and what would have to give."""
+    if advice.best is not None:
+        return
+    over = {each.name: each for each in advice.found if each.why}
+    if not over:
+        return
+    near = min(over.values(), key=lambda each: _excess(advice, each))
+    yield f"Nearest: {near.name} ({_settings(near)}), whose {near.why}."
+
+
+def _excess(advice: "Advice", each: "Found") -> float:
+    """By how much it is over the bounds, as a ratio."""
+    found = []
+    for bound in advice.aim.bounds:
+        mean = each.measures.get(bound.measure)
+        if mean is not None:
+            found.append(mean.mean / bound.most if bound.most else mean.mean * math.inf)
+    return max(found, default=math.inf)
+
+
+def _refused(advice: "Advice") -> Iterator[str]:
+    reasons = defaultdict[str, list[str]](list)
+    for each in advice.refused:
+        reasons[each.why.removeprefix(f"system {each.system!r} ")].append(each.name)
+    if reasons:
+        told = "; ".join(f"{words.listed(names)}: {why}" for why, names in reasons.items())
+        yield f"Not asked: {told}."
+
+
+def _range(lever: "Lever", robust: "Robustness") -> str:
+    low, high = lever.range(robust.within)
+    ends = {
+        min(world.factor for world in lever.worlds),
+        max(world.factor for world in lever.worlds),
+    }
+    more = " (as far as was tried)" if {low.factor, high.factor} == ends else ""
+    return f"{lever.name} from {low.value} to {high.value}{more}"

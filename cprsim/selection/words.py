@@ -1,0 +1,137 @@
+"""Certificates in words: the one place that puts them."""
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from cprsim.selection.certificate import Certificate, Doubt, Rival
+
+#: Candidates' names by their numbers.
+Names = Sequence[str]
+
+#: Where no candidate is left.
+NOBODY: Final = "no candidate keeps to the bounds"
+_MOST_NAMES = 3
+
+
+class Unit(NamedTuple):
+    """What differences of the objective are told in: `size` of the objective is one of them."""
+
+    name: str
+    size: float
+
+    def number(self, value: float) -> str:
+        """Three digits, or all before the point."""
+        count = value / self.size
+        return f"{count:,.0f}" if abs(count) >= 100 else f"{count:.3g}"
+
+    def text(self, value: float) -> str:
+        """With its name."""
+        return f"{self.number(value)} {self.name}"
+
+
+#: Percentage points of the useful time.
+POINTS: Final = Unit("points", 0.01)
+
+
+def sentence(found: Certificate, names: Names, unit: Unit = POINTS) -> str:
+    """What is known, and how sure it is; where it is open, why, and what to do."""
+    if found.best is None:
+        return NOBODY
+    if found.verdict == "undecided":
+        return f"undecided: {_why(found, names, unit)}"
+    sure = f"with at least {100 * found.confidence:g} % certainty"
+    best, within = names[found.best], unit.text(found.within)
+    if found.verdict == "tied":
+        tied = listed([names[i] for i in found.tied])
+        if all(each.high < found.within for each in found.rivals if each.standing == "tied"):
+            return f"{best} and {tied} can't be told apart by more than {within}: take any"
+        than = f"no other is better than {best} by more than {within}"
+        return f"{sure}, {than}; not surely worse: {tied}"
+    if found.runner_up is None:
+        return same(found, names) or f"{best} is the only one"
+    return f"{best} is best {sure}"
+
+
+def short(found: Certificate, names: Names) -> str:
+    """The same for a cell of a table."""
+    return "; ".join(filter(None, (_short(found, names), same(found, names))))
+
+
+def same(found: Certificate, names: Names) -> str:
+    """Who is the same as the best; empty if nobody is."""
+    if not found.same:
+        return ""
+    others = "no other differs" if found.runner_up is None else "same as "
+    return others if found.runner_up is None else others + some([names[i] for i in found.same])
+
+
+def interval(rival: Rival, unit: Unit = POINTS) -> str:
+    """By how much a rival is worse: the mean, and from where to where."""
+    if not math.isfinite(rival.low):
+        return unit.text(rival.margin)
+    return f"{unit.text(rival.margin)} ({unit.number(rival.low)} to {unit.number(rival.high)})"
+
+
+def some(names: Sequence[str]) -> str:
+    """The first few of the names."""
+    left = len(names) - _MOST_NAMES
+    return f"{', '.join(names[:_MOST_NAMES])} and {left} more" if left > 0 else ", ".join(names)
+
+
+def listed(names: Sequence[str]) -> str:
+    """All names, with an "and"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _short(found: Certificate, names: Names) -> str:
+    if found.best is None:
+        return NOBODY
+    tied = some([names[i] for i in found.tied])
+    if found.why is not None:
+        return f"undecided: {_open(found, names)}"
+    if found.verdict == "tied":
+        return f"tied with {tied}"
+    if found.runner_up is None:
+        return "" if found.same else "the only one"
+    return "best"
+
+
+def _open(found: Certificate, names: Names) -> str:
+    """What is open, in a few words."""
+    if found.replications == 1:
+        return "one replication"
+    if found.why == "failures":
+        return f"{found.met:,} failures that tell are too few"
+    if found.why == "bound":
+        return f"{found.doubts[0].bound} of {names[found.doubts[0].candidate]}?"
+    return f"or {some([names[i] for i in found.tied])}"
+
+
+def _why(found: Certificate, names: Names, unit: Unit) -> str:
+    if found.replications == 1:
+        return "one replication tells nothing of chance"
+    if found.why == "failures":
+        return (
+            f"{found.met:,} of {found.replications:,} replications met a failure that makes a "
+            f"difference, too few to tell; run at least {found.needed:,}"
+        )
+    if found.why == "bound":
+        return "; ".join(
+            f"whether {names[each.candidate]} keeps to {each.bound} ({_level(each)})"
+            for each in found.doubts
+        )
+    worst = min(
+        (each for each in found.rivals if each.standing == "undecided"), key=lambda each: each.low
+    )
+    return (
+        f"{names[worst.candidate]} may be better by up to {unit.text(-worst.low)}; "
+        "more replications may tell"
+    )
+
+
+def _level(doubt: Doubt) -> str:
+    if not math.isfinite(doubt.low):
+        return f"{doubt.mean:.4f} in too few failures to tell"
+    return f"{doubt.mean:.4f}, {doubt.low:.4f} to {doubt.high:.4f}"

@@ -1,0 +1,86 @@
+"""Prices as people write them: units written out by hand, and parsing as format's inverse."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cprsim.basics.prices import (
+    PER_SIZE,
+    PER_SIZE_AND_TIME,
+    PER_TIME,
+    Price,
+    PricedUnits,
+    format_price,
+    parse_price,
+)
+from cprsim.errors import UnitError
+
+
+@pytest.mark.parametrize(
+    ("text", "units", "amount"),
+    [
+        ("2.5 USD/h", PER_TIME, 2.5 / 3600),
+        ("60 USD/d", PER_TIME, 60 / 86_400),
+        ("730 EUR/month", PER_TIME, 1 / 3600),
+        ("0.03CHF/min", PER_TIME, 0.0005),
+        ("0.01 USD/GB", PER_SIZE, 1e-11),
+        ("1 USD/GiB", PER_SIZE, 2.0**-30),
+        ("0.073 USD/GB/month", PER_SIZE_AND_TIME, 1e-13 / 3600),
+        ("0.003 USD/GB/h", PER_SIZE_AND_TIME, 3e-12 / 3600),
+    ],
+)
+def test_prices_are_for_a_second_and_a_byte(text: str, units: PricedUnits, amount: float) -> None:
+    found = parse_price(text, units)
+
+    assert found.amount == pytest.approx(amount, rel=1e-12)
+    assert found.currency in text
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("2.50 usd/h", "2.5 USD/h"), ("60 USD/d", "60 USD/d"), ("1 EUR/s", "3600 EUR/h")],
+)
+def test_prices_are_written_as_people_write_them(text: str, written: str) -> None:
+    assert format_price(parse_price(text, PER_TIME), PER_TIME) == written
+
+
+@given(st.floats(0, 1e30), st.sampled_from([PER_TIME, PER_SIZE, PER_SIZE_AND_TIME]))
+def test_a_price_that_is_written_is_read_as_the_very_same(amount: float, of: PricedUnits) -> None:
+    price = Price(amount, "USD")
+
+    assert parse_price(format_price(price, of), of) == price
+
+
+@pytest.mark.parametrize(
+    ("text", "units", "error"),
+    [
+        ("2.5 h", PER_TIME, "'2.5 h' is not a price per time: write one like \"2.5 USD/h\""),
+        (2.5, PER_TIME, '2.5 is not a price per time: write one like "2.5 USD/h"'),
+        (
+            "2 USD/GB",
+            PER_TIME,
+            "'2 USD/GB' is not a price per time: write one like \"2.5 USD/h\"",
+        ),
+        ("2 USDT/h", PER_TIME, "'2 USDT/h' is not a price per time: write one like \"2.5 USD/h\""),
+        (
+            "1 USD/GB/h",
+            PER_SIZE,
+            "'1 USD/GB/h' is not a price per size: write one like \"0.01 USD/GB\"",
+        ),
+        (
+            "1 USD/GB",
+            PER_SIZE_AND_TIME,
+            "'1 USD/GB' is not a price per size and time: write one like \"0.02 USD/GB/month\"",
+        ),
+        ("-1 USD/h", PER_TIME, "'-1 USD/h' is out of range: it must be >= 0"),
+        (
+            "1e999 USD/h",
+            PER_TIME,
+            "'1e999 USD/h' is not a price per time: write a finite one, e.g. \"2.5 USD/h\"",
+        ),
+    ],
+)
+def test_what_is_no_price(text: object, units: PricedUnits, error: str) -> None:
+    with pytest.raises(UnitError) as raised:
+        parse_price(text, units)
+    assert str(raised.value) == error
