@@ -25,7 +25,9 @@ def certified(result: Result, measure: str = "overhead") -> Certificate:
     Candidates are the policies in the order of the result.
     """
     can_fail = math.isfinite(result.scenario.context.mtbf_s)
-    return judge(result.kept.evidence(list(result.plans), measure, can_fail), ())
+    useful_s = result.scenario.job.useful_time_s
+    unmet = {name: min(plan.unmet_s / useful_s, 1.0) for name, plan in result.plans.items()}
+    return judge(result.kept.evidence(unmet, measure, can_fail), ())
 
 
 def recommendation(result: Result) -> list[str]:
