@@ -45,6 +45,7 @@ th, td { padding: .25rem .7rem .25rem 0; text-align: right; vertical-align: top;
 td { white-space: nowrap; }
 thead th { border-bottom: 1px solid #595959; vertical-align: bottom; }
 tbody tr { border-bottom: 1px solid #e6e6e6; }
+tbody th { white-space: pre-line; }
 th:first-child, .words td { text-align: left; }
 .words th { text-align: left; }
 .words { min-width: 46rem; }
