@@ -57,7 +57,7 @@ class Found:
     replications
         How many it was given; jobs of a fleet.
     in_sum
-        Of a fleet: the overhead of all its node-hours together.
+        Of a fleet: the machine time of all jobs together, over the useful, - 1.
     """
 
     candidate: Candidate
@@ -102,7 +102,7 @@ class Found:
             "breakdown": dict(self.causes),
             "memory_overhead": self.plan.memory_overhead,
             "closed_form_overhead": finite(self.closed_form),
-            **({} if self.in_sum is None else {"overhead_in_sum": self.in_sum.document()}),
+            **({} if self.in_sum is None else {"machine_overhead_in_sum": self.in_sum.document()}),
             "feasible": self.feasible,
             "why": self.why,
             "origin": self.candidate.origin,

@@ -200,10 +200,10 @@ class AskingFleet(Asking):
 
 
 def _in_sum(played: Sequence[Played]) -> Mean | None:
-    """Overhead of all node-hours together: a ratio of means, its interval to first order."""
+    """Machine time of all jobs together over the useful, - 1: as in `FleetResult.summary`."""
     if played[0].node_s is None:
         return None
-    overhead = np.concatenate([each.measures["overhead"] for each in played])
+    overhead = np.concatenate([each.measures["machine_overhead"] for each in played])
     weight = np.concatenate([each.node_s for each in played if each.node_s is not None])
     mean = float((overhead * weight).sum() / weight.sum())
     half = float(half_width(weight * (overhead - mean)) / weight.mean())

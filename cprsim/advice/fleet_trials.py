@@ -4,20 +4,16 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cprsim.advice.aims import Aim
-from cprsim.advice.trials import Played, Trials, played, useful_cost_of
+from cprsim.advice.trials import Played, Trials, played, somewhere, useful_cost_of
 from cprsim.contract import Policy
 from cprsim.errors import CprsimError
 from cprsim.fleets.fleet import Fleet
 from cprsim.runs.engines import Engine, chosen, play_jobs, prepare
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import COLUMNS
 
-#: What a job takes that gets nowhere, in useful times.
-_NOWHERE: Final = 100.0
 #: To build a job and its plans takes about so long, s.
 _JOB_S: Final = 3e-3
 
@@ -46,8 +42,9 @@ class FleetTrials(Trials):
         engines = set(chosen(self._job(names), names, "auto").values())
         engine: Engine = "batch" if engines == {"batch"} else "sim"
         prepare([engine])
+        useful_s = np.array([job.job.useful_time_s for job in jobs])
         tasks = [(i, job, names) for i, job in zip(replications, jobs, strict=True)]
-        values = self._somewhere(play_jobs(tasks, self.seed, engine), jobs)
+        values = somewhere(play_jobs(tasks, self.seed, engine), useful_s)
         costs = np.array([useful_cost_of(job) for job in jobs])
         found = {
             name: played(values[:, i], _bases(jobs, name), self._job(names), name, self.aim, costs)
@@ -74,17 +71,6 @@ class FleetTrials(Trials):
     def _with(self, job: Scenario, names: Sequence[str]) -> Scenario:
         own = {key: job.policies[name] for key, name in self._own.items()}
         return job.with_policies({key: own.get(key, self._policies[key]) for key in names})
-
-    @staticmethod
-    def _somewhere(values: NDArray[np.float64], jobs: Sequence[Scenario]) -> NDArray[np.float64]:
-        """With a wall time where a job gets nowhere."""
-        useful_s = np.array([job.job.useful_time_s for job in jobs])
-        nowhere: NDArray[np.bool_] = np.isnan(values).any(axis=2)
-        lost = np.zeros((*nowhere.shape, len(COLUMNS)))
-        lost[..., COLUMNS.index("wall")] = _NOWHERE * useful_s[:, np.newaxis]
-        lost[..., COLUMNS.index("lost")] = (_NOWHERE - 1) * useful_s[:, np.newaxis]
-        lost[..., COLUMNS.index("failures")] = 1
-        return np.where(nowhere[..., np.newaxis], lost, values)
 
 
 def _bases(jobs: Sequence[Scenario], name: str) -> Basis:

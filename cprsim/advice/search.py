@@ -57,19 +57,20 @@ def search(
     candidates: Sequence[Candidate], trials: Trials, tell: Callable[[int, int], None]
 ) -> list[Candidate]:
     """Each candidate with the best of its settings; `tell`: how many are done, of how many."""
-    searches = [_searched(each.policy, trials) for each in candidates]
+    searches = {i: _searched(each.policy, trials) for i, each in enumerate(candidates)}
     best: dict[int, Policy] = {}
-    asked = {i: next(each, []) for i, each in enumerate(searches)}
+    asked: dict[int, list[Policy]] = {}
     known = _Known(trials)
-    while asked:
-        known.play([policy for each in asked.values() for policy in each])
-        for i in list(asked):
+    while searches:
+        for i, each in list(searches.items()):
             try:
-                asked[i] = searches[i].send(known.score)
+                asked[i] = each.send(known.score) if i in asked else next(each)
             except StopIteration as end:
                 best[i] = end.value
-                del asked[i]
-        tell(len(best), len(searches))
+                del searches[i]
+                asked.pop(i, None)
+        known.play([policy for policies in asked.values() for policy in policies])
+        tell(len(best), len(candidates))
     return [replace(each, policy=best[i]) for i, each in enumerate(candidates)]
 
 

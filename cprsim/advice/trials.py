@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.advice.aims import Aim
+from cprsim.analytic.expected import expected
 from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
 from cprsim.batch.support import can_compile
 from cprsim.contract import Plan, Policy
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import CprsimError
-from cprsim.runs.engines import Engine, chosen, prepare, simulate
+from cprsim.runs.engines import Engine, attempt, chosen, prepare
 from cprsim.runs.measures import Basis, measured
 from cprsim.runs.rates import Numbers
 from cprsim.runs.runner import map_tasks
@@ -111,7 +112,8 @@ class Trials:
         for policy in policies:
             plan = self._plans[self._key(policy)]
             saves = math.fsum(each.saves_in(job.useful_time_s) for each in plan.schedules)
-            found += _RUN_S + _SAVE_S * saves + _FAILURE_S * met
+            longer = 1.0 + expected(plan, self.scenario.context).overhead
+            found += _RUN_S + (_SAVE_S * saves + _FAILURE_S * met) * longer
         return found if can_compile() else _INTERPRETED * found
 
     def _job(self, names: Sequence[str]) -> Scenario:
@@ -155,6 +157,10 @@ def useful_cost_of(job: Scenario) -> float:
     return per_s * job.job.useful_time_s or 1.0
 
 
+#: Replications that are played in one go.
+_BLOCK = 16 * COHORT
+#: What a run takes that gets nowhere, in useful times.
+NOWHERE = 100.0
 #: How much longer the simulator takes than the compiled engine, about.
 _INTERPRETED = 100
 #: What the compiled engine takes for a run, a save and a failure, and to draw the life of a node,
@@ -165,8 +171,22 @@ _RUN_S, _SAVE_S, _FAILURE_S, _NODE_S, _LOG_S = 1e-6, 6e-8, 4e-7, 4e-8, 1.5e-3
 def _simulated(job: Scenario, engines: dict[str, Engine], replications: range, seed: int) -> Values:
     """Shape (replications, policies, len(COLUMNS)); in threads where what plays is compiled."""
     workers = cores() if set(engines.values()) == {"batch"} else 1
-    size = -(-len(replications) // (workers * COHORT)) * COHORT
+    size = min(-(-len(replications) // (workers * COHORT)) * COHORT, _BLOCK)
     blocks = [replications[i : i + size] for i in range(0, len(replications), size)]
-    play = partial(simulate, job, engines, seed=seed)
+    play = partial(attempt, job, engines, seed=seed)
     with closing(map_tasks(play, blocks, workers, ThreadPoolExecutor)) as found:
-        return np.concatenate([each for _, each in found])
+        values = np.concatenate([each for _, each in found])
+    return somewhere(values, job.job.useful_time_s)
+
+
+def somewhere(values: Values, useful_s: Numbers) -> Values:
+    """With a wall time for runs that get nowhere: `NOWHERE` useful times, all but one of it lost.
+
+    `values`: shape (replications, policies, len(COLUMNS)); `useful_s`: of all, or of each.
+    """
+    nowhere = np.asarray(np.isnan(values).any(axis=2))
+    stuck = np.zeros_like(values)
+    stuck[..., COLUMNS.index("wall")] = np.reshape(NOWHERE * useful_s, (-1, 1))
+    stuck[..., COLUMNS.index("lost")] = np.reshape((NOWHERE - 1) * useful_s, (-1, 1))
+    stuck[..., COLUMNS.index("failures")] = 1.0
+    return np.where(nowhere[..., np.newaxis], stuck, values)
