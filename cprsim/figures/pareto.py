@@ -58,7 +58,7 @@ def pareto(
     with style.styled():
         names = _measures(table, least, bounds, currency)
         words = _WORDS | {"cost": Panel("Cost", _TIME, currency)}
-        entries = _entries(table, bool({*names} & {*bounds}))
+        entries = _entries(table, any(bounds.get(name, 0) > _NOTHING for name in names))
         height_in = max(_HEIGHT_IN, _ENTRY_IN * len(entries))
         frame = curves.frame(title, [words[name] for name in names], _RIGHT_IN, height_in)
         _time_axis(frame, table)
@@ -182,13 +182,15 @@ def _point(axes: Axes, row: "pd.Series[Any]", measure: str, at: Floats) -> None:
 def _entries(table: pd.DataFrame, bounded: bool) -> list[Entry]:
     systems = dict.fromkeys(map(str, table["system"]))
     entries = [Entry([curves.points(system)], system) for system in systems]
-    look: dict[str, Any] = {"color": style.INK, "linestyle": "none", "marker": "o", "markersize": 7,
-            "markerfacecolor": "white"}  # fmt: skip
-    entries.append(Entry([look], "ring", "the chosen one"))
-    if (table["standing"] == "over").any():
-        entries.append(Entry([curves.points("", hollow=True)], "hollow", "over a bound"))
+    ring: dict[str, Any] = curves.points("full") | {"markersize": 7, "markeredgewidth": 1}
     line: dict[str, Any] = {"color": style.INK, "linewidth": 1}
-    entries.append(Entry([line], "line", "no other is better in both"))
-    if bounded:
-        entries.append(Entry([line | {"linestyle": (0, (3, 2))}], "dashed", "the bound"))
+    standings = {*table["standing"]}
+    more = {
+        "ring": ([ring | {"markerfacecolor": "white"}], "the chosen one", "chosen" in standings),
+        "hollow": ([curves.points("", hollow=True)], "over a bound", "over" in standings),
+        "line": ([line], "no other is better in both", standings != {"over"}),
+        "dashed": ([line | {"linestyle": (0, (3, 2))}], "the bound", bounded),
+    }
+    for name, (samples, facts, there) in more.items():
+        entries += [Entry(samples, name, facts)] * there
     return entries

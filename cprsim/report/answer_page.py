@@ -39,6 +39,7 @@ NAMES = (
     "manifest.json",
 )
 _NOTHING = 1e-9
+_OF_FLEET = "A fleet: what its jobs draw stands here in the middle of its law."
 
 
 def contents(
@@ -70,7 +71,8 @@ def contents(
         "seed": advice.seed,
     }
     page = _page(advice, robust, source, files)
-    page.append(html.section("How to repeat it", repeat(command, about, scenario)))
+    how = "as given" if advice.of_fleet and source is not None else "as resolved"
+    page.append(html.section("How to repeat it", repeat(command, about, scenario, how)))
     title = advice.scenario.title or "cprsim advise"
     files["report.html"] = html.page(title, [html.heading(title), *page]).encode()
     return dict.fromkeys(NAMES) | with_manifest(files, about)
@@ -83,11 +85,8 @@ def _page(
     pictures: Mapping[str, bytes],
 ) -> list[str]:
     """All sections but the last."""
-    given = {
-        each.name: each.plan
-        for each in advice.found
-        if each.candidate.origin == each.name and not each.candidate.tuned
-    }
+    asked = {each.name: each.plan for each in advice.found if each.candidate.origin == each.name}
+    given = {name: asked[name] for name in advice.scenario.policies if name in asked}
     sections = {
         "Answer": _answer(advice),
         "Candidates": _candidates(advice, pictures),
@@ -97,14 +96,17 @@ def _page(
         "Who could not be asked": _refused(advice),
         "To paste": _to_paste(advice),
         "By the equations alone": _closed_form(advice),
-        "What it rests on": inputs(advice.scenario, given, source),
+        "What it rests on": [
+            *([html.paragraph(_OF_FLEET)] if advice.of_fleet else []),
+            *inputs(advice.scenario, given, source),
+        ],
     }
     return [html.section(heading, parts) for heading, parts in sections.items() if parts]
 
 
 def _answer(advice: "Advice") -> list[str]:
     verdict, *more = verdict_lines(advice)
-    return [html.paragraph(verdict, "short"), *map(html.paragraph, more)]
+    return [html.paragraph(verdict.removeprefix("Answer: "), "short"), *map(html.paragraph, more)]
 
 
 def _candidates(advice: "Advice", pictures: Mapping[str, bytes]) -> list[str]:

@@ -32,8 +32,13 @@ def inputs(
     ]
 
 
-def repeat(command: str, manifest: Mapping[str, Any], scenario: str) -> list[str]:
-    """The command, the versions of all that took part, and the file that it is given."""
+def repeat(
+    command: str, manifest: Mapping[str, Any], scenario: str, how: str = "as resolved"
+) -> list[str]:
+    """The command, the versions of all that took part, and the file that it is given.
+
+    `how` that file stands there.
+    """
     git = manifest["git"]
     commit = "" if git is None else f", commit {git['commit'][:12]}{' with changes' * git['dirty']}"
     libraries = ", ".join(f"{name} {number}" for name, number in manifest["libraries"].items())
@@ -42,7 +47,7 @@ def repeat(command: str, manifest: Mapping[str, Any], scenario: str) -> list[str
         html.paragraph("In the folder of this page, with the same versions:"),
         html.code(command),
         html.paragraph(versions),
-        html.paragraph("scenario.toml, as resolved:"),
+        html.paragraph(f"scenario.toml, {how}:"),
         html.code(scenario),
     ]
 

@@ -125,7 +125,9 @@ def table(
 
 def terminal_table(caption: str, shown: Table) -> str:
     """A table that is made for a terminal."""
-    headings = [" ".join(str(column.header).split()) for column in shown.columns]
+    # What is parted for want of room there has it here.
+    whole = (str(column.header).replace("-\n", "") for column in shown.columns)
+    headings = [" ".join(each.split()) for each in whole]
     rows = zip(*(map(str, column.cells) for column in shown.columns), strict=True)
     return table(caption, headings, list(rows))
 

@@ -46,7 +46,12 @@ def test_what_is_given_and_what_is_derived():
     override = "failures.mean=10 h"
     scenario = load_scenario(path, [override])
     found = run(scenario, ["full", "replication"], replications=2)
-    told = {a.name: a for a in assumptions(found.scenario, found.plans, ScenarioSource(path.read_text(), (override,)))}
+    told = {
+        a.name: a
+        for a in assumptions(
+            found.scenario, found.plans, ScenarioSource(path.read_text(), (override,))
+        )
+    }
 
     assert told["costs.detect"] == Assumption(
         "costs.detect", "30 s", "given", "from a failure until somebody notices"
