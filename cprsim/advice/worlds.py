@@ -14,7 +14,10 @@ _NOTHING = 1e-9
 
 
 def levers(found: Robustness) -> pd.DataFrame:
-    """A row a circumstance and factor: `lever`, and what `World` has, `least` empty for nobody; `holds` besides."""
+    """A row a circumstance and factor: `lever`, and what `World` has; `holds` besides.
+
+    `least` is empty for nobody.
+    """
     return pd.DataFrame(
         {"lever": lever.name, **_row(world, found)}
         for lever in found.levers
