@@ -15,7 +15,7 @@ from cprsim.advice.search import at_target, search
 from cprsim.advice.trials import Played, Trials
 from cprsim.advice.warning import warnings
 from cprsim.analytic.expected import expected
-from cprsim.contract import Policy
+from cprsim.contract import Plan, Policy
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Decision
@@ -104,7 +104,23 @@ class Asking:
             np.array([each.bounded for each in found]),
             np.array([each.failures for each in found]),
             can_fail,
+            np.array([self._loses_nothing(i) for i in places]),
+            np.array([self._unmet(i) for i in places]),
         )
+
+    def _loses_nothing(self, place: int) -> bool:
+        """Whether no failure takes any learning for good, by how it recovers."""
+        found = expected(self._plan(place), self._trials.scenario.context)
+        return found.pls == 0 == found.updates_lost
+
+    def _unmet(self, place: int) -> float:
+        """What a loss may take back that no replication met, as a share of the useful time."""
+        return min(self._plan(place).unmet_s / self._trials.scenario.job.useful_time_s, 1.0)
+
+    def _plan(self, place: int) -> Plan:
+        plan = self._trials.plan(self._policy(place))
+        assert plan is not None
+        return plan
 
     @property
     def _first_look(self) -> int:
@@ -144,8 +160,7 @@ class Asking:
 
     def _found(self, i: int, certificate: Certificate) -> Found:
         candidate, played, scenario = self._candidates[i], self._played[i], self._trials.scenario
-        plan = self._trials.plan(candidate.policy)
-        assert plan is not None
+        plan = self._plan(i)
         count = sum(len(each.objective) for each in played)
         means = {
             name: _mean([each.measures[name] for each in played])

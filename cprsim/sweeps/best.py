@@ -42,6 +42,11 @@ class Candidate:
     interval_s: float
 
     @property
+    def unmet_s(self) -> float:
+        """What is lost where copies or parities don't do: useful time since the last save, s."""
+        return self.interval_s if self.recovery in {"replica", "parity"} else 0.0
+
+    @property
     def label(self) -> str:
         """`"full"`; `"full (2 h)"` where its interval is varied, `"cpr (target_pls 0.1)"` else."""
         own = {policy_and_rest(key)[1]: text_of(value) for key, value in self.choices.items()}
@@ -168,7 +173,7 @@ def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -
     if failed == len(group):
         return SweepVerdict(first.number, values, failed=failed, error=first.error or "")
     candidates, measures = _candidates(played, group)
-    certificate = _certificate(candidates, measures, quality, can_fail=_can_fail(first))
+    certificate = _certificate(first, candidates, measures, quality)
     best = certificate.best
     return SweepVerdict(
         first.number if best is None else candidates[best].point,
@@ -181,14 +186,23 @@ def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -
 
 
 def _certificate(
-    candidates: Sequence[Candidate], measures: NDArray[np.float64], quality: Quality, can_fail: bool
+    point: StoredPoint,
+    candidates: Sequence[Candidate],
+    measures: NDArray[np.float64],
+    quality: Quality,
 ) -> Certificate:
     """From `_NEEDED` of all candidates."""
     bounds = quality.bounds
     bounded = [_NEEDED.index(bound.measure) for bound in bounds]
     overhead, failures = (measures[:, _NEEDED.index(name)] for name in ("overhead", "failures"))
-    lossless = np.array([each.recovery == "full" for each in candidates])
-    sample = PairedSample(overhead, measures[:, bounded], failures, can_fail, lossless)
+    sample = PairedSample(
+        overhead,
+        measures[:, bounded],
+        failures,
+        can_fail=_can_fail(point),
+        lossless=np.array([each.recovery == "full" for each in candidates]),
+        unmet=np.array([each.unmet_s / point.useful_time_s for each in candidates]).clip(max=1),
+    )
     return judge(sample, bounds)
 
 

@@ -167,6 +167,38 @@ def test_who_recovers_without_loss_keeps_to_a_bound_whatever_it_met():
     assert (kept.verdict, kept.kept) == ("best", (True,))
 
 
+# What no replication met
+
+
+def test_an_event_that_was_not_met_widens_margins_by_the_rule_of_three():
+    rng = np.random.default_rng(6)
+    values = rng.normal(0, 0.001, (3, 1000)) + np.array([[0.01], [0.02], [0.05]])
+    rows = values, np.zeros((3, 0, 1000)), np.ones(values.shape)
+    plain = judge(PairedSample(*rows), ())
+    wider = judge(PairedSample(*rows, unmet=np.array([1.0, 0.0, 0.5])), ())
+
+    # 1 - 2.5 % / 2 not to be met in 1,000: about 4.4 in 1,000.
+    chance = -math.log(0.0125) / 1000
+    assert (1 - chance) ** 1000 == pytest.approx(0.0125, rel=0.01)
+    for one, other, unmet in zip(plain.rivals, wider.rivals, (0.0, 0.5), strict=True):
+        assert other.low == pytest.approx(one.low - chance)
+        assert other.high == pytest.approx(one.high + chance * unmet)
+    assert [each.standing for each in wider.rivals] == ["worse", "worse"]
+    few = judge(PairedSample(*(each[..., :300] for each in rows), unmet=np.array([1.0, 0, 0])), ())
+    assert (few.verdict, few.why, few.tied) == ("undecided", "margin", (1,))
+
+
+def test_plans_that_never_differ_are_the_same_whatever_was_not_met():
+    found = sample([0.1, 0.2], [0.1, 0.2], unmet=np.array([1.0, 1.0]))
+
+    assert judge(found, ()).same == (1,)
+
+
+def test_who_starts_anew_in_few_runs_is_not_called_best_before_that_is_seen():
+    for count in (100, 1000, 3000):
+        assert judged("anew", count, 100)["wrong best"] == 0
+
+
 # Looks, moments, mistakes
 
 
