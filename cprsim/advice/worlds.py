@@ -14,10 +14,7 @@ _NOTHING = 1e-9
 
 
 def levers(found: Robustness) -> pd.DataFrame:
-    """A row a circumstance and factor: `lever`, and what `World` has; `holds` besides.
-
-    `least` is empty for nobody.
-    """
+    """A row a circumstance and factor: `lever`, what `World` has, and whether it `holds`."""
     return pd.DataFrame(
         {"lever": lever.name, **_row(world, found)}
         for lever in found.levers
