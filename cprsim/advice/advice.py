@@ -205,12 +205,11 @@ class Advice:
             raise UsageError(
                 f"figure {name!r}: there is none of that name; {nearest(name, pictures)}"
             )
-        prices = self.scenario.prices
         return pictures[name](
             self.table,
             self.aim.measure,
             {each.measure: each.most for each in self.aim.bounds},
-            (prices and prices.currency) or "",
+            self.scenario.currency or "",
             self.scenario.title,
         )
 

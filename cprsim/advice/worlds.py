@@ -23,9 +23,9 @@ def levers(found: Robustness) -> pd.DataFrame:
 
 
 def grid(found: Robustness) -> pd.DataFrame:
-    """A row a pair of factors: `across` and `down`, `x` and `y`, what they make, and as `levers`.
+    """A row a pair of factors, as `levers`; empty where there is no grid.
 
-    Empty where there is no grid.
+    `across` and `down` are the factors, `x` and `y` what they make.
     """
     if found.grid is None:
         return pd.DataFrame()

@@ -1,5 +1,6 @@
 """What each candidate of an answer costs: time by cause, learning, machines and money beside."""
 
+import math
 from collections.abc import Mapping
 from typing import Final
 
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures.parts import key, layout, style
 from cprsim.figures.parts.beside import Column, columns_of
-from cprsim.figures.parts.candidates import Row, marks, rows_of, write_names
-from cprsim.figures.parts.spans import Span
+from cprsim.figures.parts.candidates import CandidateRow, marks, rows_of, write_names
 from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.value_axis import ValueAxis
 
 # All in inches.
 _MARGIN: Final = 0.1
@@ -72,7 +73,7 @@ def answer(
         panels_in, height_in = headings_in + _HEADINGS, rows[-1].top_in + rows[-1].height_in + _LAST
         foot_in = panels_in + height_in + _FOOT
         width_in = WIDTH_IN - _MARGIN - _TIME - sum(each.width_in + _BETWEEN for each in beside)
-        span = Span.of(shown[["overhead", "overhead_high"]], bounds.get("overhead"))
+        span = ValueAxis.of(shown[["overhead", "overhead_high"]], bounds.get("overhead"))
         notes = _notes(table, least, span, bounds, beside)
         whole_in = foot_in + layout.height_in(notes, SMALL_PT) + _MARGIN
         figure = Figure(figsize=(WIDTH_IN, whole_in))
@@ -128,7 +129,7 @@ def _panel(
     figure: Figure,
     at_in: tuple[float, float],
     size_in: tuple[float, float],
-    span: Span,
+    span: ValueAxis,
     sharey: Axes | None = None,
 ) -> Axes:
     (left_in, top_in), (width_in, height_in) = at_in, size_in
@@ -143,7 +144,13 @@ def _panel(
     return axes
 
 
-def _bars(axes: Axes, shown: pd.DataFrame, causes: list[str], rows: list[Row], span: Span) -> None:
+def _bars(
+    axes: Axes,
+    shown: pd.DataFrame,
+    causes: list[str],
+    rows: list[CandidateRow],
+    span: ValueAxis,
+) -> None:
     """A bar a candidate, parted by cause, its interval, and below it the mean."""
     for (_, row), place in zip(shown.iterrows(), rows, strict=True):
         mean, half = row["overhead"], row["overhead_high"] - row["overhead"]
@@ -158,7 +165,7 @@ def _bars(axes: Axes, shown: pd.DataFrame, causes: list[str], rows: list[Row], s
                 axes.barh(place.at, right - left, _BAR, left, color=colour)
             span.whisker(axes, place.at, mean, half)
         axes.annotate(
-            layout.percent(mean, half) if there else "0 %",
+            layout.percent(mean, half if half > _NOTHING else math.nan) if there else "0 %",
             (0, place.at + _BELOW),
             xycoords=("axes fraction", "data"),
             xytext=(1, 0),
@@ -185,7 +192,7 @@ def _head(figure: Figure, at_in: tuple[float, float], what: str, measure: str) -
 def _notes(
     table: pd.DataFrame,
     least: str,
-    span: Span,
+    span: ValueAxis,
     bounds: Mapping[str, float],
     beside: list[Column],
 ) -> list[str]:

@@ -13,6 +13,7 @@ from cprsim.figures.parts import curves, style, ticks
 from cprsim.figures.parts.beside import columns_of
 from cprsim.figures.parts.curves import Entry, Frame, Panel
 from cprsim.figures.parts.placing import name_points
+from cprsim.figures.parts.value_axis import ValueAxis
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ _WORDS: Final = {
     "pls": Panel("Samples lost (PLS)", _TIME, "portion of lost samples"),
     "updates_lost": Panel("Updates lost", _TIME, "updates lost for good"),
     "machine_overhead": Panel("Machine time", _TIME, "overhead of machine time"),
-    "overhead_retrained": Panel("Retrained", _TIME, "overhead, lost updates trained again"),
+    "overhead_retrained": Panel("Retrained", _TIME, "overhead, retrained"),
 }
 
 
@@ -58,14 +59,15 @@ def pareto(
     with style.styled():
         names = _measures(table, least, bounds, currency)
         words = _WORDS | {"cost": Panel("Cost", _TIME, currency)}
-        entries = _entries(table, bool({*names} & {*bounds}))
+        entries = _entries(table, any(bounds.get(name, 0) > _NOTHING for name in names))
         height_in = max(_HEIGHT_IN, _ENTRY_IN * len(entries))
         frame = curves.frame(title, [words[name] for name in names], _RIGHT_IN, height_in)
         _time_axis(frame, table)
         for name, axes in zip(names, frame.axes, strict=True):
-            _draw(axes, frame, table, name)
-            if name in bounds and bounds[name] > _NOTHING:
-                axes.axvline(bounds[name], color=style.INK, linewidth=1, linestyle=(0, (3, 2)))
+            bound = bounds.get(name, 0.0)
+            _draw(axes, frame, table, name, bound)
+            if bound > _NOTHING:
+                axes.axvline(bound, color=style.INK, linewidth=1, linestyle=(0, (3, 2)))
         curves.write_key(frame, entries)
     return frame.figure
 
@@ -132,17 +134,18 @@ def _shown(values: Floats, limits: tuple[float, float]) -> Floats:
     return np.where(values > _NOTHING, values, low * (high / low) ** (_ASIDE / 2))
 
 
-def _draw(axes: Axes, frame: Frame, table: pd.DataFrame, measure: str) -> None:
-    x = table[[measure, f"{measure}_high"]].to_numpy(dtype=np.float64).ravel()
-    low, high = _limits(x) if measure != "cost" else curves.log_limits(x, 1.2, 1.1)
-    axes.set_xscale("log")
-    axes.set_xlim(low, high)
+def _draw(axes: Axes, frame: Frame, table: pd.DataFrame, measure: str, bound: float) -> None:
+    ends = [f"{measure}_low", measure, f"{measure}_high"]
+    x = table[ends].to_numpy(dtype=np.float64)
     if measure == "cost":
-        ticks.log_ticks(axes, "x", frame.width_in)
+        ValueAxis.around(x).apply(axes, frame.width_in)
     else:
+        low, high = _limits(np.append(x[:, 1:], bound or x.max()))
+        axes.set_xscale("log")
+        axes.set_xlim(low, high)
         ticks.log_ticks(axes, "x", frame.width_in, 0.01, " %")
-    if (table[measure] <= _NOTHING).any():
-        _aside([axes], "x", low)
+        if (table[measure] <= _NOTHING).any():
+            _aside([axes], "x", low)
     at = _places(axes, table, measure)
     kept = np.flatnonzero((table["standing"] != "over").to_numpy(dtype=bool))
     best = kept[front(*table[[measure, "overhead"]].to_numpy(dtype=np.float64)[kept].T)]
@@ -182,13 +185,15 @@ def _point(axes: Axes, row: "pd.Series[Any]", measure: str, at: Floats) -> None:
 def _entries(table: pd.DataFrame, bounded: bool) -> list[Entry]:
     systems = dict.fromkeys(map(str, table["system"]))
     entries = [Entry([curves.points(system)], system) for system in systems]
-    look: dict[str, Any] = {"color": style.INK, "linestyle": "none", "marker": "o", "markersize": 7,
-            "markerfacecolor": "white"}  # fmt: skip
-    entries.append(Entry([look], "ring", "the chosen one"))
-    if (table["standing"] == "over").any():
-        entries.append(Entry([curves.points("", hollow=True)], "hollow", "over a bound"))
+    ring: dict[str, Any] = curves.points("full") | {"markersize": 7, "markeredgewidth": 1}
     line: dict[str, Any] = {"color": style.INK, "linewidth": 1}
-    entries.append(Entry([line], "line", "no other is better in both"))
-    if bounded:
-        entries.append(Entry([line | {"linestyle": (0, (3, 2))}], "dashed", "the bound"))
+    standings = {*table["standing"]}
+    more = {
+        "ring": ([ring | {"markerfacecolor": "white"}], "the chosen one", "chosen" in standings),
+        "hollow": ([curves.points("", hollow=True)], "over a bound", "over" in standings),
+        "line": ([line], "no other is better in both", standings != {"over"}),
+        "dashed": ([line | {"linestyle": (0, (3, 2))}], "the bound", bounded),
+    }
+    for name, (samples, facts, there) in more.items():
+        entries += [Entry(samples, name, facts)] * there
     return entries

@@ -70,6 +70,14 @@ def _beside_interval(each: "Found") -> str:
 
 def answer_lines(advice: "Advice") -> Iterator[str]:
     """The verdict, what it costs, why, and where a number may mislead: a sentence or two each."""
+    yield from verdict_lines(advice)
+    for warning in advice.warnings:
+        yield f"Mind: {warning}"
+    yield from _refused(advice)
+
+
+def verdict_lines(advice: "Advice") -> Iterator[str]:
+    """Of `answer_lines` the verdict, what it costs and why."""
     yield _verdict(advice)
     best = advice.best
     if best is not None:
@@ -77,9 +85,6 @@ def answer_lines(advice: "Advice") -> Iterator[str]:
         yield from _lossless(advice, best)
         yield from _why(advice, best)
     yield from _nearest(advice)
-    for warning in advice.warnings:
-        yield f"Mind: {warning}"
-    yield from _refused(advice)
 
 
 def robust_lines(robust: "Robustness") -> Iterator[str]:

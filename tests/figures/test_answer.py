@@ -1,5 +1,6 @@
 """Oracles: the table that is drawn, and the boxes that the renderer gives each text."""
 
+import itertools
 from functools import cache
 
 import numpy as np
@@ -61,7 +62,7 @@ def test_bars_end_at_the_overhead_and_are_parted_as_the_causes_part_it(case: str
     low = time.get_xlim()[0]
     log = time.get_xscale() == "log"
     bars = sorted(time.patches, key=lambda bar: (bar.get_y(), bar.get_x()))
-    by_row = [[*row] for _, row in __import__("itertools").groupby(bars, lambda b: b.get_y())]
+    by_row = [[*row] for _, row in itertools.groupby(bars, lambda bar: bar.get_y())]
     there = kept[kept["overhead"] > 0]
     assert len(by_row) == len(there)
     for (_, row), some in zip(there.iterrows(), by_row, strict=True):
@@ -99,6 +100,8 @@ def test_machine_time_and_cost_have_panels_where_there_is_something_of_them() ->
     assert [*panels] == ["Time lost", "Learning lost", "Machine time", "Cost"]
     assert [x for x, _ in points(panels["Cost"], "o")] == PRICED["cost"].tolist()
     assert [text.get_text() for text in panels["Cost"].texts] == ["5,000", "5,600"]
+    low, high = panels["Cost"].get_xlim()
+    assert low < PRICED["cost_low"].min() < PRICED["cost_high"].max() < high < 1.5 * low
     retrained = answer(ALL, "overhead_retrained", {})
     assert "Retrained" in headed(retrained)
 
@@ -143,8 +146,7 @@ def test_those_over_a_bound_stand_below_the_others_and_are_paler() -> None:
     assert heights["slow"] > below > heights["lossy"] > heights["$x_1$ lossier"]
     colours = {to_hex(bar.get_facecolor()).upper() for bar in figure.axes[0].patches}
     assert CAUSE_COLOURS["save"] in colours
-    (nobody,) = (drawn("nobody").axes[0],)
-    pale = {to_hex(bar.get_facecolor()).upper() for bar in nobody.patches}
+    pale = {to_hex(bar.get_facecolor()).upper() for bar in drawn("nobody").axes[0].patches}
     assert not pale & {*CAUSE_COLOURS.values()}
     assert "chosen" not in words(drawn("nobody"))
 

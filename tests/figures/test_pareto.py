@@ -109,7 +109,9 @@ def test_panels_by_what_there_is() -> None:
 
 
 def test_costs_are_not_spread_over_decades() -> None:
-    low, high = by_axis(drawn("priced"))["USD"].get_xlim()
+    axes = by_axis(drawn("priced"))["USD"]
+    low, high = axes.get_xlim()
+    assert axes.get_xscale() == "linear"
     assert low < PRICED["cost_low"].min() < PRICED["cost_high"].max() < high < 1.5 * low
 
 
@@ -118,6 +120,12 @@ def test_a_bound_is_a_dashed_line() -> None:
     (line,) = (line for line in axes.lines if line.get_linestyle() == "--")
     assert line.get_xdata()[0] == 0.1
     assert to_hex(line.get_color()).upper() == "#1A1A1A"
+
+
+def test_a_bound_that_nobody_comes_near_is_within_the_axis() -> None:
+    (axes,) = pareto(CASES["nothing"][0], "overhead", {"pls": 0.02}).axes
+    low, high = axes.get_xlim()
+    assert low < 0.02 < high < 1
 
 
 def test_same_table_same_bytes() -> None:

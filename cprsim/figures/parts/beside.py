@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from cprsim.figures.parts import layout, style, ticks
-from cprsim.figures.parts.spans import Span
 from cprsim.figures.parts.style import SMALL_PT
+from cprsim.figures.parts.value_axis import ValueAxis
 
 _NOTHING: Final = 1e-9
 _WIDE: Final = 1.2  # inches
@@ -37,15 +37,15 @@ class Column:
     width_in: float
     currency: str = ""
 
-    def span(self, table: pd.DataFrame, bounds: Sequence[float]) -> Span:
+    def span(self, table: pd.DataFrame, bounds: Sequence[float]) -> ValueAxis:
         """Its axis, which holds the bounds too."""
-        names = [f"{name}{end}" for name in self.measures for end in ("", "_high")]
+        names = [f"{name}{end}" for name in self.measures for end in ("_low", "", "_high")]
         values = np.append(table[names].to_numpy(dtype=np.float64).ravel(), [*bounds])
-        return Span.of(values, factor=1.0) if self.currency else Span.of(values)
+        return ValueAxis.around(values) if self.currency else ValueAxis.of(values)
 
     def draw(self, axes: Axes, table: pd.DataFrame, y: Sequence[float], below: float) -> None:
         """Points with their intervals, and `below` them what they are."""
-        span = Span(*axes.get_xlim(), axes.get_xscale() == "log")
+        span = ValueAxis(*axes.get_xlim(), axes.get_xscale() == "log")
         for (_, row), at in zip(table.iterrows(), y, strict=True):
             over = row["standing"] == "over"
             ink = style.LEARNING_COLOUR if over else style.INK

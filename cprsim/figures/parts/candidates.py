@@ -35,7 +35,7 @@ _LEAST: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CandidateRow:
     """Where a candidate stands, and what is written of it: lines of text."""
 
     top_in: float
@@ -54,21 +54,23 @@ class Row:
         return max(_ROW, words_in)
 
 
-def rows_of(shown: pd.DataFrame) -> list[Row]:
+def rows_of(shown: pd.DataFrame) -> list[CandidateRow]:
     """Where each candidate stands, those over a bound under a heading."""
-    rows: list[Row] = []
+    rows: list[CandidateRow] = []
     top_in = 0.0
     over = False
     for name, row in shown.iterrows():
         if row["standing"] == "over" and not over:
             over, top_in = True, top_in + _OVER
         words = layout.wrap(str(name), _NAMES[1], TEXT_PT, "bold")
-        rows.append(Row(top_in, words, _packed(str(row["settings"]))))
+        rows.append(CandidateRow(top_in, words, _packed(str(row["settings"]))))
         top_in += rows[-1].height_in + _GAP
     return rows
 
 
-def write_names(figure: Figure, top_in: float, shown: pd.DataFrame, rows: list[Row]) -> None:
+def write_names(
+    figure: Figure, top_in: float, shown: pd.DataFrame, rows: list[CandidateRow]
+) -> None:
     """Write the names, settings and marks of rows that begin `top_in` from the top."""
     right_in = sum(_NAMES)
     over = False

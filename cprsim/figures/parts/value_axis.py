@@ -21,7 +21,7 @@ _LEAST_PT: Final = 2.0  # of a whisker
 
 
 @dataclass(frozen=True)
-class Span:
+class ValueAxis:
     """From where to where an axis goes, and whether it is logarithmic.
 
     `factor`: the unit of its ticks; percent by default.
@@ -33,17 +33,25 @@ class Span:
     factor: float = 0.01
 
     @classmethod
-    def of(cls, values: ArrayLike, bound: float | None = None, factor: float = 0.01) -> "Span":
+    def of(cls, values: ArrayLike, bound: float | None = None) -> "ValueAxis":
         """One that holds all values, and the bound, with some room."""
         every = np.append(np.asarray(values, dtype=np.float64).ravel(), bound or 0.0)
         there = every[np.isfinite(every) & (every > _LEAST)]
         if not len(there):
-            return cls(0.0, factor, False, factor)
+            return cls(0.0, 0.01, False)
         low, high = float(there.min()), float(there.max())
         if high > _SPREAD * low:
             room = (high / low) ** (_ROOM - 1)
-            return cls(low / room / 1.5, high * room, True, factor)
-        return cls(0.0, high * _ROOM, False, factor)
+            return cls(low / room / 1.5, high * room, True)
+        return cls(0.0, high * _ROOM, False)
+
+    @classmethod
+    def around(cls, values: ArrayLike) -> "ValueAxis":
+        """One of plain numbers that are compared with each other and not with 0."""
+        every = np.asarray(values, dtype=np.float64)
+        low, high = float(every.min()), float(every.max())
+        room = (high - low) * (_ROOM - 1) or abs(high) * (_ROOM - 1) or 1.0
+        return cls(low - room, high + room, False, 1.0)
 
     def apply(self, axes: Axes, width_in: float) -> None:
         """Make it the x axis of axes that are so wide, inches."""
