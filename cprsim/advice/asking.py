@@ -12,7 +12,7 @@ from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused, asked, chosen
 from cprsim.advice.fleet_trials import FleetTrials
 from cprsim.advice.search import at_target, search
-from cprsim.advice.trials import Played, Trials
+from cprsim.advice.trials import Trial, Trials
 from cprsim.advice.warning import warnings
 from cprsim.analytic.expected import expected
 from cprsim.contract import Plan, Policy
@@ -40,7 +40,7 @@ class Asking:
         self._trials, self._tell, self._decision = trials, tell, decision
         self._candidates: list[Candidate] = []
         self._refused: list[Refused] = []
-        self._played: list[list[Played]] = []
+        self._played: list[list[Trial]] = []
         self._left: Sequence[int] = ()
 
     def answer(self, systems: Sequence[str] | None) -> Advice:
@@ -214,7 +214,7 @@ class AskingFleet(Asking):
                 self._refused.append(Refused(candidate.name, candidate.system, why_not))
 
 
-def _in_sum(played: Sequence[Played]) -> Mean | None:
+def _in_sum(played: Sequence[Trial]) -> Mean | None:
     """Machine time of all jobs together over the useful, - 1: as in `FleetResult.summary`."""
     if played[0].node_s is None:
         return None
@@ -230,7 +230,7 @@ def _nobody(refused: Sequence[Refused]) -> str:
     return f"nobody can be asked: {told}"
 
 
-def _why(played: Sequence[Played], aim: Aim, feasible: bool | None) -> str:
+def _why(played: Sequence[Trial], aim: Aim, feasible: bool | None) -> str:
     """Which bounds it breaks, or may."""
     said = []
     for row, bound in enumerate(aim.bounds):

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from cprsim.advice.aims import Aim
-from cprsim.advice.trials import Played, Trials, played, somewhere, useful_cost_of
+from cprsim.advice.trials import Trial, Trials, played, somewhere, useful_cost_of
 from cprsim.contract import Policy
 from cprsim.errors import CprsimError
 from cprsim.fleets.fleet import Fleet
@@ -35,7 +35,7 @@ class FleetTrials(Trials):
         """What a job takes about, s."""
         return _JOB_S + super().seconds(policies)
 
-    def play(self, policies: Sequence[Policy], replications: range) -> list[Played]:
+    def play(self, policies: Sequence[Policy], replications: range) -> list[Trial]:
         """Jobs, by number, under policies that have a plan in each."""
         names = list(dict.fromkeys(map(self._key, policies)))
         jobs = [self._with(job, names) for job in self._of(replications)]

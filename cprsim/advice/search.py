@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, value_of, with_value
-from cprsim.advice.trials import Played, Trials
+from cprsim.advice.trials import Trial, Trials
 from cprsim.basics.units import SECONDS, format_duration, format_exact, parse_duration
-from cprsim.contract import Choice, Policy, Span
+from cprsim.contract import Choice, DurationSpan, Policy
 from cprsim.policies.cpr import Cpr
 from cprsim.runs.summaries import half_width
 
@@ -104,7 +104,7 @@ def _replications(trials: Trials, policy: Policy) -> int:
     return 1 << round(math.log2(min(max(fit, _FEWEST), _MOST)))
 
 
-def scored(played: Played, aim: Aim) -> Score:
+def scored(played: Trial, aim: Aim) -> Score:
     """Over a bound is what is not surely kept to."""
     over = 0.0
     for values, bound in zip(played.bounded, aim.bounds, strict=True):
@@ -163,7 +163,7 @@ def _choice(policy: Policy, setting: Choice, worth: float) -> Search:
         best = better
 
 
-def _span(policy: Policy, setting: Span, worth: float, ratio: float) -> Search:
+def _span(policy: Policy, setting: DurationSpan, worth: float, ratio: float) -> Search:
     """Outward from the start, then in steps that get smaller until they gain next to nothing."""
     at_s = _start_s(policy, setting)
     best = _at(policy, setting, at_s) or policy
@@ -196,12 +196,12 @@ def _better(
     return at, best, is_flat
 
 
-def _around(at_s: float, ratio: float, setting: Span) -> Iterator[float]:
+def _around(at_s: float, ratio: float, setting: DurationSpan) -> Iterator[float]:
     found = {min(max(at_s * by, setting.least_s), setting.most_s) for by in (1 / ratio, ratio)}
     yield from sorted(found - {at_s})
 
 
-def _start_s(policy: Policy, setting: Span) -> float:
+def _start_s(policy: Policy, setting: DurationSpan) -> float:
     """Where it stands, if it does."""
     value = value_of(policy, setting.key)
     try:
@@ -211,7 +211,7 @@ def _start_s(policy: Policy, setting: Span) -> float:
     return min(max(at_s, setting.least_s), setting.most_s)
 
 
-def _at(policy: Policy, setting: Span, seconds: float) -> Policy | None:
+def _at(policy: Policy, setting: DurationSpan, seconds: float) -> Policy | None:
     """With a duration in three digits, as it is told; but the whole job, no save, exactly."""
     if seconds >= setting.most_s:
         return with_value(policy, setting.key, format_exact(setting.most_s, SECONDS))

@@ -30,7 +30,7 @@ Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Played:
+class Trial:
     """Replications of one policy, by number from `first` on.
 
     `measures`: of `runs.measures.MEASURES`, each of shape (replications,), and `causes` in shares
@@ -86,7 +86,7 @@ class Trials:
         self.plan(policy)
         return self._refused.get(self._key(policy))
 
-    def play(self, policies: Sequence[Policy], replications: range) -> list[Played]:
+    def play(self, policies: Sequence[Policy], replications: range) -> list[Trial]:
         """Replications of policies that have a plan."""
         names = list(dict.fromkeys(map(self._key, policies)))
         job = self._job(names)
@@ -128,7 +128,7 @@ class Trials:
 
 def played(
     values: Values, basis: Basis, job: Scenario, name: str, aim: Aim, useful_cost: Numbers
-) -> Played:
+) -> Trial:
     """Runs of a policy of a job, from ledgers of shape (replications, columns).
 
     `basis`, `useful_cost`: of the job, or of each replication.
@@ -138,7 +138,7 @@ def played(
     objective = measures[aim.measure]
     if aim.objective == "cost":
         objective = objective / useful_cost - 1
-    return Played(
+    return Trial(
         measures,
         {cause: float((columns[cause] / basis.useful_s).mean()) for cause in OVERHEAD_CAUSES},
         objective,

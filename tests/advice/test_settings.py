@@ -12,7 +12,7 @@ from cprsim.advice.search import FIRST, search
 from cprsim.advice.trials import Trials
 from cprsim.basics.units import parse_duration
 from cprsim.closed_form.intervals import exact_interval_s
-from cprsim.contract import Choice, Context, Interval, Plan, Policy, Span, every
+from cprsim.contract import Choice, Context, DurationSpan, Interval, Plan, Policy, every
 from cprsim.policies.full import FULL_ROLLBACK
 from cprsim.policies.registry import systems
 from cprsim.selection.sequential import MOST
@@ -47,7 +47,7 @@ def test_every_system_says_what_may_be_chosen_and_all_values_make_a_plan():
         settings = policy.settings(context)
         assert settings, policy.system
         for setting in settings:
-            if isinstance(setting, Span):
+            if isinstance(setting, DurationSpan):
                 assert setting.least_s < setting.start_s <= setting.most_s == context.useful_time_s
                 values = [f"{setting.start_s:.0f} s", f"{0.9 * setting.start_s:.0f} s"]
             else:
@@ -114,7 +114,7 @@ class Seldom(Policy):
     interval: Interval = 600.0
     waste: int = 3
 
-    def settings(self, context: Context) -> tuple[Span | Choice, ...]:
+    def settings(self, context: Context) -> tuple[DurationSpan | Choice, ...]:
         return (*super().settings(context), Choice("waste", (3, 2, 1, 0)))
 
     def plan(self, context: Context) -> Plan:
