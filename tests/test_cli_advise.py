@@ -86,7 +86,7 @@ def test_advise_prints_its_options_and_a_sentence(folder, capsys):
     for option, interval, overhead in (
         ("full ", "2.29 h", "8.50"),
         ("partial ", "2.29 h", "4.41"),
-        ("partial, PLS 0.1", "44.8 h", "0.53"),
+        ("CPR  ", "44.8 h", "0.53"),
     ):
         (row,) = (line for line in out.splitlines() if line.strip().startswith(option))
         assert row.replace(option, "").split()[:3] == [*interval.split(), overhead]

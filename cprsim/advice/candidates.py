@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cprsim.basics.schema import faults, nearest
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import SECONDS, format_duration, format_exact
 from cprsim.contract import DurationSpan, Policy
 from cprsim.errors import CprsimError, UsageError
 from cprsim.policies.registry import policy_class, systems
@@ -75,7 +75,7 @@ def asked(scenario: Scenario, only: Sequence[str] | None = None) -> Asked:
     searched = [
         Candidate(f"{each.name}, tuned", each.policy, each.name, tuned=True) for each in given
     ]
-    refused = []
+    refused: list[Refused] = []
     for system in names:
         if any(each.system == system for each in given):
             continue
@@ -83,7 +83,9 @@ def asked(scenario: Scenario, only: Sequence[str] | None = None) -> Asked:
         if isinstance(tried, Refused):
             refused.append(tried)
         else:
-            searched.append(Candidate(system, tried, None, tuned=True))
+            taken = system in scenario.policies  # by a policy of another system
+            name = f"{system}, by default" if taken else system
+            searched.append(Candidate(name, tried, None, tuned=True))
     return Asked(tuple(given), tuple(searched), tuple(refused))
 
 
@@ -139,6 +141,15 @@ def chosen(candidate: Candidate, scenario: Scenario) -> dict[str, Any]:
         else:
             found[setting.key] = value_of(candidate.policy, setting.key)
     return found
+
+
+def frozen(policy: Policy, scenario: Scenario) -> Policy:
+    """With each rule of its settings resolved to what it comes to in that job."""
+    for setting in policy.settings(scenario.context):
+        if isinstance(setting, DurationSpan):
+            value = format_exact(setting.start_s, SECONDS)
+            policy = with_value(policy, setting.key, value) or policy
+    return policy
 
 
 def value_of(policy: Policy, key: str) -> Any:

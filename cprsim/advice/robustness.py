@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from cprsim.advice.advice import Advice, Found
+from cprsim.advice.candidates import frozen
 from cprsim.advice.trials import Trials
 from cprsim.basics.distributions import scaled
 from cprsim.basics.units import format_bytes, format_duration
@@ -21,6 +22,8 @@ _FINALISTS = 6
 _FEWEST, _MOST = 256, 4096
 #: What one world may take about, on one core, s.
 _WORLD_S = 0.015
+#: Of the objective: differences below it are none.
+_ROUNDING = 1e-9
 #: The first of its replications: others than those of searches and certificates.
 _FIRST = 1 << 29
 
@@ -135,6 +138,8 @@ class _Elsewhere:
 
     def __init__(self, advice: Advice, finalists: Sequence[Found], second: Found | None) -> None:
         self._advice, self._finalists, self._second = advice, finalists, second
+        scenario = advice.scenario
+        self._policies = {each.name: frozen(each.candidate.policy, scenario) for each in finalists}
 
     def lever(self, name: str, change: _Change) -> Lever | None:
         worlds = []
@@ -166,23 +171,20 @@ class _Elsewhere:
 
     def _world(self, scenario: Scenario, value: str, factor: float) -> World:
         trials = Trials(scenario, self._advice.aim, self._advice.seed)
-        able = [each for each in self._finalists if trials.plan(each.candidate.policy) is not None]
+        policies = self._policies
+        able = [each.name for each in self._finalists if trials.plan(policies[each.name])]
         if not able:
             return World(factor, value, None, np.nan, np.nan, False)
-        policies = [each.candidate.policy for each in able]
-        fit = _WORLD_S / trials.seconds(policies)
+        playing = [policies[name] for name in able]
+        fit = _WORLD_S / trials.seconds(playing)
         count = 1 << int(np.log2(min(max(fit, _FEWEST), _MOST)))
-        played = trials.play(policies, range(_FIRST, _FIRST + count))
-        means = {
-            each.name: float(one.objective.mean()) for each, one in zip(able, played, strict=True)
-        }
+        played = trials.play(playing, range(_FIRST, _FIRST + count))
+        means = {name: float(one.objective.mean()) for name, one in zip(able, played, strict=True)}
+        bounds = self._advice.aim.bounds
         kept = {
-            each.name
-            for each, one in zip(able, played, strict=True)
-            if all(
-                row.mean() <= bound.most
-                for row, bound in zip(one.bounded, self._advice.aim.bounds, strict=True)
-            )
+            name
+            for name, one in zip(able, played, strict=True)
+            if all(row.mean() <= bound.most for row, bound in zip(one.bounded, bounds, strict=True))
         }
         return self._judged(factor, value, means, kept)
 
@@ -193,7 +195,7 @@ class _Elsewhere:
         least = min(kept, key=means.__getitem__, default=None)
         if least is None:
             return World(factor, value, None, np.nan, np.nan, False)
-        if best in kept and means[best] <= means[least]:
+        if best in kept and means[best] <= means[least] + _ROUNDING:
             least = best
         of_second = np.nan if second is None else means.get(second.name, np.nan)
         loses = means.get(best, np.nan) - means[least]

@@ -17,18 +17,19 @@ def decision_table(decision: "Decision", title: str) -> Table:
     """A row an option: interval, expected overhead by cause, learning lost."""
     table = plain_table(
         f"{title or 'cprsim advise'}\n"
-        f"first-order estimate, % of useful time; MTBF {format_duration(decision.mtbf_s)}"
+        f"first-order estimate, % of useful time; MTBF {format_duration(decision.mtbf_s)}; CPR at "
+        f"{_QUALITIES[decision.quality]} {decision.target_pls:g}"
     )
     table.collapse_padding = True
-    table.add_column("option")
-    table.add_column("saves\nevery", justify="right")
+    table.add_column("option", no_wrap=True)
+    table.add_column("saves\nevery", justify="right", no_wrap=True)
     causes = ("save", "load", "lost", "re-\nsched.", "de-\ntect")
-    for heading in ("over-\nhead", "re-\ntrained", *causes, "PLS", "updates\nlost"):
+    for heading in ("over-\nhead", "re-\ntrained", *causes, "PLS", "upd.\nlost"):
         table.add_column(heading, justify="right")
     options = {
         "full": decision.full,
         "partial": decision.naive_partial,
-        f"partial, {_QUALITIES[decision.quality]} {decision.target_pls:g}": decision.partial,
+        "CPR": decision.partial,
     }
     for name, option in options.items():
         part = option.expected

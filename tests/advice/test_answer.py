@@ -9,9 +9,11 @@ import pytest
 
 import cprsim
 from cprsim.advice.advice import TOLD, Advice
+from cprsim.advice.candidates import frozen, value_of
 from cprsim.advice.robustness import FACTORS, robustness
 from cprsim.analytic.expected import expected
-from cprsim.basics.units import parse_duration
+from cprsim.basics.units import SECONDS, format_exact, parse_duration
+from cprsim.contract import DurationSpan
 from cprsim.policies.registry import systems
 from cprsim.report.answer import answer_lines, robust_lines
 from cprsim.report.decision import decision_lines
@@ -330,6 +332,17 @@ def test_robustness_asks_what_if_the_job_is_another() -> None:
         len(FACTORS),
     )
     assert any("MTBF wrong by two" in line for line in robust_lines(found))
+
+
+def test_rules_of_the_choice_are_what_they_came_to_here() -> None:
+    """Whoever saves by a rule was told a wrong MTBF, and goes by it elsewhere, too."""
+    scenario = measured(full={"system": "full", "interval": "optimal"})
+    told = frozen(scenario.policies["full"], scenario)
+    (span,) = scenario.policies["full"].settings(scenario.context)
+
+    assert value_of(told, "interval") == format_exact(scenario.plan("full").interval_s, SECONDS)
+    assert told.planned(scenario.context) == scenario.plan("full")
+    assert isinstance(span, DurationSpan)
 
 
 def test_nobody_best_has_no_robustness() -> None:
