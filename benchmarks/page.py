@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import batch, fleets, memory, sweeps
+from benchmarks import advice, batch, fleets, memory, sweeps
 
 _PAGE = Path("docs/performance.md")
 
@@ -89,6 +89,15 @@ _FLEETS = """## Fleets
 
 Jobs of `production-fleet` under its three policies, in one process: what comes before they are \
 played (target for resolving one: 100 us).
+
+{table}"""
+
+
+_ADVICE = """## Advice
+
+What `cprsim advise` takes on the clock, all cores its own: every system asked, settings searched \
+and a certificate; then other worlds, which the answer ends with (target for all of it on the \
+first two: 10 s on two cores). Seconds, the median of three rounds; nothing is compiled meanwhile.
 
 {table}"""
 
@@ -238,6 +247,19 @@ def _fleets(costs: Sequence[fleets.Cost]) -> str:
     return _FLEETS.format(table=_table(("what", "a job, us"), rows))
 
 
+def _advice(costs: Sequence[advice.Cost]) -> str:
+    rows = [
+        (
+            each.scenario,
+            str(each.candidates),
+            *(f"{s:.1f}" for s in (each.answer_s, each.elsewhere_s, each.all_s)),
+        )
+        for each in costs
+    ]
+    headings = ("scenario", "candidates", "the answer, s", "other worlds, s", "all, s")
+    return _ADVICE.format(table=_table(headings, rows))
+
+
 def _verdict(speeds: Sequence[batch.Speed]) -> str:
     """Which rows fall short of the targets, and by how much."""
     lines = [
@@ -305,6 +327,7 @@ _SECTIONS: Mapping[str, Callable[[], str]] = {
     "Memory": lambda: _memory(memory.peaks()),
     "Sweeps": lambda: _sweeps([*sweeps.flat(), sweeps.large()]),
     "Fleets": lambda: _fleets(fleets.production()),
+    "Advice": lambda: _advice(advice.answers()),
     "The trainer": _trainer,
 }
 

@@ -19,9 +19,10 @@ from cprsim.contract import Plan, Policy
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Decision
+from cprsim.runs.engines import compiles
 from cprsim.runs.summaries import half_width
 from cprsim.selection.certificate import Certificate, PairedSample
-from cprsim.selection.sequential import FIRST, MOST, certify
+from cprsim.selection.sequential import MOST, certify
 
 #: Told of how far it is: what is done, how much of it, of how much; and what is known, if anything.
 Tell = Callable[[str, int, int, Advice | None], None]
@@ -70,6 +71,8 @@ class Asking:
         self._refused = list(ask.refused)
         for each in ask.given:
             self._enter(each)
+        if compiles(["batch"]):
+            self._tell("compiling, once", 0, 1, None)
         done = len(ask.searched)
         self._tell("searching settings", 0, done, None)
         for each in search(
@@ -125,8 +128,8 @@ class Asking:
     @property
     def _first_look(self) -> int:
         """Replications of the first look: means that are told are of as many at least."""
-        each_s = self._trials.seconds(each.policy for each in self._candidates)
-        return 1 << int(math.log2(min(max(_FIRST_S / each_s, FIRST), _MOST_FIRST)))
+        policies = [each.policy for each in self._candidates]
+        return self._trials.fit(policies, _FIRST_S, _MOST_FIRST)
 
     def _policy(self, place: int) -> Policy:
         return self._candidates[place].policy

@@ -10,7 +10,7 @@ from cprsim.advice.trials import Trial, Trials, played, somewhere, useful_cost_o
 from cprsim.contract import Policy
 from cprsim.errors import CprsimError
 from cprsim.fleets.fleet import Fleet
-from cprsim.runs.engines import Engine, chosen, play_jobs, prepare
+from cprsim.runs.engines import Engine, play_jobs, prepare
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 
@@ -39,7 +39,7 @@ class FleetTrials(Trials):
         """Jobs, by number, under policies that have a plan in each."""
         names = list(dict.fromkeys(map(self._key, policies)))
         jobs = [self._with(job, names) for job in self._of(replications)]
-        engines = set(chosen(self._job(names), names, "auto").values())
+        engines = {self._engines[name] for name in names}
         engine: Engine = "batch" if engines == {"batch"} else "sim"
         prepare([engine])
         useful_s = np.array([job.job.useful_time_s for job in jobs])

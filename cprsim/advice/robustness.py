@@ -19,7 +19,7 @@ from cprsim.scenario import Scenario
 FACTORS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
 #: Candidates that are played elsewhere: the best, and the next.
 _FINALISTS = 6
-_FEWEST, _MOST = 256, 4096
+_MOST = 4096
 #: What one world may take about, on one core, s.
 _WORLD_S = 0.015
 #: Of the objective: differences below it are none.
@@ -176,8 +176,7 @@ class _Elsewhere:
         if not able:
             return World(factor, value, None, np.nan, np.nan, False)
         playing = [policies[name] for name in able]
-        fit = _WORLD_S / trials.seconds(playing)
-        count = 1 << int(np.log2(min(max(fit, _FEWEST), _MOST)))
+        count = trials.fit(playing, _WORLD_S, _MOST)
         played = trials.play(playing, range(_FIRST, _FIRST + count))
         means = {name: float(one.objective.mean()) for name, one in zip(able, played, strict=True)}
         bounds = self._advice.aim.bounds

@@ -30,8 +30,8 @@ _LOST = 0.005
 #: Standard errors by which another value has to be better.
 _SURE = 1.5
 _TURNS = 3  # through all settings of a policy, at most
-#: Replications of a setting: as many as take so long, s, but not fewer or more than so many.
-_SETTING_S, _FEWEST, _MOST = 0.007, 256, 4096
+#: Replications of a setting: as many as take so long, s, but not more than so many.
+_SETTING_S, _MOST = 0.007, 4096
 #: The first of them: certificates are of others, that no setting was chosen by.
 FIRST = 1 << 30
 
@@ -92,16 +92,12 @@ class _Known:
         together = defaultdict[int, dict[str, Policy]](dict)
         for key, policy in new.items():
             if self._trials.plan(policy) is not None:
-                together[_replications(self._trials, policy)][key] = policy
+                count = self._trials.fit([policy], _SETTING_S, _MOST)
+                together[count][key] = policy
         for count, alike in together.items():
             played = self._trials.play(list(alike.values()), range(FIRST, FIRST + count))
             for key, each in zip(alike, played, strict=True):
                 self._scores[key] = scored(each, self._trials.aim)
-
-
-def _replications(trials: Trials, policy: Policy) -> int:
-    fit = _SETTING_S / trials.seconds([policy])
-    return 1 << round(math.log2(min(max(fit, _FEWEST), _MOST)))
 
 
 def scored(played: Trial, aim: Aim) -> Score:

@@ -15,7 +15,6 @@ from cprsim.advice.aims import Aim
 from cprsim.analytic.expected import expected
 from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
-from cprsim.batch.support import can_compile
 from cprsim.contract import Plan, Policy
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import CprsimError
@@ -63,23 +62,30 @@ class Trials:
     _policies: dict[str, Policy] = field(default_factory=dict)
     _plans: dict[str, Plan] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
+    _engines: dict[str, Engine] = field(default_factory=dict)
 
     def plan(self, policy: Policy) -> Plan | None:
         """Its plan; None where it can't be played, or takes more than it may."""
         key = self._key(policy)
         if key not in self._plans and key not in self._refused:
             self._policies[key] = policy
+            job = self.scenario.with_policies({key: policy})
             try:
-                plan = self.scenario.with_policies({key: policy}).check(key)
+                plan = job.check(key)
             except (CprsimError, ValueError) as error:
                 self._refused[key] = str(error)
             else:
-                why_not = self.aim.why_not(plan, self.scenario, policy.system)
-                if why_not is None:
-                    self._plans[key] = plan
-                else:
-                    self._refused[key] = why_not
+                self._take(key, plan, job)
         return self._plans.get(key)
+
+    def _take(self, key: str, plan: Plan, job: Scenario) -> None:
+        """A plan that can be played, unless it takes more than it may."""
+        why_not = self.aim.why_not(plan, self.scenario, job.policies[key].system)
+        if why_not is not None:
+            self._refused[key] = why_not
+            return
+        self._plans[key] = plan
+        self._engines |= chosen(job, [key], "auto")
 
     def why_not(self, policy: Policy) -> str | None:
         """Why it can't be played, or None."""
@@ -90,7 +96,7 @@ class Trials:
         """Replications of policies that have a plan."""
         names = list(dict.fromkeys(map(self._key, policies)))
         job = self._job(names)
-        engines = chosen(job, names, "auto")
+        engines = {name: self._engines[name] for name in names}
         prepare(engines.values())
         values = _simulated(job, engines, replications, self.seed)
         useful_cost = useful_cost_of(job)
@@ -99,6 +105,15 @@ class Trials:
             for i, name in enumerate(names)
         }
         return [found[self._key(policy)] for policy in policies]
+
+    def fit(self, policies: Sequence[Policy], within_s: float, most: int) -> int:
+        """How many replications of all of them take so long about: a power of two, `most` at most.
+
+        But enough to meet some failures, and for intervals to be believed.
+        """
+        met = self.scenario.job.useful_time_s / self.scenario.failure_model.mtbf_s
+        least = min(max(_MET / max(met, 1.0), _FEWEST), most)
+        return 1 << int(math.log2(min(max(within_s / self.seconds(policies), least), most)))
 
     def seconds(self, policies: Iterable[Policy]) -> float:
         """What a replication of each takes about, in all, on one core of 2025, s.
@@ -110,11 +125,13 @@ class Trials:
         found += _LOG_S * (failures.trace is not None)
         met = job.useful_time_s / self.scenario.failure_model.mtbf_s
         for policy in policies:
-            plan = self._plans[self._key(policy)]
+            key = self._key(policy)
+            plan = self._plans[key]
             saves = math.fsum(each.saves_in(job.useful_time_s) for each in plan.schedules)
             longer = 1.0 + expected(plan, self.scenario.context).overhead
-            found += _RUN_S + (_SAVE_S * saves + _FAILURE_S * met) * longer
-        return found if can_compile() else _INTERPRETED * found
+            run_s = _RUN_S + (_SAVE_S * saves + _FAILURE_S * met) * longer
+            found += run_s if self._engines[key] == "batch" else _INTERPRETED * run_s
+        return found
 
     def _job(self, names: Sequence[str]) -> Scenario:
         job = self.scenario.with_policies({name: self._policies[name] for name in names})
@@ -161,6 +178,8 @@ def useful_cost_of(job: Scenario) -> float:
 _BLOCK = 16 * COHORT
 #: What a run takes that gets nowhere, in useful times.
 NOWHERE = 100.0
+#: Replications are as many that so many failures are met, but not fewer.
+_MET, _FEWEST = 4096.0, 32
 #: How much longer the simulator takes than the compiled engine, about.
 _INTERPRETED = 100
 #: What the compiled engine takes for a run, a save and a failure, and to draw the life of a node,
