@@ -14,32 +14,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.advice.candidates import asked, value_of, with_value
-from cprsim.advice.trials import Played, Trials
+from cprsim.advice.trials import Trials
 from cprsim.analytic.expected import expected
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Choice, Policy, Span
 from cprsim.policies.cpr import Cpr
 from cprsim.policies.priority import PrioritySaving
+from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 
 #: Durations on the grid of a policy, by how many others of its settings each of them meets.
-_POINTS: Final = ((2, 36), (math.inf, 18))
+_POINTS: Final = ((2, 24), (math.inf, 12))
 #: The same where two durations meet.
-_POINTS_OF_TWO: Final = 12
+_POINTS_OF_TWO: Final = 9
 #: The same of CPR's policies that choose rows, from this share of the job on, and of their fractions
 #: one in so many: a plan of them takes a tenth of a second.
 _OF_PRIORITY: Final = (4, 0.01, 2)
 #: A share of the job: shorter intervals than that are no use to the jobs that are asked about.
 _LEAST: Final = 3e-4
 #: What takes so much more than another, to first order, as a share of the useful time, is not played.
-_HOPELESS: Final = 0.5
+_HOPELESS: Final = 0.1
 #: Replications of one stage: as many as take so long, s, fewest and most; and how many of the
 #: settings go on to the next.
-_STAGES: Final = ((0.6, 64, 512, 24), (0.6, 256, 4096, 10), (0.8, 1024, 16384, 4))
-#: Replications of the last, the same, and as many as are played at once.
-LAST_S, FEWEST, MOST = 2.0, 8192, 100_000
-_AT_ONCE: Final = 100
+_STAGES: Final = ((0.3, 32, 512, 16), (0.3, 128, 2048, 8), (0.4, 512, 8192, 4))
+#: Replications of the last, the same, and policies and replications at once.
+LAST_S, FEWEST, MOST = 1.0, 4096, 100_000
+_AT_ONCE, _IN_A_ROW = 100, 16384
 _PER_SYSTEM: Final = 2  # of a system that go on from the first stage, however they do
+_FRESH: Final = 1 << 20  # the first replication that nothing was chosen by
 _BETWEEN: Final = (0.88, 1.13)  # by which durations of these are played, too
 Values = NDArray[np.float64]
 
@@ -71,56 +73,68 @@ class Truth:
         )
 
 
-def best(trials: Trials) -> list[Policy]:
+def best(trials: Trials, systems: Sequence[str] | None = None) -> list[Policy]:
     """The few that may be best, of all systems and settings, the given ones included."""
-    left = _hopeful([each for each in _grid(trials) if trials.plan(each) is not None], trials)
+    left = _hopeful([each for each in _grid(trials, systems) if trials.plan(each) is not None], trials)
     start = 0
     for number, (most_s, fewest, most, stay) in enumerate(_STAGES):
-        count = _count(trials, left, most_s, fewest, most)
-        found = played(trials, left, range(start, start + count))
+        until = start + count(trials, left, most_s, fewest, most)
+        found = played(trials, left, range(start, until))
         left = _ranked(found, trials)[:stay] if number else _first_cut(found, trials, stay)
         if number == 0:
             left = _with_between(left, trials)
-        start += count
+        start = until
     return left
 
 
 def truth(trials: Trials, policies: Sequence[Policy]) -> list[Truth]:
     """As many replications of each as can be had, on timelines that nothing was chosen by."""
-    count = _count(trials, policies, LAST_S, FEWEST, MOST)
-    return played(trials, policies, range(1 << 20, (1 << 20) + count))
+    until = _FRESH + count(trials, policies, LAST_S, FEWEST, MOST)
+    return played(trials, policies, range(_FRESH, until))
 
 
 def played(trials: Trials, policies: Sequence[Policy], replications: range) -> list[Truth]:
-    """Some replications of each."""
+    """Some replications of each that gets somewhere in all of them."""
     found: list[Truth] = []
     for at in range(0, len(policies), _AT_ONCE):
-        some = policies[at : at + _AT_ONCE]
-        parts: list[list[Played]] = [[] for _ in some]
-        for first in range(replications.start, replications.stop, 16384):
-            until = min(first + 16384, replications.stop)
-            for part, each in zip(parts, trials.play(some, range(first, until)), strict=True):
-                part.append(each)
-        found += [
-            Truth(
-                policy,
-                np.concatenate([each.objective for each in part]),
-                np.concatenate([each.bounded for each in part], axis=1),
-            )
-            for policy, part in zip(some, parts, strict=True)
-        ]
+        found += _together(trials, policies[at : at + _AT_ONCE], replications)
     return found
 
 
-def _count(
+def _together(trials: Trials, policies: Sequence[Policy], replications: range) -> list[Truth]:
+    try:
+        parts = [
+            trials.play(policies, range(first, min(first + _IN_A_ROW, replications.stop)))
+            for first in range(replications.start, replications.stop, _IN_A_ROW)
+        ]
+    except RunError:
+        half = len(policies) // 2
+        if not half:
+            return []
+        first, second = policies[:half], policies[half:]
+        return [
+            *_together(trials, first, replications),
+            *_together(trials, second, replications),
+        ]
+    return [
+        Truth(
+            policy,
+            np.concatenate([each.objective for each in part]),
+            np.concatenate([each.bounded for each in part], axis=1),
+        )
+        for policy, part in zip(policies, zip(*parts, strict=True), strict=True)
+    ]
+
+
+def count(
     trials: Trials, policies: Iterable[Policy], most_s: float, fewest: int, most: int
 ) -> int:
     return int(min(max(most_s / trials.seconds(policies), fewest), most))
 
 
-def _grid(trials: Trials) -> Iterator[Policy]:
+def _grid(trials: Trials, systems: Sequence[str] | None) -> Iterator[Policy]:
     scenario = trials.scenario
-    ask = asked(scenario)
+    ask = asked(scenario, systems)
     yield from (each.policy for each in ask.given)
     for each in ask.searched:
         yield from _settings(_template(each.policy, trials), scenario)

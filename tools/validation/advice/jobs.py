@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from cprsim.policies.registry import systems
 from cprsim.scenario import Scenario
 
 JOBS: Final = 200
@@ -17,6 +18,10 @@ def _log(least: float, most: float) -> Callable[[float], float]:
     return lambda share: float(f"{least * (most / least) ** share:.4g}")
 
 
+_SAVING: Final = (
+    *("full", "partial", "cpr-vanilla", "cpr-mfu", "async", "check-n-run", "tiered"),
+    "partial-experts",
+)
 #: Ranges; what is spread by its ratios is so.
 _RANGES: Final[dict[str, Callable[[float], float]]] = {
     "days": _log(1, 20),
@@ -43,6 +48,7 @@ _RANGES: Final[dict[str, Callable[[float], float]]] = {
     "objective": lambda share: share,
     "bound": lambda share: share,
     "most": _log(0.002, 0.1),
+    "systems": lambda share: share,
 }
 
 
@@ -55,6 +61,7 @@ class Question:
     scenario: Scenario
     objective: str
     bounds: dict[str, float]
+    systems: tuple[str, ...] | None
 
 
 @cache
@@ -77,7 +84,17 @@ def question(number: int) -> Question:
         Scenario(**_tables(number, values)),
         _first(values["objective"], ((0.7, "time"), (0.85, "retrained"), (1, "machine-time"))),
         _bounds(values),
+        _systems(values),
     )
+
+
+def _systems(values: dict[str, float]) -> tuple[str, ...] | None:
+    """All; all that don't start lost shards anew; those alone that live by checkpoints."""
+    chosen = _first(values["systems"], ((0.4, "all"), (0.7, "restoring"), (1, "saving")))
+    if chosen == "saving":
+        return _SAVING
+    restoring = tuple(each for each in systems() if each != "accepted-loss")
+    return restoring if chosen == "restoring" else None
 
 
 def _bounds(values: dict[str, float]) -> dict[str, float]:

@@ -1,14 +1,14 @@
 """What `advise` picks beside the best by brute force, and whether its certificate was right.
 
 Run `python -m tools.validation.advice.regret` to ask all the questions and write what came of them
-to `TABLE`; two cores take half an hour.
+to `TABLE`; two quiet cores take about an hour. Those that have an answer there aren't asked again:
+remove the table to ask them all.
 """
 
 import math
-import sys
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,7 +23,7 @@ from cprsim.advice.trials import Trials
 from cprsim.basics.files import write_all
 from cprsim.contract import Policy
 from cprsim.selection.certificate import WITHIN
-from tools.validation.advice.brute import Truth, best, played, truth
+from tools.validation.advice.brute import Truth, best, count, played, truth
 from tools.validation.advice.jobs import JOBS, Question, question
 
 TABLE: Final = Path(__file__).with_name("regret.csv")
@@ -32,8 +32,12 @@ _SEED: Final = 1_000_003
 #: Beyond so many standard errors a difference counts.
 SURE: Final = 2.0
 #: Candidates of the advice that are worse than the pick, by more than this share and three standard
-#: errors after so many replications, need no more; of the others the best few are played on.
-_FAR, _FIRST, _RIVALS = 0.001, 4096, 8
+#: errors after a few replications (as many as take so long, s, fewest and most), need no more; of
+#: the others the best few are played on.
+_FAR, _FIRST, _RIVALS = 0.001, (0.2, 256, 4096), 6
+
+
+_AS_TEXT: Final[Any] = {"float_format": "%.6g", "na_rep": "nan"}
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,13 @@ def ask(number: int) -> Outcome:
     """The advice of one question beside brute force."""
     asked = question(number)
     began = time.perf_counter()
-    advice = advise(asked.scenario, asked.objective, seed=number, **asked.bounds)  # type: ignore[arg-type]
+    advice = advise(
+        asked.scenario,
+        asked.objective,
+        systems=asked.systems,
+        seed=number,
+        **asked.bounds,  # type: ignore[arg-type]
+    )
     seconds = time.perf_counter() - began
     trials = Trials(asked.scenario, advice.aim, _SEED + number)
     return _compared(asked, advice, trials, seconds)
@@ -75,7 +85,7 @@ def ask(number: int) -> Outcome:
 def _compared(asked: Question, advice: Advice, trials: Trials, seconds: float) -> Outcome:
     pick = None if advice.best is None else advice.best.candidate.policy
     rivals = _rivals(advice, trials)
-    brute = best(trials)
+    brute = best(trials, asked.systems)
     policies = ([] if pick is None else [pick]) + rivals + brute
     found = {
         each.policy.model_dump_json(): each for each in truth(trials, _each_once(policies))
@@ -138,7 +148,7 @@ def _rivals(advice: Advice, trials: Trials) -> list[Policy]:
         return []
     policies = _each_once([each.candidate.policy for each in (advice.best, *advice.found)])
     policies = [each for each in policies if trials.plan(each) is not None]
-    picked, *others = played(trials, policies, range(_FIRST))
+    picked, *others = played(trials, policies, range(count(trials, policies, *_FIRST)))
     kept = []
     for each in others:
         less, error = each.less(picked)
@@ -160,31 +170,27 @@ def _told(each: Truth | None, trials: Trials) -> str:
     return " ".join([each.policy.system, *(f"{key}={value}" for key, value in values)])
 
 
-def outcomes(numbers: Iterable[int], workers: int = 2) -> Iterator[Outcome]:
-    """Those of some questions, as they come."""
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        yield from pool.map(ask, numbers)
-
-
 def table(found: Iterable[Outcome]) -> pd.DataFrame:
     """A row a question."""
     return pd.DataFrame([asdict(each) for each in found])
 
 
 def read() -> pd.DataFrame:
-    """What was written."""
+    """What was written, in the order of the questions."""
     kept: Any = pd.read_csv(TABLE, keep_default_na=False, na_values=["nan"])
     return kept
 
 
-def write() -> None:
-    """Ask all questions."""
-    found = []
-    for each in outcomes(range(JOBS)):
-        found.append(each)
-        sys.stderr.write(f"{each.number}: regret {each.regret:.3f}, {each.verdict} {each.wrong}\n")
-    text = table(found).to_csv(index=False, float_format="%.6g")
-    write_all(TABLE.parent, {TABLE.name: text.encode()})
+def write(workers: int = 2) -> None:
+    """Ask the questions that the table has no answer to, and add each answer as it comes."""
+    kept = [read()] if TABLE.exists() else []
+    known = {int(each) for rows in kept for each in rows["number"]}
+    left = [number for number in range(JOBS) if number not in known]
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        for each in as_completed([pool.submit(ask, number) for number in left]):
+            kept.append(table([each.result()]))
+            text = pd.concat(kept).sort_values("number").to_csv(index=False, **_AS_TEXT)
+            write_all(TABLE.parent, {TABLE.name: text.encode()})
 
 
 if __name__ == "__main__":
