@@ -239,7 +239,7 @@ def hello() -> None:
                     '    table.add_column("paid", justify="right")\n',
                 ),
                 (
-                    '            _percent(row["memory_overhead"])',
+                    '            percent(row["memory_overhead"])',
                     "            f\"{row['paid']:.0f} ±{row['paid_high'] - row['paid']:.0f}\",\n",
                 ),
             ],

@@ -118,7 +118,9 @@ def test_a_digest_has_the_paired_differences_and_a_typical_replication(both):
 
     names = ["cpr", "full", "partial"]
     for measure in COMPARED:
-        means = digest.kept.evidence(names, measure, True).differences(0, [1, 2], 0.05)
+        means = digest.kept.evidence(dict.fromkeys(names, 0.0), measure, True).differences(
+            0, [1, 2], 0.05
+        )
         values = [rows.of(name)[measure].to_numpy() for name in names]
         for i, other in enumerate(values[1:]):
             test = stats.ttest_rel(other, values[0])

@@ -3,15 +3,22 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
 
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused
+from cprsim.basics.schema import nearest
 from cprsim.contract import Plan
+from cprsim.errors import UsageError
 from cprsim.estimates.decision import Decision
 from cprsim.runs.result import finite
 from cprsim.scenario import Scenario
 from cprsim.selection.certificate import Certificate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Of `runs.measures.MEASURES`, those that are told of each candidate.
 TOLD = ("overhead", "pls", "updates_lost", "overhead_retrained", "machine_overhead", "cost")
@@ -48,7 +55,9 @@ class Found:
     feasible
         Whether it keeps to all bounds; None where that isn't sure; `why`: what it breaks or may.
     replications
-        How many it was given.
+        How many it was given; jobs of a fleet.
+    in_sum
+        Of a fleet: the machine time of all jobs together, over the useful, - 1.
     """
 
     candidate: Candidate
@@ -61,6 +70,7 @@ class Found:
     feasible: bool | None
     why: str | None
     replications: int
+    in_sum: Mean | None = None
 
     @property
     def name(self) -> str:
@@ -92,6 +102,7 @@ class Found:
             "breakdown": dict(self.causes),
             "memory_overhead": self.plan.memory_overhead,
             "closed_form_overhead": finite(self.closed_form),
+            **({} if self.in_sum is None else {"machine_overhead_in_sum": self.in_sum.document()}),
             "feasible": self.feasible,
             "why": self.why,
             "origin": self.candidate.origin,
@@ -106,10 +117,10 @@ class Found:
 class Advice:
     """Which policy, with which settings, and how sure that is.
 
-    `found`: all candidates, the least first, and those that break a bound after the others.
-    `refused`: who couldn't be asked. `certificate`: its candidates are the numbers of `found`.
-    `decision`: CPR's own, by its equations alone; None where they have none. `warnings`: where a
-    number of it may mislead.
+    `scenario`: the job, or the example of a fleet. `found`: all candidates, the least first, and
+    those that break a bound after the others. `refused`: who couldn't be asked. `certificate`: its
+    candidates are the numbers of `found`. `decision`: CPR's own, by its equations alone; None where
+    they have none. `warnings`: where a number of it may mislead.
     """
 
     scenario: Scenario
@@ -120,6 +131,11 @@ class Advice:
     certificate: Certificate
     decision: Decision | None
     warnings: tuple[str, ...]
+
+    @property
+    def of_fleet(self) -> bool:
+        """Whether it is of the jobs of a fleet."""
+        return any(each.in_sum is not None for each in self.found)
 
     @property
     def verdict(self) -> str:
@@ -148,6 +164,55 @@ class Advice:
         """The least of those that keep to the bounds and lose nothing of the learning."""
         return next((each for each in self.found if each.feasible and each.loses_nothing), None)
 
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row a candidate, in the order of `found`, indexed by name.
+
+        `system`; `origin`, the policy of the scenario that it is or comes from, else its system;
+        `given`, whether it stands in the scenario so; `settings` in words; `standing`: `chosen`,
+        `same`, `tied`, `open` (more replications may tell), `worse` or `over` (a bound); whether
+        it is `sure` to keep to the bounds, or not to; of each of `TOLD` the mean and its 95 %
+        interval, `_low` to `_high`; and mean shares of the useful time by cause.
+        """
+        standings = self._standings()
+        rows = [_row(*each) for each in zip(self.found, standings, strict=True)]
+        return pd.DataFrame(rows, index=pd.Index([e.name for e in self.found], name="policy"))
+
+    def _standings(self) -> list[str]:
+        standings = ["over" if each.feasible is False else "worse" for each in self.found]
+        for rival in self.certificate.rivals:
+            standing = rival.standing
+            standings[rival.candidate] = "open" if standing == "undecided" else standing
+        if self.certificate.best is not None:
+            standings[self.certificate.best] = "chosen"
+        return standings
+
+    def figure(self, name: str = "answer") -> "Figure":
+        """A picture of the answer.
+
+        `"answer"`: what each candidate costs; `"pareto"`: time against what else it takes.
+
+        Raises
+        ------
+        UsageError
+            If there is no picture of that name.
+        """
+        from cprsim.figures.answer import answer  # noqa: PLC0415  (matplotlib is slow to import)
+        from cprsim.figures.pareto import pareto  # noqa: PLC0415
+
+        pictures = {"answer": answer, "pareto": pareto}
+        if name not in pictures:
+            raise UsageError(
+                f"figure {name!r}: there is none of that name; {nearest(name, pictures)}"
+            )
+        return pictures[name](
+            self.table,
+            self.aim.measure,
+            {each.measure: each.most for each in self.aim.bounds},
+            self.scenario.currency or "",
+            self.scenario.title,
+        )
+
     def document(self) -> dict[str, Any]:
         """The answer as one JSON document; numbers that are not finite are null."""
         best, lossless = self.best, self.lossless
@@ -173,6 +238,21 @@ class Advice:
             "warnings": list(self.warnings),
             "closed_form": None if self.decision is None else self.decision.document(),
         }
+
+
+def _row(found: Found, standing: str) -> dict[str, Any]:
+    settings = (f"{key} {value}" for key, value in found.settings.items())
+    row: dict[str, Any] = {
+        "system": found.candidate.system,
+        "origin": found.candidate.origin or found.candidate.system,
+        "given": found.candidate.origin is not None and not found.candidate.tuned,
+        "settings": ", ".join(settings),
+        "standing": standing,
+        "sure": found.feasible is not None,
+    }
+    for measure, each in found.measures.items():
+        row |= {measure: each.mean, f"{measure}_low": each.low, f"{measure}_high": each.high}
+    return row | dict(found.causes)
 
 
 def _refused(each: Refused) -> dict[str, Any]:

@@ -1,22 +1,285 @@
-"""The job that is asked about, of tables that may name no policies."""
+"""One question, from who is asked to the certificate."""
 
-from typing import Any
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from cprsim.scenario import Scenario
-from cprsim.scenario.mapping import scenario_tables
+import numpy as np
+from numpy.typing import NDArray
 
-_ANY = {"any": {"system": "full"}}
+from cprsim.advice.advice import TOLD, Advice, Found, Mean, in_order
+from cprsim.advice.aims import Aim
+from cprsim.advice.candidates import Candidate, Refused, asked, chosen
+from cprsim.advice.fleet_trials import FleetTrials
+from cprsim.advice.search import at_target, search
+from cprsim.advice.trials import Trial, Trials
+from cprsim.advice.warning import warnings
+from cprsim.analytic.expected import expected
+from cprsim.contract import Plan, Policy
+from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.errors import UsageError
+from cprsim.estimates.decision import Decision
+from cprsim.runs.summaries import half_width
+from cprsim.selection.certificate import Certificate, PairedSample
+from cprsim.selection.sequential import FIRST, MOST, certify
+
+#: Told of how far it is: what is done, how much of it, of how much; and what is known, if anything.
+Tell = Callable[[str, int, int, Advice | None], None]
+#: What a look may take about, on one core, s.
+_LOOK_S = 3.0
+#: The same of the first, and what it has at most.
+_FIRST_S, _MOST_FIRST = 0.5, 2048
 
 
-def job_of(mapping: dict[str, Any]) -> Scenario:
-    """The scenario of a file's tables, of which `[policies]` may be left out.
+class Asking:
+    """Of one job: candidates, their settings, and what was played of them."""
 
-    Raises
-    ------
-    ScenarioError
-        With every fault.
-    """
-    tables = scenario_tables(mapping)
-    if "policies" in tables:
-        return Scenario(**tables)
-    return Scenario(**tables, policies=_ANY).with_policies({})
+    _most = MOST
+
+    def __init__(self, trials: Trials, tell: Tell, decision: Decision | None) -> None:
+        self._trials, self._tell, self._decision = trials, tell, decision
+        self._candidates: list[Candidate] = []
+        self._refused: list[Refused] = []
+        self._played: list[list[Trial]] = []
+        self._left: Sequence[int] = ()
+
+    def answer(self, systems: Sequence[str] | None) -> Advice:
+        """The advice, once all is certain that can be."""
+        aim, mtbf_s = self._trials.aim, self._trials.scenario.failure_model.mtbf_s
+        self._gather(systems)
+        if not self._candidates:
+            raise UsageError(_nobody(self._refused))
+        self._played = [[] for _ in self._candidates]
+        certificate = certify(
+            lambda places, replications: self._sample(places, replications, mtbf_s < math.inf),
+            len(self._candidates),
+            aim.bounds,
+            confidence=aim.confidence,
+            within=aim.within,
+            first=self._first_look,
+            most=self._most,
+            go_on=self._may_go_on,
+            tell=self._told,
+        )
+        return self._advice(certificate)
+
+    def _gather(self, systems: Sequence[str] | None) -> None:
+        """Who takes part, with which settings, and who can't."""
+        trials = self._trials
+        ask = asked(trials.scenario, systems)
+        self._refused = list(ask.refused)
+        for each in ask.given:
+            self._enter(each)
+        done = len(ask.searched)
+        self._tell("searching settings", 0, done, None)
+        for each in search(
+            ask.searched, trials, lambda n, of: self._tell("searching settings", n, of, None)
+        ):
+            if not self._is_known(each):
+                self._enter(each)
+
+    def _enter(self, candidate: Candidate) -> None:
+        why_not = self._trials.why_not(candidate.policy)
+        if why_not is None:
+            self._candidates.append(candidate)
+        else:
+            self._refused.append(Refused(candidate.name, candidate.system, why_not))
+
+    def _is_known(self, candidate: Candidate) -> bool:
+        """Whether the search came back to the policy that it started from."""
+        scenario = self._trials.scenario
+        return candidate.origin is not None and any(
+            each.origin == candidate.origin
+            and chosen(each, scenario) == chosen(candidate, scenario)
+            for each in self._candidates
+        )
+
+    def _sample(self, places: Sequence[int], replications: range, can_fail: bool) -> PairedSample:
+        self._left = places
+        found = self._trials.play([self._policy(i) for i in places], replications)
+        for i, each in zip(places, found, strict=True):
+            self._played[i].append(each)
+        return PairedSample(
+            np.array([each.objective for each in found]),
+            np.array([each.bounded for each in found]),
+            np.array([each.failures for each in found]),
+            can_fail,
+            np.array([self._loses_nothing(i) for i in places]),
+            np.array([self._unmet(i) for i in places]),
+        )
+
+    def _loses_nothing(self, place: int) -> bool:
+        """Whether no failure takes any learning for good, by how it recovers."""
+        found = expected(self._plan(place), self._trials.scenario.context)
+        return found.pls == 0 == found.updates_lost
+
+    def _unmet(self, place: int) -> float:
+        """What a loss may take back that no replication met, as a share of the useful time."""
+        return min(self._plan(place).unmet_s / self._trials.scenario.job.useful_time_s, 1.0)
+
+    def _plan(self, place: int) -> Plan:
+        plan = self._trials.plan(self._policy(place))
+        assert plan is not None
+        return plan
+
+    @property
+    def _first_look(self) -> int:
+        """Replications of the first look: means that are told are of as many at least."""
+        each_s = self._trials.seconds(each.policy for each in self._candidates)
+        return 1 << int(math.log2(min(max(_FIRST_S / each_s, FIRST), _MOST_FIRST)))
+
+    def _policy(self, place: int) -> Policy:
+        return self._candidates[place].policy
+
+    def _may_go_on(self, replications: int) -> bool:
+        """Whether that many more don't take too long."""
+        each_s = self._trials.seconds(self._policy(i) for i in self._left)
+        return replications / 2 * each_s < _LOOK_S
+
+    def _told(self, certificate: Certificate) -> None:
+        done = certificate.replications
+        self._tell("comparing", done, self._most, self._advice(certificate))
+
+    def _advice(self, certificate: Certificate) -> Advice:
+        trials = self._trials
+        found = [self._found(i, certificate) for i in range(len(self._candidates))]
+        certificate = _gentlest(certificate, found)
+        order = in_order(found)
+        place = {i: number for number, i in enumerate(order)}
+        advice = Advice(
+            trials.scenario,
+            trials.aim,
+            trials.seed,
+            tuple(found[i] for i in order),
+            tuple(self._refused),
+            _renumbered(certificate, place),
+            self._decision,
+            (),
+        )
+        return replace(advice, warnings=tuple(warnings(advice)))
+
+    def _found(self, i: int, certificate: Certificate) -> Found:
+        candidate, played, scenario = self._candidates[i], self._played[i], self._trials.scenario
+        plan = self._plan(i)
+        count = sum(len(each.objective) for each in played)
+        means = {
+            name: _mean([each.measures[name] for each in played])
+            for name in TOLD
+            if name in played[0].measures
+        }
+        causes = {
+            cause: sum(each.causes[cause] * len(each.objective) for each in played) / count
+            for cause in OVERHEAD_CAUSES
+        }
+        feasible = certificate.kept[i]
+        return Found(
+            candidate,
+            plan,
+            chosen(candidate, scenario),
+            means,
+            causes,
+            _mean([each.objective for each in played]),
+            expected(plan, scenario.context).overhead,
+            feasible,
+            None if feasible else _why(played, self._trials.aim, feasible),
+            count,
+            _in_sum(played),
+        )
+
+
+class AskingFleet(Asking):
+    """The same of the jobs of a fleet."""
+
+    _most = 1024
+
+    def __init__(self, trials: FleetTrials, tell: Tell, decision: Decision | None) -> None:
+        super().__init__(trials, tell, decision)
+        self._jobs = trials
+
+    def _gather(self, systems: Sequence[str] | None) -> None:
+        """Who takes part, by its rules, and who can't."""
+        ask = asked(self._jobs.scenario, systems)
+        self._refused = list(ask.refused)
+        new = [each for each in ask.searched if each.origin is None]
+        for number, each in enumerate((*ask.given, *new)):
+            self._tell("planning jobs", number, len(ask.given) + len(new), None)
+            policy = each.policy if each.origin else at_target(each.policy, self._jobs.aim)
+            candidate = replace(each, policy=policy, tuned=False)
+            self._enter(candidate)
+            why_not = None
+            if self._candidates and self._candidates[-1] is candidate:
+                why_not = self._jobs.faults(policy, range(self._most))
+            if why_not is not None:
+                self._candidates.pop()
+                self._refused.append(Refused(candidate.name, candidate.system, why_not))
+
+
+def _in_sum(played: Sequence[Trial]) -> Mean | None:
+    """Machine time of all jobs together over the useful, - 1: as in `FleetResult.summary`."""
+    if played[0].node_s is None:
+        return None
+    overhead = np.concatenate([each.measures["machine_overhead"] for each in played])
+    weight = np.concatenate([each.node_s for each in played if each.node_s is not None])
+    mean = float((overhead * weight).sum() / weight.sum())
+    half = float(half_width(weight * (overhead - mean)) / weight.mean())
+    return Mean(mean, mean - half, mean + half)
+
+
+def _nobody(refused: Sequence[Refused]) -> str:
+    told = "; ".join(f"{each.name} {each.why}" for each in refused)
+    return f"nobody can be asked: {told}"
+
+
+def _why(played: Sequence[Trial], aim: Aim, feasible: bool | None) -> str:
+    """Which bounds it breaks, or may."""
+    said = []
+    for row, bound in enumerate(aim.bounds):
+        mean = _mean([each.bounded[row] for each in played])
+        if mean.high > bound.most:
+            verb = "is over" if feasible is False else "may be over"
+            said.append(
+                f"{bound.measure} {mean.mean:.3g} ({mean.low:.3g} to {mean.high:.3g}) {verb} "
+                f"{bound.most:g}"
+            )
+    return "; ".join(said)
+
+
+def _mean(parts: Sequence[NDArray[np.float64]]) -> Mean:
+    values = np.concatenate(parts)
+    mean, half = float(values.mean()), float(half_width(values))
+    return Mean(mean, mean - half, mean + half)
+
+
+def _gentlest(certificate: Certificate, found: Sequence[Found]) -> Certificate:
+    """With the one that loses and takes least as the best, of those that take the same time."""
+    best, same = certificate.best, certificate.same
+    if best is None or not same:
+        return certificate
+
+    def taken(place: int) -> tuple[float, ...]:
+        each = found[place]
+        names = ("updates_lost", "machine_overhead")
+        return (*(each.measures[name].mean for name in names), each.plan.memory_overhead)
+
+    chosen = min((best, *same), key=taken)
+    renamed = {chosen: best, best: chosen}
+    return replace(
+        certificate,
+        best=chosen,
+        rivals=tuple(
+            replace(each, candidate=renamed.get(each.candidate, each.candidate))
+            for each in certificate.rivals
+        ),
+    )
+
+
+def _renumbered(certificate: Certificate, place: dict[int, int]) -> Certificate:
+    """With the numbers that candidates have in the answer."""
+    best = certificate.best
+    return replace(
+        certificate,
+        best=None if best is None else place[best],
+        rivals=tuple(replace(e, candidate=place[e.candidate]) for e in certificate.rivals),
+        doubts=tuple(replace(e, candidate=place[e.candidate]) for e in certificate.doubts),
+        kept=tuple(certificate.kept[i] for i in sorted(place, key=place.__getitem__)),
+    )

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from cprsim.basics.schema import faults, nearest
 from cprsim.basics.units import format_duration
-from cprsim.contract import Policy, Span
+from cprsim.contract import DurationSpan, Policy
 from cprsim.errors import CprsimError, UsageError
 from cprsim.policies.registry import policy_class, systems
 from cprsim.scenario import Scenario
@@ -133,7 +133,7 @@ def chosen(candidate: Candidate, scenario: Scenario) -> dict[str, Any]:
     """The settings of a candidate as scenario files have them; a resolved rule by what it is."""
     found: dict[str, Any] = {}
     for setting in candidate.policy.settings(scenario.context):
-        if isinstance(setting, Span):
+        if isinstance(setting, DurationSpan):
             never = setting.start_s >= setting.most_s
             found[setting.key] = "never" if never else format_duration(setting.start_s)
         else:

@@ -11,6 +11,7 @@ from cprsim.advice.trials import Trials
 from cprsim.basics.distributions import scaled
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import CprsimError
+from cprsim.runs.result import finite
 from cprsim.scenario import Scenario
 
 #: By which what was taken for granted is multiplied.
@@ -84,7 +85,13 @@ class Robustness:
         """As one JSON object."""
         return {
             lever.name: [
-                {**world._asdict(), "holds": world.holds(self.within)} for world in lever.worlds
+                {
+                    **world._asdict(),
+                    "loses": finite(world.loses),
+                    "second_loses": finite(world.second_loses),
+                    "holds": world.holds(self.within),
+                }
+                for world in lever.worlds
             ]
             for lever in self.levers
         }

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, value_of, with_value
-from cprsim.advice.trials import Played, Trials
+from cprsim.advice.trials import Trial, Trials
 from cprsim.basics.units import SECONDS, format_duration, format_exact, parse_duration
-from cprsim.contract import Choice, Policy, Span
+from cprsim.contract import Choice, DurationSpan, Policy
 from cprsim.policies.cpr import Cpr
 from cprsim.runs.summaries import half_width
 
@@ -57,19 +57,20 @@ def search(
     candidates: Sequence[Candidate], trials: Trials, tell: Callable[[int, int], None]
 ) -> list[Candidate]:
     """Each candidate with the best of its settings; `tell`: how many are done, of how many."""
-    searches = [_searched(each.policy, trials) for each in candidates]
+    searches = {i: _searched(each.policy, trials) for i, each in enumerate(candidates)}
     best: dict[int, Policy] = {}
-    asked = {i: next(each, []) for i, each in enumerate(searches)}
+    asked: dict[int, list[Policy]] = {}
     known = _Known(trials)
-    while asked:
-        known.play([policy for each in asked.values() for policy in each])
-        for i in list(asked):
+    while searches:
+        for i, each in list(searches.items()):
             try:
-                asked[i] = searches[i].send(known.score)
+                asked[i] = each.send(known.score) if i in asked else next(each)
             except StopIteration as end:
                 best[i] = end.value
-                del asked[i]
-        tell(len(best), len(searches))
+                del searches[i]
+                asked.pop(i, None)
+        known.play([policy for policies in asked.values() for policy in policies])
+        tell(len(best), len(candidates))
     return [replace(each, policy=best[i]) for i, each in enumerate(candidates)]
 
 
@@ -103,7 +104,7 @@ def _replications(trials: Trials, policy: Policy) -> int:
     return 1 << round(math.log2(min(max(fit, _FEWEST), _MOST)))
 
 
-def scored(played: Played, aim: Aim) -> Score:
+def scored(played: Trial, aim: Aim) -> Score:
     """Over a bound is what is not surely kept to."""
     over = 0.0
     for values, bound in zip(played.bounded, aim.bounds, strict=True):
@@ -122,12 +123,17 @@ def _is_better(one: Score, other: Score, worth: float) -> bool:
     return bool(gains.mean() > max(worth, _SURE * gains.std() / math.sqrt(count)))
 
 
+def at_target(policy: Policy, aim: Aim) -> Policy:
+    """CPR at the portion of lost samples that is accepted, by its own rule; others as they are."""
+    if isinstance(policy, Cpr) and aim.accepted_pls:
+        return policy.model_copy(update={"target_pls": aim.accepted_pls, "interval": None})
+    return policy
+
+
 def _searched(policy: Policy, trials: Trials) -> Search:
     """Setting by setting, until none of them gains anything."""
     context, aim = trials.scenario.context, trials.aim
-    best = policy
-    if isinstance(policy, Cpr) and aim.accepted_pls:
-        best = policy.model_copy(update={"target_pls": aim.accepted_pls, "interval": None})
+    best = at_target(policy, aim)
     settings = best.settings(context) if trials.plan(best) is not None else ()
     worth, ratio = _WORTH * aim.within, _WIDE
     for _ in range(_TURNS):
@@ -157,7 +163,7 @@ def _choice(policy: Policy, setting: Choice, worth: float) -> Search:
         best = better
 
 
-def _span(policy: Policy, setting: Span, worth: float, ratio: float) -> Search:
+def _span(policy: Policy, setting: DurationSpan, worth: float, ratio: float) -> Search:
     """Outward from the start, then in steps that get smaller until they gain next to nothing."""
     at_s = _start_s(policy, setting)
     best = _at(policy, setting, at_s) or policy
@@ -190,12 +196,12 @@ def _better(
     return at, best, is_flat
 
 
-def _around(at_s: float, ratio: float, setting: Span) -> Iterator[float]:
+def _around(at_s: float, ratio: float, setting: DurationSpan) -> Iterator[float]:
     found = {min(max(at_s * by, setting.least_s), setting.most_s) for by in (1 / ratio, ratio)}
     yield from sorted(found - {at_s})
 
 
-def _start_s(policy: Policy, setting: Span) -> float:
+def _start_s(policy: Policy, setting: DurationSpan) -> float:
     """Where it stands, if it does."""
     value = value_of(policy, setting.key)
     try:
@@ -205,7 +211,7 @@ def _start_s(policy: Policy, setting: Span) -> float:
     return min(max(at_s, setting.least_s), setting.most_s)
 
 
-def _at(policy: Policy, setting: Span, seconds: float) -> Policy | None:
+def _at(policy: Policy, setting: DurationSpan, seconds: float) -> Policy | None:
     """With a duration in three digits, as it is told; but the whole job, no save, exactly."""
     if seconds >= setting.most_s:
         return with_value(policy, setting.key, format_exact(setting.most_s, SECONDS))

@@ -12,35 +12,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.advice.aims import Aim
+from cprsim.analytic.expected import expected
 from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
 from cprsim.batch.support import can_compile
 from cprsim.contract import Plan, Policy
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import CprsimError
-from cprsim.runs.engines import Engine, chosen, prepare, simulate
+from cprsim.runs.engines import Engine, attempt, chosen, prepare
 from cprsim.runs.measures import Basis, measured
+from cprsim.runs.rates import Numbers
 from cprsim.runs.runner import map_tasks
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS
 
 Values = NDArray[np.float64]
-#: What is kept of every replication beside the measures: seconds by cause.
-CAUSES = OVERHEAD_CAUSES
 
 
 @dataclass(frozen=True)
-class Played:
+class Trial:
     """Replications of one policy, by number from `first` on.
 
     `measures`: of `runs.measures.MEASURES`, each of shape (replications,), and `causes` in shares
-    of the useful time; `bounded`: of shape (bounds, replications).
+    of the useful time; `bounded`: of shape (bounds, replications). `node_s`: useful node-seconds
+    of each, where they differ, in a fleet.
     """
 
     measures: Mapping[str, Values]
     causes: Mapping[str, float]
     objective: Values
     bounded: Values
+    node_s: Values | None = None
 
     @property
     def failures(self) -> Values:
@@ -84,14 +86,18 @@ class Trials:
         self.plan(policy)
         return self._refused.get(self._key(policy))
 
-    def play(self, policies: Sequence[Policy], replications: range) -> list[Played]:
+    def play(self, policies: Sequence[Policy], replications: range) -> list[Trial]:
         """Replications of policies that have a plan."""
         names = list(dict.fromkeys(map(self._key, policies)))
         job = self._job(names)
         engines = chosen(job, names, "auto")
         prepare(engines.values())
         values = _simulated(job, engines, replications, self.seed)
-        found = {name: self._played(job, name, values[:, i]) for i, name in enumerate(names)}
+        useful_cost = useful_cost_of(job)
+        found = {
+            name: played(values[:, i], Basis.of(job, name), job, name, self.aim, useful_cost)
+            for i, name in enumerate(names)
+        }
         return [found[self._key(policy)] for policy in policies]
 
     def seconds(self, policies: Iterable[Policy]) -> float:
@@ -106,7 +112,8 @@ class Trials:
         for policy in policies:
             plan = self._plans[self._key(policy)]
             saves = math.fsum(each.saves_in(job.useful_time_s) for each in plan.schedules)
-            found += _RUN_S + _SAVE_S * saves + _FAILURE_S * met
+            longer = 1.0 + expected(plan, self.scenario.context).overhead
+            found += _RUN_S + (_SAVE_S * saves + _FAILURE_S * met) * longer
         return found if can_compile() else _INTERPRETED * found
 
     def _job(self, names: Sequence[str]) -> Scenario:
@@ -114,36 +121,46 @@ class Trials:
         job.plans.update({name: self._plans[name] for name in names})
         return job
 
-    def _played(self, job: Scenario, name: str, values: Values) -> Played:
-        columns = dict(zip(COLUMNS, values.T, strict=True))
-        measures = measured(columns, Basis.of(job, name))
-        system, useful_s = job.policies[name].system, job.job.useful_time_s
-        return Played(
-            measures,
-            {cause: float(columns[cause].mean()) / useful_s for cause in CAUSES},
-            self._objective(measures),
-            self.aim.bounded(job, system, measures),
-        )
-
-    def _objective(self, measures: Mapping[str, Values]) -> Values:
-        """What is to be least; money over what the machines cost in the useful time, - 1."""
-        values = measures[self.aim.measure]
-        return values / self._useful_cost - 1 if self.aim.objective == "cost" else values
-
-    @property
-    def _useful_cost(self) -> float:
-        """What the machines of the job cost in its useful time; 1 where they have no price."""
-        prices, cluster = self.scenario.prices, self.scenario.cluster
-        assert prices is not None
-        per_s = cluster.trainers * prices.amount("trainer")
-        per_s += cluster.parameter_servers * prices.amount("parameter_server")
-        return per_s * self.scenario.job.useful_time_s or 1.0
-
     @staticmethod
     def _key(policy: Policy) -> str:
         return json.dumps(policy.mapping(), sort_keys=True)
 
 
+def played(
+    values: Values, basis: Basis, job: Scenario, name: str, aim: Aim, useful_cost: Numbers
+) -> Trial:
+    """Runs of a policy of a job, from ledgers of shape (replications, columns).
+
+    `basis`, `useful_cost`: of the job, or of each replication.
+    """
+    columns = dict(zip(COLUMNS, values.T, strict=True))
+    measures = measured(columns, basis)
+    objective = measures[aim.measure]
+    if aim.objective == "cost":
+        objective = objective / useful_cost - 1
+    return Trial(
+        measures,
+        {cause: float((columns[cause] / basis.useful_s).mean()) for cause in OVERHEAD_CAUSES},
+        objective,
+        aim.bounded(job, job.policies[name].system, measures),
+        None if np.ndim(basis.useful_s) == 0 else basis.useful_s * basis.nodes,
+    )
+
+
+def useful_cost_of(job: Scenario) -> float:
+    """What the machines of a job cost in its useful time; 1 where they have no price."""
+    prices, cluster = job.prices, job.cluster
+    if prices is None:
+        return 1.0
+    per_s = cluster.trainers * prices.amount("trainer")
+    per_s += cluster.parameter_servers * prices.amount("parameter_server")
+    return per_s * job.job.useful_time_s or 1.0
+
+
+#: Replications that are played in one go.
+_BLOCK = 16 * COHORT
+#: What a run takes that gets nowhere, in useful times.
+NOWHERE = 100.0
 #: How much longer the simulator takes than the compiled engine, about.
 _INTERPRETED = 100
 #: What the compiled engine takes for a run, a save and a failure, and to draw the life of a node,
@@ -154,8 +171,22 @@ _RUN_S, _SAVE_S, _FAILURE_S, _NODE_S, _LOG_S = 1e-6, 6e-8, 4e-7, 4e-8, 1.5e-3
 def _simulated(job: Scenario, engines: dict[str, Engine], replications: range, seed: int) -> Values:
     """Shape (replications, policies, len(COLUMNS)); in threads where what plays is compiled."""
     workers = cores() if set(engines.values()) == {"batch"} else 1
-    size = -(-len(replications) // (workers * COHORT)) * COHORT
+    size = min(-(-len(replications) // (workers * COHORT)) * COHORT, _BLOCK)
     blocks = [replications[i : i + size] for i in range(0, len(replications), size)]
-    play = partial(simulate, job, engines, seed=seed)
+    play = partial(attempt, job, engines, seed=seed)
     with closing(map_tasks(play, blocks, workers, ThreadPoolExecutor)) as found:
-        return np.concatenate([each for _, each in found])
+        values = np.concatenate([each for _, each in found])
+    return somewhere(values, job.job.useful_time_s)
+
+
+def somewhere(values: Values, useful_s: Numbers) -> Values:
+    """With a wall time for runs that get nowhere: `NOWHERE` useful times, all but one of it lost.
+
+    `values`: shape (replications, policies, len(COLUMNS)); `useful_s`: of all, or of each.
+    """
+    nowhere = np.asarray(np.isnan(values).any(axis=2))
+    stuck = np.zeros_like(values)
+    stuck[..., COLUMNS.index("wall")] = np.reshape(NOWHERE * useful_s, (-1, 1))
+    stuck[..., COLUMNS.index("lost")] = np.reshape((NOWHERE - 1) * useful_s, (-1, 1))
+    stuck[..., COLUMNS.index("failures")] = 1.0
+    return np.where(nowhere[..., np.newaxis], stuck, values)

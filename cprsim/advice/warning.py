@@ -32,8 +32,9 @@ def warnings(advice: "Advice") -> Iterator[str]:
             yield f"{each.name}: {each.plan.note}."
         if not each.candidate.tuned or each.candidate.origin is None:
             yield from _own_costs(each)
-    yield from _closed_forms(advice)
-    yield from _unknown(advice)
+    if not advice.of_fleet:  # whose jobs differ
+        yield from _closed_forms(advice)
+        yield from _unknown(advice)
 
 
 def _never(best: Found) -> Iterator[str]:

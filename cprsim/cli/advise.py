@@ -19,6 +19,8 @@ from cprsim.cli.common import (
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
+    from cprsim.advice.robustness import Robustness
+    from cprsim.fleets.fleet import Fleet
     from cprsim.scenario import Scenario
 
 
@@ -62,15 +64,15 @@ def advise(
     as_json: Json = False,
 ) -> None:
     """Which policy, with which settings, and how sure."""
-    from cprsim.advice.asking import job_of
     from cprsim.basics import files
-    from cprsim.scenario.mapping import mapping_of, scenario_text
+    from cprsim.fleets.fleet import Fleet, of_job
+    from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
     text = scenario_text(scenario)
-    job = job_of(mapping_of(text, scenario, overrides or ()))
+    job = of_job(scenario_tables(mapping_of(text, scenario, overrides or ())))
     accepted = share("--target-pls", target_pls)
     if closed_form:
-        _decide(job, accepted, quality, as_json)
+        _decide(job.example if isinstance(job, Fleet) else job, accepted, quality, as_json)
         return
     if out is not None:
         from cprsim.report.answer_page import NAMES
@@ -92,9 +94,7 @@ def advise(
         quality=quality,
         seed=seed,
     )
-    from cprsim.advice.robustness import robustness
-
-    robust = robustness(advice)
+    robust = _robust(advice)
     if out is not None:
         from cprsim.report.answer_page import contents
         from cprsim.report.source import ScenarioSource
@@ -108,7 +108,7 @@ def advise(
         _show(advice, robust)
 
 
-def _advised(job: "Scenario", as_json: bool, **asked: Any) -> "Advice":
+def _advised(job: "Scenario | Fleet", as_json: bool, **asked: Any) -> "Advice":
     """The advice, with a bar while it is sought; interrupted, what is known so far."""
     from cprsim.advice.advising import advise as sought
     from cprsim.errors import RunError
@@ -128,6 +128,13 @@ def _advised(job: "Scenario", as_json: bool, **asked: Any) -> "Advice":
             raise RunError(f"interrupted; known so far: {known_so_far(last)}") from None
 
 
+def _robust(advice: "Advice") -> "Robustness | None":
+    """How the choice holds elsewhere; of a fleet, whose jobs differ as it is, None."""
+    from cprsim.advice.robustness import robustness
+
+    return None if advice.of_fleet else robustness(advice)
+
+
 def _decide(job: "Scenario", target_pls: float | None, quality: str, as_json: bool) -> None:
     """CPR's decision, by its equations alone."""
     from cprsim.estimates.decision import decide
@@ -142,7 +149,7 @@ def _decide(job: "Scenario", target_pls: float | None, quality: str, as_json: bo
         echo_wrapped(line)
 
 
-def _show(advice: "Advice", robust: Any) -> None:
+def _show(advice: "Advice", robust: "Robustness | None") -> None:
     from cprsim.report.answer import answer_lines, answer_table, robust_lines
 
     lines = list(answer_lines(advice))

@@ -30,7 +30,7 @@ from cprsim.contract.plan import AfterVoid, Copies, Mirror, Plan, Sequence, Trac
 from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.contract.rotations import Rotation, Rotations
 from cprsim.contract.schedules import Schedule, ScheduledController, every
-from cprsim.contract.settings import Choice, Setting, Span, whole_numbers
+from cprsim.contract.settings import Choice, DurationSpan, Setting, whole_numbers
 from cprsim.job.tiers import REMOTE, Tier
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "Controller",
     "Copies",
     "Differences",
+    "DurationSpan",
     "Event",
     "Failed",
     "Groups",
@@ -67,7 +68,6 @@ __all__ = [
     "ScheduledController",
     "Sequence",
     "Setting",
-    "Span",
     "Stored",
     "Tier",
     "Together",

@@ -93,6 +93,19 @@ class Plan:
     note: str | None = None
 
     @property
+    def unmet_s(self) -> float:
+        """Useful seconds that a loss may take back which few jobs meet.
+
+        Where most losses are made good by copies, parities or a near tier, others aren't: the
+        interval of the farthest tier, infinite where nothing is saved. 0 where all losses are
+        alike.
+        """
+        alike = self.mirror is None and len(self.schedules) <= 1
+        if self.recovery in {"full", "partial"} and alike:
+            return 0.0
+        return self.schedules[-1].interval_s if self.schedules else math.inf
+
+    @property
     def interval_s(self) -> float:
         """The checkpoint interval of the nearest tier, useful seconds; infinite for no saves."""
         return self.schedules[0].interval_s if self.schedules else math.inf

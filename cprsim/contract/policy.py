@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, PlainSerializer
 from cprsim.basics import units
 from cprsim.basics.schema import Section
 from cprsim.contract.plan import AfterVoid, Plan
-from cprsim.contract.settings import Setting, Span
+from cprsim.contract.settings import DurationSpan, Setting
 from cprsim.failures.hit import Severity
 from cprsim.job.costs import CostModel
 from cprsim.job.tiers import REMOTE
@@ -98,11 +98,11 @@ class Policy(Section):
         return (self.span("interval", self.planned(context).interval_s, context),)
 
     @staticmethod
-    def span(key: str, start_s: float, context: Context) -> Span:
+    def span(key: str, start_s: float, context: Context) -> DurationSpan:
         """Intervals from `LEAST_SHARE` of the job to the whole of it, which means none."""
         most_s = context.useful_time_s
         least_s = most_s * LEAST_SHARE
-        return Span(key, least_s, most_s, min(max(start_s, least_s), most_s))
+        return DurationSpan(key, least_s, most_s, min(max(start_s, least_s), most_s))
 
     def planned(self, context: Context) -> Plan:
         """Its plan, with the keys that all policies have."""

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 
-class Span(NamedTuple):
+class DurationSpan(NamedTuple):
     """A duration, from one to another; neighbours are told apart by their ratio.
 
     `key`: as scenario files have it, `"interval"` or `"remote.interval"`. `least_s`, `most_s`: in
@@ -24,7 +24,7 @@ class Choice(NamedTuple):
     values: tuple[Any, ...]
 
 
-Setting = Span | Choice
+Setting = DurationSpan | Choice
 
 
 def whole_numbers(key: str, least: int, most: int) -> tuple[Choice, ...]:

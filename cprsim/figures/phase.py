@@ -17,6 +17,7 @@ from cprsim.figures.parts import key, layout, style, ticks
 from cprsim.figures.parts.cells import MARGIN, RIGHT, Cells
 from cprsim.figures.parts.scale import Scale
 from cprsim.figures.parts.style import POLICY_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.selection.words import NOBODY
 
 # All in inches.
 _KEY_IN: Final = 5.2
@@ -27,7 +28,7 @@ _NAME: Final = 0.2  # of the vertical axis, above it
 _PALE: Final = 0.6  # share of white where a policy isn't surely the best
 #: Verdicts without a best policy: their colour, and what they mean.
 _WITHOUT: Final = {
-    "none": ("#EDEDED", "no policy keeps to the bounds"),
+    "none": ("#EDEDED", NOBODY),
     "failed": ("#BFBFBF", "all points failed"),
 }
 _BORDER: Final = (0.04, 1.0)  # between cells: share of the narrowest, and points at most

@@ -1,7 +1,7 @@
 """A scenario some of whose values are drawn once for each job: a fleet of jobs."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -157,6 +157,18 @@ def load(path: str | Path, overrides: Iterable[str] = ()) -> Scenario | Fleet:
 def of_tables(mapping: dict[str, Any]) -> Scenario | Fleet:
     """As `load`, of the tables of a file."""
     return Fleet.of(mapping) if any(tables(mapping)) else Scenario(**mapping)
+
+
+def of_job(mapping: dict[str, Any]) -> Scenario | Fleet:
+    """As `of_tables`, of tables that may name no policies."""
+    if "policies" in mapping:
+        return of_tables(mapping)
+    job = of_tables(mapping | {"policies": {"any": {"system": "full"}}})
+    if isinstance(job, Fleet):
+        return replace(
+            job, mapping=mapping | {"policies": {}}, example=job.example.with_policies({})
+        )
+    return job.with_policies({})
 
 
 def dotted(path: Keys) -> str:

@@ -36,7 +36,7 @@ def _varied(scenario: Scenario) -> dict[str, list[str]]:
 
 
 @contextmanager
-def _swept(source: Path, replications: int = 100) -> Iterator[Sweep]:
+def _swept(source: Path, replications: int = 10000) -> Iterator[Sweep]:
     """The sweep in a folder, or one of a scenario that is not kept."""
     if source.is_dir():
         yield Sweep(source)

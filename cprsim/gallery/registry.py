@@ -6,6 +6,7 @@ from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
 from cprsim.gallery import (
     accuracy,
+    answer,
     ecrm,
     fleet_fits,
     interval,
@@ -29,6 +30,9 @@ PICTURES: Final[dict[str, Picture]] = {
         fleet_fits.PICTURE,
         runs.BREAKDOWN,
         runs.PRODUCTION,
+        answer.ANSWER,
+        answer.PARETO,
+        answer.ROBUST,
         scaling.PICTURE,
         sensitivity.PICTURE,
         interval.PICTURE,

@@ -10,6 +10,8 @@ from cprsim.gallery.picture import Picture, Titled, drawn_by, of_scenario
 from cprsim.gallery.points import at, measured, tidy
 from cprsim.policies.cpr import Cpr
 from cprsim.scenario import Scenario, load_scenario
+from cprsim.sweeps.best import circumstances
+from cprsim.sweeps.columns import text_of
 from cprsim.sweeps.stored import Sweep
 
 #: Targets on the portion of lost samples.
@@ -38,17 +40,25 @@ def table(scenario: Scenario, replications: int = 100) -> pd.DataFrame:
 
 
 def of_sweep(folder: Path) -> Titled:
-    """All points of a sweep, whatever it varies."""
+    """All points of a sweep; what it varies that is no choice of a policy, as circumstances."""
     sweep = Sweep(folder)
     rows = sweep.table[sweep.table["error"] == ""]
     if rows.empty:
         raise UsageError(f"figure tradeoff: no point of the sweep in {folder} is finished")
+    varied = circumstances(sweep.definition["keys"])
+    if varied:
+        values = (point.values for point in sweep.points)
+        names = [", ".join(text_of(each[key]) for key in varied) for each in values]
+        rows = rows.assign(
+            varied=", ".join(varied), circumstances=[names[point] for point in rows["point"]]
+        )
     return Titled(str(sweep.definition["title"]), rows)
 
 
 TRADEOFF = Picture(
     "tradeoff",
-    "overhead against PLS and updates lost, a curve a policy",
+    "overhead against PLS and updates lost, a curve a policy, and under each of a sweep's "
+    "circumstances",
     "sweep",
     "criteo-kaggle.toml",
     lambda source: of_sweep(source) if source.is_dir() else of_scenario(table)(source),

@@ -34,7 +34,11 @@ def answer_table(advice: "Advice") -> Table:
     table.collapse_padding = True
     table.add_column("policy", overflow="fold")
     headings = ["saves\nevery", "over-\nhead", "\n± 95 %", "PLS", "updates\nlost", "machine\ntime"]
-    headings += [f"cost\n{money}"] * bool(money) + ["keeps"] * bool(advice.aim.bounds)
+    headings += (
+        ["in\nsum"] * advice.of_fleet
+        + [f"cost\n{money}"] * bool(money)
+        + ["keeps"] * bool(advice.aim.bounds)
+    )
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for number, each in enumerate(advice.found):
@@ -47,6 +51,7 @@ def answer_table(advice: "Advice") -> Table:
             *(_share(each.measures[name].mean) for name in ("pls", "updates_lost")),
             _share(each.measures["machine_overhead"].mean),
         ]
+        cells += [] if each.in_sum is None else [_share(each.in_sum.mean)]
         cells += [_cost(each.measures["cost"])] if money else []
         cells += [{True: "yes", False: "no", None: "?"}[each.feasible]] if advice.aim.bounds else []
         table.add_row(*cells)
@@ -65,6 +70,14 @@ def _beside_interval(each: "Found") -> str:
 
 def answer_lines(advice: "Advice") -> Iterator[str]:
     """The verdict, what it costs, why, and where a number may mislead: a sentence or two each."""
+    yield from verdict_lines(advice)
+    for warning in advice.warnings:
+        yield f"Mind: {warning}"
+    yield from _refused(advice)
+
+
+def verdict_lines(advice: "Advice") -> Iterator[str]:
+    """Of `answer_lines` the verdict, what it costs and why."""
     yield _verdict(advice)
     best = advice.best
     if best is not None:
@@ -72,9 +85,6 @@ def answer_lines(advice: "Advice") -> Iterator[str]:
         yield from _lossless(advice, best)
         yield from _why(advice, best)
     yield from _nearest(advice)
-    for warning in advice.warnings:
-        yield f"Mind: {warning}"
-    yield from _refused(advice)
 
 
 def robust_lines(robust: "Robustness") -> Iterator[str]:
@@ -105,16 +115,23 @@ def known_so_far(advice: "Advice | None") -> str:
 
 
 def _asked(advice: "Advice") -> str:
-    aim, job = advice.aim, advice.scenario.job
-    mtbf_s = advice.scenario.failure_model.mtbf_s
+    aim = advice.aim
     bounds = "; ".join(map(str, aim.bounds))
     assumed = " (assumed: what CPR accepts)" if aim.assumed else ""
     limits = f"; {bounds}{assumed}" if bounds else ""
     return (
-        f"{_LEAST[aim.objective]}{limits}; simulated, seed {advice.seed};\n% of the useful "
-        f"{format_duration(job.useful_time_s)}, MTBF {format_duration(mtbf_s)}; "
+        f"{_LEAST[aim.objective]}{limits}; simulated, seed {advice.seed};\n{_of_what(advice)}; "
         "* the choice, = not told apart"
     )
+
+
+def _of_what(advice: "Advice") -> str:
+    """What overheads are shares of."""
+    if advice.of_fleet:
+        return f"% of the useful time of {advice.certificate.replications:,} jobs"
+    scenario = advice.scenario
+    useful_s, mtbf_s = scenario.job.useful_time_s, scenario.failure_model.mtbf_s
+    return f"% of the useful {format_duration(useful_s)}, MTBF {format_duration(mtbf_s)}"
 
 
 def _marked(advice: "Advice", number: int) -> str:

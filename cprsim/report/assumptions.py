@@ -1,14 +1,14 @@
 """What a result rests on: what was given, and what follows from it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from cprsim.basics.schema import Section
 from cprsim.basics.units import format_duration
+from cprsim.contract import Plan
 from cprsim.errors import ScenarioError
 from cprsim.job.tiers import REMOTE
 from cprsim.report.source import ScenarioSource
-from cprsim.runs.result import Result
 from cprsim.scenario import Scenario
 
 _SECTIONS = ("job", "model", "cluster", "storage", "costs", "failures", "accuracy", "prices")
@@ -23,15 +23,21 @@ class Assumption(NamedTuple):
     note: str = ""
 
 
-def assumptions(result: Result, source: ScenarioSource | None) -> list[Assumption]:
-    """What the scenario gives, table by table, then what was derived from it."""
-    return [*_given(result, source), *_derived(result)]
+def assumptions(
+    scenario: Scenario, plans: Mapping[str, Plan], source: ScenarioSource | None
+) -> list[Assumption]:
+    """What the scenario gives, table by table, then what was derived from it.
+
+    `plans`: of those of its policies that are told of, by name.
+    """
+    return [*_given(scenario, plans, source), *_derived(scenario, plans)]
 
 
-def _given(result: Result, source: ScenarioSource | None) -> Iterator[Assumption]:
-    scenario = result.scenario
+def _given(
+    scenario: Scenario, names: Iterable[str], source: ScenarioSource | None
+) -> Iterator[Assumption]:
     sections: dict[str, Section | None] = {name: getattr(scenario, name) for name in _SECTIONS}
-    sections |= {f"policies.{name}": scenario.policies[name] for name in result.plans}
+    sections |= {f"policies.{name}": scenario.policies[name] for name in names}
     overridden = set() if source is None else source.overridden
     comments = {} if source is None else source.comments
     for table, section in sections.items():
@@ -63,9 +69,8 @@ def _shown(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _derived(result: Result) -> Iterator[Assumption]:
+def _derived(scenario: Scenario, plans: Mapping[str, Plan]) -> Iterator[Assumption]:
     """What the scenario doesn't say outright."""
-    scenario = result.scenario
     mtbf = format_duration(scenario.context.mtbf_s)
     yield Assumption("MTBF of the job", mtbf, "derived", "what policies plan with")
     for name, measured, cost in _costs(scenario):
@@ -77,7 +82,7 @@ def _derived(result: Result) -> Iterator[Assumption]:
             continue
         note = "from sizes and bandwidths, with the links to itself"
         yield Assumption(name, format_duration(seconds), "derived", note)
-    for name, plan in result.plans.items():
+    for name, plan in plans.items():
         note = f"{plan.recovery} recovery"
         if plan.note is not None:
             note += f"; {plan.note}"

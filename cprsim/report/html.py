@@ -45,6 +45,7 @@ th, td { padding: .25rem .7rem .25rem 0; text-align: right; vertical-align: top;
 td { white-space: nowrap; }
 thead th { border-bottom: 1px solid #595959; vertical-align: bottom; }
 tbody tr { border-bottom: 1px solid #e6e6e6; }
+tbody th { white-space: pre-line; }
 th:first-child, .words td { text-align: left; }
 .words th { text-align: left; }
 .words { min-width: 46rem; }
@@ -124,7 +125,9 @@ def table(
 
 def terminal_table(caption: str, shown: Table) -> str:
     """A table that is made for a terminal."""
-    headings = [" ".join(str(column.header).split()) for column in shown.columns]
+    # What is parted for want of room there has it here.
+    whole = (str(column.header).replace("-\n", "") for column in shown.columns)
+    headings = [" ".join(each.split()) for each in whole]
     rows = zip(*(map(str, column.cells) for column in shown.columns), strict=True)
     return table(caption, headings, list(rows))
 

@@ -25,7 +25,11 @@ def certified(result: Result, measure: str = "overhead", within: float = WITHIN)
     Candidates are the policies in the order of the result.
     """
     can_fail = math.isfinite(result.scenario.context.mtbf_s)
-    return judge(result.kept.evidence(list(result.plans), measure, can_fail), (), within=within)
+    share = within / WITHIN / result.scenario.job.useful_time_s  # of the measure, for a second
+    unmet = {
+        name: min(plan.unmet_s * share, within / WITHIN) for name, plan in result.plans.items()
+    }
+    return judge(result.kept.evidence(unmet, measure, can_fail), (), within=within)
 
 
 def recommendation(result: Result) -> list[str]:

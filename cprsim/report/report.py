@@ -10,7 +10,7 @@ from cprsim.figures import save_bytes
 from cprsim.figures.timeline import timelines
 from cprsim.history.recorder import record
 from cprsim.report import html
-from cprsim.report.assumptions import assumptions
+from cprsim.report.basis import inputs, repeat
 from cprsim.report.recommendation import certified, recommendation
 from cprsim.report.source import ScenarioSource
 from cprsim.report.tables import RunTable, accuracy_table, resources_table
@@ -41,7 +41,7 @@ def report(
     parts = [
         html.heading(title),
         html.section("Question", _question(result)),
-        html.section("What it rests on", _assumptions(result, source)),
+        html.section("What it rests on", inputs(result.scenario, result.plans, source)),
         html.section("Results", _tables(result)),
         html.section("Where the time goes", [_breakdown(result, breakdown)]),
         html.section("One run, watched", _timelines(result)),
@@ -64,29 +64,6 @@ def _question(result: Result) -> list[str]:
         f"each policy ({names}), why, and what learning is lost?"
     )
     return [html.paragraph(asked), html.paragraph(recommendation(result)[0], "short")]
-
-
-def _assumptions(result: Result, source: ScenarioSource | None) -> list[str]:
-    head = [] if source is None else source.head
-    said = (
-        [html.paragraph("The scenario file says of itself:"), *map(_quoted, head)] if head else []
-    )
-    told = (
-        "Given values are inputs, of which the file's notes say what is measured, calibrated or "
-        "assumed; derived ones follow from them, and so do the intervals that policies plan. What "
-        "isn't listed is at its default, which the scenario at the end shows."
-    )
-    rows = [tuple(each) for each in assumptions(result, source)]
-    headings = ("quantity", "value", "where from", "note")
-    return [
-        *said,
-        html.paragraph(told),
-        html.table("Inputs, and what follows from them", headings, rows, "words"),
-    ]
-
-
-def _quoted(text: str) -> str:
-    return f"<blockquote>{html.paragraph(text)}</blockquote>\n"
 
 
 def _tables(result: Result) -> list[str]:
@@ -173,14 +150,4 @@ def _reproduction(result: Result, manifest: Mapping[str, Any]) -> list[str]:
         f"--replications {manifest['replications']} --seed {result.seed} --engine {engine} "
         "--out again"
     )
-    git = manifest["git"]
-    commit = "" if git is None else f", commit {git['commit'][:12]}{' with changes' * git['dirty']}"
-    libraries = ", ".join(f"{name} {number}" for name, number in manifest["libraries"].items())
-    versions = f"cprsim {manifest['cprsim']}{commit}; Python {manifest['python']}; {libraries}."
-    return [
-        html.paragraph("In the folder of this page, with the same versions:"),
-        html.code(command),
-        html.paragraph(versions),
-        html.paragraph("scenario.toml, as resolved:"),
-        html.code(result.scenario.to_toml()),
-    ]
+    return repeat(command, manifest, result.to_toml())

@@ -220,9 +220,12 @@ class Digest:
         half = self.moments.half_width[of, places]
         return in_columns(measures, self.moments.mean[of, places], half, median, p95)
 
-    def evidence(self, policies: Sequence[str], measure: str, can_fail: bool) -> PairedMoments:
-        """Of which of the policies has the least of a measure of `COMPARED`."""
-        of, apart = [self.policies.index(each) for each in policies], self.apart[measure]
+    def evidence(self, unmet: Mapping[str, float], measure: str, can_fail: bool) -> PairedMoments:
+        """Of which policy has the least of a measure of `COMPARED`.
+
+        `unmet`: of each policy; so many replications leave nothing unmet that matters.
+        """
+        of, apart = [self.policies.index(each) for each in unmet], self.apart[measure]
         means, failures = (
             self.moments.mean[of, self.columns.index(name)] for name in (measure, "failures")
         )

@@ -90,6 +90,24 @@ def _play(engine: str) -> Callable[..., NDArray[np.float64]]:
     return compiled.simulate
 
 
+def attempt(
+    scenario: Scenario, engines: dict[str, Engine], replications: Sequence[int], seed: int
+) -> NDArray[np.float64]:
+    """As `simulate`, but not a number where a run gets nowhere."""
+    values = np.empty((len(replications), len(engines), len(COLUMNS)))
+    names = [name for name, engine in engines.items() if engine == "batch"]
+    if names:
+        from cprsim.batch.engine import Part, simulate_all  # noqa: PLC0415  (loads Numba)
+
+        places = [place for place, name in enumerate(engines) if name in names]
+        (found,) = simulate_all([Part(scenario, names, np.asarray(replications, np.intp))], seed)
+        values[:, places] = found
+    for place, (name, engine) in enumerate(engines.items()):
+        if engine == "sim":
+            values[:, place] = [_alone(scenario, name, number, seed) for number in replications]
+    return values
+
+
 def play_jobs(
     jobs: Sequence[tuple[int, Scenario, Sequence[str]]], seed: int, engine: Engine
 ) -> NDArray[np.float64]:

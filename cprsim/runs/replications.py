@@ -1,6 +1,6 @@
 """What a run keeps of its replications: all of them, or where they are too many, a digest."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,13 +38,19 @@ class ReplicationTable:
         measures = [name for name in MEASURES if name in own]
         return statistics(own[measures].to_numpy(dtype=np.float64).T, measures)
 
-    def evidence(self, policies: Sequence[str], measure: str, can_fail: bool) -> PairedSample:
-        """Of which of the policies has the least of a measure."""
+    def evidence(self, unmet: Mapping[str, float], measure: str, can_fail: bool) -> PairedSample:
+        """Of which policy has the least of a measure; `unmet` of each as in `PairedSample`."""
         values, failures = (
-            np.stack([self._values(policy, name) for policy in policies])
+            np.stack([self._values(policy, name) for policy in unmet])
             for name in (measure, "failures")
         )
-        return PairedSample(values, np.empty((len(values), 0, self.count)), failures, can_fail)
+        return PairedSample(
+            values,
+            np.empty((len(values), 0, self.count)),
+            failures,
+            can_fail,
+            unmet=np.array([*unmet.values()]),
+        )
 
     def median(self, policy: str) -> int:
         """The replication with the median overhead, the lower of two in the middle."""

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,9 @@ from numpy.typing import NDArray
 from cprsim.closed_form.intervals import ROUNDING
 from cprsim.contract.ledger import CAUSES
 from cprsim.runs.measures import Basis, measured, measures_of
+from cprsim.selection.intervals import students_t
+
+_MISS = 0.05  # of a 95 % interval
 
 
 def tidy(
@@ -88,28 +90,19 @@ def in_columns(
     }
 
 
-def half_width(values: NDArray[np.float64], miss: float = 0.05) -> Any:
-    """Half the confidence interval of the mean, along the last axis.
+def half_width(values: NDArray[np.float64]) -> Any:
+    """Half the 95 % confidence interval of the mean, along the last axis.
 
-    Student's t times the standard error; not a number for a single value. `miss`: the chance that
-    the interval doesn't hold the mean, 5 % by default.
+    Student's t times the standard error; not a number for a single value.
     """
     n = values.shape[-1]
     if n == 1:
         return np.full(values.shape[:-1], math.nan)
     std, size = values.std(axis=-1, ddof=1), np.abs(values).max(axis=-1)
     # Deviations of equal values are the rounding of their sums.
-    return half_width_of(np.where(std > ROUNDING * size, std, 0.0), n, miss)
+    return half_width_of(np.where(std > ROUNDING * size, std, 0.0), n)
 
 
-def half_width_of(std: Any, n: int, miss: float = 0.05) -> Any:
+def half_width_of(std: Any, n: int) -> Any:
     """The same from the standard deviation of n values."""
-    return _students_t(n - 1, miss) * std / math.sqrt(n)
-
-
-@lru_cache(maxsize=256)
-def _students_t(freedom: int, miss: float) -> float:
-    """What Student's t exceeds to either side with the chance `miss`."""
-    from scipy.special import stdtrit  # noqa: PLC0415
-
-    return float(stdtrit(freedom, 1 - miss / 2))
+    return students_t(n - 1, _MISS) * std / math.sqrt(n)

@@ -59,6 +59,9 @@ class PairedSample:
     lossless
         Shape (candidates,): whether no failure changes what is bounded, by how the candidate
         recovers; None: of nobody is that known.
+    unmet
+        Shape (candidates,): what an event that no replication met may add to the objective of one,
+        as where copies are lost together and a job starts anew; None: nothing.
     """
 
     objective: NDArray[np.float64]
@@ -66,6 +69,7 @@ class PairedSample:
     failures: NDArray[np.float64]
     can_fail: bool = True
     lossless: NDArray[np.bool_] | None = None
+    unmet: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         shape = self.objective.shape
@@ -101,7 +105,17 @@ class PairedSample:
         """What the others have more of what is to be least, replication by replication."""
         failed = (self.failures[others] > 0) | (self.failures[best] > 0)
         apart = self.objective[others] - self.objective[best]
-        return intervals(apart, failed, miss, rounding_of(self.objective), self.can_fail)
+        rounding = rounding_of(self.objective)
+        found = intervals(apart, failed, miss, rounding, self.can_fail)
+        if self.unmet is None:
+            return found
+        # What happens with this chance in a replication isn't met in any with that of a miss.
+        chance = -math.log(miss / 2) / self.replications
+        differs = np.abs(apart).max(axis=1) > rounding
+        return found._replace(
+            low=found.low - chance * self.unmet[best] * differs,
+            high=found.high + chance * self.unmet[others] * differs,
+        )
 
 
 @dataclass(frozen=True)

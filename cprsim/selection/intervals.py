@@ -115,4 +115,4 @@ def students_t(freedom: int, miss: float) -> float:
     """What Student's t exceeds to either side with the chance `miss`."""
     from scipy.special import stdtrit  # noqa: PLC0415
 
-    return float(-stdtrit(freedom, miss / 2))
+    return float(stdtrit(freedom, 1 - miss / 2))

@@ -159,8 +159,10 @@ def _part(sample: PairedSample, stay: Sequence[int]) -> PairedSample:
     """That of some of its candidates."""
     rows = list(stay)
     part: dict[str, Any] = {name: getattr(sample, name)[rows] for name in _BY_REPLICATION}
-    lossless = None if sample.lossless is None else sample.lossless[rows]
-    return replace(sample, **part, lossless=lossless)
+    for name in ("lossless", "unmet"):
+        of_each = getattr(sample, name)
+        part[name] = None if of_each is None else of_each[rows]
+    return replace(sample, **part)
 
 
 def _joined(one: PairedSample, other: PairedSample) -> PairedSample:

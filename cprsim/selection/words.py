@@ -9,6 +9,8 @@ from cprsim.selection.certificate import Certificate, Doubt, Rival
 #: Candidates' names by their numbers.
 Names = Sequence[str]
 
+#: Where no candidate is left.
+NOBODY: Final = "no candidate keeps to the bounds"
 _MOST_NAMES = 3
 
 
@@ -19,8 +21,9 @@ class Unit(NamedTuple):
     size: float
 
     def number(self, value: float) -> str:
-        """Three digits."""
-        return f"{value / self.size:,.3g}"
+        """Three digits, or all before the point."""
+        count = value / self.size
+        return f"{count:,.0f}" if abs(count) >= 100 else f"{count:.3g}"
 
     def text(self, value: float) -> str:
         """With its name."""
@@ -34,7 +37,7 @@ POINTS: Final = Unit("points", 0.01)
 def sentence(found: Certificate, names: Names, unit: Unit = POINTS) -> str:
     """What is known, and how sure it is; where it is open, why, and what to do."""
     if found.best is None:
-        return "no candidate keeps to the bounds"
+        return NOBODY
     if found.verdict == "undecided":
         return f"undecided: {_why(found, names, unit)}"
     sure = f"with at least {100 * found.confidence:g} % certainty"
@@ -43,7 +46,8 @@ def sentence(found: Certificate, names: Names, unit: Unit = POINTS) -> str:
         tied = listed([names[i] for i in found.tied])
         if all(each.high < found.within for each in found.rivals if each.standing == "tied"):
             return f"{best} and {tied} can't be told apart by more than {within}: take any"
-        return f"{sure}, no other is better than {best} by more than {within}; {tied} may be better"
+        than = f"no other is better than {best} by more than {within}"
+        return f"{sure}, {than}; not surely worse: {tied}"
     if found.runner_up is None:
         return same(found, names) or f"{best} is the only one"
     return f"{best} is best {sure}"
@@ -83,7 +87,7 @@ def listed(names: Sequence[str]) -> str:
 
 def _short(found: Certificate, names: Names) -> str:
     if found.best is None:
-        return "no policy keeps to the bounds"
+        return NOBODY
     tied = some([names[i] for i in found.tied])
     if found.why is not None:
         return f"undecided: {_open(found, names)}"
@@ -96,6 +100,8 @@ def _short(found: Certificate, names: Names) -> str:
 
 def _open(found: Certificate, names: Names) -> str:
     """What is open, in a few words."""
+    if found.replications == 1:
+        return "one replication"
     if found.why == "failures":
         return f"{found.met:,} failures that tell are too few"
     if found.why == "bound":

@@ -31,7 +31,7 @@ _NEEDED = (*TOLD, "failures")
 
 
 @dataclass(frozen=True)
-class Candidate:
+class SweepCandidate:
     """A policy with its choices, the point where it was played, and its plan."""
 
     point: int
@@ -40,6 +40,11 @@ class Candidate:
     system: str
     recovery: str
     interval_s: float
+
+    @property
+    def unmet_s(self) -> float:
+        """What is lost where copies or parities don't do: useful time since the last save, s."""
+        return self.interval_s if self.recovery in {"replica", "parity"} else 0.0
 
     @property
     def label(self) -> str:
@@ -75,7 +80,7 @@ class SweepVerdict:
 
     point: int
     values: dict[str, Any]
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[SweepCandidate, ...] = ()
     certificate: Certificate | None = None
     statistics: dict[str, float] = field(default_factory=dict)
     failed: int = 0
@@ -87,7 +92,7 @@ class SweepVerdict:
         return "failed" if self.certificate is None else self.certificate.verdict
 
     @property
-    def best(self) -> Candidate | None:
+    def best(self) -> SweepCandidate | None:
         """The candidate with the least mean overhead, of those that keep to the bounds."""
         best = self.certificate.best if self.certificate else None
         return None if best is None else self.candidates[best]
@@ -98,12 +103,12 @@ class SweepVerdict:
         return self.certificate.runner_up if self.certificate else None
 
     @property
-    def tied(self) -> list[Candidate]:
+    def tied(self) -> list[SweepCandidate]:
         """Those than which the best isn't surely better."""
         return [self.candidates[i] for i in self.certificate.tied] if self.certificate else []
 
     @property
-    def same(self) -> list[Candidate]:
+    def same(self) -> list[SweepCandidate]:
         """Those that differ from the best in no replication."""
         return [self.candidates[i] for i in self.certificate.same] if self.certificate else []
 
@@ -168,7 +173,7 @@ def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -
     if failed == len(group):
         return SweepVerdict(first.number, values, failed=failed, error=first.error or "")
     candidates, measures = _candidates(played, group)
-    certificate = _certificate(candidates, measures, quality, can_fail=_can_fail(first))
+    certificate = _certificate(first, candidates, measures, quality)
     best = certificate.best
     return SweepVerdict(
         first.number if best is None else candidates[best].point,
@@ -181,14 +186,23 @@ def _verdict(played: PlayedAt, group: Sequence[StoredPoint], quality: Quality) -
 
 
 def _certificate(
-    candidates: Sequence[Candidate], measures: NDArray[np.float64], quality: Quality, can_fail: bool
+    point: StoredPoint,
+    candidates: Sequence[SweepCandidate],
+    measures: NDArray[np.float64],
+    quality: Quality,
 ) -> Certificate:
     """From `_NEEDED` of all candidates."""
     bounds = quality.bounds
     bounded = [_NEEDED.index(bound.measure) for bound in bounds]
     overhead, failures = (measures[:, _NEEDED.index(name)] for name in ("overhead", "failures"))
-    lossless = np.array([each.recovery == "full" for each in candidates])
-    sample = PairedSample(overhead, measures[:, bounded], failures, can_fail, lossless)
+    sample = PairedSample(
+        overhead,
+        measures[:, bounded],
+        failures,
+        can_fail=_can_fail(point),
+        lossless=np.array([each.recovery == "full" for each in candidates]),
+        unmet=np.array([each.unmet_s / point.useful_time_s for each in candidates]).clip(max=1),
+    )
     return judge(sample, bounds)
 
 
@@ -199,14 +213,14 @@ def _can_fail(point: StoredPoint) -> bool:
 
 def _candidates(
     played: PlayedAt, group: Sequence[StoredPoint]
-) -> tuple[tuple[Candidate, ...], NDArray[np.float64]]:
+) -> tuple[tuple[SweepCandidate, ...], NDArray[np.float64]]:
     """Each policy with each of its choices, once, and `_NEEDED` of the replications that all have.
 
     Their shape is (candidates, len(_NEEDED), replications); whoever loses the fewest updates is
     the first.
     """
     rows = [list(MEASURES).index(measure) for measure in _NEEDED]
-    found: dict[str, tuple[Candidate, NDArray[np.float64]]] = {}
+    found: dict[str, tuple[SweepCandidate, NDArray[np.float64]]] = {}
     for point in group:
         for each in played(point.number) if point.finished else ():
             own = {
@@ -215,7 +229,7 @@ def _candidates(
                 if policy_and_rest(key)[0] == each.policy
             }
             plan = (each.system, each.recovery, each.interval_s)
-            candidate = Candidate(point.number, each.policy, own, *plan)
+            candidate = SweepCandidate(point.number, each.policy, own, *plan)
             known = found.get(candidate.label)
             # With a half-width, other policies' choices may have asked for more replications.
             if known is None or each.measures.shape[1] > known[1].shape[1]:

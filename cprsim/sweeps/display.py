@@ -24,7 +24,7 @@ from cprsim.sweeps.stored import Sweep
 _MOST_ROWS = 40
 _LONGEST = 10  # letters of a value
 _MOST_UNDECIDED = 5  # of which it is said why
-_VERDICT = 30  # letters in a line of a verdict
+_VERDICT = 32  # letters in a line of a verdict
 
 
 def sweep_table(sweep: Sweep) -> Group:
@@ -127,13 +127,13 @@ def _value(value: Any) -> str:
 
 
 def _notes(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
-    notes = ["Margin: mean of paired differences, with 95 % for all comparisons of a row together."]
+    notes = ["Margin: mean of paired differences, ± 95 % for all comparisons of a row together."]
     undecided = [each for each in found if each.verdict == "undecided"]
     notes += [_placed(each, each.told) for each in undecided[:_MOST_UNDECIDED]]
     left = len(undecided) - _MOST_UNDECIDED
     notes += [f"... and {left:,} more are undecided: --json says why"] if left > 0 else []
     if quality:
-        return [*notes, f"Only candidates with {quality}."]
+        return [*notes, f"Only candidates with {quality}, as far as that is known."]
     if any(each.best and each.statistics["updates_lost"] > 0 for each in found):
         lossy = "The best by time, though learning is lost; --max-pls and --max-updates-lost bound"
         notes.append(f"{lossy} that.")
@@ -160,10 +160,9 @@ def _cells(verdict: SweepVerdict) -> list[str]:
 
 
 def _margin(rival: Rival) -> str:
-    """In points, with its interval where there is one."""
-    if not math.isfinite(rival.low):
-        return _percent(rival.margin)
-    return f"{_percent(rival.margin)} ({_percent(rival.low)} to {_percent(rival.high)})"
+    """In points, with the farther end of its interval, where there is one."""
+    half = max(rival.high - rival.margin, rival.margin - rival.low)
+    return _with_half(rival.margin, half if math.isfinite(half) else math.nan)
 
 
 def _overhead(row: dict[Any, Any]) -> str:

@@ -262,6 +262,40 @@ def test_a_policy_that_loses_nothing_is_a_level_at_its_least_overhead() -> None:
         assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
 
 
+def test_points_of_different_circumstances_are_never_joined() -> None:
+    there = [
+        by_loss().assign(
+            overhead=lambda t, n=n: n * t["overhead"], circumstances=f"{n} h", varied="m"
+        )
+        for n in (1, 2, 4)
+    ]
+    figure = tradeoff(pd.concat(there, ignore_index=True), "")
+    for axes, loss in zip(figure.axes, LOSSES, strict=True):
+        joined = [
+            line
+            for line in axes.lines
+            if len(line.get_xdata()) == 3 and line.get_linestyle() != "None"
+        ]
+        curves = [rows[rows["policy"] == name] for name in ("cpr", "a") for rows in there]
+        assert len(joined) == len(curves)
+        for line, rows in zip(joined, curves, strict=True):
+            same(line, rows.sort_values(loss)[loss], rows.sort_values(loss)["overhead"])
+        levels = [line.get_ydata()[0] for line in axes.lines if list(line.get_xdata()) == [0, 1]]
+        assert levels == [rows.loc[rows["policy"] == "full", "overhead"].min() for rows in there]
+        shades = {to_hex(line.get_color()) for line in joined[:3]}
+        assert len(shades) == 3
+        assert to_hex(joined[2].get_color()).upper() == SYSTEM_COLOURS["cpr-vanilla"]
+    words = [text.get_text() for text in figure.texts]
+    assert {"1 h", "2 h", "4 h"} < {*words}
+
+
+def test_of_many_circumstances_the_key_names_a_few() -> None:
+    there = [by_loss().assign(circumstances=f"{n} h", varied="mean") for n in range(9)]
+    words = " ".join(t.get_text() for t in tradeoff(pd.concat(there), "").texts)
+    assert [n for n in range(9) if f"{n} h" in words] == [0, 4, 8]
+    assert "9 shades of mean, in this order" in words
+
+
 def test_overheads_of_erasure_coding_are_lines_and_the_papers_are_hollow() -> None:
     (axes,), table = drawn("ecrm-overhead").axes, by_size()
     for system, marker in (("full", "o"), ("ecrm", "h")):

@@ -163,7 +163,7 @@ def test_the_key_tells_where_each_policy_is_best() -> None:
     assert "best in 2 of 9 (1 surely)" in words
     assert "best in 1 of 9 (0 surely)" in words
     assert "best in 4 of 9" in words
-    assert "no policy keeps to the bounds: 1 of 9" in words
+    assert "no candidate keeps to the bounds: 1 of 9" in words
     assert "all points failed: 1 of 9" in words
     assert "least mean overhead, PLS <= 0.1" in words
     assert "Pale: not surely the best; hatched or edged in the colour of one that may be." in words

@@ -192,6 +192,14 @@ def test_tradeoff_of_a_sweep_has_its_points(tmp_path: Path) -> None:
     assert found.title == "CPR emulation, Criteo Kaggle (calibrated)"
 
 
+def test_tradeoff_of_a_sweep_tells_circumstances_from_choices(tmp_path: Path) -> None:
+    keys = {"policies.cpr.target_pls": "0.05,0.1", "failures.exactly": "1,2"}
+    done = cprsim.sweep(shipped("criteo-kaggle.toml"), tmp_path, keys, ["cpr"], 2)
+    rows = tradeoff.TRADEOFF.found(tmp_path).rows
+    assert rows["varied"].unique().tolist() == ["failures.exactly"]
+    assert rows["circumstances"].tolist() == [f"{n}" for n in done.table["failures.exactly"]]
+
+
 def test_what_validate_left_is_a_row_a_run_and_cause(tmp_path: Path) -> None:
     seconds = {cause: float(number) for number, cause in enumerate(OVERHEAD_CAUSES)}
     halves = {cause: each / 2 for cause, each in seconds.items()}

@@ -8,7 +8,9 @@ import pytest
 from PIL import Image
 
 import cprsim
-from cprsim.report import outputs
+from cprsim.advice.advising import advise
+from cprsim.advice.robustness import robustness
+from cprsim.report import answer_page, outputs
 from cprsim.scenario import load_scenario
 from tests.report.browser import Browser, browser, needs_chromium
 
@@ -25,11 +27,19 @@ def chromium() -> Iterator[Browser]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    result = cprsim.run(load_scenario(SCENARIO), replications=5)
+def of_run() -> bytes | None:
+    return outputs.contents(cprsim.run(load_scenario(SCENARIO), replications=5))["report.html"]
+
+
+def of_answer() -> bytes | None:
+    advice = advise(load_scenario(SCENARIO), systems=["full", "cpr-vanilla"])
+    return answer_page.contents(advice, robustness(advice))["report.html"]
+
+
+@pytest.fixture(scope="module", params=[of_run, of_answer])
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_bytes(outputs.contents(result)["report.html"])
+    path.write_bytes(request.param())
     return path
 
 

@@ -1,7 +1,6 @@
 """The page as text: it is sound HTML, points nowhere outside, and says what the result does."""
 
 import shlex
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,10 @@ from cprsim.report import outputs
 from cprsim.report.report import report
 from cprsim.report.source import ScenarioSource
 from cprsim.scenario import load_scenario
+from tests.report.reading import Page, check_closed
 from tests.report.results import result
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "criteo-kaggle.toml"
-EMPTY = {"meta", "link", "img", "br", "hr"}
 MANIFEST = {
     "git": None,
     "cprsim": "1",
@@ -23,31 +22,6 @@ MANIFEST = {
     "libraries": {"numpy": "2"},
     "replications": 2,
 }
-
-
-class Page(HTMLParser):
-    """Tags that are opened and closed in turn, their attributes, and the text between them."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {}
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in EMPTY:
-            self.open.append(tag)
-            self.texts.setdefault(tag, []).append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        for tag in set(self.open):
-            self.texts[tag][-1] += data
 
 
 @pytest.fixture(scope="module")
@@ -63,15 +37,7 @@ def page(files: dict[str, bytes]) -> Page:
 
 
 def test_every_tag_is_closed_and_nothing_points_outside(page: Page) -> None:
-    assert page.open == []
-    for tag, attributes in page.tags:
-        assert tag != "script"
-        assert not any(name.startswith("on") for name in attributes)
-        for name in ("src", "href", "srcset", "data", "action", "poster", "background"):
-            value = attributes.get(name)
-            assert value is None or value.startswith("data:"), (tag, value)
-    assert "url(" not in page.texts["style"][0]
-    assert "@import" not in page.texts["style"][0]
+    check_closed(page)
 
 
 def test_the_browser_is_told_to_fetch_nothing(page: Page) -> None:

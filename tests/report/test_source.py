@@ -46,7 +46,12 @@ def test_what_is_given_and_what_is_derived():
     override = "failures.mean=10 h"
     scenario = load_scenario(path, [override])
     found = run(scenario, ["full", "replication"], replications=2)
-    told = {a.name: a for a in assumptions(found, ScenarioSource(path.read_text(), (override,)))}
+    told = {
+        a.name: a
+        for a in assumptions(
+            found.scenario, found.plans, ScenarioSource(path.read_text(), (override,))
+        )
+    }
 
     assert told["costs.detect"] == Assumption(
         "costs.detect", "30 s", "given", "from a failure until somebody notices"
@@ -63,7 +68,7 @@ def test_what_is_given_and_what_is_derived():
 
 def test_a_measured_cost_is_not_derived():
     scenario = load_scenario(SCENARIOS / "criteo-kaggle.toml")
-    told = {a.name: a for a in assumptions(run(scenario, ["full"], replications=2), None)}
+    told = {a.name: a for a in assumptions(scenario, scenario.plans_of(["full"]), None)}
 
     assert told["costs.save"].value == "5.62 min"
     assert "one save" not in told

@@ -31,8 +31,9 @@ class World:
     """Candidates on the same timelines; arrays of shape (candidates,), shares of useful time.
 
     A run costs `quiet`, and `failure` times the sum of what its failures cost, each drawn from
-    `law`: `common` of it is the same for all candidates. It loses `lost` times a sum of its own,
-    `bound` at most. Failures in a run are Poisson with mean `rate`.
+    `law`: `common` of it is the same for all candidates. It loses `lost` times the same sum,
+    `bound` at most. With the chance `anew` it costs 0.3 to 0.7 more: it starts anew. Failures in
+    a run are Poisson with mean `rate`.
     """
 
     quiet: Floats
@@ -42,12 +43,14 @@ class World:
     common: float = 0.5
     lost: Floats | None = None
     bound: float = 1.0
+    anew: Floats | None = None
     same: frozenset[int] = field(default_factory=frozenset)  # plans identical to the first
 
     @property
     def means(self) -> Floats:
         """What candidates cost in truth."""
-        return self.quiet + self.rate * self.failure
+        restarts = 0.0 if self.anew is None else 0.5 * self.anew
+        return self.quiet + self.rate * self.failure + restarts
 
     @property
     def keeps(self) -> NDArray[np.bool_]:
@@ -73,10 +76,17 @@ class World:
         costs[sorted(self.same)] = costs[0]
         sums = np.array([np.bincount(run, each, count) for each in costs])
         objective = self.quiet[:, None] + self.failure[:, None] * sums
+        met = np.tile(failures.astype(float), (candidates, 1))
+        unmet = None
+        if self.anew is not None:
+            again = rng.random((candidates, count)) < self.anew[:, None]
+            objective += again * rng.uniform(0.3, 0.7, objective.shape)
+            met += again
+            unmet = (self.anew > 0).astype(float)
         bounded = np.zeros((candidates, 0, count))
         if self.lost is not None:
             bounded = (self.lost[:, None] * sums)[:, None, :]
-        return PairedSample(objective, bounded, np.tile(failures.astype(float), (candidates, 1)))
+        return PairedSample(objective, bounded, met, unmet=unmet)
 
 
 def _spent(rng: Rng, means: Floats, rate: float, **more: object) -> World:
@@ -147,9 +157,18 @@ def bounded(rng: Rng) -> World:
     return _spent(rng, means, rate, lost=lost, bound=0.02)
 
 
+def anew(rng: Rng) -> World:
+    """Two; the cheaper starts anew in 0.1 to 1 % of the runs, and is the dearer for it."""
+    chance = 10 ** rng.uniform(-3, -2)
+    dearer = 0.5 * chance * rng.uniform(0.3, 0.9)
+    return World(
+        np.array([0.01 + dearer, 0.01]), np.array([0.02, 0.02]), 1.0, anew=np.array([0.0, chance])
+    )
+
+
 KINDS: Final[dict[str, Callable[[Rng], World]]] = {
     each.__name__: each
-    for each in (two_rare, two_very_rare, equal, near, near_rare, spread, skewed, bounded)
+    for each in (two_rare, two_very_rare, equal, near, near_rare, spread, skewed, bounded, anew)
 }
 
 
@@ -230,6 +249,7 @@ def certified(kind: str, worlds: int, seed: int = 0, most: int = MOST) -> Search
             return PairedSample(
                 *(each[list(left)][..., part] for each in (whole.objective, whole.bounded)),
                 whole.failures[list(left)][:, part],
+                unmet=None if whole.unmet is None else whole.unmet[list(left)],
             )
 
         outcomes[outcome(world, certify(play, len(world.quiet), world.bounds, most=most))] += 1
@@ -253,7 +273,7 @@ def kim_nelson(
     eta = ((2 * miss / (count - 1)) ** (-2 / (first - 1)) - 1) / 2
     h2 = 2 * eta * (first - 1)
     taken = np.arange(first, most + 1)
-    ends = np.full((count, count), most)  # after how many one falls out beside another
+    ends = [[most] * count for _ in range(count)]  # after how many one falls out beside another
     for i in range(count):
         for other in range(i):
             gap = objective[i] - objective[other]
@@ -262,10 +282,10 @@ def kim_nelson(
             for a, b, sign in ((i, other, 1), (other, i, -1)):
                 out = sign * sums > np.maximum(reach, 0)
                 if out.any():
-                    ends[a, b] = taken[out.argmax()]
+                    ends[a][b] = int(taken[out.argmax()])
     left, total = list(range(count)), 0
     while len(left) > 1:
-        end, worst = min((ends[a, b], a) for a in left for b in left if a != b)
+        end, worst = min((ends[a][b], a) for a in left for b in left if a != b)
         if end == most:
             break
         left.remove(worst)

@@ -1,0 +1,78 @@
+"""Policies of a fleet, played on its jobs: each job once, the same failures for all policies."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+
+from cprsim.advice.aims import Aim
+from cprsim.advice.trials import Trial, Trials, played, somewhere, useful_cost_of
+from cprsim.contract import Policy
+from cprsim.errors import CprsimError
+from cprsim.fleets.fleet import Fleet
+from cprsim.runs.engines import Engine, chosen, play_jobs, prepare
+from cprsim.runs.measures import Basis
+from cprsim.scenario import Scenario
+
+#: To build a job and its plans takes about so long, s.
+_JOB_S: Final = 3e-3
+
+
+class FleetTrials(Trials):
+    """As `Trials`, of which replication i is job i; `scenario` is the fleet's example.
+
+    A policy of the fleet is what each job has of it, drawn values and all. One that can't be
+    planned for some job can't be played.
+    """
+
+    def __init__(self, fleet: Fleet, aim: Aim, seed: int) -> None:
+        super().__init__(fleet.example, aim, seed)
+        self._fleet = fleet
+        self._own = {self._key(each): name for name, each in fleet.example.policies.items()}
+        self._jobs: list[Scenario] = []
+
+    def seconds(self, policies: Iterable[Policy]) -> float:
+        """What a job takes about, s."""
+        return _JOB_S + super().seconds(policies)
+
+    def play(self, policies: Sequence[Policy], replications: range) -> list[Trial]:
+        """Jobs, by number, under policies that have a plan in each."""
+        names = list(dict.fromkeys(map(self._key, policies)))
+        jobs = [self._with(job, names) for job in self._of(replications)]
+        engines = set(chosen(self._job(names), names, "auto").values())
+        engine: Engine = "batch" if engines == {"batch"} else "sim"
+        prepare([engine])
+        useful_s = np.array([job.job.useful_time_s for job in jobs])
+        tasks = [(i, job, names) for i, job in zip(replications, jobs, strict=True)]
+        values = somewhere(play_jobs(tasks, self.seed, engine), useful_s)
+        costs = np.array([useful_cost_of(job) for job in jobs])
+        found = {
+            name: played(values[:, i], _bases(jobs, name), self._job(names), name, self.aim, costs)
+            for i, name in enumerate(names)
+        }
+        return [found[self._key(policy)] for policy in policies]
+
+    def faults(self, policy: Policy, jobs: range) -> str | None:
+        """Why it can't be played in one of these jobs, or None."""
+        name = self._key(policy)
+        for number, job in zip(jobs, self._of(jobs), strict=True):
+            try:
+                self._with(job, [name]).check(name)
+            except (CprsimError, ValueError) as error:
+                return f"can't be in job {number}: {error}"
+        return None
+
+    def _of(self, numbers: range) -> list[Scenario]:
+        if len(self._jobs) < numbers.stop:
+            new = range(len(self._jobs), numbers.stop)
+            self._jobs += self._fleet.jobs(self.seed, new)
+        return self._jobs[numbers.start : numbers.stop]
+
+    def _with(self, job: Scenario, names: Sequence[str]) -> Scenario:
+        own = {key: job.policies[name] for key, name in self._own.items()}
+        return job.with_policies({key: own.get(key, self._policies[key]) for key in names})
+
+
+def _bases(jobs: Sequence[Scenario], name: str) -> Basis:
+    """Of each job what its runs are measured against, shape (jobs,)."""
+    return Basis(*np.array([Basis.of(job, name) for job in jobs]).T)

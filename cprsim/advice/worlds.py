@@ -1,0 +1,60 @@
+"""How the choice holds elsewhere, as tables and as a picture."""
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from cprsim.advice.robustness import Robustness, World
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Of the useful time: what is less is rounding.
+_NOTHING = 1e-9
+
+
+def levers(found: Robustness) -> pd.DataFrame:
+    """A row a circumstance and factor: `lever`, what `World` has, and whether it `holds`."""
+    return pd.DataFrame(
+        {"lever": lever.name, **_row(world, found)}
+        for lever in found.levers
+        for world in lever.worlds
+    )
+
+
+def grid(found: Robustness) -> pd.DataFrame:
+    """A row a pair of factors, as `levers`; empty where there is no grid.
+
+    `across` and `down` are the factors, `x` and `y` what they make.
+    """
+    if found.grid is None:
+        return pd.DataFrame()
+    across, down = found.grid.across.worlds, found.grid.down.worlds
+    return pd.DataFrame(
+        {
+            "across": one.factor,
+            "down": other.factor,
+            "x": one.value,
+            "y": other.value,
+            **_row(world, found),
+        }
+        for other, row in zip(down, found.grid.worlds, strict=True)
+        for one, world in zip(across, row, strict=True)
+    )
+
+
+def figure(found: Robustness, title: str = "") -> "Figure":
+    """What the choice and the second lose where the job is another, and who is the least there."""
+    from cprsim.figures.robust import robust  # noqa: PLC0415  (matplotlib is slow to import)
+
+    names = () if found.grid is None else (found.grid.across.name, found.grid.down.name)
+    return robust(
+        levers(found), grid(found), (found.choice, found.second), found.within, names, title
+    )
+
+
+def _row(world: World, found: Robustness) -> dict[str, Any]:
+    # Of those that are alike, the choice: means of the same differ by their rounding.
+    same = world.keeps and world.loses <= _NOTHING
+    least = found.choice if same else world.least or ""
+    return {**world._asdict(), "least": least, "holds": world.holds(found.within)}

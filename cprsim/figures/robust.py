@@ -1,0 +1,235 @@
+"""How a choice holds where the job is another: what it loses there, and who is the least."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from cprsim.figures.parts import key, layout, style, ticks
+from cprsim.figures.parts.style import POLICY_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.world_map import CELL_IN, NO_ONE, draw_map, factor, points, write_down
+
+# All in inches.
+_MARGIN: Final = 0.1
+_BARS: Final = (1.42, 1.54)  # left edge and width, the words at the bars' ends included
+_WORDS: Final = 0.62  # of these
+_ROW: Final = 0.29
+_BAR: Final = 0.09
+_APART: Final = 0.125  # the middles of two bars
+_BETWEEN: Final = 0.3  # from one circumstance to the next, its name included
+_SQUARE_IN: Final = 0.08  # from the bars to the colour of the least
+_MAP: Final = (3.85, 3.05)
+_HEADINGS: Final = 0.42
+_AXIS: Final = 0.3
+_KEY_BELOW: Final = 0.52  # from the map to its key
+
+_NOTHING: Final = 1e-9
+_SPAN: Final = 10.0  # the least that a bar shows is so many times less than the tolerance
+
+
+def robust(
+    levers: pd.DataFrame,
+    grid: pd.DataFrame,
+    choices: tuple[str, str | None],
+    within: float,
+    names: Sequence[str],
+    title: str = "",
+) -> Figure:
+    """What the choice and the second lose in other worlds, and a map of who is the least.
+
+    Parameters
+    ----------
+    levers, grid
+        As `cprsim.advice.worlds` has them; losses are shares of the useful time.
+    choices
+        The chosen policy and the second, if there is one.
+    within
+        What is no loss.
+    names
+        Of the circumstances across and down the map.
+    title
+        Stands above, wrapped; none if empty.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        7 inches wide. Left, log: for each circumstance and factor two bars, what the choice loses
+        beside the least there, and what the second does; words where one keeps to no bound or
+        can't be played. Right: a cell a pair of factors in the colour of who is the least, what the
+        choice loses in it, hatched where that is more than `within`.
+    """
+    colours = _colours(levers, grid, choices)
+    with style.styled():
+        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
+        top_in = _MARGIN + layout.height_in(titles, TITLE_PT) + (_MARGIN if titles else 0)
+        panel_in = top_in + _HEADINGS
+        y, height_in = _rows(levers)
+        notes = _notes(grid, within)
+        rows = grid["down"].nunique() if len(grid) else 0
+        keys_in = panel_in + rows * CELL_IN + (_KEY_BELOW if rows else 0)
+        ends_in = _key(Figure(figsize=(WIDTH_IN, WIDTH_IN)), keys_in, colours, choices)
+        foot_in = max(panel_in + height_in + _AXIS, ends_in) + _MARGIN
+        whole_in = foot_in + layout.height_in(notes, SMALL_PT) + _MARGIN
+        figure = Figure(figsize=(WIDTH_IN, whole_in))
+        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        _head(
+            figure,
+            (_MARGIN, top_in),
+            "One thing is another",
+            "points lost; square: who is the least",
+        )
+        axes = _axes(figure, (_BARS[0], panel_in), (_BARS[1], height_in))
+        _tornado(axes, levers, y, choices, colours, within)
+        _label(figure, panel_in, levers, y)
+        if rows:
+            words = "who is the least; points that the choice loses"
+            _head(figure, (_MAP[0], top_in), "Two at once", words)
+            panel = _axes(figure, (_MAP[0], panel_in), (_MAP[1], rows * CELL_IN))
+            draw_map(panel, grid, colours, names[0])
+            room_in = _MAP[0] - sum(_BARS)
+            write_down(figure, (_MAP[0], panel_in), room_in, grid, names[1])
+        _key(figure, keys_in, colours, choices)
+        layout.write(figure, (_MARGIN, foot_in), notes, SMALL_PT, color=style.FAINT_INK)
+    return figure
+
+
+def _colours(
+    levers: pd.DataFrame, grid: pd.DataFrame, choices: tuple[str, str | None]
+) -> dict[str, str]:
+    """Of each policy that is the least somewhere, the choice first."""
+    leasts = [each["least"] for each in (levers, grid) if len(each)]
+    found = [name for column in leasts for name in column if name]
+    names = dict.fromkeys(name for name in (*choices, *found) if name is not None)
+    return {name: POLICY_COLOURS[i % len(POLICY_COLOURS)] for i, name in enumerate(names)}
+
+
+def _rows(levers: pd.DataFrame) -> tuple[list[float], float]:
+    """Where each row stands, inches from the top, and where they end."""
+    y: list[float] = []
+    top_in = 0.0
+    for _, rows in levers.groupby("lever", sort=False):
+        top_in += _BETWEEN
+        y += [top_in + (i + 0.5) * _ROW for i in range(len(rows))]
+        top_in += len(rows) * _ROW
+    return y, top_in
+
+
+def _axes(figure: Figure, at_in: tuple[float, float], size_in: tuple[float, float]) -> Axes:
+    whole_in = figure.get_figheight()
+    bottom = 1 - (at_in[1] + size_in[1]) / whole_in
+    box = (at_in[0] / WIDTH_IN, bottom, size_in[0] / WIDTH_IN, size_in[1] / whole_in)
+    axes = figure.add_axes(box)
+    axes.set_ylim(size_in[1], 0)
+    axes.tick_params(axis="y", left=False, labelleft=False)
+    return axes
+
+
+def _head(figure: Figure, at_in: tuple[float, float], what: str, measure: str) -> None:
+    below_in = layout.write(figure, at_in, [what], TEXT_PT, weight="bold")
+    layout.write(figure, (at_in[0], below_in), [measure], SMALL_PT, color=style.FAINT_INK)
+
+
+def _tornado(
+    axes: Axes,
+    levers: pd.DataFrame,
+    y: Sequence[float],
+    choices: tuple[str, str | None],
+    colours: Mapping[str, str],
+    within: float,
+) -> None:
+    low = within / _SPAN
+    losses = levers[["loses", "second_loses"]].to_numpy(dtype=np.float64)
+    most = float(np.nanmax(np.append(losses, 10 * within)))
+    high = low * (1.1 * most / low) ** (_BARS[1] / (_BARS[1] - _WORDS))
+    axes.set(xscale="log", xlim=(low, high))
+    ticks.log_ticks(axes, "x", _BARS[1], 0.01)
+    marks = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+    kept = [(at, text.get_text()) for at, text in marks if at <= 1.1 * most]
+    axes.set_xticks([at for at, _ in kept], [text for _, text in kept])
+    axes.grid(axis="x")
+    axes.axvline(within, color=style.INK, linewidth=1, linestyle=(0, (3, 2)), zorder=1.5)
+    for row, middle in zip(levers.to_dict("records"), y, strict=True):
+        shown = [(choices[0], _words(row["loses"], keeps=row["keeps"]), row["loses"], -1)]
+        if choices[1] is not None:
+            # Whether the second keeps to the bounds is not known; it counts where it is no less.
+            words = _words(row["second_loses"], keeps=row["second_loses"] >= -_NOTHING)
+            shown.append((choices[1], words, row["second_loses"], 1))
+        for name, words, loss, side in shown:
+            at_in = middle + side * 0.5 * _APART * (len(shown) - 1)
+            end = max(loss, low) if words[0] in "<0123456789" else low
+            axes.barh(at_in, end - low, _BAR, low, color=colours[name], zorder=2)
+            axes.annotate(
+                words,
+                (end, at_in),
+                xytext=(2, 0),
+                textcoords="offset points",
+                size=SMALL_PT,
+                color=style.INK if side < 0 else style.FAINT_INK,
+                va="center_baseline",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2},
+            )
+        face = NO_ONE if not row["least"] else colours[row["least"]]
+        square: dict[str, Any] = {"marker": "s", "markersize": 4.5, "clip_on": False}
+        beside = axes.get_yaxis_transform()
+        axes.plot([-_SQUARE_IN / _BARS[1]], [middle], color=face, transform=beside, **square)
+
+
+def _words(loss: float, *, keeps: bool) -> str:
+    """What is lost, in points, or why that isn't known."""
+    if math.isnan(loss):
+        return "can't be played"
+    return points(loss) if keeps else "over a bound"
+
+
+def _label(figure: Figure, top_in: float, levers: pd.DataFrame, y: Sequence[float]) -> None:
+    """Each circumstance, its factors and what it is there."""
+    right_in = _BARS[0] - 2 * _SQUARE_IN
+    last = None
+    for row, middle in zip(levers.to_dict("records"), y, strict=True):
+        at_in = top_in + middle - layout.height_in([""], SMALL_PT) / 2
+        if row["lever"] != last:
+            last = row["lever"]
+            name_in = top_in + middle - _ROW / 2 - 0.19
+            layout.write(figure, (_MARGIN, name_in), [last], TEXT_PT, weight="bold")
+        asked = row["factor"] == 1
+        weight, ink = ("bold", style.INK) if asked else ("normal", style.FAINT_INK)
+        value = layout.wrap(str(row["value"]).removeprefix("a save in "), 1.1, SMALL_PT)[0]
+        text = f"{value}  ×{factor(row['factor'])}"
+        layout.write(
+            figure, (right_in, at_in), [text], SMALL_PT, ha="right", weight=weight, color=ink
+        )
+
+
+def _key(
+    figure: Figure, top_in: float, colours: Mapping[str, str], choices: tuple[str, str | None]
+) -> float:
+    """Which policy has which colour; returns where that ends, inches from the top."""
+    facts = dict(zip(choices, ("the choice", "the second choice"), strict=True))
+    for name, colour in colours.items():
+        look: dict[str, Any] = {
+            "marker": "s",
+            "linestyle": "None",
+            "markersize": 8.0,
+            "markeredgewidth": 0,
+        }
+        square = Line2D([], [], color=colour, **look)
+        left_in = _MAP[0] - 0.11
+        top_in = key.entry(figure, (left_in, top_in), [square], name, facts.get(name, ""), True)
+    return top_in
+
+
+def _notes(grid: pd.DataFrame, within: float) -> list[str]:
+    said = [
+        f"Points of the useful time, log; dashed: {100 * within:g} points, what doesn't matter. "
+        "Bold, or framed: the job as it was asked."
+    ]
+    if len(grid) and not grid["holds"].all():
+        said.append("Hatched: the choice isn't within that of the least, or not within a bound.")
+    if len(grid) and (~grid["keeps"] & (grid["least"] != "") & grid["loses"].notna()).any():
+        said.append("over: the choice is over a bound there.")
+    return [line for t in said for line in layout.wrap(t, WIDTH_IN - 2 * _MARGIN, SMALL_PT)]

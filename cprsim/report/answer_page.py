@@ -1,0 +1,244 @@
+"""The files of `advise --out`: the answer first, what it rests on last."""
+
+import hashlib
+import json
+import math
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import tomli_w
+
+from cprsim.advice import worlds
+from cprsim.basics.manifest import with_manifest
+from cprsim.contract.ledger import CAUSE_LABELS
+from cprsim.figures import save_bytes
+from cprsim.policies.registry import systems
+from cprsim.report import html
+from cprsim.report.answer import answer_table, robust_lines, verdict_lines
+from cprsim.report.basis import inputs, repeat
+from cprsim.report.decision import decision_lines, decision_table
+from cprsim.report.outputs import trace_sha256, versions
+from cprsim.report.source import ScenarioSource
+from cprsim.report.tables import percent
+from cprsim.selection import words
+
+if TYPE_CHECKING:
+    from cprsim.advice.advice import Advice, Found
+    from cprsim.advice.aims import Aim
+    from cprsim.advice.robustness import Robustness
+
+#: What `advise --out` may write.
+NAMES = (
+    "scenario.toml",
+    "answer.json",
+    "answer.png",
+    "pareto.png",
+    "robust.png",
+    "report.html",
+    "manifest.json",
+)
+_NOTHING = 1e-9
+_OF_FLEET = "A fleet: what its jobs draw stands here in the middle of its law."
+
+
+def contents(
+    advice: "Advice", robust: "Robustness | None", source: ScenarioSource | None = None
+) -> dict[str, bytes | None]:
+    """Name and bytes of each of `NAMES`, None for no such file; the same answer, the same bytes.
+
+    `robust`: how the choice holds elsewhere, if that was asked. `source`: the scenario file that
+    the answer comes from, for what its comments say; of a fleet, the fleet itself.
+    """
+    scenario = _scenario(advice, source)
+    held = None if robust is None else robust.document()
+    document = advice.document() | {"robustness": held}
+    files = {
+        "scenario.toml": scenario.encode(),
+        "answer.json": (json.dumps(document, indent=2, allow_nan=False) + "\n").encode(),
+        "answer.png": save_bytes(advice.figure("answer"), "png"),
+        "pareto.png": save_bytes(advice.figure("pareto"), "png"),
+    }
+    if robust is not None:
+        drawn = worlds.figure(robust, advice.scenario.title)
+        files["robust.png"] = save_bytes(drawn, "png")
+    command = _command(advice, source)
+    about = {
+        **versions(),
+        "scenario_sha256": hashlib.sha256(files["scenario.toml"]).hexdigest(),
+        "trace_sha256": trace_sha256(advice.scenario),
+        "command": command,
+        "seed": advice.seed,
+    }
+    page = _page(advice, robust, source, files)
+    how = "as given" if advice.of_fleet and source is not None else "as resolved"
+    page.append(html.section("How to repeat it", repeat(command, about, scenario, how)))
+    title = advice.scenario.title or "cprsim advise"
+    files["report.html"] = html.page(title, [html.heading(title), *page]).encode()
+    return dict.fromkeys(NAMES) | with_manifest(files, about)
+
+
+def _page(
+    advice: "Advice",
+    robust: "Robustness | None",
+    source: ScenarioSource | None,
+    pictures: Mapping[str, bytes],
+) -> list[str]:
+    """All sections but the last."""
+    asked = {each.name: each.plan for each in advice.found if each.candidate.origin == each.name}
+    given = {name: asked[name] for name in advice.scenario.policies if name in asked}
+    sections = {
+        "Answer": _answer(advice),
+        "Candidates": _candidates(advice, pictures),
+        "Why": _why(advice),
+        "How it holds": _elsewhere(robust, pictures),
+        "What to mind": [html.points(advice.warnings)] if advice.warnings else [],
+        "Who could not be asked": _refused(advice),
+        "To paste": _to_paste(advice),
+        "By the equations alone": _closed_form(advice),
+        "What it rests on": [
+            *([html.paragraph(_OF_FLEET)] if advice.of_fleet else []),
+            *inputs(advice.scenario, given, source),
+        ],
+    }
+    return [html.section(heading, parts) for heading, parts in sections.items() if parts]
+
+
+def _answer(advice: "Advice") -> list[str]:
+    verdict, *more = verdict_lines(advice)
+    return [html.paragraph(verdict.removeprefix("Answer: "), "short"), *map(html.paragraph, more)]
+
+
+def _candidates(advice: "Advice", pictures: Mapping[str, bytes]) -> list[str]:
+    table = answer_table(advice)
+    _, _, caption = str(table.title).partition("\n")
+    told = "; ".join(f"{e.name} {percent(e.measures['overhead'].mean)} %" for e in advice.found)
+    by_cause = "Overhead of each candidate by cause, and what else it loses and takes."
+    beside = (
+        "Time against what else a candidate loses and takes. In the grey strip stands what loses "
+        "or takes none."
+    )
+    return [
+        html.terminal_table(" ".join(caption.split()), table),
+        html.picture(pictures["answer.png"], f"Bars of overhead by cause: {told}.", by_cause),
+        html.picture(
+            pictures["pareto.png"], f"Points, overhead against learning lost: {told}.", beside
+        ),
+    ]
+
+
+def _why(advice: "Advice") -> list[str]:
+    """By cause, what the best and the next take; nothing where there is no next."""
+    best, second, rival = advice.best, advice.runner_up, advice.certificate.runner_up
+    if best is None or second is None or rival is None:
+        return []
+    rows = [
+        _row(CAUSE_LABELS[cause], best.causes[cause], second.causes[cause])
+        for cause in CAUSE_LABELS
+        if max(best.causes[cause], second.causes[cause]) > _NOTHING
+    ]
+    rows.append(_row("overhead", *(e.measures["overhead"].mean for e in (best, second))))
+    headings = ("of the useful time, %", best.name, second.name, "more, points")
+    caption = f"{best.name}, and {second.name}, the next, by cause"
+    sure = f"{100 * advice.certificate.confidence:g} % for all comparisons together"
+    more = (
+        f"{second.name} has {words.interval(rival)} more of what was to be least, on the same "
+        f"failures ({sure})."
+    )
+    return [html.table(caption, headings, rows), html.paragraph(more)]
+
+
+def _row(what: str, best: float, second: float) -> tuple[str, ...]:
+    shown = (0.0 if abs(each) < _NOTHING else each for each in (best, second, second - best))
+    return (what, *map(percent, shown))
+
+
+def _elsewhere(robust: "Robustness | None", pictures: Mapping[str, bytes]) -> list[str]:
+    if robust is None:
+        return []
+    described = (
+        f"Bars of what {robust.choice} loses where one circumstance is another, and a map of who "
+        "is the least where two are."
+    )
+    caption = (
+        "The choice, with the settings that it has, in jobs that are not what they were taken for."
+    )
+    told = [html.paragraph(line) for line in robust_lines(robust)]
+    return [*told, html.picture(pictures["robust.png"], described, caption)]
+
+
+def _refused(advice: "Advice") -> list[str]:
+    rows = [(each.name, each.why) for each in advice.refused]
+    return [html.table("Not asked, and why", ("policy", "why"), rows, "words")] if rows else []
+
+
+def _to_paste(advice: "Advice") -> list[str]:
+    best = advice.best
+    if best is None:
+        return []
+    name = _name(best, advice)
+    known = name in advice.scenario.policies
+    said = f"In place of [policies.{name}]:" if known else "Into the scenario file:"
+    text = tomli_w.dumps({"policies": {name: best.candidate.policy.mapping()}})
+    return [html.paragraph(said), html.code(text)]
+
+
+def _name(best: "Found", advice: "Advice") -> str:
+    """Of the policy whose settings they are, else that of the system, if nobody has that."""
+    candidate = best.candidate
+    if candidate.origin is not None:
+        return candidate.origin
+    taken = candidate.system in advice.scenario.policies
+    return f"{candidate.system}-advised" if taken else candidate.system
+
+
+def _closed_form(advice: "Advice") -> list[str]:
+    """CPR's decision, beside what the candidates are expected to cost to first order."""
+    decision = advice.decision
+    if decision is None:
+        return []
+    table = decision_table(decision, "")
+    _, _, caption = str(table.title).partition("\n")
+    rows = [
+        (each.name, percent(each.closed_form), percent(each.measures["overhead"].mean))
+        for each in advice.found
+        if math.isfinite(each.closed_form)
+    ]
+    return [
+        *map(html.paragraph, decision_lines(decision)),
+        html.terminal_table(caption, table),
+        html.table(
+            "Overhead, % of the useful time", ("policy", "to first order", "simulated"), rows
+        ),
+    ]
+
+
+def _scenario(advice: "Advice", source: ScenarioSource | None) -> str:
+    """The file that repeats the answer: as resolved, but for a fleet, which draws its values."""
+    return source.text if advice.of_fleet and source is not None else advice.scenario.to_toml()
+
+
+def _command(advice: "Advice", source: ScenarioSource | None) -> str:
+    words = ["cprsim", "advise", "scenario.toml", *_options(advice.aim)]
+    asked = {each.candidate.system for each in advice.found}
+    asked |= {each.system for each in advice.refused}
+    if asked != {*systems()}:
+        words += [part for name in systems() if name in asked for part in ("--system", name)]
+    if advice.of_fleet and source is not None:
+        words += [part for each in source.overrides for part in ("--set", each)]
+    return shlex.join([*words, "--seed", str(advice.seed), "--out", "again"])
+
+
+def _options(aim: "Aim") -> Iterator[str]:
+    """Those that ask for the same."""
+    if aim.objective != "time":
+        yield from ("--objective", aim.objective)
+    for bound in () if aim.assumed else aim.bounds:
+        yield from (f"--max-{bound.measure.replace('_', '-')}", f"{bound.most!r}")
+    if aim.assumed and aim.accepted_pls is None:
+        yield from ("--quality", "updates")
+    if math.isfinite(aim.max_memory):
+        yield from ("--max-memory", f"{aim.max_memory!r}")
+    if math.isfinite(aim.max_spares):
+        yield from ("--max-spares", f"{aim.max_spares:g}")
+    yield from ("--sure", f"{aim.confidence!r}", "--within", f"{aim.within!r}")

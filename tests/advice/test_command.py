@@ -1,0 +1,167 @@
+"""`cprsim advise` as a user meets it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cprsim
+from cprsim.cli import command as cli
+from tests.advice.conftest import SCENARIOS
+from tests.waiting import HANGS_S
+
+QUICKSTART = str(SCENARIOS / "quickstart.toml")
+FEW = ["--system", "full", "--system", "partial", "--system", "replication"]
+JOB = """
+[job]
+useful_time = "8 d"
+[cluster]
+parameter_servers = 8
+[costs]
+save = "6 min"
+load = "4 min"
+[failures]
+distribution = "exponential"
+mean = "20 h"
+"""
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> str:
+    path = tmp_path / "job.toml"
+    path.write_text(JOB)
+    return str(path)
+
+
+def test_no_policies_are_needed(job: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli._main(["advise", job, *FEW, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+
+    names = {each["name"] for each in document["candidates"]}
+    assert names == {"full", "partial", "replication"}
+    assert document["verdict"] == "best"
+    assert set(document["robustness"]) == {"MTBF", "save bandwidth", "parameter servers"}
+
+
+def test_the_answer_fits_80_columns(job: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli._main(["advise", job, *FEW]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    table = lines[1 : next(i for i, line in enumerate(lines) if i > 5 and not line.strip())]
+
+    assert err == ""
+    assert lines[0].startswith("Answer: ")
+    assert max(len(line.rstrip()) for line in table) <= 80
+    assert any(line.strip().startswith("* ") for line in table)
+    assert any(line.startswith("Why, beside ") for line in lines)
+    assert any("stays the choice for MTBF from " in line for line in lines)
+
+
+def test_each_number_of_the_answer_has_its_interval(
+    job: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli._main(["advise", job, *FEW]) == 0
+    (told,) = (each for each in capsys.readouterr().out.splitlines() if "overhead" in each[:60])
+
+    assert re.search(r"overhead [\d.]+ % \([\d.]+ to [\d.]+\), machine time [\d.]+ %", told)
+
+
+def test_the_closed_form_is_told_at_once(job: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli._main(["advise", job, "--closed-form", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    decision = cprsim.decide(cprsim.load_scenario(QUICKSTART))
+
+    assert document.keys() == decision.document().keys()
+
+
+def test_the_closed_form_loads_no_engine(job: str) -> None:
+    script = (
+        "import sys; from cprsim.cli import command; "
+        f"command._main(['advise', {job!r}, '--closed-form']); "
+        "print({'numba', 'pandas'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=HANGS_S, check=True
+    )
+
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
+WRONG = {
+    "--objective speed": (
+        "objective 'speed' is not known; known: time, machine-time, cost, retrained"
+    ),
+    "--objective cost": (
+        'objective "cost" needs prices: give [prices], e.g. trainer = "2.5 USD/h"'
+    ),
+    "--max-pls 2": "max_pls 2 is not a share from 0 to 1, e.g. 0.1 for 10 %",
+    "--max-pls -0.1": "max_pls -0.1 is not a share from 0 to 1, e.g. 0.1 for 10 %",
+    "--max-pls little": "--max-pls 'little' is not a number: write 0.01 or 1%",
+    "--max-pls nan": "max_pls nan is not a share from 0 to 1, e.g. 0.1 for 10 %",
+    "--max-updates-lost 110%": (
+        "max_updates_lost 1.1 is not a share from 0 to 1, e.g. 0.1 for 10 %"
+    ),
+    "--max-auc-drop 0.01": (
+        "max_auc_drop: what accuracy falls by is not known; give [accuracy] (docs/accuracy.md)"
+    ),
+    "--max-auc-drop 3": "max_auc_drop 3 is not a share from 0 to 1, e.g. 0.1 for 10 %",
+    "--max-memory -1": (
+        "max_memory -1 is out of range: it must be >= 0, e.g. 0.5 for half of the rows"
+    ),
+    "--max-memory inf": (
+        "max_memory inf is out of range: it must be >= 0, e.g. 0.5 for half of the rows"
+    ),
+    "--max-spares -2": "max_spares -2 is out of range: it must be >= 0, e.g. 2",
+    "--system fll": "system 'fll' is not known; did you mean 'full'?",
+    "--system full --system x": (
+        "system 'x' is not known; known: accepted-loss, async, check-n-run, cpr-mfu, cpr-scar, "
+        "cpr-ssu, cpr-vanilla, ecrm, full, hot-swap, partial, partial-experts, peer-memory, "
+        "replication, tiered"
+    ),
+    "--system hot-swap": (
+        "nobody can be asked: hot-swap needs iteration: give it in a [policies.NAME]"
+    ),
+    "--system replication --max-memory 0": (
+        "nobody can be asked: replication takes 1 times the memory of its rows; 0 at most"
+    ),
+    "--sure 1": "sure 1 is out of range: > 0 and < 1, e.g. 0.95 for 95 %",
+    "--sure 0": "sure 0 is out of range: > 0 and < 1, e.g. 0.95 for 95 %",
+    "--sure very": "--sure 'very' is not a number: write 0.01 or 1%",
+    "--within 0": "within 0 is out of range: > 0 and < 1, e.g. 0.001 for 0.1 %",
+    "--within 100%": "within 1 is out of range: > 0 and < 1, e.g. 0.001 for 0.1 %",
+    "--target-pls 0": (
+        "target PLS 0 is out of range: it is a share, > 0 and <= 1, e.g. 0.1 for 10 %"
+    ),
+    "--target-pls much": "--target-pls 'much' is not a number: write 0.01 or 1%",
+    "--quality auc": "quality 'auc' is not known; known: pls, updates",
+    "--seed -1": "seed -1 is not a whole number >= 0",
+    "--closed-form --quality auc": "quality 'auc' is not known; known: pls, updates",
+    "--set failures.mean=3": ('failures.mean: 3 has no unit: write a string with one, e.g. "3 h"'),
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG)
+def test_what_is_wrong_is_told_in_one_line(
+    arguments: str, job: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli._main(["advise", job, *arguments.split()]) == 2
+    assert capsys.readouterr() == ("", f"cprsim: {WRONG[arguments]}\n")
+
+
+def test_interrupted_it_says_what_is_known(
+    job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cprsim.advice import asking
+
+    told = asking.Asking._told
+
+    def interrupted(self, certificate) -> None:
+        told(self, certificate)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(asking.Asking, "_told", interrupted)
+    assert cli._main(["advise", job, *FEW]) == 1
+    assert capsys.readouterr().err.startswith("cprsim: interrupted; known so far: Answer: ")

@@ -1,0 +1,146 @@
+"""What may be chosen of each system, and what a search makes of it."""
+
+import math
+from typing import Literal
+
+import pytest
+
+import cprsim
+from cprsim.advice.aims import aim_of
+from cprsim.advice.candidates import Candidate, asked, value_of, with_value
+from cprsim.advice.search import FIRST, search
+from cprsim.advice.trials import Trials
+from cprsim.basics.units import parse_duration
+from cprsim.closed_form.intervals import exact_interval_s
+from cprsim.contract import Choice, Context, DurationSpan, Interval, Plan, Policy, every
+from cprsim.policies.full import FULL_ROLLBACK
+from cprsim.policies.registry import systems
+from cprsim.selection.sequential import MOST
+from tests.advice.conftest import SCENARIOS
+
+MEASURED = {
+    "job": {"useful_time": "8 d"},
+    "cluster": {"parameter_servers": 8, "trainers": 8},
+    "costs": {"save": "6 min", "load": "4 min", "reschedule": "5 min"},
+    "failures": {"distribution": "exponential", "mean": "20 h"},
+}
+
+
+def measured(**policies: dict[str, object]) -> cprsim.Scenario:
+    return cprsim.Scenario(**MEASURED, policies=policies or {"full": {"system": "full"}})
+
+
+def searched(scenario: cprsim.Scenario, *only: str, **aim: float) -> dict[str, Policy]:
+    """The best of each system's settings, by the name of the candidate."""
+    asking = asked(scenario, only or None)
+    trials = Trials(scenario, aim_of(scenario, **aim), 0)  # type: ignore[arg-type]
+    found = search(asking.searched, trials, lambda *_: None)
+    return {each.name: each.policy for each in found}
+
+
+def test_every_system_says_what_may_be_chosen_and_all_values_make_a_plan():
+    scenario = cprsim.load_scenario(SCENARIOS / "all-systems.toml")
+    context = scenario.context
+    seen = set()
+    for policy in scenario.policies.values():
+        seen.add(policy.system)
+        settings = policy.settings(context)
+        assert settings, policy.system
+        for setting in settings:
+            if isinstance(setting, DurationSpan):
+                assert setting.least_s < setting.start_s <= setting.most_s == context.useful_time_s
+                values = [f"{setting.start_s:.0f} s", f"{0.9 * setting.start_s:.0f} s"]
+            else:
+                values = list(setting.values)
+            changed = [with_value(policy, setting.key, value) for value in values]
+            plans = [each.planned(context) for each in changed if each is not None]
+            assert plans, (policy.system, setting.key)
+            assert len({repr(plan) for plan in plans}) == len(plans), (policy.system, setting.key)
+    assert len(seen) == 13
+    assert seen | {"cpr-scar", "cpr-ssu"} == set(systems())
+
+
+def test_an_interval_of_the_whole_job_makes_no_save():
+    scenario = measured()
+    never = with_value(scenario.policies["full"], "interval", "8 d")
+    assert never is not None
+    trials = Trials(scenario, aim_of(scenario), 0)
+    assert trials.plan(never) is not None
+    (played,) = trials.play([never], range(64))
+
+    assert played.causes["save"] == 0
+
+
+def test_full_recovery_stays_within_noise_of_its_exact_optimum():
+    """At the exact interval of exponential failures the objective is flat: no setting gains."""
+    scenario = measured(full={"system": "full", "interval": "30 min"})
+    found = searched(scenario, "full")["full, tuned"]
+    exact_s = exact_interval_s(scenario.context.save_s, scenario.context.mtbf_s)
+    trials = Trials(scenario, aim_of(scenario), 1)
+    exact = with_value(found, "interval", f"{exact_s:.0f} s")
+    assert exact is not None
+    for each in (found, exact):
+        assert trials.plan(each) is not None
+    ours, theirs = trials.play([found, exact], range(20_000))
+    apart = ours.objective - theirs.objective
+
+    # Half of what doesn't matter, and what chance does to a mean of 20,000 differences.
+    assert apart.mean() < 0.0005 + 3 * apart.std() / math.sqrt(len(apart))
+
+
+def test_a_bound_is_kept_to_by_the_longest_interval_about():
+    scenario = measured(cpr={"system": "cpr-vanilla"})
+    found = searched(scenario, "cpr-vanilla", max_pls=0.05)["cpr, tuned"]
+    trials = Trials(scenario, aim_of(scenario, max_pls=0.05), 1)
+    assert trials.plan(found) is not None
+    (played,) = trials.play([found], range(20_000))
+    pls = played.measures["pls"]
+
+    assert pls.mean() < 0.05 + 3 * pls.std() / math.sqrt(len(pls))
+    assert pls.mean() > 0.7 * 0.05
+
+
+def test_what_loses_less_is_taken_where_time_is_alike():
+    """Copy-on-write snapshots cost no time, so the interval of accepted loss is free."""
+    found = searched(measured(), "accepted-loss")["accepted-loss"]
+
+    assert parse_duration(value_of(found, "interval")) < 24 * 3600
+
+
+class Seldom(Policy):
+    """One that a user wrote: with an interval, and a number of its own."""
+
+    system: Literal["seldom"]
+    interval: Interval = 600.0
+    waste: int = 3
+
+    def settings(self, context: Context) -> tuple[DurationSpan | Choice, ...]:
+        return (*super().settings(context), Choice("waste", (3, 2, 1, 0)))
+
+    def plan(self, context: Context) -> Plan:
+        assert isinstance(self.interval, float)
+        return Plan("full", every(self.interval), FULL_ROLLBACK, slowdown=0.01 * self.waste)
+
+
+def test_a_policy_of_a_user_takes_part():
+    plain = measured()
+    scenario = plain.with_policies({"mine": Seldom(system="seldom")})
+    trials = Trials(scenario, aim_of(scenario), 0)
+    mine = asked_of(scenario)
+    (found,) = search([mine], trials, lambda *_: None)
+
+    assert value_of(found.policy, "waste") == 0
+    assert 1.0 < parse_duration(value_of(found.policy, "interval")) / 3600 < 6.0
+
+
+def asked_of(scenario: cprsim.Scenario) -> Candidate:
+    return Candidate("mine, tuned", scenario.policies["mine"], "mine", tuned=True)
+
+
+def test_certificates_are_of_other_failures_than_searches():
+    assert MOST < FIRST
+
+
+@pytest.mark.parametrize("value", ["nothing", -1, "2 kg"])
+def test_a_value_that_cant_be_is_left_out(value):
+    assert with_value(measured().policies["full"], "interval", value) is None

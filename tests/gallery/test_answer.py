@@ -1,0 +1,85 @@
+"""Oracles: the answer's own document, and worlds that are made up."""
+
+from functools import cache
+
+import pandas as pd
+import pytest
+
+from cprsim.advice import worlds
+from cprsim.advice.advice import TOLD, Advice
+from cprsim.advice.advising import advise
+from cprsim.advice.robustness import Grid, Lever, Robustness, World
+from cprsim.errors import UsageError
+from cprsim.gallery import answer
+from cprsim.gallery.picture import shipped
+from cprsim.gallery.registry import picture
+from cprsim.scenario import load_scenario
+
+NAN = float("nan")
+
+
+@cache
+def kaggle(**options: object) -> Advice:
+    scenario = load_scenario(shipped("criteo-kaggle.toml"))
+    return advise(scenario, systems=["full", "partial", "replication"], **options)
+
+
+def test_the_table_is_what_the_document_says() -> None:
+    found = kaggle()
+    table, document = found.table, found.document()
+    entries = [each for each in document["candidates"] if "origin" in each]
+    assert table.index.tolist() == [each["name"] for each in entries]
+    for (_, row), each in zip(table.iterrows(), entries, strict=True):
+        assert row["system"] == each["system"]
+        assert row["given"] == (each["origin"] is not None and not each["tuned"])
+        for measure in (name for name in TOLD if each.get(name)):
+            assert row[measure] == each[measure]["mean"]
+            assert [row[f"{measure}_low"], row[f"{measure}_high"]] == each[measure]["ci95"]
+        for cause, share in each["breakdown"].items():
+            assert row[cause] == share
+    assert table.index[table["standing"] == "chosen"].tolist() == [document["best"]["name"]]
+    beside = table.index[table["standing"].isin(["same", "tied", "open"])]
+    assert sorted(beside) == sorted(document["tied"])
+    over = [each["name"] for each in entries if each["feasible"] is False]
+    assert table.index[table["standing"] == "over"].tolist() == over
+
+
+def test_settings_are_told_in_words() -> None:
+    table = kaggle().table
+    full = next(each for each in kaggle().found if each.name == "full")
+    assert table.loc["full", "settings"] == f"interval {full.settings['interval']}"
+
+
+def test_an_unknown_picture_is_refused() -> None:
+    with pytest.raises(UsageError) as raised:
+        kaggle().figure("pie")
+    assert str(raised.value) == "figure 'pie': there is none of that name; known: answer, pareto"
+
+
+def test_nobody_within_the_bounds_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer, "advise", lambda scenario: kaggle())
+    monkeypatch.setattr(answer, "robustness", lambda advice: None)
+    with pytest.raises(UsageError) as raised:
+        picture("robust").found(shipped("criteo-kaggle.toml"))
+    assert str(raised.value).startswith("figure robust: no policy keeps to the bounds of ")
+
+
+def test_worlds_are_rows() -> None:
+    mtbf = Lever(
+        "MTBF",
+        (World(0.5, "5 h", "b", 0.004, 0.0, True), World(1.0, "10 h", "c", 1e-17, 0.01, True)),
+    )
+    saves = Lever("save bandwidth", (World(1.0, "1 GB/s", None, NAN, NAN, False),))
+    found = Robustness("a", "b", 0.001, (mtbf, saves), Grid(mtbf, saves, (mtbf.worlds,)))
+    rows = worlds.levers(found)
+    assert rows["lever"].tolist() == ["MTBF", "MTBF", "save bandwidth"]
+    # c is less by nothing but its rounding: a is as good.
+    assert rows["least"].tolist() == ["b", "a", ""]
+    assert rows["holds"].tolist() == [False, True, False]
+    cells = worlds.grid(found)
+    assert cells[["across", "down", "x", "y", "loses"]].to_numpy().tolist() == [
+        [0.5, 1.0, "5 h", "1 GB/s", 0.004],
+        [1.0, 1.0, "10 h", "1 GB/s", 1e-17],
+    ]
+    assert worlds.grid(Robustness("a", None, 0.001, (mtbf,), None)).empty
+    assert isinstance(rows, pd.DataFrame)

@@ -1,0 +1,186 @@
+"""The page of an answer: its order, what can be pasted and repeated, and that it is sound HTML."""
+
+import json
+import shlex
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cprsim.advice.advice import Advice
+from cprsim.advice.advising import advise
+from cprsim.advice.robustness import Robustness, robustness
+from cprsim.cli.command import _main
+from cprsim.contract.ledger import CAUSE_LABELS
+from cprsim.fleets.fleet import load
+from cprsim.report.answer_page import NAMES, contents
+from cprsim.report.source import ScenarioSource
+from cprsim.scenario import Scenario, load_scenario
+from tests.report.reading import Page, check_closed
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+KAGGLE = SCENARIOS / "criteo-kaggle.toml"
+SYSTEMS = ["full", "partial", "replication"]
+SECTIONS = [
+    "Answer",
+    "Candidates",
+    "Why",
+    "How it holds",
+    "What to mind",
+    "Who could not be asked",
+    "To paste",
+    "By the equations alone",
+    "What it rests on",
+    "How to repeat it",
+]
+
+
+@pytest.fixture(scope="module")
+def advice() -> Advice:
+    return advise(load_scenario(KAGGLE), max_pls=0.05, systems=[*SYSTEMS, "hot-swap"], seed=3)
+
+
+@pytest.fixture(scope="module")
+def robust(advice: Advice) -> Robustness:
+    found = robustness(advice)
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def files(advice: Advice, robust: Robustness) -> dict[str, bytes]:
+    return contents(advice, robust, ScenarioSource(KAGGLE.read_text(encoding="utf-8")))
+
+
+@pytest.fixture(scope="module")
+def page(files: dict[str, bytes]) -> Page:
+    return Page(files["report.html"].decode())
+
+
+def codes(page: Page) -> list[str]:
+    return [text.strip() for text in page.texts["code"]]
+
+
+def test_the_answer_stands_first_and_what_it_rests_on_last(page: Page, advice: Advice) -> None:
+    assert page.texts["h2"] == SECTIONS
+    assert page.texts["h1"] == [advice.scenario.title]
+    assert advice.best is not None
+    assert advice.best.name in page.texts["p"][0]
+
+
+def test_every_tag_is_closed_and_nothing_points_outside(page: Page) -> None:
+    check_closed(page)
+
+
+def test_there_are_the_files_that_are_named(files: dict[str, bytes]) -> None:
+    assert sorted(files) == sorted(NAMES)
+    for name in ("answer.png", "pareto.png", "robust.png"):
+        assert files[name].startswith(b"\x89PNG")
+
+
+def test_the_json_is_the_document(
+    files: dict[str, bytes], advice: Advice, robust: Robustness
+) -> None:
+    document = json.loads(files["answer.json"])
+    assert document.pop("robustness") == robust.document()
+    assert document == json.loads(json.dumps(advice.document()))
+
+
+def test_all_candidates_and_who_was_not_asked_are_told(page: Page, advice: Advice) -> None:
+    told = " ".join(page.texts["table"])
+    for each in (*advice.found, *advice.refused):
+        assert each.name in told
+    assert "needs iteration: give it in a [policies.NAME]" in told
+    for warning in advice.warnings:
+        assert warning in " ".join(page.texts["li"])
+
+
+def test_the_difference_by_cause_adds_up(page: Page, advice: Advice) -> None:
+    (table,) = (text for text in page.texts["table"] if "more, points" in text)
+    rows = [line for line in table.splitlines() if line]
+    best, second = advice.best, advice.runner_up
+    assert best is not None
+    assert second is not None
+    for cause, label in CAUSE_LABELS.items():
+        row = next((line for line in rows if line.startswith(label)), None)
+        apart = second.causes[cause] - best.causes[cause]
+        assert (row is None) == (max(best.causes[cause], second.causes[cause]) <= 1e-9)
+        if row is not None:
+            assert row.endswith(f"{100 * apart:.2f}"), row
+    means = [each.measures["overhead"].mean for each in (best, second)]
+    assert rows[-1].endswith(f"{100 * (means[1] - means[0]):.2f}")
+
+
+def test_what_is_to_paste_is_the_policy(page: Page, advice: Advice) -> None:
+    tables = tomllib.loads(codes(page)[0])["policies"]
+    assert advice.best is not None
+    (name,) = tables
+    again = Scenario(**advice.scenario.mapping() | {"policies": tables})
+    assert again.plan(name) == advice.best.plan
+
+
+def test_a_system_that_the_scenario_has_not_gets_a_name_of_its_own(advice: Advice) -> None:
+    assert advice.best is not None
+    best = replace(advice.best, candidate=replace(advice.best.candidate, origin=None))
+    policies = {best.candidate.system: advice.scenario.policies["full"]}
+    found = tuple(best if each is advice.best else each for each in advice.found)
+    for scenario, name in (
+        (advice.scenario.with_policies(policies), f"{best.candidate.system}-advised"),
+        (advice.scenario.with_policies({}), best.candidate.system),
+    ):
+        other = replace(advice, scenario=scenario, found=found)
+        page = Page(contents(other, None)["report.html"].decode())
+        assert [*tomllib.loads(codes(page)[0])["policies"]] == [name]
+
+
+def test_the_command_on_the_page_gives_the_same_answer(
+    page: Page, files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scenario.toml").write_bytes(files["scenario.toml"])
+    command = shlex.split(codes(page)[1])
+    assert command[:3] == ["cprsim", "advise", "scenario.toml"]
+    assert _main(command[1:]) == 0
+    again = json.loads((tmp_path / "again" / "answer.json").read_bytes())
+    first = json.loads(files["answer.json"])
+    # CPR's own decision is of the target that it was asked for, not of the bound.
+    assert {**again, "closed_form": None} == {**first, "closed_form": None}
+
+
+def test_same_answer_same_bytes(
+    files: dict[str, bytes], advice: Advice, robust: Robustness
+) -> None:
+    source = ScenarioSource(KAGGLE.read_text(encoding="utf-8"))
+    assert contents(advice, robust, source) == files
+
+
+def test_text_is_text(advice: Advice) -> None:
+    scenario = advice.scenario.model_copy(update={"title": "<script>alert(1)</script> & more"})
+    text = contents(replace(advice, scenario=scenario, warnings=("<b>",)), None)["report.html"]
+    page = Page(text.decode())
+    check_closed(page)
+    assert page.texts["h1"] == ["<script>alert(1)</script> & more"]
+    assert page.texts["li"][0] == "<b>"
+
+
+def test_nobody_within_the_bounds_has_no_choice_to_tell_of() -> None:
+    nobody = advise(load_scenario(KAGGLE), max_pls=0.0, systems=["partial"])
+    files = contents(nobody, robustness(nobody))
+    assert files["robust.png"] is None
+    page = Page(files["report.html"].decode())
+    left = {"Why", "How it holds", "Who could not be asked", "To paste"}
+    told = [each for each in SECTIONS if each not in left]
+    assert page.texts["h2"] == [each for each in told if each != "What to mind" or nobody.warnings]
+
+
+@pytest.mark.slow
+def test_a_fleet_is_repeated_from_its_own_file() -> None:
+    path = SCENARIOS / "production-fleet.toml"
+    fleet = advise(load(path), systems=["full", "cpr-vanilla"])
+    source = ScenarioSource(path.read_text(encoding="utf-8"), ("failures.shape=0.7",))
+    files = contents(fleet, None, source)
+    page = Page(files["report.html"].decode())
+    assert files["scenario.toml"].decode() == source.text
+    assert "--set failures.shape=0.7" in codes(page)[1]
+    assert any("in the middle of its law" in text for text in page.texts["p"])

@@ -1,0 +1,94 @@
+"""Sentences of certificates, word for word."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from cprsim.selection.bounds import Bound, Quality
+from cprsim.selection.certificate import Certificate, Doubt, Rival
+from cprsim.selection.words import Unit, interval, sentence, short
+
+NAMES = ["full", "cpr", "ecrm", "partial"]
+BEST = "cpr is best with at least 95 % certainty"
+CLEAR = Certificate(
+    "best", 1, (Rival(0, 0.012, 0.01, 0.014, "worse"),), (True, True), (), 1000, 1000, None
+)
+NEAR = Rival(0, 0.0001, -0.0002, 0.0004, "tied")
+FAR = Rival(2, 0.002, -0.0002, 0.0042, "tied")
+OPEN = Rival(3, 0.001, -0.0034, 0.0054, "undecided")
+UNKNOWN = Rival(0, 0.002, -math.inf, math.inf, "undecided")
+DOUBT = Doubt(0, Bound("pls", 0.02), 0.0206, 0.0170, 0.0242)
+SAME = Rival(2, 0.0, 0.0, 0.0, "same")
+
+
+def put(*rivals, **changed):
+    return replace(CLEAR, rivals=rivals, **changed)
+
+
+@pytest.mark.parametrize(
+    ("found", "told", "in_short"),
+    [
+        (CLEAR, BEST, "best"),
+        (
+            put(*CLEAR.rivals, SAME),
+            "cpr is best with at least 95 % certainty",
+            "best; same as ecrm",
+        ),
+        (put(), "cpr is the only one", "the only one"),
+        (put(SAME), "no other differs", "no other differs"),
+        (
+            put(NEAR, verdict="tied"),
+            "cpr and full can't be told apart by more than 0.1 points: take any",
+            "tied with full",
+        ),
+        (
+            put(NEAR, FAR, verdict="tied"),
+            "with at least 95 % certainty, no other is better than cpr by more than 0.1 points; "
+            "not surely worse: full and ecrm",
+            "tied with full, ecrm",
+        ),
+        (
+            put(OPEN, verdict="undecided", why="margin"),
+            "undecided: partial may be better by up to 0.34 points; more replications may tell",
+            "undecided: or partial",
+        ),
+        (
+            put(UNKNOWN, verdict="undecided", why="failures", met=3),
+            "undecided: 3 of 1,000 replications met a failure that makes a difference, too few to "
+            "tell; run at least 6,667",
+            "undecided: 3 failures that tell are too few",
+        ),
+        (
+            put(UNKNOWN, verdict="undecided", why="failures", replications=1),
+            "undecided: one replication tells nothing of chance",
+            "undecided: one replication",
+        ),
+        (
+            put(verdict="undecided", why="bound", doubts=(DOUBT,)),
+            "undecided: whether full keeps to PLS <= 0.02 (0.0206, 0.0170 to 0.0242)",
+            "undecided: PLS <= 0.02 of full?",
+        ),
+        (
+            put(verdict="none", best=None),
+            "no candidate keeps to the bounds",
+            "no candidate keeps to the bounds",
+        ),
+    ],
+)
+def test_a_certificate_in_words(found, told, in_short):
+    assert (sentence(found, NAMES), short(found, NAMES)) == (told, in_short)
+
+
+def test_money_has_a_unit_of_its_own():
+    dollars = Unit("dollars", 1.0)
+
+    found = interval(replace(OPEN, margin=1234.4, low=-20.0, high=2489.0), dollars)
+    assert found == "1,234 dollars (-20 to 2,489)"
+    assert interval(UNKNOWN) == "0.2 points"
+
+
+def test_bounds_in_words():
+    assert str(Quality(0.02, 0.1)) == "PLS <= 0.02, updates lost <= 0.1"
+    assert Quality(max_updates_lost=0.1).bounds == (Bound("updates_lost", 0.1),)
+    assert not Quality()
