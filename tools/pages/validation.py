@@ -14,9 +14,9 @@ from cprsim.analytic.expected import expected
 from cprsim.closed_form.cpr import expected_pls
 from cprsim.scenario import Scenario
 from tools.paths import DOCS
+from tools.validation import published_section
 from tools.validation.advice import section as advice_section
 from tools.validation.advice.regret import read as read_regrets
-from tools.validation import published_section
 from tools.validation.cases import (
     CASES,
     GOODPUT_PARAMETERS,

@@ -14,25 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.advice.candidates import asked, value_of, with_value
+from cprsim.advice.search import at_target
 from cprsim.advice.trials import Trials
 from cprsim.analytic.expected import expected
 from cprsim.basics.units import SECONDS, format_exact
-from cprsim.contract import Choice, Policy, Span
-from cprsim.policies.cpr import Cpr
+from cprsim.contract import Choice, DurationSpan, Policy
 from cprsim.policies.priority import PrioritySaving
-from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 
 #: Durations on the grid of a policy, by how many others of its settings each of them meets.
 _POINTS: Final = ((2, 24), (math.inf, 12))
 #: The same where two durations meet.
 _POINTS_OF_TWO: Final = 9
-#: The same of CPR's policies that choose rows, from this share of the job on, and of their fractions
-#: one in so many: a plan of them takes a tenth of a second.
+#: The same of CPR's policies that choose rows, from this share of the job on, and of their
+#: fractions one in so many: a plan of them takes a tenth of a second.
 _OF_PRIORITY: Final = (4, 0.01, 2)
 #: A share of the job: shorter intervals than that are no use to the jobs that are asked about.
 _LEAST: Final = 3e-4
-#: What takes so much more than another, to first order, as a share of the useful time, is not played.
+#: What takes so much more than the least, to first order, in useful times, is not played.
 _HOPELESS: Final = 0.1
 #: Replications of one stage: as many as take so long, s, fewest and most; and how many of the
 #: settings go on to the next.
@@ -75,7 +74,9 @@ class Truth:
 
 def best(trials: Trials, systems: Sequence[str] | None = None) -> list[Policy]:
     """The few that may be best, of all systems and settings, the given ones included."""
-    left = _hopeful([each for each in _grid(trials, systems) if trials.plan(each) is not None], trials)
+    left = _hopeful(
+        [each for each in _grid(trials, systems) if trials.plan(each) is not None], trials
+    )
     start = 0
     for number, (most_s, fewest, most, stay) in enumerate(_STAGES):
         until = start + count(trials, left, most_s, fewest, most)
@@ -94,41 +95,23 @@ def truth(trials: Trials, policies: Sequence[Policy]) -> list[Truth]:
 
 
 def played(trials: Trials, policies: Sequence[Policy], replications: range) -> list[Truth]:
-    """Some replications of each that gets somewhere in all of them."""
+    """Some replications of each."""
     found: list[Truth] = []
     for at in range(0, len(policies), _AT_ONCE):
-        found += _together(trials, policies[at : at + _AT_ONCE], replications)
+        some = policies[at : at + _AT_ONCE]
+        parts = [
+            trials.play(some, range(first, min(first + _IN_A_ROW, replications.stop)))
+            for first in range(replications.start, replications.stop, _IN_A_ROW)
+        ]
+        for policy, part in zip(some, zip(*parts, strict=True), strict=True):
+            objective = np.concatenate([each.objective for each in part])
+            bounded = np.concatenate([each.bounded for each in part], axis=1)
+            found.append(Truth(policy, objective, bounded))
     return found
 
 
-def _together(trials: Trials, policies: Sequence[Policy], replications: range) -> list[Truth]:
-    try:
-        parts = [
-            trials.play(policies, range(first, min(first + _IN_A_ROW, replications.stop)))
-            for first in range(replications.start, replications.stop, _IN_A_ROW)
-        ]
-    except RunError:
-        half = len(policies) // 2
-        if not half:
-            return []
-        first, second = policies[:half], policies[half:]
-        return [
-            *_together(trials, first, replications),
-            *_together(trials, second, replications),
-        ]
-    return [
-        Truth(
-            policy,
-            np.concatenate([each.objective for each in part]),
-            np.concatenate([each.bounded for each in part], axis=1),
-        )
-        for policy, part in zip(policies, zip(*parts, strict=True), strict=True)
-    ]
-
-
-def count(
-    trials: Trials, policies: Iterable[Policy], most_s: float, fewest: int, most: int
-) -> int:
+def count(trials: Trials, policies: Iterable[Policy], most_s: float, fewest: int, most: int) -> int:
+    """Replications of each that take so long, s, on one core of 2025; but not fewer or more."""
     return int(min(max(most_s / trials.seconds(policies), fewest), most))
 
 
@@ -137,7 +120,7 @@ def _grid(trials: Trials, systems: Sequence[str] | None) -> Iterator[Policy]:
     ask = asked(scenario, systems)
     yield from (each.policy for each in ask.given)
     for each in ask.searched:
-        yield from _settings(_template(each.policy, trials), scenario)
+        yield from _settings(at_target(each.policy, trials.aim), scenario)
 
 
 def _hopeful(policies: Sequence[Policy], trials: Trials) -> list[Policy]:
@@ -151,19 +134,12 @@ def _hopeful(policies: Sequence[Policy], trials: Trials) -> list[Policy]:
     return [each for each, share in zip(policies, shares, strict=True) if share <= most]
 
 
-def _template(policy: Policy, trials: Trials) -> Policy:
-    """CPR's policies by the bound that holds, as whoever asks would have them."""
-    if isinstance(policy, Cpr) and trials.aim.accepted_pls:
-        return policy.model_copy(update={"target_pls": trials.aim.accepted_pls, "interval": None})
-    return policy
-
-
 def _settings(policy: Policy, scenario: Scenario) -> Iterator[Policy]:
     """Every combination of what may be chosen."""
     yield policy
     settings = policy.settings(scenario.context)
     choices = [each for each in settings if isinstance(each, Choice)]
-    spans = [each for each in settings if isinstance(each, Span)]
+    spans = [each for each in settings if isinstance(each, DurationSpan)]
     others = math.prod(len(each.values) for each in choices)
     points = next(count for most, count in _POINTS if others <= most)
     least, step = _LEAST, 1
@@ -180,7 +156,7 @@ def _settings(policy: Policy, scenario: Scenario) -> Iterator[Policy]:
             yield changed
 
 
-def _durations(span: Span, count: int, least: float) -> list[str]:
+def _durations(span: DurationSpan, count: int, least: float) -> list[str]:
     return [_text(each) for each in np.geomspace(span.most_s * least, span.most_s, count)]
 
 
@@ -219,7 +195,7 @@ def _with_between(policies: Sequence[Policy], trials: Trials) -> list[Policy]:
         if isinstance(policy, PrioritySaving) and policy is not policies[0]:
             continue
         for setting in policy.settings(trials.scenario.context):
-            if not isinstance(setting, Span) or value_of(policy, setting.key) is None:
+            if not isinstance(setting, DurationSpan) or value_of(policy, setting.key) is None:
                 continue
             for ratio in _BETWEEN:
                 at_s = min(max(setting.start_s * ratio, setting.least_s), setting.most_s)

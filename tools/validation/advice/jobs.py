@@ -75,9 +75,7 @@ def _points() -> list[list[float]]:
 def question(number: int) -> Question:
     """That of one number, from 0 to `JOBS` - 1."""
     shares = _points()[number]
-    values = {
-        name: of(share) for (name, of), share in zip(_RANGES.items(), shares, strict=True)
-    }
+    values = {name: of(share) for (name, of), share in zip(_RANGES.items(), shares, strict=True)}
     return Question(
         number,
         values,

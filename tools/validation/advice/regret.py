@@ -87,12 +87,13 @@ def _compared(asked: Question, advice: Advice, trials: Trials, seconds: float) -
     rivals = _rivals(advice, trials)
     brute = best(trials, asked.systems)
     policies = ([] if pick is None else [pick]) + rivals + brute
-    found = {
-        each.policy.model_dump_json(): each for each in truth(trials, _each_once(policies))
-    }
+    found = {each.policy.model_dump_json(): each for each in truth(trials, _each_once(policies))}
     of = [found[each.model_dump_json()] for each in policies]
     picked = of[0] if pick is not None else None
-    its, others = of[1 if pick is not None else 0 :][: len(rivals)], of[len(policies) - len(brute) :]
+    its, others = (
+        of[1 if pick is not None else 0 :][: len(rivals)],
+        of[len(policies) - len(brute) :],
+    )
     able = [each for each in (*others, *its) if each.keeps(trials)]
     least = min(able, key=lambda each: each.mean, default=None)
     wrong, better = _verdict_of(advice, picked, its, trials)

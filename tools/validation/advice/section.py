@@ -33,8 +33,8 @@ and what is tied with it meet {FEWEST:,} to {MOST:,} timelines that nothing was 
 policies that choose rows only a coarse grid is tried, as their plans take long.
 
 *Regret* is what the pick takes more than the best that keeps to the bounds, in points: percent of
-the useful time. It should be {MOST_REGRET:g} at most in the mean. A certificate is *wrong* where the
-pick breaks a bound, or a candidate of the answer that keeps to all is better beyond {SURE:g}
+the useful time. It should be {MOST_REGRET:g} at most in the mean. A certificate is *wrong* where
+the pick breaks a bound, or a candidate of the answer that keeps to all is better beyond {SURE:g}
 standard errors, and by more than `within` where the verdict is "tied". No more than
 {MOST_WRONG:g} % of them should be.
 
@@ -74,9 +74,9 @@ def _summary(found: pd.DataFrame) -> str:
         "most": f"{told['most']:.4f}",
         "verdicts": ", ".join(f"{count} {name}" for name, count in verdicts.items()),
         "wrong certificates": (
-            f"{told['wrong']:.0f} of {told['claims']:.0f}, {100 * told['wrong'] / told['claims']:.1f} "
-            f"% (95 % interval of Clopper and Pearson {100 * interval.low:.1f} to "
-            f"{100 * interval.high:.1f})"
+            f"{told['wrong']:.0f} of {told['claims']:.0f}, that is "
+            f"{100 * told['wrong'] / told['claims']:.1f} % (95 % interval of Clopper and Pearson "
+            f"{100 * interval.low:.1f} to {100 * interval.high:.1f})"
         ),
         "picks that break a bound": f"{told['broken']:.0f}",
     }
@@ -114,9 +114,7 @@ def write() -> None:
     text = page.read_text(encoding="utf-8")
     following = text.index(NEXT) if NEXT in text else len(text)
     start = text.index(HEADING) if HEADING in text else following
-    page.write_text(
-        text[:start] + section(read()) + "\n" + text[following:], encoding="utf-8"
-    )
+    page.write_text(text[:start] + section(read()) + "\n" + text[following:], encoding="utf-8")
 
 
 if __name__ == "__main__":
