@@ -9,8 +9,8 @@ from tools.validation.advice.regret import Outcome, ask, read, table
 from tools.validation.advice.section import MOST_REGRET, MOST_WRONG, section, summary
 
 HINT = "run `python -m tools.validation.advice.section` and commit the page"
-#: Quick ones: few failures and saves.
-FEW = (0,)
+#: Quick ones.
+FEW = (2, 4, 37)
 
 
 def outcome(number=0, **changed):
@@ -40,6 +40,10 @@ def test_page_holds_what_was_written():
 
 def test_what_was_written_is_as_good_as_it_has_to_be():
     told = summary(read())
+    if told["asked"] < JOBS:
+        pytest.skip(
+            f"{told['asked']} of {JOBS} jobs asked: python -m tools.validation.advice.regret"
+        )
 
     assert told["mean"] <= MOST_REGRET
     assert 100 * told["wrong"] <= MOST_WRONG * told["claims"]

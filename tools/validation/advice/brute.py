@@ -23,25 +23,25 @@ from cprsim.policies.priority import PrioritySaving
 from cprsim.scenario import Scenario
 
 #: Durations on the grid of a policy, by how many others of its settings each of them meets.
-_POINTS: Final = ((2, 24), (math.inf, 12))
+_POINTS: Final = ((2, 18), (math.inf, 9))
 #: The same where two durations meet.
-_POINTS_OF_TWO: Final = 9
+_POINTS_OF_TWO: Final = 7
 #: The same of CPR's policies that choose rows, from this share of the job on, and of their
 #: fractions one in so many: a plan of them takes a tenth of a second.
 _OF_PRIORITY: Final = (4, 0.01, 2)
 #: A share of the job: shorter intervals than that are no use to the jobs that are asked about.
 _LEAST: Final = 3e-4
 #: What takes so much more than the least, to first order, in useful times, is not played.
-_HOPELESS: Final = 0.1
+_HOPELESS: Final = 0.05
 #: Replications of one stage: as many as take so long, s, fewest and most; and how many of the
 #: settings go on to the next.
-_STAGES: Final = ((0.3, 32, 512, 16), (0.3, 128, 2048, 8), (0.4, 512, 8192, 4))
+_STAGES: Final = ((0.15, 32, 256, 14), (0.25, 256, 4096, 4))
 #: Replications of the last, the same, and policies and replications at once.
-LAST_S, FEWEST, MOST = 1.0, 4096, 100_000
+LAST_S, FEWEST, MOST = 0.6, 4096, 100_000
 _AT_ONCE, _IN_A_ROW = 100, 16384
-_PER_SYSTEM: Final = 2  # of a system that go on from the first stage, however they do
+_PER_SYSTEM: Final = 1  # of a system that go on from the first stage, however they do
 _FRESH: Final = 1 << 20  # the first replication that nothing was chosen by
-_BETWEEN: Final = (0.88, 1.13)  # by which durations of these are played, too
+_BETWEEN: Final = (0.8, 1.25)  # by which durations of these are played, too
 Values = NDArray[np.float64]
 
 

@@ -34,7 +34,7 @@ SURE: Final = 2.0
 #: Candidates of the advice that are worse than the pick, by more than this share and three standard
 #: errors after a few replications (as many as take so long, s, fewest and most), need no more; of
 #: the others the best few are played on.
-_FAR, _FIRST, _RIVALS = 0.001, (0.2, 256, 4096), 6
+_FAR, _FIRST, _RIVALS = 0.001, (0.1, 256, 4096), 4
 
 
 _AS_TEXT: Final[Any] = {"float_format": "%.6g", "na_rep": "nan"}
