@@ -3,6 +3,7 @@
 import pytest
 
 from tools.pages.validation import PAGE, page, production, row, sweep_section
+from tools.validation.advice.section import HEADING as ADVICE
 from tools.validation.choices_section import HEADING as CHOICES
 from tools.validation.published_section import HEADING as PUBLISHED
 from tools.validation.published_section import SYSTEMS, rows, table
@@ -39,7 +40,7 @@ def test_everything_else_on_the_page():
     start = text.index("## Where the best interval is")
     sweep = text[start : text.index("\n## ", start)]
 
-    starts = [text.index(heading) for heading in (PUBLISHED, HEADING, STARTS, CHOICES)]
+    starts = [text.index(heading) for heading in (PUBLISHED, HEADING, STARTS, ADVICE, CHOICES)]
     ends = [*(start - 1 for start in starts[1:]), None]
     measured = [text[start:end] for start, end in zip(starts, ends, strict=True)]
 

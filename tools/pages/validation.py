@@ -15,6 +15,8 @@ from cprsim.closed_form.cpr import expected_pls
 from cprsim.scenario import Scenario
 from tools.paths import DOCS
 from tools.validation import published_section
+from tools.validation.advice import section as advice_section
+from tools.validation.advice.regret import read as read_regrets
 from tools.validation.cases import (
     CASES,
     GOODPUT_PARAMETERS,
@@ -275,7 +277,7 @@ def page(row_of: Callable[[Case], str], sweep: str, *measured: str) -> str:
     """The whole page, given the row of each case and the sections that are measured apart.
 
     `measured` are those at the end, in order: published figures, replayed logs, starts of jobs,
-    choices of the best.
+    what `advise` picks, choices of the best.
     """
     heads = ("case", "source", "exact", "simulated", "z", "replications")
     figures = _figures()
@@ -301,7 +303,8 @@ def write(path: Path = PAGE) -> None:
     committed = path.read_text(encoding="utf-8")
     logs = section(committed), starts_section(committed)
     sweep, published = sweep_section(measure_sweep()), published_section.section()
-    apart = published, *logs, choices_section()
+    picked = advice_section.section(read_regrets())  # it takes an hour to measure that anew
+    apart = published, *logs, picked, choices_section()
     text = page(lambda case: row(case, measure(case)), sweep, *apart)
     partial = path.with_suffix(".partial")
     partial.write_text(text, encoding="utf-8")

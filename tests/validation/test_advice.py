@@ -1,0 +1,83 @@
+"""What `advise` picks beside brute force: a few jobs again, and the page beside the table."""
+
+import pandas as pd
+import pytest
+
+from tools.pages.validation import PAGE
+from tools.validation.advice.jobs import JOBS, question
+from tools.validation.advice.regret import Outcome, ask, read, table
+from tools.validation.advice.section import MOST_REGRET, MOST_WRONG, section, summary
+
+HINT = "run `python -m tools.validation.advice.section` and commit the page"
+#: Quick ones.
+FEW = (2, 4, 7)
+
+
+def outcome(number=0, **changed):
+    values = {
+        "objective": "time",
+        "bound": "pls 0.1",
+        "candidates": 9,
+        "verdict": "best",
+        "picked": "full interval=1 h",
+        "picked_at": 1.0,
+        "best": "full interval=1 h",
+        "best_at": 1.0,
+        "regret": 0.0,
+        "regret_se": 0.0,
+        "broken": False,
+        "wrong": "",
+        "better": "",
+        "replications": 100_000,
+        "seconds": 5.0,
+    }
+    return Outcome(number, **values | changed)
+
+
+def test_page_holds_what_was_written():
+    assert section(read()) in PAGE.read_text(encoding="utf-8"), HINT
+
+
+def test_what_was_written_is_as_good_as_it_has_to_be():
+    told = summary(read())
+    if told["asked"] < JOBS:
+        pytest.skip(
+            f"{told['asked']} of {JOBS} jobs asked: python -m tools.validation.advice.regret"
+        )
+
+    assert told["mean"] <= MOST_REGRET
+    assert 100 * told["wrong"] <= MOST_WRONG * told["claims"]
+
+
+def test_summary_counts_claims_and_those_that_are_wrong():
+    rows = [
+        outcome(0, regret=0.1),
+        outcome(1, verdict="tied", wrong="tied, but another is better", regret=0.3),
+        outcome(2, verdict="undecided", regret=-0.1),
+        outcome(3, broken=True, wrong="breaks a bound"),
+    ]
+    told = summary(table(rows))
+
+    assert told["asked"] == 4
+    assert told["mean"] == pytest.approx(0.075)
+    assert (told["claims"], told["wrong"], told["broken"]) == (3, 2, 1)
+    assert told["most"] == 0.3
+
+
+def test_jobs_are_spread_over_their_ranges():
+    values = pd.DataFrame([question(number).values for number in range(0, JOBS, 10)])
+
+    assert values["days"].between(1, 20).all()
+    assert values["mtbf_h"].between(2, 200).all()
+    assert values["days"].min() < 2
+    assert values["days"].max() > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", FEW)
+def test_advice_is_as_good_as_brute_force(number):
+    found = ask(number)
+
+    assert found.wrong == ""
+    assert not found.broken
+    assert found.regret <= MOST_REGRET + 3 * found.regret_se

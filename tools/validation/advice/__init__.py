@@ -1,0 +1,1 @@
+"""How good the settings are that `advise` finds, and how often its certificates are wrong."""
