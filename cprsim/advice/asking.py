@@ -12,7 +12,7 @@ from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused, asked, chosen
 from cprsim.advice.fleet_trials import FleetTrials
 from cprsim.advice.search import at_target, search
-from cprsim.advice.trials import Trial, Trials
+from cprsim.advice.trials import NOWHERE, Trial, Trials
 from cprsim.advice.warning import warnings
 from cprsim.analytic.expected import expected
 from cprsim.contract import Plan, Policy
@@ -28,6 +28,8 @@ from cprsim.selection.sequential import MOST, certify
 Tell = Callable[[str, int, int, Advice | None], None]
 #: What a look may take about, on one core, s.
 _LOOK_S = 3.0
+#: An overhead that is searched no further, and failures in a job of which one run tells much.
+_HOPELESS, _MANY = 3.0, 1000.0
 #: The same of the first, and what it has at most.
 _FIRST_S, _MOST_FIRST = 0.5, 2048
 
@@ -75,11 +77,30 @@ class Asking:
             self._tell("compiling, once", 0, 1, None)
         done = len(ask.searched)
         self._tell("searching settings", 0, done, None)
+        searched = [each for each in ask.searched if not self._is_hopeless(each)]
         for each in search(
-            ask.searched, trials, lambda n, of: self._tell("searching settings", n, of, None)
+            searched, trials, lambda n, of: self._tell("searching settings", n, of, None)
         ):
             if not self._is_known(each):
                 self._enter(each)
+
+    def _is_hopeless(self, candidate: Candidate) -> bool:
+        """Whether it is too dear, or too stuck, to be searched, which is said."""
+        plan = self._trials.plan(candidate.policy)
+        if plan is None:
+            return False
+        scenario = self._trials.scenario
+        found = expected(plan, scenario.context).overhead
+        why = None
+        if found > _HOPELESS:
+            why = f"first order expects an overhead of {found:.0%}: not simulated"
+        elif scenario.job.useful_time_s / scenario.failure_model.mtbf_s > _MANY:
+            (trial,) = self._trials.play([candidate.policy], range(1))
+            if trial.measures["overhead"][0] >= NOWHERE - 1:
+                why = "gets nowhere under so many failures"
+        if why is not None and candidate.origin is None:
+            self._refused.append(Refused(candidate.name, candidate.system, why))
+        return why is not None
 
     def _enter(self, candidate: Candidate) -> None:
         why_not = self._trials.why_not(candidate.policy)
@@ -238,7 +259,8 @@ def _why(played: Sequence[Trial], aim: Aim, feasible: bool | None) -> str:
     said = []
     for row, bound in enumerate(aim.bounds):
         mean = _mean([each.bounded[row] for each in played])
-        if mean.high > bound.most:
+        # Intervals of a certificate, which hold all together, are wider than these.
+        if mean.high > bound.most or (feasible is None and mean.mean > 0):
             verb = "is over" if feasible is False else "may be over"
             said.append(
                 f"{bound.measure} {mean.mean:.3g} ({mean.low:.3g} to {mean.high:.3g}) {verb} "

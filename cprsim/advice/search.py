@@ -8,7 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, value_of, with_value
 from cprsim.advice.trials import Trial, Trials
 from cprsim.basics.units import SECONDS, format_duration, format_exact, parse_duration
-from cprsim.contract import Choice, DurationSpan, Policy
+from cprsim.contract import Choice, DurationSpan, Policy, Setting
 from cprsim.policies.cpr import Cpr
 from cprsim.runs.summaries import half_width
 
@@ -29,6 +29,8 @@ _WORTH = 0.05
 _LOST = 0.005
 #: Standard errors by which another value has to be better.
 _SURE = 1.5
+#: The same within which a difference is open.
+_OPEN = 2.0
 _TURNS = 3  # through all settings of a policy, at most
 #: Replications of a setting: as many as take so long, s, but not more than so many.
 _SETTING_S, _MOST = 0.007, 4096
@@ -50,28 +52,41 @@ _NEVER_PLAYED = Score(math.inf, np.zeros(1))
 Scores = Callable[[Policy], Score]
 _Place = TypeVar("_Place", int, float)
 #: Asks for policies to be played; what is sent is what tells how they did. Ends with the best.
-Search = Generator[list[Policy], Scores, Policy]
+_Line = Generator[list[Policy], Scores, Policy]
+#: The same, which ends with others as well that may be better, by what they have else.
+Search = Generator[list[Policy], Scores, tuple[Policy, dict[str, Policy]]]
 
 
 def search(
     candidates: Sequence[Candidate], trials: Trials, tell: Callable[[int, int], None]
 ) -> list[Candidate]:
-    """Each candidate with the best of its settings; `tell`: how many are done, of how many."""
+    """Each candidate with the best of its settings; `tell`: how many are done, of how many.
+
+    Others after it, where the search couldn't tell that they are no better.
+    """
     searches = {i: _searched(each.policy, trials) for i, each in enumerate(candidates)}
-    best: dict[int, Policy] = {}
+    best: dict[int, tuple[Policy, dict[str, Policy]]] = {}
     asked: dict[int, list[Policy]] = {}
     known = _Known(trials)
     while searches:
-        for i, each in list(searches.items()):
+        for i, one in list(searches.items()):
             try:
-                asked[i] = each.send(known.score) if i in asked else next(each)
+                asked[i] = one.send(known.score) if i in asked else next(one)
             except StopIteration as end:
                 best[i] = end.value
                 del searches[i]
                 asked.pop(i, None)
         known.play([policy for policies in asked.values() for policy in policies])
         tell(len(best), len(candidates))
-    return [replace(each, policy=best[i]) for i, each in enumerate(candidates)]
+    found = []
+    for i, each in enumerate(candidates):
+        policy, others = best[i]
+        found.append(replace(each, policy=policy))
+        found += [
+            replace(each, name=f"{each.name}, {what}", policy=other)
+            for what, other in others.items()
+        ]
+    return found
 
 
 class _Known:
@@ -119,6 +134,15 @@ def _is_better(one: Score, other: Score, worth: float) -> bool:
     return bool(gains.mean() > max(worth, _SURE * gains.std() / math.sqrt(count)))
 
 
+def _may_be_better(one: Score, other: Score, within: float) -> bool:
+    """Whether it may gain half of what matters, as far as chance goes."""
+    if one.over:
+        return False
+    count = min(len(one.objective), len(other.objective))
+    gains = other.objective[:count] - one.objective[:count]
+    return bool(gains.mean() + _OPEN * gains.std() / math.sqrt(count) > within / 2)
+
+
 def at_target(policy: Policy, aim: Aim) -> Policy:
     """CPR at the portion of lost samples that is accepted, by its own rule; others as they are."""
     if isinstance(policy, Cpr) and aim.accepted_pls:
@@ -142,24 +166,52 @@ def _searched(policy: Policy, trials: Trials) -> Search:
         if best == before or len(settings) == 1:
             break
         ratio = math.sqrt(_WIDE)
-    return best
+    others = yield from _open(best, settings, aim.within)
+    return best, others
 
 
-def _choice(policy: Policy, setting: Choice, worth: float) -> Search:
+def _open(
+    best: Policy, settings: Sequence[Setting], within: float
+) -> Generator[list[Policy], Scores, dict[str, Policy]]:
+    """Neighbouring choices that so few replications can't tell to be no better, by what they are.
+
+    What is rare makes such differences, as where two copies are lost at once.
+    """
+    near = {
+        f"{setting.key} {value}": changed
+        for setting in settings
+        if isinstance(setting, Choice)
+        for value in _beside(best, setting).values()
+        if (changed := with_value(best, setting.key, value)) is not None
+    }
+    scores = yield [best, *near.values()]
+    return {
+        what: each
+        for what, each in near.items()
+        if _may_be_better(scores(each), scores(best), within)
+    }
+
+
+def _beside(policy: Policy, setting: Choice) -> dict[int, Any]:
+    """The values before and after the one it has, by their places; the first for another."""
+    values, current = setting.values, value_of(policy, setting.key)
+    at = values.index(current) if current in values else -1
+    return {i: values[i] for i in (at - 1, at + 1) if 0 <= i < len(values)}
+
+
+def _choice(policy: Policy, setting: Choice, worth: float) -> _Line:
     """To a neighbour, as long as it is better."""
-    values, key = setting.values, setting.key
-    current = value_of(policy, key)
-    at, best = (values.index(current), policy) if current in values else (-1, policy)
+    at, best = -1, policy
     while True:
-        places = [i for i in (at - 1, at + 1) if 0 <= i < len(values)]
-        near = {i: with_value(best, key, values[i]) for i in places}
+        beside = _beside(best, setting).items()
+        near = {i: with_value(best, setting.key, value) for i, value in beside}
         at, better, _ = yield from _better(at, best, near, worth)
         if better is best:
             return best
         best = better
 
 
-def _span(policy: Policy, setting: DurationSpan, worth: float, ratio: float) -> Search:
+def _span(policy: Policy, setting: DurationSpan, worth: float, ratio: float) -> _Line:
     """Outward from the start, then in steps that get smaller until they gain next to nothing."""
     at_s = _start_s(policy, setting)
     best = _at(policy, setting, at_s) or policy
