@@ -92,7 +92,7 @@ class Asking:
         scenario = self._trials.scenario
         found = expected(plan, scenario.context).overhead
         why = None
-        if found > _HOPELESS:
+        if found > _HOPELESS and candidate.origin is None:
             why = f"first order expects an overhead of {found:.0%}: not simulated"
         elif scenario.job.useful_time_s / scenario.failure_model.mtbf_s > _MANY:
             (trial,) = self._trials.play([candidate.policy], range(1))

@@ -16,6 +16,7 @@ from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.fleets.fleet import load
 from cprsim.report.answer_page import NAMES, contents
 from cprsim.report.source import ScenarioSource
+from cprsim.report.tables import percent
 from cprsim.scenario import Scenario, load_scenario
 from tests.report.reading import Page, check_closed
 
@@ -107,9 +108,9 @@ def test_the_difference_by_cause_adds_up(page: Page, advice: Advice) -> None:
         apart = second.causes[cause] - best.causes[cause]
         assert (row is None) == (max(best.causes[cause], second.causes[cause]) <= 1e-9)
         if row is not None:
-            assert row.endswith(f"{100 * apart:.2f}"), row
+            assert row.endswith(percent(apart)), row
     means = [each.measures["overhead"].mean for each in (best, second)]
-    assert rows[-1].endswith(f"{100 * (means[1] - means[0]):.2f}")
+    assert rows[-1].endswith(percent(means[1] - means[0]))
 
 
 def test_what_is_to_paste_is_the_policy(page: Page, advice: Advice) -> None:
