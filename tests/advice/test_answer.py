@@ -205,7 +205,7 @@ def test_a_stall_that_is_most_of_the_cost_is_said_with_what_to_set() -> None:
     scenario = cprsim.load_scenario(SCENARIOS / "peer-memory.toml")
     table = scenario.policies["peer-memory"].mapping() | {"iteration": "250 ms", "stall": "1 s"}
     tables = scenario.mapping() | {"policies": {"peer": table}}
-    tables["job"] = tables["job"] | {"useful_time": "6 h"}
+    tables["job"] = tables["job"] | {"useful_time": "1 h"}
     scenario = cprsim.Scenario(**tables)
     advice = cprsim.advise(scenario, systems=["peer-memory", "full"])
     (said,) = (each for each in advice.warnings if each.startswith("peer:"))
