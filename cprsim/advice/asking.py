@@ -110,11 +110,15 @@ class Asking:
             self._refused.append(Refused(candidate.name, candidate.system, why_not))
 
     def _is_known(self, candidate: Candidate) -> bool:
-        """Whether the search came back to the policy that it started from."""
+        """Whether the search came to a policy that is asked already, or back to where it began."""
         scenario = self._trials.scenario
-        return candidate.origin is not None and any(
-            each.origin == candidate.origin
-            and chosen(each, scenario) == chosen(candidate, scenario)
+        return any(
+            each.policy == candidate.policy
+            or (
+                candidate.origin is not None
+                and each.origin == candidate.origin
+                and chosen(each, scenario) == chosen(candidate, scenario)
+            )
             for each in self._candidates
         )
 

@@ -73,7 +73,7 @@ def asked(scenario: Scenario, only: Sequence[str] | None = None) -> Asked:
         if policy.system in names
     ]
     searched = [
-        Candidate(f"{each.name}, tuned", each.policy, each.name, tuned=True) for each in given
+        Candidate(f"{each.name} (tuned)", each.policy, each.name, tuned=True) for each in given
     ]
     refused: list[Refused] = []
     for system in names:
@@ -84,7 +84,7 @@ def asked(scenario: Scenario, only: Sequence[str] | None = None) -> Asked:
             refused.append(tried)
         else:
             taken = system in scenario.policies  # by a policy of another system
-            name = f"{system}, by default" if taken else system
+            name = f"{system} (default)" if taken else system
             searched.append(Candidate(name, tried, None, tuned=True))
     return Asked(tuple(given), tuple(searched), tuple(refused))
 

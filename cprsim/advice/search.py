@@ -83,10 +83,15 @@ def search(
         policy, others = best[i]
         found.append(replace(each, policy=policy))
         found += [
-            replace(each, name=f"{each.name}, {what}", policy=other)
+            replace(each, name=_with_note(each.name, what), policy=other)
             for what, other in others.items()
         ]
     return found
+
+
+def _with_note(name: str, what: str) -> str:
+    """A name with one more note in its brackets."""
+    return f"{name[:-1]}, {what})" if name.endswith(")") else f"{name} ({what})"
 
 
 class _Known:

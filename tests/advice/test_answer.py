@@ -38,7 +38,7 @@ def test_every_system_is_asked_or_said_why_not(quickstart: Advice) -> None:
 
 def test_what_stands_is_beside_the_best_that_its_system_can_do(quickstart: Advice) -> None:
     found = {each.name: each for each in quickstart.found}
-    given, tuned = found["replication"], found["replication, tuned"]
+    given, tuned = found["replication"], found["replication (tuned)"]
 
     assert given.settings["copies"] == 2
     assert tuned.measures["overhead"].mean < given.measures["overhead"].mean
@@ -271,7 +271,7 @@ def test_jobs_that_get_nowhere_are_no_error() -> None:
 
     assert never.objective.mean > 1
     assert advice.best is not None
-    assert advice.best.name == "never, tuned"
+    assert advice.best.name == "never (tuned)"
 
 
 def test_progress_is_told_and_what_is_known_so_far() -> None:

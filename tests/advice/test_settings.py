@@ -74,7 +74,7 @@ def test_an_interval_of_the_whole_job_makes_no_save():
 def test_full_recovery_stays_within_noise_of_its_exact_optimum():
     """At the exact interval of exponential failures the objective is flat: no setting gains."""
     scenario = measured(full={"system": "full", "interval": "30 min"})
-    found = searched(scenario, "full")["full, tuned"]
+    found = searched(scenario, "full")["full (tuned)"]
     exact_s = exact_interval_s(scenario.context.save_s, scenario.context.mtbf_s)
     trials = Trials(scenario, aim_of(scenario), 1)
     exact = with_value(found, "interval", f"{exact_s:.0f} s")
@@ -90,7 +90,7 @@ def test_full_recovery_stays_within_noise_of_its_exact_optimum():
 
 def test_a_bound_is_kept_to_by_the_longest_interval_about():
     scenario = measured(cpr={"system": "cpr-vanilla"})
-    found = searched(scenario, "cpr-vanilla", max_pls=0.05)["cpr, tuned"]
+    found = searched(scenario, "cpr-vanilla", max_pls=0.05)["cpr (tuned)"]
     trials = Trials(scenario, aim_of(scenario, max_pls=0.05), 1)
     assert trials.plan(found) is not None
     (played,) = trials.play([found], range(20_000))
@@ -134,7 +134,7 @@ def test_a_policy_of_a_user_takes_part():
 
 
 def asked_of(scenario: cprsim.Scenario) -> Candidate:
-    return Candidate("mine, tuned", scenario.policies["mine"], "mine", tuned=True)
+    return Candidate("mine (tuned)", scenario.policies["mine"], "mine", tuned=True)
 
 
 def test_certificates_are_of_other_failures_than_searches():
