@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cprsim.estimates.decision import Decision, decide
     from cprsim.fitting.fit_log import fit
     from cprsim.fitting.mtbf import mtbf_by_nodes
-    from cprsim.fleets.fleet import Fleet, load_fleet
+    from cprsim.fleets.fleet import Fleet, load_fleet, load_job
     from cprsim.fleets.play import run_fleet
     from cprsim.fleets.result import FleetResult
     from cprsim.policies import register
@@ -47,6 +47,7 @@ _HOMES = {
     "decide": "cprsim.estimates.decision",
     "fit": "cprsim.fitting.fit_log",
     "load_fleet": "cprsim.fleets.fleet",
+    "load_job": "cprsim.fleets.fleet",
     "load_scenario": "cprsim.scenario",
     "mtbf_by_nodes": "cprsim.fitting.mtbf",
     "register": "cprsim.policies",
@@ -67,6 +68,7 @@ __all__ = [
     "decide",
     "fit",
     "load_fleet",
+    "load_job",
     "load_scenario",
     "mtbf_by_nodes",
     "register",

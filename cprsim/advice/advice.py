@@ -10,6 +10,7 @@ import pandas as pd
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused
 from cprsim.basics.schema import nearest
+from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Plan
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Decision
@@ -56,6 +57,10 @@ class Found:
         Whether it keeps to all bounds; None where that isn't sure; `why`: what it breaks or may.
     replications
         How many it was given; jobs of a fleet.
+    lossless
+        Whether nothing that it answers failures with loses learning.
+    over
+        By how much it is over the bound that it breaks most; below 0 where it breaks none.
     in_sum
         Of a fleet: the machine time of all jobs together, over the useful, - 1.
     """
@@ -70,6 +75,8 @@ class Found:
     feasible: bool | None
     why: str | None
     replications: int
+    lossless: bool
+    over: float
     in_sum: Mean | None = None
 
     @property
@@ -85,11 +92,13 @@ class Found:
 
     @property
     def loses_nothing(self) -> bool:
-        """Whether no update was lost for good in any replication."""
-        return self.measures["updates_lost"].high == 0 == self.measures["pls"].high
+        """Whether no failure takes any learning for good, by how it recovers and as it was seen."""
+        seen = self.measures["updates_lost"].high, self.measures["pls"].high
+        return self.lossless and not any(seen)
 
-    def document(self) -> dict[str, Any]:
-        """As one JSON object."""
+    def document(self, never: str) -> dict[str, Any]:
+        """As one JSON object; `never`: an interval that scenario files take for that."""
+        settings = {k: never if v == "never" else v for k, v in self.settings.items()}
         told = {
             name: each.document() if math.isfinite(each.mean) else None
             for name, each in self.measures.items()
@@ -97,7 +106,7 @@ class Found:
         return {
             "name": self.name,
             "system": self.candidate.system,
-            "settings": dict(self.settings),
+            "settings": settings,
             **told,
             "breakdown": dict(self.causes),
             "memory_overhead": self.plan.memory_overhead,
@@ -216,6 +225,7 @@ class Advice:
     def document(self) -> dict[str, Any]:
         """The answer as one JSON document; numbers that are not finite are null."""
         best, lossless = self.best, self.lossless
+        never = format_exact(self.scenario.job.useful_time_s, SECONDS)
         return {
             "scenario": self.scenario.title,
             "seed": self.seed,
@@ -228,11 +238,11 @@ class Advice:
             "confidence": self.aim.confidence,
             "within": self.aim.within,
             "verdict": self.verdict,
-            "best": None if best is None else best.document(),
+            "best": None if best is None else best.document(never),
             "tied": [each.name for each in self.tied],
             "best_that_loses_nothing": None if lossless is None else lossless.name,
             "candidates": [
-                *(each.document() for each in self.found),
+                *(each.document(never) for each in self.found),
                 *(_refused(each) for each in self.refused),
             ],
             "warnings": list(self.warnings),

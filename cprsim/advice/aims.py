@@ -118,8 +118,10 @@ def aim_of(
     UsageError
         For a value out of its range, or one that the scenario says too little for.
     """
-    if objective == "cost" and (scenario.prices is None or scenario.prices.currency is None):
-        raise UsageError('objective "cost" needs prices: give [prices], e.g. trainer = "2.5 USD/h"')
+    if objective == "cost" and not useful_cost_of(scenario):
+        raise UsageError(
+            'objective "cost" needs prices of machines: give [prices], e.g. trainer = "2.5 USD/h"'
+        )
     _check_share("sure", confidence, "0.95 for 95 %")
     _check_share("within", within, "0.001 for 0.1 %")
     given: dict[str, float | None] = {
@@ -152,6 +154,16 @@ def aim_of(
         confidence,
         within,
     )
+
+
+def useful_cost_of(job: Scenario) -> float:
+    """What the machines of a job cost in its useful time; 0 where they have no price."""
+    prices, cluster = job.prices, job.cluster
+    if prices is None:
+        return 0.0
+    per_s = cluster.trainers * prices.amount("trainer")
+    per_s += cluster.parameter_servers * prices.amount("parameter_server")
+    return per_s * job.job.useful_time_s
 
 
 def _objective(text: str) -> Objective:

@@ -28,8 +28,8 @@ from cprsim.selection.sequential import MOST, certify
 Tell = Callable[[str, int, int, Advice | None], None]
 #: What a look may take about, on one core, s.
 _LOOK_S = 3.0
-#: An overhead that is searched no further, and failures in a job of which one run tells much.
-_HOPELESS, _MANY = 3.0, 1000.0
+#: Failures in a job of which one run tells much.
+_MANY = 1000.0
 #: The same of the first, and what it has at most.
 _FIRST_S, _MOST_FIRST = 0.5, 2048
 
@@ -89,11 +89,10 @@ class Asking:
         plan = self._trials.plan(candidate.policy)
         if plan is None:
             return False
-        scenario = self._trials.scenario
-        found = expected(plan, scenario.context).overhead
-        why = None
-        if found > _HOPELESS and candidate.origin is None:
-            why = f"first order expects an overhead of {found:.0%}: not simulated"
+        scenario, why = self._trials.scenario, None
+        if candidate.origin is None and self._trials.is_hopeless(candidate.policy):
+            found = expected(plan, scenario.context).overhead
+            why = f"first order expects an overhead of {found:.0%} at least: not simulated"
         elif scenario.job.useful_time_s / scenario.failure_model.mtbf_s > _MANY:
             (trial,) = self._trials.play([candidate.policy], range(1))
             if trial.measures["overhead"][0] >= NOWHERE - 1:
@@ -211,6 +210,8 @@ class Asking:
             feasible,
             None if feasible else _why(played, self._trials.aim, feasible),
             count,
+            self._loses_nothing(i),
+            _over(played, self._trials.aim),
             _in_sum(played),
         )
 
@@ -240,6 +241,13 @@ class AskingFleet(Asking):
             if why_not is not None:
                 self._candidates.pop()
                 self._refused.append(Refused(candidate.name, candidate.system, why_not))
+
+
+def _over(played: Sequence[Trial], aim: Aim) -> float:
+    """By how much the mean is over the bound that is broken most."""
+    means = np.concatenate([each.bounded for each in played], axis=1).mean(axis=1)
+    apart = (float(mean) - bound.most for mean, bound in zip(means, aim.bounds, strict=True))
+    return max(apart, default=-math.inf)
 
 
 def _in_sum(played: Sequence[Trial]) -> Mean | None:
@@ -281,7 +289,8 @@ def _mean(parts: Sequence[NDArray[np.float64]]) -> Mean:
 
 def _gentlest(certificate: Certificate, found: Sequence[Found]) -> Certificate:
     """With the one that loses and takes least as the best, of those that take the same time."""
-    best, same = certificate.best, certificate.same
+    best = certificate.best
+    same = [each for each in certificate.same if certificate.kept[each]]
     if best is None or not same:
         return certificate
 

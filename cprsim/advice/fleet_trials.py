@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from cprsim.advice.aims import Aim
-from cprsim.advice.trials import Trial, Trials, played, somewhere, useful_cost_of
+from cprsim.advice.aims import Aim, useful_cost_of
+from cprsim.advice.trials import Trial, Trials, played, somewhere
 from cprsim.contract import Policy
 from cprsim.errors import CprsimError
 from cprsim.fleets.fleet import Fleet

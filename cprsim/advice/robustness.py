@@ -34,7 +34,8 @@ class World(NamedTuple):
     `value`: what it is there. `least`: who has the least there of those that keep to the bounds;
     None where nobody does. `loses`: the objective of the choice less that of the least;
     `second_loses`: that of the second choice. Both are shares of the useful time, and not a number
-    where one can't be played there. `keeps`: whether the choice keeps to the bounds there.
+    where one can't be played there, or first order leaves no hope for it. `keeps`: whether the
+    choice keeps to the bounds there.
     """
 
     factor: float
@@ -172,7 +173,11 @@ class _Elsewhere:
     def _world(self, scenario: Scenario, value: str, factor: float) -> World:
         trials = Trials(scenario, self._advice.aim, self._advice.seed)
         policies = self._policies
-        able = [each.name for each in self._finalists if trials.plan(policies[each.name])]
+        able = [
+            each.name
+            for each in self._finalists
+            if trials.plan(policies[each.name]) and not trials.is_hopeless(policies[each.name])
+        ]
         if not able:
             return World(factor, value, None, np.nan, np.nan, False)
         playing = [policies[name] for name in able]

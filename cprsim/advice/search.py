@@ -8,6 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from cprsim.advice.candidates import Candidate, value_of, with_value
 from cprsim.advice.trials import Trial, Trials
 from cprsim.basics.units import SECONDS, format_duration, format_exact, parse_duration
 from cprsim.contract import Choice, DurationSpan, Policy, Setting
+from cprsim.errors import CprsimError
 from cprsim.policies.cpr import Cpr
 from cprsim.runs.summaries import half_width
 
@@ -25,8 +27,9 @@ from cprsim.runs.summaries import half_width
 _WIDE, _NARROW = 4.0, 1.04
 #: Of what doesn't matter: what another value has to gain to be taken.
 _WORTH = 0.05
-#: What a lost update counts in useful time: of settings that take as long, the one that loses less.
-_LOST = 0.005
+#: What lost learning counts where it is as much as is accepted, of what doesn't matter: of settings
+#: that are alike the one that loses less is taken, and never for more than that.
+_LOST = 0.5
 #: Standard errors by which another value has to be better.
 _SURE = 1.5
 #: The same within which a difference is open.
@@ -111,7 +114,7 @@ class _Known:
         self._scores |= dict.fromkeys(new, _NEVER_PLAYED)
         together = defaultdict[int, dict[str, Policy]](dict)
         for key, policy in new.items():
-            if self._trials.plan(policy) is not None:
+            if self._trials.plan(policy) is not None and not self._trials.is_hopeless(policy):
                 count = self._trials.fit([policy], _SETTING_S, _MOST)
                 together[count][key] = policy
         for count, alike in together.items():
@@ -127,7 +130,10 @@ def scored(played: Trial, aim: Aim) -> Score:
         high = float(values.mean() + half_width(values))
         if high > bound.most:
             over = max(over, high / bound.most - 1 if bound.most else math.inf)
-    return Score(over, played.objective + _LOST * played.measures["updates_lost"])
+    if aim.objective == "retrained":  # which counts it already
+        return Score(over, played.objective)
+    lost = played.measures["updates_lost"] / (aim.accepted_pls or 1.0)
+    return Score(over, played.objective + _LOST * aim.within * lost)
 
 
 def _is_better(one: Score, other: Score, worth: float) -> bool:
@@ -151,15 +157,15 @@ def _may_be_better(one: Score, other: Score, within: float) -> bool:
 def at_target(policy: Policy, aim: Aim) -> Policy:
     """CPR at the portion of lost samples that is accepted, by its own rule; others as they are."""
     if isinstance(policy, Cpr) and aim.accepted_pls:
-        return policy.model_copy(update={"target_pls": aim.accepted_pls, "interval": None})
+        target = min(aim.accepted_pls, 1.0)
+        return policy.model_copy(update={"target_pls": target, "interval": None})
     return policy
 
 
 def _searched(policy: Policy, trials: Trials) -> Search:
     """Setting by setting, until none of them gains anything."""
-    context, aim = trials.scenario.context, trials.aim
-    best = at_target(policy, aim)
-    settings = best.settings(context) if trials.plan(best) is not None else ()
+    aim = trials.aim
+    best, settings = _able(at_target(policy, aim), trials)
     worth, ratio = _WORTH * aim.within, _WIDE
     for _ in range(_TURNS):
         before = best
@@ -173,6 +179,24 @@ def _searched(policy: Policy, trials: Trials) -> Search:
         ratio = math.sqrt(_WIDE)
     others = yield from _open(best, settings, aim.within)
     return best, others
+
+
+def _able(policy: Policy, trials: Trials) -> tuple[Policy, tuple[Setting, ...]]:
+    """A policy that can be played, with its settings; else by its rule, or with other choices."""
+    context = trials.scenario.context
+    try:
+        settings = policy.settings(context)
+    except (CprsimError, ValueError):  # it has no plan
+        return policy, ()
+    others = (
+        with_value(policy, setting.key, value)
+        for setting in settings
+        for value in (reversed(setting.values) if isinstance(setting, Choice) else ["optimal"])
+    )
+    for each in chain([policy], others):
+        if each is not None and trials.plan(each) is not None and not trials.is_hopeless(each):
+            return each, each.settings(context)
+    return policy, ()
 
 
 def _open(

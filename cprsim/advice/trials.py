@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.advice.aims import Aim
+from cprsim.advice.aims import Aim, useful_cost_of
 from cprsim.analytic.expected import expected
 from cprsim.basics.machine import cores
 from cprsim.basics.streams import COHORT
@@ -106,6 +106,24 @@ class Trials:
         }
         return [found[self._key(policy)] for policy in policies]
 
+    def is_hopeless(self, policy: Policy) -> bool:
+        """Whether first order leaves no doubt that it takes many times as long as it trains.
+
+        With failures that strike recoveries, and lost computation, which grows exponentially.
+        """
+        plan = self.plan(policy)
+        if plan is None:
+            return False
+        return self._longer(plan) > _HOPELESS
+
+    def _longer(self, plan: Plan) -> float:
+        """How many useful times it takes, at least, about."""
+        context = self.scenario.context
+        found = expected(plan, context)
+        again = context.failures_per_recovery(context.costs.reschedule_mean_s, 0.0)
+        lost = math.expm1(min(2 * found.lost, 50.0)) / 2
+        return min(1.0 + (found.overhead - found.lost + lost) * again, NOWHERE)
+
     def fit(self, policies: Sequence[Policy], within_s: float, most: int) -> int:
         """How many replications of all of them take so long about: a power of two, `most` at most.
 
@@ -128,8 +146,7 @@ class Trials:
             key = self._key(policy)
             plan = self._plans[key]
             saves = math.fsum(each.saves_in(job.useful_time_s) for each in plan.schedules)
-            longer = 1.0 + expected(plan, self.scenario.context).overhead
-            run_s = _RUN_S + (_SAVE_S * saves + _FAILURE_S * met) * longer
+            run_s = _RUN_S + (_SAVE_S * saves + _FAILURE_S * met) * self._longer(plan)
             found += run_s if self._engines[key] == "batch" else _INTERPRETED * run_s
         return found
 
@@ -164,20 +181,12 @@ def played(
     )
 
 
-def useful_cost_of(job: Scenario) -> float:
-    """What the machines of a job cost in its useful time; 1 where they have no price."""
-    prices, cluster = job.prices, job.cluster
-    if prices is None:
-        return 1.0
-    per_s = cluster.trainers * prices.amount("trainer")
-    per_s += cluster.parameter_servers * prices.amount("parameter_server")
-    return per_s * job.job.useful_time_s or 1.0
-
-
 #: Replications that are played in one go.
 _BLOCK = 16 * COHORT
 #: What a run takes that gets nowhere, in useful times.
 NOWHERE = 100.0
+#: Useful times from which on a policy isn't searched.
+_HOPELESS = 6.0
 #: Replications are as many that so many failures are met, but not fewer.
 _MET, _FEWEST = 4096.0, 32
 #: How much longer the simulator takes than the compiled engine, about.

@@ -24,7 +24,8 @@ def warnings(advice: "Advice") -> Iterator[str]:
     """A sentence for each, those of the best first."""
     best = advice.best
     if best is not None:
-        yield from _never(best)
+        if not advice.of_fleet:
+            yield from _never(best)
         yield from _defaults(best)
         yield from _bought(best)
     for each in advice.found:
@@ -49,10 +50,11 @@ def _defaults(best: Found) -> Iterator[str]:
         return
     table = best.candidate.policy.mapping()
     assumed = {key: value for key, value in table.items() if key in _OWN_KEYS}
+    if not assumed:
+        return
     told = ", ".join(f"{key} = {value}" for key, value in assumed.items())
-    held = f": {told}" if told else ""
     yield (
-        f"{best.name} stands on its system's defaults{held}; measure them, and set them in a "
+        f"{best.name} stands on its system's defaults: {told}; measure them, and set them in a "
         f'[policies.NAME] with system = "{best.candidate.system}".'
     )
 

@@ -72,13 +72,14 @@ def advise(
     job = of_job(scenario_tables(mapping_of(text, scenario, overrides or ())))
     accepted = share("--target-pls", target_pls)
     if closed_form:
+        _check_alone(out, system, max_spares, max_pls, max_updates_lost, max_auc_drop, max_memory)
         _decide(job.example if isinstance(job, Fleet) else job, accepted, quality, as_json)
         return
     if out is not None:
         from cprsim.report.answer_page import NAMES
 
         files.check_writable(out, NAMES)
-    advice = _advised(
+    advice, robust = _advised(
         job,
         as_json,
         objective=objective,
@@ -94,7 +95,6 @@ def advise(
         quality=quality,
         seed=seed,
     )
-    robust = _robust(advice)
     if out is not None:
         from cprsim.report.answer_page import contents
         from cprsim.report.source import ScenarioSource
@@ -108,8 +108,10 @@ def advise(
         _show(advice, robust)
 
 
-def _advised(job: "Scenario | Fleet", as_json: bool, **asked: Any) -> "Advice":
-    """The advice, with a bar while it is sought; interrupted, what is known so far."""
+def _advised(
+    job: "Scenario | Fleet", as_json: bool, **asked: Any
+) -> "tuple[Advice, Robustness | None]":
+    """The advice, and how it holds, with a bar while it is sought; interrupted, what is known."""
     from cprsim.advice.advising import advise as sought
     from cprsim.errors import RunError
     from cprsim.report.answer import known_so_far
@@ -123,7 +125,8 @@ def _advised(job: "Scenario | Fleet", as_json: bool, **asked: Any) -> "Advice":
             progress.update(done, total, what)
 
         try:
-            return sought(job, tell=tell, **asked)
+            last = sought(job, tell=tell, **asked)
+            return last, _robust(last)
         except KeyboardInterrupt:
             raise RunError(f"interrupted; known so far: {known_so_far(last)}") from None
 
@@ -133,6 +136,17 @@ def _robust(advice: "Advice") -> "Robustness | None":
     from cprsim.advice.robustness import robustness
 
     return None if advice.of_fleet else robustness(advice)
+
+
+def _check_alone(*others: object) -> None:
+    """Complain of options that the closed form has no use for."""
+    from cprsim.errors import UsageError
+
+    if any(each is not None for each in others):
+        raise UsageError(
+            "--closed-form asks CPR's equations alone: it goes with --target-pls and --quality; "
+            "leave it or the others out"
+        )
 
 
 def _decide(job: "Scenario", target_pls: float | None, quality: str, as_json: bool) -> None:

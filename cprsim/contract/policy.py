@@ -99,9 +99,9 @@ class Policy(Section):
 
     @staticmethod
     def span(key: str, start_s: float, context: Context) -> DurationSpan:
-        """Intervals from `LEAST_SHARE` of the job to the whole of it, which means none."""
+        """Intervals from `LEAST_SHARE` of the job, or less, to all of it, which means none."""
         most_s = context.useful_time_s
-        least_s = most_s * LEAST_SHARE
+        least_s = min(most_s * LEAST_SHARE, start_s / 4)
         return DurationSpan(key, least_s, most_s, min(max(start_s, least_s), most_s))
 
     def planned(self, context: Context) -> Plan:

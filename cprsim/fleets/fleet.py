@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from cprsim.basics.schema import faults
 from cprsim.basics.streams import COHORT
-from cprsim.errors import ScenarioError
+from cprsim.errors import PlanError, ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.drawn import Drawn, tables
 from cprsim.scenario.drawn import KeyPath as Keys
@@ -160,15 +160,26 @@ def of_tables(mapping: dict[str, Any]) -> Scenario | Fleet:
 
 
 def of_job(mapping: dict[str, Any]) -> Scenario | Fleet:
-    """As `of_tables`, of tables that may name no policies."""
-    if "policies" in mapping:
-        return of_tables(mapping)
-    job = of_tables(mapping | {"policies": {"any": {"system": "full"}}})
+    """As `of_tables`, of tables that may name no policies, or some that the job can't have."""
+    alone = mapping | {"policies": {"any": {"system": "full"}}}
+    if mapping.get("policies"):
+        try:
+            return of_tables(mapping)
+        except PlanError:
+            if not isinstance(of_tables(alone), Scenario):
+                raise
+            return Scenario.read(mapping)  # whoever plans them is told why they can't be
+    job = of_tables(alone)
     if isinstance(job, Fleet):
         return replace(
             job, mapping=mapping | {"policies": {}}, example=job.example.with_policies({})
         )
     return job.with_policies({})
+
+
+def load_job(path: str | Path, overrides: Iterable[str] = ()) -> Scenario | Fleet:
+    """As `load`, of a file that may name no policies: for `cprsim.advise`."""
+    return of_job(scenario_tables(load_mapping(path, overrides)))
 
 
 def dotted(path: Keys) -> str:

@@ -12,7 +12,7 @@ from cprsim.report.tables import percent, plain_table
 from cprsim.selection import words
 
 if TYPE_CHECKING:
-    from cprsim.advice.advice import Advice, Found, Mean
+    from cprsim.advice.advice import Advice, Found
     from cprsim.advice.robustness import Lever, Robustness
 
 #: What each objective makes least, in words.
@@ -52,7 +52,7 @@ def answer_table(advice: "Advice") -> Table:
             _share(each.measures["machine_overhead"].mean),
         ]
         cells += [] if each.in_sum is None else [_share(each.in_sum.mean)]
-        cells += [_cost(each.measures["cost"])] if money else []
+        cells += [_amount(each.measures["cost"].mean)] if money else []
         cells += [{True: "yes", False: "no", None: "?"}[each.feasible]] if advice.aim.bounds else []
         table.add_row(*cells)
     return table
@@ -81,7 +81,7 @@ def verdict_lines(advice: "Advice") -> Iterator[str]:
     yield _verdict(advice)
     best = advice.best
     if best is not None:
-        yield _told(best)
+        yield _told(advice, best)
         yield from _lossless(advice, best)
         yield from _why(advice, best)
     yield from _nearest(advice)
@@ -145,8 +145,8 @@ def _settings(each: "Found") -> str:
     return ", ".join(f"{key} {value}" for key, value in each.settings.items()) or "no settings"
 
 
-def _cost(cost: "Mean") -> str:
-    return f"{cost.mean:,.0f}" if cost.mean >= 100 else f"{cost.mean:.3g}"
+def _amount(money: float) -> str:
+    return f"{money:,.0f}" if money >= 100 else f"{money:.3g}"
 
 
 def _share(share: float) -> str:
@@ -163,13 +163,19 @@ def _verdict(advice: "Advice") -> str:
     return f"Answer: {words.sentence(advice.certificate, names)}."
 
 
-def _told(best: "Found") -> str:
+def _told(advice: "Advice", best: "Found") -> str:
     overhead, lost = best.measures["overhead"], best.measures["updates_lost"]
     low, high = (_share(each) for each in overhead[1:])
     said = (
         f"{best.name} ({_settings(best)}): overhead {_share(overhead.mean)} % ({low} to {high}), "
         f"machine time {_share(best.measures['machine_overhead'].mean)} %"
     )
+    if advice.scenario.currency:
+        cost, low, high = (_amount(each) for each in best.measures["cost"])
+        said += f", cost {cost} {advice.scenario.currency} ({low} to {high})"
+    if advice.aim.objective == "retrained":
+        again, low, high = (_share(each) for each in best.measures["overhead_retrained"])
+        said += f"; with lost updates trained again {again} % ({low} to {high})"
     if best.loses_nothing:
         return f"{said}; nothing learned is lost."
     pls = best.measures["pls"]
@@ -192,9 +198,9 @@ def _lossless(advice: "Advice", best: "Found") -> Iterator[str]:
 
 
 def _why(advice: "Advice", best: "Found") -> Iterator[str]:
-    """What makes the difference to the next."""
+    """What makes the difference to the next, in time."""
     second = advice.runner_up
-    if second is None:
+    if second is None or advice.aim.objective == "cost":
         return
     apart = {cause: second.causes[cause] - best.causes[cause] for cause in best.causes}
     most = max(map(abs, apart.values()), default=0.0)
@@ -218,18 +224,8 @@ def _nearest(advice: "Advice") -> Iterator[str]:
     over = {each.name: each for each in advice.found if each.why}
     if not over:
         return
-    near = min(over.values(), key=lambda each: _excess(advice, each))
+    near = min(over.values(), key=lambda each: each.over)
     yield f"Nearest: {near.name} ({_settings(near)}), whose {near.why}."
-
-
-def _excess(advice: "Advice", each: "Found") -> float:
-    """By how much it is over the bounds, as a ratio."""
-    found = []
-    for bound in advice.aim.bounds:
-        mean = each.measures.get(bound.measure)
-        if mean is not None:
-            found.append(mean.mean / bound.most if bound.most else mean.mean * math.inf)
-    return max(found, default=math.inf)
 
 
 def _refused(advice: "Advice") -> Iterator[str]:
@@ -243,9 +239,7 @@ def _refused(advice: "Advice") -> Iterator[str]:
 
 def _range(lever: "Lever", robust: "Robustness") -> str:
     low, high = lever.range(robust.within)
-    ends = {
-        min(world.factor for world in lever.worlds),
-        max(world.factor for world in lever.worlds),
-    }
-    more = " (as far as was tried)" if {low.factor, high.factor} == ends else ""
-    return f"{lever.name} from {low.value} to {high.value}{more}"
+    factors = [world.factor for world in lever.worlds]
+    less = " (no less was tried)" * (low.factor == min(factors))
+    more = " (no more was tried)" * (high.factor == max(factors))
+    return f"{lever.name} from {low.value}{less} to {high.value}{more}"

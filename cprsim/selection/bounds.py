@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cprsim.errors import UsageError
 
 #: Measures that are bounded, in words.
-_IN_WORDS = {"pls": "PLS", "updates_lost": "updates lost"}
+_IN_WORDS = {"pls": "PLS", "updates_lost": "updates lost", "auc_drop": "drop of AUC"}
 
 
 class Bound(NamedTuple):

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -272,6 +273,51 @@ def test_jobs_that_get_nowhere_are_no_error() -> None:
     assert never.objective.mean > 1
     assert advice.best is not None
     assert advice.best.name == "never (tuned)"
+
+
+def test_a_policy_that_this_cluster_cant_run_is_listed_with_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "one.toml"
+    path.write_text((SCENARIOS / "quickstart.toml").read_text())
+    job = cprsim.load_job(path, ["cluster.parameter_servers=1"])
+    advice = cprsim.advise(job, systems=["full", "replication"])
+    why = next(each.why for each in advice.refused if each.name == "replication")
+
+    assert why.startswith("copies = 2 is more than the 1 parameter servers")
+    assert {each.candidate.system for each in advice.found} == {"full"}
+
+
+def test_choices_within_the_limits_are_found_where_the_start_is_beyond_them() -> None:
+    scenario = cprsim.load_scenario(SCENARIOS / "hot-swap.toml")
+    job = scenario.with_policies({"hot-swap": scenario.policies["hot-swap"]})
+    advice = cprsim.advise(job, systems=["hot-swap"], max_spares=1)
+
+    assert advice.best is not None
+    assert advice.best.name == "hot-swap (tuned)"
+    assert advice.best.plan.spares in {0, 1}
+
+
+def test_an_accuracy_that_reaches_beyond_everything_bounds_cpr_all_the_same() -> None:
+    scenario = measured(cpr={"system": "cpr-vanilla"})
+    slope = {"auc_drop_per_pls": 0.1, "ci95": [0.05, 0.2]}
+    accuracy = {"source": "a test", "pls_up_to": 1.02, "systems": {"cpr-vanilla": slope}}
+    scenario = cprsim.Scenario(**scenario.mapping() | {"accuracy": accuracy})
+    advice = cprsim.advise(scenario, systems=["cpr-vanilla", "full"], max_auc_drop=0.004)
+
+    assert advice.best is not None
+    assert advice.best.candidate.system == "cpr-vanilla"
+    assert 0.01 < advice.best.measures["pls"].mean < 0.02
+
+
+def test_settings_can_be_pasted(quickstart: Advice) -> None:
+    document = quickstart.document()
+    for each in document["candidates"]:
+        if each["overhead"] is not None:
+            tables = {each["system"]: each["policy"]}
+            for key, value in each["settings"].items():
+                if "." not in key:
+                    tables[each["system"]] = tables[each["system"]] | {key: value}
+            again = cprsim.Scenario(**quickstart.scenario.mapping() | {"policies": tables})
+            assert again.plan(each["system"]).recovery
 
 
 def test_progress_is_told_and_what_is_known_so_far() -> None:

@@ -95,7 +95,7 @@ WRONG = {
         "objective 'speed' is not known; known: time, machine-time, cost, retrained"
     ),
     "--objective cost": (
-        'objective "cost" needs prices: give [prices], e.g. trainer = "2.5 USD/h"'
+        'objective "cost" needs prices of machines: give [prices], e.g. trainer = "2.5 USD/h"'
     ),
     "--max-pls 2": "max_pls 2 is not a share from 0 to 1, e.g. 0.1 for 10 %",
     "--max-pls -0.1": "max_pls -0.1 is not a share from 0 to 1, e.g. 0.1 for 10 %",
@@ -138,6 +138,10 @@ WRONG = {
     "--target-pls much": "--target-pls 'much' is not a number: write 0.01 or 1%",
     "--quality auc": "quality 'auc' is not known; known: pls, updates",
     "--seed -1": "seed -1 is not a whole number >= 0",
+    "--closed-form --max-pls 0.1": (
+        "--closed-form asks CPR's equations alone: it goes with --target-pls and --quality; "
+        "leave it or the others out"
+    ),
     "--closed-form --quality auc": "quality 'auc' is not known; known: pls, updates",
     "--set failures.mean=3": ('failures.mean: 3 has no unit: write a string with one, e.g. "3 h"'),
 }
