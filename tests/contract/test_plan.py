@@ -17,7 +17,8 @@ PLANS = {
 def test_what_few_jobs_meet_is_what_the_farthest_tier_lacks(name):
     plan = PLANS[name]
 
-    if plan.recovery in {"replica", "parity"} or len(plan.schedules) > 1:
+    near = plan.mirror is not None or len(plan.schedules) > 1
+    if near or plan.recovery in {"replica", "parity"}:
         farthest_s = max((each.interval_s for each in plan.schedules), default=math.inf)
         assert plan.unmet_s == farthest_s > 0
     else:
