@@ -174,6 +174,7 @@ def test_a_bound_that_nothing_tells_apart_is_undecided_not_dropped() -> None:
     assert advice.certificate.kept[advice.found.index(partial)] is partial.feasible
 
 
+@pytest.mark.slow
 def test_an_asynchronous_checkpoint_that_loses_nothing_is_found() -> None:
     scenario = cprsim.load_scenario(SCENARIOS / "async.toml")
     advice = cprsim.advise(scenario, systems=["full", "partial", "async"], max_pls=0)
@@ -265,6 +266,7 @@ def test_the_drop_of_auc_is_bounded_by_its_steepest_slope() -> None:
     assert refused.why == "what AUC it loses is not known: [accuracy] has no slope of partial"
 
 
+@pytest.mark.slow
 def test_jobs_that_get_nowhere_are_no_error() -> None:
     scenario = measured(never={"system": "full", "interval": "8 d"})
     advice = cprsim.advise(scenario, systems=["full"])
@@ -286,6 +288,7 @@ def test_a_policy_that_this_cluster_cant_run_is_listed_with_the_reason(tmp_path:
     assert {each.candidate.system for each in advice.found} == {"full"}
 
 
+@pytest.mark.slow
 def test_choices_within_the_limits_are_found_where_the_start_is_beyond_them() -> None:
     scenario = cprsim.load_scenario(SCENARIOS / "hot-swap.toml")
     job = scenario.with_policies({"hot-swap": scenario.policies["hot-swap"]})
@@ -330,6 +333,7 @@ def test_progress_is_told_and_what_is_known_so_far() -> None:
     assert all(isinstance(each[3], Advice) for each in told if each[0] == "comparing")
 
 
+@pytest.mark.slow
 def test_advice_of_a_fleet_is_over_its_jobs_and_in_sum() -> None:
     fleet = cprsim.load_fleet(
         SCENARIOS / "production-fleet.toml", ["failures.mean=4 h", "job.useful_time=20 h"]
