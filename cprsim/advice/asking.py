@@ -153,7 +153,7 @@ class Asking:
     def _first_look(self) -> int:
         """Replications of the first look: means that are told are of as many at least."""
         policies = [each.policy for each in self._candidates]
-        return self._trials.fit(policies, _FIRST_S, _MOST_FIRST)
+        return self._trials.fit(policies, _FIRST_S, min(_MOST_FIRST, self._most))
 
     def _policy(self, place: int) -> Policy:
         return self._candidates[place].policy
