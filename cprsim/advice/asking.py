@@ -131,14 +131,9 @@ class Asking:
             np.array([each.bounded for each in found]),
             np.array([each.failures for each in found]),
             can_fail,
-            np.array([self._loses_nothing(i) for i in places]),
+            np.array([self._trials.loses_nothing(self._policy(i)) for i in places]),
             np.array([self._unmet(i) for i in places]),
         )
-
-    def _loses_nothing(self, place: int) -> bool:
-        """Whether no failure takes any learning for good, by how it recovers."""
-        found = expected(self._plan(place), self._trials.scenario.context)
-        return found.pls == 0 == found.updates_lost
 
     def _unmet(self, place: int) -> float:
         """What a loss may take back that no replication met, as a share of the useful time."""
@@ -210,7 +205,7 @@ class Asking:
             feasible,
             None if feasible else _why(played, self._trials.aim, feasible),
             count,
-            self._loses_nothing(i),
+            self._trials.loses_nothing(candidate.policy),
             _over(played, self._trials.aim),
             _in_sum(played),
         )

@@ -167,6 +167,7 @@ def _searched(policy: Policy, trials: Trials) -> Search:
     aim = trials.aim
     best, settings = _able(at_target(policy, aim), trials)
     worth, ratio = _WORTH * aim.within, _WIDE
+    settings = _of_use(best, settings, trials, worth)
     for _ in range(_TURNS):
         before = best
         for setting in settings:
@@ -197,6 +198,19 @@ def _able(policy: Policy, trials: Trials) -> tuple[Policy, tuple[Setting, ...]]:
         if each is not None and trials.plan(each) is not None and not trials.is_hopeless(each):
             return each, each.settings(context)
     return policy, ()
+
+
+def _of_use(
+    policy: Policy, settings: Sequence[Setting], trials: Trials, worth: float
+) -> tuple[Setting, ...]:
+    """Without intervals so short that shorter ones gain less than what they are worth.
+
+    Where no learning is lost, a failure takes back half an interval in the mean, and no more.
+    """
+    if not trials.loses_nothing(policy):
+        return tuple(settings)
+    least_s = 2 * worth * trials.scenario.failure_model.mtbf_s
+    return tuple(each if isinstance(each, Choice) else each.at_least(least_s) for each in settings)
 
 
 def _open(

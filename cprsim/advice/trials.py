@@ -106,6 +106,14 @@ class Trials:
         }
         return [found[self._key(policy)] for policy in policies]
 
+    def loses_nothing(self, policy: Policy) -> bool:
+        """Whether no failure takes any learning for good, by how it recovers."""
+        plan = self.plan(policy)
+        if plan is None:
+            return False
+        found = expected(plan, self.scenario.context)
+        return found.pls == 0 == found.updates_lost
+
     def is_hopeless(self, policy: Policy) -> bool:
         """Whether first order leaves no doubt that it takes many times as long as it trains.
 
@@ -127,11 +135,13 @@ class Trials:
     def fit(self, policies: Sequence[Policy], within_s: float, most: int) -> int:
         """How many replications of all of them take so long about: a power of two, `most` at most.
 
-        But enough to meet some failures, and for intervals to be believed.
+        But enough to meet some failures, unless that takes very long, and for intervals to be
+        believed.
         """
         met = self.scenario.job.useful_time_s / self.scenario.failure_model.mtbf_s
-        least = min(max(_MET / max(met, 1.0), _FEWEST), most)
-        return 1 << int(math.log2(min(max(within_s / self.seconds(policies), least), most)))
+        able = within_s / self.seconds(policies)
+        to_meet = min(_MET / max(met, 1.0), _PATIENCE * able)
+        return 1 << int(math.log2(min(max(able, to_meet, _FEWEST), most)))
 
     def seconds(self, policies: Iterable[Policy]) -> float:
         """What a replication of each takes about, in all, on one core of 2025, s.
@@ -189,6 +199,8 @@ NOWHERE = 100.0
 _HOPELESS = 6.0
 #: Replications are as many that so many failures are met, but not fewer.
 _MET, _FEWEST = 4096.0, 32
+#: And if it takes longer, by no more than this.
+_PATIENCE = 50.0
 #: How much longer the simulator takes than the compiled engine, about.
 _INTERPRETED = 100
 #: What the compiled engine takes for a run, a save and a failure, and to draw the life of a node,

@@ -16,6 +16,11 @@ class DurationSpan(NamedTuple):
     most_s: float
     start_s: float
 
+    def at_least(self, seconds: float) -> "DurationSpan":
+        """Without what is shorter, as far as anything is left."""
+        least_s = min(max(self.least_s, seconds), self.most_s)
+        return self._replace(least_s=least_s, start_s=max(self.start_s, least_s))
+
 
 class Choice(NamedTuple):
     """One of few values, in an order in which neighbours are alike."""

@@ -29,15 +29,16 @@ _POINTS_OF_TWO: Final = 7
 #: The same of CPR's policies that choose rows, from this share of the job on, and of their
 #: fractions one in so many: a plan of them takes a tenth of a second.
 _OF_PRIORITY: Final = (4, 0.01, 2)
-#: A share of the job: shorter intervals than that are no use to the jobs that are asked about.
-_LEAST: Final = 3e-4
+#: The shortest intervals, as a share of the job, and of the MTBF if that is less: what a failure
+#: takes back is no longer, and so less than 0.01 points of the time are gained by shorter ones.
+_LEAST, _LEAST_OF_MTBF = 3e-4, 2e-4
 #: What takes so much more than the least, to first order, in useful times, is not played.
 _HOPELESS: Final = 0.05
 #: Replications of one stage: as many as take so long, s, fewest and most; and how many of the
 #: settings go on to the next.
-_STAGES: Final = ((0.15, 32, 256, 14), (0.25, 256, 4096, 4))
+_STAGES: Final = ((0.15, 32, 256, 14), (0.25, 128, 4096, 4))
 #: Replications of the last, the same, and policies and replications at once.
-LAST_S, FEWEST, MOST = 0.6, 4096, 100_000
+LAST_S, FEWEST, MOST = 0.6, 1024, 100_000
 _AT_ONCE, _IN_A_ROW = 100, 16384
 _PER_SYSTEM: Final = 1  # of a system that go on from the first stage, however they do
 _FRESH: Final = 1 << 20  # the first replication that nothing was chosen by
@@ -136,19 +137,24 @@ def _hopeful(policies: Sequence[Policy], trials: Trials) -> list[Policy]:
 
 def _settings(policy: Policy, scenario: Scenario) -> Iterator[Policy]:
     """Every combination of what may be chosen."""
-    yield policy
     settings = policy.settings(scenario.context)
+    shortest_s = min(
+        _LEAST * scenario.job.useful_time_s, _LEAST_OF_MTBF * scenario.failure_model.mtbf_s
+    )
+    if not any(isinstance(e, DurationSpan) and e.start_s < shortest_s for e in settings):
+        yield policy  # as its rule has it
     choices = [each for each in settings if isinstance(each, Choice)]
     spans = [each for each in settings if isinstance(each, DurationSpan)]
     others = math.prod(len(each.values) for each in choices)
     points = next(count for most, count in _POINTS if others <= most)
-    least, step = _LEAST, 1
+    least_s, step = shortest_s, 1
     if isinstance(policy, PrioritySaving):
         points, least, step = _OF_PRIORITY
+        least_s = least * scenario.job.useful_time_s
     if len(spans) > 1:
         points = _POINTS_OF_TWO
     axes: list[list[Any]] = [list(each.values[::step]) for each in choices]
-    axes += [_durations(each, points, least) for each in spans]
+    axes += [_durations(each, points, least_s) for each in spans]
     keys = [each.key for each in (*choices, *spans)]
     for values in itertools.product(*axes):
         changed = _with_all(policy, dict(zip(keys, values, strict=True)))
@@ -156,8 +162,8 @@ def _settings(policy: Policy, scenario: Scenario) -> Iterator[Policy]:
             yield changed
 
 
-def _durations(span: DurationSpan, count: int, least: float) -> list[str]:
-    return [_text(each) for each in np.geomspace(span.most_s * least, span.most_s, count)]
+def _durations(span: DurationSpan, count: int, least_s: float) -> list[str]:
+    return [_text(each) for each in np.geomspace(least_s, span.most_s, count)]
 
 
 def _text(seconds: float) -> str:
@@ -189,9 +195,10 @@ def _ranked(found: Sequence[Truth], trials: Trials) -> list[Policy]:
 
 
 def _with_between(policies: Sequence[Policy], trials: Trials) -> list[Policy]:
-    """And those between the grid's points beside them."""
+    """And those between the grid's points beside the best of each system."""
     found = {each.model_dump_json(): each for each in policies}
-    for policy in policies:
+    best = {each.system: each for each in reversed(policies)}
+    for policy in best.values():
         if isinstance(policy, PrioritySaving) and policy is not policies[0]:
             continue
         for setting in policy.settings(trials.scenario.context):
