@@ -3,12 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused
+from cprsim.advice.mean import Mean
 from cprsim.basics.schema import nearest
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Plan
@@ -25,18 +26,6 @@ if TYPE_CHECKING:
 TOLD = ("overhead", "pls", "updates_lost", "overhead_retrained", "machine_overhead", "cost")
 
 
-class Mean(NamedTuple):
-    """A mean and the ends of its 95 % interval."""
-
-    mean: float
-    low: float
-    high: float
-
-    def document(self) -> dict[str, Any]:
-        """As it stands in a JSON document."""
-        return {"mean": finite(self.mean), "ci95": [finite(self.low), finite(self.high)]}
-
-
 @dataclass(frozen=True)
 class Found:
     """What came of one candidate.
@@ -48,7 +37,7 @@ class Found:
     measures
         Of `TOLD` the mean of each, simulated.
     causes
-        Of its overhead: mean shares of the useful time.
+        Of its overhead: shares of the useful time.
     objective
         What was to be least.
     closed_form
@@ -63,13 +52,16 @@ class Found:
         By how much it is over the bound that it breaks most; below 0 where it breaks none.
     in_sum
         Of a fleet: the machine time of all jobs together, over the useful, - 1.
+    lacks
+        What its overhead may have more in the mean, with 95 %, for a loss that takes back much and
+        that no replication met; its intervals allow for it.
     """
 
     candidate: Candidate
     plan: Plan
     settings: Mapping[str, Any]
-    measures: Mapping[str, Mean]
-    causes: Mapping[str, float]
+    measures: dict[str, Mean]
+    causes: dict[str, Mean]
     objective: Mean
     closed_form: float
     feasible: bool | None
@@ -78,6 +70,7 @@ class Found:
     lossless: bool
     over: float
     in_sum: Mean | None = None
+    lacks: float = 0.0
 
     @property
     def name(self) -> str:
@@ -108,7 +101,8 @@ class Found:
             "system": self.candidate.system,
             "settings": settings,
             **told,
-            "breakdown": dict(self.causes),
+            "breakdown": {cause: each.mean for cause, each in self.causes.items()},
+            "breakdown_ci95": {c: each.document()["ci95"] for c, each in self.causes.items()},
             "memory_overhead": self.plan.memory_overhead,
             "closed_form_overhead": finite(self.closed_form),
             **({} if self.in_sum is None else {"machine_overhead_in_sum": self.in_sum.document()}),
@@ -139,6 +133,7 @@ class Advice:
     refused: tuple[Refused, ...]
     certificate: Certificate
     decision: Decision | None
+    apart: Mapping[str, Mean]
     warnings: tuple[str, ...]
 
     @property
@@ -180,8 +175,8 @@ class Advice:
         `system`; `origin`, the policy of the scenario that it is or comes from, else its system;
         `given`, whether it stands in the scenario so; `settings` in words; `standing`: `chosen`,
         `same`, `tied`, `open` (more replications may tell), `worse` or `over` (a bound); whether
-        it is `sure` to keep to the bounds, or not to; of each of `TOLD` the mean and its 95 %
-        interval, `_low` to `_high`; and mean shares of the useful time by cause.
+        it is `sure` to keep to the bounds, or not to; `replications`; of each of `TOLD`, and of
+        the shares of the useful time by cause, the mean and its 95 % interval, `_low` to `_high`.
         """
         standings = self._standings()
         rows = [_row(*each) for each in zip(self.found, standings, strict=True)]
@@ -240,6 +235,8 @@ class Advice:
             "verdict": self.verdict,
             "best": None if best is None else best.document(never),
             "tied": [each.name for each in self.tied],
+            "runner_up": None if self.runner_up is None else self.runner_up.name,
+            "runner_up_takes_more": {cause: e.document() for cause, e in self.apart.items()},
             "best_that_loses_nothing": None if lossless is None else lossless.name,
             "candidates": [
                 *(each.document(never) for each in self.found),
@@ -259,10 +256,11 @@ def _row(found: Found, standing: str) -> dict[str, Any]:
         "settings": ", ".join(settings),
         "standing": standing,
         "sure": found.feasible is not None,
+        "replications": found.replications,
     }
-    for measure, each in found.measures.items():
-        row |= {measure: each.mean, f"{measure}_low": each.low, f"{measure}_high": each.high}
-    return row | dict(found.causes)
+    for name, each in (found.measures | found.causes).items():
+        row |= {name: each.mean, f"{name}_low": each.low, f"{name}_high": each.high}
+    return row
 
 
 def _refused(each: Refused) -> dict[str, Any]:

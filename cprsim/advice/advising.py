@@ -6,6 +6,7 @@ from cprsim.advice.advice import Advice
 from cprsim.advice.aims import aim_of
 from cprsim.advice.asking import Asking, AskingFleet, Tell
 from cprsim.advice.fleet_trials import FleetTrials
+from cprsim.advice.search import Leading
 from cprsim.advice.trials import Trials
 from cprsim.errors import ScenarioError, UsageError
 from cprsim.estimates.decision import Decision, Quality, decide
@@ -94,7 +95,7 @@ def advise(
     return Asking(Trials(scenario, aim, seed), tell or _silent, decision).answer(systems)
 
 
-def _silent(_what: str, _done: int, _total: int, _advice: Advice | None) -> None:
+def _silent(_what: str, _done: int, _total: int, _known: Advice | Leading | None) -> None:
     return
 
 

@@ -13,7 +13,7 @@ from cprsim.contract import Plan
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Quality, accepted_pls
 from cprsim.scenario import Scenario
-from cprsim.selection.bounds import Bound
+from cprsim.selection.bounds import Bound, check_bound
 
 Objective = Literal["time", "machine-time", "cost", "retrained"]
 #: Of `runs.measures.MEASURES`, what each objective counts; shares of the useful time but for cost.
@@ -130,7 +130,7 @@ def aim_of(
         "auc_drop": max_auc_drop,
     }
     for name, most in given.items():
-        _check_bound(f"max_{name}", most)
+        check_bound(f"max_{name}", most)
     _check_least("max_memory", max_memory, "0.5 for half of the rows")
     _check_least("max_spares", max_spares, "2")
     if max_auc_drop is not None and scenario.accuracy is None:
@@ -182,11 +182,6 @@ def _learning(quality: str) -> str:
 def _check_share(name: str, value: float, example: str) -> None:
     if not 0 < value < 1:
         raise UsageError(f"{name} {value:g} is out of range: > 0 and < 1, e.g. {example}")
-
-
-def _check_bound(name: str, value: float | None) -> None:
-    if value is not None and not 0 <= value <= 1:
-        raise UsageError(f"{name} {value:g} is not a share from 0 to 1, e.g. 0.1 for 10 %")
 
 
 def _check_least(name: str, value: Any, example: str) -> None:

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.advice.advice import TOLD, Advice, Found, Mean, in_order
+from cprsim.advice.advice import TOLD, Advice, Found, in_order
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused, asked, chosen
 from cprsim.advice.fleet_trials import FleetTrials
-from cprsim.advice.search import at_target, search
+from cprsim.advice.mean import Mean
+from cprsim.advice.search import Leading, at_target, search
 from cprsim.advice.trials import NOWHERE, Trial, Trials
 from cprsim.advice.warning import warnings
 from cprsim.analytic.expected import expected
@@ -20,18 +21,25 @@ from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Decision
 from cprsim.runs.engines import compiles
-from cprsim.runs.summaries import half_width
+from cprsim.runs.summaries import ratio_of_sums
 from cprsim.selection.certificate import Certificate, PairedSample
 from cprsim.selection.sequential import MOST, certify
 
 #: Told of how far it is: what is done, how much of it, of how much; and what is known, if anything.
-Tell = Callable[[str, int, int, Advice | None], None]
+Tell = Callable[[str, int, int, Advice | Leading | None], None]
 #: What a look may take about, on one core, s.
 _LOOK_S = 3.0
 #: Failures in a job of which one run tells much.
 _MANY = 1000.0
 #: The same of the first, and what it has at most.
 _FIRST_S, _MOST_FIRST = 0.5, 2048
+#: What no replication has met happens in fewer than 3 / n of them, with 95 % (Hanley and
+#: Lippman-Hand, JAMA 249, 1983).
+_RULE_OF_THREE = 3.0
+#: Of the most that a rare loss may take back: a replication that lost more has met one.
+_PART_OF_UNMET = 0.01
+#: Of `TOLD`, shares of the useful time that lost computation adds to.
+_IN_TIME = ("overhead", "overhead_retrained", "machine_overhead")
 
 
 class Asking:
@@ -45,6 +53,7 @@ class Asking:
         self._refused: list[Refused] = []
         self._played: list[list[Trial]] = []
         self._left: Sequence[int] = ()
+        self._advised: Advice | None = None
 
     def answer(self, systems: Sequence[str] | None) -> Advice:
         """The advice, once all is certain that can be."""
@@ -53,7 +62,7 @@ class Asking:
         if not self._candidates:
             raise UsageError(_nobody(self._refused))
         self._played = [[] for _ in self._candidates]
-        certificate = certify(
+        certify(
             lambda places, replications: self._sample(places, replications, mtbf_s < math.inf),
             len(self._candidates),
             aim.bounds,
@@ -64,7 +73,8 @@ class Asking:
             go_on=self._may_go_on,
             tell=self._told,
         )
-        return self._advice(certificate)
+        assert self._advised is not None
+        return self._advised
 
     def _gather(self, systems: Sequence[str] | None) -> None:
         """Who takes part, with which settings, and who can't."""
@@ -78,9 +88,7 @@ class Asking:
         done = len(ask.searched)
         self._tell("searching settings", 0, done, None)
         searched = [each for each in ask.searched if not self._is_hopeless(each)]
-        for each in search(
-            searched, trials, lambda n, of: self._tell("searching settings", n, of, None)
-        ):
+        for each in search(searched, trials, lambda *told: self._tell("searching settings", *told)):
             if not self._is_known(each):
                 self._enter(each)
 
@@ -139,6 +147,13 @@ class Asking:
         """What a loss may take back that no replication met, as a share of the useful time."""
         return min(self._plan(place).unmet_s / self._trials.scenario.job.useful_time_s, 1.0)
 
+    def _lacks(self, place: int) -> float:
+        """What the mean may lack for a loss that none of its replications met, with 95 %."""
+        unmet = self._unmet(place)
+        lost = np.concatenate([each.causes["lost"] for each in self._played[place]])
+        is_met = lost.max() > _PART_OF_UNMET * unmet
+        return 0.0 if is_met else _RULE_OF_THREE / len(lost) * unmet
+
     def _plan(self, place: int) -> Plan:
         plan = self._trials.plan(self._policy(place))
         assert plan is not None
@@ -160,12 +175,14 @@ class Asking:
 
     def _told(self, certificate: Certificate) -> None:
         done = certificate.replications
-        self._tell("comparing", done, self._most, self._advice(certificate))
+        self._advised = self._advice(certificate)
+        self._tell("comparing", done, self._most, self._advised)
 
     def _advice(self, certificate: Certificate) -> Advice:
         trials = self._trials
         found = [self._found(i, certificate) for i in range(len(self._candidates))]
         certificate = _gentlest(certificate, found)
+        best, rival = certificate.best, certificate.runner_up
         order = in_order(found)
         place = {i: number for number, i in enumerate(order)}
         advice = Advice(
@@ -176,23 +193,32 @@ class Asking:
             tuple(self._refused),
             _renumbered(certificate, place),
             self._decision,
+            {} if best is None or rival is None else self._apart(best, rival.candidate),
             (),
         )
         return replace(advice, warnings=tuple(warnings(advice)))
 
+    def _apart(self, best: int, other: int) -> dict[str, Mean]:
+        """By cause, what another takes more than the best, on what both were played on."""
+        both = list(zip(self._played[best], self._played[other], strict=False))
+        apart = {
+            cause: np.concatenate([more.causes[cause] - own.causes[cause] for own, more in both])
+            for cause in OVERHEAD_CAUSES
+        }
+        apart["overhead"] = np.sum([*apart.values()], axis=0)
+        return {name: Mean.of(values) for name, values in apart.items()}
+
     def _found(self, i: int, certificate: Certificate) -> Found:
         candidate, played, scenario = self._candidates[i], self._played[i], self._trials.scenario
         plan = self._plan(i)
-        count = sum(len(each.objective) for each in played)
+        causes = {c: _mean([each.causes[c] for each in played]) for c in OVERHEAD_CAUSES}
+        lacks = self._lacks(i)
         means = {
             name: _mean([each.measures[name] for each in played])
             for name in TOLD
             if name in played[0].measures
         }
-        causes = {
-            cause: sum(each.causes[cause] * len(each.objective) for each in played) / count
-            for cause in OVERHEAD_CAUSES
-        }
+        means |= {name: means[name].or_more(lacks) for name in _IN_TIME}
         feasible = certificate.kept[i]
         return Found(
             candidate,
@@ -200,14 +226,15 @@ class Asking:
             chosen(candidate, scenario),
             means,
             causes,
-            _mean([each.objective for each in played]),
+            _mean([each.objective for each in played]).or_more(lacks),
             expected(plan, scenario.context).overhead,
             feasible,
             None if feasible else _why(played, self._trials.aim, feasible),
-            count,
+            sum(len(each.objective) for each in played),
             self._trials.loses_nothing(candidate.policy),
             _over(played, self._trials.aim),
             _in_sum(played),
+            lacks,
         )
 
 
@@ -251,9 +278,7 @@ def _in_sum(played: Sequence[Trial]) -> Mean | None:
         return None
     overhead = np.concatenate([each.measures["machine_overhead"] for each in played])
     weight = np.concatenate([each.node_s for each in played if each.node_s is not None])
-    mean = float((overhead * weight).sum() / weight.sum())
-    half = float(half_width(weight * (overhead - mean)) / weight.mean())
-    return Mean(mean, mean - half, mean + half)
+    return Mean.around(*ratio_of_sums(overhead * weight, weight))
 
 
 def _nobody(refused: Sequence[Refused]) -> str:
@@ -277,9 +302,7 @@ def _why(played: Sequence[Trial], aim: Aim, feasible: bool | None) -> str:
 
 
 def _mean(parts: Sequence[NDArray[np.float64]]) -> Mean:
-    values = np.concatenate(parts)
-    mean, half = float(values.mean()), float(half_width(values))
-    return Mean(mean, mean - half, mean + half)
+    return Mean.of(np.concatenate(parts))
 
 
 def _gentlest(certificate: Certificate, found: Sequence[Found]) -> Certificate:

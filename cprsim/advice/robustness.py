@@ -1,19 +1,20 @@
 """How the choice holds where the job is not what it was taken for."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from cprsim.advice.advice import Advice, Found
 from cprsim.advice.candidates import frozen
-from cprsim.advice.trials import Trials
+from cprsim.advice.mean import Mean
+from cprsim.advice.trials import Trial, Trials, Values
 from cprsim.basics.distributions import scaled
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import CprsimError
-from cprsim.runs.result import finite
 from cprsim.scenario import Scenario
+from cprsim.selection.bounds import Bound
+from cprsim.selection.intervals import ROUNDING
 
 #: By which what was taken for granted is multiplied.
 FACTORS: Final = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -22,8 +23,7 @@ _FINALISTS = 6
 _MOST = 4096
 #: What one world may take about, on one core, s.
 _WORLD_S = 0.015
-#: Of the objective: differences below it are none.
-_ROUNDING = 1e-9
+_UNKNOWN = Mean(math.nan, math.nan, math.nan)
 #: The first of its replications: others than those of searches and certificates.
 _FIRST = 1 << 29
 
@@ -31,23 +31,25 @@ _FIRST = 1 << 29
 class World(NamedTuple):
     """What happens where something is `factor` times what it was taken for.
 
-    `value`: what it is there. `least`: who has the least there of those that keep to the bounds;
-    None where nobody does. `loses`: the objective of the choice less that of the least;
-    `second_loses`: that of the second choice. Both are shares of the useful time, and not a number
-    where one can't be played there, or first order leaves no hope for it. `keeps`: whether the
-    choice keeps to the bounds there.
+    `value`: what it is there. `least`: who has the least there of those that may keep to the
+    bounds; None where nobody does. `loses`: what the choice takes more than the least there, of the
+    objective, a share of the useful time, on the same failures; `second_loses`: the second choice.
+    Both are not a number where one can't be played there, or first order leaves no hope for it.
+    `keeps`: whether the choice keeps to the bounds there; None where that isn't sure.
     """
 
     factor: float
     value: str
     least: str | None
-    loses: float
-    second_loses: float
-    keeps: bool
+    loses: Mean
+    second_loses: Mean
+    keeps: bool | None
 
-    def holds(self, within: float) -> bool:
-        """Whether the choice is as good as any there."""
-        return self.keeps and self.loses <= within
+    def holds(self, within: float) -> bool | None:
+        """Whether the choice is as good as any there, or nearly; None where that isn't sure."""
+        if self.keeps is False or not self.loses.low <= within:
+            return False
+        return True if self.keeps and self.loses.high <= within else None
 
 
 class Lever(NamedTuple):
@@ -57,12 +59,12 @@ class Lever(NamedTuple):
     worlds: tuple[World, ...]
 
     def range(self, within: float) -> tuple[World, World]:
-        """The ends of where the choice stays the same, around what was asked."""
+        """The ends of where the choice isn't surely another, around what was asked."""
         at = next(i for i, world in enumerate(self.worlds) if world.factor == 1)
         low = high = at
-        while low > 0 and self.worlds[low - 1].holds(within):
+        while low > 0 and self.worlds[low - 1].holds(within) is not False:
             low -= 1
-        while high < len(self.worlds) - 1 and self.worlds[high + 1].holds(within):
+        while high < len(self.worlds) - 1 and self.worlds[high + 1].holds(within) is not False:
             high += 1
         return self.worlds[low], self.worlds[high]
 
@@ -91,8 +93,8 @@ class Robustness:
             lever.name: [
                 {
                     **world._asdict(),
-                    "loses": finite(world.loses),
-                    "second_loses": finite(world.second_loses),
+                    "loses": world.loses.document(),
+                    "second_loses": world.second_loses.document(),
                     "holds": world.holds(self.within),
                 }
                 for world in lever.worlds
@@ -108,10 +110,11 @@ _Change = Callable[[Scenario, float], tuple[Scenario, str] | None]
 def robustness(advice: Advice) -> Robustness | None:
     """Play the best and the next ones where circumstances are others; None where nobody is best.
 
-    With their settings as they are: what was taken for granted was wrong, and nobody knew.
+    With their settings as they are: what was taken for granted was wrong, and nobody knew. None for
+    a fleet, too, whose jobs differ as it is.
     """
     best = advice.best
-    if best is None:
+    if best is None or advice.of_fleet:
         return None
     others = [each for each in advice.found if each is not best and each.feasible is not False]
     finalists = [best, *others[: _FINALISTS - 1]]
@@ -179,31 +182,41 @@ class _Elsewhere:
             if trials.plan(policies[each.name]) and not trials.is_hopeless(policies[each.name])
         ]
         if not able:
-            return World(factor, value, None, np.nan, np.nan, False)
+            return World(factor, value, None, _UNKNOWN, _UNKNOWN, False)
         playing = [policies[name] for name in able]
-        count = trials.fit(playing, _WORLD_S, _MOST)
-        played = trials.play(playing, range(_FIRST, _FIRST + count))
-        means = {name: float(one.objective.mean()) for name, one in zip(able, played, strict=True)}
-        bounds = self._advice.aim.bounds
-        kept = {
-            name
-            for name, one in zip(able, played, strict=True)
-            if all(row.mean() <= bound.most for row, bound in zip(one.bounded, bounds, strict=True))
-        }
-        return self._judged(factor, value, means, kept)
+        replications = range(_FIRST, _FIRST + trials.fit(playing, _WORLD_S, _MOST))
+        played = trials.play(playing, replications)
+        return self._judged(factor, value, dict(zip(able, played, strict=True)))
 
-    def _judged(
-        self, factor: float, value: str, means: Mapping[str, float], kept: set[str]
-    ) -> World:
-        best, second = self._finalists[0].name, self._second
-        least = min(kept, key=means.__getitem__, default=None)
-        if least is None:
-            return World(factor, value, None, np.nan, np.nan, False)
-        if best in kept and means[best] <= means[least] + _ROUNDING:
+    def _judged(self, factor: float, value: str, played: Mapping[str, Trial]) -> World:
+        bounds = self._advice.aim.bounds
+        keeps = {name: _keeps(each, bounds) for name, each in played.items()}
+        able = {name: played[name].objective for name in played if keeps[name] is not False}
+        best = self._finalists[0].name
+        least = min(able, key=lambda name: able[name].mean(), default=None)
+        found = {name: _loss(each.objective, able) for name, each in played.items()}
+        if best in able and found[best].mean <= ROUNDING:  # of those that are alike, the choice
             least = best
-        of_second = np.nan if second is None else means.get(second.name, np.nan)
-        loses = means.get(best, np.nan) - means[least]
-        return World(factor, value, least, loses, of_second - means[least], best in kept)
+        second = "" if self._second is None else self._second.name
+        loses, second_loses = (found.get(name, _UNKNOWN) for name in (best, second))
+        return World(factor, value, least, loses, second_loses, keeps.get(best, False))
+
+
+def _keeps(played: Trial, bounds: Sequence[Bound]) -> bool | None:
+    """Whether it keeps to all bounds; None where that isn't sure."""
+    means = [Mean.of(row) for row in played.bounded]
+    if any(each.low > bound.most for each, bound in zip(means, bounds, strict=True)):
+        return False
+    sure = all(each.high <= bound.most for each, bound in zip(means, bounds, strict=True))
+    return sure or None
+
+
+def _loss(objective: Values, able: Mapping[str, Values]) -> Mean:
+    """What it takes more than the least of those that may be chosen; each end is the farthest."""
+    if not able:
+        return _UNKNOWN
+    apart = [Mean.of(objective - other) for other in able.values()]
+    return Mean(*map(max, zip(*apart, strict=True)))
 
 
 def _changed(scenario: Scenario, change: _Change, factor: float) -> tuple[Scenario, str] | None:

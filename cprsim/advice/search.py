@@ -51,6 +51,14 @@ class Score(NamedTuple):
     objective: NDArray[np.float64]
 
 
+class Leading(NamedTuple):
+    """What has the least so far of what keeps to the bounds: before anything is certain."""
+
+    policy: Policy
+    objective: float
+    replications: int
+
+
 _NEVER_PLAYED = Score(math.inf, np.zeros(1))
 Scores = Callable[[Policy], Score]
 _Place = TypeVar("_Place", int, float)
@@ -61,7 +69,9 @@ Search = Generator[list[Policy], Scores, tuple[Policy, dict[str, Policy]]]
 
 
 def search(
-    candidates: Sequence[Candidate], trials: Trials, tell: Callable[[int, int], None]
+    candidates: Sequence[Candidate],
+    trials: Trials,
+    tell: Callable[[int, int, Leading | None], None],
 ) -> list[Candidate]:
     """Each candidate with the best of its settings; `tell`: how many are done, of how many.
 
@@ -80,7 +90,7 @@ def search(
                 del searches[i]
                 asked.pop(i, None)
         known.play([policy for policies in asked.values() for policy in policies])
-        tell(len(best), len(candidates))
+        tell(len(best), len(candidates), known.leading)
     found = []
     for i, each in enumerate(candidates):
         policy, others = best[i]
@@ -102,6 +112,7 @@ class _Known:
 
     def __init__(self, trials: Trials) -> None:
         self._trials, self._scores = trials, dict[str, Score]()
+        self.leading: Leading | None = None
 
     def score(self, policy: Policy) -> Score:
         """That of a policy that was asked for."""
@@ -121,6 +132,12 @@ class _Known:
             played = self._trials.play(list(alike.values()), range(FIRST, FIRST + count))
             for key, each in zip(alike, played, strict=True):
                 self._scores[key] = scored(each, self._trials.aim)
+                self._lead(alike[key], self._scores[key], each)
+
+    def _lead(self, policy: Policy, score: Score, played: Trial) -> None:
+        mean = float(played.objective.mean())
+        if not score.over and (self.leading is None or mean < self.leading.objective):
+            self.leading = Leading(policy, mean, len(played.objective))
 
 
 def scored(played: Trial, aim: Aim) -> Score:

@@ -32,13 +32,13 @@ Values = NDArray[np.float64]
 class Trial:
     """Replications of one policy, by number from `first` on.
 
-    `measures`: of `runs.measures.MEASURES`, each of shape (replications,), and `causes` in shares
-    of the useful time; `bounded`: of shape (bounds, replications). `node_s`: useful node-seconds
-    of each, where they differ, in a fleet.
+    `measures`: of `runs.measures.MEASURES`, and `causes` in shares of the useful time, each of
+    shape (replications,); `bounded`: of shape (bounds, replications). `node_s`: useful
+    node-seconds of each, where they differ, in a fleet.
     """
 
     measures: Mapping[str, Values]
-    causes: Mapping[str, float]
+    causes: Mapping[str, Values]
     objective: Values
     bounded: Values
     node_s: Values | None = None
@@ -184,7 +184,7 @@ def played(
         objective = objective / useful_cost - 1
     return Trial(
         measures,
-        {cause: float((columns[cause] / basis.useful_s).mean()) for cause in OVERHEAD_CAUSES},
+        {cause: columns[cause] / basis.useful_s for cause in OVERHEAD_CAUSES},
         objective,
         aim.bounded(job, job.policies[name].system, measures),
         None if np.ndim(basis.useful_s) == 0 else basis.useful_s * basis.nodes,

@@ -28,6 +28,9 @@ def warnings(advice: "Advice") -> Iterator[str]:
             yield from _never(best)
         yield from _defaults(best)
         yield from _bought(best)
+    for each in (best, advice.lossless if advice.lossless is not best else None):
+        if each is not None:
+            yield from _unmet(each, advice.aim.within)
     for each in advice.found:
         if each.plan.note is not None:
             yield f"{each.name}: {each.plan.note}."
@@ -59,6 +62,18 @@ def _defaults(best: Found) -> Iterator[str]:
     )
 
 
+def _unmet(each: Found, within: float) -> Iterator[str]:
+    """A rare loss, whose chance is all that is known of it."""
+    if each.lacks < within / 10:
+        return
+    back_s = each.plan.unmet_s
+    back = "all since the start" if math.isinf(back_s) else f"up to {format_duration(back_s)}"
+    yield (
+        f"{each.name}: none of {each.replications:,} replications lost what it can't make good, "
+        f"which takes back {back}; its overhead may be {100 * each.lacks:.2g} points more."
+    )
+
+
 def _bought(best: Found) -> Iterator[str]:
     """Time that is paid for with machines and memory."""
     time, machines = best.measures["overhead"].mean, best.measures["machine_overhead"].mean
@@ -75,7 +90,7 @@ def _bought(best: Found) -> Iterator[str]:
 
 
 def _own_costs(each: Found) -> Iterator[str]:
-    own = each.causes["slowdown"] + each.causes["stall"]
+    own = each.causes["slowdown"].mean + each.causes["stall"].mean
     overhead = each.measures["overhead"].mean
     if own <= _MUCH or own <= _MOST * overhead:
         return
@@ -90,10 +105,9 @@ def _own_costs(each: Found) -> Iterator[str]:
 
 def _closed_forms(advice: "Advice") -> Iterator[str]:
     """First order beside the simulation, of full recovery and of the best."""
-    told = [advice.best] if advice.best is not None else []
-    told += [each for each in advice.found if each.candidate.system == "full"]
-    for each in dict.fromkeys(map(id, told)):
-        found = next(one for one in told if id(one) == each)
+    best = advice.best
+    others = [e for e in advice.found if e.candidate.system == "full" and e is not best]
+    for found in [*([] if best is None else [best]), *others]:
         mean = found.measures["overhead"]
         apart = found.closed_form - mean.mean
         if abs(apart) > max(_OFF * abs(mean.mean), mean.high - mean.mean, advice.aim.within):

@@ -4,17 +4,19 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from cprsim.advice.mean import Mean
 from cprsim.advice.robustness import Robustness, World
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Of the useful time: what is less is rounding.
-_NOTHING = 1e-9
-
 
 def levers(found: Robustness) -> pd.DataFrame:
-    """A row a circumstance and factor: `lever`, what `World` has, and whether it `holds`."""
+    """A row a circumstance and factor: `lever` and what `World` has.
+
+    `keeps` and `holds` are true where they may be; `sure`: whether that it holds, or not, is sure.
+    Losses have 95 % intervals, `_low` to `_high`.
+    """
     return pd.DataFrame(
         {"lever": lever.name, **_row(world, found)}
         for lever in found.levers
@@ -54,7 +56,18 @@ def figure(found: Robustness, title: str = "") -> "Figure":
 
 
 def _row(world: World, found: Robustness) -> dict[str, Any]:
-    # Of those that are alike, the choice: means of the same differ by their rounding.
-    same = world.keeps and world.loses <= _NOTHING
-    least = found.choice if same else world.least or ""
-    return {**world._asdict(), "least": least, "holds": world.holds(found.within)}
+    holds = world.holds(found.within)
+    return {
+        "factor": world.factor,
+        "value": world.value,
+        "least": world.least or "",
+        **_columns("loses", world.loses),
+        **_columns("second_loses", world.second_loses),
+        "keeps": world.keeps is not False,
+        "holds": holds is not False,
+        "sure": holds is not None,
+    }
+
+
+def _columns(name: str, mean: Mean) -> dict[str, float]:
+    return {name: mean.mean, f"{name}_low": mean.low, f"{name}_high": mean.high}

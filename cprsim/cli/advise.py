@@ -20,6 +20,7 @@ from cprsim.cli.common import (
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
     from cprsim.advice.robustness import Robustness
+    from cprsim.advice.search import Leading
     from cprsim.fleets.fleet import Fleet
     from cprsim.scenario import Scenario
 
@@ -113,29 +114,23 @@ def _advised(
 ) -> "tuple[Advice, Robustness | None]":
     """The advice, and how it holds, with a bar while it is sought; interrupted, what is known."""
     from cprsim.advice.advising import advise as sought
+    from cprsim.advice.robustness import robustness
     from cprsim.errors import RunError
     from cprsim.report.answer import known_so_far
 
-    last: Advice | None = None
+    last: Advice | Leading | None = None
     with ProgressBar("searching settings", "", silent=as_json) as progress:
 
-        def tell(what: str, done: int, total: int, advice: "Advice | None") -> None:
+        def tell(what: str, done: int, total: int, known: "Advice | Leading | None") -> None:
             nonlocal last
-            last = advice
+            last = known or last
             progress.update(done, total, what)
 
         try:
-            last = sought(job, tell=tell, **asked)
-            return last, _robust(last)
+            last = advice = sought(job, tell=tell, **asked)
+            return advice, robustness(advice)
         except KeyboardInterrupt:
             raise RunError(f"interrupted; known so far: {known_so_far(last)}") from None
-
-
-def _robust(advice: "Advice") -> "Robustness | None":
-    """How the choice holds elsewhere; of a fleet, whose jobs differ as it is, None."""
-    from cprsim.advice.robustness import robustness
-
-    return None if advice.of_fleet else robustness(advice)
 
 
 def _check_alone(*others: object) -> None:

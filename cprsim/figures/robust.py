@@ -69,7 +69,7 @@ def robust(
         top_in = _MARGIN + layout.height_in(titles, TITLE_PT) + (_MARGIN if titles else 0)
         panel_in = top_in + _HEADINGS
         y, height_in = _rows(levers)
-        notes = _notes(grid, within)
+        notes = _notes(levers, grid, within)
         rows = grid["down"].nunique() if len(grid) else 0
         keys_in = panel_in + rows * CELL_IN + (_KEY_BELOW if rows else 0)
         ends_in = _key(Figure(figsize=(WIDTH_IN, WIDTH_IN)), keys_in, colours, choices)
@@ -143,7 +143,7 @@ def _tornado(
     within: float,
 ) -> None:
     low = within / _SPAN
-    losses = levers[["loses", "second_loses"]].to_numpy(dtype=np.float64)
+    losses = levers[["loses_high", "second_loses_high"]].to_numpy(dtype=np.float64)
     most = float(np.nanmax(np.append(losses, 10 * within)))
     high = low * (1.1 * most / low) ** (_BARS[1] / (_BARS[1] - _WORDS))
     axes.set(xscale="log", xlim=(low, high))
@@ -154,15 +154,21 @@ def _tornado(
     axes.grid(axis="x")
     axes.axvline(within, color=style.INK, linewidth=1, linestyle=(0, (3, 2)), zorder=1.5)
     for row, middle in zip(levers.to_dict("records"), y, strict=True):
-        shown = [(choices[0], _words(row["loses"], keeps=row["keeps"]), row["loses"], -1)]
+        own = _words(row["loses"], keeps=row["keeps"])
+        shown = [(choices[0], own if row["sure"] else f"{own}?", "loses", -1)]
         if choices[1] is not None:
             # Whether the second keeps to the bounds is not known; it counts where it is no less.
             words = _words(row["second_loses"], keeps=row["second_loses"] >= -_NOTHING)
-            shown.append((choices[1], words, row["second_loses"], 1))
-        for name, words, loss, side in shown:
+            shown.append((choices[1], words, "second_loses", 1))
+        for name, words, column, side in shown:
             at_in = middle + side * 0.5 * _APART * (len(shown) - 1)
-            end = max(loss, low) if words[0] in "<0123456789" else low
+            is_number = words[0] in "<0123456789"
+            end = max(row[column], low) if is_number else low
             axes.barh(at_in, end - low, _BAR, low, color=colours[name], zorder=2)
+            if is_number and row[f"{column}_high"] > low:
+                ends = [max(row[f"{column}_low"], low), row[f"{column}_high"]]
+                axes.plot(ends, [at_in, at_in], color=style.INK, linewidth=0.8, zorder=3)
+                end = max(end, ends[1])
             axes.annotate(
                 words,
                 (end, at_in),
@@ -223,13 +229,15 @@ def _key(
     return top_in
 
 
-def _notes(grid: pd.DataFrame, within: float) -> list[str]:
+def _notes(levers: pd.DataFrame, grid: pd.DataFrame, within: float) -> list[str]:
     said = [
         f"Points of the useful time, log; dashed: {100 * within:g} points, what doesn't matter. "
-        "Bold, or framed: the job as it was asked."
+        "Thin lines: 95 % intervals. Bold, or framed: the job as it was asked."
     ]
     if len(grid) and not grid["holds"].all():
         said.append("Hatched: the choice isn't within that of the least, or not within a bound.")
+    if not (levers["sure"].all() and (not len(grid) or grid["sure"].all())):
+        said.append("?: not sure, as the interval leaves it open, or that of what is bounded.")
     if len(grid) and (~grid["keeps"] & (grid["least"] != "") & grid["loses"].notna()).any():
         said.append("over: the choice is over a bound there.")
     return [line for t in said for line in layout.wrap(t, WIDTH_IN - 2 * _MARGIN, SMALL_PT)]

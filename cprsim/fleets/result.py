@@ -17,7 +17,7 @@ from cprsim.runs.measures import PLANNED, Basis
 from cprsim.runs.rates import Rates
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result, entry, in_currency
-from cprsim.runs.summaries import half_width, tidy
+from cprsim.runs.summaries import ratio_of_sums, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -167,13 +167,11 @@ def _drawn(fleet: Fleet, seed: int, jobs: list[int]) -> dict[str, list[Any]]:
 def _machine_time(table: pd.DataFrame) -> dict[str, float]:
     """Machine time of one policy's jobs beyond useful, s and as a share; spares count as well.
 
-    The share is a ratio of sums; its interval is that of a ratio estimator (W. G. Cochran, Sampling
-    Techniques, 1977, section 6.3).
+    The share is a ratio of sums.
     """
     useful_s = (table["nodes"] * table["useful_s"]).to_numpy()
     taken_s = ((table["nodes"] + table["spares"]) * table["wall_s"]).to_numpy()
-    ratio = float(taken_s.sum()) / float(useful_s.sum())
-    half = float(half_width(taken_s - ratio * useful_s)) / float(useful_s.mean())
+    ratio, half = ratio_of_sums(taken_s, useful_s)
     return {
         "machine_s": float(taken_s.sum()) - float(useful_s.sum()),
         "machine_overhead": ratio - 1,

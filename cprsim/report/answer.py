@@ -10,10 +10,13 @@ from rich.table import Table
 from cprsim.basics.units import format_duration
 from cprsim.report.tables import percent, plain_table
 from cprsim.selection import words
+from cprsim.selection.intervals import ROUNDING
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found
-    from cprsim.advice.robustness import Lever, Robustness
+    from cprsim.advice.mean import Mean
+    from cprsim.advice.robustness import Lever, Robustness, World
+    from cprsim.advice.search import Leading
 
 #: What each objective makes least, in words.
 _LEAST = {
@@ -24,7 +27,6 @@ _LEAST = {
 }
 #: Causes that make so little of a difference aren't told, as a share of it.
 _LITTLE = 0.1
-_NOTHING = 1e-9
 
 
 def answer_table(advice: "Advice") -> Table:
@@ -46,12 +48,12 @@ def answer_table(advice: "Advice") -> Table:
         cells = [
             f"{_marked(advice, number)}{each.name}{_beside_interval(each)}",
             format_duration(each.saves_every_s),
-            _share(overhead.mean),
-            _share(overhead.high - overhead.mean),
-            *(_share(each.measures[name].mean) for name in ("pls", "updates_lost")),
-            _share(each.measures["machine_overhead"].mean),
+            percent(overhead.mean),
+            percent(overhead.high - overhead.mean),
+            *(percent(each.measures[name].mean) for name in ("pls", "updates_lost")),
+            percent(each.measures["machine_overhead"].mean),
         ]
-        cells += [] if each.in_sum is None else [_share(each.in_sum.mean)]
+        cells += [] if each.in_sum is None else [percent(each.in_sum.mean)]
         cells += [_amount(each.measures["cost"].mean)] if money else []
         cells += [{True: "yes", False: "no", None: "?"}[each.feasible]] if advice.aim.bounds else []
         table.add_row(*cells)
@@ -83,7 +85,7 @@ def verdict_lines(advice: "Advice") -> Iterator[str]:
     if best is not None:
         yield _told(advice, best)
         yield from _lossless(advice, best)
-        yield from _why(advice, best)
+        yield from _why(advice)
     yield from _nearest(advice)
 
 
@@ -97,8 +99,9 @@ def robust_lines(robust: "Robustness") -> Iterator[str]:
         return
     said = []
     for world in mtbf.worlds:
-        if world.factor in {0.5, 2.0} and math.isfinite(world.second_loses):
-            choice = "breaks a bound" if not world.keeps else f"loses {_points(world.loses)}"
+        if world.factor in {0.5, 2.0} and math.isfinite(world.second_loses.mean):
+            lost = f"loses {_points(world.loses)}"
+            choice = "breaks a bound" if world.keeps is False else lost
             said.append(
                 f"at {world.value} {robust.choice} {choice}, {robust.second} "
                 f"{_points(world.second_loses)}"
@@ -107,11 +110,17 @@ def robust_lines(robust: "Robustness") -> Iterator[str]:
         yield f"Were the MTBF wrong by two: {'; '.join(said)}."
 
 
-def known_so_far(advice: "Advice | None") -> str:
+def known_so_far(known: "Advice | Leading | None") -> str:
     """What is known when it is interrupted."""
-    if advice is None:
-        return "nothing was compared yet"
-    return _verdict(advice)
+    if known is None:
+        return "nothing was played yet"
+    if not isinstance(known, tuple):
+        return _verdict(known)
+    values = (f"{key} {value}" for key, value in known.policy.mapping().items() if key != "system")
+    return (
+        f"{known.policy.system} ({', '.join(values)}) leads with {percent(known.objective)} % in "
+        f"{known.replications:,} replications; nothing is certain yet"
+    )
 
 
 def _asked(advice: "Advice") -> str:
@@ -149,13 +158,23 @@ def _amount(money: float) -> str:
     return f"{money:,.0f}" if money >= 100 else f"{money:.3g}"
 
 
-def _share(share: float) -> str:
-    """In percent; what is but rounding is nothing."""
-    return percent(0.0 if abs(share) < _NOTHING else share)
+def money_between(mean: "Mean") -> str:
+    """An amount of money with its interval."""
+    cost, low, high = map(_amount, mean)
+    return f"{cost} ({low} to {high})"
 
 
-def _points(share: float) -> str:
-    return words.POINTS.text(0.0 if abs(share) < _NOTHING else share)
+def _between(mean: "Mean") -> str:
+    """A share in percent, with its interval."""
+    return f"{percent(mean.mean)} % ({percent(mean.low)} to {percent(mean.high)})"
+
+
+def _points(mean: "Mean") -> str:
+    """A difference in percentage points, with its interval; of no sign, for what is less."""
+    low, high = sorted(abs(each) for each in mean[1:]) if mean.low * mean.high > 0 else mean[1:]
+    if max(abs(low), abs(high)) < ROUNDING:
+        return words.POINTS.text(0.0)
+    return words.between(abs(mean.mean), low, high)
 
 
 def _verdict(advice: "Advice") -> str:
@@ -164,25 +183,19 @@ def _verdict(advice: "Advice") -> str:
 
 
 def _told(advice: "Advice", best: "Found") -> str:
-    overhead, lost = best.measures["overhead"], best.measures["updates_lost"]
-    low, high = (_share(each) for each in overhead[1:])
+    told = {name: _between(each) for name, each in best.measures.items() if name != "cost"}
     said = (
-        f"{best.name} ({_settings(best)}): overhead {_share(overhead.mean)} % ({low} to {high}), "
-        f"machine time {_share(best.measures['machine_overhead'].mean)} %"
+        f"{best.name} ({_settings(best)}): overhead {told['overhead']}, "
+        f"machine time {told['machine_overhead']}"
     )
     if advice.scenario.currency:
-        cost, low, high = (_amount(each) for each in best.measures["cost"])
-        said += f", cost {cost} {advice.scenario.currency} ({low} to {high})"
+        said += f", cost in {advice.scenario.currency} {money_between(best.measures['cost'])}"
     if advice.aim.objective == "retrained":
-        again, low, high = (_share(each) for each in best.measures["overhead_retrained"])
-        said += f"; with lost updates trained again {again} % ({low} to {high})"
+        said += f"; with lost updates trained again {told['overhead_retrained']}"
     if best.loses_nothing:
         return f"{said}; nothing learned is lost."
-    pls = best.measures["pls"]
-    return (
-        f"{said}; lost for good: {_share(lost.mean)} % of the updates, "
-        f"PLS {_share(pls.mean)} % ({_share(pls.low)} to {_share(pls.high)})."
-    )
+    lost = f"updates {told['updates_lost']}, samples (PLS) {told['pls']}"
+    return f"{said}; lost for good: {lost}."
 
 
 def _lossless(advice: "Advice", best: "Found") -> Iterator[str]:
@@ -190,28 +203,27 @@ def _lossless(advice: "Advice", best: "Found") -> Iterator[str]:
     other = advice.lossless
     if best.loses_nothing or other is None:
         return
-    overhead = other.measures["overhead"]
     yield (
         f"If nothing learned may be lost: {other.name} ({_settings(other)}), overhead "
-        f"{_share(overhead.mean)} % ({_share(overhead.low)} to {_share(overhead.high)})."
+        f"{_between(other.measures['overhead'])}."
     )
 
 
-def _why(advice: "Advice", best: "Found") -> Iterator[str]:
+def _why(advice: "Advice") -> Iterator[str]:
     """What makes the difference to the next, in time."""
     second = advice.runner_up
     if second is None or advice.aim.objective == "cost":
         return
-    apart = {cause: second.causes[cause] - best.causes[cause] for cause in best.causes}
-    most = max(map(abs, apart.values()), default=0.0)
+    causes = {cause: each for cause, each in advice.apart.items() if cause != "overhead"}
+    most = max((abs(each.mean) for each in causes.values()), default=0.0)
     told = sorted(
-        (cause for cause, share in apart.items() if abs(share) > max(_LITTLE * most, _NOTHING)),
-        key=lambda cause: -abs(apart[cause]),
+        (cause for cause, e in causes.items() if abs(e.mean) > max(_LITTLE * most, ROUNDING)),
+        key=lambda cause: -abs(causes[cause].mean),
     )
     if not told:
         return
     parts = [
-        f"{_points(abs(apart[cause]))} {'less' if apart[cause] > 0 else 'more'} {cause}"
+        f"{_points(causes[cause])} {'less' if causes[cause].mean > 0 else 'more'} {cause}"
         for cause in told
     ]
     yield f"Why, beside {second.name}, the next: {words.listed(parts)}."
@@ -240,6 +252,14 @@ def _refused(advice: "Advice") -> Iterator[str]:
 def _range(lever: "Lever", robust: "Robustness") -> str:
     low, high = lever.range(robust.within)
     factors = [world.factor for world in lever.worlds]
-    less = " (no less was tried)" * (low.factor == min(factors))
-    more = " (no more was tried)" * (high.factor == max(factors))
-    return f"{lever.name} from {low.value}{less} to {high.value}{more}"
+    less = "no less was tried" * (low.factor == min(factors))
+    more = "no more was tried" * (high.factor == max(factors))
+    ends = (_end(world, robust, limit) for world, limit in ((low, less), (high, more)))
+    return f"{lever.name} from {' to '.join(ends)}"
+
+
+def _end(world: "World", robust: "Robustness", limit: str) -> str:
+    """Where a range ends, and what that rests on."""
+    unsure = "not sure there" * (world.holds(robust.within) is None)
+    notes = "; ".join(filter(None, (unsure, limit)))
+    return f"{world.value} ({notes})" if notes else world.value

@@ -15,17 +15,19 @@ from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures import save_bytes
 from cprsim.policies.registry import systems
 from cprsim.report import html
-from cprsim.report.answer import answer_table, robust_lines, verdict_lines
+from cprsim.report.answer import answer_table, money_between, robust_lines, verdict_lines
 from cprsim.report.basis import inputs, repeat
 from cprsim.report.decision import decision_lines, decision_table
 from cprsim.report.outputs import trace_sha256, versions
 from cprsim.report.source import ScenarioSource
 from cprsim.report.tables import percent
 from cprsim.selection import words
+from cprsim.selection.intervals import ROUNDING
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found
     from cprsim.advice.aims import Aim
+    from cprsim.advice.mean import Mean
     from cprsim.advice.robustness import Robustness
 
 #: What `advise --out` may write.
@@ -38,7 +40,15 @@ NAMES = (
     "report.html",
     "manifest.json",
 )
-_NOTHING = 1e-9
+#: Of `advice.TOLD`, over the columns of their means.
+_HEADINGS = {
+    "overhead": "overhead, %",
+    "pls": "PLS, %",
+    "updates_lost": "updates lost, %",
+    "overhead_retrained": "with these trained again, %",
+    "machine_overhead": "machine time, %",
+    "cost": "cost",
+}
 _OF_FLEET = "A fleet: what its jobs draw stands here in the middle of its law."
 
 
@@ -120,11 +130,31 @@ def _candidates(advice: "Advice", pictures: Mapping[str, bytes]) -> list[str]:
     )
     return [
         html.terminal_table(" ".join(caption.split()), table),
+        _intervals(advice),
         html.picture(pictures["answer.png"], f"Bars of overhead by cause: {told}.", by_cause),
         html.picture(
             pictures["pareto.png"], f"Points, overhead against learning lost: {told}.", beside
         ),
     ]
+
+
+def _intervals(advice: "Advice") -> str:
+    """Every mean of the candidates with its interval."""
+    names = [name for name in _HEADINGS if all(name in each.measures for each in advice.found)]
+    headings = ["policy", _replications(advice), *(_HEADINGS[name] for name in names)]
+    rows = [
+        (
+            each.name,
+            f"{each.replications:,}",
+            *(_shown(each.measures[name], name) for name in names),
+        )
+        for each in advice.found
+    ]
+    return html.table("Means and their 95 % intervals, simulated", headings, rows)
+
+
+def _shown(mean: "Mean", name: str) -> str:
+    return money_between(mean) if name == "cost" else _between(mean)
 
 
 def _why(advice: "Advice") -> list[str]:
@@ -133,13 +163,18 @@ def _why(advice: "Advice") -> list[str]:
     if best is None or second is None or rival is None:
         return []
     rows = [
-        _row(CAUSE_LABELS[cause], best.causes[cause], second.causes[cause])
-        for cause in CAUSE_LABELS
-        if max(best.causes[cause], second.causes[cause]) > _NOTHING
+        (label, *map(_between, (best.causes[cause], second.causes[cause], advice.apart[cause])))
+        for cause, label in CAUSE_LABELS.items()
+        if max(best.causes[cause].mean, second.causes[cause].mean) > ROUNDING
     ]
-    rows.append(_row("overhead", *(e.measures["overhead"].mean for e in (best, second))))
+    whole = best.measures["overhead"], second.measures["overhead"], advice.apart["overhead"]
+    rows.append(("overhead", *map(_between, whole)))
     headings = ("of the useful time, %", best.name, second.name, "more, points")
-    caption = f"{best.name}, and {second.name}, the next, by cause"
+    both = min(best.replications, second.replications)
+    caption = (
+        f"{best.name}, and {second.name}, the next, by cause, with 95 % intervals; what is more, "
+        f"on the {both:,} {_replications(advice)} that both have"
+    )
     sure = f"{100 * advice.certificate.confidence:g} % for all comparisons together"
     more = (
         f"{second.name} has {words.interval(rival)} more of what was to be least, on the same "
@@ -148,9 +183,15 @@ def _why(advice: "Advice") -> list[str]:
     return [html.table(caption, headings, rows), html.paragraph(more)]
 
 
-def _row(what: str, best: float, second: float) -> tuple[str, ...]:
-    shown = (0.0 if abs(each) < _NOTHING else each for each in (best, second, second - best))
-    return (what, *map(percent, shown))
+def _between(mean: "Mean") -> str:
+    """In percent, with its interval."""
+    if mean.high - mean.low < ROUNDING:
+        return percent(mean.mean)
+    return f"{percent(mean.mean)} ({percent(mean.low)} to {percent(mean.high)})"
+
+
+def _replications(advice: "Advice") -> str:
+    return "jobs" if advice.of_fleet else "replications"
 
 
 def _elsewhere(robust: "Robustness | None", pictures: Mapping[str, bytes]) -> list[str]:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.selection.intervals import ROUNDING
 from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
@@ -332,12 +333,15 @@ def _with_interval(mean: float, high: float) -> str:
     if math.isnan(high):
         return percent(mean)
     half = high - mean
-    return f"{percent(mean)} ±{percent(half if half > 1e-9 else 0.0)}"  # less is rounding
+    return f"{percent(mean)} ±{percent(half)}"
 
 
 def percent(share: float) -> str:
-    """A share as a number of percent, two decimals, more where that would show nothing."""
-    percent = 100 * share
+    """A share as a number of percent, two decimals, more where that would show nothing.
+
+    What is but rounding is nothing.
+    """
+    percent = 0.0 if abs(share) < ROUNDING else 100 * share
     if percent == 0:
         return "0"
     return f"{percent:.2f}" if abs(percent) >= 0.01 else f"{percent:.1g}"

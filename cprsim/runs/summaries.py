@@ -103,6 +103,15 @@ def half_width(values: NDArray[np.float64]) -> Any:
     return half_width_of(np.where(std > ROUNDING * size, std, 0.0), n)
 
 
+def ratio_of_sums(parts: NDArray[np.float64], wholes: NDArray[np.float64]) -> tuple[float, float]:
+    """The sum of one over that of the other, and half its 95 % confidence interval.
+
+    That of a ratio estimator (W. G. Cochran, Sampling Techniques, 1977, section 6.3).
+    """
+    ratio = float(parts.sum()) / float(wholes.sum())
+    return ratio, float(half_width(parts - ratio * wholes)) / float(wholes.mean())
+
+
 def half_width_of(std: Any, n: int) -> Any:
     """The same from the standard deviation of n values."""
     return students_t(n - 1, _MISS) * std / math.sqrt(n)

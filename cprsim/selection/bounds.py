@@ -19,6 +19,12 @@ class Bound(NamedTuple):
         return f"{_IN_WORDS.get(self.measure, self.measure)} <= {self.most:g}"
 
 
+def check_bound(name: str, most: float | None) -> None:
+    """Raise `UsageError` for a bound that is no share."""
+    if most is not None and not 0 <= most <= 1:
+        raise UsageError(f"{name} {most:g} is not a share from 0 to 1, e.g. 0.1 for 10 %")
+
+
 @dataclass(frozen=True)
 class Quality:
     """What a candidate may lose of the learning, in the mean; None for whatever it is.
@@ -33,10 +39,8 @@ class Quality:
     max_updates_lost: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_pls", "max_updates_lost"):
-            bound = getattr(self, name)
-            if bound is not None and not 0 <= bound <= 1:
-                raise UsageError(f"{name} {bound:g} is not a share from 0 to 1, e.g. 0.1 for 10 %")
+        check_bound("max_pls", self.max_pls)
+        check_bound("max_updates_lost", self.max_updates_lost)
 
     @property
     def bounds(self) -> tuple[Bound, ...]:

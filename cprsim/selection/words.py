@@ -70,7 +70,12 @@ def interval(rival: Rival, unit: Unit = POINTS) -> str:
     """By how much a rival is worse: the mean, and from where to where."""
     if not math.isfinite(rival.low):
         return unit.text(rival.margin)
-    return f"{unit.text(rival.margin)} ({unit.number(rival.low)} to {unit.number(rival.high)})"
+    return between(rival.margin, rival.low, rival.high, unit)
+
+
+def between(value: float, low: float, high: float, unit: Unit = POINTS) -> str:
+    """A difference and the ends of its interval."""
+    return f"{unit.text(value)} ({unit.number(low)} to {unit.number(high)})"
 
 
 def some(names: Sequence[str]) -> str:
@@ -115,7 +120,7 @@ def _why(found: Certificate, names: Names, unit: Unit) -> str:
     if found.why == "failures":
         return (
             f"{found.met:,} of {found.replications:,} replications met a failure that makes a "
-            f"difference, too few to tell; run at least {found.needed:,}"
+            f"difference, too few to tell; it takes at least {found.needed:,}"
         )
     if found.why == "bound":
         return "; ".join(

@@ -87,7 +87,7 @@ def test_the_best_keeps_to_its_bounds_and_has_the_least(quickstart: Advice) -> N
 
 def test_causes_add_up_to_the_overhead(quickstart: Advice) -> None:
     for each in quickstart.found:
-        total = math.fsum(each.causes.values())
+        total = math.fsum(cause.mean for cause in each.causes.values())
         assert total == pytest.approx(each.measures["overhead"].mean, rel=1e-9, abs=1e-12)
 
 
@@ -373,11 +373,11 @@ def test_robustness_asks_what_if_the_job_is_another() -> None:
     for lever in found.levers:
         (here,) = (world for world in lever.worlds if world.factor == 1)
         assert here.holds(found.within)
-        assert abs(here.loses) < 0.001
+        assert abs(here.loses.mean) < 0.001
         low, high = lever.range(found.within)
         assert low.factor <= 1 <= high.factor
     assert found.grid is not None
-    assert np.shape([[world.loses for world in row] for row in found.grid.worlds]) == (
+    assert np.shape([[world.factor for world in row] for row in found.grid.worlds]) == (
         len(FACTORS),
         len(FACTORS),
     )

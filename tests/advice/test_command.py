@@ -155,6 +155,28 @@ def test_what_is_wrong_is_told_in_one_line(
     assert capsys.readouterr() == ("", f"cprsim: {WRONG[arguments]}\n")
 
 
+def test_interrupted_while_settings_are_searched_it_says_what_leads(
+    job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cprsim.advice import search
+
+    played = search._Known.play
+
+    def interrupted(self, policies) -> None:
+        if self.leading is not None:
+            raise KeyboardInterrupt
+        played(self, policies)
+
+    monkeypatch.setattr(search._Known, "play", interrupted)
+    assert cli._main(["advise", job, "--system", "partial"]) == 1
+    said = capsys.readouterr().err
+    assert re.fullmatch(
+        r"cprsim: interrupted; known so far: partial \(.*interval .*\) leads with [\d.]+ % in "
+        r"[\d,]+ replications; nothing is certain yet\n",
+        said,
+    ), said
+
+
 def test_interrupted_it_says_what_is_known(
     job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

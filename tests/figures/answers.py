@@ -87,7 +87,9 @@ def world(
 ) -> dict[str, Any]:
     """A row of worlds in which `a` is the least, unless that is changed."""
     row = {"factor": factor, "value": f"{20 * factor:g} h", "least": "a", "loses": loses}
-    row |= {"second_loses": second, "keeps": True} | changed
+    row |= {"second_loses": second, "keeps": True, "sure": True} | changed
+    for name in ("loses", "second_loses"):
+        row |= {f"{name}_low": 0.9 * row[name], f"{name}_high": 1.1 * row[name]}
     return row | {"holds": row["keeps"] and row["loses"] <= WITHIN}
 
 

@@ -8,6 +8,7 @@ import pytest
 from cprsim.advice import worlds
 from cprsim.advice.advice import TOLD, Advice
 from cprsim.advice.advising import advise
+from cprsim.advice.mean import Mean
 from cprsim.advice.robustness import Grid, Lever, Robustness, World
 from cprsim.errors import UsageError
 from cprsim.gallery import answer
@@ -15,7 +16,7 @@ from cprsim.gallery.picture import shipped
 from cprsim.gallery.registry import picture
 from cprsim.scenario import load_scenario
 
-NAN = float("nan")
+NOT_KNOWN = Mean(*[float("nan")] * 3)
 
 
 @cache
@@ -67,19 +68,21 @@ def test_nobody_within_the_bounds_is_told(monkeypatch: pytest.MonkeyPatch) -> No
 def test_worlds_are_rows() -> None:
     mtbf = Lever(
         "MTBF",
-        (World(0.5, "5 h", "b", 0.004, 0.0, True), World(1.0, "10 h", "c", 1e-17, 0.01, True)),
+        (
+            World(0.5, "5 h", "b", Mean(0.004, 0.003, 0.005), Mean(0, 0, 0), True),
+            World(1.0, "10 h", "a", Mean(0, 0, 0), Mean(0.01, 0, 0.02), True),
+        ),
     )
-    saves = Lever("save bandwidth", (World(1.0, "1 GB/s", None, NAN, NAN, False),))
+    saves = Lever("save bandwidth", (World(1.0, "1 GB/s", None, NOT_KNOWN, NOT_KNOWN, False),))
     found = Robustness("a", "b", 0.001, (mtbf, saves), Grid(mtbf, saves, (mtbf.worlds,)))
     rows = worlds.levers(found)
     assert rows["lever"].tolist() == ["MTBF", "MTBF", "save bandwidth"]
-    # c is less by nothing but its rounding: a is as good.
     assert rows["least"].tolist() == ["b", "a", ""]
     assert rows["holds"].tolist() == [False, True, False]
     cells = worlds.grid(found)
     assert cells[["across", "down", "x", "y", "loses"]].to_numpy().tolist() == [
         [0.5, 1.0, "5 h", "1 GB/s", 0.004],
-        [1.0, 1.0, "10 h", "1 GB/s", 1e-17],
+        [1.0, 1.0, "10 h", "1 GB/s", 0.0],
     ]
     assert worlds.grid(Robustness("a", None, 0.001, (mtbf,), None)).empty
     assert isinstance(rows, pd.DataFrame)

@@ -53,7 +53,7 @@ def test_what_is_undecided_is_said_to_be():
     few = result({"a": [1000.0, 2000.0], "b": [1100.0, 2100.0]})
     assert recommendation(few)[0] == (
         "Least time: a, 1.50% overhead; undecided: 2 of 2 replications met a failure that makes a "
-        "difference, too few to tell; run at least 20."
+        "difference, too few to tell; it takes at least 20."
     )
 
 

@@ -56,7 +56,7 @@ def put(*rivals, **changed):
         (
             put(UNKNOWN, verdict="undecided", why="failures", met=3),
             "undecided: 3 of 1,000 replications met a failure that makes a difference, too few to "
-            "tell; run at least 6,667",
+            "tell; it takes at least 6,667",
             "undecided: 3 failures that tell are too few",
         ),
         (

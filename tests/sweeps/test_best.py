@@ -228,7 +228,7 @@ def test_too_few_failures_decide_nothing_but_where_the_sweep_lets_none_happen():
     assert table(told)["told"].tolist() == [
         "b is best with at least 95 % certainty",
         "undecided: 0 of 40 replications met a failure that makes a difference, too few to tell; "
-        "run at least 800",
+        "it takes at least 800",
     ]
     assert table(told)["margin_low"].isna().tolist() == [False, True]
 

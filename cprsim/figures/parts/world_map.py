@@ -92,6 +92,7 @@ def _cell(
         text = "nobody"
     else:
         text = points(row["loses"]) if row["keeps"] else _over(row["loses"])
+        text += "" if row["sure"] else "?"
     axes.text(
         at[0] + 0.5,
         at[1] + CELL_IN / 2,
