@@ -16,6 +16,8 @@ _OFF = 0.1
 _MOST = 0.5
 #: Of the useful time: costs of its own below it are no reason to warn.
 _MUCH = 0.05
+#: Of what doesn't matter: what a mean may lack is not told below.
+_LITTLE = 0.05
 #: Keys that say what a policy itself holds training up for.
 _OWN_KEYS = ("iteration", "stall", "snapshot", "slowdown", "tracking", "coding", "commit")
 
@@ -30,7 +32,7 @@ def warnings(advice: "Advice") -> Iterator[str]:
         yield from _bought(best)
     for each in (best, advice.lossless if advice.lossless is not best else None):
         if each is not None:
-            yield from _unmet(each, advice.aim.within)
+            yield from _unmet(each, advice)
     for each in advice.found:
         if each.plan.note is not None:
             yield f"{each.name}: {each.plan.note}."
@@ -62,12 +64,13 @@ def _defaults(best: Found) -> Iterator[str]:
     )
 
 
-def _unmet(each: Found, within: float) -> Iterator[str]:
+def _unmet(each: Found, advice: "Advice") -> Iterator[str]:
     """A rare loss, whose chance is all that is known of it."""
-    if each.lacks < within / 10:
+    if each.lacks < _LITTLE * advice.aim.within:
         return
     back_s = each.plan.unmet_s
-    back = "all since the start" if math.isinf(back_s) else f"up to {format_duration(back_s)}"
+    is_all = back_s >= advice.scenario.job.useful_time_s
+    back = "all since the start" if is_all else f"up to {format_duration(back_s)}"
     yield (
         f"{each.name}: none of {each.replications:,} replications lost what it can't make good, "
         f"which takes back {back}; its overhead may be {100 * each.lacks:.2g} points more."

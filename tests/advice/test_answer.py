@@ -11,10 +11,12 @@ import pytest
 import cprsim
 from cprsim.advice.advice import TOLD, Advice
 from cprsim.advice.candidates import frozen, value_of
-from cprsim.advice.robustness import FACTORS, robustness
+from cprsim.advice.mean import Mean
+from cprsim.advice.robustness import FACTORS, World, robustness
 from cprsim.analytic.expected import expected
 from cprsim.basics.units import SECONDS, format_exact, parse_duration
 from cprsim.contract import DurationSpan
+from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.policies.registry import systems
 from cprsim.report.answer import answer_lines, robust_lines
 from cprsim.report.decision import decision_lines
@@ -89,6 +91,75 @@ def test_causes_add_up_to_the_overhead(quickstart: Advice) -> None:
     for each in quickstart.found:
         total = math.fsum(cause.mean for cause in each.causes.values())
         assert total == pytest.approx(each.measures["overhead"].mean, rel=1e-9, abs=1e-12)
+
+
+def test_every_number_has_its_interval(quickstart: Advice) -> None:
+    for each in quickstart.document()["candidates"]:
+        if "replications" not in each:  # not asked
+            continue
+        assert each["replications"] > 1
+        assert each["source"] == "simulated"
+        for name in ("overhead", "pls", "updates_lost", "machine_overhead"):
+            low, high = each[name]["ci95"]
+            assert low <= each[name]["mean"] <= high
+        for cause, share in each["breakdown"].items():
+            low, high = each["breakdown_ci95"][cause]
+            assert low <= share <= high
+
+
+def test_the_difference_to_the_next_is_of_the_failures_that_both_met(quickstart: Advice) -> None:
+    best, second, apart = quickstart.best, quickstart.runner_up, quickstart.apart
+    assert best is not None
+    assert second is not None
+    assert set(apart) == {*OVERHEAD_CAUSES, "overhead"}
+    by_cause = math.fsum(each.mean for cause, each in apart.items() if cause != "overhead")
+    assert by_cause == pytest.approx(apart["overhead"].mean, abs=1e-12)
+    count = min(best.replications, second.replications)
+    runs = cprsim.run(
+        quickstart.scenario.with_policies(
+            {each.name: each.candidate.policy for each in (best, second)}
+        ),
+        replications=count,
+        seed=quickstart.seed,
+    ).replications
+    means = runs.groupby("policy")["overhead"].mean()
+    assert apart["overhead"].mean == pytest.approx(means[second.name] - means[best.name])
+
+
+def test_a_mean_allows_for_a_loss_that_no_replication_met() -> None:
+    """Three copies at once are hardly ever lost: the rule of three bounds how often."""
+    job = cprsim.load_scenario(SCENARIOS / "criteo-kaggle.toml")
+    advice = cprsim.advise(job, systems=["replication"])
+    best = advice.best
+    assert best is not None
+    assert best.settings["copies"] == 3
+    assert best.settings["interval"] == "never"
+    assert best.lacks == 3 / best.replications
+    assert best.measures["overhead"].high >= best.lacks
+    (said,) = (each for each in advice.warnings if "which takes back" in each)
+    assert said == (
+        f"{best.name}: none of {best.replications:,} replications lost what it can't make good, "
+        f"which takes back all since the start; its overhead may be {100 * best.lacks:.2g} points "
+        "more."
+    )
+
+
+@pytest.mark.parametrize(
+    ("loses", "keeps", "holds"),
+    [
+        ((0.0, 0.0, 0.0), True, True),
+        ((0.002, 0.0005, 0.003), True, None),
+        ((0.0, 0.0, 0.003), True, None),
+        ((0.004, 0.003, 0.005), True, False),
+        ((0.0, 0.0, 0.0), None, None),
+        ((0.0, 0.0, 0.0), False, False),
+        ((math.nan, math.nan, math.nan), True, False),
+    ],
+)
+def test_a_choice_holds_elsewhere_surely_or_perhaps(
+    loses: tuple[float, float, float], keeps: bool | None, holds: bool | None
+) -> None:
+    assert World(2.0, "40 h", "a", Mean(*loses), Mean(*loses), keeps).holds(0.001) is holds
 
 
 def test_the_same_question_has_the_same_answer() -> None:

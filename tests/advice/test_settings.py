@@ -8,7 +8,7 @@ import pytest
 import cprsim
 from cprsim.advice.aims import aim_of
 from cprsim.advice.candidates import Candidate, asked, value_of, with_value
-from cprsim.advice.search import FIRST, search
+from cprsim.advice.search import FIRST, _of_use, search
 from cprsim.advice.trials import Trials
 from cprsim.basics.units import parse_duration
 from cprsim.closed_form.intervals import exact_interval_s
@@ -144,3 +144,33 @@ def test_certificates_are_of_other_failures_than_searches():
 @pytest.mark.parametrize("value", ["nothing", -1, "2 kg"])
 def test_a_value_that_cant_be_is_left_out(value):
     assert with_value(measured().policies["full"], "interval", value) is None
+
+
+def test_intervals_that_are_too_short_to_matter_are_not_searched():
+    """A failure takes back half an interval at most: what is less than what counts is no use."""
+    scenario = measured(full={"system": "full"}, partial={"system": "partial"})
+    trials, worth = Trials(scenario, aim_of(scenario), 0), 1e-4
+    span = DurationSpan("interval", 1.0, 7200.0, 2.0)
+    full, partial = (
+        _of_use(scenario.policies[name], [span], trials, worth) for name in ("full", "partial")
+    )
+
+    least_s = 2 * worth * 20 * 3600  # half of it, once an MTBF of 20 h
+    assert full == (span._replace(least_s=least_s, start_s=least_s),)
+    assert partial == (span,)  # a shorter one loses less of what is learned
+    assert span.at_least(1e6) == span._replace(least_s=7200.0, start_s=7200.0)
+
+
+def test_to_meet_many_failures_no_search_takes_fifty_times_as_long():
+    scenario = measured()
+    trials = Trials(scenario, aim_of(scenario), 0)
+    assert trials.plan(scenario.policies["full"]) is not None
+    each_s = trials.seconds(scenario.policies.values())
+    wanted = 4096 / (8 * 24 / 20)
+
+    def count(within_s: float) -> int:
+        return trials.fit(list(scenario.policies.values()), within_s, 1 << 20)
+
+    assert wanted / 2 < count(wanted * each_s / 40) <= wanted
+    assert wanted / 16 < count(wanted * each_s / 400) <= wanted / 8
+    assert count(0.0) == 32
