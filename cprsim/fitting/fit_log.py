@@ -147,8 +147,10 @@ def _judged(
     at_once: Mapping[int, int],
 ) -> LogFit:
     fits, verdicts = fit_all(view.sample), dict[str, Verdict]()
+    time = view.node_time
+    mean_s = None if time is None else (time.low_s, time.high_s)
     for each in fits:
-        verdict = verdicts[each.law.distribution] = judge(view.sample, each)
+        verdict = verdicts[each.law.distribution] = judge(view.sample, each, mean_s)
         if verdict.adequate:
             fits.remove(each)
             fits.insert(0, each)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MOST_DURATIONS = 1000  # that anybody would paste into a scenario
 _DIGITS = 6  # far below what any log tells
 _WIDTH = 96
+_GUESS = 0.05  # of a mean, from which on it is said that no data show it
 
 Look = Literal["gaps", "job", "uptime"]
 
@@ -108,6 +109,7 @@ class LogFit:
             said += [f"Passed over, with a smaller AIC: {each}." for each in passed_over]
         else:
             said = [f"No law is adequate; of the best, {best}: {reason}."]
+        said += self._mean_notes
         if self.dependence is not None and self.dependence.clustered:
             said.append(
                 "Failures come in clusters: short gaps follow short ones (rank correlation "
@@ -129,6 +131,27 @@ class LogFit:
             )
         return [*said, *(f"Left out: {count:,} {why}." for why, count in self.dropped.items())]
 
+    @property
+    def _mean_notes(self) -> list[str]:
+        """What the mean of the best law rests on, where some lives were cut short."""
+        said, law, time = [], self.best.law, self.view.node_time
+        if time is not None:
+            after, of_all = map(units.format_duration, (time.after_first_s, time.of_all_s))
+            said.append(
+                f"A node failed every {after} of its up time after its first failure; counting all "
+                f"{time.nodes:,} nodes from the start of the log, every {of_all}."
+            )
+        sample = self.view.sample
+        longest_s = float(sample.durations_s.max())
+        beyond = 1 - law.within(longest_s)[1] / law.expected_s
+        if sample.censored and beyond > _GUESS:
+            said.append(
+                f"{beyond:.0%} of the mean of the {law.distribution} law is what it says of "
+                f"durations beyond {units.format_duration(longest_s)}, the longest that was "
+                "watched: a guess."
+            )
+        return said
+
     def document(self) -> dict[str, Any]:
         """What `cprsim fit --json` prints; times in seconds."""
         sample = self.view.sample
@@ -145,6 +168,9 @@ class LogFit:
             "censored": sample.censored,
             "mean_s": sample.mtbf_s,
             "median_s": None if math.isnan(median_s) else median_s,
+            "node_time_per_failure": None
+            if self.view.node_time is None
+            else self.view.node_time._asdict(),
             "ties": self.view.ties,
             "dropped": dict(self.dropped),
             "fits": [_fit_document(each) for each in self.fits],

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.units import format_duration
 from cprsim.errors import LogError
 from cprsim.survival.distance import kolmogorov_smirnov
 from cprsim.survival.fitted_laws import Fit, check_failures, check_spread, law_of
@@ -35,8 +36,11 @@ class Verdict:
     reason: str
 
 
-def judge(sample: Sample, fitted: Fit) -> Verdict:
+def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None) -> Verdict:
     """Whether the law of `fitted` describes `sample` well enough to plan with.
+
+    `mean_s`: for lives that follow each other, how short and how long their mean may be by the time
+    watched per failure, seconds.
 
     A law is adequate if it has their mean, and is near the data or no farther from them than chance
     explains:
@@ -45,7 +49,9 @@ def judge(sample: Sample, fitted: Fit) -> Verdict:
       A log of n failures has lasted n means, and what failures cost goes with their number; the
       gamma and the exponential law always have the data's mean, a heavy-tailed one need not (of 20
       durations from a lognormal law of cv 2, three in ten miss it by chance: it takes a longer log
-      to tell whether the law is wrong or the log had luck);
+      to tell whether the law is wrong or the log had luck). Of lives, some of which are always
+      censored, the law's mean is no more than 10 % outside `mean_s`: in the long run nodes fail
+      once in a mean life, whatever the law says of lives longer than any that was watched;
     * near: the root mean square distance between its survival and the Kaplan-Meier curve is at
       most 5 % and the largest distance at most 10 %, both as shares of the failures the data show
       (1 less the curve's end, which is all of them without censoring);
@@ -73,6 +79,13 @@ def judge(sample: Sample, fitted: Fit) -> Verdict:
     if seen < 1:
         off += f", of the {_percent(seen)} that fail while watched"
     ratio = fitted.law.expected_s / sample.mtbf_s
+    if mean_s is not None and not _is_within(fitted.law.expected_s, mean_s):
+        low, high = map(format_duration, mean_s)
+        return Verdict(
+            False,
+            f"{name} has a mean of {format_duration(fitted.law.expected_s)}, where nodes were up "
+            f"{low} to {high} per failure",
+        )
     if not sample.censored and abs(ratio - 1) > MOST_MEAN:
         side = "above" if ratio > 1 else "below"
         return Verdict(
@@ -88,6 +101,12 @@ def judge(sample: Sample, fitted: Fit) -> Verdict:
             f"it with {sample.failures} failures",
         )
     return Verdict(False, f"{name} is off the survival by {off}: {limits}, and more than by chance")
+
+
+def _is_within(mean_s: float, ends_s: tuple[float, float]) -> bool:
+    """Whether a mean is no more than `MOST_MEAN` outside."""
+    low_s, high_s = ends_s
+    return (1 - MOST_MEAN) * low_s <= mean_s <= (1 + MOST_MEAN) * high_s
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs.coincidence import failures_of_job, sizes
 from cprsim.failures.logs.intervals import Intervals
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_time import NodeTime, node_time
 from cprsim.survival.sample import Floats, Sample
 
 #: What becomes of the durations of 0 s between failures at the same instant.
@@ -42,6 +43,8 @@ class View:
         How many nodes the job runs on; None for nodes' lives, and where the log doesn't tell.
     left_out
         Why others were left out, and how many for each reason.
+    node_time
+        Up time of nodes per failure, for nodes' lives.
     """
 
     sample: Sample
@@ -50,6 +53,7 @@ class View:
     per: Literal["job", "node"]
     nodes: int | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
+    node_time: NodeTime | None = None
 
 
 def gaps(log: FailureLog, ties: Ties = "drop") -> View:
@@ -172,7 +176,8 @@ def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
     left_out = _dropped(watch.ties, "drop")
     if watch.unknown:
         left_out["uptimes after a failure without a repair time"] = watch.unknown
-    return View(sample, watch.ties, (), "node", None, left_out)
+    held = node_time(log, ~other, sample) if sample.failures else None
+    return View(sample, watch.ties, (), "node", None, left_out, held)
 
 
 class _WatchedNode:

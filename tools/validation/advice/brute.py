@@ -30,13 +30,15 @@ _POINTS_OF_TWO: Final = 7
 #: fractions one in so many: a plan of them takes a tenth of a second.
 _OF_PRIORITY: Final = (4, 0.01, 2)
 #: The shortest intervals, as a share of the job, and of the MTBF if that is less: what a failure
-#: takes back is no longer, and so less than 0.01 points of the time are gained by shorter ones.
-_LEAST, _LEAST_OF_MTBF = 3e-4, 2e-4
+#: takes back is no longer, and so less than 0.05 points of the time are gained by shorter ones.
+_LEAST, _LEAST_OF_MTBF = 3e-4, 1e-3
+#: And those of rules, if they are shorter, where a run takes no more than so long, s.
+_RULE_S: Final = 0.005
 #: What takes so much more than the least, to first order, in useful times, is not played.
 _HOPELESS: Final = 0.05
 #: Replications of one stage: as many as take so long, s, fewest and most; and how many of the
 #: settings go on to the next.
-_STAGES: Final = ((0.15, 32, 256, 14), (0.25, 128, 4096, 4))
+_STAGES: Final = ((0.15, 32, 256, 14), (0.25, 64, 4096, 4))
 #: Replications of the last, the same, and policies and replications at once.
 LAST_S, FEWEST, MOST = 0.6, 1024, 100_000
 _AT_ONCE, _IN_A_ROW = 100, 16384
@@ -121,7 +123,10 @@ def _grid(trials: Trials, systems: Sequence[str] | None) -> Iterator[Policy]:
     ask = asked(scenario, systems)
     yield from (each.policy for each in ask.given)
     for each in ask.searched:
-        yield from _settings(at_target(each.policy, trials.aim), scenario)
+        policy = at_target(each.policy, trials.aim)
+        if trials.plan(policy) is not None and trials.seconds([policy]) <= _RULE_S:
+            yield policy
+        yield from _settings(policy, scenario)
 
 
 def _hopeful(policies: Sequence[Policy], trials: Trials) -> list[Policy]:
@@ -141,8 +146,6 @@ def _settings(policy: Policy, scenario: Scenario) -> Iterator[Policy]:
     shortest_s = min(
         _LEAST * scenario.job.useful_time_s, _LEAST_OF_MTBF * scenario.failure_model.mtbf_s
     )
-    if not any(isinstance(e, DurationSpan) and e.start_s < shortest_s for e in settings):
-        yield policy  # as its rule has it
     choices = [each for each in settings if isinstance(each, Choice)]
     spans = [each for each in settings if isinstance(each, DurationSpan)]
     others = math.prod(len(each.values) for each in choices)
