@@ -11,7 +11,6 @@ from cprsim.advice.advice import TOLD, Advice, Found, in_order
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused, asked, chosen
 from cprsim.advice.fleet_trials import FleetTrials
-from cprsim.advice.mean import Mean
 from cprsim.advice.search import Leading, at_target, search
 from cprsim.advice.trials import NOWHERE, Trial, Trials
 from cprsim.advice.warning import warnings
@@ -21,6 +20,7 @@ from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Decision
 from cprsim.runs.engines import compiles
+from cprsim.runs.mean import Mean
 from cprsim.runs.summaries import ratio_of_sums
 from cprsim.selection.certificate import Certificate, PairedSample
 from cprsim.selection.sequential import MOST, certify

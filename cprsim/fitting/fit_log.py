@@ -77,11 +77,12 @@ def fit(
         other = "the view 'uptime'" if view == "uptime" else "coalesce"
         raise UsageError(f"ties = 'keep' does not go with {other}; leave it out")
     failures = source.failures()
-    return (
+    fitted = (
         _of_uptimes(source, failures)
         if view == "uptime"
         else _of_gaps(source, failures, nodes, ties)
     )
+    return replace(fitted, severities=Counter(failures.severities or ()))
 
 
 def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.Ties) -> LogFit:
@@ -98,7 +99,14 @@ def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.
     at_once = sizes(together)
     fitted = _judged(source, look, seen, bursts, dropped | left_out, at_once)
     system = views.nodes_of(together)
-    return replace(fitted, hit=mean_hit(at_once, nodes or system, system))
+    return replace(fitted, hit=mean_hit(at_once, nodes or system, system), kinds=_kinds(log))
+
+
+def _kinds(log: FailureLog) -> dict[str, int]:
+    """How often nodes of each kind fail, as weights of `[failures.hits]` are called."""
+    counts = Counter(log.kinds or ())
+    names = {"parameter_server": "parameter_servers", "trainer": "trainers"}
+    return {name: counts[kind] for kind, name in names.items() if counts[kind]}
 
 
 def _of_uptimes(source: LogSource, log: FailureLog) -> LogFit:

@@ -3,7 +3,7 @@
 import math
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -60,6 +60,11 @@ class LogFit:
         How many nodes fail at one instant, and how often; empty where there are no nodes.
     hit
         Mean nodes of the system, or of the job, that one failure takes down.
+    kinds
+        How often nodes of each kind fail, as `[failures.hits.weights]` has them; empty where the
+        log doesn't tell.
+    severities
+        How often each severity struck; empty where the log doesn't tell.
     coincidence
         Whether nodes fail together, for uptimes: their law takes each node by itself.
     """
@@ -75,12 +80,17 @@ class LogFit:
     at_once: Mapping[int, int]
     coincidence: Coincidence | None = None
     hit: float = 1.0
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    severities: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def hits(self) -> dict[str, int]:
+    def hits(self) -> dict[str, Any]:
         """`[failures.hits]`: nodes that fail together, if several; lives are each node's own."""
-        together = round(self.hit)
-        return {"parameter_servers": together} if together > 1 and self.view.per == "job" else {}
+        if self.view.per == "node":
+            return {}
+        kinds = tuple(self.kinds) or ("parameter_servers",)
+        together = dict.fromkeys(kinds, round(self.hit)) if round(self.hit) > 1 else {}
+        return together | ({"weights": dict(self.kinds)} if len(self.kinds) > 1 else {})
 
     @property
     def best(self) -> Fit:
@@ -250,17 +260,38 @@ def _block(fitted: LogFit) -> str:
 
 
 def _keys(fitted: LogFit) -> dict[str, Any]:
-    per: dict[str, Any] = {"per": fitted.view.per}
-    if fitted.view.per == "node":
-        per |= {"ages": "stationary"}  # the nodes of a log are of all ages
-    if fitted.verdict.adequate:
-        return _law(fitted.best.law) | per | ({"hits": fitted.hits} if fitted.hits else {})
+    return law_keys(fitted) if fitted.verdict.adequate else log_keys(fitted)
+
+
+def law_keys(fitted: LogFit) -> dict[str, Any]:
+    """`[failures]` by the best law, adequate or not."""
+    return _law(fitted.best.law) | _per(fitted)
+
+
+def log_keys(fitted: LogFit) -> dict[str, Any]:
+    """`[failures]` by what the log has: its failures, or its durations where that can't be."""
     # A log of the job's nodes is replayed as it stands, so not to a job on some of them.
     reader = fitted.source.reader
     of_nodes = bool(fitted.source.path) and reader != "intervals"
     if of_nodes and not (READERS[reader].of_the_job and fitted.look == "job"):
         return _replay(fitted)
-    return _empirical(fitted.view.sample) | per
+    return gap_keys(fitted)
+
+
+def gap_keys(fitted: LogFit) -> dict[str, Any]:
+    """`[failures]` that draws from the durations of the log."""
+    return _empirical(fitted.view.sample) | _per(fitted)
+
+
+def _per(fitted: LogFit) -> dict[str, Any]:
+    """Whose failures they are, and what they hit; the nodes of a log are of all ages."""
+    told = {
+        "per": fitted.view.per,
+        "ages": "stationary" if fitted.view.per == "node" else None,
+        "hits": fitted.hits,
+        "severity": dict(fitted.severities),
+    }
+    return {key: each for key, each in told.items() if each}
 
 
 def _empirical(sample: Sample) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import pytest
 import cprsim
 from cprsim.advice.advice import TOLD, Advice
 from cprsim.advice.candidates import frozen, value_of
-from cprsim.advice.mean import Mean
 from cprsim.advice.robustness import FACTORS, World, robustness
 from cprsim.analytic.expected import expected
 from cprsim.basics.units import SECONDS, format_exact, parse_duration
@@ -20,6 +19,7 @@ from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.policies.registry import systems
 from cprsim.report.answer import answer_lines, robust_lines
 from cprsim.report.decision import decision_lines
+from cprsim.runs.mean import Mean
 from tests.advice.conftest import SCENARIOS, advised
 from tests.advice.test_settings import MEASURED, measured
 
