@@ -34,7 +34,7 @@ _MANY_JOBS: Final = 20.0
 
 
 @dataclass(frozen=True)
-class Compared:
+class LawBesideLog:
     """A measure under the log and under the law, and the law's less the log's, 95 % intervals."""
 
     log: Mean
@@ -63,7 +63,7 @@ class AtHand:
 
     scenario: Scenario
     law: str
-    policies: Mapping[str, Mapping[str, Compared]]
+    policies: Mapping[str, Mapping[str, LawBesideLog]]
     log_jobs: float
 
     @property
@@ -171,13 +171,13 @@ def _with(scenario: Scenario, keys: Mapping[str, Any]) -> Scenario:
     return Scenario(**tables | {"failures": {**kept, **keys}})
 
 
-def _compared(law: Sequence[Result], log: Sequence[Result], policy: str) -> dict[str, Compared]:
+def _compared(law: Sequence[Result], log: Sequence[Result], policy: str) -> dict[str, LawBesideLog]:
     found = {}
     for measure in COMPARED:
         one, other = (_values(each, policy, measure) for each in (law, log))
         half = math.hypot(*(float(Mean.of(each).high - each.mean()) for each in (one, other)))
         apart = Mean.around(float(one.mean() - other.mean()), half)
-        found[measure] = Compared(Mean.of(other), Mean.of(one), apart)
+        found[measure] = LawBesideLog(Mean.of(other), Mean.of(one), apart)
     return found
 
 
@@ -200,7 +200,7 @@ def _nodes(scenario: Scenario) -> int:
     return scenario.cluster.trainers + scenario.cluster.parameter_servers
 
 
-def _difference(measure: str, found: Compared) -> str:
+def _difference(measure: str, found: LawBesideLog) -> str:
     name = {"overhead": "overhead", "pls": "PLS", "failures": "failures"}[measure]
     law, log = found.law.mean, found.log.mean
     if measure == "failures":
