@@ -14,6 +14,7 @@ from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.rack_bursts import RackBursts, rack_bursts
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.log_fit import LogFit, Look
+from cprsim.fitting.repair_fit import repair_fit
 from cprsim.survival.dependence import dependence
 from cprsim.survival.fitted_laws import fit_all
 from cprsim.survival.judge import Verdict, judge
@@ -82,7 +83,8 @@ def fit(
         if view == "uptime"
         else _of_gaps(source, failures, nodes, ties)
     )
-    return replace(fitted, severities=Counter(failures.severities or ()))
+    severities = Counter[str](failures.severities or ())
+    return replace(fitted, severities=severities, repairs=repair_fit(failures))
 
 
 def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.Ties) -> LogFit:

@@ -14,6 +14,7 @@ from cprsim.failures.logs.coincidence import Coincidence
 from cprsim.failures.logs.rack_bursts import RackBursts
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
+from cprsim.fitting.repair_fit import RepairFit
 from cprsim.survival.dependence import Dependence
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.judge import Verdict
@@ -65,6 +66,8 @@ class LogFit:
         log doesn't tell.
     severities
         How often each severity struck; empty where the log doesn't tell.
+    repairs
+        How long nodes are down; None where the log doesn't tell.
     coincidence
         Whether nodes fail together, for uptimes: their law takes each node by itself.
     """
@@ -82,6 +85,7 @@ class LogFit:
     hit: float = 1.0
     kinds: Mapping[str, int] = field(default_factory=dict)
     severities: Mapping[str, int] = field(default_factory=dict)
+    repairs: RepairFit | None = None
 
     @property
     def hits(self) -> dict[str, Any]:
@@ -139,6 +143,8 @@ class LogFit:
                 f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}; "
                 f"{self.hit:.3g} in the mean."
             )
+        if self.repairs is not None:
+            said += self.repairs.notes
         return [*said, *(f"Left out: {count:,} {why}." for why, count in self.dropped.items())]
 
     @property
@@ -193,6 +199,7 @@ class LogFit:
             "nodes_at_once": {str(size): count for size, count in sorted(self.at_once.items())},
             "mean_nodes_hit": self.hit,
             "bursts": None if self.bursts is None else _bursts_document(self.bursts),
+            "repairs": None if self.repairs is None else self.repairs.document(),
         }
 
     def toml(self) -> str:
@@ -256,6 +263,8 @@ def _block(fitted: LogFit) -> str:
         law = fitted.bursts.law
         table["bursts"] = law.mapping() | {"mean": _rounded(law.mean_s)}
     lines = [*_comments(fitted), tomli_w.dumps({"failures": table}).rstrip()]
+    if fitted.repairs is not None:
+        lines += ["", fitted.repairs.block()]
     return "\n".join(lines)
 
 
