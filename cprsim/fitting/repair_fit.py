@@ -10,7 +10,7 @@ from typing import Any, Final
 from cprsim.basics.units import format_duration
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.repairs import Outages, outages
+from cprsim.failures.logs.repairs import RepairTimes, repair_times
 from cprsim.survival.fitted_laws import Fit, fit_all
 from cprsim.survival.judge import Verdict, judge
 from cprsim.survival.kaplan_meier import KaplanMeier
@@ -27,7 +27,7 @@ class RepairFit:
     `fits` is empty where there are too few outages. `verdicts`: as in `LogFit`.
     """
 
-    found: Outages
+    found: RepairTimes
     fits: list[Fit]
     verdicts: Mapping[str, Verdict]
 
@@ -103,7 +103,7 @@ class RepairFit:
 
 def repair_fit(log: FailureLog) -> RepairFit | None:
     """Fit laws to the outages of a log; None where it tells of no repairs."""
-    found = outages(log)
+    found = repair_times(log)
     if found is None:
         return None
     try:

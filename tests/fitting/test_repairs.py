@@ -9,7 +9,7 @@ import pytest
 import cprsim
 from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.repairs import outages
+from cprsim.failures.logs.repairs import repair_times
 from cprsim.fitting.repair_fit import repair_fit
 from cprsim.survival.kaplan_meier import KaplanMeier
 from tests.survival.cases import LANL, needs_lanl
@@ -35,7 +35,7 @@ def test_outages_by_hand():
         [15, 18, nan, 33, 40, 55, nan, 75, 130],
         100.0,
     )
-    found = outages(log)
+    found = repair_times(log)
     assert found is not None
     sample = found.sample
     # Node 0: 10 to 18, and 40 to 40, at once; node 1: 20 to nobody knows when, 30 to 33; node 2: 50

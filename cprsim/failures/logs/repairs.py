@@ -9,8 +9,8 @@ from cprsim.failures.logs.log import FailureLog
 from cprsim.survival.sample import Sample
 
 
-class Outages(NamedTuple):
-    """Outages of nodes, each once, however many failures fell into it.
+class RepairTimes(NamedTuple):
+    """RepairTimes of nodes, each once, however many failures fell into it.
 
     `sample`: how long they lasted, right-censored where one is still going on when the watch ends.
     `unknown`: outages left out, as the log doesn't say when they ended. `at_once`: left out, as
@@ -22,8 +22,8 @@ class Outages(NamedTuple):
     at_once: int
 
 
-def outages(log: FailureLog) -> Outages | None:
-    """Outages of a log; None where it has no repairs, or none that took any time."""
+def repair_times(log: FailureLog) -> RepairTimes | None:
+    """RepairTimes of a log; None where it has no repairs, or none that took any time."""
     if log.repaired_s is None:
         return None
     until_s = log.start_s + log.span_s if log.until_s is None else log.until_s
@@ -44,13 +44,13 @@ def outages(log: FailureLog) -> Outages | None:
     if not any(observed):
         return None
     kept = np.array(lasted) > 0
-    return Outages(Sample(np.array(lasted)[kept], np.array(observed)[kept]), unknown, at_once)
+    return RepairTimes(Sample(np.array(lasted)[kept], np.array(observed)[kept]), unknown, at_once)
 
 
 def _merged(log: FailureLog) -> list[tuple[float, float, bool]]:
     """When each outage began and ended, nan if unknown, and whether it is the last of its node.
 
-    Outages of a node that overlap or touch are one; one without an end ends at the next failure.
+    RepairTimes of a node that overlap or touch are one; one without an end ends at the next failure.
     """
     assert log.repaired_s is not None
     found = list[tuple[float, float, bool]]()
