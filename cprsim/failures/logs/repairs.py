@@ -10,7 +10,7 @@ from cprsim.survival.sample import Sample
 
 
 class RepairTimes(NamedTuple):
-    """RepairTimes of nodes, each once, however many failures fell into it.
+    """Outages of nodes, each once, however many failures fell into it.
 
     `sample`: how long they lasted, right-censored where one is still going on when the watch ends.
     `unknown`: outages left out, as the log doesn't say when they ended. `at_once`: left out, as
@@ -23,7 +23,7 @@ class RepairTimes(NamedTuple):
 
 
 def repair_times(log: FailureLog) -> RepairTimes | None:
-    """RepairTimes of a log; None where it has no repairs, or none that took any time."""
+    """Outages of a log; None where it has no repairs, or none that took any time."""
     if log.repaired_s is None:
         return None
     until_s = log.start_s + log.span_s if log.until_s is None else log.until_s
@@ -50,7 +50,7 @@ def repair_times(log: FailureLog) -> RepairTimes | None:
 def _merged(log: FailureLog) -> list[tuple[float, float, bool]]:
     """When each outage began and ended, nan if unknown, and whether it is the last of its node.
 
-    RepairTimes of a node that overlap or touch are one; one without an end ends at the next failure.
+    Outages of a node that overlap or touch are one; one without an end ends at the next failure.
     """
     assert log.repaired_s is not None
     found = list[tuple[float, float, bool]]()
