@@ -18,6 +18,7 @@ from cprsim.fitting.repair_fit import repair_fit
 from cprsim.survival.dependence import dependence
 from cprsim.survival.fitted_laws import fit_all
 from cprsim.survival.judge import Verdict, judge
+from cprsim.survival.trend import trend
 
 
 def fit(
@@ -101,7 +102,12 @@ def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.
     at_once = sizes(together)
     fitted = _judged(source, look, seen, bursts, dropped | left_out, at_once)
     system = views.nodes_of(together)
-    return replace(fitted, hit=mean_hit(at_once, nodes or system, system), kinds=_kinds(log))
+    return replace(
+        fitted,
+        hit=mean_hit(at_once, nodes or system, system),
+        kinds=_kinds(log),
+        trend=trend(together.times_s - together.start_s, together.span_s),
+    )
 
 
 def _kinds(log: FailureLog) -> dict[str, int]:

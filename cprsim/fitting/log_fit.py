@@ -3,7 +3,7 @@
 import math
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +20,7 @@ from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.judge import Verdict
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
+from cprsim.survival.trend import Trend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,6 +69,8 @@ class LogFit:
         How often each severity struck; empty where the log doesn't tell.
     repairs
         How long nodes are down; None where the log doesn't tell.
+    trend
+        Whether failures of the system become rarer; None where there are too few.
     coincidence
         Whether nodes fail together, for uptimes: their law takes each node by itself.
     """
@@ -86,6 +89,7 @@ class LogFit:
     kinds: Mapping[str, int] = field(default_factory=dict)
     severities: Mapping[str, int] = field(default_factory=dict)
     repairs: RepairFit | None = None
+    trend: Trend | None = None
 
     @property
     def hits(self) -> dict[str, Any]:
@@ -130,6 +134,14 @@ class LogFit:
                 f"{self.dependence.correlation:.2f}, {self.dependence.z:.1f} standard errors). "
                 f"Jobs then differ more from each other than under a {best} law. Replay the log to "
                 "see how much; --coalesce makes one failure of those close in time."
+            )
+        if self.trend is not None and self.trend.is_sure:
+            low, high = self.trend.shape_interval
+            way = "rarer" if self.trend.z < 0 else "more frequent"
+            said.append(
+                f"Failures become {way} over the log (Crow-AMSAA shape {self.trend.shape:.2f}, "
+                f"{low:.2f} to {high:.2f}; Lewis and Robinson's z {self.trend.z:.1f}): a law of "
+                "the whole is one of its middle; take a later window, e.g. --window 0.5:1."
             )
         if self.bursts is not None:
             said.append(
@@ -199,6 +211,7 @@ class LogFit:
             "nodes_at_once": {str(size): count for size, count in sorted(self.at_once.items())},
             "mean_nodes_hit": self.hit,
             "bursts": None if self.bursts is None else _bursts_document(self.bursts),
+            "trend": None if self.trend is None else asdict(self.trend),
             "repairs": None if self.repairs is None else self.repairs.document(),
         }
 
