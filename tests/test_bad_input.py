@@ -44,15 +44,16 @@ LOGS = [
         log="time_s,node\n",
     ),
     case(
-        "log-out-of-order",
+        "log-with-a-date",
         {LAW: TRACE},
-        "failures.trace: {folder}/log.csv:3: time_s 3.0 comes after 5.0; sort the log by time_s",
-        log="time_s,node\n5,0\n3,1\n",
+        "failures.trace: {folder}/log.csv:3: time_s is '2026-05-03', not a number of seconds",
+        log="time_s,node\n5,0\n2026-05-03,1\n",
     ),
     case(
         "log-without-its-columns",
         {LAW: TRACE},
-        "failures.trace: {folder}/log.csv:1: has no column time_s; the header is 'when,node'",
+        "failures.trace: {folder}/log.csv:1: has no column of times, such as time_s or timestamp; "
+        "the header is 'when,node'; name it with --time-column (in a scenario: failures.columns)",
         log="when,node\n5,0\n",
     ),
     case(
