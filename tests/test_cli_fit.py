@@ -96,7 +96,20 @@ def test_a_picture_is_drawn(capsys, suffix, view):
         ),
         (["--plot", "picture"], "--plot picture: a picture's name ends in .png, .svg, .pdf"),
         (["--plot", "log.csv/a.png"], "--plot log.csv: log.csv is a file, not a folder"),
-        (["--reader", "lanl"], "reader 'lanl' needs system = N (the LANL system number, e.g. 20)"),
+        (
+            ["--reader", "lanl"],
+            "log.csv:1: has no column System; the header is 'time_s,node'",
+        ),
+        (
+            ["--reader", "fta", "--time-column", "time_s"],
+            "reader 'fta' knows its columns; leave out their names",
+        ),
+        (
+            ["--reader", "intervals", "--rack-column", "r"],
+            "columns does not go with reader 'intervals', whose durations are fitted as they are; "
+            "leave it out",
+        ),
+        (["--node-column", "box"], "log.csv:1: has no column box; the header is 'time_s,node'"),
         (
             ["--view", "job", "--toml"],
             "--toml needs --nodes: a [failures] block is for jobs of one size",

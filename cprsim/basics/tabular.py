@@ -138,6 +138,11 @@ def number(text: str) -> float | None:
         return None
 
 
+def delimiter_of(header: str) -> str:
+    """What parts the cells of a table: a comma or, where its header has none, `;` or a tab."""
+    return next((mark for mark in ",;\t" if mark in header), ",")
+
+
 def csv_cells(path: LogPath, text: Iterator[str], delimiter: str = ",") -> Iterator[Cells]:
     """Rows of CSV lines; one of nothing but empty cells counts as a blank line."""
     # strict: a quote left open is a fault, not a cell

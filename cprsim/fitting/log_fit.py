@@ -62,6 +62,8 @@ class LogFit:
         Mean nodes of the system, or of the job, that one failure takes down.
     coincidence
         Whether nodes fail together, for uptimes: their law takes each node by itself.
+    told
+        How the log was understood, a sentence each.
     """
 
     source: LogSource
@@ -75,6 +77,7 @@ class LogFit:
     at_once: Mapping[int, int]
     coincidence: Coincidence | None = None
     hit: float = 1.0
+    told: tuple[str, ...] = ()
 
     @property
     def hits(self) -> dict[str, int]:
@@ -129,6 +132,7 @@ class LogFit:
                 f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}; "
                 f"{self.hit:.3g} in the mean."
             )
+        said += [*self.source.notes, *self.told]
         return [*said, *(f"Left out: {count:,} {why}." for why, count in self.dropped.items())]
 
     @property
@@ -293,6 +297,7 @@ def _replay(fitted: LogFit) -> dict[str, Any]:
         "trace": str(Path(source.path).resolve()),  # the scenario may lie elsewhere
         "reader": source.reader,
         "system": source.system,
+        "columns": None if source.columns is None else source.columns.mapping(),
         "window": window,
         "coalesce": coalesce,
     }

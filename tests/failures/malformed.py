@@ -224,6 +224,13 @@ CASES = [
         " has no usable failure of system 8: "
         "1 without a start time, 1 outside the nodes of the system",
     ),
+    Case(
+        "lanl-which-system",
+        "lanl",
+        "lanl.csv",
+        LANL + "20,5,0,2/3/2004 0:00,\n8,5,0,2/3/2004 0:00,\n20,5,3,2/4/2004 0:00,\n8,5,0,,\n",
+        "lanl.csv: holds systems 8 (1 failures), 20 (2); choose one with --system",
+    ),
     # fta
     _fta("fta-empty", "", " holds no failure"),
     _fta("fta-header-only", FTA, " holds no failure"),
@@ -249,6 +256,13 @@ CASES = [
         "2: the row has 10 cells, the header has 9",
     ),
     _fta("fta-unknown-system", "0 0 1 5 n 1 10 20\n", " has no nodes of system 3; it has 5", 3),
+    _fta(
+        "fta-which-platform",
+        FTA
+        + "0 0 1 6 n 1 0 9 NULL\n1 0 1 6 n 0 9 12 NULL\n2 0 1 5 n 1 0 12 NULL\n"
+        + "3 0 2 6 n 1 0 7 NULL\n4 0 2 6 n 0 7 12 NULL\n",
+        " holds systems 5 (0 failures), 6 (2); choose one with --system",
+    ),
     _fta("fta-no-failure", "0 0 1 5 n 1 10 20\n", " holds no failure: no node is seen to go down"),
     # spot
     _spot("spot-empty", "", _not_json(1, "Expecting value", 1)),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cprsim.errors import LogError
+from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.csv_log import read_csv
 from cprsim.failures.logs.lanl import read_lanl
 from cprsim.failures.logs.log import FailureLog
@@ -257,13 +258,18 @@ def test_read_log_picks_the_reader():
 
     assert len(read_log(write(GOOD), "csv")) == 3
     assert len(read_log(name, "lanl", 2)) == 1
+    assert len(read_log(name, "lanl")) == 1  # it holds but one system
+    assert len(read_log(write("t,b\n1,0\n"), "csv", columns=Columns(time="t", node="b"))) == 1
 
 
 @pytest.mark.parametrize(
     ("args", "error"),
     [
         (("lanll",), "unknown reader 'lanll'; known readers: csv, lanl, fta, spot, intervals"),
-        (("lanl",), "reader 'lanl' needs system = N (the LANL system number, e.g. 20)"),
+        (
+            ("lanl", None, Columns(time="t")),
+            "reader 'lanl' knows its columns; leave out their names",
+        ),
         (("csv", 20), "reader 'csv' knows no systems; leave out system = 20"),
         (("spot", 0), "reader 'spot' knows no systems; leave out system = 0"),
         (("csv",), "failures.csv: no such file"),

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from cprsim.basics.tabular import Cells, LogPath, Row, csv_cells, table
+from cprsim.basics.tabular import Cells, LogPath, Row, csv_cells, delimiter_of, table
 from cprsim.errors import LogError
 from cprsim.failures.hit import SEVERITIES, Severity
 from cprsim.failures.logs.clock import LogClock
@@ -175,5 +175,4 @@ def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
         if header.strip():
             break
         blank.append(header)
-    part = next((mark for mark in ",;\t" if mark in header), ",")
-    return csv_cells(path, chain(blank, [header], text), part)
+    return csv_cells(path, chain(blank, [header], text), delimiter_of(header))
