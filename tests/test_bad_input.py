@@ -102,6 +102,25 @@ LOGS = [
         log="time_s,node\n5,0\n",
     ),
     case(
+        "columns-of-a-log-that-knows-its-own",
+        {LAW: TRACE + 'reader = "fta"\ncolumns = { time = "t" }\n'},
+        "failures: 'columns' goes with reader = 'csv'; leave it out",
+        log="",
+    ),
+    case(
+        "column-that-is-not-there",
+        {LAW: TRACE + 'columns = { time = "t" }\n'},
+        "failures.trace: {folder}/log.csv:1: has no column t; the header is 'time_s,node'",
+        log="time_s,node\n5,0\n",
+    ),
+    case(
+        "columns-of-nothing",
+        {LAW: TRACE + 'columns = { tiem = "t", node = "" }\n'},
+        "failures.columns.node: '': string should have at least 1 character",
+        "failures.columns.tiem: unknown key; did you mean 'time'?",
+        log="time_s,node\n5,0\n",
+    ),
+    case(
         "unknown-reader",
         {LAW: TRACE + 'reader = "intervals"\n'},
         "failures.reader: 'intervals' is not one of 'csv', 'lanl', 'fta' or 'spot'",

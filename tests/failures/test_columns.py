@@ -228,3 +228,10 @@ def test_columns_that_make_no_sense(columns, error):
         Columns.of(columns)
 
     assert str(caught.value) == error
+
+
+def test_the_page_has_every_known_name():
+    page = (Path(__file__).parents[2] / "docs/failures.md").read_text()
+
+    for column, names in SYNONYMS.items():
+        assert f"| {column} | {', '.join(f'`{name}`' for name in names)} |" in page
