@@ -44,15 +44,16 @@ LOGS = [
         log="time_s,node\n",
     ),
     case(
-        "log-out-of-order",
+        "log-with-a-date",
         {LAW: TRACE},
-        "failures.trace: {folder}/log.csv:3: time_s 3.0 comes after 5.0; sort the log by time_s",
-        log="time_s,node\n5,0\n3,1\n",
+        "failures.trace: {folder}/log.csv:3: time_s is '2026-05-03', not a number of seconds",
+        log="time_s,node\n5,0\n2026-05-03,1\n",
     ),
     case(
         "log-without-its-columns",
         {LAW: TRACE},
-        "failures.trace: {folder}/log.csv:1: has no column time_s; the header is 'when,node'",
+        "failures.trace: {folder}/log.csv:1: has no column of times, such as time_s or timestamp; "
+        "the header is 'when,node'; name it with --time-column (in a scenario: failures.columns)",
         log="when,node\n5,0\n",
     ),
     case(
@@ -98,6 +99,25 @@ LOGS = [
         "system-of-a-plain-log",
         {LAW: TRACE + "system = 20\n"},
         "failures: 'system' goes with reader = 'lanl' or 'fta'; leave it out",
+        log="time_s,node\n5,0\n",
+    ),
+    case(
+        "columns-of-a-log-that-knows-its-own",
+        {LAW: TRACE + 'reader = "fta"\ncolumns = { time = "t" }\n'},
+        "failures: 'columns' goes with reader = 'csv'; leave it out",
+        log="",
+    ),
+    case(
+        "column-that-is-not-there",
+        {LAW: TRACE + 'columns = { time = "t" }\n'},
+        "failures.trace: {folder}/log.csv:1: has no column t; the header is 'time_s,node'",
+        log="time_s,node\n5,0\n",
+    ),
+    case(
+        "columns-of-nothing",
+        {LAW: TRACE + 'columns = { tiem = "t", node = "" }\n'},
+        "failures.columns.node: '': string should have at least 1 character",
+        "failures.columns.tiem: unknown key; did you mean 'time'?",
         log="time_s,node\n5,0\n",
     ),
     case(

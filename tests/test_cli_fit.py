@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,60 @@ def test_json_is_one_document_and_nothing_else(capsys):
     assert json.loads(out)["n"] == 299
 
 
+def test_a_table_of_hosts_and_dates_is_fitted_as_it_is(capsys):
+    rows = [line.split(",") for line in Path(gamma_csv()).read_text().splitlines()[1:]]
+    dates = [(datetime(2026, 5, 3) + timedelta(seconds=float(at)), node) for at, node in rows]
+    dates.reverse()
+    text = "".join(f"x,{at.isoformat()},gpu-{node}.example,boom\n" for at, node in dates)
+    Path("found.csv").write_text("id,Started At,Hostname,type\n" + text)
+    Path("named.csv").write_text("id,fell,box,type\n" + text)
+
+    code, out, err = ran(capsys, "found.csv")
+    own, found, named = (
+        json.loads(ran(capsys, *arguments, "--json")[1])
+        for arguments in (
+            ["log.csv"],
+            ["found.csv"],
+            ["named.csv", "--time-column", "fell", "--node-column", "box"],
+        )
+    )
+
+    assert (code, err) == (0, "")
+    assert "Columns: time 'Started At' (ISO 8601, taken for UTC), node 'Hostname' (8 names" in out
+    assert "Sorted by time; rows that stood behind a later one: 299." in out
+    assert [each.pop("reader") for each in (own, found, named)] == ["csv"] * 3
+    assert [each.pop("log") for each in (own, found, named)] == [
+        "log.csv",
+        "found.csv",
+        "named.csv",
+    ]
+    assert found == named
+    assert found["mean_s"] == pytest.approx(own["mean_s"], abs=1e-5)  # dates end at 1e-6 s
+    assert found["fits"][0]["mean_s"] == pytest.approx(own["fits"][0]["mean_s"], rel=1e-6)
+
+
+def test_what_was_recognised_is_told(capsys):
+    Path("times").write_text("".join(f"{5 + i * i % 7} h\n" for i in range(30)))
+
+    out = ran(capsys, "times")[1]
+    document = json.loads(ran(capsys, "times", "--json")[1])
+
+    assert "Read as intervals, which it looks like; else give --reader." in out
+    assert document["reader"] == "intervals"
+    assert "Read as" not in ran(capsys, "times", "--reader", "intervals")[1]
+
+
+def test_a_log_that_looks_like_none_gets_one_line(capsys):
+    Path("odd.csv").write_text("a,b\n1,2\n")
+
+    code, out, err = ran(capsys, "odd.csv")
+
+    assert (code, out) == (2, "")
+    assert err.startswith("cprsim: odd.csv: looks like none of the logs that are known: csv, lanl,")
+    assert err.endswith("or name the columns of a table with --time-column and --node-column\n")
+    assert err.count("\n") == 1
+
+
 def test_toml_is_a_block_to_paste(capsys):
     code, out, err = ran(capsys, gamma_csv(), "--toml")
 
@@ -96,7 +151,20 @@ def test_a_picture_is_drawn(capsys, suffix, view):
         ),
         (["--plot", "picture"], "--plot picture: a picture's name ends in .png, .svg, .pdf"),
         (["--plot", "log.csv/a.png"], "--plot log.csv: log.csv is a file, not a folder"),
-        (["--reader", "lanl"], "reader 'lanl' needs system = N (the LANL system number, e.g. 20)"),
+        (
+            ["--reader", "lanl"],
+            "log.csv:1: has no column System; the header is 'time_s,node'",
+        ),
+        (
+            ["--reader", "fta", "--time-column", "time_s"],
+            "reader 'fta' knows its columns; leave out their names",
+        ),
+        (
+            ["--reader", "intervals", "--rack-column", "r"],
+            "columns does not go with reader 'intervals', whose durations are fitted as they are; "
+            "leave it out",
+        ),
+        (["--node-column", "box"], "log.csv:1: has no column box; the header is 'time_s,node'"),
         (
             ["--view", "job", "--toml"],
             "--toml needs --nodes: a [failures] block is for jobs of one size",

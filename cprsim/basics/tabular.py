@@ -25,6 +25,8 @@ from cprsim.errors import LogError
 LogPath = str | PathLike[str]
 #: A row's cells, and the number of its first line.
 Cells = tuple[int, list[str]]
+#: From the names of the columns to those needed and the optional ones.
+Choose = Callable[[list[str]], tuple[Sequence[str], Sequence[str]]]
 
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|tgz|txz|zip)", re.IGNORECASE)
@@ -136,9 +138,15 @@ def number(text: str) -> float | None:
         return None
 
 
-def csv_cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
+def delimiter_of(header: str) -> str:
+    """What parts the cells of a table: a comma or, where its header has none, `;` or a tab."""
+    return next((mark for mark in ",;\t" if mark in header), ",")
+
+
+def csv_cells(path: LogPath, text: Iterator[str], delimiter: str = ",") -> Iterator[Cells]:
     """Rows of CSV lines; one of nothing but empty cells counts as a blank line."""
-    reader = csv.reader(text, strict=True)  # strict: a quote left open is a fault, not a cell
+    # strict: a quote left open is a fault, not a cell
+    reader = csv.reader(text, strict=True, delimiter=delimiter)
     line = 1
     try:
         for cells in reader:
@@ -151,10 +159,11 @@ def csv_cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
 
 def table(
     path: LogPath,
-    needed: Sequence[str],
+    needed: Sequence[str] = (),
     optional: Sequence[str] = (),
     title_lines: int = 0,
     split: Callable[[LogPath, Iterator[str]], Iterator[Cells]] = csv_cells,
+    choose: Choose | None = None,
 ) -> Iterator[Row]:
     """Rows of a file whose first one names the columns.
 
@@ -168,6 +177,9 @@ def table(
         How many lines may stand before the names of the columns.
     split
         Rows of the file's lines, that with the names included.
+    choose
+        Columns needed and optional ones, by the names that there are, instead of `needed` and
+        `optional`; it raises a `LookupError` that says what is wrong with them.
 
     Raises
     ------
@@ -176,7 +188,7 @@ def table(
     """
     with closing(lines(path)) as text:
         rows = split(path, text)
-        names = _header(path, rows, needed, optional, title_lines)
+        names, needed, optional = _header(path, rows, needed, optional, title_lines, choose)
         columns = {name: names.index(name) for name in (*needed, *optional) if name in names}
         empty, least, width = True, 1 + max(columns.values()), len(names)
         for line, cells in rows:
@@ -196,16 +208,26 @@ def _header(
     needed: Sequence[str],
     optional: Sequence[str],
     title_lines: int,
-) -> list[str]:
-    """Names of the columns, from the first row that has the first column needed."""
+    choose: Choose | None,
+) -> tuple[list[str], Sequence[str], Sequence[str]]:
+    """Names of the columns, from the first row that has the first column needed.
+
+    And which of them are needed, which optional.
+    """
     tops = []
     for line, cells in islice(rows, 1 + title_lines):
         names = [cell.strip() for cell in cells]
         tops.append((line, names))
-        if needed[0] in names:
+        if choose is not None or needed[0] in names:
             break
     if not tops:
         raise LogError(f"{path}: holds no failure")
+    if choose is not None:
+        line, names = tops[0]
+        try:
+            needed, optional = choose(names)
+        except LookupError as error:
+            raise LogError(f"{path}:{line}: {error}") from None
     # Where no row looks like a header, the first one is the one to show.
     line, names = tops[-1] if needed[0] in tops[-1][1] else tops[0]
     for name in (*needed, *optional):
@@ -216,7 +238,7 @@ def _header(
         else:
             continue
         raise LogError(f"{path}:{line}: {what}; the header is {shown(','.join(names))}")
-    return names
+    return names, needed, optional
 
 
 def shown(text: str) -> str:

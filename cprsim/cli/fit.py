@@ -14,7 +14,9 @@ _READERS = "; ".join(f"{name}: {tells}" for name, tells in _FORMATS.items()) + "
 
 def fit(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="A failure log; .gz and .xz too.")],
-    reader: Annotated[str, typer.Option(help=_READERS)] = "csv",
+    reader: Annotated[
+        str | None, typer.Option(help=f"Its format; what it looks like if not given. {_READERS}")
+    ] = None,
     system: Annotated[int | None, typer.Option(help="System of a log with several.")] = None,
     view: Annotated[
         str,
@@ -34,6 +36,15 @@ def fit(
     population: Annotated[
         int | None, typer.Option(help="Nodes of the system, where the log doesn't tell.")
     ] = None,
+    time_column: Annotated[
+        str | None, typer.Option(help="Column of a CSV log that says when.")
+    ] = None,
+    node_column: Annotated[str | None, typer.Option(help="Which node.")] = None,
+    end_column: Annotated[str | None, typer.Option(help="When the outage was over.")] = None,
+    kind_column: Annotated[
+        str | None, typer.Option(help="parameter_server (or ps) or trainer.")
+    ] = None,
+    rack_column: Annotated[str | None, typer.Option(help="Rack of the node.")] = None,
     toml: Annotated[bool, typer.Option("--toml", help="Print a [failures] block.")] = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw into a .png, .svg or .pdf.")
@@ -49,12 +60,20 @@ def fit(
     if toml and as_json:
         raise UsageError("--toml and --json print one document each; choose one")
     check_plot(plot)
+    columns = {
+        "time": time_column,
+        "node": node_column,
+        "end": end_column,
+        "kind": kind_column,
+        "rack": rack_column,
+    }
     taken: dict[str, Any] = {
         "reader": reader,
         "system": system,
         "window": window,
         "coalesce": coalesce,
         "population": population,
+        "columns": {key: name for key, name in columns.items() if name is not None},
     }
     found: Any
     table: Any

@@ -118,7 +118,7 @@ class FailureModel:
     def _replay(self, path: str) -> Process:
         spec, cluster = self.spec, self.cluster
         reader = spec.reader or "csv"
-        log = _failures(LogSource(path, reader, spec.system, spec.window))
+        log = _failures(LogSource(path, reader, spec.system, spec.window, columns=spec.columns))
         if spec.coalesce_s is not None:
             log = log.coalesced(spec.coalesce_s)
         as_it_stands = READERS[reader].of_the_job

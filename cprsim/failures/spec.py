@@ -10,6 +10,7 @@ from cprsim.basics.distributions import Distribution, Durations, Name, Positive,
 from cprsim.basics.once import once
 from cprsim.basics.schema import PositiveSeconds, Section
 from cprsim.failures.bursts import Bursts
+from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.log import parse_window
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.presets import PRESETS
@@ -102,7 +103,7 @@ Ages = Literal["new", "stationary"]
 SOURCES: dict[str, tuple[str, ...]] = {
     "distribution": ("mean", "shape", "cv", "durations", "per", "ages", "bursts"),
     "exactly": (),
-    "trace": ("reader", "system", "window", "coalesce"),
+    "trace": ("reader", "system", "columns", "window", "coalesce"),
     "preset": (),
 }
 _TIMES = [key for key in SOURCES if key != "preset"]  # which stands for keys of the others
@@ -139,6 +140,7 @@ class Failures(Section):
     trace: str | None = None
     reader: ReaderName | None = None
     system: int | None = None
+    columns: Columns | None = None
     window: Window | None = None
     coalesce_s: PositiveSeconds | None = Field(None, alias="coalesce")
     preset: PresetName | None = None
@@ -191,6 +193,8 @@ class Failures(Section):
         if not reader.system and self.system is not None:
             known = " or ".join(repr(name) for name, each in READERS.items() if each.system)
             raise ValueError(f"'system' goes with reader = {known}; leave it out")
+        if not reader.named and self.columns is not None:
+            raise ValueError("'columns' goes with reader = 'csv'; leave it out")
 
     def _check_nodes_keys(self) -> None:
         if self.per == "node" and self.distribution is None:

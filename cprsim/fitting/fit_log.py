@@ -23,7 +23,7 @@ from cprsim.survival.trend import trend
 
 def fit(
     log: str | os.PathLike[str] | FailureLog,
-    reader: str = "csv",
+    reader: str | None = None,
     system: int | None = None,
     view: Look = "gaps",
     nodes: int | None = None,
@@ -31,6 +31,7 @@ def fit(
     coalesce: str | None = None,
     ties: views.Ties = "drop",
     population: int | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> LogFit:
     """Fit failure laws to a log and judge the best.
 
@@ -39,7 +40,8 @@ def fit(
     log
         Path of a log, or one that is read already.
     reader
-        Its format: csv, lanl, fta, spot or intervals.
+        Its format, a key of `cprsim.failures.logs.readers.READERS` or `"intervals"`; what its
+        first lines look like if not given.
     system
         Which system of a log that holds several.
     view
@@ -57,6 +59,9 @@ def fit(
         What becomes of durations of 0 s: `"drop"`, or `"keep"` as half the shortest other one.
     population
         Nodes of the system, where the log doesn't tell.
+    columns
+        What the columns of a CSV log are called, e.g. `{"time": "fell", "node": "box"}`; also
+        `end`, `kind` and `rack`. Those that are not named are found by their commonest names.
 
     Raises
     ------
@@ -68,8 +73,8 @@ def fit(
     for name, value, known in (("view", view, Look), ("ties", ties, views.Ties)):
         if value not in get_args(known):
             raise UsageError(f"{name} {value!r} is not known; known: {', '.join(get_args(known))}")
-    source = LogSource.from_options(log, reader, system, window, coalesce, population)
-    if reader == "intervals":
+    source = LogSource.from_options(log, reader, system, window, coalesce, population, columns)
+    if source.reader == "intervals":
         return _of_intervals(source, view, nodes, ties)
     if view == "job" and nodes is None:
         raise UsageError("view 'job' needs nodes: how many the job runs on")
@@ -100,7 +105,7 @@ def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.
         left_out = {"failures coalesced with the one before them": seen.ties}
     look: Look = "gaps" if nodes is None else "job"
     at_once = sizes(together)
-    fitted = _judged(source, look, seen, bursts, dropped | left_out, at_once)
+    fitted = _judged(source, look, seen, bursts, dropped | left_out, at_once, log.notes)
     system = views.nodes_of(together)
     return replace(
         fitted,
@@ -129,7 +134,7 @@ def _of_uptimes(source: LogSource, log: FailureLog) -> LogFit:
         alone = None if bursts is None else ~bursts.members
     seen = views.uptimes(log, None if alone is None else ~alone)
     dropped = {**log.dropped, **seen.left_out}
-    fitted = _judged(source, "uptime", seen, bursts, dropped, sizes(log))
+    fitted = _judged(source, "uptime", seen, bursts, dropped, sizes(log), log.notes)
     return replace(fitted, coincidence=coincidence(log, alone))
 
 
@@ -139,6 +144,7 @@ def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.
         "window": source.window,
         "coalesce": source.coalesce_s,
         "population": source.population,
+        "columns": source.columns,
         "nodes": nodes,
         "view": None if view == "gaps" else view,
     }
@@ -161,6 +167,7 @@ def _judged(
     bursts: RackBursts | None,
     dropped: Mapping[str, int],
     at_once: Mapping[int, int],
+    told: tuple[str, ...] = (),
 ) -> LogFit:
     fits, verdicts = fit_all(view.sample), dict[str, Verdict]()
     time = view.node_time
@@ -181,4 +188,5 @@ def _judged(
         bursts=bursts,
         dropped=dropped,
         at_once=at_once,
+        told=told,
     )

@@ -73,6 +73,8 @@ class LogFit:
         Whether failures of the system become rarer; None where there are too few.
     coincidence
         Whether nodes fail together, for uptimes: their law takes each node by itself.
+    told
+        How the log was understood, a sentence each.
     """
 
     source: LogSource
@@ -90,6 +92,7 @@ class LogFit:
     severities: Mapping[str, int] = field(default_factory=dict)
     repairs: RepairFit | None = None
     trend: Trend | None = None
+    told: tuple[str, ...] = ()
 
     @property
     def hits(self) -> dict[str, Any]:
@@ -157,6 +160,7 @@ class LogFit:
             )
         if self.repairs is not None:
             said += self.repairs.notes
+        said += [*self.source.notes, *self.told]
         return [*said, *(f"Left out: {count:,} {why}." for why, count in self.dropped.items())]
 
     @property
@@ -346,6 +350,7 @@ def _replay(fitted: LogFit) -> dict[str, Any]:
         "trace": str(Path(source.path).resolve()),  # the scenario may lie elsewhere
         "reader": source.reader,
         "system": source.system,
+        "columns": None if source.columns is None else source.columns.mapping(),
         "window": window,
         "coalesce": coalesce,
     }

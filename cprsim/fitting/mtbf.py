@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,18 +22,21 @@ class MtbfByNodes:
     """How the MTBF falls with the nodes of a job: measured, and by the two models of the CPR paper.
 
     `rows` has a row a number of nodes; its columns are those of
-    `cprsim.failures.logs.scaling.JobMtbf`.
+    `cprsim.failures.logs.scaling.JobMtbf`. `told` says how the log was understood.
     """
 
     source: LogSource
     rows: pd.DataFrame
+    told: tuple[str, ...] = ()
 
     @property
     def notes(self) -> list[str]:
         """What the columns are, a sentence each."""
         return [
             "Linear: MTBF of one node / nodes. Independent: 1 h / (1 - (1 - p)^nodes), with p the "
-            "share of node-hours with a failure."
+            "share of node-hours with a failure.",
+            *self.source.notes,
+            *self.told,
         ]
 
     def document(self) -> dict[str, Any]:
@@ -65,12 +68,13 @@ class MtbfByNodes:
 
 def mtbf_by_nodes(
     log: str | os.PathLike[str] | FailureLog,
-    reader: str = "csv",
+    reader: str | None = None,
     system: int | None = None,
     window: str | None = None,
     coalesce: str | None = None,
     population: int | None = None,
     nodes: Sequence[int] | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> MtbfByNodes:
     """Measure the MTBF of jobs on 1, 2, 4, ... nodes and on all, or on each number in `nodes`.
 
@@ -83,10 +87,11 @@ def mtbf_by_nodes(
     UsageError
         If the arguments make no sense.
     """
-    source = LogSource.from_options(log, reader, system, window, coalesce, population)
-    if reader == "intervals":
+    source = LogSource.from_options(log, reader, system, window, coalesce, population, columns)
+    if source.reader == "intervals":
         raise UsageError("reader 'intervals' has durations, not failures of nodes")
     failures = source.failures()
     if source.coalesce_s is not None:
         failures = failures.coalesced(source.coalesce_s)
-    return MtbfByNodes(source, pd.DataFrame(scaling.mtbf_by_nodes(failures, nodes)))
+    rows = pd.DataFrame(scaling.mtbf_by_nodes(failures, nodes))
+    return MtbfByNodes(source, rows, failures.notes)

@@ -11,7 +11,7 @@ from cprsim.gallery.picture import Picture
 from cprsim.scenario import load_scenario
 
 #: Of a scenario's failures, what `fit` takes too.
-_KEYS = ("reader", "system", "window", "coalesce")
+_KEYS = ("reader", "system", "columns", "window", "coalesce")
 
 
 def survival(source: Path) -> LogFit:

@@ -13,6 +13,11 @@ NO_SPOT = " is not the JSON of a spot trace:"
 NO_DATA = " has no data, the list of numbers of nodes available at each tick"
 GAP = "it needs a positive number of seconds"
 UNTERMINATED = "Unterminated string starting at"
+PLACE = "it is an index from 0, or a name"
+TIME = (
+    "not a time; write seconds, epoch seconds or milliseconds, or ISO 8601 such as "
+    "2026-05-03T14:00:00Z"
+)
 COUNT = "it needs a number of nodes, 0 to 999999"
 DATE = "not a time like 9/26/2003 16:40 (m/d/Y H:M)"
 
@@ -105,8 +110,18 @@ CASES = [
     ),
     _csv("archive-csv", "", " is an archive; unpack it and name one of its files", "log.tar.gz"),
     # csv
-    _csv("no-time", "when,node\n1,0\n", "1: has no column time_s; the header is 'when,node'"),
-    _csv("no-node", "time_s,host\n1,0\n", "1: has no column node; the header is 'time_s,host'"),
+    _csv(
+        "no-time",
+        "when,node\n1,0\n",
+        "1: has no column of times, such as time_s or timestamp; the header is 'when,node'; "
+        "name it with --time-column (in a scenario: failures.columns)",
+    ),
+    _csv(
+        "no-node",
+        "time_s,box\n1,0\n",
+        "1: has no column of nodes, such as node or hostname; the header is 'time_s,box'; "
+        "name it with --node-column (in a scenario: failures.columns)",
+    ),
     _csv(
         "column-twice",
         "time_s,node,rack,rack\n1,0,1,1\n",
@@ -117,20 +132,16 @@ CASES = [
         "time_s,node\n1,0\nsoon,1\n",
         "3: time_s is 'soon', not a number of seconds",
     ),
-    _csv("text-for-a-node", "time_s,node\n1,n1\n", "2: node is 'n1', not an integer"),
+    _csv("fraction-for-a-node", "time_s,node\n1,1.5\n", f"2: node is '1.5'; {PLACE}"),
+    _csv("no-name-for-a-node", "time_s,host\n1,\n", f"2: host is ''; {PLACE}"),
     _csv(
         "negative-time",
         "time_s,node\n-1,0\n",
         "2: time_s is '-1'; times are finite and 0 s or later",
     ),
-    _csv("negative-node", "time_s,node\n1,-1\n", "2: node is '-1'; it can't be negative"),
+    _csv("negative-node", "time_s,node\n1,-1\n", f"2: node is '-1'; {PLACE}"),
     _csv("nan", "time_s,node\nnan,0\n", "2: time_s is 'nan'; times are finite and 0 s or later"),
     _csv("inf", "time_s,node\ninf,0\n", "2: time_s is 'inf'; times are finite and 0 s or later"),
-    _csv(
-        "out-of-order",
-        "time_s,node\n5,0\n4,0\n",
-        "3: time_s 4.0 comes after 5.0; sort the log by time_s",
-    ),
     _csv("too-few-cells", "time_s,node\n1,0\n2\n", "3: the row has 1 cells, the header has 2"),
     _csv("too-many-cells", "time_s,node\n1,000,4\n", "2: the row has 3 cells, the header has 2"),
     _csv("open-quote", 'time_s,node\n1,"0\n', "2: is not CSV: unexpected end of data"),
@@ -154,8 +165,55 @@ CASES = [
         "time_s,node,end_s\n1,0,inf\n",
         "2: end_s is 'inf'; times are finite and 0 s or later",
     ),
-    _csv("no-rack", "time_s,node,rack\n1,0,\n", "2: rack is '', not an integer"),
-    _csv("negative-rack", "time_s,node,rack\n1,0,-2\n", "2: rack is '-2'; it can't be negative"),
+    _csv("no-rack", "time_s,node,rack\n1,0,\n", f"2: rack is ''; {PLACE}"),
+    _csv("negative-rack", "time_s,node,rack\n1,0,-2\n", f"2: rack is '-2'; {PLACE}"),
+    _csv(
+        "date-for-seconds",
+        "time_s,node\n2026-05-03,0\n",
+        "2: time_s is '2026-05-03', not a number of seconds",
+    ),
+    _csv("american-date", "date,host\n5/3/2026 14:00,a\n", f"2: date is '5/3/2026 14:00', {TIME}"),
+    _csv("no-time-at-all", "date,host\n,a\n", f"2: date is '', {TIME}"),
+    _csv(
+        "infinite-epoch",
+        "time,host\n1e999,a\n",
+        "2: time is '1e999'; times are finite and 0 s or later",
+    ),
+    _csv(
+        "zone-here-and-not-there",
+        "date,host\n2026-05-03T14:00:00Z,a\n2026-05-03T14:00:00,a\n",
+        "3: date is '2026-05-03T14:00:00', a date without a zone, but the first time is "
+        "a date with a zone; write all alike",
+    ),
+    _csv(
+        "date-after-a-number",
+        "time,host\n1777816800,a\n2026-05-03 14:00,a\n",
+        "3: time is '2026-05-03 14:00', a date without a zone, but the first time is "
+        "a number; write all alike",
+    ),
+    _csv(
+        "end-of-another-kind",
+        "time,host,end\n2026-05-03 14:00,a,1777816800\n",
+        "2: end is '1777816800', a number, but the first time is "
+        "a date without a zone; write all alike",
+    ),
+    _csv(
+        "mixed-units",
+        "time,host\n1777816800,a\n1777816800000,b\n",
+        " mixes units: its times go from 1777816800 to 1.7778168e+12, epoch seconds to "
+        "epoch milliseconds; write all alike",
+    ),
+    _csv(
+        "epoch-and-zero",
+        "time,host\n0,a\n1777816800,b\n",
+        " mixes units: its times go from 0 to 1777816800, seconds to epoch seconds; "
+        "write all alike",
+    ),
+    _csv(
+        "semicolons-and-too-few-cells",
+        "time;host\n1;a\n2\n",
+        "3: the row has 1 cells, the header has 2",
+    ),
     # lanl
     _lanl("bad-date", "8,5,0,2/30/2004 0:00,\n", f"2: Prob Started is '2/30/2004 0:00', {DATE}"),
     _lanl("bad-repair", "8,5,0,2/3/2004 0:00,later\n", f"2: Prob Fixed is 'later', {DATE}"),
@@ -165,6 +223,13 @@ CASES = [
         "8,5,0,,2/3/2004 0:00\n8,5,5,2/3/2004 0:00,\n",
         " has no usable failure of system 8: "
         "1 without a start time, 1 outside the nodes of the system",
+    ),
+    Case(
+        "lanl-which-system",
+        "lanl",
+        "lanl.csv",
+        LANL + "20,5,0,2/3/2004 0:00,\n8,5,0,2/3/2004 0:00,\n20,5,3,2/4/2004 0:00,\n8,5,0,,\n",
+        "lanl.csv: holds systems 8 (1 failures), 20 (2); choose one with --system",
     ),
     # fta
     _fta("fta-empty", "", " holds no failure"),
@@ -191,6 +256,13 @@ CASES = [
         "2: the row has 10 cells, the header has 9",
     ),
     _fta("fta-unknown-system", "0 0 1 5 n 1 10 20\n", " has no nodes of system 3; it has 5", 3),
+    _fta(
+        "fta-which-platform",
+        FTA
+        + "0 0 1 6 n 1 0 9 NULL\n1 0 1 6 n 0 9 12 NULL\n2 0 1 5 n 1 0 12 NULL\n"
+        + "3 0 2 6 n 1 0 7 NULL\n4 0 2 6 n 0 7 12 NULL\n",
+        " holds systems 5 (0 failures), 6 (2); choose one with --system",
+    ),
     _fta("fta-no-failure", "0 0 1 5 n 1 10 20\n", " holds no failure: no node is seen to go down"),
     # spot
     _spot("spot-empty", "", _not_json(1, "Expecting value", 1)),

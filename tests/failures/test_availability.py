@@ -120,14 +120,14 @@ def test_an_unfinished_outage_before_others_of_its_node_hides_none():
     assert outages_of(log) == [(10.0, 0, None), (20.0, 0, 25.0)]
 
 
-def test_nodes_are_numbered_by_platform_then_node():
+def test_nodes_are_numbered_by_node_id():
     log = fta(
-        *(f"{p} {n} {event}" for p, n in ((6, 1), (5, 10), (5, 9)) for event in ("1 0 1", "0 1 2")),
-        *("6 2 1 0 2", "5 100 1 0 3"),
+        *(f"5 {node} {event}" for node in (10, 9) for event in ("1 0 1", "0 1 2")),
+        *("5 2 1 0 2", "5 100 1 0 3"),
     )
 
-    assert log.nodes.tolist() == [0, 1, 3]  # 5: 9, 10, 100; 6: 1, 2
-    assert log.population == 5
+    assert log.nodes.tolist() == [1, 2]  # of 2, 9, 10, 100
+    assert log.population == 4
 
 
 def test_one_platform_of_several():
@@ -136,7 +136,6 @@ def test_one_platform_of_several():
 
     assert outages_of(log) == [(60.0, 0, 70.0)]
     assert (log.population, log.until_s) == (2, 110.0)
-    assert outages_of(fta(*rows)) == [(150.0, 1, 160.0)]
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,15 @@ def csv(path: Path, failures: int) -> Path:
     return write(path, "time_s,node,kind,end_s,rack\n", rows)
 
 
+def hosts(path: Path, failures: int) -> Path:
+    """Somebody else's table, the last failure first."""
+    rows = (
+        f"{1_777_816_800_000 + 60_000 * i},web-{i % 97},2026-05-03,r{i % 7}\n"
+        for i in reversed(range(failures))
+    )
+    return write(path, "Timestamp,Host,Note,Rack\n", rows)
+
+
 def lanl(path: Path, failures: int, others: int = 0) -> Path:
     def row(system: int, i: int) -> str:
         # 28 days, 24 hours and 60 minutes: times may come again.
@@ -59,17 +68,19 @@ def intervals(path: Path, failures: int, comments: int = 0) -> Path:
     return write(path, "# nothing to see here, move along please\n" * comments, rows)
 
 
-FORMATS: dict[str, tuple[Callable[..., Path], int | None]] = {
-    "csv": (csv, None),
-    "lanl": (lanl, 8),
-    "fta": (fta, None),
-    "intervals": (intervals, None),
+#: How a log is made, how it is read, and which system of it.
+FORMATS: dict[str, tuple[Callable[..., Path], str, int | None]] = {
+    "csv": (csv, "csv", None),
+    "hosts": (hosts, "csv", None),
+    "lanl": (lanl, "lanl", 8),
+    "fta": (fta, "fta", None),
+    "intervals": (intervals, "intervals", None),
 }
 
 
-def peak(path: Path, reader: str) -> int:
+def peak(path: Path, form: str) -> int:
     """The most memory that a reading takes at any one time, bytes."""
-    system = FORMATS[reader][1]
+    _, reader, system = FORMATS[form]
 
     def read() -> int:
         if reader == "intervals":
@@ -87,7 +98,7 @@ def peak(path: Path, reader: str) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", FORMATS)
 def test_a_failure_takes_a_few_numbers(tmp_path, reader):
-    make, _ = FORMATS[reader]
+    make, *_ = FORMATS[reader]
     few, many = make(tmp_path / "few", FEW), make(tmp_path / "many", MANY)
     peak(few, reader)  # what is made once is made now
 
@@ -101,7 +112,7 @@ def test_a_failure_takes_a_few_numbers(tmp_path, reader):
     [("lanl", 0, 6_000), ("fta", 0, 7_000), ("intervals", 0, 20_000)],
 )
 def test_what_is_not_kept_takes_no_memory(tmp_path, reader, few, many):
-    make, _ = FORMATS[reader]
+    make, *_ = FORMATS[reader]
     short, long = make(tmp_path / "short", 200, few), make(tmp_path / "long", 200, many)
     assert long.stat().st_size - short.stat().st_size > 5 * STEADY
     peak(short, reader)

@@ -198,6 +198,44 @@ def test_a_log_without_an_adequate_law_is_replayed():
     assert (failures.reader, failures.window) == ("csv", (0.25, 1))
 
 
+def test_a_log_of_other_columns_is_replayed_by_their_names(tmp_path):
+    """The block runs, and plays the failures of the log in its own words, from the first one."""
+    times = np.cumsum(bursty())
+    rows = "".join(f"{1.7e12 + 1000 * at:.0f},web-{i % 8}\n" for i, at in enumerate(times))
+    Path("failures.csv").write_text("fell,box\n" + rows)
+    own = "".join(f"{1.7e9 + round(1000 * at) / 1000!r},{i % 8}\n" for i, at in enumerate(times))
+    Path("own.csv").write_text("time_s,node\n" + own)
+
+    fitted = cprsim.fit("failures.csv", columns={"time": "fell", "node": "box"})
+    scenario = scenario_of(fitted.toml())
+
+    assert not fitted.verdict.adequate
+    assert scenario.failures.columns.mapping() == {"time": "fell", "node": "box"}
+    assert scenario.failures.reader == "csv"
+    known = scenario_of(cprsim.fit("own.csv").toml())
+    assert scenario.failure_model.mtbf_s == pytest.approx(known.failure_model.mtbf_s, rel=1e-9)
+    found = cprsim.run(scenario, replications=1).summary.loc["full"]
+    expected = cprsim.run(known, replications=1).summary.loc["full"]
+    assert found["failures"] == expected["failures"] > 1
+
+
+def test_columns_that_are_found_are_found_again_in_a_scenario():
+    times = np.cumsum(bursty())
+    rows = "".join(f"{1.7e9 + at!r};web-{i % 8}\n" for i, at in enumerate(times.tolist()))
+    Path("failures.csv").write_text("Start Time;Host\n" + rows)
+
+    fitted = cprsim.fit("failures.csv")
+    scenario = scenario_of(fitted.toml())
+
+    assert scenario.failures.columns is None
+    assert scenario.failure_model.mtbf_s == pytest.approx(np.ptp(times) / 400, rel=0.01)
+    assert fitted.document()["reader"] == "csv"
+    assert fitted.notes[-1] == (
+        "Columns: time 'Start Time' (epoch seconds), node 'Host' (8 names, numbered as they first "
+        "come)."
+    )
+
+
 def test_durations_without_an_adequate_law_are_drawn_as_they_are():
     lasted = bursty().tolist()
 
@@ -309,7 +347,11 @@ def test_sizes_of_what_fails_at_once_are_told():
         ({"population": 10**12}, "population is 1000000000000; it is from 1 to 10,000,000"),
         (
             {"system": 5},
-            "reader and system are for files; leave them out for a log in memory",
+            "reader, system and columns are for files; leave them out for a log in memory",
+        ),
+        (
+            {"columns": {"node": "host"}},
+            "reader, system and columns are for files; leave them out for a log in memory",
         ),
         ({"view": "job"}, "view 'job' needs nodes: how many the job runs on"),
         ({"nodes": 4}, "nodes = 4 goes with the view 'job'; leave it out"),

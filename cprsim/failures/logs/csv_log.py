@@ -1,70 +1,178 @@
-"""cprsim's own format of failure logs."""
+"""Failure logs as tables of comma-separated values: cprsim's own format, and others'."""
 
 from array import array
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from cprsim.basics.tabular import LogPath, Row, table
+from cprsim.basics.tabular import Cells, LogPath, Row, csv_cells, delimiter_of, table
+from cprsim.errors import LogError
 from cprsim.failures.hit import SEVERITIES, Severity
+from cprsim.failures.logs.clock import LogClock
+from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.log import FailureLog, forget_early
+from cprsim.failures.logs.places import Integers, Places, as_they_come
 
 _KINDS = {"parameter_server": "parameter_server", "ps": "parameter_server", "trainer": "trainer"}
 _SEVERITIES: dict[str, Severity] = {severity: severity for severity in SEVERITIES}
+_TOLD = {
+    "kind": "kinds: parameter_server (or ps), trainer",
+    "severity": f"severities: {', '.join(SEVERITIES)}",
+}
 _Name = TypeVar("_Name", bound=str)
 
 
-def read_csv(path: LogPath) -> FailureLog:
-    """Failures of cprsim's own format: columns time_s, node and, if there are such, four more.
+def read_csv(path: LogPath, columns: Columns | None = None) -> FailureLog:
+    """Failures of a table with a header: when, which node and, if there are such, four more.
 
-    `time_s` is in seconds, 0 or later, in order (ties allowed); `node` an index from 0. Optional
-    are `kind`, parameter_server (or ps) or trainer; `end_s`, when the outage was over, in seconds,
-    empty or NULL where that isn't known; `rack`, a number from 0; and `severity`, process, node or
-    cluster. Other columns are ignored.
+    In cprsim's own format the columns are `time_s`, in seconds, 0 or later, and `node`, an index
+    from 0. Optional are `kind`, parameter_server (or ps) or trainer; `end_s`, when the outage was
+    over, in seconds, empty or NULL where that isn't known; `rack`; and `severity`, process, node or
+    cluster. Others are ignored.
+
+    Columns that are called otherwise are found by their commonest names, `columns.SYNONYMS`, or
+    named. Times of a column that isn't called `time_s` are seconds, or seconds to nanoseconds
+    since 1970 by their size (beyond 1e8, 1e11, 1e14 and 1e17), or ISO 8601, UTC where without a
+    zone; absolute ones count from the first failure. Nodes and racks are indices if all are, or
+    names, which are numbered as they first come by time. Kinds and severities that are others' are
+    left out. Rows may stand in any order.
 
     The observation lasts from the first failure to the last, the watch of the nodes until the last
     outage is over. An outage that ends before it starts has no known end and is counted.
+
+    Parameters
+    ----------
+    path
+        The table, its cells between commas, or between semicolons or tabs where its header has
+        none; plain, or compressed with a name that ends in `.gz` or `.xz`.
+    columns
+        What the columns are called, as far as they aren't found by themselves.
 
     Raises
     ------
     LogError
         If the file can't be read, a value is none of these, or there is no failure.
     """
-    times, nodes, ends, racks = array("d"), array("q"), array("d"), array("q")
-    kinds, severities = list[str](), list[Severity]()
-    told = f"severities: {', '.join(SEVERITIES)}"
-    for row in table(path, ("time_s", "node"), optional=("kind", "end_s", "rack", "severity")):
-        time = row.seconds("time_s")
-        if times and time < times[-1]:
-            raise row.fault(f"time_s {time} comes after {times[-1]}; sort the log by time_s")
-        times.append(time)
-        nodes.append(row.index("node"))
-        if "kind" in row.columns:
-            kinds.append(_known(row, "kind", _KINDS, "kinds: parameter_server (or ps), trainer"))
-        if "end_s" in row.columns:
-            ends.append(row.seconds_if_known("end_s"))
-        if "rack" in row.columns:
-            racks.append(row.index("rack"))
-        if "severity" in row.columns:
-            severities.append(_known(row, "severity", _SEVERITIES, told))
-    when, repaired = np.asarray(times), np.asarray(ends) if ends else None
-    return FailureLog(
-        times_s=when,
-        nodes=np.asarray(nodes),
-        start_s=times[0],
-        span_s=times[-1] - times[0],
-        kinds=tuple(kinds) or None,
-        dropped={} if repaired is None else forget_early(repaired, when),
-        repaired_s=repaired,
-        racks=np.asarray(racks) if racks else None,
-        until_s=float(np.fmax.reduce(ends, initial=times[-1])),
-        severities=tuple(severities) or None,
-    )
+    rows = _Rows(columns or Columns())
+    for row in table(path, choose=rows.choose, split=_cells):
+        rows.add(row)
+    try:
+        return rows.log()
+    except LogError as error:
+        raise LogError(f"{path}: {error}") from None
 
 
-def _known(row: Row, column: str, known: Mapping[str, _Name], told: str) -> _Name:
-    name = known.get(row[column])
-    if name is None:
-        raise row.bad(column, f"; known {told}")
-    return name
+class _Rows:
+    """What the rows say, in arrays of numbers as far as they go."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns, self.found = columns, dict[str, str]()
+        self.times, self.ends = array("d"), array("d")
+
+    def choose(self, header: list[str]) -> tuple[Sequence[str], Sequence[str]]:
+        """The columns needed and the optional ones of a header."""
+        self.found = found = self.columns.both(header)
+        self.own = found["time"] == "time_s"
+        self.clock = LogClock(plain=self.own)
+        self.nodes = Places(found["node"])
+        self.racks = Places(found["rack"]) if "rack" in found else None
+        self.kinds = self._words("kind", _KINDS)
+        self.severities = self._words("severity", _SEVERITIES)
+        given = set(self.columns.mapping().values())
+        needed = dict.fromkeys((found["time"], found["node"], *sorted(given)))
+        return (*needed,), [name for name in found.values() if name not in needed]
+
+    def _words(self, column: str, known: Mapping[str, _Name]) -> "_Words[_Name] | None":
+        name = self.found.get(column)
+        # A `type` of somebody else's table says what broke, not which group a node is of.
+        strict = column in self.columns.mapping() or (self.own and name == column)
+        return None if name is None else _Words(name, known, strict, _TOLD[column])
+
+    def add(self, row: Row) -> None:
+        self.times.append(self.clock.read(row, self.found["time"]))
+        if "end" in self.found:
+            self.ends.append(self.clock.read_if_known(row, self.found["end"]))
+        for column in (self.nodes, self.racks, self.kinds, self.severities):
+            if column is not None:
+                column.add(row)
+
+    def log(self) -> FailureLog:
+        when, ends, notation = self.clock.placed(self.times, self.ends)
+        late = int(np.count_nonzero(np.diff(when) < 0))
+        order = np.argsort(when, kind="stable") if late else None
+        when = when if order is None else when[order]
+        repaired = ends if order is None or not len(ends) else ends[order]
+        kinds = None if self.kinds is None else self.kinds.words(order)
+        first_s, last_s = float(when[0]), float(when[-1])
+        return FailureLog(
+            times_s=when,
+            nodes=self._nodes(order, kinds),
+            start_s=first_s,
+            span_s=last_s - first_s,
+            kinds=kinds,
+            dropped=forget_early(repaired, when) if len(repaired) else {},
+            repaired_s=repaired if len(repaired) else None,
+            racks=None if self.racks is None else self.racks.numbers(order),
+            until_s=float(np.fmax.reduce(repaired, initial=last_s)),
+            severities=None if self.severities is None else self.severities.words(order),
+            notes=tuple(self._notes(notation, late)),
+        )
+
+    def _nodes(self, order: Integers | None, kinds: Sequence[str] | None) -> Integers:
+        nodes = self.nodes.numbers(order)
+        if kinds is not None and self.nodes.named:  # each group has numbers of its own
+            trainer = np.array([kind == "trainer" for kind in kinds])
+            nodes = nodes.copy()
+            for group in (trainer, ~trainer):
+                nodes[group] = as_they_come(nodes[group])
+        return nodes
+
+    def _notes(self, notation: str, late: int) -> Iterator[str]:
+        """What was taken for what, a sentence each."""
+        said = {column: f"{column} {name!r}" for column, name in self.found.items()}
+        said["time"] += f" ({notation})"
+        if self.nodes.named:
+            said["node"] += f" ({self.nodes.named:,} names, numbered as they first come)"
+        for column, words in (("kind", self.kinds), ("severity", self.severities)):
+            if words is not None and words.foreign:
+                said[column] += f" (left out: not {_TOLD[column]})"
+        if not self.own or self.nodes.named:
+            yield f"Columns: {', '.join(said.values())}."
+        if late:
+            yield f"Sorted by time; rows that stood behind a later one: {late:,}."
+
+
+class _Words(Generic[_Name]):
+    """A column of known words; in one that needn't be such, other words are somebody else's."""
+
+    def __init__(self, column: str, known: Mapping[str, _Name], strict: bool, told: str) -> None:
+        self.column, self.known, self.strict, self.told = column, known, strict, told
+        self.foreign, self._kept = False, list[_Name]()
+
+    def add(self, row: Row) -> None:
+        word = self.known.get(row[self.column])
+        if word is not None:
+            self._kept.append(word)
+        elif self.strict:
+            raise row.bad(self.column, f"; known {self.told}")
+        else:
+            self.foreign = True
+
+    def words(self, order: Integers | None) -> tuple[_Name, ...] | None:
+        """The words of the rows in an order; None where some are none."""
+        if self.foreign:
+            return None
+        kept = self._kept
+        return tuple(kept if order is None else (kept[row] for row in order.tolist()))
+
+
+def _cells(path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
+    """Rows; what parts their cells is what the first line that isn't blank has."""
+    blank, header = list[str](), ""
+    for header in text:
+        if header.strip():
+            break
+        blank.append(header)
+    return csv_cells(path, chain(blank, [header], text), delimiter_of(header))

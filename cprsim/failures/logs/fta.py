@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import Cells, LogPath, Row, table
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.systems import several
 
 #: In this order where the file doesn't name them.
 COLUMNS = (
@@ -45,7 +46,7 @@ def read_fta(path: LogPath, system: int | None = None) -> FailureLog:
     path
         The trace; plain, or compressed with a name that ends in `.gz` or `.xz`.
     system
-        The `platform_id` to read; every row if not given.
+        The `platform_id` to read; needed where there are several.
 
     Returns
     -------
@@ -83,6 +84,9 @@ def read_fta(path: LogPath, system: int | None = None) -> FailureLog:
     log = trace.log()
     if not len(log):
         raise LogError(f"{path}: holds no failure: no node is seen to go down")
+    if system is None and len(systems) > 1:
+        platforms = Counter(np.array(sorted(trace.numbers))[log.nodes, 0].tolist())
+        raise several(path, {each: platforms[each] for each in systems})
     return log
 
 

@@ -10,13 +10,14 @@ import numpy as np
 from cprsim.basics.tabular import LogPath, Row, table
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog, forget_early
+from cprsim.failures.logs.systems import several
 
 _LANL_TIME = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}) +([0-9]{1,2}):([0-9]{2})")
 _EPOCH = datetime(1990, 1, 1)  # before any LANL failure; only differences from it are used
 _STARTED, _FIXED, _DECOMMISSIONED = "Prob Started", "Prob Fixed", "node decom"
 
 
-def read_lanl(path: LogPath, system: int) -> FailureLog:
+def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
     """Failures of one system of the raw LANL data, LA-UR-05-7318.
 
     Times count from the system's first failure. Its local times carry no zone, so two gaps a year
@@ -37,18 +38,21 @@ def read_lanl(path: LogPath, system: int) -> FailureLog:
     B. Schroeder and G. A. Gibson, "A large-scale study of failures in high-performance computing
     systems", DSN 2006.
     """
-    mine, systems, end_s = _LanlSystem(), set[int](), -math.inf
+    read, systems, end_s = dict[int, _LanlSystem](), set[int](), -math.inf
     needed = ("System", "nodes", "nodenumz", _STARTED)
     for row in table(path, needed, optional=(_FIXED, _DECOMMISSIONED), title_lines=5):
         systems.add(number := row.integer("System"))
         started, fixed = _lanl_time(row, _STARTED), _lanl_time(row, _FIXED)
         end_s = _latest(end_s, started, fixed)
-        if number == system:
-            mine.add(row, started, fixed)
-    if system not in systems:
+        if system in (None, number):
+            read.setdefault(number, _LanlSystem()).add(row, started, fixed)
+    if not read:
         known = ", ".join(map(str, sorted(systems)))
         raise LogError(f"{path}: has no failures of system {system}; it has {known}")
-    return mine.log(f"{path}: has no usable failure of system {system}", end_s)
+    if len(read) > 1:
+        raise several(path, {each: len(found.times) for each, found in read.items()})
+    ((chosen, mine),) = read.items()
+    return mine.log(f"{path}: has no usable failure of system {chosen}", end_s)
 
 
 class _LanlSystem:

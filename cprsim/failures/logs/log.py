@@ -42,6 +42,8 @@ class FailureLog:
         Why rows of the file were left out, and how many for each reason.
     severities
         What each failure leaves of the memory of its node; None where the log doesn't tell.
+    notes
+        How the file was understood, where that isn't plain, a sentence each.
 
     Notes
     -----
@@ -59,6 +61,7 @@ class FailureLog:
     racks: NDArray[np.int64] | None = None
     until_s: float | None = None
     severities: tuple[Severity, ...] | None = None
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         arrays = {

@@ -10,6 +10,7 @@ from cprsim.basics.tabular import LogPath, shown
 from cprsim.errors import LogError
 
 if TYPE_CHECKING:
+    from cprsim.failures.logs.columns import Columns
     from cprsim.failures.logs.log import FailureLog
 
 
@@ -19,7 +20,9 @@ class Reader(NamedTuple):
     `read`: module and name of its function, imported when it is called, so that the command's help
     needs no library. `tells`: what it is, for that help. `system`: what the number is that chooses
     one of several systems; empty where a log has one. `of_the_job`: its nodes are those of the job,
-    so it is replayed as it stands.
+    so it is replayed as it stands. `named`: whether its columns can be named.
+
+    What a file of the format looks like stands in `recognise.LOOKS`.
     """
 
     read: str
@@ -27,10 +30,16 @@ class Reader(NamedTuple):
     system: str = ""
     needs_system: bool = False
     of_the_job: bool = False
+    named: bool = False
 
 
 READERS: Final = {
-    "csv": Reader("csv_log:read_csv", "columns time_s and node", of_the_job=True),
+    "csv": Reader(
+        "csv_log:read_csv",
+        "a table with a column of times and one of nodes",
+        of_the_job=True,
+        named=True,
+    ),
     "lanl": Reader(
         "lanl:read_lanl", "raw LANL data", "the LANL system number, e.g. 20", needs_system=True
     ),
@@ -39,10 +48,12 @@ READERS: Final = {
 }
 
 
-def read_log(path: LogPath, reader: str, system: int | None = None) -> "FailureLog":
+def read_log(
+    path: LogPath, reader: str, system: int | None = None, columns: "Columns | None" = None
+) -> "FailureLog":
     """Failures of a log in a format of `READERS`; of one `system`, where it holds more than one.
 
-    Raises `LogError` if the reader is unknown, lacks its system, or can't read the log.
+    Raises `LogError` if the reader is unknown, doesn't take what is given, or can't read the log.
     """
     if reader == "intervals":
         raise LogError(
@@ -56,8 +67,9 @@ def read_log(path: LogPath, reader: str, system: int | None = None) -> "FailureL
     known = READERS[reader]
     if not known.system and system is not None:
         raise LogError(f"reader '{reader}' knows no systems; leave out system = {system}")
-    if known.needs_system and system is None:
-        raise LogError(f"reader '{reader}' needs system = N ({known.system})")
+    if not known.named and columns is not None:
+        raise LogError(f"reader '{reader}' knows its columns; leave out their names")
     read = resolve_name(f"{__package__}.{known.read}")
-    found: FailureLog = read(path, system) if known.system else read(path)
+    given = (system,) if known.system else (columns,) if known.named else ()
+    found: FailureLog = read(path, *given)
     return found

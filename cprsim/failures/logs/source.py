@@ -1,6 +1,7 @@
 """Which failures of which log: what the command line and a scenario say of one."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -9,8 +10,10 @@ import numpy as np
 
 from cprsim.basics import units
 from cprsim.errors import UsageError
+from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.log import FailureLog, parse_window
 from cprsim.failures.logs.readers import read_log
+from cprsim.failures.logs.recognise import recognised
 
 _MOST_NODES = 10_000_000
 
@@ -33,6 +36,10 @@ class LogSource:
         Failures at most so long after the one before are one, seconds.
     population
         Nodes of the system; what the log says if not given.
+    columns
+        What the columns of a CSV log are called, where they aren't found by themselves.
+    guessed
+        Whether `reader` is what the log looks like, and not what somebody said.
     """
 
     log: str | os.PathLike[str] | FailureLog
@@ -41,33 +48,52 @@ class LogSource:
     window: tuple[float, float] | None = None
     coalesce_s: float | None = None
     population: int | None = None
+    columns: Columns | None = None
+    guessed: bool = False
 
     @classmethod
     def from_options(
         cls,
         log: str | os.PathLike[str] | FailureLog,
-        reader: str,
+        reader: str | None,
         system: int | None,
         window: str | None,
         coalesce: str | None,
         population: int | None,
+        columns: Mapping[str, str] | None = None,
     ) -> Self:
         """From what a user writes: `window` as `"0.5:1"`, `coalesce` as a duration.
 
+        Without a `reader` the log's first lines say its format; where columns are named it is CSV.
+
         Raises
         ------
+        LogError
+            If the log can't be opened, or looks like none that is known.
         UsageError
             If a value makes no sense, or a log in memory is given a reader or a system.
         """
-        if isinstance(log, FailureLog) and (reader != "csv" or system is not None):
-            raise UsageError("reader and system are for files; leave them out for a log in memory")
+        for_files = (reader not in (None, "csv"), system is not None, columns)
+        if isinstance(log, FailureLog) and any(for_files):
+            raise UsageError(
+                "reader, system and columns are for files; leave them out for a log in memory"
+            )
+        named = Columns.of(columns) if columns else None
         within_s = None if coalesce is None else units.parse_duration(coalesce)
         if within_s is not None and within_s <= 0:
             raise UsageError(f"coalesce is {within_s:g} s; it is a positive time, e.g. 5 min")
         if population is not None and not 1 <= population <= _MOST_NODES:
             raise UsageError(f"population is {population}; it is from 1 to {_MOST_NODES:,}")
         shares = None if window is None else parse_window(window)
-        return cls(log, reader, system, shares, within_s, population)
+        guessed = reader is None and named is None and not isinstance(log, FailureLog)
+        known = recognised(log) if guessed else reader or "csv"  # type: ignore[arg-type]
+        return cls(log, known, system, shares, within_s, population, named, guessed)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was guessed, a sentence each; what a table was taken for, it says itself."""
+        told = self.guessed and self.reader != "csv"
+        return (f"Read as {self.reader}, which it looks like; else give --reader.",) * told
 
     @property
     def path(self) -> str:
@@ -86,7 +112,7 @@ class LogSource:
         """
         log = self.log
         if not isinstance(log, FailureLog):
-            log = read_log(log, self.reader, self.system)
+            log = read_log(log, self.reader, self.system, self.columns)
         if self.population is not None:
             log = replace(log, population=_enough(self.population, log))
         return log if self.window is None else log.window(*self.window)

@@ -1,0 +1,122 @@
+"""Times as people write them: seconds, epoch seconds and their parts, ISO 8601."""
+
+import math
+from array import array
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.basics.tabular import Row, number
+from cprsim.errors import LogError
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_NUMBER, _ZONED, _LOCAL = "a number", "a date with a zone", "a date without a zone"
+_UNKNOWN = {"", "null", "none", "nan", "nat", "na", "n/a", "-"}
+
+
+class _Unit(NamedTuple):
+    """What numbers beyond `beyond` are: `a_second` of them make a second."""
+
+    beyond: float
+    a_second: float
+    name: str
+
+
+_SECONDS = _Unit(0.0, 1.0, "seconds")
+_ISO = _Unit(0.0, 1e6, "ISO 8601")
+#: 1e8 s are three years of a log that counts from its start, and March 1973 as epoch seconds.
+_EPOCHS = (
+    _Unit(1e17, 1e9, "epoch nanoseconds"),
+    _Unit(1e14, 1e6, "epoch microseconds"),
+    _Unit(1e11, 1e3, "epoch milliseconds"),
+    _Unit(1e8, 1.0, "epoch seconds"),
+)
+_LONGEST_S = 1e9  # that a log which counts from its start lasts: 32 years
+
+
+class LogClock:
+    """Reads the times of one file, all in one notation.
+
+    A time is kept as a number until all are read: as it stands, or in whole microseconds since
+    1970 where it is a date, so that nothing is rounded before the first one is taken off.
+
+    Parameters
+    ----------
+    plain
+        Whether all are seconds, whatever their size, and none is a date.
+    """
+
+    def __init__(self, plain: bool) -> None:
+        self.plain = plain
+        self._notation: str | None = None
+
+    def read(self, row: Row, column: str) -> float:
+        """The time in a cell; raise `LogError` if it is none, or in another notation."""
+        text = row[column]
+        if self.plain or number(text) is not None:
+            value, notation = row.seconds(column), _NUMBER
+        else:
+            try:
+                date = datetime.fromisoformat(text)
+            except ValueError:
+                raise row.bad(
+                    column,
+                    ", not a time; write seconds, epoch seconds or milliseconds, or ISO 8601 "
+                    "such as 2026-05-03T14:00:00Z",
+                ) from None
+            notation = _LOCAL if date.tzinfo is None else _ZONED
+            zoned = date.replace(tzinfo=UTC) if date.tzinfo is None else date
+            value = float((zoned - _EPOCH) // _MICROSECOND)
+        self._notation = self._notation or notation
+        if notation != self._notation:
+            raise row.bad(
+                column, f", {notation}, but the first time is {self._notation}; write all alike"
+            )
+        return value
+
+    def read_if_known(self, row: Row, column: str) -> float:
+        """As `read`; nan where the cell is empty or says that nobody knows."""
+        if self.plain:
+            return row.seconds_if_known(column)
+        return math.nan if row[column].lower() in _UNKNOWN else self.read(row, column)
+
+    def placed(
+        self, times: "array[float]", ends: "array[float]"
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
+        """Times and ends in seconds, and what they were; from the first time on if absolute.
+
+        `times` and `ends` are used up. Raise `LogError` where numbers of different units stand
+        side by side.
+        """
+        when, until = np.asarray(times), np.asarray(ends)
+        unit = _SECONDS if self.plain else self._unit(float(when.min()), float(when.max()))
+        if unit is _SECONDS:
+            return when, until, unit.name
+        first = float(when.min())
+        latest = float(np.fmax.reduce(until, initial=-math.inf))
+        of_ends = unit if unit is _ISO else _epoch(latest) or unit
+        until -= first / unit.a_second * of_ends.a_second
+        until /= of_ends.a_second
+        when -= first
+        when /= unit.a_second
+        zone = ", taken for UTC" if self._notation == _LOCAL else ""
+        return when, until, unit.name + zone
+
+    def _unit(self, first: float, last: float) -> _Unit:
+        if self._notation != _NUMBER:
+            return _ISO
+        early, late = _epoch(first), _epoch(last)
+        if early is late or (early is None and last <= _LONGEST_S):
+            return early or _SECONDS
+        raise LogError(
+            f"mixes units: its times go from {first:.10g} to {last:.10g}, "
+            f"{(early or _SECONDS).name} to {(late or _SECONDS).name}; write all alike"
+        )
+
+
+def _epoch(value: float) -> _Unit | None:
+    """What a number is since 1970, by its size; None where it counts from a start of its own."""
+    return next((unit for unit in _EPOCHS if value > unit.beyond), None)

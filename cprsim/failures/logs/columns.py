@@ -1,0 +1,81 @@
+"""Which columns of a table of failures hold what."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Final, Self
+
+from pydantic import Field
+
+from cprsim.basics.schema import Section
+from cprsim.basics.tabular import shown
+from cprsim.errors import UsageError
+
+#: By what names a column goes, the likeliest first, of which the first is cprsim's own; small and
+#: capital letters are alike, and so are blanks, `-` and `_`.
+SYNONYMS: Final = {
+    "time": (
+        *("time_s", "time", "timestamp", "@timestamp", "datetime", "date_time", "start"),
+        *("started", "started_at", "start_time", "failed_at", "failure_time", "event_time", "date"),
+    ),
+    "node": (
+        *("node", "host", "hostname", "instance", "server", "machine", "node_name", "host_name"),
+        *("instance_id", "node_id", "nodename"),
+    ),
+    "end": (
+        *("end_s", "end", "ended", "ended_at", "end_time", "stop", "repaired", "repaired_at"),
+        *("resolved", "resolved_at", "recovered", "recovered_at", "fixed"),
+    ),
+    "kind": ("kind", "type"),
+    "rack": ("rack", "rack_id"),
+    "severity": ("severity",),
+}
+_WHAT = {"time": "times", "node": "nodes"}
+_Column = Annotated[str | None, Field(min_length=1)]
+
+
+class Columns(Section):
+    """What the columns of a CSV log are called, where it isn't one of the known names."""
+
+    time: _Column = None
+    node: _Column = None
+    end: _Column = None
+    kind: _Column = None
+    rack: _Column = None
+
+    @classmethod
+    def of(cls, names: Mapping[str, object]) -> Self:
+        """From a mapping, as a caller has it; raise `UsageError` if it makes no sense."""
+        for key, name in names.items():
+            if key not in cls.model_fields:
+                known = ", ".join(cls.model_fields)
+                raise UsageError(f"columns names {shown(str(key))}; known: {known}")
+            if not isinstance(name, str) or not name:
+                raise UsageError(f"columns: {key} is {shown(str(name))}; it is a column's name")
+        return cls.model_validate(dict(names))
+
+    def found(self, header: Sequence[str]) -> dict[str, str]:
+        """The name in the header of each column that is given or, by `SYNONYMS`, known."""
+        found = self.mapping()
+        free = [name for name in reversed(header) if name not in found.values()]
+        plain = {_plain(name): name for name in free}
+        for column, names in SYNONYMS.items():
+            known = next((plain[name] for name in names if name in plain), None)
+            if column not in found and known is not None:
+                found[column] = known
+        return found
+
+    def both(self, header: Sequence[str]) -> dict[str, str]:
+        """As `found`; raise `LookupError`, which says the way out, if times or nodes aren't."""
+        found = self.found(header)
+        for column, what in _WHAT.items():
+            if column not in found:
+                examples = " or ".join(SYNONYMS[column][:3:2])
+                raise LookupError(
+                    f"has no column of {what}, such as {examples}; the header is "
+                    f"{shown(','.join(header))}; name it with --{column}-column "
+                    "(in a scenario: failures.columns)"
+                )
+        return found
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace(" ", "_").replace("-", "_")

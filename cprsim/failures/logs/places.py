@@ -1,0 +1,65 @@
+"""Cells that say where: indices from 0, or names."""
+
+import re
+from array import array
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.basics.tabular import Row
+from cprsim.failures.logs.names import Names
+
+Integers = NDArray[np.int64]
+
+_INDEX = re.compile(r"\+?[0-9]{1,18}")  # 18 digits fit in an int64
+_NEITHER = re.compile(r"|-[0-9]+|[+-]?[0-9]*\.[0-9]*")  # numbers of no node; 10.0.0.1 is a name
+
+
+class Places:
+    """A column of nodes or racks: indices if all its cells are, else names.
+
+    Parameters
+    ----------
+    column
+        What the column is called.
+    """
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        self._names, self._numbers = Names(), array("q")
+        self._indices: array[int] | None = array("q")  # of each name, while all are indices
+
+    def add(self, row: Row) -> None:
+        """Take the cell of a row; raise `LogError` if it can be neither index nor name."""
+        text, known = row[self.column], len(self._names)
+        self._numbers.append(self._names.number(text))
+        if len(self._names) == known:
+            return
+        if _NEITHER.fullmatch(text):
+            raise row.bad(self.column, "; it is an index from 0, or a name")
+        if self._indices is not None and _INDEX.fullmatch(text):
+            self._indices.append(int(text))
+        else:
+            self._indices = None
+
+    @property
+    def named(self) -> int:
+        """How many names there are; 0 where all are indices."""
+        return 0 if self._indices is not None else len(self._names)
+
+    def numbers(self, order: Integers | None) -> Integers:
+        """Of each row, in an order: its index, or that of its name as they first come in it."""
+        numbers = np.asarray(self._numbers)
+        numbers = numbers if order is None else numbers[order]
+        if self._indices is not None:
+            indices: Integers = np.asarray(self._indices, np.int64)
+            return np.take(indices, numbers)
+        return numbers if order is None else as_they_come(numbers)
+
+
+def as_they_come(numbers: Integers) -> Integers:
+    """Numbers from 0 in the order in which the given ones first come, shape (n,)."""
+    _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
+    ranks = np.empty(len(first), np.int64)
+    ranks[np.argsort(first)] = np.arange(len(first))
+    return ranks[which]

@@ -1,0 +1,13 @@
+"""Logs that hold several systems, of which one is to be chosen."""
+
+from collections.abc import Mapping
+
+from cprsim.basics.tabular import LogPath
+from cprsim.errors import LogError
+
+
+def several(path: LogPath, failures: Mapping[int, int]) -> LogError:
+    """That a log holds systems with so many failures each, and how to choose; for raising."""
+    (first, count), *others = sorted(failures.items())
+    listed = [f"{first} ({count:,} failures)", *(f"{each} ({n:,})" for each, n in others)]
+    return LogError(f"{path}: holds systems {', '.join(listed)}; choose one with --system")

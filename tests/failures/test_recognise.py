@@ -1,0 +1,171 @@
+"""Which format a log is in is seen by its first lines."""
+
+import gzip
+import lzma
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+import cprsim
+from cprsim.errors import LogError
+from cprsim.failures.logs.readers import READERS
+from cprsim.failures.logs.recognise import LOOKS, recognised
+from cprsim.failures.logs.source import LogSource
+from tests.survival.cases import GRID5000, LANL, SHARED, needs_grid5000, needs_lanl
+
+SPOT = SHARED / "spot_preemption/skypilot_spot_traces.tar.xz"
+needs_spot = pytest.mark.skipif(not SPOT.exists(), reason=f"needs {SPOT}")
+SSD = SHARED / "alibaba_ssd/ssd_failures_trimmed.csv.gz"
+needs_ssd = pytest.mark.skipif(not SSD.exists(), reason=f"needs {SSD}")
+
+#: Beginnings of files, and what they are.
+FILES = {
+    "own": ("time_s,node\n1,0\n", "csv"),
+    "bom": ("\ufeffTimestamp,Host\n2026-05-03,a\n", "csv"),
+    "semicolons": ("\n\nstart;server\n2026-05-03;a\n", "csv"),
+    "quoted": ('"what, why","started","box"\n', "csv"),
+    "nodes-alone": ("when,node\n1,0\n", "csv"),
+    "csv-of-xids": ("time,host,text\n1,a,NVRM: Xid 79\n", "csv"),
+    "lanl": ("System,nodes,nodenumz,Prob Started\n8,5,0,2/3/2004 0:00\n", "lanl"),
+    "lanl-with-a-title": ("LA-UR\nSystem,nodes,nodenumz,x,Prob Started\n", "lanl"),
+    "fta": (
+        "# node_id platform_id event_type event_start_time event_stop_time\n1 5 0 1 2\n",
+        "fta",
+    ),
+    "fta-tabs": ("#node_id\tplatform_id\tevent_type\tevent_start_time\n1\t5\t0\t1\n", "fta"),
+    "fta-comments": ("# of a site\n\n# down\n0 0 1 5 n1 1 10 20 NULL\n", "fta"),
+    "fta-without-names": ("0\t0\t1\t5\ta node\t1\t10\tNULL\n", "fta"),
+    "spot": ('{"metadata":\n {"gap_seconds": 300}, "data": [1, 0]}', "spot"),
+    "intervals": ("# of a job\n\n24.2 h\n87120,1\n5 h, censored\n7e3\n", "intervals"),
+    "intervals-header": ("duration_s,censored\n5,0\n", "intervals"),
+    "one-interval": ("5", "intervals"),
+}
+#: The same for readers that may be there.
+MORE = {
+    "stepfun": '[\n{\n"node_id": "6f24",\n"event_time": 3.8,\n"event_type": "fault_start"\n}]',
+    "prometheus": '{"status":"success","data":{"resultType":"matrix","result":[]}}',
+    "slurm": "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n",
+    "xid": "May  3 14:00:00 n1 kernel: NVRM: Xid (PCI:0000:17:00): 79, pid=1, GPU has fallen off\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def error_of(name: str) -> str:
+    with pytest.raises(LogError) as caught:
+        recognised(name)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "reader"), FILES.values(), ids=FILES)
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
+def test_a_format_is_recognised(text, reader, suffix):
+    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[suffix]
+    Path(f"log{suffix}").write_bytes(pack(text.encode()))
+
+    assert recognised(f"log{suffix}") == reader
+
+
+@pytest.mark.parametrize("reader", MORE)
+def test_a_look_counts_only_for_a_reader_that_is_there(reader, monkeypatch):
+    Path("log").write_text(MORE[reader])
+
+    monkeypatch.setitem(READERS, reader, READERS["spot"])
+    assert recognised("log") == reader
+
+    monkeypatch.delitem(READERS, reader)
+    assert "looks like none of the logs that are known" in error_of("log")
+
+
+def test_every_reader_can_be_recognised():
+    assert {*READERS, "intervals"} <= LOOKS.keys()
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", '{"a": 1}', "[1, 2]", "no log\n", "3,7\n", "5\nx"])
+def test_what_is_like_no_log_is_refused_with_the_way_out(text):
+    Path("log").write_text(text)
+
+    assert error_of("log") == (
+        f"log: looks like none of the logs that are known: {', '.join(READERS)}, intervals; say "
+        "which with --reader, or name the columns of a table with --time-column and --node-column"
+    )
+
+
+def test_files_that_cannot_be_looked_at():
+    Path("folder").mkdir()
+    Path("empty").write_text(" \n")
+
+    assert error_of("log") == "log: no such file"
+    assert error_of("folder") == "folder: is a directory, not a log"
+    assert error_of("empty") == "empty: holds no failure"
+
+
+def test_a_long_file_of_numbers_is_looked_at_in_no_time():
+    """Nothing is tried in ever more ways: this takes far less than the limit of a test."""
+    Path("log").write_text("\n \n" * 10_000 + "123 456\n" * 30_000 + "x")
+
+    error_of("log")
+
+
+def test_a_pipe_is_taken_for_a_table_as_it_can_be_read_but_once():
+    os.mkfifo("pipe")
+
+    assert recognised("pipe") == "csv"
+
+
+def test_a_reader_that_is_named_is_taken_at_its_word():
+    Path("log").write_text("5\n7\n")
+
+    assert LogSource.from_options("log", "spot", None, None, None, None).reader == "spot"
+    assert LogSource.from_options("log", None, None, None, None, None).notes == (
+        "Read as intervals, which it looks like; else give --reader.",
+    )
+
+
+def test_named_columns_make_a_table_of_it():
+    Path("log").write_text("a,b\n1,2\n")
+
+    source = LogSource.from_options("log", None, None, None, None, None, {"time": "a", "node": "b"})
+
+    assert (source.reader, source.notes) == ("csv", ())
+    assert len(source.failures()) == 1
+
+
+@needs_lanl
+def test_lanl_as_it_is():
+    counts = "3 (299 failures), 4 (299), 5 (305), 6 (64), 8 (475), 18 (3,997), 20 (2,478)"
+    with pytest.raises(LogError) as caught:
+        cprsim.fit(LANL)
+
+    assert str(caught.value) == f"{LANL}: holds systems {counts}; choose one with --system"
+    assert cprsim.fit(LANL, system=6).document()["reader"] == "lanl"
+
+
+@needs_grid5000
+def test_grid5000_as_it_is():
+    assert recognised(GRID5000) == "fta"
+
+
+@needs_spot
+def test_every_spot_trace_is_recognised(tmp_path):
+    with tarfile.open(SPOT) as archive:
+        archive.extractall(tmp_path, filter="data")
+    traces = sorted(tmp_path.rglob("*.json"))
+
+    assert len(traces) == 34
+    assert {recognised(path) for path in traces} == {"spot"}
+
+
+@needs_ssd
+def test_a_table_that_was_made_for_no_tool():
+    log = LogSource.from_options(SSD, None, None, None, None, None).failures()
+
+    assert log.notes == (
+        "Columns: time 'failure_time' (ISO 8601, taken for UTC), node 'node_id', rack 'rack_id'.",
+    )
+    assert len(log) > 10_000
