@@ -1,6 +1,7 @@
 """A law and its log, both played at the length, nodes and policies of the job at hand."""
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -9,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.failures.logs.log import parse_window
+from cprsim.failures.logs.log import FailureLog, parse_window
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.views import nodes_of
+from cprsim.fitting.fit_log import fit
 from cprsim.fitting.log_fit import LogFit, gap_keys, law_keys, log_keys
 from cprsim.runs.mean import Mean
 from cprsim.runs.result import Result
@@ -99,12 +101,29 @@ class AtHand:
         }
 
 
-def nodes_to_fit(fitted: LogFit, scenario: Scenario) -> int | None:
+def _nodes_to_fit(fitted: LogFit, scenario: Scenario) -> int | None:
     """Nodes of the job, where the log is of a larger system and its gaps were looked at."""
     nodes = _nodes(scenario)
     if fitted.look != "gaps" or not fitted.source.path or fitted.source.reader == "intervals":
         return None
     return nodes if nodes < nodes_of(fitted.source.failures()) else None
+
+
+def fit_for(scenario: Scenario, log: str | os.PathLike[str] | FailureLog, **taken: Any) -> LogFit:
+    """Fit a log as `cprsim.fit`, for a job: of a larger system, the gaps of a job on its nodes.
+
+    Failures are shared out to the kinds of the job's nodes where the log hasn't any.
+
+    Raises
+    ------
+    LogError, UsageError
+        As of `cprsim.fit`.
+    """
+    fitted = fit(log, **taken)
+    nodes = _nodes_to_fit(fitted, scenario)
+    if nodes is not None:
+        fitted = fit(log, **taken | {"view": "job", "nodes": nodes})
+    return of_job(fitted, scenario)
 
 
 def of_job(fitted: LogFit, scenario: Scenario) -> LogFit:

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import cprsim
+from cprsim.cli import command as cli
 from cprsim.errors import UsageError
 from cprsim.fitting import at_hand as module
-from cprsim.fitting.at_hand import COMPARED, at_hand, nodes_to_fit, of_job
+from cprsim.fitting.at_hand import COMPARED, at_hand, fit_for, of_job
 from cprsim.fitting.log_fit import LogFit
 from cprsim.report.at_hand import at_hand_table
 from cprsim.survival.fitted_laws import law_of
@@ -111,7 +112,7 @@ def test_durations_alone_are_drawn_from(tmp_path: Path, monkeypatch):
 
     assert math.isinf(found.log_jobs)
     assert found.document()["log_jobs"] is None
-    assert nodes_to_fit(cprsim.fit(path, "intervals"), job()) is None
+    assert fit_for(job(), path, reader="intervals").look == "gaps"
 
 
 def test_the_document_and_the_table_have_every_comparison(fitted: LogFit, monkeypatch):
@@ -156,6 +157,37 @@ def test_a_law_of_lives_that_loses_the_rate_is_seen_at_once():
 
 @needs_lanl
 def test_of_a_larger_system_a_job_on_some_nodes_is_fitted():
-    fitted = cprsim.fit(LANL, "lanl", 18)
-    assert nodes_to_fit(fitted, job()) == 28
-    assert nodes_to_fit(cprsim.fit(LANL, "lanl", 18, view="job", nodes=64), job()) is None
+    small, all_of_it = job(), job(cluster={"parameter_servers": 512, "trainers": 512})
+    fitted = fit_for(small, LANL, reader="lanl", system=18)
+    assert (fitted.look, fitted.view.nodes) == ("job", 28)
+    assert fitted.kinds == {"parameter_servers": 8, "trainers": 20}
+    assert fit_for(all_of_it, LANL, reader="lanl", system=18).look == "gaps"
+    of_lives = fit_for(small, LANL, reader="lanl", system=18, view="uptime")
+    assert of_lives.look == "uptime"
+    assert of_lives.hits == {}
+
+
+def test_the_command_prints_the_law_beside_the_log(capsys, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(module, "REPLICATIONS", 16)
+    path = tmp_path / "job.toml"
+    path.write_text(job().to_toml())
+    asked = ["fit", str(LOG), "--coalesce", "5 min", "--for", str(path)]
+
+    assert cli._main(asked) == 0
+    said = capsys.readouterr().out
+    assert "under the log and under the weibull law; ± 95 %" in said
+    assert said.rstrip().endswith("as far as chance goes.")
+    assert cli._main([*asked, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["best"] == "weibull"
+    assert set(document["for"]["policies"]) == {"full", "partial"}
+    assert cli._main([*asked, "--toml"]) == 0
+    block = tomllib.loads(capsys.readouterr().out)["failures"]
+    assert block["hits"]["weights"] == {"parameter_servers": 55, "trainers": 144}
+    cprsim.Scenario(**job().mapping() | {"failures": block})
+
+
+def test_a_picture_is_of_the_fit_alone(capsys):
+    asked = ["fit", str(LOG), "--for", "job.toml", "--plot", "a.png"]
+    assert cli._main(asked) == 2
+    assert capsys.readouterr().err == ("cprsim: --plot draws the fit alone; leave out --for\n")
