@@ -143,7 +143,9 @@ def test_lanl_as_it_is():
     with pytest.raises(LogError) as caught:
         cprsim.fit(LANL)
 
-    assert str(caught.value) == f"{LANL}: holds systems {counts}; choose one with --system"
+    assert str(caught.value) == (
+        f"{LANL}: holds systems {counts}; choose one with --system (in a scenario: failures.system)"
+    )
     assert cprsim.fit(LANL, system=6).document()["reader"] == "lanl"
 
 
