@@ -229,7 +229,8 @@ CASES = [
         "lanl",
         "lanl.csv",
         LANL + "20,5,0,2/3/2004 0:00,\n8,5,0,2/3/2004 0:00,\n20,5,3,2/4/2004 0:00,\n8,5,0,,\n",
-        "lanl.csv: holds systems 8 (1 failures), 20 (2); choose one with --system",
+        "lanl.csv: holds systems 8 (1 failure), 20 (2); choose one with --system "
+        "(in a scenario: failures.system)",
     ),
     # fta
     _fta("fta-empty", "", " holds no failure"),
@@ -261,7 +262,8 @@ CASES = [
         FTA
         + "0 0 1 6 n 1 0 9 NULL\n1 0 1 6 n 0 9 12 NULL\n2 0 1 5 n 1 0 12 NULL\n"
         + "3 0 2 6 n 1 0 7 NULL\n4 0 2 6 n 0 7 12 NULL\n",
-        " holds systems 5 (0 failures), 6 (2); choose one with --system",
+        " holds systems 5 (0 failures), 6 (2); choose one with --system "
+        "(in a scenario: failures.system)",
     ),
     _fta("fta-no-failure", "0 0 1 5 n 1 10 20\n", " holds no failure: no node is seen to go down"),
     # spot

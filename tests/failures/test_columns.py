@@ -86,6 +86,16 @@ def test_a_log_is_the_same_in_every_notation(written, told):
     assert log.notes == (f"Columns: time 'time' ({told}), node 'node', end 'end'.",)
 
 
+def test_differences_of_epochs_are_exact():
+    first = START * 1000 + 13
+    rows = f"{first},0,{first + 90_250}\n{first + 1_234_567},0,{first + 2_000_001}\n"
+
+    log = read_csv(write(f"time,node,end\n{rows}"))
+
+    assert log.times_s.tolist() == [0.0, 1234.567]
+    assert log.repaired_s.tolist() == [90.25, 2000.001]
+
+
 def test_ends_may_be_in_another_unit_than_times():
     rows = "".join(
         f"{START + at_s},{node},{int((START + at_s + 5) * 1000)}\n" for at_s, node, _ in ROWS

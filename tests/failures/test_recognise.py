@@ -11,7 +11,7 @@ import pytest
 import cprsim
 from cprsim.errors import LogError
 from cprsim.failures.logs.readers import READERS
-from cprsim.failures.logs.recognise import LOOKS, recognised
+from cprsim.failures.logs.recognise import recognised
 from cprsim.failures.logs.source import LogSource
 from tests.survival.cases import GRID5000, LANL, SHARED, needs_grid5000, needs_lanl
 
@@ -27,7 +27,7 @@ FILES = {
     "semicolons": ("\n\nstart;server\n2026-05-03;a\n", "csv"),
     "quoted": ('"what, why","started","box"\n', "csv"),
     "nodes-alone": ("when,node\n1,0\n", "csv"),
-    "csv-of-xids": ("time,host,text\n1,a,NVRM: Xid 79\n", "csv"),
+    "csv-of-others": ('time,host,text\n1,a,"System,nodenumz,Prob Started"\n', "csv"),
     "lanl": ("System,nodes,nodenumz,Prob Started\n8,5,0,2/3/2004 0:00\n", "lanl"),
     "lanl-with-a-title": ("LA-UR\nSystem,nodes,nodenumz,x,Prob Started\n", "lanl"),
     "fta": (
@@ -41,13 +41,6 @@ FILES = {
     "intervals": ("# of a job\n\n24.2 h\n87120,1\n5 h, censored\n7e3\n", "intervals"),
     "intervals-header": ("duration_s,censored\n5,0\n", "intervals"),
     "one-interval": ("5", "intervals"),
-}
-#: The same for readers that may be there.
-MORE = {
-    "stepfun": '[\n{\n"node_id": "6f24",\n"event_time": 3.8,\n"event_type": "fault_start"\n}]',
-    "prometheus": '{"status":"success","data":{"resultType":"matrix","result":[]}}',
-    "slurm": "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n",
-    "xid": "May  3 14:00:00 n1 kernel: NVRM: Xid (PCI:0000:17:00): 79, pid=1, GPU has fallen off\n",
 }
 
 
@@ -71,22 +64,30 @@ def test_a_format_is_recognised(text, reader, suffix):
     assert recognised(f"log{suffix}") == reader
 
 
-@pytest.mark.parametrize("reader", MORE)
-def test_a_look_counts_only_for_a_reader_that_is_there(reader, monkeypatch):
-    Path("log").write_text(MORE[reader])
-
-    monkeypatch.setitem(READERS, reader, READERS["spot"])
-    assert recognised("log") == reader
-
-    monkeypatch.delitem(READERS, reader)
+def test_a_new_reader_is_recognised_by_its_looks(monkeypatch):
+    Path("log").write_text("beep beep\n")
     assert "looks like none of the logs that are known" in error_of("log")
+
+    monkeypatch.setitem(READERS, "beeps", READERS["spot"]._replace(looks=r"\bbeep\b"))
+
+    assert recognised("log") == "beeps"
 
 
 def test_every_reader_can_be_recognised():
-    assert {*READERS, "intervals"} <= LOOKS.keys()
+    assert {name for name, reader in READERS.items() if not reader.looks} == {"csv"}
+    assert {*READERS, "intervals"} == {reader for _, reader in FILES.values()}
 
 
-@pytest.mark.parametrize("text", ["a,b\n1,2\n", '{"a": 1}', "[1, 2]", "no log\n", "3,7\n", "5\nx"])
+def test_a_trace_of_one_endless_line_is_recognised():
+    data = ", ".join(["1"] * 200_000)
+    Path("log").write_text(f'{{"note": "{"x" * 200_000}", "metadata": {{"gap_seconds": 9}}, {data}')
+
+    assert recognised("log") == "spot"
+
+
+@pytest.mark.parametrize(
+    "text", ["# nothing\n", "a,b\n1,2\n", '{"a": 1}', "[1, 2]", "no log\n", "3,7\n", "5\nx"]
+)
 def test_what_is_like_no_log_is_refused_with_the_way_out(text):
     Path("log").write_text(text)
 
@@ -142,7 +143,9 @@ def test_lanl_as_it_is():
     with pytest.raises(LogError) as caught:
         cprsim.fit(LANL)
 
-    assert str(caught.value) == f"{LANL}: holds systems {counts}; choose one with --system"
+    assert str(caught.value) == (
+        f"{LANL}: holds systems {counts}; choose one with --system (in a scenario: failures.system)"
+    )
     assert cprsim.fit(LANL, system=6).document()["reader"] == "lanl"
 
 

@@ -98,7 +98,8 @@ class LogClock:
         first = float(when.min())
         latest = float(np.fmax.reduce(until, initial=-math.inf))
         of_ends = unit if unit is _ISO else _epoch(latest) or unit
-        until -= first / unit.a_second * of_ends.a_second
+        # In the very unit of the ends, where it is the same: nothing is rounded then.
+        until -= first if of_ends is unit else first / unit.a_second * of_ends.a_second
         until /= of_ends.a_second
         when -= first
         when /= unit.a_second

@@ -20,9 +20,9 @@ class Reader(NamedTuple):
     `read`: module and name of its function, imported when it is called, so that the command's help
     needs no library. `tells`: what it is, for that help. `system`: what the number is that chooses
     one of several systems; empty where a log has one. `of_the_job`: its nodes are those of the job,
-    so it is replayed as it stands. `named`: whether its columns can be named.
-
-    What a file of the format looks like stands in `recognise.LOOKS`.
+    so it is replayed as it stands. `named`: whether its columns can be named. `looks`: what is
+    found in the beginning of every such file and in no other's (a regular expression; a dot is any
+    character, and no white space comes first), so that it is recognised; a table is by its columns.
     """
 
     read: str
@@ -31,6 +31,7 @@ class Reader(NamedTuple):
     needs_system: bool = False
     of_the_job: bool = False
     named: bool = False
+    looks: str = ""
 
 
 READERS: Final = {
@@ -41,10 +42,20 @@ READERS: Final = {
         named=True,
     ),
     "lanl": Reader(
-        "lanl:read_lanl", "raw LANL data", "the LANL system number, e.g. 20", needs_system=True
+        "lanl:read_lanl",
+        "raw LANL data",
+        "the LANL system number, e.g. 20",
+        needs_system=True,
+        looks=r"\A([^\n]*\n){0,5}[^\n]*\bnodenumz\b[^\n]*\bProb Started\b",
     ),
-    "fta": Reader("fta:read_fta", "an event_trace of the Failure Trace Archive", "a platform_id"),
-    "spot": Reader("spot:read_spot", "JSON of spot availability"),
+    "fta": Reader(
+        "fta:read_fta",
+        "an event_trace of the Failure Trace Archive",
+        "a platform_id",
+        looks=r"\A(#[^\n]*\n\s*)*([^\n]*\bevent_start_time\b|"
+        r"\d+\s+\d+\s+\d+\s+\d+\s+[^\n]+\s[01]\s+\d+\s+(\d+|NULL)\b)",
+    ),
+    "spot": Reader("spot:read_spot", "JSON of spot availability", looks=r'\A\{.*"gap_seconds"\s*:'),
 }
 
 

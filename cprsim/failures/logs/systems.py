@@ -9,5 +9,11 @@ from cprsim.errors import LogError
 def several(path: LogPath, failures: Mapping[int, int]) -> LogError:
     """That a log holds systems with so many failures each, and how to choose; for raising."""
     (first, count), *others = sorted(failures.items())
-    listed = [f"{first} ({count:,} failures)", *(f"{each} ({n:,})" for each, n in others)]
-    return LogError(f"{path}: holds systems {', '.join(listed)}; choose one with --system")
+    listed = [
+        f"{first} ({count:,} failure{'s' * (count != 1)})",
+        *(f"{each} ({n:,})" for each, n in others),
+    ]
+    return LogError(
+        f"{path}: holds systems {', '.join(listed)}; choose one with --system "
+        "(in a scenario: failures.system)"
+    )
