@@ -256,7 +256,11 @@ def test_read_log_picks_the_reader():
 @pytest.mark.parametrize(
     ("args", "error"),
     [
-        (("lanll",), "unknown reader 'lanll'; known readers: csv, lanl, fta, spot, intervals"),
+        (
+            ("lanll",),
+            "unknown reader 'lanll'; known readers: csv, lanl, fta, spot, stepfun, slurm, "
+            "prometheus, xid, intervals",
+        ),
         (("lanl",), "reader 'lanl' needs system = N (the LANL system number, e.g. 20)"),
         (("csv", 20), "reader 'csv' knows no systems; leave out system = 20"),
         (("spot", 0), "reader 'spot' knows no systems; leave out system = 0"),

@@ -1,6 +1,6 @@
 """Readers of failure logs; a new one is a function from a path to a log, and an entry in `READERS`.
 
-Files are read line by line, a spot trace as a whole: a few numbers a failure stay in memory.
+Files are read line by line, JSON as a whole: a few numbers a failure stay in memory.
 """
 
 from pkgutil import resolve_name
@@ -36,6 +36,10 @@ READERS: Final = {
     ),
     "fta": Reader("fta:read_fta", "an event_trace of the Failure Trace Archive", "a platform_id"),
     "spot": Reader("spot:read_spot", "JSON of spot availability"),
+    "stepfun": Reader("stepfun:read_stepfun", "JSON of faults, as StepFun's trace"),
+    "slurm": Reader("slurm:read_slurm", "sacctmgr -P list event"),
+    "prometheus": Reader("prometheus:read_prometheus", "JSON of query_range, 1 where a node is up"),
+    "xid": Reader("xid:read_xid", "kernel logs with NVIDIA Xids"),
 }
 
 
