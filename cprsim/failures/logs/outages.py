@@ -80,9 +80,8 @@ class NodeOutages:
         """
         if not len(self):
             left_out = ", ".join(f"{count} {why}" for why, count in self.dropped.items())
-            raise LogError(
-                f"{path}: holds no failure: {left_out + ' left out' * bool(left_out) or nothing}"
-            )
+            why = f"left out are {left_out}" if left_out else nothing
+            raise LogError(f"{path}: holds no failure: {why}")
         nodes, starts = np.asarray(self._nodes), np.asarray(self._starts)
         stops = np.array(self._ends)
         self.dropped.update(forget_early(stops, starts))

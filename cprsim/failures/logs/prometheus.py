@@ -56,8 +56,8 @@ def read_prometheus(path: LogPath) -> FailureLog:
     """
     series = [_Series(path, number, each) for number, each in enumerate(_result(path))]
     outages = NodeOutages()
-    for each in series:
-        if outages.names.number(each.node) < len(outages.names) - 1:
+    for number, each in enumerate(series):
+        if outages.names.number(each.node) < number:
             raise each.fault(
                 f"is the second one of {shown(each.node)}; ask for one series a node, "
                 f"e.g. min by ({each.label}) (up)"

@@ -74,10 +74,9 @@ def read_xid(path: LogPath) -> FailureLog:
         if head is None or code is None or math.isnan(time_s):
             raise LogError(f"{path}:{number}: {_fault(line, head, time_s)}")
         if zoned not in (None, bool(head[2])):
-            has = "a zone, others before" if head[2] else "no zone, others before"
-            raise LogError(
-                f"{path}:{number}: time is {shown(head[1])}, with {has} are not; {_TELL}"
-            )
+            zone = "with a zone, unlike" if head[2] else "without a zone, unlike"
+            told = f"time is {shown(head[1])}, {zone} those before; {_TELL}"
+            raise LogError(f"{path}:{number}: {told}")
         zoned, until_s = bool(head[2]), max(until_s, time_s)
         if int(code[1]) in FAILURES:
             outages.add(head[3], time_s, cause=f"Xid {int(code[1])}")
