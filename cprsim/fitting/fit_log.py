@@ -37,7 +37,7 @@ def fit(
     log
         Path of a log, or one that is read already.
     reader
-        Its format: csv, lanl, fta, spot or intervals.
+        Its format: csv, lanl, fta, spot, stepfun, slurm, prometheus, xid or intervals.
     system
         Which system of a log that holds several.
     view

@@ -257,7 +257,7 @@ def _keys(fitted: LogFit) -> dict[str, Any]:
         return _law(fitted.best.law) | per | ({"hits": fitted.hits} if fitted.hits else {})
     # A log of the job's nodes is replayed as it stands, so not to a job on some of them.
     reader = fitted.source.reader
-    of_nodes = bool(fitted.source.path) and reader != "intervals"
+    of_nodes = bool(fitted.source.path) and reader != "intervals" and READERS[reader].counts_nodes
     if of_nodes and not (READERS[reader].of_the_job and fitted.look == "job"):
         return _replay(fitted)
     return _empirical(fitted.view.sample) | per

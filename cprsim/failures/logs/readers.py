@@ -19,7 +19,8 @@ class Reader(NamedTuple):
     `read`: module and name of its function, imported when it is called, so that the command's help
     needs no library. `tells`: what it is, for that help. `system`: what the number is that chooses
     one of several systems; empty where a log has one. `of_the_job`: its nodes are those of the job,
-    so it is replayed as it stands.
+    so it is replayed as it stands. `counts_nodes`: it tells how many nodes the system has, without
+    which a log of a whole system isn't replayed.
     """
 
     read: str
@@ -27,6 +28,7 @@ class Reader(NamedTuple):
     system: str = ""
     needs_system: bool = False
     of_the_job: bool = False
+    counts_nodes: bool = True
 
 
 READERS: Final = {
@@ -36,10 +38,12 @@ READERS: Final = {
     ),
     "fta": Reader("fta:read_fta", "an event_trace of the Failure Trace Archive", "a platform_id"),
     "spot": Reader("spot:read_spot", "JSON of spot availability"),
-    "stepfun": Reader("stepfun:read_stepfun", "JSON of faults, as StepFun's trace"),
-    "slurm": Reader("slurm:read_slurm", "sacctmgr -P list event"),
+    "stepfun": Reader(
+        "stepfun:read_stepfun", "JSON of faults, as StepFun's trace", counts_nodes=False
+    ),
+    "slurm": Reader("slurm:read_slurm", "sacctmgr -P list event", counts_nodes=False),
     "prometheus": Reader("prometheus:read_prometheus", "JSON of query_range, 1 where a node is up"),
-    "xid": Reader("xid:read_xid", "kernel logs with NVIDIA Xids"),
+    "xid": Reader("xid:read_xid", "kernel logs with NVIDIA Xids", counts_nodes=False),
 }
 
 
