@@ -4,7 +4,9 @@ import csv
 import gzip
 import json
 import math
+import re
 from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -432,6 +434,44 @@ def test_a_node_that_is_missing_when_prometheus_is_back_was_down_from_then() -> 
 
 def test_a_single_series_has_only_its_own_gaps() -> None:
     assert outages(written(matrix("11......1111"), "prometheus")) == [(0, 2, 8)]
+
+
+def step_by_step(texts: list[str]) -> list[tuple[int, int, float]]:
+    """Outages of aligned series, a step after the other; where nobody is seen for long, nothing."""
+    asked = [step for step in range(len(texts[0])) if any(text[step] != "." for text in texts)]
+    for before, after in pairwise(list(asked)):
+        if after - before <= 4:  # Prometheus was there, if all nodes were missing
+            asked += range(before + 1, after)
+    found = []
+    for node, text in enumerate(texts):
+        states = {step: text[step] for step in sorted(asked)}
+        for run in re.finditer(r"\.{4,}", seen := "".join(states.values())):
+            steps = list(states)[slice(*run.span())]
+            states |= dict.fromkeys(steps, "0" if seen[: run.start()].strip(".") else ".")
+        known = [(step, state) for step, state in states.items() if state != "."]
+        for (_, before), (step, state) in pairwise(known):
+            if before == "1" and state == "0":
+                ups = [later for later, up in known if later > step and up == "1"]
+                found.append((step, node, ups[0] if ups else math.inf))
+    return [(node, step, end) for step, node, end in sorted(found)]
+
+
+def test_outages_are_those_that_one_finds_step_by_step() -> None:
+    rng, compared = np.random.default_rng(3), 0
+    for _ in range(300):
+        texts = [
+            "".join(str(state) * int(rng.integers(1, 7)) for state in rng.choice(list("10.1"), 12))
+            for _ in range(3)
+        ]
+        width = min(len(text) for text in texts)
+        texts = [f"1{text[: width - 2]}1" for text in texts]
+        expected = step_by_step(texts)
+        if not expected:
+            continue
+        found = outages(written(matrix(*texts), "prometheus"))
+        assert [tuple(np.nan_to_num(each, nan=math.inf)) for each in found] == expected, texts
+        compared += 1
+    assert compared > 250
 
 
 def test_the_label_of_a_node_goes_before_that_of_its_exporter() -> None:

@@ -143,32 +143,23 @@ class _Watch:
         self.limit_s = (MISSING_STEPS + 1.5) * self.step_s  # between samples, if no more is missing
         self.instants = np.unique(np.concatenate([each.times_s for each in series]))
         waits = np.diff(self.instants)
-        self._alone = len(series) == 1
-        dark = (waits > self.limit_s) & (not self._alone)
+        dark = (waits > self.limit_s) & (len(series) > 1)
         self.gaps = int(dark.sum())
-        self._dark_s = np.cumsum(np.where(dark, waits, 0.0))
+        waits = np.where(dark, waits, self.step_s)
+        # When the sample after one at each instant was due, and the instants without the gaps.
+        self._due_s = self.instants[:-1] + waits
+        self._seen_s = self.instants - np.append(0.0, np.cumsum(waits - self.step_s))
 
     def outages(self, series: _Series) -> Iterator[tuple[float, float]]:
         """When a node went down, and when it was up again or nan."""
-        times_s, missed = series.times_s, self._missed(series.times_s)
-        times_s = np.insert(times_s, missed + 1, self._next(times_s[missed]))
+        places = np.searchsorted(self.instants, series.times_s)
+        seen_s = np.append(self._seen_s[places], self._seen_s[-1] + self.step_s)
+        missed = np.flatnonzero(np.diff(seen_s) > self.limit_s)  # after these samples, too many are
+        times_s = np.insert(series.times_s, missed + 1, self._due_s[places[missed]])
         edges = np.diff(np.insert(series.up, missed + 1, False).astype(np.int8))
         falls, rises = np.flatnonzero(edges < 0) + 1, np.flatnonzero(edges > 0) + 1
         ends = np.append(times_s[rises], np.nan)[np.searchsorted(rises, falls)]
         yield from zip(times_s[falls].tolist(), ends.tolist(), strict=True)
-
-    def _missed(self, times_s: Floats) -> NDArray[np.int64]:
-        """After which samples too many are missing."""
-        lit_s = self.instants - np.concatenate([[0.0], self._dark_s])
-        seen_s = np.append(lit_s[np.searchsorted(self.instants, times_s)], lit_s[-1] + self.step_s)
-        return np.flatnonzero(np.diff(seen_s) > self.limit_s)
-
-    def _next(self, times_s: Floats) -> Floats:
-        """When the sample after each of these would have come."""
-        due_s = times_s + self.step_s
-        if self._alone:
-            return due_s
-        return self.instants[np.searchsorted(self.instants, due_s - self.step_s / 2)]
 
 
 def _found(value: Any) -> str:
