@@ -103,6 +103,28 @@ def test_the_law_that_was_put_in_is_fitted(reader: str, generated: Path) -> None
     assert found.verdict.adequate
 
 
+@pytest.mark.parametrize("reader", WRITERS)
+def test_a_log_with_typing_errors_is_read_or_refused_in_a_line(reader: str) -> None:
+    rng = np.random.default_rng(4)
+    few = drawn(6, 1)
+    WRITERS[reader](few, Path("sound"), 2)
+    sound, refusals = Path("sound").read_text(), list[str]()
+    pieces = ["", "0", "-1", "nan", "1e400", "null", "[", '"', "|", "\n", "\0", "9" * 30, "T"]
+    for _ in range(150):
+        at = int(rng.integers(len(sound)))
+        text = sound[:at] + str(rng.choice(pieces)) + sound[at + int(rng.integers(9)) :]
+        try:
+            log = written(text, reader)
+        except LogError as error:
+            refusals.append(str(error))
+        else:
+            assert np.isfinite(log.times_s).all()
+            assert log.until_s >= log.times_s[-1]
+            assert log.repaired_s is None or not (log.repaired_s < log.times_s).any()
+    assert refusals
+    assert all(len(each.splitlines()) == 1 for each in refusals)
+
+
 @pytest.mark.parametrize("reader", [name for name in WRITERS if name != "prometheus"])
 def test_a_log_that_counts_no_nodes_is_not_replayed(reader: str, generated: Path) -> None:
     failures = Failures.model_validate({"trace": str(generated / reader), "reader": reader})
