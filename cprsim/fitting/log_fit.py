@@ -298,7 +298,7 @@ def log_keys(fitted: LogFit) -> dict[str, Any]:
     """`[failures]` by what the log has: its failures, or its durations where that can't be."""
     # A log of the job's nodes is replayed as it stands, so not to a job on some of them.
     reader = fitted.source.reader
-    of_nodes = bool(fitted.source.path) and reader != "intervals"
+    of_nodes = bool(fitted.source.path) and reader != "intervals" and READERS[reader].counts_nodes
     if of_nodes and not (READERS[reader].of_the_job and fitted.look == "job"):
         return _replay(fitted)
     return gap_keys(fitted)

@@ -18,6 +18,7 @@ from cprsim.survival.kaplan_meier import KaplanMeier
 #: Durations that anybody would paste, where no law is adequate; means of so many each.
 _TYPICAL, _IN_ONE = 100, 200
 _DIGITS: Final = 4
+_JOINT: Final = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +84,10 @@ class RepairFit:
             "Where machines come back only when they are repaired, as with a fixed pool of "
             "cluster.spares:",
             "[costs.reschedule]",
-            *(f"{key} = {json.dumps(value)}" for key, value in self.keys().items()),
+            *(f"{key} = {_in_one_piece(value)}" for key, value in self.keys().items()),
         ]
         lines = [line for text in texts for line in textwrap.wrap(text, 96)]
-        return "\n".join(f"# {line}" for line in lines)
+        return "\n".join(f"# {line}" for line in lines).replace(_JOINT, " ")
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
@@ -118,6 +119,13 @@ def repair_fit(log: FailureLog) -> RepairFit | None:
             fits.insert(0, each)
             break
     return RepairFit(found, fits, verdicts)
+
+
+def _in_one_piece(value: object) -> str:
+    """As TOML, so that lines are broken between durations and not within one."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_in_one_piece, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace(" ", _JOINT)
 
 
 def _rounded(value: float) -> float:

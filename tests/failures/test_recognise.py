@@ -13,6 +13,8 @@ from cprsim.errors import LogError
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.recognise import recognised
 from cprsim.failures.logs.source import LogSource
+from tests.failures.generated_logs import drawn
+from tests.failures.test_cluster_logs import WRITERS
 from tests.survival.cases import GRID5000, LANL, SHARED, needs_grid5000, needs_lanl
 
 SPOT = SHARED / "spot_preemption/skypilot_spot_traces.tar.xz"
@@ -73,9 +75,21 @@ def test_a_new_reader_is_recognised_by_its_looks(monkeypatch):
     assert recognised("log") == "beeps"
 
 
+@pytest.mark.parametrize("reader", WRITERS)
+def test_what_clusters_themselves_write_is_recognised(reader):
+    WRITERS[reader](drawn(40, 3), Path("log"), 2)
+    assert recognised("log") == reader
+
+
+def test_slurms_lines_without_names_are_recognised():
+    Path("log").write_text("gpu|n1|2024-01-31T12:00:00|2024-01-31T14:10:21|DOWN*|none|root(0)\n")
+    assert recognised("log") == "slurm"
+
+
 def test_every_reader_can_be_recognised():
     assert {name for name, reader in READERS.items() if not reader.looks} == {"csv"}
-    assert {*READERS, "intervals"} == {reader for _, reader in FILES.values()}
+    known = {reader for _, reader in FILES.values()}
+    assert {*READERS, "intervals"} == known | WRITERS.keys()
 
 
 def test_a_trace_of_one_endless_line_is_recognised():
