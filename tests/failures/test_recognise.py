@@ -7,12 +7,15 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import cprsim
 from cprsim.errors import LogError
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.recognise import recognised
 from cprsim.failures.logs.source import LogSource
+from tests.failures.malformed import CASES
 from tests.survival.cases import GRID5000, LANL, SHARED, needs_grid5000, needs_lanl
 
 SPOT = SHARED / "spot_preemption/skypilot_spot_traces.tar.xz"
@@ -95,6 +98,37 @@ def test_what_is_like_no_log_is_refused_with_the_way_out(text):
         f"log: looks like none of the logs that are known: {', '.join(READERS)}, intervals; say "
         "which with --reader, or name the columns of a table with --time-column and --node-column"
     )
+
+
+def told(name: str) -> str:
+    """The reader of a log, or what is wrong with it."""
+    try:
+        return recognised(name)
+    except LogError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_a_malformed_log_is_recognised_or_refused_in_one_line(case, tmp_path):
+    case.place(tmp_path)
+
+    said = told(case.name)
+
+    assert said in {*READERS, "intervals"} or said.startswith(f"{case.name}: ")
+    assert len(said.splitlines()) == 1
+
+
+MARKS = "[]{},;|\t\n\"'#0123456789.e- hsdtimenoduraton_"
+
+
+@given(st.text(max_size=60) | st.text(MARKS, max_size=60))
+def test_any_text_is_recognised_or_refused_in_one_line(text):
+    Path("log").write_text(text, encoding="utf-8", errors="replace")
+
+    said = told("log")
+
+    assert said in {*READERS, "intervals"} or said.startswith("log: ")
+    assert len(said.splitlines()) == 1
 
 
 def test_files_that_cannot_be_looked_at():
