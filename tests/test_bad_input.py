@@ -123,7 +123,8 @@ LOGS = [
     case(
         "unknown-reader",
         {LAW: TRACE + 'reader = "intervals"\n'},
-        "failures.reader: 'intervals' is not one of 'csv', 'lanl', 'fta' or 'spot'",
+        "failures.reader: 'intervals' is not one of 'csv', 'lanl', 'fta', 'spot', "
+        "'stepfun', 'slurm', 'prometheus' or 'xid'",
         log="",
     ),
     case(

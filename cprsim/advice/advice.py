@@ -9,12 +9,12 @@ import pandas as pd
 
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused
-from cprsim.advice.mean import Mean
 from cprsim.basics.schema import nearest
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Plan
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Decision
+from cprsim.runs.mean import Mean
 from cprsim.runs.result import finite
 from cprsim.scenario import Scenario
 from cprsim.selection.certificate import Certificate

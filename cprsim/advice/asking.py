@@ -11,8 +11,7 @@ from cprsim.advice.advice import TOLD, Advice, Found, in_order
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused, asked, chosen
 from cprsim.advice.fleet_trials import FleetTrials
-from cprsim.advice.mean import Mean
-from cprsim.advice.search import Leading, at_target, search
+from cprsim.advice.search import Leading, able, at_target, search
 from cprsim.advice.trials import NOWHERE, Trial, Trials
 from cprsim.advice.warning import warnings
 from cprsim.analytic.expected import expected
@@ -21,6 +20,7 @@ from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.estimates.decision import Decision
 from cprsim.runs.engines import compiles
+from cprsim.runs.mean import Mean
 from cprsim.runs.summaries import ratio_of_sums
 from cprsim.selection.certificate import Certificate, PairedSample
 from cprsim.selection.sequential import MOST, certify
@@ -94,15 +94,16 @@ class Asking:
 
     def _is_hopeless(self, candidate: Candidate) -> bool:
         """Whether it is too dear, or too stuck, to be searched, which is said."""
-        plan = self._trials.plan(candidate.policy)
+        start, _ = able(at_target(candidate.policy, self._trials.aim), self._trials)
+        plan = self._trials.plan(start)
         if plan is None:
             return False
         scenario, why = self._trials.scenario, None
-        if candidate.origin is None and self._trials.is_hopeless(candidate.policy):
+        if candidate.origin is None and self._trials.is_hopeless(start):
             found = expected(plan, scenario.context).overhead
             why = f"first order expects an overhead of {found:.0%} at least: not simulated"
         elif scenario.job.useful_time_s / scenario.failure_model.mtbf_s > _MANY:
-            (trial,) = self._trials.play([candidate.policy], range(1))
+            (trial,) = self._trials.play([start], range(1))
             if trial.measures["overhead"][0] >= NOWHERE - 1:
                 why = "gets nowhere under so many failures"
         if why is not None and candidate.origin is None:

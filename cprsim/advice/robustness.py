@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple
 
 from cprsim.advice.advice import Advice, Found
 from cprsim.advice.candidates import frozen
-from cprsim.advice.mean import Mean
 from cprsim.advice.trials import Trial, Trials, Values
 from cprsim.basics.distributions import scaled
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import CprsimError
+from cprsim.runs.mean import Mean
 from cprsim.scenario import Scenario
 from cprsim.selection.bounds import Bound
 from cprsim.selection.intervals import ROUNDING

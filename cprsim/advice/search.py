@@ -182,7 +182,7 @@ def at_target(policy: Policy, aim: Aim) -> Policy:
 def _searched(policy: Policy, trials: Trials) -> Search:
     """Setting by setting, until none of them gains anything."""
     aim = trials.aim
-    best, settings = _able(at_target(policy, aim), trials)
+    best, settings = able(at_target(policy, aim), trials)
     worth, ratio = _WORTH * aim.within, _WIDE
     settings = _of_use(best, settings, trials, worth)
     for _ in range(_TURNS):
@@ -199,8 +199,12 @@ def _searched(policy: Policy, trials: Trials) -> Search:
     return best, others
 
 
-def _able(policy: Policy, trials: Trials) -> tuple[Policy, tuple[Setting, ...]]:
-    """A policy that can be played, with its settings; else by its rule, or with other choices."""
+def able(policy: Policy, trials: Trials) -> tuple[Policy, tuple[Setting, ...]]:
+    """A policy that can be played, with its settings; else by its rule, or with other choices.
+
+    One of which first order leaves no hope is as good as one that can't: so is a system that saves
+    nothing by default where all its copies are often lost.
+    """
     context = trials.scenario.context
     try:
         settings = policy.settings(context)

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from cprsim.advice.mean import Mean
 from cprsim.advice.robustness import Robustness, World
+from cprsim.runs.mean import Mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cprsim.cli.common import Json, check_plot, draw, show
+from cprsim.cli.common import Json, check_plot, draw, print_json, show
 from cprsim.failures.logs.readers import READERS
 
 _FORMATS = {name: each.tells for name, each in READERS.items()} | {"intervals": "a duration a line"}
@@ -45,6 +45,12 @@ def fit(
         str | None, typer.Option(help="parameter_server (or ps) or trainer.")
     ] = None,
     rack_column: Annotated[str | None, typer.Option(help="Rack of the node.")] = None,
+    for_job: Annotated[
+        Path | None,
+        typer.Option(
+            "--for", metavar="SCENARIO", help="Play log and law as this job would meet them."
+        ),
+    ] = None,
     toml: Annotated[bool, typer.Option("--toml", help="Print a [failures] block.")] = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw into a .png, .svg or .pdf.")
@@ -59,6 +65,8 @@ def fit(
 
     if toml and as_json:
         raise UsageError("--toml and --json print one document each; choose one")
+    if for_job is not None and plot is not None:
+        raise UsageError("--plot draws the fit alone; leave out --for")
     check_plot(plot)
     columns = {
         "time": time_column,
@@ -75,6 +83,9 @@ def fit(
         "population": population,
         "columns": {key: name for key, name in columns.items() if name is not None},
     }
+    if for_job is not None:
+        _for_job(for_job, log, taken | {"view": view, "nodes": nodes, "ties": ties}, toml, as_json)
+        return
     found: Any
     table: Any
     if view == "job" and nodes is None:
@@ -90,3 +101,23 @@ def fit(
         typer.echo(block)
     else:
         show(found, table, as_json)
+
+
+def _for_job(path: Path, log: Path, taken: dict[str, Any], toml: bool, as_json: bool) -> None:
+    """Fit, and play law and log at the length, nodes and policies of a scenario."""
+    from cprsim.fitting.at_hand import at_hand, fit_for
+    from cprsim.report import tables
+    from cprsim.report.at_hand import at_hand_table
+    from cprsim.scenario import load_scenario
+
+    job = load_scenario(path)
+    fitted = fit_for(job, log, **taken)
+    found = at_hand(fitted, job)
+    if toml:
+        typer.echo("\n".join([*(f"# {note}" for note in found.notes), fitted.toml()]))
+    elif as_json:
+        print_json(fitted.document() | {"for": found.document()})
+    else:
+        show(fitted, tables.fit_table, as_json)
+        typer.echo()
+        show(found, at_hand_table, as_json)

@@ -141,6 +141,11 @@ class Resampled:
         self._nodes = cluster.parameter_servers + cluster.trainers
         self._system = log.population or 0
         self._circle_s = log.watched_s
+        if log.population is None:
+            raise LogError(
+                f"{path}: doesn't tell how many nodes its system has, so no job is put on some of "
+                "them; take a law that cprsim fit finds in it"
+            )
         if self._nodes > self._system:
             raise LogError(
                 f"{path}: its system has {self._system} nodes, the job needs {self._nodes}; choose "

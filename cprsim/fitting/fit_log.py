@@ -14,9 +14,11 @@ from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.rack_bursts import RackBursts, rack_bursts
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.log_fit import LogFit, Look
+from cprsim.fitting.repair_fit import repair_fit
 from cprsim.survival.dependence import dependence
 from cprsim.survival.fitted_laws import fit_all
 from cprsim.survival.judge import Verdict, judge
+from cprsim.survival.trend import trend
 
 
 def fit(
@@ -82,11 +84,13 @@ def fit(
         other = "the view 'uptime'" if view == "uptime" else "coalesce"
         raise UsageError(f"ties = 'keep' does not go with {other}; leave it out")
     failures = source.failures()
-    return (
+    fitted = (
         _of_uptimes(source, failures)
         if view == "uptime"
         else _of_gaps(source, failures, nodes, ties)
     )
+    severities = Counter[str](failures.severities or ())
+    return replace(fitted, severities=severities, repairs=repair_fit(failures))
 
 
 def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.Ties) -> LogFit:
@@ -103,7 +107,19 @@ def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.
     at_once = sizes(together)
     fitted = _judged(source, look, seen, bursts, dropped | left_out, at_once, log.notes)
     system = views.nodes_of(together)
-    return replace(fitted, hit=mean_hit(at_once, nodes or system, system))
+    return replace(
+        fitted,
+        hit=mean_hit(at_once, nodes or system, system),
+        kinds=_kinds(log),
+        trend=trend(together.times_s - together.start_s, together.span_s),
+    )
+
+
+def _kinds(log: FailureLog) -> dict[str, int]:
+    """How often nodes of each kind fail, as weights of `[failures.hits]` are called."""
+    counts = Counter(log.kinds or ())
+    names = {"parameter_server": "parameter_servers", "trainer": "trainers"}
+    return {name: counts[kind] for kind, name in names.items() if counts[kind]}
 
 
 def _of_uptimes(source: LogSource, log: FailureLog) -> LogFit:

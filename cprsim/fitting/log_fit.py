@@ -3,7 +3,7 @@
 import math
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,11 +14,13 @@ from cprsim.failures.logs.coincidence import Coincidence
 from cprsim.failures.logs.rack_bursts import RackBursts
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
+from cprsim.fitting.repair_fit import RepairFit
 from cprsim.survival.dependence import Dependence
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.judge import Verdict
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
+from cprsim.survival.trend import Trend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,6 +62,15 @@ class LogFit:
         How many nodes fail at one instant, and how often; empty where there are no nodes.
     hit
         Mean nodes of the system, or of the job, that one failure takes down.
+    kinds
+        How often nodes of each kind fail, as `[failures.hits.weights]` has them; empty where the
+        log doesn't tell.
+    severities
+        How often each severity struck; empty where the log doesn't tell.
+    repairs
+        How long nodes are down; None where the log doesn't tell.
+    trend
+        Whether failures of the system become rarer; None where there are too few.
     coincidence
         Whether nodes fail together, for uptimes: their law takes each node by itself.
     told
@@ -77,13 +88,20 @@ class LogFit:
     at_once: Mapping[int, int]
     coincidence: Coincidence | None = None
     hit: float = 1.0
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    severities: Mapping[str, int] = field(default_factory=dict)
+    repairs: RepairFit | None = None
+    trend: Trend | None = None
     told: tuple[str, ...] = ()
 
     @property
-    def hits(self) -> dict[str, int]:
+    def hits(self) -> dict[str, Any]:
         """`[failures.hits]`: nodes that fail together, if several; lives are each node's own."""
-        together = round(self.hit)
-        return {"parameter_servers": together} if together > 1 and self.view.per == "job" else {}
+        if self.view.per == "node":
+            return {}
+        kinds = tuple(self.kinds) or ("parameter_servers",)
+        together = dict.fromkeys(kinds, round(self.hit)) if round(self.hit) > 1 else {}
+        return together | ({"weights": dict(self.kinds)} if len(self.kinds) > 1 else {})
 
     @property
     def best(self) -> Fit:
@@ -120,6 +138,14 @@ class LogFit:
                 f"Jobs then differ more from each other than under a {best} law. Replay the log to "
                 "see how much; --coalesce makes one failure of those close in time."
             )
+        if self.trend is not None and self.trend.is_sure:
+            low, high = self.trend.shape_interval
+            way = "rarer" if self.trend.z < 0 else "more frequent"
+            said.append(
+                f"Failures become {way} over the log (Crow-AMSAA shape {self.trend.shape:.2f}, "
+                f"{low:.2f} to {high:.2f}; Lewis and Robinson's z {self.trend.z:.1f}): a law of "
+                "the whole is one of its middle; take a later window, e.g. --window 0.5:1."
+            )
         if self.bursts is not None:
             said.append(
                 f"{self.bursts.count} bursts took down several nodes of a rack; "
@@ -132,6 +158,8 @@ class LogFit:
                 f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}; "
                 f"{self.hit:.3g} in the mean."
             )
+        if self.repairs is not None:
+            said += self.repairs.notes
         said += [*self.source.notes, *self.told]
         return [*said, *(f"Left out: {count:,} {why}." for why, count in self.dropped.items())]
 
@@ -187,6 +215,8 @@ class LogFit:
             "nodes_at_once": {str(size): count for size, count in sorted(self.at_once.items())},
             "mean_nodes_hit": self.hit,
             "bursts": None if self.bursts is None else _bursts_document(self.bursts),
+            "trend": None if self.trend is None else asdict(self.trend),
+            "repairs": None if self.repairs is None else self.repairs.document(),
         }
 
     def toml(self) -> str:
@@ -250,21 +280,44 @@ def _block(fitted: LogFit) -> str:
         law = fitted.bursts.law
         table["bursts"] = law.mapping() | {"mean": _rounded(law.mean_s)}
     lines = [*_comments(fitted), tomli_w.dumps({"failures": table}).rstrip()]
+    if fitted.repairs is not None:
+        lines += ["", fitted.repairs.block()]
     return "\n".join(lines)
 
 
 def _keys(fitted: LogFit) -> dict[str, Any]:
-    per: dict[str, Any] = {"per": fitted.view.per}
-    if fitted.view.per == "node":
-        per |= {"ages": "stationary"}  # the nodes of a log are of all ages
-    if fitted.verdict.adequate:
-        return _law(fitted.best.law) | per | ({"hits": fitted.hits} if fitted.hits else {})
+    return law_keys(fitted) if fitted.verdict.adequate else log_keys(fitted)
+
+
+def law_keys(fitted: LogFit) -> dict[str, Any]:
+    """`[failures]` by the best law, adequate or not."""
+    return _law(fitted.best.law) | _per(fitted)
+
+
+def log_keys(fitted: LogFit) -> dict[str, Any]:
+    """`[failures]` by what the log has: its failures, or its durations where that can't be."""
     # A log of the job's nodes is replayed as it stands, so not to a job on some of them.
     reader = fitted.source.reader
-    of_nodes = bool(fitted.source.path) and reader != "intervals"
+    of_nodes = bool(fitted.source.path) and reader != "intervals" and READERS[reader].counts_nodes
     if of_nodes and not (READERS[reader].of_the_job and fitted.look == "job"):
         return _replay(fitted)
-    return _empirical(fitted.view.sample) | per
+    return gap_keys(fitted)
+
+
+def gap_keys(fitted: LogFit) -> dict[str, Any]:
+    """`[failures]` that draws from the durations of the log."""
+    return _empirical(fitted.view.sample) | _per(fitted)
+
+
+def _per(fitted: LogFit) -> dict[str, Any]:
+    """Whose failures they are, and what they hit; the nodes of a log are of all ages."""
+    told = {
+        "per": fitted.view.per,
+        "ages": "stationary" if fitted.view.per == "node" else None,
+        "hits": fitted.hits,
+        "severity": dict(fitted.severities),
+    }
+    return {key: each for key, each in told.items() if each}
 
 
 def _empirical(sample: Sample) -> dict[str, Any]:

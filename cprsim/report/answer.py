@@ -14,9 +14,9 @@ from cprsim.selection.intervals import ROUNDING
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found
-    from cprsim.advice.mean import Mean
     from cprsim.advice.robustness import Lever, Robustness, World
     from cprsim.advice.search import Leading
+    from cprsim.runs.mean import Mean
 
 #: What each objective makes least, in words.
 _LEAST = {

@@ -27,8 +27,8 @@ from cprsim.selection.intervals import ROUNDING
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice, Found
     from cprsim.advice.aims import Aim
-    from cprsim.advice.mean import Mean
     from cprsim.advice.robustness import Robustness
+    from cprsim.runs.mean import Mean
 
 #: What `advise --out` may write.
 NAMES = (

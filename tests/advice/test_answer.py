@@ -10,16 +10,19 @@ import pytest
 
 import cprsim
 from cprsim.advice.advice import TOLD, Advice
+from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import frozen, value_of
-from cprsim.advice.mean import Mean
 from cprsim.advice.robustness import FACTORS, World, robustness
+from cprsim.advice.trials import Trials
 from cprsim.analytic.expected import expected
 from cprsim.basics.units import SECONDS, format_exact, parse_duration
 from cprsim.contract import DurationSpan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.policies.registry import systems
+from cprsim.policies.replication import Replication
 from cprsim.report.answer import answer_lines, robust_lines
 from cprsim.report.decision import decision_lines
+from cprsim.runs.mean import Mean
 from tests.advice.conftest import SCENARIOS, advised
 from tests.advice.test_settings import MEASURED, measured
 
@@ -498,3 +501,28 @@ def test_all_systems_are_asked_of_the_example_that_has_them_all() -> None:
 
     assert systems_asked == set(systems())
     assert advice.verdict in {"best", "tied"}
+
+
+def test_a_system_whose_defaults_are_hopeless_is_searched_from_settings_that_are_not() -> None:
+    """Copies are lost together often, so never to save, as by default, starts the job anew."""
+    job = cprsim.Scenario(
+        **MEASURED
+        | {
+            "failures": {
+                "distribution": "exponential",
+                "mean": "2 h",
+                "severity": {"node": 0.9, "cluster": 0.1},
+            },
+            "costs": {"save": "10 s", "load": "10 s", "reschedule": "1 min"},
+            "policies": {"full": {"system": "full"}},
+        }
+    )
+    trials = Trials(job, Aim(), 0)
+    assert trials.is_hopeless(Replication(system="replication"))
+    found = next(
+        each
+        for each in cprsim.advise(job, systems=["full", "replication"]).found
+        if each.name == "replication"
+    )
+    assert found.settings["interval"] != "never"
+    assert found.measures["overhead"].mean < 0.1

@@ -7,7 +7,11 @@ import pytest
 from cprsim.errors import LogError
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.readers import READERS, read_log
-from tests.failures.malformed import CASES, Case
+from tests.failures.malformed import CASES as COMMON
+from tests.failures.malformed import Case
+from tests.failures.malformed_clusters import CLUSTER_CASES
+
+CASES = [*COMMON, *CLUSTER_CASES]
 
 
 def read(case: Case) -> object:

@@ -265,7 +265,11 @@ def test_read_log_picks_the_reader():
 @pytest.mark.parametrize(
     ("args", "error"),
     [
-        (("lanll",), "unknown reader 'lanll'; known readers: csv, lanl, fta, spot, intervals"),
+        (
+            ("lanll",),
+            "unknown reader 'lanll'; known readers: csv, lanl, fta, spot, stepfun, slurm, "
+            "prometheus, xid, intervals",
+        ),
         (
             ("lanl", None, Columns(time="t")),
             "reader 'lanl' knows its columns; leave out their names",

@@ -15,11 +15,15 @@ from cprsim.errors import LogError
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.recognise import recognised
 from cprsim.failures.logs.source import LogSource
+from tests.failures.generated_logs import drawn
 from tests.failures.malformed import CASES
+from tests.failures.test_cluster_logs import WRITERS
 from tests.survival.cases import GRID5000, LANL, SHARED, needs_grid5000, needs_lanl
 
 SPOT = SHARED / "spot_preemption/skypilot_spot_traces.tar.xz"
 needs_spot = pytest.mark.skipif(not SPOT.exists(), reason=f"needs {SPOT}")
+STEPFUN = SHARED / "stepfun_faults/fault_trace_dev.json.gz"
+needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
 SSD = SHARED / "alibaba_ssd/ssd_failures_trimmed.csv.gz"
 needs_ssd = pytest.mark.skipif(not SSD.exists(), reason=f"needs {SSD}")
 
@@ -41,6 +45,11 @@ FILES = {
     "fta-comments": ("# of a site\n\n# down\n0 0 1 5 n1 1 10 20 NULL\n", "fta"),
     "fta-without-names": ("0\t0\t1\t5\ta node\t1\t10\tNULL\n", "fta"),
     "spot": ('{"metadata":\n {"gap_seconds": 300}, "data": [1, 0]}', "spot"),
+    "stepfun": ('[\n{\n"node_id": "6f24",\n"event_type": "fault_start"\n}]', "stepfun"),
+    "slurm": ("Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n", "slurm"),
+    "prometheus": ('{"status":"success","data":{"resultType":"matrix","result":[]}}', "prometheus"),
+    "xid": ("up\nMay  3 14:00:00 n1 kernel: NVRM: Xid (PCI:0000:17:00): 79, pid=1, gone\n", "xid"),
+    "csv-of-xids": ("time,host,text\n1,a,NVRM: Xid (PCI:0000:17:00): 79\n", "csv"),
     "intervals": ("# of a job\n\n24.2 h\n87120,1\n5 h, censored\n7e3\n", "intervals"),
     "intervals-header": ("duration_s,censored\n5,0\n", "intervals"),
     "one-interval": ("5", "intervals"),
@@ -76,9 +85,21 @@ def test_a_new_reader_is_recognised_by_its_looks(monkeypatch):
     assert recognised("log") == "beeps"
 
 
+@pytest.mark.parametrize("reader", WRITERS)
+def test_what_clusters_themselves_write_is_recognised(reader):
+    WRITERS[reader](drawn(40, 3), Path("log"), 2)
+    assert recognised("log") == reader
+
+
+def test_slurms_lines_without_names_are_recognised():
+    Path("log").write_text("gpu|n1|2024-01-31T12:00:00|2024-01-31T14:10:21|DOWN*|none|root(0)\n")
+    assert recognised("log") == "slurm"
+
+
 def test_every_reader_can_be_recognised():
     assert {name for name, reader in READERS.items() if not reader.looks} == {"csv"}
-    assert {*READERS, "intervals"} == {reader for _, reader in FILES.values()}
+    known = {reader for _, reader in FILES.values()}
+    assert {*READERS, "intervals"} == known | WRITERS.keys()
 
 
 def test_a_trace_of_one_endless_line_is_recognised():
@@ -196,6 +217,11 @@ def test_every_spot_trace_is_recognised(tmp_path):
 
     assert len(traces) == 34
     assert {recognised(path) for path in traces} == {"spot"}
+
+
+@needs_stepfun
+def test_faults_of_stepfun_as_they_are():
+    assert cprsim.fit(STEPFUN).document()["reader"] == "stepfun"
 
 
 @needs_ssd

@@ -1,7 +1,8 @@
-"""Logs are streamed, but for spot traces: memory grows with what is kept, not with the file."""
+"""Logs are streamed, but for JSON: memory grows with what is kept, not with the file."""
 
 import tracemalloc
 from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from cprsim.failures.logs.readers import read_log
 # place in a list take 32 bytes, so five of them would be seen.
 PER_FAILURE = 140  # bytes
 PER_DURATION = 20  # bytes; a number, a flag, and what the arrays hold ready
+START = datetime(2004, 3, 1)
 FEW, MANY = 2_000, 8_000
 # What else may come and go: the buffers of a file.
 STEADY = 64 * 1024  # bytes
@@ -63,6 +65,26 @@ def fta(path: Path, failures: int, ups: int | None = None) -> Path:
     return write(path, "", [*rows, *(row(i, 1, i % 97) for i in more)])
 
 
+def slurm(path: Path, failures: int, others: int = 0) -> Path:
+    def row(i: int, node: str) -> str:
+        start = START + timedelta(hours=i)
+        end = start + timedelta(minutes=5)
+        return f"c|{node}|{start.isoformat()}|{end.isoformat()}|DOWN*|Not responding|slurm\n"
+
+    rows = [row(i, f"n{i % 97}") for i in range(failures)]
+    header = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+    return write(path, header, [*rows, *(row(i, "") for i in range(others))])
+
+
+def xid(path: Path, failures: int, others: int = 0) -> Path:
+    def line(i: int, code: int) -> str:
+        stamp = (START + timedelta(hours=i)).isoformat()
+        return f"{stamp}Z n{i % 97} kernel: NVRM: Xid (PCI:0000:3b:00): {code}, pid=12, lost\n"
+
+    rows = [line(i, 79) for i in range(failures)]
+    return write(path, "", [*rows, *(line(i, 13) for i in range(others))])
+
+
 def intervals(path: Path, failures: int, comments: int = 0) -> Path:
     rows = (f"{i}.5 min, {i % 2}\n" for i in range(failures))
     return write(path, "# nothing to see here, move along please\n" * comments, rows)
@@ -75,6 +97,8 @@ FORMATS: dict[str, tuple[Callable[..., Path], str, int | None]] = {
     "lanl": (lanl, "lanl", 8),
     "fta": (fta, "fta", None),
     "intervals": (intervals, "intervals", None),
+    "slurm": (slurm, "slurm", None),
+    "xid": (xid, "xid", None),
 }
 
 
@@ -109,7 +133,13 @@ def test_a_failure_takes_a_few_numbers(tmp_path, reader):
 
 @pytest.mark.parametrize(
     ("reader", "few", "many"),
-    [("lanl", 0, 6_000), ("fta", 0, 7_000), ("intervals", 0, 20_000)],
+    [
+        ("lanl", 0, 6_000),
+        ("fta", 0, 7_000),
+        ("slurm", 0, 7_000),
+        ("xid", 0, 7_000),
+        ("intervals", 0, 20_000),
+    ],
 )
 def test_what_is_not_kept_takes_no_memory(tmp_path, reader, few, many):
     make, *_ = FORMATS[reader]

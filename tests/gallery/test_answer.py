@@ -8,12 +8,12 @@ import pytest
 from cprsim.advice import worlds
 from cprsim.advice.advice import TOLD, Advice
 from cprsim.advice.advising import advise
-from cprsim.advice.mean import Mean
 from cprsim.advice.robustness import Grid, Lever, Robustness, World
 from cprsim.errors import UsageError
 from cprsim.gallery import answer
 from cprsim.gallery.picture import shipped
 from cprsim.gallery.registry import picture
+from cprsim.runs.mean import Mean
 from cprsim.scenario import load_scenario
 
 NOT_KNOWN = Mean(*[float("nan")] * 3)

@@ -48,6 +48,7 @@ LOGS = (
     Log("LANL 18, second half, 256 of them", "lanl", _LANL, 18, "0.5:1", nodes=256),
     Log("LANL 8, whole life, 164 nodes", "lanl", _LANL, 8),
     Log("LANL 18, whole life, uptimes, 256 nodes", "lanl", _LANL, 18, nodes=256, uptimes=True),
+    Log("LANL 20, whole life, uptimes, 256 nodes", "lanl", _LANL, 20, nodes=256, uptimes=True),
     Log("Grid'5000 site3/c1, 57 nodes", "fta", "grid5000_fta/g5k_dev_site3_c1.tab.gz"),
     Log(
         "the same, coalesced within 5 min",

@@ -4,14 +4,13 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cprsim.basics.tabular import Cells, LogPath, Row, table
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.outages import UNSEEN, merged
 from cprsim.failures.logs.systems import several
 
 #: In this order where the file doesn't name them.
@@ -28,9 +27,6 @@ COLUMNS = (
 )
 _NEEDED = ("node_id", "platform_id", "event_type", "event_start_time", "event_stop_time")
 _DOWN = {"0": True, "1": False}
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def read_fta(path: LogPath, system: int | None = None) -> FailureLog:
@@ -130,11 +126,12 @@ class _Trace:
         ranks = np.empty(len(self.numbers), np.int64)
         ranks[[self.numbers[key] for key in sorted(self.numbers)]] = np.arange(len(ranks))
         first, last = np.asarray(self.first), np.asarray(self.last)
-        nodes, times, repaired = _outages(*map(np.asarray, (self.nodes, self.starts, self.stops)))
+        begins, repaired = merged(*map(np.asarray, (self.nodes, self.starts, self.stops)))
+        nodes, times = np.asarray(self.nodes)[begins], np.asarray(self.starts)[begins]
         repaired[repaired == last[nodes]] = np.nan
         seen = times > first[nodes]
         if unseen := int((~seen).sum()):
-            self.dropped["outages under way when the record of their node begins"] = unseen
+            self.dropped[UNSEEN] = unseen
         start_s = float(first.min())
         span_s = self.until - start_s
         nodes, times, repaired = ranks[nodes[seen]], times[seen], repaired[seen]
@@ -149,20 +146,6 @@ class _Trace:
             repaired_s=repaired[order] - start_s,
             until_s=span_s,
         )
-
-
-def _outages(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Floats, Floats]:
-    """Node, start and end of each outage, from down intervals in any order; an end may be nan."""
-    order = np.lexsort((starts, nodes))
-    nodes, starts, stops = nodes[order], starts[order], stops[order]
-    ends, begins = np.fmax(starts, stops), np.ones(len(nodes), np.bool_)
-    edges = np.flatnonzero(np.diff(nodes, prepend=-1, append=-1)).tolist()
-    for first, last in pairwise(edges):
-        node = slice(first, last)
-        ends[node] = np.maximum.accumulate(ends[node])
-        begins[first + 1 : last] = starts[node][1:] > ends[node][:-1]
-    closing = np.roll(begins, -1)
-    return nodes[begins], starts[begins], np.where(np.isnan(stops), np.nan, ends)[closing]
 
 
 def _cells(_path: LogPath, text: Iterator[str]) -> Iterator[Cells]:

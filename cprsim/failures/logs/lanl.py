@@ -15,6 +15,7 @@ from cprsim.failures.logs.systems import several
 _LANL_TIME = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}) +([0-9]{1,2}):([0-9]{2})")
 _EPOCH = datetime(1990, 1, 1)  # before any LANL failure; only differences from it are used
 _STARTED, _FIXED, _DECOMMISSIONED = "Prob Started", "Prob Fixed", "node decom"
+_CAUSES = ("Facilities", "Hardware", "Human Error", "Network", "Undetermined", "Software")
 
 
 def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
@@ -23,7 +24,8 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
     Times count from the system's first failure. Its local times carry no zone, so two gaps a year
     are an hour off. A title line before the header is skipped. Rows without a start time, or of
     nodes that the system doesn't have, are dropped and counted. An outage that ends before it
-    starts has no known end and is counted, too.
+    starts has no known end and is counted, too. The cause is the note in the first of the columns
+    Facilities to Software that has one.
 
     A system whose nodes are all current was watched until the last record of any system in the
     file; one with nodes that were taken out of service, until its own last record.
@@ -40,7 +42,7 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
     """
     read, systems, end_s = dict[int, _LanlSystem](), set[int](), -math.inf
     needed = ("System", "nodes", "nodenumz", _STARTED)
-    for row in table(path, needed, optional=(_FIXED, _DECOMMISSIONED), title_lines=5):
+    for row in table(path, needed, optional=(_FIXED, _DECOMMISSIONED, *_CAUSES), title_lines=5):
         systems.add(number := row.integer("System"))
         started, fixed = _lanl_time(row, _STARTED), _lanl_time(row, _FIXED)
         end_s = _latest(end_s, started, fixed)
@@ -60,6 +62,7 @@ class _LanlSystem:
 
     def __init__(self) -> None:
         self.times, self.ends, self.nodes = array("d"), array("d"), array("q")
+        self.causes, self.texts = list[str | None](), dict[str, str]()
         self.undated = self.population = 0
         self.end_s, self.current, self.has_ends = -math.inf, True, False
 
@@ -78,6 +81,9 @@ class _LanlSystem:
         self.times.append(started)
         self.ends.append(fixed)
         self.nodes.append(row.integer("nodenumz"))
+        told = [row[column] for column in _CAUSES if column in row.columns and row[column]]
+        # A text that comes again is kept once.
+        self.causes.append(self.texts.setdefault(told[0], told[0]) if told else None)
 
     def log(self, unusable: str, file_end_s: float) -> FailureLog:
         """The log, or a `LogError` that begins with `unusable`."""
@@ -98,6 +104,7 @@ class _LanlSystem:
         )
         # The raw rows go node by node; by node within a minute, the order doesn't hang on theirs.
         order = np.lexsort((nodes, times))
+        rows = np.flatnonzero(inside)[order]
         first_s = float(times.min())
         times, repaired = times[order] - first_s, repaired[order] - first_s
         return FailureLog(
@@ -108,6 +115,7 @@ class _LanlSystem:
             population=self.population,
             dropped=dropped | forget_early(repaired, times),
             repaired_s=repaired if self.has_ends else None,
+            causes=tuple(self.causes[row] for row in rows) if self.texts else None,
             until_s=(file_end_s if self.current else self.end_s) - first_s,
         )
 

@@ -3,12 +3,15 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.hit import Severity
+
+_Text = TypeVar("_Text", bound=str | None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,9 @@ class FailureLog:
         What each failure leaves of the memory of its node; None where the log doesn't tell.
     notes
         How the file was understood, where that isn't plain, a sentence each.
+    causes
+        What the log says of why each failure came, in its own words; None for one of which it says
+        nothing, and instead of all where it never does.
 
     Notes
     -----
@@ -62,6 +68,7 @@ class FailureLog:
     until_s: float | None = None
     severities: tuple[Severity, ...] | None = None
     notes: tuple[str, ...] = ()
+    causes: tuple[str | None, ...] | None = None
 
     def __post_init__(self) -> None:
         arrays = {
@@ -78,7 +85,8 @@ class FailureLog:
             array.flags.writeable = False
             object.__setattr__(self, name, array)
             lengths.add(len(array))
-        lengths |= {len(each) for each in (self.kinds, self.severities) if each is not None}
+        texts = (self.kinds, self.severities, self.causes)
+        lengths |= {len(each) for each in texts if each is not None}
         if len(lengths) > 1:
             raise LogError("the columns of a failure log must have the same length")
         if np.any(np.diff(self.times_s) < 0):
@@ -150,10 +158,9 @@ class FailureLog:
             nodes=self.nodes[chosen],
             start_s=0.0,
             span_s=end - start,
-            kinds=None if self.kinds is None else tuple(self.kinds[row] for row in chosen),
-            severities=(
-                None if self.severities is None else tuple(self.severities[row] for row in chosen)
-            ),
+            kinds=_picked(self.kinds, chosen),
+            severities=_picked(self.severities, chosen),
+            causes=_picked(self.causes, chosen),
             repaired_s=None if self.repaired_s is None else self.repaired_s[chosen] - start,
             racks=None if self.racks is None else self.racks[chosen],
             until_s=end - start,
@@ -185,6 +192,10 @@ class FailureLog:
         first, last = float(self.times_s[0]), float(self.times_s[-1])
         # first + 1 x (last - first) can round to less than last, which would cut the last failure.
         return last if share == 1 else first + share * (last - first)
+
+
+def _picked(texts: tuple[_Text, ...] | None, rows: NDArray[np.int64]) -> tuple[_Text, ...] | None:
+    return None if texts is None else tuple(texts[row] for row in rows)
 
 
 def parse_window(text: object) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """Readers of failure logs; a new one is a function from a path to a log, and an entry in `READERS`.
 
-Files are read line by line, a spot trace as a whole: a few numbers a failure stay in memory.
+Files are read line by line, JSON as a whole: a few numbers a failure stay in memory.
 """
 
 from pkgutil import resolve_name
@@ -23,6 +23,8 @@ class Reader(NamedTuple):
     so it is replayed as it stands. `named`: whether its columns can be named. `looks`: what is
     found in the beginning of every such file and in no other's (a regular expression; a dot is any
     character, and no white space comes first), so that it is recognised; a table is by its columns.
+    `counts_nodes`: it tells how many nodes the system has, without which a log of a whole system
+    isn't replayed.
     """
 
     read: str
@@ -32,6 +34,7 @@ class Reader(NamedTuple):
     of_the_job: bool = False
     named: bool = False
     looks: str = ""
+    counts_nodes: bool = True
 
 
 READERS: Final = {
@@ -56,6 +59,29 @@ READERS: Final = {
         r"\d+\s+\d+\s+\d+\s+\d+\s+[^\n]+\s[01]\s+\d+\s+(\d+|NULL)\b)",
     ),
     "spot": Reader("spot:read_spot", "JSON of spot availability", looks=r'\A\{.*"gap_seconds"\s*:'),
+    "stepfun": Reader(
+        "stepfun:read_stepfun",
+        "JSON of faults, as StepFun's trace",
+        counts_nodes=False,
+        looks=r'\A\[.*"fault_(start|end)"',
+    ),
+    "slurm": Reader(
+        "slurm:read_slurm",
+        "sacctmgr -P list event",
+        counts_nodes=False,
+        looks=r"\A([^\n]*\bNodeName\b[^\n]*\||[^|\n]*\|[^|\n]*\|\d{4}-\d\d-\d\dT[^|\n]*\|)",
+    ),
+    "prometheus": Reader(
+        "prometheus:read_prometheus",
+        "JSON of query_range, 1 where a node is up",
+        looks=r'\A\{.*"resultType"\s*:\s*"matrix"',
+    ),
+    "xid": Reader(
+        "xid:read_xid",
+        "kernel logs with NVIDIA Xids",
+        counts_nodes=False,
+        looks=r"NVRM: Xid \(",
+    ),
 }
 
 

@@ -3,13 +3,12 @@
 import json
 import sys
 from array import array
-from collections import Counter
-from typing import Any
 
 import numpy as np
 
-from cprsim.basics.tabular import LogPath, opened, shown
+from cprsim.basics.tabular import LogPath, shown
 from cprsim.errors import LogError
+from cprsim.failures.logs.json_log import parsed
 from cprsim.failures.logs.log import FailureLog
 
 _GAP = "metadata.gap_seconds"
@@ -46,7 +45,7 @@ def read_spot(path: LogPath) -> FailureLog:
     Z. Wu et al., "Can't be late: optimizing spot instance savings under deadlines", NSDI 2024;
     https://github.com/skypilot-org/spot-traces.
     """
-    trace = _parsed(path)
+    trace = parsed(path, dict, "a spot trace", "metadata and data")
     gap_s, counts = _gap(path, trace.get("metadata")), _counts(path, trace.get("data"))
     # Of each failure: at which tick, which node, and when it was back, or -1.
     fell, nodes, back = array("q"), array("q"), array("q")
@@ -76,35 +75,6 @@ def read_spot(path: LogPath) -> FailureLog:
         repaired_s=np.where(repaired < 0, np.nan, repaired * gap_s),
         until_s=len(counts) * gap_s,
     )
-
-
-def _parsed(path: LogPath) -> dict[str, Any]:
-    """The object of the file."""
-    try:
-        with opened(path) as file:
-            text = file.read().decode("utf-8-sig")
-        trace = json.loads(text, object_pairs_hook=_object)
-    except EOFError:
-        raise LogError(f"{path}: is cut short; copy it again") from None
-    except UnicodeDecodeError as error:
-        line, byte = 1 + error.object.count(b"\n", 0, error.start), error.object[error.start]
-        raise LogError(f"{path}:{line}: is not UTF-8: byte 0x{byte:02x}") from None
-    except json.JSONDecodeError as error:
-        what = f"{error.msg} at column {error.colno}"
-        raise LogError(f"{path}:{error.lineno}: is not JSON: {what}; copy it again") from None
-    except (ValueError, RecursionError) as error:  # a key twice, thousands of digits or brackets
-        raise LogError(f"{path}: is not the JSON of a spot trace: {error}") from None
-    if not isinstance(trace, dict):
-        raise LogError(f"{path}: is not the JSON of a spot trace: it needs metadata and data")
-    return trace
-
-
-def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(members)
-    if len(found) < len(members):
-        (key, _), *_ = Counter(key for key, _ in members).most_common(1)
-        raise ValueError(f"has {shown(key)} twice; leave one out")
-    return found
 
 
 def _gap(path: LogPath, metadata: object) -> float:

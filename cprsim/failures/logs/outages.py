@@ -1,0 +1,132 @@
+"""NodeOutages of nodes as a file has them, in any order and by name, made into a log."""
+
+import math
+from array import array
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.basics.tabular import LogPath
+from cprsim.errors import LogError
+from cprsim.failures.logs.log import FailureLog, forget_early
+from cprsim.failures.logs.names import Names
+
+#: Why an outage is none of a log's failures: nobody saw it start.
+UNSEEN = "outages under way when the record of their node begins"
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class NodeOutages:
+    """NodeOutages of a file, and what of it is left out; times in seconds, on any clock."""
+
+    def __init__(self) -> None:
+        self.names, self.dropped = Names(), Counter[str]()
+        self._nodes, self._starts, self._ends = array("q"), array("d"), array("d")
+        self._causes, self._texts = list[str | None](), dict[str, str]()
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def add(
+        self, node: str, start_s: float, end_s: float = math.nan, cause: str | None = None
+    ) -> None:
+        """One more; without an end, as long as nothing else is said of it."""
+        self._nodes.append(self.names.number(node))
+        self._starts.append(start_s)
+        self._ends.append(end_s)
+        # A text that comes again is kept once.
+        self._causes.append(None if cause is None else self._texts.setdefault(cause, cause))
+
+    def end(self, outage: int, end_s: float) -> None:
+        """That an outage is over, by its number in the order of `add`."""
+        self._ends[outage] = end_s
+
+    def log(
+        self,
+        path: LogPath,
+        nothing: str,
+        until_s: float,
+        zero_s: float | None = None,
+        population: int | None = None,
+        ends: bool = True,
+        touching_are_one: bool = False,
+    ) -> FailureLog:
+        """The log of all that was added.
+
+        Parameters
+        ----------
+        path, nothing
+            The file, and what it lacks where nothing was added or left out, for the fault.
+        until_s
+            When one stopped watching, on the clock of the outages.
+        zero_s
+            What is second 0 of the log, and where its observation starts, which then lasts until
+            `until_s`. If not given, from the first failure to the last.
+        population
+            How many nodes the system has, if the file tells.
+        ends
+            Whether the file tells when outages end.
+        touching_are_one
+            Whether outages of a node that touch or overlap are one, with the cause of the first.
+
+        Raises
+        ------
+        LogError
+            If nothing was added.
+        """
+        if not len(self):
+            left_out = ", ".join(f"{count} {why}" for why, count in self.dropped.items())
+            why = f"left out are {left_out}" if left_out else nothing
+            raise LogError(f"{path}: holds no failure: {why}")
+        nodes, starts = np.asarray(self._nodes), np.asarray(self._starts)
+        stops = np.array(self._ends)
+        self.dropped.update(forget_early(stops, starts))
+        rows = np.arange(len(nodes))
+        if touching_are_one:
+            rows, stops = merged(nodes, starts, stops)
+        order = np.lexsort((nodes[rows], starts[rows]))
+        rows, stops = rows[order], stops[order]
+        first_s, last_s = (
+            (starts[rows[0]], starts[rows[-1]]) if zero_s is None else (zero_s, until_s)
+        )
+        known = bool(self._texts)
+        return FailureLog(
+            times_s=starts[rows] - first_s,
+            nodes=nodes[rows],
+            start_s=0.0,
+            span_s=float(last_s - first_s),
+            population=population,
+            dropped=dict(self.dropped),
+            repaired_s=stops - first_s if ends else None,
+            until_s=float(until_s - first_s),
+            causes=tuple(self._causes[row] for row in rows) if known else None,
+        )
+
+
+def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Floats]:
+    """Down intervals of a node that touch or overlap made one.
+
+    Parameters
+    ----------
+    nodes, starts, stops
+        Of each interval, in any order, shape (n,); a stop may be nan.
+
+    Returns
+    -------
+    tuple
+        Which interval begins each outage, and when that ends or nan; by node, then start.
+    """
+    order = np.lexsort((starts, nodes))
+    nodes, starts, stops = nodes[order], starts[order], stops[order]
+    ends, begins = np.fmax(starts, stops), np.ones(len(nodes), np.bool_)
+    edges = np.flatnonzero(np.diff(nodes, prepend=-1, append=-1)).tolist()
+    for first, last in pairwise(edges):
+        node = slice(first, last)
+        ends[node] = np.maximum.accumulate(ends[node])
+        begins[first + 1 : last] = starts[node][1:] > ends[node][:-1]
+    closing = np.roll(begins, -1)
+    return order[begins], np.where(np.isnan(stops), np.nan, ends)[closing]

@@ -1,0 +1,166 @@
+"""Whether nodes were up, as Prometheus has scraped it: the JSON of a range query."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.basics.tabular import LogPath, shown
+from cprsim.errors import LogError
+from cprsim.failures.logs.json_log import parsed
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.outages import UNSEEN, NodeOutages
+
+#: A node that lacks more samples in a row than this is down.
+MISSING_STEPS = 3
+#: Labels that name a node, the first that a series has: metrics of Kubernetes have their exporter's
+#: address in `instance`.
+LABELS = ("node", "instance")
+_LATEST_S = 1e11  # in the year 5138; a time in milliseconds is later
+
+Floats = NDArray[np.float64]
+
+
+def read_prometheus(path: LogPath) -> FailureLog:
+    """Failures of nodes by a range query for `up`, or for nodes that are ready.
+
+    The JSON that `/api/v1/query_range` answers: `data.result` is a list of series, one a node, each
+    with `metric`, its labels, and `values`, pairs of a time (UNIX seconds) and `"1"` or `"0"`.
+
+    Parameters
+    ----------
+    path
+        The answer; plain, or compressed with a name that ends in `.gz` or `.xz`.
+
+    Returns
+    -------
+    FailureLog
+        A failure for each run of 0, from its first sample to the next 1. Where a series lacks more
+        than `MISSING_STEPS` samples in a row, its node is down from the first one missed; but not
+        where none of several series has any, since Prometheus itself was down then: such gaps are
+        counted. The step is the commonest time between samples. A node that is down at its first
+        sample has not failed; that is counted, too. The population is the number of series,
+        numbered as they stand. Time 0 is the first sample of all; the observation lasts until the
+        last.
+
+    Raises
+    ------
+    LogError
+        If the file can't be read, is no such answer, has two series of one node, or no node fails.
+
+    References
+    ----------
+    https://prometheus.io/docs/prometheus/latest/querying/api, "Range queries".
+    """
+    series = [_Series(path, number, each) for number, each in enumerate(_result(path))]
+    outages = NodeOutages()
+    for number, each in enumerate(series):
+        if outages.names.number(each.node) < number:
+            raise each.fault(
+                f"is the second one of {shown(each.node)}; ask for one series a node, "
+                f"e.g. min by ({each.label}) (up)"
+            )
+    watch = _Watch(path, series)
+    for each in series:
+        if not each.up[0]:
+            outages.dropped[UNSEEN] += 1
+        for start_s, end_s in watch.outages(each):
+            outages.add(each.node, start_s, end_s)
+    if watch.gaps:
+        outages.dropped["gaps that all series share"] = watch.gaps
+    first_s, last_s = float(watch.instants[0]), float(watch.instants[-1])
+    return outages.log(path, "no node goes down", last_s, first_s, len(series))
+
+
+class _Series:
+    """The samples of a node."""
+
+    def __init__(self, path: LogPath, number: int, series: Any) -> None:
+        self._place = f"{path}: series {number}"
+        if not isinstance(series, dict):
+            raise self.fault(f"is {_found(series)}; it needs metric and values")
+        metric = series.get("metric")
+        labels = metric if isinstance(metric, dict) else {}
+        named = [label for label in LABELS if labels.get(label)]
+        if not named:
+            raise self.fault(f"has no label {' or '.join(LABELS)} in its metric")
+        self.label, self.node = named[0], str(labels[named[0]])
+        values = series.get("values")
+        if not isinstance(values, list) or not values:
+            raise self.fault("has no values, the list of its samples")
+        samples = [self._sample(row, each) for row, each in enumerate(values)]
+        self.times_s = np.array([time_s for time_s, _ in samples])
+        self.up = np.array([up for _, up in samples])
+        back = np.flatnonzero(np.diff(self.times_s) <= 0)
+        if len(back):
+            raise self.fault(f"sample {back[0] + 1} is no later than the one before")
+
+    def fault(self, text: str) -> LogError:
+        """What is wrong with the series, for the caller to raise."""
+        return LogError(f"{self._place} {text}")
+
+    def _sample(self, number: int, sample: Any) -> tuple[float, bool]:
+        if not isinstance(sample, list) or len(sample) != 2:
+            raise self.fault(f"sample {number} is {_found(sample)}; it needs a time and a value")
+        time_s, value = sample
+        known = isinstance(time_s, int | float) and not isinstance(time_s, bool)
+        if not (known and 0 <= time_s < _LATEST_S):
+            raise self.fault(f"sample {number} is at {_found(time_s)}; it needs UNIX seconds")
+        if value not in ("0", "1"):
+            raise self.fault(f'sample {number} has the value {_found(value)}; it needs "0" or "1"')
+        return float(time_s), value == "1"
+
+
+def _result(path: LogPath) -> list[Any]:
+    """The list of series."""
+    answer = parsed(path, dict, "a range query of Prometheus", "data.result")
+    if answer.get("status") == "error":
+        raise LogError(f"{path}: is an error of Prometheus: {shown(str(answer.get('error')))}")
+    data = answer.get("data")
+    if not isinstance(data, dict) or not isinstance(data.get("result"), list):
+        raise LogError(f"{path}: has no data.result, the list of series")
+    if data.get("resultType") != "matrix":
+        found = _found(data.get("resultType"))
+        raise LogError(f"{path}: data.resultType is {found}; it needs a matrix, of query_range")
+    result: list[Any] = data["result"]
+    if not result:
+        raise LogError(f"{path}: holds no failure: data.result is empty")
+    return result
+
+
+class _Watch:
+    """When Prometheus was there to see nodes: where several series share a gap, it wasn't."""
+
+    def __init__(self, path: LogPath, series: list[_Series]) -> None:
+        between = np.concatenate([np.diff(each.times_s) for each in series])
+        if not len(between):
+            raise LogError(f"{path}: holds no failure: no series has a second sample")
+        # Rounded to ms, as Prometheus counts: differences of large numbers aren't equal to the bit.
+        steps, counts = np.unique(np.round(between, 3), return_counts=True)
+        self.step_s = float(steps[np.argmax(counts)])
+        self.limit_s = (MISSING_STEPS + 1.5) * self.step_s  # between samples, if no more is missing
+        self.instants = np.unique(np.concatenate([each.times_s for each in series]))
+        waits = np.diff(self.instants)
+        dark = (waits > self.limit_s) & (len(series) > 1)
+        self.gaps = int(dark.sum())
+        waits = np.where(dark, waits, self.step_s)
+        # When the sample after one at each instant was due, and the instants without the gaps.
+        self._due_s = self.instants[:-1] + waits
+        self._seen_s = self.instants - np.append(0.0, np.cumsum(waits - self.step_s))
+
+    def outages(self, series: _Series) -> Iterator[tuple[float, float]]:
+        """When a node went down, and when it was up again or nan."""
+        places = np.searchsorted(self.instants, series.times_s)
+        seen_s = np.append(self._seen_s[places], self._seen_s[-1] + self.step_s)
+        missed = np.flatnonzero(np.diff(seen_s) > self.limit_s)  # after these samples, too many are
+        times_s = np.insert(series.times_s, missed + 1, self._due_s[places[missed]])
+        edges = np.diff(np.insert(series.up, missed + 1, False).astype(np.int8))
+        falls, rises = np.flatnonzero(edges < 0) + 1, np.flatnonzero(edges > 0) + 1
+        ends = np.append(times_s[rises], np.nan)[np.searchsorted(rises, falls)]
+        yield from zip(times_s[falls].tolist(), ends.tolist(), strict=True)
+
+
+def _found(value: Any) -> str:
+    return shown(json.dumps(value))

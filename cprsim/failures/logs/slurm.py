@@ -1,0 +1,115 @@
+"""Slurm's record of nodes that were down or drained: what `sacctmgr list event` prints."""
+
+import math
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from cprsim.basics.tabular import Cells, LogPath, Row, table
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.outages import NodeOutages
+
+#: In this order where the file has no line with their names: what sacctmgr prints by itself.
+COLUMNS = ("Cluster", "NodeName", "TimeStart", "TimeEnd", "State", "Reason", "User")
+_NEEDED = ("NodeName", "TimeStart", "TimeEnd", "State", "Reason")
+#: States of a node that has failed, as sacctmgr writes them short or long.
+FAILED = ("DOWN", "DRAIN", "DRAINED", "DRAINING", "DRNG", "ERROR", "FAIL", "FAILG", "FAILING")
+#: What a word of the reason of a planned outage begins with, in any case.
+PLANNED = ("decommission", "maint", "patch", "planned", "reboot", "scheduled", "update", "upgrade")
+#: What makes a reason none of these, for all that: "Node unexpectedly rebooted" is Slurm's own.
+UNPLANNED = ("unexpected", "unplanned", "unscheduled")
+# Flags behind a state: * doesn't respond; others are of power saving, reboots and maintenance.
+_STATE = re.compile(rf"({'|'.join(FAILED)})(\+(NOT_RESPONDING|{'|'.join(FAILED)}))*\*?")
+_DRAINED = re.compile(r"(IDLE|MIXED|ALLOCATED)\*?\+(?=DRAIN)")
+_PLANNED = re.compile(rf"\b({'|'.join(PLANNED)})", re.IGNORECASE)
+_UNPLANNED = re.compile("|".join(UNPLANNED), re.IGNORECASE)
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
+_EPOCH = datetime(2000, 1, 1)  # only differences from it are used
+_UNKNOWN = ("", "Unknown", "None")
+
+
+def read_slurm(path: LogPath) -> FailureLog:
+    """Failures of the nodes of a Slurm cluster, as `sacctmgr -P list event` prints them.
+
+    Cells stand between `|`. The first line names the columns; where there is none (`-n`), they are
+    those of `COLUMNS`, in that order. Needed are NodeName, TimeStart, TimeEnd, State and Reason;
+    nodes of several clusters are told apart by Cluster. Rows may come in any order.
+
+    Parameters
+    ----------
+    path
+        The file; plain, or compressed with a name that ends in `.gz` or `.xz`.
+
+    Returns
+    -------
+    FailureLog
+        A failure for each time that a node is in a state of `FAILED`. Rows of a node that touch or
+        overlap (drained, then down) are one outage. One whose end is unknown has no known repair.
+        The cause is the reason, if there is one. Time 0 is the first failure; nodes are watched
+        until the last instant of the file. The times are local and carry no zone, so two gaps a
+        year are an hour off. Left out and counted are rows of whole clusters, of other states, and
+        of outages that were planned by their reason (`PLANNED`, `UNPLANNED`).
+
+    Raises
+    ------
+    LogError
+        If the file can't be read, lacks a column, or none of its rows is a failure.
+
+    References
+    ----------
+    sacctmgr(1) and sinfo(1), "NODE STATE CODES", of Slurm; https://slurm.schedmd.com.
+    """
+    outages, until_s = NodeOutages(), -math.inf
+    for row in table(path, _NEEDED, optional=("Cluster",), split=_cells):
+        start_s, end_s = _time_s(row, "TimeStart"), _time_s(row, "TimeEnd")
+        until_s = max(until_s, start_s, end_s)  # a time of nan is later than nothing
+        if why := _left_out(row, start_s):
+            outages.dropped[why] += 1
+            continue
+        node, reason = row["NodeName"], row["Reason"]
+        if "Cluster" in row.columns:
+            node = f"{row['Cluster']}/{node}"
+        outages.add(node, start_s, end_s, None if reason in _UNKNOWN else reason)
+    return outages.log(path, "it has no row", until_s, touching_are_one=True)
+
+
+def _left_out(row: Row, start_s: float) -> str | None:
+    """Why a row is no failure, if it isn't."""
+    if not row["NodeName"]:
+        return "rows of whole clusters"
+    if not row["State"]:
+        raise row.bad("State", f"; it needs a state of a node, e.g. {FAILED[0]}")
+    if not _STATE.fullmatch(_DRAINED.sub("", row["State"].upper())):
+        return f"rows of state {row['State']}"
+    planned = _PLANNED.search(row["Reason"])
+    if planned and not _UNPLANNED.search(row["Reason"]):
+        return f"rows of planned outages ({planned[1].lower()})"
+    return "rows without a start" if math.isnan(start_s) else None
+
+
+def _time_s(row: Row, column: str) -> float:
+    """Seconds from `_EPOCH` to a local time; nan where it isn't known."""
+    text = row[column]
+    if text in _UNKNOWN:
+        return math.nan
+    try:
+        if _TIME.fullmatch(text):
+            return (datetime.fromisoformat(text) - _EPOCH).total_seconds()
+    except ValueError:  # 2024-02-30
+        pass
+    raise row.bad(column, ", not a time like 2024-01-31T12:00:00, or Unknown")
+
+
+def _cells(_path: LogPath, text: Iterator[str]) -> Iterator[Cells]:
+    """The names of the columns, then the rows; without the | at the end that `-p` writes."""
+    named = False
+    for number, line in enumerate(text, 1):
+        if not line.strip():
+            continue
+        cells = line.rstrip("\r\n").split("|")
+        if not named:
+            named = True
+            # A row has no cell that is a column's name: these are no names of nodes, nor reasons.
+            if not {cell.strip() for cell in cells} & {"NodeName", "TimeStart", "State"}:
+                yield number, list(COLUMNS)
+        yield number, cells

@@ -1,0 +1,107 @@
+"""Faults of GPU servers in the form of StepFun's InfiniteHBD trace."""
+
+import json
+from collections import defaultdict, deque
+from typing import Any
+
+from cprsim.basics.tabular import LogPath, shown
+from cprsim.errors import LogError
+from cprsim.failures.logs.json_log import parsed
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.outages import NodeOutages
+
+_DAY_S = 86_400.0
+_MOST_DAYS = 100_000  # centuries: a time in seconds is none in days
+_STARTS = {"fault_start": True, "fault_end": False}
+
+
+def read_stepfun(path: LogPath) -> FailureLog:
+    """Faults of a JSON list of events: `node_id`, `event_time`, `event_type`, `fault_type`.
+
+    `event_time` is in days from the start of the trace. A `fault_end` closes the fault of its node
+    with the same `fault_type` that has been open longest; a node may have several open at once.
+    Other keys are ignored.
+
+    Parameters
+    ----------
+    path
+        The trace; plain, or compressed with a name that ends in `.gz` or `.xz`.
+
+    Returns
+    -------
+    FailureLog
+        A failure for each `fault_start`, repaired at its `fault_end`, if there is one. The cause is
+        the `Class` of the fault type. Nodes are numbered as they first fail. The observation lasts
+        from second 0 to the last event. How many nodes there are, the trace doesn't tell. Ends of
+        faults that aren't open are counted in `dropped`.
+
+    Raises
+    ------
+    LogError
+        If the file can't be read, is no such list, or has no fault.
+
+    References
+    ----------
+    C. Shou et al., "InfiniteHBD: building datacenter-scale high-bandwidth domain for LLM with
+    optical circuit switching transceivers", SIGCOMM 2025;
+    https://github.com/stepfun-ai/InfiniteHBD-Trace.
+    """
+    raw = parsed(path, list, "StepFun faults", "a list of events")
+    events = [_Event(path, number, each) for number, each in enumerate(raw)]
+    events.sort(key=lambda event: event.time_s)  # stable: those at one instant stay in order
+    outages, opened = NodeOutages(), defaultdict[tuple[str, str], deque[int]](deque)
+    for event in events:
+        faults = opened[event.node, event.fault]
+        if event.starts:
+            faults.append(len(outages))
+            outages.add(event.node, event.time_s, cause=event.cause)
+        elif faults:
+            outages.end(faults.popleft(), event.time_s)
+        else:
+            outages.dropped["ends of faults that are not open"] += 1
+    until_s = events[-1].time_s if events else 0.0
+    return outages.log(path, "no event is a fault_start", until_s, zero_s=0.0)
+
+
+class _Event:
+    """One event of the list, checked."""
+
+    def __init__(self, path: LogPath, number: int, event: object) -> None:
+        self._place = f"{path}: event {number}"
+        if not isinstance(event, dict):
+            raise LogError(f"{self._place} is {_found(event)}; it needs node_id, event_time, ...")
+        self.node = self._text(event, "node_id")
+        self.time_s = self._time_s(event)
+        kind = self._text(event, "event_type")
+        if kind not in _STARTS:
+            known = ", ".join(_STARTS)
+            raise LogError(f"{self._place}: event_type is {shown(kind)}; known types: {known}")
+        self.starts = _STARTS[kind]
+        fault = self._of(event, "fault_type")
+        if not isinstance(fault, dict):
+            raise LogError(f"{self._place}: fault_type is {_found(fault)}; it needs a Class")
+        self.cause = self._text(fault, "Class")
+        self.fault = json.dumps(fault, sort_keys=True)
+
+    def _of(self, members: dict[str, Any], key: str) -> Any:
+        if key not in members:
+            raise LogError(f"{self._place}: has no {key}")
+        return members[key]
+
+    def _text(self, members: dict[str, Any], key: str) -> str:
+        text = self._of(members, key)
+        if not isinstance(text, str) or not text:
+            raise LogError(f"{self._place}: {key} is {_found(text)}; it needs a text")
+        return text
+
+    def _time_s(self, event: dict[str, Any]) -> float:
+        days = self._of(event, "event_time")
+        number = isinstance(days, int | float) and not isinstance(days, bool)
+        if not (number and 0 <= days <= _MOST_DAYS):
+            needed = f"it needs days, 0 to {_MOST_DAYS}"
+            raise LogError(f"{self._place}: event_time is {_found(days)}; {needed}")
+        return float(days) * _DAY_S
+
+
+def _found(value: Any) -> str:
+    return shown(json.dumps(value))

@@ -1,0 +1,132 @@
+"""What a log says of repairs: how long nodes are down, as a law of `costs.reschedule`."""
+
+import json
+import math
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cprsim.basics.units import format_duration
+from cprsim.errors import LogError
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.repairs import RepairTimes, repair_times
+from cprsim.survival.fitted_laws import Fit, fit_all
+from cprsim.survival.judge import Verdict, judge
+from cprsim.survival.kaplan_meier import KaplanMeier
+
+#: Durations that anybody would paste, where no law is adequate; means of so many each.
+_TYPICAL, _IN_ONE = 100, 200
+_DIGITS: Final = 4
+_JOINT: Final = "\N{NO-BREAK SPACE}"
+
+
+@dataclass(frozen=True, eq=False)
+class RepairFit:
+    """Laws fitted to outages, the best first, as `LogFit` has those of failures.
+
+    `fits` is empty where there are too few outages. `verdicts`: as in `LogFit`.
+    """
+
+    found: RepairTimes
+    fits: list[Fit]
+    verdicts: Mapping[str, Verdict]
+
+    @property
+    def median_s(self) -> float:
+        """Half of the outages are over by then, seconds; nan where more than half went on."""
+        return KaplanMeier.from_sample(self.found.sample).median_s
+
+    @property
+    def mean_s(self) -> float:
+        """Mean of the Kaplan-Meier curve up to the longest outage watched, seconds."""
+        return KaplanMeier.from_sample(self.found.sample).restricted_mean_s()
+
+    @property
+    def is_adequate(self) -> bool:
+        """Whether a law is good enough to plan with."""
+        return any(each.adequate for each in self.verdicts.values())
+
+    @property
+    def notes(self) -> list[str]:
+        """What the log says of repairs, a sentence each."""
+        sample = self.found.sample
+        open_ones = f", {sample.censored:,} of them not over yet" if sample.censored else ""
+        median_s = self.median_s
+        median = "unknown" if math.isnan(median_s) else format_duration(median_s)
+        said = [
+            f"Repairs: {sample.n:,} outages of nodes{open_ones}; median {median}, mean "
+            f"{format_duration(self.mean_s)}."
+        ]
+        if self.fits:
+            reason = self.verdicts[self.fits[0].law.distribution].reason
+            said.append(f"Of repairs {'' if self.is_adequate else 'no law is adequate: '}{reason}.")
+        if self.found.unknown:
+            said.append(f"Left out: {self.found.unknown:,} outages without an end.")
+        return said
+
+    def keys(self) -> dict[str, Any]:
+        """`costs.reschedule` of a machine that comes back when it is repaired."""
+        if self.is_adequate:
+            law = self.fits[0].law
+            spread = {k: _rounded(v) for k in ("shape", "cv") if (v := getattr(law, k))}
+            mean = f"{_rounded(law.expected_s / 3600)} h"
+            return {"distribution": law.distribution, "mean": mean, **spread}
+        # Means of equal parts: the tail is short of nothing, as middles would be.
+        curve = KaplanMeier.from_sample(self.found.sample)
+        lasted = curve.typical(_TYPICAL * _IN_ONE).reshape(_TYPICAL, _IN_ONE).mean(axis=1)
+        hours = [f"{_rounded(each / 3600)} h" for each in lasted.tolist()]
+        return {"distribution": "empirical", "durations": hours}
+
+    def block(self) -> str:
+        """`[costs.reschedule]` as comments: whoever gets another machine doesn't wait for these."""
+        texts = [
+            "Where machines come back only when they are repaired, as with a fixed pool of "
+            "cluster.spares:",
+            "[costs.reschedule]",
+            *(f"{key} = {_in_one_piece(value)}" for key, value in self.keys().items()),
+        ]
+        lines = [line for text in texts for line in textwrap.wrap(text, 96)]
+        return "\n".join(f"# {line}" for line in lines).replace(_JOINT, " ")
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; times in seconds."""
+        sample, median_s = self.found.sample, self.median_s
+        return {
+            "n": sample.n,
+            "censored": sample.censored,
+            "median_s": None if math.isnan(median_s) else median_s,
+            "mean_s": self.mean_s,
+            "adequate": self.is_adequate,
+            "reschedule": self.keys(),
+        }
+
+
+def repair_fit(log: FailureLog) -> RepairFit | None:
+    """Fit laws to the outages of a log; None where it tells of no repairs."""
+    found = repair_times(log)
+    if found is None:
+        return None
+    try:
+        fits = fit_all(found.sample)
+    except LogError:  # too few, or all alike
+        return RepairFit(found, [], {})
+    verdicts = dict[str, Verdict]()
+    for each in fits:
+        verdict = verdicts[each.law.distribution] = judge(found.sample, each)
+        if verdict.adequate:
+            fits.remove(each)
+            fits.insert(0, each)
+            break
+    return RepairFit(found, fits, verdicts)
+
+
+def _in_one_piece(value: object) -> str:
+    """As TOML, so that lines are broken between durations and not within one."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_in_one_piece, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace(" ", _JOINT)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")

@@ -1,0 +1,567 @@
+"""Logs of clusters' own tools: StepFun's faults, Slurm, Prometheus, NVIDIA's kernel driver."""
+
+import csv
+import gzip
+import json
+import math
+import re
+import tomllib
+from collections import Counter, defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cprsim
+from cprsim.errors import LogError, ScenarioError
+from cprsim.failures.logs import slurm, xid
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.readers import read_log
+from cprsim.failures.model import FailureModel
+from cprsim.failures.spec import Failures
+from cprsim.job.platform import Cluster
+from cprsim.job.workload import Job
+from tests.failures.generated_logs import MEAN_S, NODES, SHAPE, WRITERS, Outage, Truth, drawn
+
+STEPFUN = Path(__file__).parents[2] / "../shared/data/stepfun_faults/fault_trace_dev.json.gz"
+LANL = STEPFUN.parents[1] / "lanl_failures/lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
+needs_lanl = pytest.mark.skipif(not LANL.exists(), reason=f"needs {LANL}")
+needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
+FAILURES = 250
+#: What generated logs have that is no failure, and is counted.
+LEFT_OUT = {
+    "stepfun": {},
+    "slurm": {
+        "rows of whole clusters": 1,
+        "rows of planned outages (maint)": 1,
+        "rows of planned outages (reboot)": 1,
+        "rows of planned outages (upgrade)": 1,
+        "rows of state MAINT": 1,
+    },
+    "prometheus": {"gaps that all series share": 1},
+    "xid": {"lines of Xid 13": FAILURES},
+}
+#: How far the time that a format gives a failure may be off, seconds.
+COARSE_S = {"stepfun": 4.4, "slurm": 0.0, "prometheus": 60.0, "xid": 0.0}
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def truth() -> Truth:
+    return drawn(FAILURES, 1)
+
+
+@pytest.fixture(scope="module")
+def generated(truth: Truth, tmp_path_factory) -> Path:
+    """A folder with a log of the same failures for each reader."""
+    folder = tmp_path_factory.mktemp("generated")
+    for reader, write in WRITERS.items():
+        write(truth, folder / reader, 2)
+    return folder
+
+
+def written(text: str, reader: str) -> FailureLog:
+    Path("log").write_text(text)
+    return read_log("log", reader)
+
+
+# All of them: what a generator puts in comes out
+
+
+@pytest.mark.parametrize("reader", WRITERS)
+def test_a_generated_log_is_read_as_it_was_drawn(
+    reader: str, truth: Truth, generated: Path
+) -> None:
+    log = read_log(generated / reader, reader)
+
+    assert len(log) == FAILURES
+    zero_s = truth.starts_s[0] if reader in ("slurm", "xid") else 0.0
+    assert np.abs(log.times_s - (truth.starts_s - zero_s)).max() <= COARSE_S[reader]
+    # Numbers of nodes stand for their names, one for one.
+    pairs = {(at, outage.node) for at, outage in zip(log.nodes, truth.outages, strict=True)}
+    assert len(pairs) == len(set(log.nodes.tolist())) == NODES
+    if reader == "xid":
+        assert log.repaired_s is None
+    else:
+        lasted = log.repaired_s - log.times_s
+        assert np.abs(lasted - truth.lasted_s).max() <= 2 * COARSE_S[reader]
+    assert log.population == (NODES if reader == "prometheus" else None)
+    assert log.dropped == LEFT_OUT[reader]
+
+
+@pytest.mark.parametrize("reader", WRITERS)
+def test_the_law_that_was_put_in_is_fitted(reader: str, generated: Path) -> None:
+    found = cprsim.fit(generated / reader, reader=reader)
+
+    (weibull,) = (each.law for each in found.fits if each.law.distribution == "weibull")
+    assert weibull.mean_s == pytest.approx(MEAN_S, rel=5 / math.sqrt(FAILURES))
+    assert weibull.shape == pytest.approx(SHAPE, rel=5 / math.sqrt(FAILURES))
+    assert found.verdict.adequate
+
+
+@pytest.mark.parametrize("reader", WRITERS)
+def test_a_log_with_typing_errors_is_read_or_refused_in_a_line(reader: str) -> None:
+    rng = np.random.default_rng(4)
+    few = drawn(6, 1)
+    WRITERS[reader](few, Path("sound"), 2)
+    sound, refusals = Path("sound").read_text(), list[str]()
+    pieces = ["", "0", "-1", "nan", "1e400", "null", "[", '"', "|", "\n", "\0", "9" * 30, "T"]
+    for _ in range(150):
+        at = int(rng.integers(len(sound)))
+        text = sound[:at] + str(rng.choice(pieces)) + sound[at + int(rng.integers(9)) :]
+        try:
+            log = written(text, reader)
+        except LogError as error:
+            refusals.append(str(error))
+        else:
+            assert np.isfinite(log.times_s).all()
+            assert log.until_s >= log.times_s[-1]
+            assert log.repaired_s is None or not (log.repaired_s < log.times_s).any()
+    assert refusals
+    assert all(len(each.splitlines()) == 1 for each in refusals)
+
+
+@pytest.mark.parametrize("reader", [name for name in WRITERS if name != "prometheus"])
+def test_a_log_that_counts_no_nodes_is_not_replayed(reader: str, generated: Path) -> None:
+    failures = Failures.model_validate({"trace": str(generated / reader), "reader": reader})
+    cluster = Cluster(parameter_servers=4, trainers=2)
+    job = Job.model_validate({"useful_time": "100 h"})
+
+    with pytest.raises(ScenarioError, match="doesn't tell how many nodes its system has"):
+        FailureModel(failures, cluster, job).check()
+
+
+@pytest.mark.parametrize("reader", WRITERS)
+def test_where_no_law_fits_only_a_log_that_counts_nodes_is_replayed(reader: str) -> None:
+    # Gaps of 1 and 1000 min in turn: no law has two lengths only.
+    at_s = np.cumsum([60.0, 60_000.0] * 40).tolist()
+    truth = Truth([Outage(f"gpu{i % 8}", at, at + 900) for i, at in enumerate(at_s)], 3e6)
+    WRITERS[reader](truth, Path("log"), 2)
+
+    found = cprsim.fit("log", reader=reader)
+
+    assert not found.verdict.adequate
+    block = tomllib.loads(found.toml())["failures"]
+    assert ("trace" in block) == (reader == "prometheus")
+    assert ("durations" in block) == (reader != "prometheus")
+
+
+# Causes
+
+
+def test_causes_are_kept_by_windows_and_bursts() -> None:
+    log = FailureLog(
+        np.array([0.0, 10.0, 20.0, 30.0]), np.arange(4), 0.0, 30.0, causes=("a", None, "b", "c")
+    )
+
+    assert log.window(0.5, 1).causes == ("b", "c")
+    assert log.window(0, 0.5).causes == ("a", None)
+    assert log.coalesced(15.0).causes == ("a", None, "b", "c")
+
+
+def test_causes_are_one_a_failure() -> None:
+    with pytest.raises(LogError, match="must have the same length"):
+        FailureLog(np.array([0.0, 1.0]), np.arange(2), 0.0, 1.0, causes=("a",))
+
+
+@needs_lanl
+def test_lanl_causes_are_the_notes_of_its_columns() -> None:
+    columns = ("Facilities", "Hardware", "Human Error", "Network", "Undetermined", "Software")
+    with gzip.open(LANL, "rt", encoding="latin-1") as file:
+        rows = [row for row in csv.DictReader(file) if row["System"] == "20"]
+    known = Counter("".join(row[column] for column in columns).strip() for row in rows)
+
+    causes = Counter(read_log(LANL, "lanl", 20).causes)
+
+    # A few rows have no start; none has two notes.
+    assert causes.most_common(3) == [("CPU", 1155), ("Memory Dimm", 386), ("OS", 301)]
+    assert causes.total() <= known.total() < 1.01 * causes.total()
+    assert all(count <= known[cause or ""] for cause, count in causes.items())
+
+
+# StepFun
+
+
+def events(*rows: tuple[str, float, str, str]) -> str:
+    return json.dumps(
+        [
+            {
+                "node_id": node,
+                "event_time": days,
+                "event_type": kind,
+                "fault_type": {"Class": cause},
+            }
+            for node, days, kind, cause in rows
+        ]
+    )
+
+
+def test_a_fault_ends_with_its_own_type_the_earliest_first() -> None:
+    log = written(
+        events(
+            ("a", 1, "fault_start", "GPU"),
+            ("a", 2, "fault_start", "NIC"),
+            ("a", 3, "fault_start", "GPU"),
+            ("b", 4, "fault_end", "GPU"),
+            ("a", 5, "fault_end", "GPU"),
+            ("a", 6, "fault_end", "NIC"),
+        ),
+        "stepfun",
+    )
+
+    assert (log.times_s / 86_400).tolist() == [1, 2, 3]
+    assert (log.repaired_s / 86_400).tolist() == pytest.approx([5, 6, math.nan], nan_ok=True)
+    assert log.nodes.tolist() == [0, 0, 0]
+    assert log.causes == ("GPU", "NIC", "GPU")
+    assert log.dropped == {"ends of faults that are not open": 1}
+    assert (log.start_s, log.span_s / 86_400, log.population) == (0, 6, None)
+
+
+def test_stepfun_events_may_come_in_any_order() -> None:
+    rows = [
+        ("b", 7.5, "fault_end", "GPU"),
+        ("a", 3, "fault_start", "Fan"),
+        ("b", 1, "fault_start", "GPU"),
+    ]
+
+    log = written(events(*rows), "stepfun")
+
+    assert (log.times_s / 86_400).tolist() == [1, 3]
+    assert log.nodes.tolist() == [0, 1]
+    assert log.causes == ("GPU", "Fan")
+
+
+@needs_stepfun
+def test_stepfun_counts_as_plain_json_has_them() -> None:
+    raw = json.loads(gzip.decompress(STEPFUN.read_bytes()))
+    started, lasted, opened = Counter[str](), [], defaultdict(list)
+    for event in raw:
+        key = (event["node_id"], *sorted(event["fault_type"].items()))
+        if event["event_type"] == "fault_start":
+            started[event["node_id"]] += 1
+            opened[key].append(event["event_time"])
+        else:
+            lasted.append(event["event_time"] - opened[key].pop(0))
+    servers, days = 215, raw[-1]["event_time"]  # SOURCE.md beside the file
+
+    log = read_log(STEPFUN, "stepfun")
+
+    rate = len(log) / (servers * log.watched_s / 86_400)
+    assert rate == pytest.approx(started.total() / (servers * days), rel=0.02)
+    repairs_d = (log.repaired_s - log.times_s) / 86_400
+    assert np.median(repairs_d) == pytest.approx(np.median(lasted), rel=0.02)
+    assert repairs_d.mean() == pytest.approx(np.mean(lasted), rel=0.02)
+    worst = servers // 10
+    mine = np.sort(np.bincount(log.nodes))[::-1][:worst].sum() / len(log)
+    known = sum(count for _, count in started.most_common(worst)) / started.total()
+    assert mine == pytest.approx(known, rel=0.02)
+    assert log.causes.count("NIC") == sum(
+        e["fault_type"]["Class"] == "NIC" for e in raw if e["event_type"] == "fault_start"
+    )
+
+
+@needs_stepfun
+def test_stepfun_counts_are_those_of_its_source() -> None:
+    log = read_log(STEPFUN, "stepfun")
+
+    assert (len(log), len(set(log.nodes.tolist()))) == (335, 124)
+    # The whole trace: median about 20 h, the worst tenth of all servers has 41 % of the faults.
+    assert np.median(log.repaired_s - log.times_s) / 3600 == pytest.approx(20, rel=0.1)
+
+
+# Slurm
+
+SLURM = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+
+
+def event(node: str, start: str, end: str, state: str = "DOWN*", reason: str = "no ping") -> str:
+    whole = [text if text == "Unknown" else f"2024-01-{text}:00" for text in (start, end)]
+    return f"c|{node}|{whole[0]}|{whole[1]}|{state}|{reason}|slurm(64030)\n"
+
+
+def test_slurm_rows_need_no_order_and_no_header() -> None:
+    rows = event("n7", "03T00:00", "Unknown") + event("n2", "01T00:00", "01T06:00", "FAIL", "")
+    rows += event("n7", "02T00:00", "02T01:00", "DRNG")
+
+    for text in (rows, SLURM + rows, (SLURM + rows).replace("\n", "|\r\n")):
+        log = written(text, "slurm")
+
+        assert (log.times_s / 3600).tolist() == [0, 24, 48]
+        assert (log.repaired_s / 3600).tolist() == pytest.approx([6, 25, math.nan], nan_ok=True)
+        assert log.nodes.tolist() == [1, 0, 0]
+        assert log.causes == (None, "no ping", "no ping")
+        assert (log.span_s, log.until_s, log.dropped) == (48 * 3600, 48 * 3600, {})
+
+
+def test_slurm_columns_are_found_by_their_names() -> None:
+    text = "State|Reason|TimeEnd|NodeName|TimeStart|Duration\n"
+    text += "DOWN|disk|2024-01-02T00:00:00|n1|2024-01-01T00:00:00|1-00:00:00\n"
+
+    log = written(text, "slurm")
+
+    assert (log.repaired_s.tolist(), log.causes) == ([86_400], ("disk",))
+
+
+def test_slurm_rows_of_a_node_that_touch_are_one_outage() -> None:
+    rows = event("n1", "01T00:00", "01T02:00", "DRNG", "xid 79")
+    rows += event("n1", "01T02:00", "01T05:00", "DOWN", "power off")
+    rows += event("n2", "01T02:00", "01T05:00") + event("n1", "01T05:01", "01T06:00")
+
+    log = written(rows, "slurm")
+
+    assert (log.times_s / 60).tolist() == [0, 120, 301]
+    assert (log.repaired_s / 60).tolist() == [300, 300, 360]
+    assert log.causes == ("xid 79", "no ping", "no ping")
+
+
+def test_slurm_nodes_of_two_clusters_are_two() -> None:
+    rows = event("n1", "01T00:00", "01T02:00") + event("n1", "03T00:00", "03T01:00")
+
+    assert written(rows, "slurm").nodes.tolist() == [0, 0]
+    assert written("a" + rows, "slurm").nodes.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("reason", "planned"),
+    [
+        ("Maintenance window", "maint"),
+        ("draining for maint", "maint"),
+        ("Reboot ASAP : reboot issued", "reboot"),
+        ("BIOS update", "update"),
+        ("OS upgrade", "upgrade"),
+        ("scheduled power test", "scheduled"),
+        ("Node unexpectedly rebooted", None),
+        ("unscheduled power loss", None),
+        ("unplanned maintenance of the PSU", None),
+        ("Not responding", None),
+        ("Kill task failed", None),
+        ("batch job complete failure", None),
+        ("gres/gpu count reported lower than configured (7 < 8)", None),
+        ("", None),
+    ],
+)
+def test_slurm_reasons_tell_planned_outages(reason: str, planned: str | None) -> None:
+    rows = event("n1", "01T00:00", "01T01:00") + event("n2", "02T00:00", "02T01:00", reason=reason)
+
+    log = written(rows, "slurm")
+
+    assert log.dropped == ({f"rows of planned outages ({planned})": 1} if planned else {})
+    assert planned is None or planned in slurm.PLANNED
+    assert len(log) == 2 - bool(planned)
+
+
+@pytest.mark.parametrize(
+    "state", ["DOWN", "down*", "DRAIN*", "DRNG", "FAIL", "IDLE+DRAIN", "ERROR"]
+)
+def test_slurm_states_that_are_failures(state: str) -> None:
+    rows = event("n1", "01T00:00", "01T01:00") + event("n2", "02T00:00", "02T01:00", state)
+
+    assert len(written(rows, "slurm")) == 2
+
+
+@pytest.mark.parametrize(
+    "state", ["MAINT", "DOWN$", "DOWN~", "DRAIN@", "IDLE", "REBOOT", "DOWN+MAINT"]
+)
+def test_slurm_states_that_are_none(state: str) -> None:
+    rows = event("n1", "01T00:00", "01T01:00") + event("n2", "02T00:00", "02T01:00", state)
+
+    log = written(rows, "slurm")
+
+    assert (len(log), log.dropped) == (1, {f"rows of state {state}": 1})
+    assert log.until_s == 25 * 3600  # it was seen, all the same
+
+
+def test_slurm_ends_before_the_start_are_unknown() -> None:
+    log = written(event("n1", "02T00:00", "01T00:00"), "slurm")
+
+    assert np.isnan(log.repaired_s).tolist() == [True]
+    assert log.dropped == {"repairs that end before they start": 1}
+
+
+# Prometheus
+
+
+def samples(text: str, step: float = 30.0, zero: float = 1.7e9 + 0.123) -> list[list[object]]:
+    """A sample each step: 0, 1, or none for a dot."""
+    return [[zero + step * i, each] for i, each in enumerate(text) if each != "."]
+
+
+def matrix(*texts: str, label: str = "instance") -> str:
+    result = [
+        {"metric": {label: f"n{number}"}, "values": samples(text)}
+        for number, text in enumerate(texts)
+    ]
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}})
+
+
+def outages(log: FailureLog) -> list[tuple[int, int, float]]:
+    """Node, and steps at which each went down and was up again."""
+    ends = np.round(log.repaired_s / 30, 6).tolist()
+    starts = np.round(log.times_s / 30, 6).tolist()
+    return list(zip(log.nodes.tolist(), starts, ends, strict=True))
+
+
+def test_a_run_of_zeros_is_an_outage_until_the_next_one() -> None:
+    log = written(matrix("1100111011", "1111111111", "1111111110"), "prometheus")
+
+    assert outages(log)[:2] == [(0, 2, 4), (0, 7, 8)]
+    assert (log.nodes[2], log.times_s[2] / 30) == (2, pytest.approx(9))
+    assert np.isnan(log.repaired_s[2])
+    assert (log.population, log.start_s, log.dropped) == (3, 0, {})
+    assert log.span_s == log.until_s == pytest.approx(270)
+
+
+def test_nodes_that_are_down_at_the_first_sample_have_not_failed() -> None:
+    log = written(matrix("0011011", "1111111", "..00111"), "prometheus")
+
+    assert outages(log) == [(0, 4, 5)]
+    assert log.dropped == {"outages under way when the record of their node begins": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("11...1111111", []),  # three are missing: no more than they may
+        ("11....111111", [(0, 2, 6)]),
+        ("11....001111", [(0, 2, 8)]),
+        ("1100....1111", [(0, 2, 8)]),
+        ("1100..001111", [(0, 2, 8)]),
+        ("....11111111", []),  # not there yet
+        ("11111111....", [(0, 8, math.nan)]),
+        ("111111111...", []),
+    ],
+)
+def test_missing_samples_are_an_outage(text: str, found: list) -> None:
+    log = written(matrix(text, "111111111101"), "prometheus")
+
+    assert outages(log)[:-1] == [pytest.approx(each, nan_ok=True) for each in found]
+    assert outages(log)[-1] == (1, 10, 11)
+
+
+def test_a_gap_that_all_series_share_is_that_of_prometheus() -> None:
+    log = written(matrix("11.......11011", "11.......11111"), "prometheus")
+
+    assert outages(log) == [(0, 11, 12)]
+    assert log.dropped == {"gaps that all series share": 1}
+
+
+def test_a_node_that_is_missing_when_prometheus_is_back_was_down_from_then() -> None:
+    log = written(matrix("11...........111", "11.....111111111"), "prometheus")
+
+    assert outages(log) == [(0, 7, 13)]
+
+
+def test_a_single_series_has_only_its_own_gaps() -> None:
+    assert outages(written(matrix("11......1111"), "prometheus")) == [(0, 2, 8)]
+
+
+def step_by_step(texts: list[str]) -> list[tuple[int, int, float]]:
+    """Outages of aligned series, a step after the other; where nobody is seen for long, nothing."""
+    asked = [step for step in range(len(texts[0])) if any(text[step] != "." for text in texts)]
+    for before, after in pairwise(list(asked)):
+        if after - before <= 4:  # Prometheus was there, if all nodes were missing
+            asked += range(before + 1, after)
+    found = []
+    for node, text in enumerate(texts):
+        states = {step: text[step] for step in sorted(asked)}
+        for run in re.finditer(r"\.{4,}", seen := "".join(states.values())):
+            steps = list(states)[slice(*run.span())]
+            states |= dict.fromkeys(steps, "0" if seen[: run.start()].strip(".") else ".")
+        known = [(step, state) for step, state in states.items() if state != "."]
+        for (_, before), (step, state) in pairwise(known):
+            if before == "1" and state == "0":
+                ups = [later for later, up in known if later > step and up == "1"]
+                found.append((step, node, ups[0] if ups else math.inf))
+    return [(node, step, end) for step, node, end in sorted(found)]
+
+
+def test_outages_are_those_that_one_finds_step_by_step() -> None:
+    rng, compared = np.random.default_rng(3), 0
+    for _ in range(300):
+        texts = [
+            "".join(str(state) * int(rng.integers(1, 7)) for state in rng.choice(list("10.1"), 12))
+            for _ in range(3)
+        ]
+        width = min(len(text) for text in texts)
+        texts = [f"1{text[: width - 2]}1" for text in texts]
+        expected = step_by_step(texts)
+        if not expected:
+            continue
+        found = outages(written(matrix(*texts), "prometheus"))
+        assert [tuple(np.nan_to_num(each, nan=math.inf)) for each in found] == expected, texts
+        compared += 1
+    assert compared > 250
+
+
+def test_the_label_of_a_node_goes_before_that_of_its_exporter() -> None:
+    series = [
+        {"metric": {"instance": "10.0.0.1:8080", "node": node}, "values": samples(text)}
+        for node, text in (("a", "1101"), ("b", "1110"))
+    ]
+    text = json.dumps({"data": {"resultType": "matrix", "result": series}})
+
+    assert written(text, "prometheus").population == 2
+
+
+# Xid
+
+
+def line(time: str, host: str, code: int) -> str:
+    return f"{time} {host} kernel: NVRM: Xid (PCI:0000:3b:00): {code}, pid=12, text\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        line("2024-03-01T12:00:00.123456+00:00", "gpu1", 79),
+        line("2024-03-01T13:00:00.123456+0100", "gpu1", 79),
+        line("2024-03-01T12:00:00,123456Z", "gpu1", 79),
+        line("2024-03-01T12:00:00.123456789Z", "gpu1", 79),
+        "<4>1 2024-03-01T12:00:00.123456Z gpu1 kernel - - - NVRM: Xid (0000:3b:00): 79, gone\n",
+        "2024-03-01T12:00:00.123456Z gpu1 kernel: [ 12.345] NVRM: Xid (PCI:0000:3b:00): 79\n",
+    ],
+)
+def test_an_xid_line_as_syslogs_write_it(text: str) -> None:
+    log = written(text + line("2024-03-01T12:00:10.123456Z", "gpu2", 48), "xid")
+
+    assert log.times_s.tolist() == pytest.approx([0, 10], abs=1e-5)
+    assert log.nodes.tolist() == [0, 1]
+    assert log.causes == ("Xid 79", "Xid 48")
+    assert (log.repaired_s, log.population, log.dropped) == (None, None, {})
+
+
+def test_xids_without_zones_are_sorted_and_watched_to_the_last_line() -> None:
+    text = line("2024-03-01T13:00:00", "b", 74) + line("2024-03-01T12:00:00", "a", 95)
+    text += "a line of something else\n2024-03-01T15:00:00 a kernel: hello\n"
+
+    log = written(text, "xid")
+
+    assert (log.times_s.tolist(), log.nodes.tolist()) == ([0, 3600], [1, 0])
+    assert (log.span_s, log.until_s) == (3600, 3 * 3600)
+
+
+def test_codes_that_are_no_failures_are_counted() -> None:
+    codes = [13, 79, 31, 13, 43, 45, 63, 92, 94]
+    text = "".join(line(f"2024-03-01T12:00:{i:02}", "a", code) for i, code in enumerate(codes))
+
+    log = written(text, "xid")
+
+    assert log.causes == ("Xid 79", "Xid 94")
+    assert log.dropped == {
+        f"lines of Xid {code}": count
+        for code, count in Counter(codes).items()
+        if code not in xid.FAILURES
+    }
+
+
+def test_every_page_has_the_lists_that_readers_go_by() -> None:
+    page = (Path(__file__).parents[2] / "docs/failures.md").read_text(encoding="utf-8")
+
+    assert ", ".join(str(code) for code in xid.FAILURES) in page
+    for words in (slurm.FAILED, slurm.PLANNED, slurm.UNPLANNED):
+        assert ", ".join(f"`{word}`" for word in words) in " ".join(page.split())

@@ -1,0 +1,193 @@
+"""A law and its log, both played at the length, nodes and policies of a job."""
+
+import json
+import math
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import cprsim
+from cprsim.cli import command as cli
+from cprsim.errors import UsageError
+from cprsim.fitting import at_hand as module
+from cprsim.fitting.at_hand import COMPARED, at_hand, fit_for, of_job
+from cprsim.fitting.log_fit import LogFit
+from cprsim.report.at_hand import at_hand_table
+from cprsim.survival.fitted_laws import law_of
+from tests.survival.cases import LANL, needs_lanl
+
+ROOT = Path(__file__).parents[2]
+LOG = ROOT / "scenarios/failures.csv"
+
+
+def job(**tables: object) -> cprsim.Scenario:
+    """Of as many nodes as the log is of, so that it is replayed as it stands."""
+    given = {
+        "title": "ten days",
+        "job": {"useful_time": "10 d"},
+        "cluster": {"parameter_servers": 8, "trainers": 20},
+        "costs": {"save": "5 min", "load": "4 min", "reschedule": "3 min"},
+        "failures": {"distribution": "exponential", "mean": "20 h"},
+        "policies": {"full": {"system": "full"}, "partial": {"system": "partial"}},
+    }
+    return cprsim.Scenario(**given | tables)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> LogFit:
+    return cprsim.fit(LOG, coalesce="5 min")
+
+
+def with_mean(fitted: LogFit, times: float) -> LogFit:
+    """The same with a best law whose mean is so many times what was fitted."""
+    best = fitted.best
+    law = law_of(best.law.distribution, times * best.law.expected_s, best.spread)
+    return replace(fitted, fits=[replace(best, law=law), *fitted.fits[1:]])
+
+
+def test_a_law_of_the_log_holds_and_one_of_another_mean_does_not(fitted: LogFit):
+    right, wrong = (at_hand(each, job()) for each in (fitted, with_mean(fitted, 2.0)))
+
+    assert right.notes[0] == (
+        "The weibull law and the log agree for this job, as far as chance goes."
+    )
+    assert wrong.policies["full"]["failures"].differs
+    assert wrong.policies["full"]["overhead"].differs
+    assert wrong.policies["full"]["overhead"].apart.high < 0
+    assert wrong.notes[0].startswith("full: the weibull law is off the log by more than chance: ")
+    assert " instead of " in wrong.notes[0]
+
+
+def test_both_play_the_plans_that_are_made_of_the_law(fitted: LogFit, monkeypatch):
+    played = []
+    run = module.run
+    monkeypatch.setattr(module, "REPLICATIONS", 8)
+    monkeypatch.setattr(
+        module, "run", lambda scenario, **how: played.append(scenario) or run(scenario, **how)
+    )
+    at_hand(with_mean(fitted, 2.0), job())
+    by_law, *by_log = played
+
+    assert by_law.failures.trace is None
+    assert len(by_log) == 64  # times at which the log is started
+    assert len({each.failures.window for each in by_log}) == 64
+    for each in by_log:
+        assert each.failures.trace is not None
+        assert all(each.plan(name) == by_law.plan(name) for name in ("full", "partial"))
+
+
+def test_failures_are_shared_out_to_the_nodes_of_the_job(fitted: LogFit):
+    assert fitted.kinds == {"parameter_servers": 55, "trainers": 144}  # as the log has them
+    unknown = replace(fitted, kinds={})
+    block = tomllib.loads(of_job(unknown, job()).toml())["failures"]
+
+    assert block["hits"]["weights"] == {"parameter_servers": 8, "trainers": 20}
+    known = replace(fitted, kinds={"parameter_servers": 3, "trainers": 4})
+    assert of_job(known, job()) is known
+    told = tomllib.loads(replace(known, severities={"process": 2, "node": 1}).toml())["failures"]
+    assert told["hits"]["weights"] == {"parameter_servers": 3, "trainers": 4}
+    assert told["severity"] == {"process": 2, "node": 1}
+    cprsim.Scenario(**job().mapping() | {"failures": told})
+
+
+def test_what_a_short_log_tells_is_little(fitted: LogFit, monkeypatch):
+    monkeypatch.setattr(module, "REPLICATIONS", 8)
+    long = job(job={"useful_time": "120 d"})
+    (*_, said) = at_hand(fitted, long).notes
+    days = fitted.source.failures().span_s / 86400 / 120
+
+    assert said == (
+        f"The log is {days:.2g} jobs long: its replays are parts of the same few failures, so they "
+        "say less than their intervals do."
+    )
+
+
+def test_durations_alone_are_drawn_from(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(module, "REPLICATIONS", 8)
+    path = tmp_path / "durations.csv"
+    path.write_text("".join(f"{hours} h\n" for hours in range(1, 41)))
+    found = at_hand(cprsim.fit(path, "intervals"), job())
+
+    assert math.isinf(found.log_jobs)
+    assert found.document()["log_jobs"] is None
+    assert fit_for(job(), path, reader="intervals").look == "gaps"
+
+
+def test_the_document_and_the_table_have_every_comparison(fitted: LogFit, monkeypatch):
+    monkeypatch.setattr(module, "REPLICATIONS", 16)
+    found = at_hand(fitted, job())
+    document = json.loads(json.dumps(found.document(), allow_nan=False))
+
+    assert set(document["policies"]) == {"full", "partial"}
+    for measures in document["policies"].values():
+        assert set(measures) == set(COMPARED)
+        for each in measures.values():
+            assert each["apart"]["mean"] == pytest.approx(each["law"]["mean"] - each["log"]["mean"])
+    assert at_hand_table(found).row_count == 2
+
+
+def test_without_policies_there_is_nothing_to_compare(fitted: LogFit):
+    bare = job().with_policies({})
+    with pytest.raises(UsageError) as raised:
+        at_hand(fitted, bare)
+    assert str(raised.value) == (
+        "the scenario has no [policies] to compare the log and its law under"
+    )
+
+
+@needs_lanl
+@pytest.mark.slow
+def test_a_law_of_lives_that_loses_the_rate_is_seen_at_once():
+    """LANL 20's lives: the lognormal law, which the mean refuses, and the gamma law that holds."""
+    fitted = cprsim.fit(LANL, "lanl", 20, view="uptime")
+    quickstart = cprsim.load_scenario(ROOT / "scenarios/quickstart.toml")
+    lognormal = [each for each in fitted.fits if each.law.distribution == "lognormal"]
+
+    assert not any(
+        each.differs
+        for measures in at_hand(fitted, quickstart).policies.values()
+        for each in measures.values()
+    )
+    wrong = at_hand(replace(fitted, fits=lognormal), quickstart).policies["full"]["failures"]
+    assert wrong.differs
+    assert wrong.law.mean < wrong.log.mean / 5
+
+
+@needs_lanl
+def test_of_a_larger_system_a_job_on_some_nodes_is_fitted():
+    small, all_of_it = job(), job(cluster={"parameter_servers": 512, "trainers": 512})
+    fitted = fit_for(small, LANL, reader="lanl", system=18)
+    assert (fitted.look, fitted.view.nodes) == ("job", 28)
+    assert fitted.kinds == {"parameter_servers": 8, "trainers": 20}
+    assert fit_for(all_of_it, LANL, reader="lanl", system=18).look == "gaps"
+    of_lives = fit_for(small, LANL, reader="lanl", system=18, view="uptime")
+    assert of_lives.look == "uptime"
+    assert of_lives.hits == {}
+
+
+def test_the_command_prints_the_law_beside_the_log(capsys, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(module, "REPLICATIONS", 16)
+    path = tmp_path / "job.toml"
+    path.write_text(job().to_toml())
+    asked = ["fit", str(LOG), "--coalesce", "5 min", "--for", str(path)]
+
+    assert cli._main(asked) == 0
+    said = capsys.readouterr().out
+    assert "under the log and under the weibull law; ± 95 %" in said
+    assert "law and the log agree for this job, as far as chance goes." in said
+    assert cli._main([*asked, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["best"] == "weibull"
+    assert set(document["for"]["policies"]) == {"full", "partial"}
+    assert cli._main([*asked, "--toml"]) == 0
+    block = tomllib.loads(capsys.readouterr().out)["failures"]
+    assert block["hits"]["weights"] == {"parameter_servers": 55, "trainers": 144}
+    cprsim.Scenario(**job().mapping() | {"failures": block})
+
+
+def test_a_picture_is_of_the_fit_alone(capsys):
+    asked = ["fit", str(LOG), "--for", "job.toml", "--plot", "a.png"]
+    assert cli._main(asked) == 2
+    assert capsys.readouterr().err == ("cprsim: --plot draws the fit alone; leave out --for\n")
