@@ -7,6 +7,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import cprsim
 from cprsim.errors import LogError
@@ -14,11 +16,14 @@ from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.recognise import recognised
 from cprsim.failures.logs.source import LogSource
 from tests.failures.generated_logs import drawn
+from tests.failures.malformed import CASES
 from tests.failures.test_cluster_logs import WRITERS
 from tests.survival.cases import GRID5000, LANL, SHARED, needs_grid5000, needs_lanl
 
 SPOT = SHARED / "spot_preemption/skypilot_spot_traces.tar.xz"
 needs_spot = pytest.mark.skipif(not SPOT.exists(), reason=f"needs {SPOT}")
+STEPFUN = SHARED / "stepfun_faults/fault_trace_dev.json.gz"
+needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
 SSD = SHARED / "alibaba_ssd/ssd_failures_trimmed.csv.gz"
 needs_ssd = pytest.mark.skipif(not SSD.exists(), reason=f"needs {SSD}")
 
@@ -40,6 +45,11 @@ FILES = {
     "fta-comments": ("# of a site\n\n# down\n0 0 1 5 n1 1 10 20 NULL\n", "fta"),
     "fta-without-names": ("0\t0\t1\t5\ta node\t1\t10\tNULL\n", "fta"),
     "spot": ('{"metadata":\n {"gap_seconds": 300}, "data": [1, 0]}', "spot"),
+    "stepfun": ('[\n{\n"node_id": "6f24",\n"event_type": "fault_start"\n}]', "stepfun"),
+    "slurm": ("Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n", "slurm"),
+    "prometheus": ('{"status":"success","data":{"resultType":"matrix","result":[]}}', "prometheus"),
+    "xid": ("up\nMay  3 14:00:00 n1 kernel: NVRM: Xid (PCI:0000:17:00): 79, pid=1, gone\n", "xid"),
+    "csv-of-xids": ("time,host,text\n1,a,NVRM: Xid (PCI:0000:17:00): 79\n", "csv"),
     "intervals": ("# of a job\n\n24.2 h\n87120,1\n5 h, censored\n7e3\n", "intervals"),
     "intervals-header": ("duration_s,censored\n5,0\n", "intervals"),
     "one-interval": ("5", "intervals"),
@@ -111,6 +121,37 @@ def test_what_is_like_no_log_is_refused_with_the_way_out(text):
     )
 
 
+def told(name: str) -> str:
+    """The reader of a log, or what is wrong with it."""
+    try:
+        return recognised(name)
+    except LogError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_a_malformed_log_is_recognised_or_refused_in_one_line(case, tmp_path):
+    case.place(tmp_path)
+
+    said = told(case.name)
+
+    assert said in {*READERS, "intervals"} or said.startswith(f"{case.name}: ")
+    assert len(said.splitlines()) == 1
+
+
+MARKS = "[]{},;|\t\n\"'#0123456789.e- hsdtimenoduraton_"
+
+
+@given(st.text(max_size=60) | st.text(MARKS, max_size=60))
+def test_any_text_is_recognised_or_refused_in_one_line(text):
+    Path("log").write_text(text, encoding="utf-8", errors="replace")
+
+    said = told("log")
+
+    assert said in {*READERS, "intervals"} or said.startswith("log: ")
+    assert len(said.splitlines()) == 1
+
+
 def test_files_that_cannot_be_looked_at():
     Path("folder").mkdir()
     Path("empty").write_text(" \n")
@@ -176,6 +217,11 @@ def test_every_spot_trace_is_recognised(tmp_path):
 
     assert len(traces) == 34
     assert {recognised(path) for path in traces} == {"spot"}
+
+
+@needs_stepfun
+def test_faults_of_stepfun_as_they_are():
+    assert cprsim.fit(STEPFUN).document()["reader"] == "stepfun"
 
 
 @needs_ssd
