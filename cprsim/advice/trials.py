@@ -139,9 +139,9 @@ class Trials:
         believed.
         """
         met = self.scenario.job.useful_time_s / self.scenario.failure_model.mtbf_s
-        able = within_s / self.seconds(policies)
-        to_meet = min(_MET / max(met, 1.0), _PATIENCE * able)
-        return 1 << int(math.log2(min(max(able, to_meet, _FEWEST), most)))
+        at_most = within_s / self.seconds(policies)
+        to_meet = min(_MET / max(met, 1.0), _PATIENCE * at_most)
+        return 1 << int(math.log2(min(max(at_most, to_meet, _FEWEST), most)))
 
     def seconds(self, policies: Iterable[Policy]) -> float:
         """What a replication of each takes about, in all, on one core of 2025, s.

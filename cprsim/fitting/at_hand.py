@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -23,8 +23,12 @@ from cprsim.scenario import Scenario
 REPLICATIONS: Final = 512
 #: Times at which a log of the job's own nodes is started.
 _STARTS: Final = 64
-#: Of the useful time, what a job may take until it is through, and so a stretch of the log.
-_ROOM: Final = 1.5
+#: Of the longest job under the law, what is left of the log at each start.
+_ROOM: Final = 1.25
+#: Of a log, the shortest part that is replayed.
+_SHORTEST: Final = 1e-4
+#: More nodes than fail in a log, and yet the same cluster: some never fail.
+_SAME_SIZE: Final = 1.5
 #: Of `runs.measures.MEASURES`, what is compared.
 COMPARED: Final = ("overhead", "pls", "failures")
 #: Keys of `[failures]` that a log doesn't tell, as a scenario has them.
@@ -49,6 +53,11 @@ class LawBesideLog:
         half = self.apart.high - self.apart.mean
         return abs(self.apart.mean) > _SURE / 1.96 * half
 
+    @property
+    def is_met(self) -> bool:
+        """Whether there is any of it on either side."""
+        return self.log.mean > 0 or self.law.mean > 0
+
     def document(self) -> dict[str, Any]:
         """As one JSON object."""
         told = {"log": self.log, "law": self.law, "apart": self.apart}
@@ -60,18 +69,22 @@ class AtHand:
     """What the best law of a fit says of a job, beside the log itself.
 
     `policies`: by name, of each of `COMPARED`. `log_jobs`: how many jobs of this length the log is
-    long; infinite where it has durations alone.
+    long; infinite where it has durations alone. `is_replayed`: whether the log itself was played,
+    and not draws from its durations.
     """
 
     scenario: Scenario
     law: str
     policies: Mapping[str, Mapping[str, LawBesideLog]]
     log_jobs: float
+    is_replayed: bool
 
     @property
     def notes(self) -> list[str]:
         """Whether the law holds for this job, a sentence each."""
         said = []
+        if not any(found["failures"].is_met for found in self.policies.values()):
+            return ["Neither the log nor its law has a failure for this job: nothing is told."]
         for name, found in self.policies.items():
             apart = [measure for measure in COMPARED if found[measure].differs]
             if apart:
@@ -81,10 +94,15 @@ class AtHand:
                 )
         if not said:
             said = [f"The {self.law} law and the log agree for this job, as far as chance goes."]
-        if self.log_jobs < _MANY_JOBS:
+        if not self.is_replayed:
+            said.append(
+                "The log can't be replayed for this job: its durations are drawn from, which shows "
+                "no clusters and no trend."
+            )
+        elif self.log_jobs < _MANY_JOBS:
             said.append(
                 f"The log is {self.log_jobs:.2g} jobs long: its replays are parts of the same few "
-                "failures, so they say less than their intervals do."
+                "failures."
             )
         return said
 
@@ -94,6 +112,7 @@ class AtHand:
             "scenario": self.scenario.title,
             "law": self.law,
             "log_jobs": None if math.isinf(self.log_jobs) else self.log_jobs,
+            "replayed": self.is_replayed,
             "policies": {
                 name: {measure: each.document() for measure, each in found.items()}
                 for name, found in self.policies.items()
@@ -106,7 +125,14 @@ def _nodes_to_fit(fitted: LogFit, scenario: Scenario) -> int | None:
     nodes = _nodes(scenario)
     if fitted.look != "gaps" or not fitted.source.path or fitted.source.reader == "intervals":
         return None
-    return nodes if nodes < nodes_of(fitted.source.failures()) else None
+    system = nodes_of(fitted.source.failures())
+    if nodes > _SAME_SIZE * system:
+        raise UsageError(
+            f"the job has {nodes:,} nodes, and {system:,} fail in the log: gaps of the one tell "
+            "nothing of the other; fit lives of nodes with --view uptime, or say with --population "
+            "how many the log is of"
+        )
+    return nodes if nodes < system else None
 
 
 def fit_for(scenario: Scenario, log: str | os.PathLike[str] | FailureLog, **taken: Any) -> LogFit:
@@ -117,8 +143,10 @@ def fit_for(scenario: Scenario, log: str | os.PathLike[str] | FailureLog, **take
     Raises
     ------
     LogError, UsageError
-        As of `cprsim.fit`.
+        As of `cprsim.fit`, and where the job has many more nodes than the log.
     """
+    if taken.get("view") == "job" and taken.get("nodes") is None:
+        taken |= {"nodes": _nodes(scenario)}
     fitted = fit(log, **taken)
     nodes = _nodes_to_fit(fitted, scenario)
     if nodes is not None:
@@ -127,11 +155,15 @@ def fit_for(scenario: Scenario, log: str | os.PathLike[str] | FailureLog, **take
 
 
 def of_job(fitted: LogFit, scenario: Scenario) -> LogFit:
-    """The fit with failures shared out to the kinds of nodes of the job, if the log hasn't any."""
+    """The fit with failures shared out to the kinds of nodes of the job, if the log hasn't any.
+
+    Kinds that the job lacks don't fail in it, and no more nodes at once than it has of each.
+    """
     cluster = scenario.cluster
-    nodes = {"parameter_servers": cluster.parameter_servers, "trainers": cluster.trainers}
-    weights = {kind: count for kind, count in nodes.items() if count}
-    return fitted if fitted.kinds else replace(fitted, kinds=weights)
+    counts = {"parameter_servers": cluster.parameter_servers, "trainers": cluster.trainers}
+    nodes = {kind: count for kind, count in counts.items() if count}
+    kinds = {kind: weight for kind, weight in fitted.kinds.items() if kind in nodes} or nodes
+    return replace(fitted, kinds=kinds, hit=min(fitted.hit, *(nodes[kind] for kind in kinds)))
 
 
 def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
@@ -150,38 +182,55 @@ def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
     if not scenario.policies:
         raise UsageError("the scenario has no [policies] to compare the log and its law under")
     fitted = of_job(fitted, scenario)
-    by_law, log_jobs = _with(scenario, law_keys(fitted)), _jobs_in(fitted, scenario)
+    by_law = _with(scenario, law_keys(fitted))
     law = [run(by_law, replications=REPLICATIONS, seed=seed)]
+    longest_s = float(law[0].replications["wall_s"].max())
+    keys = _of_log(fitted, scenario, _ROOM * longest_s)
+    log_jobs = _jobs_in(fitted, scenario, keys)
     log = []
-    for failures, replications in _of_log(fitted, log_jobs):
+    for failures, replications in keys:
         by_log = _with(scenario, failures)
         by_log.plans.update(by_law.plans_of())
         log.append(run(by_log, replications=replications, seed=seed))
     return AtHand(
         scenario,
         fitted.best.law.distribution,
-        {name: _compared(law, log, name) for name in scenario.policies},
+        {name: _compared(law, log, name, log_jobs) for name in scenario.policies},
         log_jobs,
+        "trace" in keys[0][0],
     )
 
 
-def _of_log(fitted: LogFit, log_jobs: float) -> Iterator[tuple[dict[str, Any], int]]:
+def _of_log(fitted: LogFit, scenario: Scenario, room_s: float) -> list[tuple[dict[str, Any], int]]:
     """`[failures]` of the log, and how many replications of each.
 
     A log of a whole system starts each replication somewhere else by itself. One of the job's own
-    nodes is replayed from evenly spaced times; where it is hardly longer than the job, its gaps are
-    drawn from.
+    nodes is replayed from evenly spaced times that leave `room_s` until its end; where there are
+    none, or it has other nodes, its durations are drawn from.
     """
     keys = log_keys(fitted)
-    as_it_stands = "trace" in keys and READERS[keys["reader"]].of_the_job
-    if not as_it_stands:
-        yield keys, REPLICATIONS
-    elif log_jobs < _ROOM:
-        yield gap_keys(fitted), REPLICATIONS
-    else:
-        first, last = parse_window(keys["window"])
-        for share in np.linspace(first, last - (last - first) * _ROOM / log_jobs, _STARTS):
-            yield keys | {"window": f"{share:.6f}:{last:.6f}"}, 1
+    if not _stands(keys):
+        return [(keys, REPLICATIONS)]
+    log, (first, last) = fitted.source.failures(), parse_window(keys["window"])
+    left = min(1 - room_s / log.span_s, 1 - _SHORTEST)
+    if left <= 0 or not _fits(log, scenario):
+        return [(gap_keys(fitted), REPLICATIONS)]
+    starts = np.linspace(first, first + (last - first) * left, _STARTS)
+    return [(keys | {"window": f"{share:.6f}:{last:.6f}"}, 1) for share in starts]
+
+
+def _stands(keys: Mapping[str, Any]) -> bool:
+    """Whether it is a log of the job's own nodes, replayed as it stands."""
+    return "trace" in keys and READERS[keys["reader"]].of_the_job
+
+
+def _fits(log: FailureLog, scenario: Scenario) -> bool:
+    """Whether the job has all nodes that fail in the log."""
+    cluster = scenario.cluster
+    if log.kinds is None:
+        return int(log.nodes.max()) < _nodes(scenario)
+    counts = {"parameter_server": cluster.parameter_servers, "trainer": cluster.trainers}
+    return all(node < counts[kind] for node, kind in zip(log.nodes, log.kinds, strict=True))
 
 
 def _with(scenario: Scenario, keys: Mapping[str, Any]) -> Scenario:
@@ -190,14 +239,23 @@ def _with(scenario: Scenario, keys: Mapping[str, Any]) -> Scenario:
     return Scenario(**tables | {"failures": {**kept, **keys}})
 
 
-def _compared(law: Sequence[Result], log: Sequence[Result], policy: str) -> dict[str, LawBesideLog]:
+def _compared(
+    law: Sequence[Result], log: Sequence[Result], policy: str, log_jobs: float
+) -> dict[str, LawBesideLog]:
     found = {}
     for measure in COMPARED:
-        one, other = (_values(each, policy, measure) for each in (law, log))
-        half = math.hypot(*(float(Mean.of(each).high - each.mean()) for each in (one, other)))
-        apart = Mean.around(float(one.mean() - other.mean()), half)
-        found[measure] = LawBesideLog(Mean.of(other), Mean.of(one), apart)
+        of_law = Mean.of(_values(law, policy, measure))
+        of_log = _as_few(_values(log, policy, measure), log_jobs)
+        half = math.hypot(*(each.high - each.mean for each in (of_law, of_log)))
+        found[measure] = LawBesideLog(of_log, of_law, Mean.around(of_law.mean - of_log.mean, half))
     return found
+
+
+def _as_few(values: NDArray[np.float64], log_jobs: float) -> Mean:
+    """Their mean, with an interval as wide as that of the jobs that there are in the log."""
+    mean = Mean.of(values)
+    wider = math.sqrt(max(len(values) / max(log_jobs, 1.0), 1.0))
+    return Mean.around(mean.mean, (mean.high - mean.mean) * wider)
 
 
 def _values(results: Sequence[Result], policy: str, measure: str) -> NDArray[np.float64]:
@@ -205,13 +263,15 @@ def _values(results: Sequence[Result], policy: str, measure: str) -> NDArray[np.
     return np.concatenate([each.loc[each["policy"] == policy, measure].to_numpy() for each in rows])
 
 
-def _jobs_in(fitted: LogFit, scenario: Scenario) -> float:
+def _jobs_in(
+    fitted: LogFit, scenario: Scenario, played: Sequence[tuple[Mapping[str, Any], int]]
+) -> float:
     """Stretches of the length of this job, on nodes of their own, in the log."""
-    source = fitted.source
-    if not source.path or source.reader == "intervals":
+    keys, _ = played[0]
+    if "trace" not in keys:
         return math.inf
-    log = source.failures()
-    dealt = max(nodes_of(log) // _nodes(scenario), 1)
+    log = fitted.source.failures()
+    dealt = 1 if _stands(keys) else max(nodes_of(log) // _nodes(scenario), 1)
     return dealt * log.span_s / scenario.job.useful_time_s
 
 

@@ -139,12 +139,14 @@ class LogFit:
                 "see how much; --coalesce makes one failure of those close in time."
             )
         if self.trend is not None and self.trend.is_sure:
-            low, high = self.trend.shape_interval
             way = "rarer" if self.trend.z < 0 else "more frequent"
+            clustered = self.dependence is not None and self.dependence.clustered
+            clusters = ", unless that is a long cluster" if clustered else ""
+            later = "; take a later window, e.g. --window 0.5:1" * (self.source.window is None)
             said.append(
                 f"Failures become {way} over the log (Crow-AMSAA shape {self.trend.shape:.2f}, "
-                f"{low:.2f} to {high:.2f}; Lewis and Robinson's z {self.trend.z:.1f}): a law of "
-                "the whole is one of its middle; take a later window, e.g. --window 0.5:1."
+                f"Lewis and Robinson's z {self.trend.z:.1f}){clusters}: a law of the whole is one "
+                f"of its middle{later}."
             )
         if self.bursts is not None:
             said.append(
@@ -169,9 +171,13 @@ class LogFit:
         said, law, time = [], self.best.law, self.view.node_time
         if time is not None:
             after, of_all = map(units.format_duration, (time.after_first_s, time.of_all_s))
+            nodes = f"all {time.nodes:,} nodes"
+            if not time.is_counted:
+                nodes = f"{time.nodes - time.unseen:,} nodes that failed and an estimated "
+                nodes += f"{time.unseen:,} that never did (--population says it)"
             said.append(
-                f"A node failed every {after} of its up time after its first failure; counting all "
-                f"{time.nodes:,} nodes from the start of the log, every {of_all}."
+                f"A node failed every {after} of its up time after its first failure; counting "
+                f"{nodes} from the start of the log, every {of_all}."
             )
         sample = self.view.sample
         longest_s = float(sample.durations_s.max())
@@ -276,9 +282,6 @@ def _block(fitted: LogFit) -> str:
     import tomli_w  # noqa: PLC0415  (only those who write need it)
 
     table = _keys(fitted)
-    if fitted.bursts is not None and table.get("per") == "node":
-        law = fitted.bursts.law
-        table["bursts"] = law.mapping() | {"mean": _rounded(law.mean_s)}
     lines = [*_comments(fitted), tomli_w.dumps({"failures": table}).rstrip()]
     if fitted.repairs is not None:
         lines += ["", fitted.repairs.block()]
@@ -311,12 +314,16 @@ def gap_keys(fitted: LogFit) -> dict[str, Any]:
 
 def _per(fitted: LogFit) -> dict[str, Any]:
     """Whose failures they are, and what they hit; the nodes of a log are of all ages."""
-    told = {
+    lives = fitted.view.per == "node"
+    told: dict[str, Any] = {
         "per": fitted.view.per,
-        "ages": "stationary" if fitted.view.per == "node" else None,
+        "ages": "stationary" if lives else None,
         "hits": fitted.hits,
         "severity": dict(fitted.severities),
     }
+    if lives and fitted.bursts is not None:
+        law = fitted.bursts.law
+        told["bursts"] = law.mapping() | {"mean": _rounded(law.mean_s)}
     return {key: each for key, each in told.items() if each}
 
 

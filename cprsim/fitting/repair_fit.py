@@ -61,6 +61,8 @@ class RepairFit:
         if self.fits:
             reason = self.verdicts[self.fits[0].law.distribution].reason
             said.append(f"Of repairs {'' if self.is_adequate else 'no law is adequate: '}{reason}.")
+        if self.found.at_once:
+            said.append(f"Left out: {self.found.at_once:,} outages of 0 s.")
         if self.found.unknown:
             said.append(f"Left out: {self.found.unknown:,} outages without an end.")
         return said

@@ -33,8 +33,8 @@ def at_hand_table(found: "AtHand") -> Table:
 
 def _cell(mean: "Mean", measure: str) -> str:
     half = mean.high - mean.mean
+    if measure == "failures":
+        return f"{mean.mean:.3g} ±{half:.2g}" if half else f"{mean.mean:.3g}"
     if not half:
         return percent(mean.mean)
-    if measure == "failures":
-        return f"{mean.mean:.3g} ±{half:.2g}"
     return f"{percent(mean.mean)} ±{percent(half)}"

@@ -80,11 +80,12 @@ def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None
         off += f", of the {_percent(seen)} that fail while watched"
     ratio = fitted.law.expected_s / sample.mtbf_s
     if mean_s is not None and not _is_within(fitted.law.expected_s, mean_s):
-        low, high = map(format_duration, mean_s)
+        low_s, high_s = mean_s
+        ends = f"{format_duration(low_s)} to {format_duration(high_s)}"
+        ends = ends if high_s < math.inf else f"{format_duration(low_s)} or more"
+        mean = format_duration(fitted.law.expected_s)
         return Verdict(
-            False,
-            f"{name} has a mean of {format_duration(fitted.law.expected_s)}, where nodes were up "
-            f"{low} to {high} per failure",
+            False, f"{name} has a mean of {mean}, where nodes were up {ends} per failure"
         )
     if not sample.censored and abs(ratio - 1) > MOST_MEAN:
         side = "above" if ratio > 1 else "below"

@@ -21,8 +21,8 @@ class Trend:
     ----------
     z
         Lewis and Robinson's statistic: that of Laplace over the coefficient of variation of the
-        gaps, so that early failures and clusters aren't taken for a trend. Normal without one;
-        below 0 failures become rarer.
+        gaps, so that gaps of any law aren't taken for a trend; clusters that last may be. Normal
+        without either; below 0 failures become rarer.
     shape
         Of Crow's power law (Crow-AMSAA): the rate of failures goes with time to `shape` - 1; below
         1 they become rarer.
@@ -51,7 +51,8 @@ def trend(times_s: Floats, watched_s: float) -> Trend | None:
 
     None where there are fewer than 20 gaps, or they are all alike.
     """
-    times = times_s[(times_s > 0) & (times_s <= watched_s)]
+    # A log that starts or ends with a failure tells nothing by that one.
+    times = times_s[(times_s > 0) & (times_s < watched_s)]
     count, gaps = len(times), np.diff(times)
     if count <= FEWEST or not gaps.std():
         return None

@@ -1,6 +1,7 @@
 """Up time of nodes per failure: by hand, and of logs drawn from a law that is known."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,15 +33,40 @@ def test_time_per_failure_by_hand():
     up, failures = np.array([80.0, 50.0, 100.0]), np.array([2.0, 3.0, 0.0])
     apart = up - found.of_all_s * failures
     relative = math.sqrt(3) * apart.std(ddof=1) / 5 / found.of_all_s
-    assert found.high_s >= found.of_all_s * math.exp(1.959964 * relative) * (1 - 1e-9)
-    assert found.low_s < min(found.of_all_s, found.after_first_s)
+    of_all = found.of_all_s / math.exp(1.959964 * relative)
+    lasted, ended = np.array([15.0, 45, 10, 30]), np.array([1.0, 0, 1, 1])
+    apart = lasted - found.after_first_s * ended
+    relative_of_lives = 2 * apart.std(ddof=1) / 3 / found.after_first_s
+    of_lives = found.after_first_s * math.exp(1.959964 * relative_of_lives)
+    assert found.low_s == pytest.approx(min(of_all, found.after_first_s**2 / of_lives))
+    assert found.high_s == pytest.approx(max(found.of_all_s**2 / of_all, of_lives))
 
 
-def test_of_one_life_and_one_node_nothing_is_known():
-    log = FailureLog(np.array([0.0, 5.0]), np.array([0, 0]), 0.0, 5.0)
+def test_of_one_life_nothing_is_known_and_of_one_node_what_its_lives_tell():
+    log = FailureLog(np.array([0.0, 5.0]), np.array([0, 0]), 0.0, 5.0, population=1)
     found = views.uptimes(log).node_time
     assert found is not None
     assert (found.low_s, found.high_s) == (0.0, math.inf)
+    many = FailureLog(
+        np.cumsum(np.tile([1.0, 2.0], 100)), np.zeros(200, np.int64), 0.0, 301.0, population=1
+    )
+    of_one = views.uptimes(many).node_time
+    assert of_one is not None
+    assert 1.4 < of_one.low_s < 1.5 < of_one.high_s < 1.6
+
+
+@pytest.mark.parametrize("days", [120, 1000])
+def test_nodes_that_nobody_counted_refuse_no_true_law(days: int):
+    """Of a short watch most nodes were never seen; of a long one nearly all were."""
+    law = Distribution(distribution="gamma", shape=0.5, mean="240 d")
+    for seed in range(6):
+        log = replace(stationary_log(law, 150, days * DAY_S, seed), population=None)
+        found = views.uptimes(log).node_time
+        assert found is not None
+        assert not found.is_counted
+        assert found.unseen > 0
+        assert (found.high_s == math.inf) == (days == 120)
+        assert 0.9 * found.low_s <= law.expected_s <= 1.1 * found.high_s
 
 
 def stationary_log(law: Distribution, nodes: int, span_s: float, seed: int) -> FailureLog:

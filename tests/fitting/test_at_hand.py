@@ -85,7 +85,9 @@ def test_failures_are_shared_out_to_the_nodes_of_the_job(fitted: LogFit):
 
     assert block["hits"]["weights"] == {"parameter_servers": 8, "trainers": 20}
     known = replace(fitted, kinds={"parameter_servers": 3, "trainers": 4})
-    assert of_job(known, job()) is known
+    assert of_job(known, job()).kinds == known.kinds
+    servers = job(cluster={"parameter_servers": 2, "trainers": 0})
+    assert of_job(replace(fitted, hit=6.0), servers).hits == {"parameter_servers": 2}
     told = tomllib.loads(replace(known, severities={"process": 2, "node": 1}).toml())["failures"]
     assert told["hits"]["weights"] == {"parameter_servers": 3, "trainers": 4}
     assert told["severity"] == {"process": 2, "node": 1}
@@ -94,14 +96,55 @@ def test_failures_are_shared_out_to_the_nodes_of_the_job(fitted: LogFit):
 
 def test_what_a_short_log_tells_is_little(fitted: LogFit, monkeypatch):
     monkeypatch.setattr(module, "REPLICATIONS", 8)
-    long = job(job={"useful_time": "120 d"})
-    (*_, said) = at_hand(fitted, long).notes
-    days = fitted.source.failures().span_s / 86400 / 120
+    found = at_hand(fitted, job())
+    days = fitted.source.failures().span_s / 86400 / 10
 
-    assert said == (
-        f"The log is {days:.2g} jobs long: its replays are parts of the same few failures, so they "
-        "say less than their intervals do."
+    assert found.is_replayed
+    assert found.notes[-1] == (
+        f"The log is {days:.2g} jobs long: its replays are parts of the same few failures."
     )
+    log = found.policies["full"]["overhead"].log
+    few = replace(found, log_jobs=1e9)
+    assert (log.high - log.mean) > 0
+    assert "jobs long" not in few.notes[-1]
+
+
+def test_a_log_that_cant_be_replayed_is_drawn_from_and_that_is_told(fitted: LogFit, monkeypatch):
+    monkeypatch.setattr(module, "REPLICATIONS", 8)
+    said = (
+        "The log can't be replayed for this job: its durations are drawn from, which shows no "
+        "clusters and no trend."
+    )
+    long = job(job={"useful_time": "140 d"})
+    small = job(cluster={"parameter_servers": 4, "trainers": 4})
+    for each in (long, small):
+        found = at_hand(fitted, each)
+        assert not found.is_replayed
+        assert found.notes[-1] == said
+
+
+def test_jobs_without_a_failure_tell_nothing(fitted: LogFit, monkeypatch):
+    monkeypatch.setattr(module, "REPLICATIONS", 4)
+    found = at_hand(with_mean(fitted, 1e6), job(job={"useful_time": "1 s"}))
+    assert found.notes == [
+        "Neither the log nor its law has a failure for this job: nothing is told."
+    ]
+
+
+def test_a_job_of_many_more_nodes_than_the_log_is_refused():
+    large = job(cluster={"parameter_servers": 80, "trainers": 200})
+    with pytest.raises(UsageError) as raised:
+        fit_for(large, LOG)
+    assert str(raised.value) == (
+        "the job has 280 nodes, and 28 fail in the log: gaps of the one tell nothing of the "
+        "other; fit lives of nodes with --view uptime, or say with --population how many the log "
+        "is of"
+    )
+    assert fit_for(large, LOG, view="uptime", population=28).look == "uptime"
+
+
+def test_the_view_of_a_job_takes_its_nodes_from_the_scenario():
+    assert fit_for(job(), LOG, view="job").view.nodes == 28
 
 
 def test_durations_alone_are_drawn_from(tmp_path: Path, monkeypatch):
@@ -125,7 +168,12 @@ def test_the_document_and_the_table_have_every_comparison(fitted: LogFit, monkey
         assert set(measures) == set(COMPARED)
         for each in measures.values():
             assert each["apart"]["mean"] == pytest.approx(each["law"]["mean"] - each["log"]["mean"])
-    assert at_hand_table(found).row_count == 2
+    table = at_hand_table(found)
+    assert table.row_count == 2
+    failures = found.policies["full"]["failures"]
+    half = failures.log.high - failures.log.mean
+    (cell, _) = table.columns[5].cells
+    assert cell == f"{failures.log.mean:.3g} ±{half:.2g}"
 
 
 def test_without_policies_there_is_nothing_to_compare(fitted: LogFit):

@@ -9,7 +9,7 @@ import pytest
 import cprsim
 from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.repairs import repair_times
+from cprsim.failures.logs.repairs import RepairTimes, repair_times
 from cprsim.fitting.repair_fit import repair_fit
 from cprsim.survival.kaplan_meier import KaplanMeier
 from tests.survival.cases import LANL, needs_lanl
@@ -27,23 +27,27 @@ def log_of(times: list[float], nodes: list[int], repaired: list[float], until: f
     )
 
 
+def told(found: RepairTimes) -> list[tuple[float, bool]]:
+    sample = found.sample
+    return list(zip(sample.durations_s.tolist(), sample.observed.tolist(), strict=True))
+
+
 def test_outages_by_hand():
     nan = math.nan
-    log = log_of(
-        [10, 12, 20, 30, 40, 50, 60, 70, 80],
-        [0, 0, 1, 1, 0, 2, 2, 3, 3],
-        [15, 18, nan, 33, 40, 55, nan, 75, 130],
-        100.0,
-    )
-    found = repair_times(log)
+    times, nodes = [10, 12, 20, 30, 40, 50, 60, 70, 80], [0, 0, 1, 1, 0, 2, 2, 3, 3]
+    found = repair_times(log_of(times, nodes, [15, 18, 22, 33, 40, 55, nan, 75, 130], 100.0))
     assert found is not None
-    sample = found.sample
-    # Node 0: 10 to 18, and 40 to 40, at once; node 1: 20 to nobody knows when, 30 to 33; node 2: 50
-    # to 55, and from 60 on; node 3: 70 to 75, and 80 to 130, which nobody watches to its end.
-    assert list(zip(sample.durations_s, sample.observed, strict=True)) == [
-        *((8, True), (3, True), (5, True), (40, False), (5, True), (20, False)),
+    # Node 0: 10 to 18, and 40 to 40, at once; node 1: 20 to 22, 30 to 33; node 2: 50 to 55, and
+    # from 60 on; node 3: 70 to 75, and 80 to 130, which nobody watches to its end.
+    assert told(found) == [
+        *((8, True), (2, True), (3, True), (5, True), (40, False), (5, True), (20, False)),
     ]
-    assert (found.unknown, found.at_once) == (1, 1)
+    assert (found.unknown, found.at_once) == (0, 1)
+    lacking = repair_times(log_of(times, nodes, [15, 18, nan, 33, 40, 55, nan, 75, 130], 100.0))
+    assert lacking is not None
+    # Where ends are missing in the midst, the last may be missing, too.
+    assert told(lacking) == [(8, True), (3, True), (5, True), (5, True), (20, False)]
+    assert (lacking.unknown, lacking.at_once) == (2, 1)
 
 
 def test_a_log_without_repairs_or_without_one_that_took_time_tells_nothing():

@@ -24,6 +24,8 @@ def test_by_hand():
     assert low / found.shape == pytest.approx(57.153 / 80, rel=1e-4)
     assert high / found.shape == pytest.approx(106.629 / 80, rel=1e-4)
     assert found.is_sure
+    # A failure at either end of the watch tells nothing: logs start and end with one.
+    assert trend(np.concatenate([[0.0], times, [80.0]]), 80.0) == found
 
 
 def test_few_or_equal_gaps_tell_nothing():

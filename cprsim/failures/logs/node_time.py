@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from cprsim.failures.logs.log import FailureLog
 from cprsim.survival.sample import Floats, Sample
 
+#: Failures of a node from which on few nodes never fail.
+_OFTEN = 3.0
 _NORMAL_95 = 1.959964  # 97.5 % quantile of the normal law
 
 
@@ -17,13 +19,19 @@ class NodeTime(NamedTuple):
 
     `after_first_s`: from each node's first repair on, which leaves out nodes that never failed.
     `of_all_s`: of all `nodes` from the start of the log, which counts those that came later as if
-    they had been there. `low_s`, `high_s`: the ends of both 95 % intervals together, those of ratio
-    estimators (W. G. Cochran, Sampling Techniques, 1977, section 6.3) over lives and over nodes.
+    they had been there. Where the log doesn't tell how many there are, `is_counted` is False, and
+    `unseen` of them are estimated to have never failed, from those that failed once and twice
+    (A. Chao, Scand. J. Statist. 11, 1984). `low_s`, `high_s`: the ends of both 95 % intervals
+    together, those of ratio estimators (W. G. Cochran, Sampling Techniques, 1977, section 6.3) over
+    lives and over nodes; of lives alone where there is but one node. `high_s` is infinite where
+    nodes aren't counted and failed less than three times each: any number may have been missed.
     """
 
     after_first_s: float
     of_all_s: float
     nodes: int
+    unseen: int
+    is_counted: bool
     low_s: float
     high_s: float
 
@@ -31,18 +39,32 @@ class NodeTime(NamedTuple):
 def node_time(log: FailureLog, own: NDArray[np.bool_], lives: Sample) -> NodeTime:
     """That of a log; `own`: failures that end a life by themselves, shape (n,)."""
     up_s, failures = _by_node(log, own)
-    after = lives.mtbf_s, *_interval(lives.durations_s, lives.observed)
-    of_all = float(up_s.sum() / failures.sum()), *_interval(up_s, failures)
+    unseen = _unseen(failures) if log.population is None else 0
+    up_s = np.append(up_s, np.full(unseen, _until_s(log) - log.start_s))
+    failures = np.append(failures, np.zeros(unseen, np.int64))
+    ends = [_interval(lives.durations_s, lives.observed)]
+    if len(up_s) > 1:
+        ends.append(_interval(up_s, failures))
+    if log.population is None and failures.sum() < _OFTEN * len(up_s):
+        ends.append((math.inf, math.inf))
+    lows, highs = zip(*ends, strict=True)
+    of_all_s = float(up_s.sum() / failures.sum())
     return NodeTime(
-        after[0], of_all[0], len(up_s), min(after[1], of_all[1]), max(after[2], of_all[2])
+        lives.mtbf_s, of_all_s, len(up_s), unseen, log.population is not None, min(lows), max(highs)
     )
+
+
+def _unseen(failures: NDArray[np.int64]) -> int:
+    """Nodes that never failed, by Chao's estimate from those that failed once and twice."""
+    once, twice = (int(np.count_nonzero(failures == count)) for count in (1, 2))
+    return round(once * (once - 1) / (2 * (twice + 1)))
 
 
 def _by_node(log: FailureLog, own: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:
     """Up time, seconds, and failures while up of each node, those that never failed last."""
     failing, machines = np.unique(log.machines, return_inverse=True)
     nodes = len(failing) if log.population is None else max(log.population, len(failing))
-    until_s = log.start_s + log.span_s if log.until_s is None else log.until_s
+    until_s = _until_s(log)
     up_s, failures = np.full(nodes, until_s - log.start_s), np.zeros(nodes, np.int64)
     repaired = log.times_s if log.repaired_s is None else log.repaired_s
     ends = np.where(np.isnan(repaired), log.times_s, np.minimum(repaired, until_s)).tolist()
@@ -52,6 +74,10 @@ def _by_node(log: FailureLog, own: NDArray[np.bool_]) -> tuple[Floats, NDArray[n
         up_s[node] -= max(ends[row] - max(at_s, since[node]), 0.0)
         since[node] = max(since[node], ends[row])
     return up_s, failures
+
+
+def _until_s(log: FailureLog) -> float:
+    return log.start_s + log.span_s if log.until_s is None else log.until_s
 
 
 def _interval(times_s: Floats, failures: NDArray[np.generic]) -> tuple[float, float]:

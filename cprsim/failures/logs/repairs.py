@@ -29,11 +29,14 @@ def repair_times(log: FailureLog) -> RepairTimes | None:
     until_s = log.start_s + log.span_s if log.until_s is None else log.until_s
     lasted, observed = list[float](), list[bool]()
     unknown = at_once = 0
-    for began_s, ended_s, is_last in _merged(log):
+    found = _merged(log)
+    # Of a log that lacks ends in its midst those at its end are no more known.
+    is_complete = not any(math.isnan(ended_s) for _, ended_s, is_last in found if not is_last)
+    for began_s, ended_s, _ in found:
         if math.isnan(ended_s):
-            if not is_last:
+            if not is_complete:
                 unknown += 1
-            elif until_s > began_s:  # it may be going on still
+            elif until_s > began_s:  # it is going on still
                 lasted.append(until_s - began_s)
                 observed.append(False)
         elif ended_s > began_s:
