@@ -188,10 +188,11 @@ def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
     keys = _of_log(fitted, scenario, _ROOM * longest_s)
     log_jobs = _jobs_in(fitted, scenario, keys)
     log = []
-    for failures, replications in keys:
+    for number, (failures, replications) in enumerate(keys):
         by_log = _with(scenario, failures)
         by_log.plans.update(by_law.plans_of())
-        log.append(run(by_log, replications=replications, seed=seed))
+        # Delays are drawn anew for each start: one seed has the same in each first replication.
+        log.append(run(by_log, replications=replications, seed=seed + number))
     return AtHand(
         scenario,
         fitted.best.law.distribution,

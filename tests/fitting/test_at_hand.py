@@ -12,9 +12,10 @@ import cprsim
 from cprsim.cli import command as cli
 from cprsim.errors import UsageError
 from cprsim.fitting import at_hand as module
-from cprsim.fitting.at_hand import COMPARED, at_hand, fit_for, of_job
+from cprsim.fitting.at_hand import COMPARED, AtHand, LawBesideLog, at_hand, fit_for, of_job
 from cprsim.fitting.log_fit import LogFit
 from cprsim.report.at_hand import at_hand_table
+from cprsim.runs.mean import Mean
 from cprsim.survival.fitted_laws import law_of
 from tests.survival.cases import LANL, needs_lanl
 
@@ -61,13 +62,18 @@ def test_a_law_of_the_log_holds_and_one_of_another_mean_does_not(fitted: LogFit)
 
 
 def test_both_play_the_plans_that_are_made_of_the_law(fitted: LogFit, monkeypatch):
-    played = []
+    played, seeds = [], []
     run = module.run
+
+    def recorded(scenario, replications, seed):
+        played.append(scenario)
+        seeds.append(seed)
+        return run(scenario, replications=replications, seed=seed)
+
     monkeypatch.setattr(module, "REPLICATIONS", 8)
-    monkeypatch.setattr(
-        module, "run", lambda scenario, **how: played.append(scenario) or run(scenario, **how)
-    )
+    monkeypatch.setattr(module, "run", recorded)
     at_hand(with_mean(fitted, 2.0), job())
+    assert len(set(seeds[1:])) == 64  # delays are drawn anew for each start
     by_law, *by_log = played
 
     assert by_law.failures.trace is None
@@ -123,10 +129,10 @@ def test_a_log_that_cant_be_replayed_is_drawn_from_and_that_is_told(fitted: LogF
         assert found.notes[-1] == said
 
 
-def test_jobs_without_a_failure_tell_nothing(fitted: LogFit, monkeypatch):
-    monkeypatch.setattr(module, "REPLICATIONS", 4)
-    found = at_hand(with_mean(fitted, 1e6), job(job={"useful_time": "1 s"}))
-    assert found.notes == [
+def test_jobs_without_a_failure_tell_nothing():
+    none = Mean(0.0, 0.0, 0.0)
+    measures = dict.fromkeys(COMPARED, LawBesideLog(none, none, none))
+    assert AtHand(job(), "gamma", {"full": measures}, math.inf, True).notes == [
         "Neither the log nor its law has a failure for this job: nothing is told."
     ]
 
