@@ -153,7 +153,7 @@ def _bars(
 ) -> None:
     """A bar a candidate, parted by cause, its interval, and below it the mean."""
     for (_, row), place in zip(shown.iterrows(), rows, strict=True):
-        mean, half = row["overhead"], row["overhead_high"] - row["overhead"]
+        mean, low, high = (row[f"overhead{end}"] for end in ("", "_low", "_high"))
         there = mean > _NOTHING
         over = row["standing"] == "over"
         if there:
@@ -163,9 +163,9 @@ def _bars(
                 own = CAUSE_COLOURS[cause]
                 colour = style.paler(own, _PALE) if over else own
                 axes.barh(place.at, right - left, _BAR, left, color=colour)
-            span.whisker(axes, place.at, mean, half)
+            span.whisker(axes, place.at, low, high)
         axes.annotate(
-            layout.percent(mean, half if half > _NOTHING else math.nan) if there else "0 %",
+            _mean(mean, low, high) if there else "0 %",
             (0, place.at + _BELOW),
             xycoords=("axes fraction", "data"),
             xytext=(1, 0),
@@ -176,6 +176,22 @@ def _bars(
             zorder=7,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
         )
+
+
+def _is_lacking(table: pd.DataFrame) -> "pd.Series[bool]":
+    """Whose intervals reach farther up than down."""
+    up, down = (
+        table[f"overhead{a}"] - table[f"overhead{b}"] for a, b in (("_high", ""), ("", "_low"))
+    )
+    return up > down + _NOTHING
+
+
+def _mean(mean: float, low: float, high: float) -> str:
+    """With its interval, which reaches farther up where a rare loss wasn't met."""
+    half = high - mean
+    if half > mean - low + _NOTHING:
+        return f"{layout.percent(mean)} + {100 * half:.2g}"
+    return layout.percent(mean, half if half > _NOTHING else math.nan)
 
 
 def _bound(axes: Axes, most: float | None) -> None:
@@ -207,6 +223,8 @@ def _notes(
     measures = {measure for each in beside for measure in each.measures}
     drawn = [name for name in bounds if name in measures | {"overhead"}]
     means = "Whiskers and ±: 95 % intervals of means."
+    if _is_lacking(table[kept]).any():
+        means += " +: upwards alone, for a rare loss that none met."
     said.append(f"{means} Dashed lines: bounds." if drawn else means)
     if not measures & {"pls", "updates_lost"}:
         said.append("None of them loses any learning.")

@@ -170,10 +170,10 @@ def _places(axes: Axes, table: pd.DataFrame, measure: str) -> Floats:
 def _point(axes: Axes, row: "pd.Series[Any]", measure: str, at: Floats) -> None:
     look = curves.points(str(row["system"]), hollow=row["standing"] == "over")
     for name, mean, which in ((measure, at[0], 0), ("overhead", at[1], 1)):
-        half = row[f"{name}_high"] - row[name]
-        if row[name] > _NOTHING and half > 0:
-            low = max(mean - half, axes.get_xlim()[0] if which == 0 else axes.get_ylim()[0])
-            ends = [low, mean + half]
+        up, down = row[f"{name}_high"] - row[name], row[name] - row[f"{name}_low"]
+        if row[name] > _NOTHING and up > 0:
+            low = max(mean - down, axes.get_xlim()[0] if which == 0 else axes.get_ylim()[0])
+            ends = [low, mean + up]
             along = (ends, [at[1]] * 2) if which == 0 else ([at[0]] * 2, ends)
             axes.plot(*along, color=look["color"], linewidth=0.8, zorder=3)
     axes.plot(*at[:, None], zorder=4, **look)

@@ -52,8 +52,8 @@ class Column:
             for measure, look in zip(self.measures, _LOOKS, strict=False):
                 mean = row[measure]
                 if mean > _NOTHING:
-                    half = row[f"{measure}_high"] - mean
-                    span.whisker(axes, at, mean, half, color=ink, linewidth=0.8)
+                    ends = (row[f"{measure}{end}"] for end in ("_low", "_high"))
+                    span.whisker(axes, at, *ends, color=ink, linewidth=0.8)
                     axes.plot([mean], [at], color=ink, zorder=6, linestyle="none", **look)
             self._write(axes, row, at + below, style.FAINT_INK if over else style.INK)
 

@@ -73,12 +73,12 @@ class ValueAxis:
         """The values, those below the axis at its lower end."""
         return [max(value, self.low) for value in values]
 
-    def whisker(self, axes: Axes, y: float, mean: float, half: float, **look: Any) -> None:
-        """The interval of a mean, as far as the axis goes."""
-        ends = self.inside([mean - half, mean + half])
-        low, high = ticks.share_of(axes.xaxis, ends)
+    def whisker(self, axes: Axes, y: float, low: float, high: float, **look: Any) -> None:
+        """An interval, as far as the axis goes."""
+        ends = self.inside([low, high])
+        left, right = ticks.share_of(axes.xaxis, ends)
         width_pt = 72 * axes.get_position().width * WIDTH_IN
         # One that is shorter than its caps are thick is a mere blot.
-        if (high - low) * width_pt > _LEAST_PT:
+        if (right - left) * width_pt > _LEAST_PT:
             looks: dict[str, Any] = {"color": INK, "linewidth": 0.9, "zorder": 4} | look
             axes.plot(ends, [y, y], marker="|", markersize=3.5, **looks)
