@@ -141,6 +141,8 @@ def _candidates(advice: "Advice", pictures: Mapping[str, bytes]) -> list[str]:
 def _intervals(advice: "Advice") -> str:
     """Every mean of the candidates with its interval."""
     names = [name for name in _HEADINGS if all(name in each.measures for each in advice.found)]
+    if advice.aim.objective != "retrained":
+        names.remove("overhead_retrained")
     headings = ["policy", _replications(advice), *(_HEADINGS[name] for name in names)]
     rows = [
         (

@@ -97,6 +97,16 @@ def test_all_candidates_and_who_was_not_asked_are_told(page: Page, advice: Advic
         assert warning in " ".join(page.texts["li"])
 
 
+def test_means_have_their_intervals_and_replications(page: Page, advice: Advice) -> None:
+    (table,) = (text for text in page.texts["table"] if "Means and their 95 % intervals" in text)
+    for each in advice.found:
+        overhead = each.measures["overhead"]
+        assert f"{each.replications:,}" in table
+        assert percent(overhead.mean) in table
+        if overhead.high - overhead.low > 1e-9:
+            assert f"({percent(overhead.low)} to {percent(overhead.high)})" in table
+
+
 def test_the_difference_by_cause_adds_up(page: Page, advice: Advice) -> None:
     (table,) = (text for text in page.texts["table"] if "more, points" in text)
     rows = [line for line in table.splitlines() if line]
