@@ -149,6 +149,7 @@ def room_for_ids(folder: Path, *overrides: str) -> cprsim.Scenario:
     )
 
 
+@pytest.mark.slow
 def test_renewed_ids_cost_those_that_save_rows_by_use(tmp_path):
     """Rows whose ids have gone wait with what they hold; and a day is a day of training."""
     lost = {

@@ -110,6 +110,7 @@ def test_every_number_has_its_interval(quickstart: Advice) -> None:
             assert low <= share <= high
 
 
+@pytest.mark.slow
 def test_the_difference_to_the_next_is_of_the_failures_that_both_met(quickstart: Advice) -> None:
     best, second, apart = quickstart.best, quickstart.runner_up, quickstart.apart
     assert best is not None

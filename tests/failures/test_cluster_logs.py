@@ -134,6 +134,7 @@ def test_a_log_that_counts_no_nodes_is_not_replayed(reader: str, generated: Path
         FailureModel(failures, cluster, job).check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", WRITERS)
 def test_where_no_law_fits_only_a_log_that_counts_nodes_is_replayed(reader: str) -> None:
     # Gaps of 1 and 1000 min in turn: no law has two lengths only.

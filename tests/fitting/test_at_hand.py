@@ -48,6 +48,7 @@ def with_mean(fitted: LogFit, times: float) -> LogFit:
     return replace(fitted, fits=[replace(best, law=law), *fitted.fits[1:]])
 
 
+@pytest.mark.slow
 def test_a_law_of_the_log_holds_and_one_of_another_mean_does_not(fitted: LogFit):
     right, wrong = (at_hand(each, job()) for each in (fitted, with_mean(fitted, 2.0)))
 
@@ -221,6 +222,7 @@ def test_of_a_larger_system_a_job_on_some_nodes_is_fitted():
     assert of_lives.hits == {}
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_law_beside_the_log(capsys, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(module, "REPLICATIONS", 16)
     path = tmp_path / "job.toml"

@@ -51,7 +51,6 @@ def asked(config: Path, out: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 @pytest.mark.timeout(900)  # on a machine that does much else
 def test_a_study_that_is_killed_goes_on_and_loses_no_run(
     tmp_path: Path, tmp_path_factory, monkeypatch, gate, start

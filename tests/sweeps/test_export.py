@@ -63,7 +63,6 @@ def test_a_sweep_that_has_only_begun_has_a_head(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_one_piece_is_in_memory_at_a_time(done, monkeypatch):
     alive: list[weakref.ref] = []
     most, tables = [], table.tables

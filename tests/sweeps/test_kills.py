@@ -170,8 +170,10 @@ def test_a_point_that_kills_its_workers_fails_and_the_others_go_on(tmp_path):
     assert done.stdout == "[(1, 'its worker process died, out of memory perhaps')] 4\n", done.stderr
 
 
-@pytest.mark.essential
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGINT, marks=pytest.mark.essential), signal.SIGTERM, signal.SIGHUP],
+)
 def test_an_interrupt_keeps_what_is_done(number, file, unharmed, tmp_path, gate, start):
     shut = gate(4)
     process = start(shut, *asked(file, tmp_path, 2))
