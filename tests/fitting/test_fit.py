@@ -473,3 +473,22 @@ def test_nothing_is_nan_in_the_document():
     document = cprsim.fit(gamma_log()).document()
 
     assert all(math.isfinite(v) for v in (document["mean_s"], document["median_s"]))
+
+
+@needs_lanl
+@pytest.mark.slow
+def test_lives_of_lanl_20_are_held_against_the_rate_of_failures():
+    """The figures that docs/failures.md tells."""
+    fitted = cprsim.fit(LANL, "lanl", 20, view="uptime")
+    time = fitted.view.node_time
+    lognormal = next(each for each in fitted.fits if each.law.distribution == "lognormal")
+
+    assert time is not None
+    assert round(time.after_first_s / 86400) == 239
+    assert round(time.of_all_s / 86400) == 283
+    assert round(lognormal.law.expected_s / 86400) == 6045
+    assert not fitted.verdicts["lognormal"].adequate
+    assert fitted.verdict.adequate
+    assert fitted.best.law.distribution == "gamma"
+    page = (Path(__file__).parents[2] / "docs/failures.md").read_text(encoding="utf-8")
+    assert "says 6,045 days, where nodes fail every 239 to 283" in page
