@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -209,9 +209,10 @@ def _failures(source: LogSource) -> FailureLog:
         state = Path(source.path).stat()
     except OSError:
         return source.failures()  # which says what is wrong with it
-    return _read(source, (state.st_mtime_ns, state.st_size))
+    whole = _read(replace(source, window=None), (state.st_mtime_ns, state.st_size))
+    return whole if source.window is None else whole.window(*source.window)
 
 
-@lru_cache(maxsize=4)  # the points of a sweep replay the same log
+@lru_cache(maxsize=4)  # the points of a sweep replay the same log, or other windows of it
 def _read(source: LogSource, _state: tuple[int, int]) -> FailureLog:
     return source.failures()

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from cprsim.errors import UsageError
 from cprsim.failures.logs.log import FailureLog, parse_window
 from cprsim.failures.logs.readers import READERS
-from cprsim.failures.logs.views import nodes_of
-from cprsim.fitting.fit_log import fit
-from cprsim.fitting.log_fit import LogFit, gap_keys, law_keys, log_keys
+from cprsim.failures.logs.source import LogSource
+from cprsim.failures.logs.views import Ties, nodes_of
+from cprsim.fitting.fit_log import check_look, fit_source
+from cprsim.fitting.log_fit import LogFit, Look, gap_keys, law_keys, log_keys
 from cprsim.runs.mean import Mean
 from cprsim.runs.result import Result
 from cprsim.runs.runner import run
@@ -120,12 +121,14 @@ class AtHand:
         }
 
 
-def _nodes_to_fit(fitted: LogFit, scenario: Scenario) -> int | None:
-    """Nodes of the job, where the log is of a larger system and its gaps were looked at."""
+def _nodes_to_fit(source: LogSource, view: Look, scenario: Scenario) -> int | None:
+    """Nodes of the job, where it was to be on some, or gaps of a larger system to be looked at."""
     nodes = _nodes(scenario)
-    if fitted.look != "gaps" or not fitted.source.path or fitted.source.reader == "intervals":
+    if view == "job":
+        return nodes
+    if view != "gaps" or not source.path or source.reader == "intervals":
         return None
-    system = nodes_of(fitted.source.failures())
+    system = nodes_of(source.failures())
     if nodes > _SAME_SIZE * system:
         raise UsageError(
             f"the job has {nodes:,} nodes, and {system:,} fail in the log: gaps of the one tell "
@@ -135,7 +138,15 @@ def _nodes_to_fit(fitted: LogFit, scenario: Scenario) -> int | None:
     return nodes if nodes < system else None
 
 
-def fit_for(scenario: Scenario, log: str | os.PathLike[str] | FailureLog, **taken: Any) -> LogFit:
+def fit_for(
+    scenario: Scenario,
+    log: str | os.PathLike[str] | FailureLog,
+    *,
+    view: Look = "gaps",
+    nodes: int | None = None,
+    ties: Ties = "drop",
+    **taken: Any,
+) -> LogFit:
     """Fit a log as `cprsim.fit`, for a job: of a larger system, the gaps of a job on its nodes.
 
     Failures are shared out to the kinds of the job's nodes where the log hasn't any.
@@ -145,13 +156,12 @@ def fit_for(scenario: Scenario, log: str | os.PathLike[str] | FailureLog, **take
     LogError, UsageError
         As of `cprsim.fit`, and where the job has many more nodes than the log.
     """
-    if taken.get("view") == "job" and taken.get("nodes") is None:
-        taken |= {"nodes": _nodes(scenario)}
-    fitted = fit(log, **taken)
-    nodes = _nodes_to_fit(fitted, scenario)
-    if nodes is not None:
-        fitted = fit(log, **taken | {"view": "job", "nodes": nodes})
-    return of_job(fitted, scenario)
+    check_look(view, ties)
+    source = LogSource.from_options(log, **taken)
+    if nodes is None:
+        nodes = _nodes_to_fit(source, view, scenario)
+        view = view if nodes is None else "job"
+    return of_job(fit_source(source, view, nodes, ties), scenario)
 
 
 def of_job(fitted: LogFit, scenario: Scenario) -> LogFit:
@@ -185,10 +195,13 @@ def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
     by_law = _with(scenario, law_keys(fitted))
     law = [run(by_law, replications=REPLICATIONS, seed=seed)]
     longest_s = float(law[0].replications["wall_s"].max())
-    keys = _of_log(fitted, scenario, _ROOM * longest_s)
-    log_jobs = _jobs_in(fitted, scenario, keys)
+    whole = fitted.source.failures() if "trace" in log_keys(fitted) else None
+    played = _of_log(fitted, whole, scenario, _ROOM * longest_s)
+    keys, _ = played[0]
+    is_replayed = "trace" in keys
+    log_jobs = math.inf if whole is None or not is_replayed else _jobs_in(whole, scenario, keys)
     log = []
-    for number, (failures, replications) in enumerate(keys):
+    for number, (failures, replications) in enumerate(played):
         by_log = _with(scenario, failures)
         by_log.plans.update(by_law.plans_of())
         # Delays are drawn anew for each start: one seed has the same in each first replication.
@@ -198,21 +211,23 @@ def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
         fitted.best.law.distribution,
         {name: _compared(law, log, name, log_jobs) for name in scenario.policies},
         log_jobs,
-        "trace" in keys[0][0],
+        is_replayed,
     )
 
 
-def _of_log(fitted: LogFit, scenario: Scenario, room_s: float) -> list[tuple[dict[str, Any], int]]:
-    """`[failures]` of the log, and how many replications of each.
+def _of_log(
+    fitted: LogFit, log: FailureLog | None, scenario: Scenario, room_s: float
+) -> list[tuple[dict[str, Any], int]]:
+    """`[failures]` of the log, if it is one, and how many replications of each.
 
     A log of a whole system starts each replication somewhere else by itself. One of the job's own
     nodes is replayed from evenly spaced times that leave `room_s` until its end; where there are
     none, or it has other nodes, its durations are drawn from.
     """
     keys = log_keys(fitted)
-    if not _stands(keys):
+    if log is None or not _stands(keys):
         return [(keys, REPLICATIONS)]
-    log, (first, last) = fitted.source.failures(), parse_window(keys["window"])
+    first, last = parse_window(keys["window"])
     left = min(1 - room_s / log.span_s, 1 - _SHORTEST)
     if left <= 0 or not _fits(log, scenario):
         return [(gap_keys(fitted), REPLICATIONS)]
@@ -264,14 +279,8 @@ def _values(results: Sequence[Result], policy: str, measure: str) -> NDArray[np.
     return np.concatenate([each.loc[each["policy"] == policy, measure].to_numpy() for each in rows])
 
 
-def _jobs_in(
-    fitted: LogFit, scenario: Scenario, played: Sequence[tuple[Mapping[str, Any], int]]
-) -> float:
+def _jobs_in(log: FailureLog, scenario: Scenario, keys: Mapping[str, Any]) -> float:
     """Stretches of the length of this job, on nodes of their own, in the log."""
-    keys, _ = played[0]
-    if "trace" not in keys:
-        return math.inf
-    log = fitted.source.failures()
     dealt = 1 if _stands(keys) else max(nodes_of(log) // _nodes(scenario), 1)
     return dealt * log.span_s / scenario.job.useful_time_s
 

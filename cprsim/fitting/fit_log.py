@@ -16,8 +16,7 @@ from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.log_fit import LogFit, Look
 from cprsim.fitting.repair_fit import repair_fit
 from cprsim.survival.dependence import dependence
-from cprsim.survival.fitted_laws import fit_all
-from cprsim.survival.judge import Verdict, judge
+from cprsim.survival.judge import fit_and_judge
 from cprsim.survival.trend import trend
 
 
@@ -70,17 +69,29 @@ def fit(
     UsageError
         If the arguments make no sense.
     """
+    check_look(view, ties)
+    source = LogSource.from_options(log, reader, system, window, coalesce, population, columns)
+    return fit_source(source, view, nodes, ties)
+
+
+def check_look(view: str, ties: str) -> None:
+    """Raise `UsageError` for a view, or a way with ties, that there isn't."""
     for name, value, known in (("view", view, Look), ("ties", ties, views.Ties)):
         if value not in get_args(known):
             raise UsageError(f"{name} {value!r} is not known; known: {', '.join(get_args(known))}")
-    source = LogSource.from_options(log, reader, system, window, coalesce, population, columns)
+
+
+def fit_source(
+    source: LogSource, view: Look, nodes: int | None = None, ties: views.Ties = "drop"
+) -> LogFit:
+    """As `fit`, of a log and what is taken of it."""
     if source.reader == "intervals":
         return _of_intervals(source, view, nodes, ties)
     if view == "job" and nodes is None:
         raise UsageError("view 'job' needs nodes: how many the job runs on")
     if view != "job" and nodes is not None:
         raise UsageError(f"nodes = {nodes} goes with the view 'job'; leave it out")
-    if ties == "keep" and (view == "uptime" or coalesce is not None):
+    if ties == "keep" and (view == "uptime" or source.coalesce_s is not None):
         other = "the view 'uptime'" if view == "uptime" else "coalesce"
         raise UsageError(f"ties = 'keep' does not go with {other}; leave it out")
     failures = source.failures()
@@ -169,15 +180,9 @@ def _judged(
     at_once: Mapping[int, int],
     told: tuple[str, ...] = (),
 ) -> LogFit:
-    fits, verdicts = fit_all(view.sample), dict[str, Verdict]()
     time = view.node_time
     mean_s = None if time is None else (time.low_s, time.high_s)
-    for each in fits:
-        verdict = verdicts[each.law.distribution] = judge(view.sample, each, mean_s)
-        if verdict.adequate:
-            fits.remove(each)
-            fits.insert(0, each)
-            break
+    fits, verdicts = fit_and_judge(view.sample, mean_s)
     return LogFit(
         source=source,
         look=look,

@@ -55,11 +55,11 @@ class LogSource:
     def from_options(
         cls,
         log: str | os.PathLike[str] | FailureLog,
-        reader: str | None,
-        system: int | None,
-        window: str | None,
-        coalesce: str | None,
-        population: int | None,
+        reader: str | None = None,
+        system: int | None = None,
+        window: str | None = None,
+        coalesce: str | None = None,
+        population: int | None = None,
         columns: Mapping[str, str] | None = None,
     ) -> Self:
         """From what a user writes: `window` as `"0.5:1"`, `coalesce` as a duration.
