@@ -11,8 +11,8 @@ from cprsim.basics.units import format_duration
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.repairs import RepairTimes, repair_times
-from cprsim.survival.fitted_laws import Fit, fit_all
-from cprsim.survival.judge import Verdict, judge
+from cprsim.survival.fitted_laws import Fit
+from cprsim.survival.judge import Verdict, fit_and_judge
 from cprsim.survival.kaplan_meier import KaplanMeier
 
 #: Durations that anybody would paste, where no law is adequate; means of so many each.
@@ -110,17 +110,9 @@ def repair_fit(log: FailureLog) -> RepairFit | None:
     if found is None:
         return None
     try:
-        fits = fit_all(found.sample)
+        return RepairFit(found, *fit_and_judge(found.sample))
     except LogError:  # too few, or all alike
         return RepairFit(found, [], {})
-    verdicts = dict[str, Verdict]()
-    for each in fits:
-        verdict = verdicts[each.law.distribution] = judge(found.sample, each)
-        if verdict.adequate:
-            fits.remove(each)
-            fits.insert(0, each)
-            break
-    return RepairFit(found, fits, verdicts)
 
 
 def _in_one_piece(value: object) -> str:

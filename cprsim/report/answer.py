@@ -170,9 +170,9 @@ def money_between(mean: "Mean") -> str:
     return f"{cost} ({low} to {high})"
 
 
-def _between(mean: "Mean") -> str:
+def share_between(mean: "Mean", unit: str = " %") -> str:
     """A share in percent, with its interval."""
-    return f"{percent(mean.mean)} % ({percent(mean.low)} to {percent(mean.high)})"
+    return f"{percent(mean.mean)}{unit} ({percent(mean.low)} to {percent(mean.high)})"
 
 
 def _points(mean: "Mean") -> str:
@@ -189,7 +189,7 @@ def _verdict(advice: "Advice") -> str:
 
 
 def _told(advice: "Advice", best: "Found") -> str:
-    told = {name: _between(each) for name, each in best.measures.items() if name != "cost"}
+    told = {name: share_between(each) for name, each in best.measures.items() if name != "cost"}
     said = (
         f"{best.name} ({_settings(best)}): overhead {told['overhead']}, "
         f"machine time {told['machine_overhead']}"
@@ -211,7 +211,7 @@ def _lossless(advice: "Advice", best: "Found") -> Iterator[str]:
         return
     yield (
         f"If nothing learned may be lost: {other.name} ({_settings(other)}), overhead "
-        f"{_between(other.measures['overhead'])}."
+        f"{share_between(other.measures['overhead'])}."
     )
 
 

@@ -15,7 +15,13 @@ from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures import save_bytes
 from cprsim.policies.registry import systems
 from cprsim.report import html
-from cprsim.report.answer import answer_table, money_between, robust_lines, verdict_lines
+from cprsim.report.answer import (
+    answer_table,
+    money_between,
+    robust_lines,
+    share_between,
+    verdict_lines,
+)
 from cprsim.report.basis import inputs, repeat
 from cprsim.report.decision import decision_lines, decision_table
 from cprsim.report.outputs import trace_sha256, versions
@@ -187,9 +193,7 @@ def _why(advice: "Advice") -> list[str]:
 
 def _between(mean: "Mean") -> str:
     """In percent, with its interval."""
-    if mean.high - mean.low < ROUNDING:
-        return percent(mean.mean)
-    return f"{percent(mean.mean)} ({percent(mean.low)} to {percent(mean.high)})"
+    return percent(mean.mean) if mean.high - mean.low < ROUNDING else share_between(mean, "")
 
 
 def _replications(advice: "Advice") -> str:

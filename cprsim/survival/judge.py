@@ -10,7 +10,7 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import format_duration
 from cprsim.errors import LogError
 from cprsim.survival.distance import kolmogorov_smirnov
-from cprsim.survival.fitted_laws import Fit, check_failures, check_spread, law_of
+from cprsim.survival.fitted_laws import Fit, check_failures, check_spread, fit_all, law_of
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.likelihood import ESTIMATE
 from cprsim.survival.sample import Sample
@@ -108,6 +108,29 @@ def _is_within(mean_s: float, ends_s: tuple[float, float]) -> bool:
     """Whether a mean is no more than `MOST_MEAN` outside."""
     low_s, high_s = ends_s
     return (1 - MOST_MEAN) * low_s <= mean_s <= (1 + MOST_MEAN) * high_s
+
+
+def fit_and_judge(
+    sample: Sample, mean_s: tuple[float, float] | None = None
+) -> tuple[list[Fit], dict[str, Verdict]]:
+    """Every law fitted: first the best, the others by AIC; and verdicts by name.
+
+    The best is the adequate one with the smallest AIC, or the one with the smallest AIC where none
+    is adequate. Laws are judged by AIC, up to the first that is adequate. `mean_s`: as of `judge`.
+
+    Raises
+    ------
+    LogError
+        As of `fit_all`.
+    """
+    fits, verdicts = fit_all(sample), dict[str, Verdict]()
+    for each in fits:
+        verdict = verdicts[each.law.distribution] = judge(sample, each, mean_s)
+        if verdict.adequate:
+            fits.remove(each)
+            fits.insert(0, each)
+            break
+    return fits, verdicts
 
 
 @dataclass(frozen=True, eq=False)

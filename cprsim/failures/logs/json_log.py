@@ -46,6 +46,11 @@ def parsed(path: LogPath, kind: type[_Kind], what: str, needed: str) -> _Kind:
     return value
 
 
+def told(value: object) -> str:
+    """A value as it stands in a file, cut short, for faults."""
+    return shown(json.dumps(value))
+
+
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(members)
     if len(found) < len(members):

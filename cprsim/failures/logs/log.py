@@ -65,7 +65,7 @@ class FailureLog:
     dropped: Mapping[str, int] = field(default_factory=dict)
     repaired_s: NDArray[np.float64] | None = None
     racks: NDArray[np.int64] | None = None
-    until_s: float | None = None
+    until_s: float = math.nan
     severities: tuple[Severity, ...] | None = None
     notes: tuple[str, ...] = ()
     causes: tuple[str | None, ...] | None = None
@@ -91,7 +91,7 @@ class FailureLog:
             raise LogError("the columns of a failure log must have the same length")
         if np.any(np.diff(self.times_s) < 0):
             raise LogError("times_s of a failure log must be in order")
-        if self.until_s is None:
+        if math.isnan(self.until_s):
             object.__setattr__(self, "until_s", self.start_s + self.span_s)
 
     def __len__(self) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.outages import merged
 from cprsim.survival.sample import Floats, Sample
 
 #: Failures of a node from which on few nodes never fail.
@@ -40,7 +41,7 @@ def node_time(log: FailureLog, own: NDArray[np.bool_], lives: Sample) -> NodeTim
     """That of a log; `own`: failures that end a life by themselves, shape (n,)."""
     up_s, failures = _by_node(log, own)
     unseen = _unseen(failures) if log.population is None else 0
-    up_s = np.append(up_s, np.full(unseen, _until_s(log) - log.start_s))
+    up_s = np.append(up_s, np.full(unseen, log.until_s - log.start_s))
     failures = np.append(failures, np.zeros(unseen, np.int64))
     ends = [_interval(lives.durations_s, lives.observed)]
     if len(up_s) > 1:
@@ -64,20 +65,13 @@ def _by_node(log: FailureLog, own: NDArray[np.bool_]) -> tuple[Floats, NDArray[n
     """Up time, seconds, and failures while up of each node, those that never failed last."""
     failing, machines = np.unique(log.machines, return_inverse=True)
     nodes = len(failing) if log.population is None else max(log.population, len(failing))
-    until_s = _until_s(log)
-    up_s, failures = np.full(nodes, until_s - log.start_s), np.zeros(nodes, np.int64)
     repaired = log.times_s if log.repaired_s is None else log.repaired_s
-    ends = np.where(np.isnan(repaired), log.times_s, np.minimum(repaired, until_s)).tolist()
-    since = np.full(nodes, -math.inf)
-    for row, (node, at_s) in enumerate(zip(machines.tolist(), log.times_s.tolist(), strict=True)):
-        failures[node] += at_s > since[node] and own[row]
-        up_s[node] -= max(ends[row] - max(at_s, since[node]), 0.0)
-        since[node] = max(since[node], ends[row])
-    return up_s, failures
-
-
-def _until_s(log: FailureLog) -> float:
-    return log.start_s + log.span_s if log.until_s is None else log.until_s
+    stops = np.where(np.isnan(repaired), log.times_s, np.minimum(repaired, log.until_s))
+    rows, ends = merged(machines, log.times_s, stops)
+    lasted = ends - log.times_s[rows]
+    down_s = np.bincount(machines[rows], lasted, nodes).astype(np.float64)
+    failures = np.bincount(machines[rows[own[rows]]], minlength=nodes)
+    return log.until_s - log.start_s - down_s, failures
 
 
 def _interval(times_s: Floats, failures: NDArray[np.generic]) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""NodeOutages of nodes as a file has them, in any order and by name, made into a log."""
+"""Outages of nodes as a file has them, in any order and by name, made into a log."""
 
 import math
 from array import array
@@ -21,7 +21,7 @@ Integers = NDArray[np.int64]
 
 
 class NodeOutages:
-    """NodeOutages of a file, and what of it is left out; times in seconds, on any clock."""
+    """Outages of a file, and what of it is left out; times in seconds, on any clock."""
 
     def __init__(self) -> None:
         self.names, self.dropped = Names(), Counter[str]()

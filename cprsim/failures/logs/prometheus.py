@@ -1,6 +1,5 @@
 """Whether nodes were up, as Prometheus has scraped it: the JSON of a range query."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from cprsim.basics.tabular import LogPath, shown
 from cprsim.errors import LogError
-from cprsim.failures.logs.json_log import parsed
+from cprsim.failures.logs.json_log import parsed, told
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.outages import UNSEEN, NodeOutages
 
@@ -80,7 +79,7 @@ class _Series:
     def __init__(self, path: LogPath, number: int, series: Any) -> None:
         self._place = f"{path}: series {number}"
         if not isinstance(series, dict):
-            raise self.fault(f"is {_found(series)}; it needs metric and values")
+            raise self.fault(f"is {told(series)}; it needs metric and values")
         metric = series.get("metric")
         labels = metric if isinstance(metric, dict) else {}
         named = [label for label in LABELS if labels.get(label)]
@@ -103,13 +102,13 @@ class _Series:
 
     def _sample(self, number: int, sample: Any) -> tuple[float, bool]:
         if not isinstance(sample, list) or len(sample) != 2:
-            raise self.fault(f"sample {number} is {_found(sample)}; it needs a time and a value")
+            raise self.fault(f"sample {number} is {told(sample)}; it needs a time and a value")
         time_s, value = sample
         known = isinstance(time_s, int | float) and not isinstance(time_s, bool)
         if not (known and 0 <= time_s < _LATEST_S):
-            raise self.fault(f"sample {number} is at {_found(time_s)}; it needs UNIX seconds")
+            raise self.fault(f"sample {number} is at {told(time_s)}; it needs UNIX seconds")
         if value not in ("0", "1"):
-            raise self.fault(f'sample {number} has the value {_found(value)}; it needs "0" or "1"')
+            raise self.fault(f'sample {number} has the value {told(value)}; it needs "0" or "1"')
         return float(time_s), value == "1"
 
 
@@ -122,7 +121,7 @@ def _result(path: LogPath) -> list[Any]:
     if not isinstance(data, dict) or not isinstance(data.get("result"), list):
         raise LogError(f"{path}: has no data.result, the list of series")
     if data.get("resultType") != "matrix":
-        found = _found(data.get("resultType"))
+        found = told(data.get("resultType"))
         raise LogError(f"{path}: data.resultType is {found}; it needs a matrix, of query_range")
     result: list[Any] = data["result"]
     if not result:
@@ -160,7 +159,3 @@ class _Watch:
         falls, rises = np.flatnonzero(edges < 0) + 1, np.flatnonzero(edges > 0) + 1
         ends = np.append(times_s[rises], np.nan)[np.searchsorted(rises, falls)]
         yield from zip(times_s[falls].tolist(), ends.tolist(), strict=True)
-
-
-def _found(value: Any) -> str:
-    return shown(json.dumps(value))

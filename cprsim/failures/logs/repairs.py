@@ -26,7 +26,7 @@ def repair_times(log: FailureLog) -> RepairTimes | None:
     """Outages of a log; None where it has no repairs, or none that took any time."""
     if log.repaired_s is None:
         return None
-    until_s = log.start_s + log.span_s if log.until_s is None else log.until_s
+    until_s = log.until_s
     lasted, observed = list[float](), list[bool]()
     unknown = at_once = 0
     found = _merged(log)

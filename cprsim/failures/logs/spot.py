@@ -1,14 +1,13 @@
 """Availability traces of spot instances: how many nodes one could have at each tick."""
 
-import json
 import sys
 from array import array
 
 import numpy as np
 
-from cprsim.basics.tabular import LogPath, shown
+from cprsim.basics.tabular import LogPath
 from cprsim.errors import LogError
-from cprsim.failures.logs.json_log import parsed
+from cprsim.failures.logs.json_log import parsed, told
 from cprsim.failures.logs.log import FailureLog
 
 _GAP = "metadata.gap_seconds"
@@ -83,7 +82,7 @@ def _gap(path: LogPath, metadata: object) -> float:
         raise LogError(f"{path}: has no {_GAP}, the seconds from one tick to the next")
     gap_s = metadata["gap_seconds"]
     if type(gap_s) not in (int, float) or not 0 < gap_s <= sys.float_info.max:
-        found = shown(json.dumps(gap_s))
+        found = told(gap_s)
         raise LogError(f"{path}: {_GAP} is {found}; it needs a positive number of seconds")
     return float(gap_s)
 
@@ -95,7 +94,7 @@ def _counts(path: LogPath, data: object) -> list[int]:
     for tick, count in enumerate(data):
         if type(count) is not int or not 0 <= count <= _MOST_NODES:
             raise LogError(
-                f"{path}: tick {tick} of data is {shown(json.dumps(count))}; "
+                f"{path}: tick {tick} of data is {told(count)}; "
                 f"it needs a number of nodes, 0 to {_MOST_NODES}"
             )
     return data

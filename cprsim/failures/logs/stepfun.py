@@ -6,7 +6,7 @@ from typing import Any
 
 from cprsim.basics.tabular import LogPath, shown
 from cprsim.errors import LogError
-from cprsim.failures.logs.json_log import parsed
+from cprsim.failures.logs.json_log import parsed, told
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.outages import NodeOutages
 
@@ -69,7 +69,7 @@ class _Event:
     def __init__(self, path: LogPath, number: int, event: object) -> None:
         self._place = f"{path}: event {number}"
         if not isinstance(event, dict):
-            raise LogError(f"{self._place} is {_found(event)}; it needs node_id, event_time, ...")
+            raise LogError(f"{self._place} is {told(event)}; it needs node_id, event_time, ...")
         self.node = self._text(event, "node_id")
         self.time_s = self._time_s(event)
         kind = self._text(event, "event_type")
@@ -79,7 +79,7 @@ class _Event:
         self.starts = _STARTS[kind]
         fault = self._of(event, "fault_type")
         if not isinstance(fault, dict):
-            raise LogError(f"{self._place}: fault_type is {_found(fault)}; it needs a Class")
+            raise LogError(f"{self._place}: fault_type is {told(fault)}; it needs a Class")
         self.cause = self._text(fault, "Class")
         self.fault = json.dumps(fault, sort_keys=True)
 
@@ -91,7 +91,7 @@ class _Event:
     def _text(self, members: dict[str, Any], key: str) -> str:
         text = self._of(members, key)
         if not isinstance(text, str) or not text:
-            raise LogError(f"{self._place}: {key} is {_found(text)}; it needs a text")
+            raise LogError(f"{self._place}: {key} is {told(text)}; it needs a text")
         return text
 
     def _time_s(self, event: dict[str, Any]) -> float:
@@ -99,9 +99,5 @@ class _Event:
         number = isinstance(days, int | float) and not isinstance(days, bool)
         if not (number and 0 <= days <= _MOST_DAYS):
             needed = f"it needs days, 0 to {_MOST_DAYS}"
-            raise LogError(f"{self._place}: event_time is {_found(days)}; {needed}")
+            raise LogError(f"{self._place}: event_time is {told(days)}; {needed}")
         return float(days) * _DAY_S
-
-
-def _found(value: Any) -> str:
-    return shown(json.dumps(value))

@@ -156,7 +156,7 @@ def uptimes(log: FailureLog, elsewise: NDArray[np.bool_] | None = None) -> View:
         that the uptime counts as cut short there; shape (n,).
     """
     repaired = (log.times_s if log.repaired_s is None else log.repaired_s).tolist()
-    watch = _WatchedNode(float(log.until_s or 0.0))
+    watch = _WatchedNode(log.until_s)
     other = np.zeros(len(log), np.bool_) if elsewise is None else elsewise
     times, machines = log.times_s.tolist(), log.machines
     machine = None
