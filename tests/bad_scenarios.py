@@ -529,6 +529,55 @@ FAILURES = [
         "failures.per: 'rack' is not one of 'job' or 'node'",
     ),
     case(
+        "frailty-of-a-job",
+        {LAW: LAW + "frailty = 0.5\n"},
+        "failures: 'frailty' goes with distribution and per = 'node'; set that, or leave it out",
+    ),
+    case(
+        "frailty-of-a-number",
+        {LAW: "exactly = 2\nfrailty = 0.5\n"},
+        "failures: 'frailty' goes with distribution and per = 'node'; leave it out",
+    ),
+    case(
+        "frailty-below-none",
+        {LAW: LAW + 'per = "node"\nfrailty = -1\n'},
+        "failures.frailty: -1 is out of range: it must be >= 0",
+    ),
+    case(
+        "frailty-beyond-all-nodes",
+        {LAW: LAW + 'per = "node"\nfrailty = 21\n'},
+        "failures.frailty: 21 is out of range: it must be <= 20",
+    ),
+    case(
+        "whose-frailty-if-none",
+        {LAW: LAW + 'per = "node"\nfrailty_of = "machine"\n'},
+        "failures: 'frailty_of' goes with frailty; leave it out",
+    ),
+    case(
+        "frailty-of-nobody",
+        {LAW: LAW + 'per = "node"\nfrailty = 1\nfrailty_of = "rack"\n'},
+        "failures.frailty_of: 'rack' is not one of 'place' or 'machine'",
+    ),
+    case(
+        "worst-of-nodes-that-are-alike",
+        {LAW: LAW + 'per = "node"\nexclude_worst = 1\n'},
+        "failures: 'exclude_worst' goes with frailty, or with the trace of a whole system; leave "
+        "it out",
+    ),
+    case(
+        "worst-of-machines",
+        {LAW: LAW + 'per = "node"\nfrailty = 1\nfrailty_of = "machine"\nexclude_worst = 1\n'},
+        "failures: 'exclude_worst' goes with frailty_of = 'place': of machines, replacements are "
+        "as bad as those that were left out; leave one of them out",
+    ),
+    case(
+        "worst-of-the-jobs-own-nodes",
+        {LAW: TRACE + "exclude_worst = 1\n"},
+        "failures: 'exclude_worst' goes with frailty, or with the trace of a whole system; leave "
+        "it out",
+        log="time_s,node\n1,0\n2,1\n",
+    ),
+    case(
         "ages-of-a-number",
         {LAW: 'exactly = 2\nages = "stationary"\n'},
         "failures: 'ages' goes with distribution, not with exactly; leave it out",

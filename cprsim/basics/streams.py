@@ -31,6 +31,7 @@ class Cause(IntEnum):
     SAVE_VOID = 9
     LOAD_FAILED = 10
     OUTAGE = 11
+    FRAILTY = 12
 
 
 def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.Generator:

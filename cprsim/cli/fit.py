@@ -45,6 +45,9 @@ def fit(
         str | None, typer.Option(help="parameter_server (or ps) or trainer.")
     ] = None,
     rack_column: Annotated[str | None, typer.Option(help="Rack of the node.")] = None,
+    exclude_worst: Annotated[
+        int, typer.Option(metavar="K", help="Leave out the K nodes that fail most often.")
+    ] = 0,
     for_job: Annotated[
         Path | None,
         typer.Option(
@@ -81,6 +84,7 @@ def fit(
         "window": window,
         "coalesce": coalesce,
         "population": population,
+        "exclude_worst": exclude_worst,
         "columns": {key: name for key, name in columns.items() if name is not None},
     }
     if for_job is not None:

@@ -13,6 +13,7 @@ from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_bytes, format_duration
 from cprsim.errors import LogError, ScenarioError
 from cprsim.failures.hit import MeanHit, Severity
+from cprsim.failures.logs.concentration import without_worst
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
@@ -88,8 +89,11 @@ class FailureModel:
     def _too_many_lives(self) -> list[str]:
         if self.spec.per != "node" or self.spec.distribution is None:
             return []
-        # A life that ends is followed by another; of some node one more than on average.
-        lives = self.nodes * (2 + self.job.useful_time_s / self.spec.law.expected_s)
+        # A life that ends is followed by another; of some node one more than on average, and of all
+        # as many as of the worst.
+        frail = self.spec.frail
+        pace = 1.0 if frail is None else max(frail.worst(self.nodes), 1.0)
+        lives = self.nodes * (2 + pace * self.job.useful_time_s / self.spec.law.expected_s)
         if lives <= _MOST_LIVES:
             return []
         memory = format_bytes(8.0 * COHORT * lives)
@@ -119,6 +123,8 @@ class FailureModel:
         spec, cluster = self.spec, self.cluster
         reader = spec.reader or "csv"
         log = _failures(LogSource(path, reader, spec.system, spec.window, columns=spec.columns))
+        if spec.exclude_worst:
+            log = without_worst(log, spec.exclude_worst)
         if spec.coalesce_s is not None:
             log = log.coalesced(spec.coalesce_s)
         as_it_stands = READERS[reader].of_the_job

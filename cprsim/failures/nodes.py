@@ -11,6 +11,7 @@ from cprsim.basics.distributions import Distribution
 from cprsim.basics.shared import SharedDraws
 from cprsim.basics.streams import COHORT, Cause, stream
 from cprsim.failures.bursts import Shocks
+from cprsim.failures.frailty import Frailty
 from cprsim.failures.hit import Hit
 from cprsim.failures.severity import SeverityDraws
 from cprsim.failures.timeline import Cursor
@@ -21,7 +22,8 @@ class Lives:
 
     Those of one generation come from a stream of their own, so a node's nth life does not depend on
     how many failures other nodes had before it. The first generation is new at time 0, or of all
-    ages if `aged`, as in a cluster that has long run. `key`: the seed and the cohort.
+    ages if `aged`, as in a cluster that has long run. A node's pace is its own where there is a
+    `frailty`. `key`: the seed and the cohort.
     """
 
     def __init__(
@@ -32,12 +34,14 @@ class Lives:
         cohort: int,
         aged: bool = False,
         shared: SharedDraws | None = None,
+        frailty: Frailty | None = None,
     ) -> None:
         self.nodes = nodes
         self.key = (seed, cohort)
         self._law = law
         self._aged = aged
         self._shared = shared
+        self._frailty = frailty
         self._generations: list[NDArray[np.float64]] = []
 
     def generation(self, number: int) -> NDArray[np.float64]:
@@ -46,8 +50,14 @@ class Lives:
         Of aged ones what is left.
         """
         while number >= len(self._generations):
-            self._generations.append(self._drawn(len(self._generations)))
+            self._generations.append(self._paced(len(self._generations)))
         return self._generations[number]
+
+    def _paced(self, number: int) -> NDArray[np.float64]:
+        lives = self._drawn(number)
+        if self._frailty is None:
+            return lives
+        return lives / self._frailty.factors(self.nodes, *self.key, number, self._shared)
 
     def _drawn(self, number: int) -> NDArray[np.float64]:
         place, size = (*self.key, Cause.NODE_LIFE, number), (COHORT, self.nodes)

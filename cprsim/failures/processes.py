@@ -130,7 +130,15 @@ class NodeLives(_Drawn):
     def cohort(self, seed: int, number: int, shared: SharedDraws | None = None) -> Cohort:
         """Lives, instants of bursts, their victims, severities from streams of their own."""
         return NodeCohort(
-            Lives(self.spec.law, self._nodes, seed, number, self.spec.aged, shared),
+            Lives(
+                self.spec.law,
+                self._nodes,
+                seed,
+                number,
+                self.spec.aged,
+                shared,
+                self.spec.frail,
+            ),
             self.cluster,
             self.spec.bursts,
             self._severities.rows(seed, number, shared),
@@ -139,14 +147,20 @@ class NodeLives(_Drawn):
     @property
     def mtbf_s(self) -> float:
         """One over the rate of lives that end and of bursts together, s."""
-        return self.spec.law.expected_s / self._nodes * self._lone_share
+        return self._life_s / self._nodes * self._lone_share
+
+    @once
+    def _life_s(self) -> float:
+        """Time of a node per life that ends: the rates of nodes add up, not their lives."""
+        frail = self.spec.frail
+        return self.spec.law.expected_s / (1.0 if frail is None else frail.mean(self._nodes))
 
     @property
     def _lone_share(self) -> float:
         """Share of failures that are of one node by itself: all without bursts."""
         if self.spec.bursts is None:
             return 1.0
-        life_s = self.spec.law.expected_s / self._nodes
+        life_s = self._life_s / self._nodes
         burst_s = self.spec.bursts.gap_s(self._nodes)
         return burst_s / (burst_s + life_s)
 

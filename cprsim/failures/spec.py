@@ -10,6 +10,7 @@ from cprsim.basics.distributions import Distribution, Durations, Name, Positive,
 from cprsim.basics.once import once
 from cprsim.basics.schema import PositiveSeconds, Section
 from cprsim.failures.bursts import Bursts
+from cprsim.failures.frailty import Frailty, Stays
 from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.log import parse_window
 from cprsim.failures.logs.readers import READERS
@@ -99,9 +100,12 @@ else:
     ReaderName, PresetName = Literal[tuple(READERS)], Literal[tuple(PRESETS)]
 
 Ages = Literal["new", "stationary"]
+#: Of the gamma factors: beyond it most nodes hardly ever fail, and a few at once again and again.
+_MOST_FRAILTY = 20
+_MOST_EXCLUDED = 100_000
 #: The keys that say when failures come, each with the keys that go with it alone.
 SOURCES: dict[str, tuple[str, ...]] = {
-    "distribution": ("mean", "shape", "cv", "durations", "per", "ages", "bursts"),
+    "distribution": ("mean", "shape", "cv", "durations", "per", "ages", "bursts", "frailty"),
     "exactly": (),
     "trace": ("reader", "system", "columns", "window", "coalesce"),
     "preset": (),
@@ -117,7 +121,10 @@ class Failures(Section):
     `per = "job"`: the law is of the time between failures of the job; `per = "node"`: of each
     node's life, beside which `bursts` take down several nodes of a rack at once. `ages` says
     whether that gap, or these lives, begin when the job starts (`new`), or are under way then, as
-    in a cluster that has long run (`stationary`, the default).
+    in a cluster that has long run (`stationary`, the default). `frailty`: the variance of a gamma
+    factor on the pace of each node's lives, which `frailty_of` a `"place"` passes on to
+    replacements, and of a `"machine"` does not. `exclude_worst`: how many of the nodes that fail
+    most often are left out, of a frailty or of a log of a whole system.
     `severity`: how often what is in the memory of the nodes hit survives, by weights; every failure
     is `node` without them. `during_recovery`: whether one can strike while loading, and
     `while_waiting`: also while the job holds nodes that are up and waits for others. See
@@ -132,6 +139,9 @@ class Failures(Section):
     per: Literal["job", "node"] = "job"
     ages: Ages | None = None
     bursts: Bursts | None = None
+    frailty: Annotated[float, Field(ge=0, le=_MOST_FRAILTY)] = 0.0
+    frailty_of: Stays | None = None
+    exclude_worst: Annotated[int, Field(ge=0, le=_MOST_EXCLUDED)] = 0
     hits: Hits = Hits()
     severity: SeverityWeights | None = None
     during_recovery: bool = True
@@ -176,6 +186,7 @@ class Failures(Section):
                 )
         self._check_trace_keys()
         self._check_nodes_keys()
+        self._check_frailty_keys()
         return self
 
     def _has(self, key: str) -> bool:
@@ -208,6 +219,33 @@ class Failures(Section):
             raise ValueError(
                 f"'hits' does not go with {given}, which says itself which nodes fail; leave it out"
             )
+
+    def _check_frailty_keys(self) -> None:
+        if self.frailty and self.per != "node":
+            way_out = "leave it out" if self.distribution is None else "set that, or leave it out"
+            raise ValueError(f"'frailty' goes with distribution and per = 'node'; {way_out}")
+        if self.frailty_of is not None and not self.frailty:
+            raise ValueError("'frailty_of' goes with frailty; leave it out")
+        if not self.exclude_worst:
+            return
+        whole = self.trace is not None and not READERS[self.reader or "csv"].of_the_job
+        if not self.frailty and not whole:
+            raise ValueError(
+                "'exclude_worst' goes with frailty, or with the trace of a whole system; leave it "
+                "out"
+            )
+        if self.frailty_of == "machine":
+            raise ValueError(
+                "'exclude_worst' goes with frailty_of = 'place': of machines, replacements are as "
+                "bad as those that were left out; leave one of them out"
+            )
+
+    @once
+    def frail(self) -> Frailty | None:
+        """How nodes differ; None where all are alike."""
+        if not self.frailty:
+            return None
+        return Frailty(self.frailty, self.frailty_of or "place", self.exclude_worst)
 
     @property
     def aged(self) -> bool:

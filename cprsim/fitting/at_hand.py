@@ -208,7 +208,7 @@ def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
         log.append(run(by_log, replications=replications, seed=seed + number))
     return AtHand(
         scenario,
-        fitted.best.law.distribution,
+        fitted.law.distribution,
         {name: _compared(law, log, name, log_jobs) for name in scenario.policies},
         log_jobs,
         is_replayed,

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import get_args
 
+import numpy as np
+
 from cprsim.errors import UsageError
 from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import coincidence, mean_hit, sizes
@@ -13,6 +15,7 @@ from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.rack_bursts import RackBursts, rack_bursts
 from cprsim.failures.logs.source import LogSource
+from cprsim.fitting.frailty_fit import frailty_fit
 from cprsim.fitting.log_fit import LogFit, Look
 from cprsim.fitting.repair_fit import repair_fit
 from cprsim.survival.dependence import dependence
@@ -31,6 +34,7 @@ def fit(
     ties: views.Ties = "drop",
     population: int | None = None,
     columns: Mapping[str, str] | None = None,
+    exclude_worst: int = 0,
 ) -> LogFit:
     """Fit failure laws to a log and judge the best.
 
@@ -61,6 +65,9 @@ def fit(
     columns
         What the columns of a CSV log are called, e.g. `{"time": "fell", "node": "box"}`; also
         `end`, `kind` and `rack`. Those that are not named are found by their commonest names.
+    exclude_worst
+        How many of the nodes that fail most often are left out, as if they had been replaced by
+        others like the rest.
 
     Raises
     ------
@@ -70,7 +77,9 @@ def fit(
         If the arguments make no sense.
     """
     check_look(view, ties)
-    source = LogSource.from_options(log, reader, system, window, coalesce, population, columns)
+    source = LogSource.from_options(
+        log, reader, system, window, coalesce, population, columns, exclude_worst
+    )
     return fit_source(source, view, nodes, ties)
 
 
@@ -146,7 +155,9 @@ def _of_uptimes(source: LogSource, log: FailureLog) -> LogFit:
     seen = views.uptimes(log, None if alone is None else ~alone)
     dropped = {**log.dropped, **seen.left_out}
     fitted = _judged(source, "uptime", seen, bursts, dropped, sizes(log), log.notes)
-    return replace(fitted, coincidence=coincidence(log, alone))
+    own = np.ones(len(log), np.bool_) if alone is None else alone
+    frailty = None if seen.node_time is None else frailty_fit(log, own, seen.sample, seen.node_time)
+    return replace(fitted, coincidence=coincidence(log, alone), frailty=frailty)
 
 
 def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.Ties) -> LogFit:
@@ -156,6 +167,7 @@ def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.
         "coalesce": source.coalesce_s,
         "population": source.population,
         "columns": source.columns,
+        "exclude_worst": source.exclude_worst or None,
         "nodes": nodes,
         "view": None if view == "gaps" else view,
     }

@@ -14,6 +14,7 @@ from cprsim.failures.logs.coincidence import Coincidence
 from cprsim.failures.logs.rack_bursts import RackBursts
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
+from cprsim.fitting.frailty_fit import FrailtyFit
 from cprsim.fitting.repair_fit import RepairFit
 from cprsim.survival.dependence import Dependence
 from cprsim.survival.fitted_laws import Fit
@@ -75,6 +76,9 @@ class LogFit:
         Whether nodes fail together, for uptimes: their law takes each node by itself.
     told
         How the log was understood, a sentence each.
+    frailty
+        Whether some nodes fail far more often than others; None unless lives of nodes were looked
+        at, and enough of them.
     """
 
     source: LogSource
@@ -93,6 +97,7 @@ class LogFit:
     repairs: RepairFit | None = None
     trend: Trend | None = None
     told: tuple[str, ...] = ()
+    frailty: FrailtyFit | None = None
 
     @property
     def hits(self) -> dict[str, Any]:
@@ -109,6 +114,15 @@ class LogFit:
         return self.fits[0]
 
     @property
+    def law(self) -> Distribution:
+        """What a scenario takes: the best law, or that which goes with a frailty."""
+        return self.best.law if self._frailty is None else self._frailty.found.law
+
+    @property
+    def _frailty(self) -> FrailtyFit | None:
+        return self.frailty if self.frailty is not None and self.frailty.is_wanted else None
+
+    @property
     def verdict(self) -> Verdict:
         """Whether the best law is good enough to plan with, and why."""
         found = self.coincidence
@@ -118,19 +132,25 @@ class LogFit:
                 f"nodes fail together: {found.failures:,} failures come in {found.events:,} "
                 f"bursts of a minute, independent ones would come in {found.independent:,.0f}",
             )
+        if self._frailty is not None:
+            return self._frailty.verdict
         return self.verdicts[self.best.law.distribution]
 
     @property
     def notes(self) -> list[str]:
         """What one should know before one uses the best law, a sentence each."""
-        best, reason = self.best.law.distribution, self.verdict.reason
-        if self.verdict.adequate:
+        best, reason = self.law.distribution, self.verdict.reason
+        if self._frailty is not None and self.verdict.adequate:
+            said = [f"{reason[0].upper()}{reason[1:]}."]
+        elif self.verdict.adequate:
             passed_over = [each.reason for name, each in self.verdicts.items() if name != best]
             said = [f"{reason[0].upper()}{reason[1:]}."]
             said += [f"Passed over, with a smaller AIC: {each}." for each in passed_over]
         else:
             said = [f"No law is adequate; of the best, {best}: {reason}."]
         said += self._mean_notes
+        if self.frailty is not None:
+            said += self.frailty.notes
         if self.dependence is not None and self.dependence.clustered:
             said.append(
                 "Failures come in clusters: short gaps follow short ones (rank correlation "
@@ -168,7 +188,7 @@ class LogFit:
     @property
     def _mean_notes(self) -> list[str]:
         """What the mean of the best law rests on, where some lives were cut short."""
-        said, law, time = [], self.best.law, self.view.node_time
+        said, law, time = [], self.law, self.view.node_time
         if time is not None:
             after, of_all = map(units.format_duration, (time.after_first_s, time.of_all_s))
             nodes = f"all {time.nodes:,} nodes"
@@ -222,6 +242,7 @@ class LogFit:
             "mean_nodes_hit": self.hit,
             "bursts": None if self.bursts is None else _bursts_document(self.bursts),
             "trend": None if self.trend is None else asdict(self.trend),
+            "frailty": None if self.frailty is None else self.frailty.document(),
             "repairs": None if self.repairs is None else self.repairs.document(),
         }
 
@@ -293,16 +314,18 @@ def _keys(fitted: LogFit) -> dict[str, Any]:
 
 
 def law_keys(fitted: LogFit) -> dict[str, Any]:
-    """`[failures]` by the best law, adequate or not."""
-    return _law(fitted.best.law) | _per(fitted)
+    """`[failures]` by the law of the fit, adequate or not."""
+    return _law(fitted.law) | _per(fitted)
 
 
 def log_keys(fitted: LogFit) -> dict[str, Any]:
     """`[failures]` by what the log has: its failures, or its durations where that can't be."""
-    # A log of the job's nodes is replayed as it stands, so not to a job on some of them.
+    # A log of the job's nodes is replayed as it stands, so not to a job on some of them, nor
+    # without some of them.
     reader = fitted.source.reader
     of_nodes = bool(fitted.source.path) and reader != "intervals" and READERS[reader].counts_nodes
-    if of_nodes and not (READERS[reader].of_the_job and fitted.look == "job"):
+    changed = fitted.look == "job" or fitted.source.exclude_worst > 0
+    if of_nodes and not (READERS[reader].of_the_job and changed):
         return _replay(fitted)
     return gap_keys(fitted)
 
@@ -321,6 +344,8 @@ def _per(fitted: LogFit) -> dict[str, Any]:
         "hits": fitted.hits,
         "severity": dict(fitted.severities),
     }
+    if fitted.frailty is not None and fitted.frailty.is_wanted:
+        told["frailty"] = fitted.frailty.key
     if lives and fitted.bursts is not None:
         law = fitted.bursts.law
         told["bursts"] = law.mapping() | {"mean": _rounded(law.mean_s)}
@@ -360,6 +385,7 @@ def _replay(fitted: LogFit) -> dict[str, Any]:
         "columns": None if source.columns is None else source.columns.mapping(),
         "window": window,
         "coalesce": coalesce,
+        "exclude_worst": source.exclude_worst or None,
     }
     return {key: value for key, value in keys.items() if value is not None}
 

@@ -75,6 +75,7 @@ def mtbf_by_nodes(
     population: int | None = None,
     nodes: Sequence[int] | None = None,
     columns: Mapping[str, str] | None = None,
+    exclude_worst: int = 0,
 ) -> MtbfByNodes:
     """Measure the MTBF of jobs on 1, 2, 4, ... nodes and on all, or on each number in `nodes`.
 
@@ -87,7 +88,9 @@ def mtbf_by_nodes(
     UsageError
         If the arguments make no sense.
     """
-    source = LogSource.from_options(log, reader, system, window, coalesce, population, columns)
+    source = LogSource.from_options(
+        log, reader, system, window, coalesce, population, columns, exclude_worst
+    )
     if source.reader == "intervals":
         raise UsageError("reader 'intervals' has durations, not failures of nodes")
     failures = source.failures()

@@ -91,7 +91,7 @@ def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:
     if value == "empirical":
         stale.add("mean")
     if key == "per" and value == "job":
-        stale.add("bursts")
+        stale |= {"bursts", "frailty", "frailty_of", "exclude_worst"}
     if key == "trace" or value == "node":
         stale.add("hits")
     for each in stale - {None}:

@@ -75,11 +75,11 @@ def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None
     curve, name = KaplanMeier.from_sample(sample), fitted.law.distribution
     seen = 1 - float(curve.at(curve.last_s))
     ks, rmse = fitted.ks / seen, fitted.rmse / seen
-    off = f"{_percent(ks)} at most, {_percent(rmse)} in root mean square"
+    off = f"{percent(ks)} at most, {percent(rmse)} in root mean square"
     if seen < 1:
-        off += f", of the {_percent(seen)} that fail while watched"
+        off += f", of the {percent(seen)} that fail while watched"
     ratio = fitted.law.expected_s / sample.mtbf_s
-    if mean_s is not None and not _is_within(fitted.law.expected_s, mean_s):
+    if mean_s is not None and not is_mean(fitted.law.expected_s, mean_s):
         low_s, high_s = mean_s
         ends = f"{format_duration(low_s)} to {format_duration(high_s)}"
         ends = ends if high_s < math.inf else f"{format_duration(low_s)} or more"
@@ -90,11 +90,11 @@ def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None
     if not sample.censored and abs(ratio - 1) > MOST_MEAN:
         side = "above" if ratio > 1 else "below"
         return Verdict(
-            False, f"{name} has a mean {_percent(abs(ratio - 1))} {side} that of the durations"
+            False, f"{name} has a mean {percent(abs(ratio - 1))} {side} that of the durations"
         )
     if ks <= MOST_KS and rmse <= MOST_RMSE:
         return Verdict(True, f"{name} is off the survival by {off}")
-    limits = f"more than {_percent(MOST_KS)} or {_percent(MOST_RMSE)}"
+    limits = f"more than {percent(MOST_KS)} or {percent(MOST_RMSE)}"
     if _by_chance(sample, fitted):
         return Verdict(
             True,
@@ -104,7 +104,7 @@ def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None
     return Verdict(False, f"{name} is off the survival by {off}: {limits}, and more than by chance")
 
 
-def _is_within(mean_s: float, ends_s: tuple[float, float]) -> bool:
+def is_mean(mean_s: float, ends_s: tuple[float, float]) -> bool:
     """Whether a mean is no more than `MOST_MEAN` outside."""
     low_s, high_s = ends_s
     return (1 - MOST_MEAN) * low_s <= mean_s <= (1 + MOST_MEAN) * high_s
@@ -191,7 +191,7 @@ def _distance_by_chance(draws: Simulated, rng: np.random.Generator) -> float:
     return kolmogorov_smirnov(KaplanMeier.from_sample(like), again)
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """`share` in per cent with two digits, whole from 10 on."""
     percent = 100 * share
     return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"

@@ -278,7 +278,8 @@ def _law_of_failures(draw: st.DrawFn, mtbf_s: float, cluster: Mapping[str, Any])
     per, ages = draw(_PERS), draw(_AGES)
     if per == {"per": "node"}:
         nodes = cluster["parameter_servers"] + cluster["trainers"]
-        return per | ages | _law(draw, mtbf_s * nodes) | _bursts(draw, mtbf_s, nodes)
+        law = _law(draw, mtbf_s * nodes) | _bursts(draw, mtbf_s, nodes)
+        return per | ages | law | draw(_FRAILTIES)
     return per | ages | _law(draw, mtbf_s) | _hits(draw, cluster)
 
 
@@ -292,6 +293,14 @@ def _bursts(draw: st.DrawFn, mtbf_s: float, nodes: int) -> dict[str, Any]:
     return {"bursts": {"mean": _time(mean_s), "rack": rack, "sizes": sizes}}
 
 
+_FRAILTIES: Final[st.SearchStrategy[dict[str, Any]]] = st.one_of(
+    st.just({}),
+    st.fixed_dictionaries(
+        {"frailty": st.sampled_from([0.3, 1.5])},
+        optional={"frailty_of": st.just("place"), "exclude_worst": st.integers(1, 3)},
+    ),
+    st.just({"frailty": 0.8, "frailty_of": "machine"}),
+)
 _AGES: Final = st.fixed_dictionaries({}, optional={"ages": st.sampled_from(["new", "stationary"])})
 _RACKS: Final = st.integers(1, 16)  # up to more than all nodes
 _BURST_RARITIES: Final = st.floats(2.0, 20.0)  # in mean times between failures of single nodes

@@ -78,7 +78,8 @@ def assert_often(seen: Seen, **least: int) -> None:
     Hypothesis and on the strategies, and a change of these that meets them no more is to be seen.
     """
     found = {name: seen[name.replace("_", " ")] for name in least}
-    assert [(name, count) for name, count in found.items() if count < least[name]] == []
+    rare = {name: count for name, count in found.items() if count < least[name]}
+    assert rare == {}, f"too rare: {rare}"
 
 
 class Watcher(Recording):

@@ -30,6 +30,14 @@ _SHARES: Final = st.floats(0.0, 1.0)
 _YES: Final = st.booleans()
 _RULES: Final = st.sampled_from(["sgd", "adagrad"])
 _AGES: Final = st.sampled_from(["new", "stationary"])
+_FRAILTIES: Final = st.sampled_from(
+    [
+        {},
+        {"frailty": 0.5},
+        {"frailty": 2.0, "exclude_worst": 2},
+        {"frailty": 2.0, "frailty_of": "machine"},
+    ]
+)
 _WEIGHTS: Final[Keys] = {"process": 0.5, "node": 0.4, "cluster": 0.1}
 _NODES: Final = st.sets(st.integers(0, 9), min_size=1, max_size=4)
 _LOGS: Final = st.lists(
@@ -74,7 +82,7 @@ def by_node(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> Keys:
     tables = _tables(draw, systems)
     mean_s = 100.0 * _count(tables["cluster"])
     law = _preset(draw, "node", mean_s) or _law(draw, mean_s)
-    tables["failures"] |= {"per": "node", "ages": draw(_AGES)} | law
+    tables["failures"] |= {"per": "node", "ages": draw(_AGES)} | law | draw(_FRAILTIES)
     return tables
 
 

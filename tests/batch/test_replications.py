@@ -13,6 +13,14 @@ from tests.batch.compare import Values
 LAWS = {
     "job": {"distribution": "gamma", "shape": 0.7, "mean": "5 h"},
     "node": {"distribution": "weibull", "shape": 0.7, "mean": "20 h", "per": "node"},
+    "frailty": {
+        "distribution": "weibull",
+        "shape": 0.7,
+        "mean": "20 h",
+        "per": "node",
+        "frailty": 1.5,
+        "frailty_of": "machine",
+    },
     "bursts": {
         "distribution": "exponential",
         "mean": "30 h",

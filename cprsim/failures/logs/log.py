@@ -152,18 +152,27 @@ class FailureLog:
         chosen = np.flatnonzero(inside)
         if not len(chosen):
             raise LogError(f"window {first_share:g}:{last_share:g} holds no failure")
+        part = self.only(chosen)
         return replace(
-            self,
-            times_s=self.times_s[chosen] - start,
-            nodes=self.nodes[chosen],
+            part,
+            times_s=part.times_s - start,
             start_s=0.0,
             span_s=end - start,
-            kinds=_picked(self.kinds, chosen),
-            severities=_picked(self.severities, chosen),
-            causes=_picked(self.causes, chosen),
-            repaired_s=None if self.repaired_s is None else self.repaired_s[chosen] - start,
-            racks=None if self.racks is None else self.racks[chosen],
+            repaired_s=None if part.repaired_s is None else part.repaired_s - start,
             until_s=end - start,
+        )
+
+    def only(self, rows: NDArray[np.int64]) -> "FailureLog":
+        """Some of its failures, by number in ascending order, over the same time."""
+        return replace(
+            self,
+            times_s=self.times_s[rows],
+            nodes=self.nodes[rows],
+            kinds=_picked(self.kinds, rows),
+            severities=_picked(self.severities, rows),
+            causes=_picked(self.causes, rows),
+            repaired_s=None if self.repaired_s is None else self.repaired_s[rows],
+            racks=None if self.racks is None else self.racks[rows],
         )
 
     def coalesced(self, within_s: float) -> "FailureLog":

@@ -11,6 +11,7 @@ import numpy as np
 from cprsim.basics import units
 from cprsim.errors import UsageError
 from cprsim.failures.logs.columns import Columns
+from cprsim.failures.logs.concentration import without_worst
 from cprsim.failures.logs.log import FailureLog, parse_window
 from cprsim.failures.logs.readers import read_log
 from cprsim.failures.logs.recognise import recognised
@@ -38,6 +39,8 @@ class LogSource:
         Nodes of the system; what the log says if not given.
     columns
         What the columns of a CSV log are called, where they aren't found by themselves.
+    exclude_worst
+        How many of the nodes that fail most often are left out.
     guessed
         Whether `reader` is what the log looks like, and not what somebody said.
     """
@@ -49,6 +52,7 @@ class LogSource:
     coalesce_s: float | None = None
     population: int | None = None
     columns: Columns | None = None
+    exclude_worst: int = 0
     guessed: bool = False
 
     @classmethod
@@ -61,6 +65,7 @@ class LogSource:
         coalesce: str | None = None,
         population: int | None = None,
         columns: Mapping[str, str] | None = None,
+        exclude_worst: int = 0,
     ) -> Self:
         """From what a user writes: `window` as `"0.5:1"`, `coalesce` as a duration.
 
@@ -84,16 +89,26 @@ class LogSource:
             raise UsageError(f"coalesce is {within_s:g} s; it is a positive time, e.g. 5 min")
         if population is not None and not 1 <= population <= _MOST_NODES:
             raise UsageError(f"population is {population}; it is from 1 to {_MOST_NODES:,}")
+        if exclude_worst < 0:
+            raise UsageError(f"exclude_worst is {exclude_worst}; it is a number of nodes, from 0")
         shares = None if window is None else parse_window(window)
         guessed = reader is None and named is None and not isinstance(log, FailureLog)
         known = recognised(log) if guessed else reader or "csv"  # type: ignore[arg-type]
-        return cls(log, known, system, shares, within_s, population, named, guessed)
+        return cls(log, known, system, shares, within_s, population, named, exclude_worst, guessed)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was guessed, a sentence each; what a table was taken for, it says itself."""
-        told = self.guessed and self.reader != "csv"
-        return (f"Read as {self.reader}, which it looks like; else give --reader.",) * told
+        said = []
+        if self.guessed and self.reader != "csv":
+            said.append(f"Read as {self.reader}, which it looks like; else give --reader.")
+        if self.exclude_worst:
+            worst = "node" if self.exclude_worst == 1 else f"{self.exclude_worst:,} nodes"
+            said.append(
+                f"Without the {worst} that failed most often, by hindsight: some of that was bad "
+                "luck, so the others will fail more often than they did."
+            )
+        return tuple(said)
 
     @property
     def path(self) -> str:
@@ -115,7 +130,9 @@ class LogSource:
             log = read_log(log, self.reader, self.system, self.columns)
         if self.population is not None:
             log = replace(log, population=_enough(self.population, log))
-        return log if self.window is None else log.window(*self.window)
+        if self.window is not None:
+            log = log.window(*self.window)
+        return without_worst(log, self.exclude_worst) if self.exclude_worst else log
 
     def __str__(self) -> str:
         """In words, for titles."""
@@ -124,6 +141,8 @@ class LogSource:
             parts.append(f"system {self.system}")
         if self.window is not None:
             parts.append("window {:g}:{:g}".format(*self.window))
+        if self.exclude_worst:
+            parts.append(f"without the worst {self.exclude_worst:,}")
         if self.coalesce_s is not None:
             parts.append(f"coalesced within {units.format_duration(self.coalesce_s)}")
         return ", ".join(parts)

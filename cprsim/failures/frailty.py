@@ -1,0 +1,91 @@
+"""Nodes that fail at rates of their own: a gamma factor on each node's."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.basics.shared import SharedDraws
+from cprsim.basics.streams import COHORT, Cause, stream
+
+#: Whose a factor is: of all machines that come into a place, or of one machine.
+Stays = Literal["place", "machine"]
+#: Of the integral over a share; the factors that it takes the mean of are smooth inside.
+_POINTS = 4096
+
+
+@dataclass(frozen=True)
+class Frailty:
+    """Lives of a node are those of the law over its factor, gamma with mean 1 and `variance`.
+
+    So nodes together fail at the rate of the law, some far more often than others: the shared
+    frailty of D. G. Clayton (Biometrika 65, 1978), on the pace of a life rather than its hazard,
+    which for exponential lives is the same.
+
+    Parameters
+    ----------
+    variance
+        Of the factors; 0 makes all nodes alike.
+    stays
+        `"place"`: who replaces a node has its factor, as a machine that was repaired does;
+        `"machine"`: each replacement has one of its own.
+    excluded
+        Nodes left out of those that there were, the ones with the largest factors.
+    """
+
+    variance: float
+    stays: Stays
+    excluded: int
+
+    def factors(
+        self, nodes: int, seed: int, cohort: int, generation: int, shared: SharedDraws | None
+    ) -> NDArray[np.float64]:
+        """Those of the nodes of a generation, shape (COHORT, nodes)."""
+        entity = generation if self.stays == "machine" else 0
+        place = seed, cohort, Cause.FRAILTY, entity
+        size = COHORT, nodes + self.excluded
+
+        def drawn() -> NDArray[np.float64]:
+            factors = self.quantile(stream(*place).random(size))
+            return _smallest(factors, nodes)
+
+        return (
+            drawn() if shared is None else shared.kept((place, size, self), drawn, COHORT * nodes)
+        )
+
+    def quantile(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Factors that a share of all nodes stay below; any shape."""
+        from scipy.special import gammaincinv  # noqa: PLC0415  (scipy is slow to import)
+
+        return np.asarray(self.variance * gammaincinv(1 / self.variance, share))
+
+    def mean(self, nodes: int) -> float:
+        """Mean factor of the nodes that are kept: 1, less what those left out had above it.
+
+        Of m gamma factors the one at share u is among the k largest with the probability that
+        fewer than k of the m - 1 others are larger, a binomial one (H. A. David and H. N. Nagaraja,
+        "Order statistics", 2003, section 2.1).
+        """
+        if not self.excluded:
+            return 1.0
+        from scipy.special import bdtr  # noqa: PLC0415
+
+        count = nodes + self.excluded
+        share = (np.arange(_POINTS) + 0.5) / _POINTS
+        share, weight = 1 - (1 - share) ** 3, 3 * (1 - share) ** 2 / _POINTS  # closer to the worst
+        among = bdtr(self.excluded - 1, count - 1, 1 - share)
+        worst = count * float(np.sum(self.quantile(share) * among * weight))
+        return (count - worst) / nodes
+
+    def worst(self, nodes: int) -> float:
+        """The factor that the worst of so many nodes has about."""
+        return float(self.quantile(np.array(1 - 1 / (nodes + 1))))
+
+
+def _smallest(factors: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """So many of each row, the smallest in the order in which they stand."""
+    if factors.shape[1] == count:
+        return factors
+    kept = np.sort(np.argpartition(factors, count - 1, axis=1)[:, :count], axis=1)
+    return np.take_along_axis(factors, kept, axis=1)

@@ -1,0 +1,39 @@
+"""What a log shows of each node, from the start of the watch to its end."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.outages import merged
+from cprsim.survival.frailty import Histories
+
+
+def histories(log: FailureLog, own: NDArray[np.bool_], nodes: int) -> Histories:
+    """Up times of all nodes, those that never failed among them, which come last.
+
+    Outages of a node that overlap or touch are one; one whose end nobody knows takes no time.
+
+    Parameters
+    ----------
+    log
+        The log.
+    own
+        Whether each failure ends a life by itself, shape (n,); others cut one short.
+    nodes
+        How many there are, those that never failed included.
+    """
+    _, machines = np.unique(log.machines, return_inverse=True)
+    repaired = log.times_s if log.repaired_s is None else log.repaired_s
+    stops = np.where(np.isnan(repaired), log.times_s, np.minimum(repaired, log.until_s))
+    rows, up_s = merged(machines, log.times_s, stops)
+    node, down_s = machines[rows], log.times_s[rows]
+    opens, closes = np.diff(node, prepend=-1) > 0, np.diff(node, append=nodes) > 0
+
+    first_s, failed = np.full(nodes, log.until_s - log.start_s), np.zeros(nodes, np.bool_)
+    first_s[node[opens]] = np.maximum(down_s[opens] - log.start_s, 0.0)
+    failed[node[opens]] = own[rows[opens]]
+    until_s = np.where(closes, log.until_s, np.roll(down_s, -1))
+    observed = ~closes & own[np.roll(rows, -1)]
+    lasted_s = until_s - up_s
+    lived = lasted_s > 0
+    return Histories(first_s, failed, lasted_s[lived], observed[lived], node[lived])

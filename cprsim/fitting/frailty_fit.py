@@ -1,0 +1,168 @@
+"""Whether some nodes of a log fail far more often than others, and what a frailty says of it."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.basics.distributions import Distribution
+from cprsim.failures.logs.concentration import worst_share
+from cprsim.failures.logs.histories import histories
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_time import NodeTime
+from cprsim.failures.logs.repairs import repair_times
+from cprsim.fitting.simulated_nodes import NodeModel
+from cprsim.survival.frailty import Frail, fit_frailty
+from cprsim.survival.judge import MOST_KS, Verdict, is_mean, percent
+from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.sample import Sample
+
+#: Nodes, and failures, of a log that tells nodes apart.
+_FEWEST: Final = 20
+_LOGS: Final = 199
+_SEED: Final = 0
+_ENDS: Final = (0.025, 0.975)
+
+
+@dataclass(frozen=True, eq=False)
+class FrailtyFit:
+    """Nodes that differ, or don't, and what logs simulated by either are like.
+
+    Parameters
+    ----------
+    found
+        The law of lives with a frailty, and without.
+    nodes
+        How many there are, those that never failed included.
+    share
+        Share of the failures on the worst tenth of the nodes, 0 to 1. Of failures that end an up
+        time: others into the same outage are none of a law of lives.
+    frail, alike
+        The 95 % interval of that share in logs simulated with the frailty, and without.
+    ks
+        Largest distance of the survival of later lives from that in the logs simulated with it.
+    is_adequate
+        Whether it has the mean of the log, and is near the survival of its lives.
+    """
+
+    found: Frail
+    nodes: int
+    share: float
+    frail: tuple[float, float]
+    alike: tuple[float, float]
+    ks: float
+    is_adequate: bool
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a scenario had better have it."""
+        return self.found.is_sure and self.is_adequate
+
+    @property
+    def notes(self) -> list[str]:
+        """Which nodes fail, a sentence each."""
+        said = f"The worst tenth of {self.nodes:,} nodes has {self.share:.0%} of the failures"
+        alike = f"{self.alike[0]:.0%} to {self.alike[1]:.0%}"
+        if not self.found.is_sure:
+            return [
+                f"{said}, and {alike} of it if all are alike and fail in clusters of their own."
+            ]
+        low, high = self.found.interval
+        told = [
+            f"{said}; {alike} if all were alike, {self.frail[0]:.0%} to {self.frail[1]:.0%} with a "
+            f"frailty of {self.key:.2g} (95 %: {low:.2g} to {high:.2g})."
+        ]
+        if self.share > self.frail[1]:
+            told.append("So a few nodes are worse than any gamma frailty has them.")
+        return told
+
+    @property
+    def key(self) -> float:
+        """`failures.frailty`, to as many digits as make sense."""
+        return float(f"{self.found.variance:.3g}")
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the law with its frailty is good enough to plan with."""
+        off = f"is off the survival of later lives by {percent(self.ks)} at most"
+        return Verdict(self.is_adequate, f"weibull with a frailty of {self.key:.2g} {off}")
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object; times in seconds."""
+        return {
+            "nodes": self.nodes,
+            "worst_tenth": self.share,
+            "worst_tenth_alike_ci95": self.alike,
+            "worst_tenth_frail_ci95": self.frail,
+            "frailty": self.found.variance,
+            "frailty_ci95": self.found.interval,
+            "distribution": self.found.law.distribution,
+            "mean_s": self.found.law.expected_s,
+            "shape": self.found.law.shape,
+            "gain": self.found.gain,
+            "sure": self.found.is_sure,
+            "ks": self.ks,
+            "adequate": self.is_adequate,
+        }
+
+
+def frailty_fit(
+    log: FailureLog, own: NDArray[np.bool_], lives: Sample, time: NodeTime
+) -> FrailtyFit | None:
+    """Fit a frailty to the lives of the nodes of a log; None where it tells too little.
+
+    Parameters
+    ----------
+    log
+        The log.
+    own
+        Failures that end a life by themselves, shape (n,).
+    lives
+        Its later lives, from a repair to the next failure.
+    time
+        Up time of nodes per failure.
+    """
+    seen = histories(log, own, time.nodes)
+    if min(seen.nodes, seen.failures, lives.failures) < _FEWEST:
+        return None
+    found = fit_frailty(seen)
+    down, span_s = repair_times(log), log.until_s - log.start_s
+    outages = None if down is None else KaplanMeier.from_sample(down.sample)
+
+    def simulated(law: Distribution, variance: float) -> tuple[NDArray[np.int64], list[Sample]]:
+        return NodeModel(law, variance, seen.nodes, span_s, outages).logs(_LOGS, _SEED)
+
+    failures, samples = simulated(found.law, found.variance * found.is_sure)
+    counts = np.bincount(seen.node[seen.observed], minlength=seen.nodes) + seen.failed
+    ks, by_chance = _distance(lives, samples)
+    mean = is_mean(found.law.expected_s, (time.low_s, time.high_s))
+    return FrailtyFit(
+        found=found,
+        nodes=seen.nodes,
+        share=worst_share(counts),
+        frail=_interval(failures),
+        alike=_interval(simulated(found.alike, 0.0)[0]),
+        ks=ks,
+        is_adequate=mean and ks <= max(MOST_KS, by_chance),
+    )
+
+
+def _interval(failures: NDArray[np.int64]) -> tuple[float, float]:
+    """Where 95 % of the shares of the worst tenth are, of logs with a failure."""
+    shares = [worst_share(each) for each in failures if each.any()]
+    low, high = np.quantile(shares, _ENDS).tolist() if shares else (0.0, 1.0)
+    return low, high
+
+
+def _distance(lives: Sample, samples: list[Sample]) -> tuple[float, float]:
+    """Largest distance of the survival of lives from its mean in samples, and what chance makes.
+
+    The distance that 95 % of the samples keep to.
+    """
+    curve = KaplanMeier.from_sample(lives)
+    at_s = np.unique(np.quantile(curve.times_s, np.linspace(0, 1, 200)))
+    each = [KaplanMeier.from_sample(sample).at(at_s) for sample in samples]
+    mean = np.mean(each, axis=0)
+    apart = np.abs(np.array(each) - mean).max(axis=1)
+    return float(np.abs(curve.at(at_s) - mean).max()), float(np.quantile(apart, 0.95))
