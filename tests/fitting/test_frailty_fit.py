@@ -57,7 +57,8 @@ def test_a_scenarios_frailty_is_found_in_its_log():
     fitted = cprsim.fit(jobs_own_log(nodes, 4000 * HOUR_S, **law), view="uptime")
 
     found, near = fitted.frailty, 5 / math.sqrt(nodes)
-    assert found is not None and found.is_wanted
+    assert found is not None
+    assert found.is_wanted
     assert found.found.variance == pytest.approx(1.0, rel=near)
     assert found.found.law.shape == pytest.approx(0.7, rel=near)
     assert found.found.law.expected_s == pytest.approx(1000 * HOUR_S, rel=near)
@@ -75,7 +76,8 @@ def test_nodes_that_are_alike_get_none():
     fitted = cprsim.fit(jobs_own_log(200, 4000 * HOUR_S, **law), view="uptime")
 
     found = fitted.frailty
-    assert found is not None and not found.found.is_sure
+    assert found is not None
+    assert not found.found.is_sure
     assert found.alike[0] <= found.share <= found.alike[1]
     assert "frailty" not in tomllib.loads(fitted.toml())["failures"]
 
@@ -134,7 +136,8 @@ def test_nodes_of_lanl_differ(system: int, wanted: bool):
     fitted = cprsim.fit(LANL, system=system, view="uptime")
 
     found = fitted.frailty
-    assert found is not None and found.found.is_sure
+    assert found is not None
+    assert found.found.is_sure
     assert found.share > found.alike[1]
     assert found.is_wanted == wanted
 
@@ -207,7 +210,8 @@ def test_the_document_has_what_the_notes_say():
 
     assert isinstance(fitted, LogFit)
     assert document["nodes"] == 100
-    assert document["sure"] and document["adequate"]
+    assert document["sure"]
+    assert document["adequate"]
     low, high = document["frailty_ci95"]
     assert low < document["frailty"] < high
     share = f"has {document['worst_tenth']:.0%} of the failures"
