@@ -357,7 +357,8 @@ def test_sizes_of_what_fails_at_once_are_told():
         ({"nodes": 4}, "nodes = 4 goes with the view 'job'; leave it out"),
         ({"coalesce": "5"}, "'5' has no unit: write one, e.g. \"5 h\""),
         ({"coalesce": "0 s"}, "coalesce is 0 s; it is a positive time, e.g. 5 min"),
-        ({"window": "1"}, "'1' is not a window: write two shares of the log, e.g. \"0.5:1\""),
+        ({"window": "1"}, "'1' is not a window: write two shares of the log, "
+        'e.g. "0.5:1", or two dates, e.g. "2025-03-01:2025-06-01", of which either may be left out'),
         (
             {"population": 7},
             "population is 7, but node 7 fails in the log; it is 8 or more",
