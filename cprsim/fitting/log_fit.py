@@ -2,6 +2,7 @@
 
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,9 +12,15 @@ from cprsim.basics import units
 from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import Coincidence
+from cprsim.failures.logs.concentration import Concentration
+from cprsim.failures.logs.log import Rows
 from cprsim.failures.logs.rack_bursts import RackBursts
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
+from cprsim.failures.logs.window import as_json, written
+from cprsim.fitting.calendar_fit import CalendarFit
+from cprsim.fitting.left_out import left_out_lines
+from cprsim.fitting.repair_causes import PlannedOutages, shortened
 from cprsim.fitting.repair_fit import RepairFit
 from cprsim.survival.dependence import Dependence
 from cprsim.survival.fitted_laws import Fit
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
 _MOST_DURATIONS = 1000  # that anybody would paste into a scenario
 _DIGITS = 6  # far below what any log tells
 _WIDTH = 96
+_MOST_CAUSES = 6  # that are told
 _GUESS = 0.05  # of a mean, from which on it is said that no data show it
 
 Look = Literal["gaps", "job", "uptime"]
@@ -75,6 +83,18 @@ class LogFit:
         Whether nodes fail together, for uptimes: their law takes each node by itself.
     told
         How the log was understood, a sentence each.
+    causes
+        How often each cause that the log tells struck; None stands for none told.
+    planned
+        Outages that were planned; None where the log doesn't know of any.
+    calendar
+        Rates by hour and weekday; None where the log doesn't tell the date of its times.
+    concentration
+        Failures of each node; None where there are no nodes.
+    rows
+        How many rows the file has, and how many of them were kept; None of a log in memory.
+    columns
+        What the columns of a table are called, by what they hold.
     """
 
     source: LogSource
@@ -93,6 +113,12 @@ class LogFit:
     repairs: RepairFit | None = None
     trend: Trend | None = None
     told: tuple[str, ...] = ()
+    causes: Mapping[str | None, int] = field(default_factory=dict)
+    planned: PlannedOutages | None = None
+    calendar: CalendarFit | None = None
+    concentration: Concentration | None = None
+    rows: Rows | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def hits(self) -> dict[str, Any]:
@@ -122,7 +148,11 @@ class LogFit:
 
     @property
     def notes(self) -> list[str]:
-        """What one should know before one uses the best law, a sentence each."""
+        """What one should know before one uses the best law, a sentence or line each.
+
+        The law and its mean, how failures come, repairs, how the log was understood, and last what
+        was left out.
+        """
         best, reason = self.best.law.distribution, self.verdict.reason
         if self.verdict.adequate:
             passed_over = [each.reason for name, each in self.verdicts.items() if name != best]
@@ -130,7 +160,39 @@ class LogFit:
             said += [f"Passed over, with a smaller AIC: {each}." for each in passed_over]
         else:
             said = [f"No law is adequate; of the best, {best}: {reason}."]
-        said += self._mean_notes
+        repairs = [] if self.repairs is None else self.repairs.notes
+        if self.planned is not None:
+            repairs.append(self.planned.note)
+        if self.repairs is None or self.repairs.by_cause is None:
+            repairs += self._causes_note
+        understood = [*self.source.notes, *self.told]
+        return [
+            *said,
+            *self._mean_notes,
+            *self._coming_notes,
+            *repairs,
+            *understood,
+            *left_out_lines(self.rows, self.left_out),
+        ]
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """All that was left out, by reason: of the file, of the failures, and of the repairs."""
+        return {**self.dropped, **(self.repairs.left_out if self.repairs is not None else {})}
+
+    @property
+    def _causes_note(self) -> list[str]:
+        """The commonest causes, where there is more than one."""
+        if len(self.causes) < 2:
+            return []
+        most = Counter(self.causes).most_common(_MOST_CAUSES)
+        told = ", ".join(f"{shortened(cause or 'none told')} {count:,} x" for cause, count in most)
+        return [f"Causes: {told}{', ...' * (len(self.causes) > _MOST_CAUSES)}."]
+
+    @property
+    def _coming_notes(self) -> list[str]:
+        """How failures come: in clusters, ever rarer, by the clock, together."""
+        said, best = [], self.best.law.distribution
         if self.dependence is not None and self.dependence.clustered:
             said.append(
                 "Failures come in clusters: short gaps follow short ones (rank correlation "
@@ -148,6 +210,8 @@ class LogFit:
                 f"Lewis and Robinson's z {self.trend.z:.1f}){clusters}: a law of the whole is one "
                 f"of its middle{later}."
             )
+        if self.calendar is not None:
+            said += self.calendar.notes
         if self.bursts is not None:
             said.append(
                 f"{self.bursts.count} bursts took down several nodes of a rack; "
@@ -160,10 +224,7 @@ class LogFit:
                 f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}; "
                 f"{self.hit:.3g} in the mean."
             )
-        if self.repairs is not None:
-            said += self.repairs.notes
-        said += [*self.source.notes, *self.told]
-        return [*said, *(f"Left out: {count:,} {why}." for why, count in self.dropped.items())]
+        return said
 
     @property
     def _mean_notes(self) -> list[str]:
@@ -200,7 +261,7 @@ class LogFit:
             "system": self.source.system,
             "view": self.look,
             "nodes": self.view.nodes,
-            "window": self.source.window,
+            "window": as_json(self.source.window),
             "coalesce_s": self.source.coalesce_s,
             "n": sample.n,
             "censored": sample.censored,
@@ -223,6 +284,13 @@ class LogFit:
             "bursts": None if self.bursts is None else _bursts_document(self.bursts),
             "trend": None if self.trend is None else asdict(self.trend),
             "repairs": None if self.repairs is None else self.repairs.document(),
+            "planned": None if self.planned is None else self.planned.document(),
+            "causes": [{"cause": each, "n": n} for each, n in Counter(self.causes).most_common()],
+            "calendar": None if self.calendar is None else self.calendar.document(),
+            "rows": None if self.rows is None else self.rows._asdict(),
+            "columns": dict(self.columns),
+            "told": [*self.source.notes, *self.told],
+            "notes": self.notes,
         }
 
     def toml(self) -> str:
@@ -348,8 +416,8 @@ def _replay(fitted: LogFit) -> dict[str, Any]:
     source = fitted.source
     # As it stands is by its own clock, which may be that of a calendar: start with its first.
     clock = source.window is None and READERS[source.reader].of_the_job
-    shares = (0.0, 1.0) if clock else source.window
-    window = None if shares is None else "{!r}:{!r}".format(*shares)
+    part = (0.0, 1.0) if clock else source.window
+    window = None if part is None else written(part)
     coalesce = (
         None if source.coalesce_s is None else units.format_exact(source.coalesce_s, units.SECONDS)
     )

@@ -79,7 +79,7 @@ class Cycle:
                 parts = (first + np.arange(length)) % size
                 count, share = self.counts[parts].sum(), self.watched_s[parts].sum()
                 share = share / self.watched_s.sum()
-                if count <= total * share:
+                if not 0 < share < 1 or count <= total * share:
                     continue
                 gain = _gain(float(count), float(total), float(share))
                 if gain > best[0]:
@@ -135,9 +135,7 @@ def calendar_rates(times_s: Floats, start_s: float, end_s: float) -> CalendarRat
     return CalendarRates(day, week)
 
 
-def _cycle(
-    times: Floats, start: float, end: float, period: float, parts: int, waves: int
-) -> Cycle:
+def _cycle(times: Floats, start: float, end: float, period: float, parts: int, waves: int) -> Cycle:
     width = period / parts
     which = np.floor(np.mod(times, period) / width).astype(np.int64) % parts
     counts = np.bincount(which, minlength=parts)
@@ -149,7 +147,8 @@ def _time_in(until: float, period: float, parts: int) -> Floats:
     """Time in each part of the cycle from 0 to an instant, shape (parts,)."""
     width = period / parts
     whole, rest = divmod(until, period)
-    return whole * width + np.clip(rest - width * np.arange(parts), 0.0, width)
+    rests = np.clip(rest - width * np.arange(parts), 0.0, width)
+    return np.asarray(whole * width + rests, dtype=np.float64)
 
 
 def _chance(times: Floats, start: float, end: float, period: float, waves: int) -> float | None:
@@ -162,9 +161,7 @@ def _chance(times: Floats, start: float, end: float, period: float, waves: int) 
     kept = times[(times > start) & (times < start + blocks * in_block * period)]
     block = np.floor((kept - start) / (in_block * period)).astype(np.int64)
     angles = 2 * np.pi / period * np.outer(np.arange(1, waves + 1), kept)
-    every = [
-        np.bincount(block, each, blocks) for each in (*np.cos(angles), *np.sin(angles))
-    ]
+    every = [np.bincount(block, each, blocks) for each in (*np.cos(angles), *np.sin(angles))]
     sums = np.array(every)[:, np.bincount(block, minlength=blocks) > 0] if len(kept) else None
     if sums is None or sums.shape[1] < FEWEST:
         return None

@@ -379,7 +379,11 @@ def test_slurm_outages_that_were_planned_are_a_log_of_their_own() -> None:
     A window takes those that begin in it.
     """
     rows = event("n1", "03T00:00", "03T01:00") + event("n2", "09T00:00", "09T02:00")
-    for start, end in (("01T00:00", "01T05:00"), ("04T00:00", "04T01:00"), ("04T01:00", "04T03:00")):
+    for start, end in (
+        ("01T00:00", "01T05:00"),
+        ("04T00:00", "04T01:00"),
+        ("04T01:00", "04T03:00"),
+    ):
         rows += event("n1", start, end, reason="Maintenance")
     rows += event("n3", "05T00:00", "Unknown", reason="BIOS update")
 

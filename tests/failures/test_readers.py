@@ -320,7 +320,10 @@ def test_lanl_drops_and_counts_what_it_cannot_place():
     )
 
     assert log.times_s.tolist() == [0.0]
-    assert log.dropped == {"rows without a start time": 1, "rows outside the nodes of the system": 2}
+    assert log.dropped == {
+        "rows without a start time": 1,
+        "rows outside the nodes of the system": 2,
+    }
 
 
 def test_lanl_skips_a_title_line():
@@ -399,7 +402,10 @@ def test_a_lanl_log_without_repairs_says_so():
             "lanl.csv: has no usable failure of system 99: "
             "1 rows without a start time, 1 rows outside the nodes of the system",
         ),
-        (["99,c,9,0,"], "lanl.csv: has no usable failure of system 99: 1 rows without a start time"),
+        (
+            ["99,c,9,0,"],
+            "lanl.csv: has no usable failure of system 99: 1 rows without a start time",
+        ),
         (
             ["99,c,9,0,2/30/2005 10:54"],
             "lanl.csv:2: Prob Started is '2/30/2005 10:54', "

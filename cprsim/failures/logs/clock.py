@@ -89,8 +89,8 @@ class LogClock:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], str, Epoch | None]:
         """Times and ends in seconds, what they were, and what instant second 0 is.
 
-        Absolute ones count from the first. `times` and `ends` are used up. Raise `LogError` where numbers of different units stand
-        side by side.
+        Absolute ones count from the first. `times` and `ends` are used up. Raise `LogError` where
+        numbers of different units stand side by side.
         """
         when, until = np.asarray(times), np.asarray(ends)
         unit = _SECONDS if self.plain else self._unit(float(when.min()), float(when.max()))

@@ -14,7 +14,7 @@ from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import read_log
 from cprsim.failures.logs.recognise import recognised
-from cprsim.failures.logs.window import Dates, Window, parse_window
+from cprsim.failures.logs.window import Dates, Window, parse_window, shown
 
 _MOST_NODES = 10_000_000
 
@@ -135,8 +135,7 @@ class LogSource:
         if self.system is not None:
             parts.append(f"system {self.system}")
         if self.window is not None:
-            dates = isinstance(self.window, Dates)
-            parts.append(f"window {self.window if dates else '{:g}:{:g}'.format(*self.window)}")
+            parts.append(f"window {shown(self.window)}")
         if self.coalesce_s is not None:
             parts.append(f"coalesced within {units.format_duration(self.coalesce_s)}")
         return ", ".join(parts)

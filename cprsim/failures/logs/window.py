@@ -63,6 +63,11 @@ def written(window: Window) -> str:
     return str(window) if isinstance(window, Dates) else "{!r}:{!r}".format(*window)
 
 
+def shown(window: Window) -> str:
+    """The same for people."""
+    return str(window) if isinstance(window, Dates) else "{:g}:{:g}".format(*window)
+
+
 def as_json(window: Window | None) -> list[float | str | None] | None:
     """Its two ends: shares, or dates of which one may be None."""
     if not isinstance(window, Dates):
