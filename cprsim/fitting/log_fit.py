@@ -298,10 +298,13 @@ class LogFit:
         return _block(self)
 
     def figure(self) -> "Figure":
-        """Survival with its band, failure rate and quantiles, of the data and of each law."""
-        from cprsim.figures.survival import survival  # noqa: PLC0415  (matplotlib is slow)
+        """Survival with its band, failure rate and quantiles, of the data and of each law.
 
-        return survival(self.view.sample, self.fits, str(self.source))
+        Below, what else the log tells: repairs, causes, nodes, hours and weekdays.
+        """
+        from cprsim.fitting.log_figure import log_figure  # noqa: PLC0415  (matplotlib is slow)
+
+        return log_figure(self)
 
 
 def _fit_document(fitted: Fit) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from cprsim.survival.sample import Sample
 _MOST = 6  # causes that are told one by one
 _FEWEST = 5  # outages that ended, for a cause to be compared with the others
 _LONGEST = 60  # letters of a cause
-_NONE, _OTHERS = "no cause told", "other causes"
+NO_CAUSE, OTHERS = "no cause told", "other causes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,16 +98,16 @@ def repairs_by_cause(found: RepairTimes) -> RepairsByCause | None:
     """
     if found.causes is None or len(set(found.causes)) < 2:
         return None
-    causes = [cause or _NONE for cause in found.causes]
+    causes = [cause or NO_CAUSE for cause in found.causes]
     frequent = [cause for cause, _ in Counter(causes).most_common(_MOST)]
-    groups = np.array([cause if cause in frequent else _OTHERS for cause in causes])
+    groups = np.array([cause if cause in frequent else OTHERS for cause in causes])
     sample = found.sample
     _, apart = np.unique(
         np.stack([_numbers(groups), found.began_s, sample.durations_s]), axis=1, return_index=True
     )
     once = np.isin(np.arange(sample.n), apart)
     shown, compared = list[CauseRepairs](), list[Sample]()
-    for cause in [*frequent, *([_OTHERS] if _OTHERS in groups else [])]:
+    for cause in [*frequent, *([OTHERS] if OTHERS in groups else [])]:
         mine = groups == cause
         shown.append(CauseRepairs(cause, _some(sample, mine)))
         singly = _some(sample, mine & once)
