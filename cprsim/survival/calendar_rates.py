@@ -15,12 +15,14 @@ Integers = NDArray[np.int64]
 HOUR_S, DAY_S = 3600.0, 86_400.0
 #: Seconds since 1970 of a Monday, 0:00.
 _MONDAY_S: Final = 4 * DAY_S
-#: Waves that are looked for: one to so many in a day, and in a week all that seven days tell.
-_DAY_WAVES, _WEEK_WAVES = 2, 3
+#: Waves that are looked for: up to so many in a day, few for office hours and many for a job that
+#: runs each night; and in a week all that seven days tell.
+_DAY_WAVES, _WEEK_WAVES = (2, 6), (3,)
 #: Blocks of whole days or weeks without a failure tell nothing; below so many others there is no
 #: telling a pattern from chance.
 FEWEST = 20
-_BLOCKS: Final = 40  # at least, where the log has as many days or weeks
+_PER_SUM: Final = 5  # blocks for each sum of many waves, at least
+_BLOCKS: Final = 60  # at least, where the log has as many days or weeks
 #: As likely by chance as three standard errors.
 _SURE: Final = 0.0027
 
@@ -99,14 +101,15 @@ class CalendarRates:
 
     Notes
     -----
-    Pearson's statistic of the counts takes bursts for a pattern. So failures are summed as waves
-    of the day's length and half of it (Buccheri's Z^2 with two harmonics; of the week's, its half
-    and its third for weekdays) over blocks of whole days or weeks, over each of which waves cancel
-    at any rate that doesn't follow the clock; and the sum over the blocks is held against how much
-    the blocks differ: Hotelling's T^2 of their mean, of which n is the number of blocks with a
-    failure. Failures of one block may depend on each other as they like. Blocks are so long that 40
-    to 79 remain, so that what outlasts a day or a week has a place in one; of fewer days or weeks
-    each is one.
+    Pearson's statistic of the counts takes bursts for a pattern. So failures are summed as waves of
+    a day, its half, ... (the harmonics of Buccheri's Z^2; of a week, its half and its third for
+    weekdays) over blocks of whole days or weeks, over each of which waves cancel at any rate that
+    doesn't follow the clock; and the sum over the blocks is held against how much the blocks
+    differ: Hotelling's T^2 of their mean, of which n is the number of blocks with a failure.
+    Failures of one block may depend on each other as they like. Blocks are so long that 60 to 119
+    remain, so that what outlasts a day or a week has a place in one; of fewer days or weeks each is
+    one. For hours that is done twice, with two waves and with six; `p` is twice the smaller chance
+    (Bonferroni).
 
     References
     ----------
@@ -135,7 +138,9 @@ def calendar_rates(times_s: Floats, start_s: float, end_s: float) -> CalendarRat
     return CalendarRates(day, week)
 
 
-def _cycle(times: Floats, start: float, end: float, period: float, parts: int, waves: int) -> Cycle:
+def _cycle(
+    times: Floats, start: float, end: float, period: float, parts: int, waves: tuple[int, ...]
+) -> Cycle:
     width = period / parts
     which = np.floor(np.mod(times, period) / width).astype(np.int64) % parts
     counts = np.bincount(which, minlength=parts)
@@ -151,7 +156,9 @@ def _time_in(until: float, period: float, parts: int) -> Floats:
     return np.asarray(whole * width + rests, dtype=np.float64)
 
 
-def _chance(times: Floats, start: float, end: float, period: float, waves: int) -> float | None:
+def _chance(
+    times: Floats, start: float, end: float, period: float, waves: tuple[int, ...]
+) -> float | None:
     """How likely the failures follow the cycle as clearly by chance; None where they are few."""
     cycles = math.floor((end - start) / period)
     in_block = max(cycles // _BLOCKS, 1)
@@ -160,17 +167,25 @@ def _chance(times: Floats, start: float, end: float, period: float, waves: int) 
     blocks = cycles // in_block
     kept = times[(times > start) & (times < start + blocks * in_block * period)]
     block = np.floor((kept - start) / (in_block * period)).astype(np.int64)
-    angles = 2 * np.pi / period * np.outer(np.arange(1, waves + 1), kept)
-    every = [np.bincount(block, each, blocks) for each in (*np.cos(angles), *np.sin(angles))]
-    sums = np.array(every)[:, np.bincount(block, minlength=blocks) > 0] if len(kept) else None
-    if sums is None or sums.shape[1] < FEWEST:
+    found = np.bincount(block, minlength=blocks) > 0
+    if np.count_nonzero(found) < FEWEST:
         return None
+    angles = 2 * np.pi / period * np.outer(np.arange(1, max(waves) + 1), kept)
+    waved = np.stack([np.cos(angles), np.sin(angles)], axis=1).reshape(-1, len(kept))
+    sums = np.array([np.bincount(block, each, blocks)[found] for each in waved])
+    most = max(waves[0], sums.shape[1] // (2 * _PER_SUM))
+    enough = [each for each in waves if each <= most]
+    return min(1.0, len(enough) * min(_hotelling(sums[: 2 * each]) for each in enough))
+
+
+def _hotelling(sums: Floats) -> float:
+    """Chance of a mean so far from 0, of vectors that are symmetric around it; shape (size, n)."""
     size, number = sums.shape
     total = sums.sum(axis=1)
-    share = float(total @ np.linalg.pinv(sums @ sums.T) @ total) / number
+    # T^2 / (T^2 + n - 1), which has a beta law.
+    share = float(total @ np.linalg.pinv(sums @ sums.T, hermitian=True) @ total) / number
     from scipy.stats import beta  # noqa: PLC0415  (slow to import)
 
-    # T^2 / (T^2 + n - 1), with the blocks' own mean taken for 0.
     return float(beta.sf(min(share, 1.0), size / 2, (number - size) / 2))
 
 
