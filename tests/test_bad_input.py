@@ -130,7 +130,8 @@ LOGS = [
     case(
         "window-the-wrong-way-round",
         {LAW: TRACE + 'window = "1:0.5"\n'},
-        "failures.window: '1:0.5' is not a window: write two shares of the log, e.g. \"0.5:1\"",
+        "failures.window: '1:0.5' is not a window: write two shares of the log, "
+        'e.g. "0.5:1", or two dates, e.g. "2025-03-01:2025-06-01", of which either may be left out',
         log="time_s,node\n5,0\n",
     ),
     case(

@@ -78,6 +78,10 @@ def test_a_table_of_hosts_and_dates_is_fitted_as_it_is(capsys):
         "found.csv",
         "named.csv",
     ]
+    assert found.pop("columns") == {"time": "Started At", "node": "Hostname", "kind": "type"}
+    assert named.pop("columns") == {"time": "fell", "node": "box", "kind": "type"}
+    for each in (found, named):  # which name the columns
+        del each["told"], each["notes"]
     assert found == named
     assert found["mean_s"] == pytest.approx(own["mean_s"], abs=1e-5)  # dates end at 1e-6 s
     assert found["fits"][0]["mean_s"] == pytest.approx(own["fits"][0]["mean_s"], rel=1e-6)

@@ -216,7 +216,7 @@ def _failures(source: LogSource) -> FailureLog:
     except OSError:
         return source.failures()  # which says what is wrong with it
     whole = _read(replace(source, window=None), (state.st_mtime_ns, state.st_size))
-    return whole if source.window is None else whole.window(*source.window)
+    return whole if source.window is None else whole.part(source.window)
 
 
 @lru_cache(maxsize=4)  # the points of a sweep replay the same log, or other windows of it

@@ -12,8 +12,8 @@ from cprsim.basics.schema import PositiveSeconds, Section
 from cprsim.failures.bursts import Bursts
 from cprsim.failures.frailty import Frailty, Stays
 from cprsim.failures.logs.columns import Columns
-from cprsim.failures.logs.log import parse_window
 from cprsim.failures.logs.readers import READERS
+from cprsim.failures.logs.window import Dates, parse_window, written
 from cprsim.failures.presets import PRESETS
 from cprsim.failures.severity import SeverityWeights
 from cprsim.job.platform import Cluster
@@ -87,9 +87,9 @@ def _count(value: int | float | None, nodes: int, default: int) -> int:
 
 
 Window = Annotated[
-    tuple[float, float],
+    tuple[float, float] | Dates,
     BeforeValidator(parse_window),
-    PlainSerializer(lambda window: f"{window[0]!r}:{window[1]!r}"),
+    PlainSerializer(written),
 ]
 
 

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from cprsim.basics.distributions import Distribution
-from cprsim.figures.parts import key, layout, style, ticks
+from cprsim.figures.parts import findings, key, layout, style, ticks
+from cprsim.figures.parts.findings import Findings
 from cprsim.figures.parts.laws import described, hazard_of, line_style, quantile_of
 from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
 from cprsim.figures.parts.thinning import by_log_odds, evenly
@@ -100,7 +101,9 @@ class _Data:
         ]
 
 
-def survival(sample: Sample, fits: Sequence[Fit], title: str = "") -> Figure:
+def survival(
+    sample: Sample, fits: Sequence[Fit], title: str = "", below: Sequence[Findings] = ()
+) -> Figure:
     """A sample of durations beside the laws fitted to it: survival, failure rate, quantiles.
 
     Parameters
@@ -112,12 +115,15 @@ def survival(sample: Sample, fits: Sequence[Fit], title: str = "") -> Figure:
         none where there are too few failures.
     title
         Stands above, wrapped; none if empty.
+    below
+        Rows of other panels.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide. Its three axes are the survival (a share, 0 to 1), the failure rate (1/s)
-        and the quantiles of the data over those of the laws; durations and ages are in seconds.
+        7 inches wide. Its first three axes are the survival (a share, 0 to 1), the failure rate
+        (1/s) and the quantiles of the data over those of the laws; durations and ages are in
+        seconds.
     """
     with style.styled():
         data = _Data(sample, fits)
@@ -126,7 +132,8 @@ def survival(sample: Sample, fits: Sequence[Fit], title: str = "") -> Figure:
         facts_in = _MARGIN + layout.height_in(titles, TITLE_PT)
         first_in = facts_in + layout.height_in(facts, SMALL_PT) + _MARGIN
         row_in = _HEADINGS + _PANEL + _AXIS
-        figure = Figure(figsize=(WIDTH_IN, first_in + 2 * row_in + _FOOT))
+        below_in = first_in + 2 * row_in + _FOOT
+        figure = Figure(figsize=(WIDTH_IN, below_in + findings.height_in(below)))
         layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
         layout.write(figure, (_MARGIN, facts_in), facts, SMALL_PT, color=style.FAINT_INK)
         unit = data.unit[0]
@@ -137,7 +144,8 @@ def survival(sample: Sample, fits: Sequence[Fit], title: str = "") -> Figure:
         heading = ("Quantiles", "of the data, against those of each law")
         _quantiles(_panel(figure, _RIGHT, first_in + row_in, heading), data)
         _key(figure, (_KEY_IN, first_in), data)
-        _foot(figure, data)
+        _foot(figure, below_in, data)
+        findings.draw_rows(figure, below_in, below)
     return figure
 
 
@@ -331,12 +339,12 @@ def _key(figure: Figure, at_in: tuple[float, float], data: _Data) -> None:
         )
 
 
-def _foot(figure: Figure, data: _Data) -> None:
+def _foot(figure: Figure, bottom_in: float, data: _Data) -> None:
     if not data.fits:
         return
     note = [
         "KS: largest distance between a law's survival and the Kaplan-Meier curve; RMSE: root mean "
         "square of it over time"
     ]
-    at_in = (_MARGIN, figure.get_figheight() - _MARGIN - layout.height_in(note, SMALL_PT))
+    at_in = (_MARGIN, bottom_in - _MARGIN - layout.height_in(note, SMALL_PT))
     layout.write(figure, at_in, note, SMALL_PT, color=style.FAINT_INK)

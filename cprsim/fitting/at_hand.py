@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.failures.logs.log import FailureLog, parse_window
+from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
 from cprsim.failures.logs.views import Ties, nodes_of
@@ -227,7 +227,7 @@ def _of_log(
     keys = log_keys(fitted)
     if log is None or not _stands(keys):
         return [(keys, REPLICATIONS)]
-    first, last = parse_window(keys["window"])
+    first, last = fitted.source.shares()
     left = min(1 - room_s / log.span_s, 1 - _SHORTEST)
     if left <= 0 or not _fits(log, scenario):
         return [(gap_keys(fitted), REPLICATIONS)]

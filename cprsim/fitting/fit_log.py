@@ -11,12 +11,16 @@ import numpy as np
 from cprsim.errors import UsageError
 from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import coincidence, mean_hit, sizes
+from cprsim.failures.logs.concentration import concentration
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.rack_bursts import RackBursts, rack_bursts
 from cprsim.failures.logs.source import LogSource
+from cprsim.fitting.calendar_fit import calendar_fit
 from cprsim.fitting.frailty_fit import frailty_fit
+from cprsim.fitting.left_out import COALESCED
 from cprsim.fitting.log_fit import LogFit, Look
+from cprsim.fitting.repair_causes import planned_outages
 from cprsim.fitting.repair_fit import repair_fit
 from cprsim.survival.dependence import dependence
 from cprsim.survival.judge import fit_and_judge
@@ -53,7 +57,9 @@ def fit(
     nodes
         Nodes of the job, for the view `"job"`.
     window
-        Shares of the time from the first failure to the last, e.g. `"0.5:1"`.
+        Shares of the time from the first failure to the last, e.g. `"0.5:1"`; or, of a log that
+        tells the date of its times, dates: `"2025-03-01:2025-06-01"`, from the beginning of the
+        first to that of the second, either of which may be left out.
     coalesce
         A duration, e.g. `"5 min"`: failures at most so long after the one before are one. Where
         the log has racks, those of a rack are also fitted as bursts; the view `"uptime"` then
@@ -110,11 +116,21 @@ def fit_source(
         else _of_gaps(source, failures, nodes, ties)
     )
     severities = Counter[str](failures.severities or ())
-    return replace(fitted, severities=severities, repairs=repair_fit(failures))
+    return replace(
+        fitted,
+        severities=severities,
+        repairs=repair_fit(failures),
+        causes=Counter(failures.causes or ()),
+        planned=planned_outages(failures),
+        calendar=calendar_fit(failures),
+        concentration=concentration(failures),
+        rows=failures.rows,
+        columns=failures.columns,
+    )
 
 
 def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.Ties) -> LogFit:
-    within_s, bursts, dropped = source.coalesce_s, None, dict(log.dropped)
+    within_s, bursts, dropped = source.coalesce_s, None, {**log.dropped, **log.unused}
     together = log
     if within_s is not None:
         bursts = rack_bursts(log, within_s) if log.racks is not None else None
@@ -122,7 +138,7 @@ def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.
     seen = views.gaps(together, ties) if nodes is None else views.job_gaps(together, nodes, ties)
     left_out = dict(seen.left_out)
     if within_s is not None and left_out:
-        left_out = {"failures coalesced with the one before them": seen.ties}
+        left_out = {COALESCED: seen.ties}
     look: Look = "gaps" if nodes is None else "job"
     at_once = sizes(together)
     fitted = _judged(source, look, seen, bursts, dropped | left_out, at_once, log.notes)
@@ -153,7 +169,7 @@ def _of_uptimes(source: LogSource, log: FailureLog) -> LogFit:
         bursts = rack_bursts(log, source.coalesce_s)
         alone = None if bursts is None else ~bursts.members
     seen = views.uptimes(log, None if alone is None else ~alone)
-    dropped = {**log.dropped, **seen.left_out}
+    dropped = {**log.dropped, **log.unused, **seen.left_out}
     fitted = _judged(source, "uptime", seen, bursts, dropped, sizes(log), log.notes)
     own = np.ones(len(log), np.bool_) if alone is None else alone
     frailty = None if seen.node_time is None else frailty_fit(log, own, seen.sample, seen.node_time)
@@ -180,7 +196,8 @@ def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.
     intervals = read_intervals(source.path)
     seen = views.durations(intervals, ties)
     dropped = {**intervals.dropped, **seen.left_out}
-    return _judged(source, view, seen, None, dropped, Counter())
+    fitted = _judged(source, view, seen, None, dropped, Counter())
+    return replace(fitted, rows=intervals.rows)
 
 
 def _judged(

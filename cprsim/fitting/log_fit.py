@@ -2,6 +2,7 @@
 
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,10 +12,16 @@ from cprsim.basics import units
 from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import Coincidence
+from cprsim.failures.logs.concentration import Concentration
+from cprsim.failures.logs.log import Rows
 from cprsim.failures.logs.rack_bursts import RackBursts
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
+from cprsim.failures.logs.window import as_json, written
+from cprsim.fitting.calendar_fit import CalendarFit
 from cprsim.fitting.frailty_fit import FrailtyFit
+from cprsim.fitting.left_out import left_out_lines
+from cprsim.fitting.repair_causes import PlannedOutages, shortened
 from cprsim.fitting.repair_fit import RepairFit
 from cprsim.survival.dependence import Dependence
 from cprsim.survival.fitted_laws import Fit
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
 _MOST_DURATIONS = 1000  # that anybody would paste into a scenario
 _DIGITS = 6  # far below what any log tells
 _WIDTH = 96
+_MOST_CAUSES = 6  # that are told
 _GUESS = 0.05  # of a mean, from which on it is said that no data show it
 
 Look = Literal["gaps", "job", "uptime"]
@@ -79,6 +87,18 @@ class LogFit:
     frailty
         Whether some nodes fail far more often than others; None unless lives of nodes were looked
         at, and enough of them.
+    causes
+        How often each cause that the log tells struck; None stands for none told.
+    planned
+        Outages that were planned; None where the log doesn't know of any.
+    calendar
+        Rates by hour and weekday; None where the log doesn't tell the date of its times.
+    concentration
+        Failures of each node; None where there are no nodes.
+    rows
+        How many rows the file has, and how many of them were kept; None of a log in memory.
+    columns
+        What the columns of a table are called, by what they hold.
     """
 
     source: LogSource
@@ -98,6 +118,12 @@ class LogFit:
     trend: Trend | None = None
     told: tuple[str, ...] = ()
     frailty: FrailtyFit | None = None
+    causes: Mapping[str | None, int] = field(default_factory=dict)
+    planned: PlannedOutages | None = None
+    calendar: CalendarFit | None = None
+    concentration: Concentration | None = None
+    rows: Rows | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def hits(self) -> dict[str, Any]:
@@ -116,10 +142,11 @@ class LogFit:
     @property
     def law(self) -> Distribution:
         """What a scenario takes: the best law, or that which goes with a frailty."""
-        return self.best.law if self._frailty is None else self._frailty.found.law
+        return self.best.law if self.wanted_frailty is None else self.wanted_frailty.found.law
 
     @property
-    def _frailty(self) -> FrailtyFit | None:
+    def wanted_frailty(self) -> FrailtyFit | None:
+        """That of a scenario; None where it had better have none."""
         return self.frailty if self.frailty is not None and self.frailty.is_wanted else None
 
     @property
@@ -132,15 +159,19 @@ class LogFit:
                 f"nodes fail together: {found.failures:,} failures come in {found.events:,} "
                 f"bursts of a minute, independent ones would come in {found.independent:,.0f}",
             )
-        if self._frailty is not None:
-            return self._frailty.verdict
+        if self.wanted_frailty is not None:
+            return self.wanted_frailty.verdict
         return self.verdicts[self.best.law.distribution]
 
     @property
     def notes(self) -> list[str]:
-        """What one should know before one uses the best law, a sentence each."""
+        """What one should know before one uses the best law, a sentence or line each.
+
+        The law and its mean, how failures come, repairs, how the log was understood, and last what
+        was left out.
+        """
         best, reason = self.law.distribution, self.verdict.reason
-        if self._frailty is not None and self.verdict.adequate:
+        if self.wanted_frailty is not None and self.verdict.adequate:
             said = [f"{reason[0].upper()}{reason[1:]}."]
         elif self.verdict.adequate:
             passed_over = [each.reason for name, each in self.verdicts.items() if name != best]
@@ -148,7 +179,39 @@ class LogFit:
             said += [f"Passed over, with a smaller AIC: {each}." for each in passed_over]
         else:
             said = [f"No law is adequate; of the best, {best}: {reason}."]
-        said += self._mean_notes
+        repairs = [] if self.repairs is None else self.repairs.notes
+        if self.planned is not None:
+            repairs.append(self.planned.note)
+        if self.repairs is None or self.repairs.by_cause is None:
+            repairs += self._causes_note
+        understood = [*self.source.notes, *self.told]
+        return [
+            *said,
+            *self._mean_notes,
+            *self._coming_notes,
+            *repairs,
+            *understood,
+            *left_out_lines(self.rows, self.left_out),
+        ]
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """All that was left out, by reason: of the file, of the failures, and of the repairs."""
+        return {**self.dropped, **(self.repairs.left_out if self.repairs is not None else {})}
+
+    @property
+    def _causes_note(self) -> list[str]:
+        """The commonest causes, where there is more than one."""
+        if len(self.causes) < 2:
+            return []
+        most = Counter(self.causes).most_common(_MOST_CAUSES)
+        told = ", ".join(f"{shortened(cause or 'none told')} {count:,} x" for cause, count in most)
+        return [f"Causes: {told}{', ...' * (len(self.causes) > _MOST_CAUSES)}."]
+
+    @property
+    def _coming_notes(self) -> list[str]:
+        """How failures come: in clusters, ever rarer, by the clock, together."""
+        said, best = [], self.law.distribution
         if self.frailty is not None:
             said += self.frailty.notes
         if self.dependence is not None and self.dependence.clustered:
@@ -168,6 +231,8 @@ class LogFit:
                 f"Lewis and Robinson's z {self.trend.z:.1f}){clusters}: a law of the whole is one "
                 f"of its middle{later}."
             )
+        if self.calendar is not None:
+            said += self.calendar.notes
         if self.bursts is not None:
             said.append(
                 f"{self.bursts.count} bursts took down several nodes of a rack; "
@@ -180,10 +245,7 @@ class LogFit:
                 f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}; "
                 f"{self.hit:.3g} in the mean."
             )
-        if self.repairs is not None:
-            said += self.repairs.notes
-        said += [*self.source.notes, *self.told]
-        return [*said, *(f"Left out: {count:,} {why}." for why, count in self.dropped.items())]
+        return said
 
     @property
     def _mean_notes(self) -> list[str]:
@@ -220,7 +282,7 @@ class LogFit:
             "system": self.source.system,
             "view": self.look,
             "nodes": self.view.nodes,
-            "window": self.source.window,
+            "window": as_json(self.source.window),
             "coalesce_s": self.source.coalesce_s,
             "n": sample.n,
             "censored": sample.censored,
@@ -244,6 +306,13 @@ class LogFit:
             "trend": None if self.trend is None else asdict(self.trend),
             "frailty": None if self.frailty is None else self.frailty.document(),
             "repairs": None if self.repairs is None else self.repairs.document(),
+            "planned": None if self.planned is None else self.planned.document(),
+            "causes": [{"cause": each, "n": n} for each, n in Counter(self.causes).most_common()],
+            "calendar": None if self.calendar is None else self.calendar.document(),
+            "rows": None if self.rows is None else self.rows._asdict(),
+            "columns": dict(self.columns),
+            "told": [*self.source.notes, *self.told],
+            "notes": self.notes,
         }
 
     def toml(self) -> str:
@@ -251,10 +320,13 @@ class LogFit:
         return _block(self)
 
     def figure(self) -> "Figure":
-        """Survival with its band, failure rate and quantiles, of the data and of each law."""
-        from cprsim.figures.survival import survival  # noqa: PLC0415  (matplotlib is slow)
+        """Survival with its band, failure rate and quantiles, of the data and of each law.
 
-        return survival(self.view.sample, self.fits, str(self.source))
+        Below, what else the log tells: repairs, causes, nodes, hours and weekdays.
+        """
+        from cprsim.fitting.log_figure import log_figure  # noqa: PLC0415  (matplotlib is slow)
+
+        return log_figure(self)
 
 
 def _fit_document(fitted: Fit) -> dict[str, Any]:
@@ -315,7 +387,8 @@ def _keys(fitted: LogFit) -> dict[str, Any]:
 
 def law_keys(fitted: LogFit) -> dict[str, Any]:
     """`[failures]` by the law of the fit, adequate or not."""
-    return _law(fitted.law) | _per(fitted)
+    frail = fitted.wanted_frailty
+    return _law(fitted.law) | _per(fitted) | ({} if frail is None else {"frailty": frail.key})
 
 
 def log_keys(fitted: LogFit) -> dict[str, Any]:
@@ -344,8 +417,6 @@ def _per(fitted: LogFit) -> dict[str, Any]:
         "hits": fitted.hits,
         "severity": dict(fitted.severities),
     }
-    if fitted.frailty is not None and fitted.frailty.is_wanted:
-        told["frailty"] = fitted.frailty.key
     if lives and fitted.bursts is not None:
         law = fitted.bursts.law
         told["bursts"] = law.mapping() | {"mean": _rounded(law.mean_s)}
@@ -373,8 +444,8 @@ def _replay(fitted: LogFit) -> dict[str, Any]:
     source = fitted.source
     # As it stands is by its own clock, which may be that of a calendar: start with its first.
     clock = source.window is None and READERS[source.reader].of_the_job
-    shares = (0.0, 1.0) if clock else source.window
-    window = None if shares is None else "{!r}:{!r}".format(*shares)
+    part = (0.0, 1.0) if clock else source.window
+    window = None if part is None else written(part)
     coalesce = (
         None if source.coalesce_s is None else units.format_exact(source.coalesce_s, units.SECONDS)
     )

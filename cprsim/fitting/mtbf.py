@@ -12,6 +12,7 @@ from cprsim.errors import UsageError
 from cprsim.failures.logs import scaling
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.source import LogSource
+from cprsim.failures.logs.window import as_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +48,7 @@ class MtbfByNodes:
             "reader": self.source.reader,
             "system": self.source.system,
             "view": "job",
-            "window": self.source.window,
+            "window": as_json(self.source.window),
             "coalesce_s": self.source.coalesce_s,
             "mtbf_by_nodes": [
                 {key: value if math.isfinite(value) else None for key, value in row.items()}

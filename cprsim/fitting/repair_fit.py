@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cprsim.basics.units import format_duration
 from cprsim.errors import LogError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.repairs import RepairTimes, repair_times
+from cprsim.fitting.repair_causes import RepairsByCause, repairs_by_cause, typically
 from cprsim.survival.fitted_laws import Fit
 from cprsim.survival.judge import Verdict, fit_and_judge
 from cprsim.survival.kaplan_meier import KaplanMeier
@@ -25,12 +25,14 @@ _JOINT: Final = "\N{NO-BREAK SPACE}"
 class RepairFit:
     """Laws fitted to outages, the best first, as `LogFit` has those of failures.
 
-    `fits` is empty where there are too few outages. `verdicts`: as in `LogFit`.
+    `fits` is empty where there are too few outages. `verdicts`: as in `LogFit`. `by_cause` is None
+    where the log tells no causes.
     """
 
     found: RepairTimes
     fits: list[Fit]
     verdicts: Mapping[str, Verdict]
+    by_cause: RepairsByCause | None = None
 
     @property
     def median_s(self) -> float:
@@ -52,20 +54,23 @@ class RepairFit:
         """What the log says of repairs, a sentence each."""
         sample = self.found.sample
         open_ones = f", {sample.censored:,} of them not over yet" if sample.censored else ""
-        median_s = self.median_s
-        median = "unknown" if math.isnan(median_s) else format_duration(median_s)
-        said = [
-            f"Repairs: {sample.n:,} outages of nodes{open_ones}; median {median}, mean "
-            f"{format_duration(self.mean_s)}."
-        ]
+        typical = typically(self.median_s, self.mean_s)
+        said = [f"Repairs: {sample.n:,} outages of nodes{open_ones}; {typical}."]
         if self.fits:
             reason = self.verdicts[self.fits[0].law.distribution].reason
             said.append(f"Of repairs {'' if self.is_adequate else 'no law is adequate: '}{reason}.")
-        if self.found.at_once:
-            said.append(f"Left out: {self.found.at_once:,} outages of 0 s.")
-        if self.found.unknown:
-            said.append(f"Left out: {self.found.unknown:,} outages without an end.")
+        if self.by_cause is not None:
+            said += self.by_cause.notes
         return said
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Outages that are none of the sample, by reason."""
+        counts = {
+            "outages of 0 s": self.found.at_once,
+            "outages without an end": self.found.unknown,
+        }
+        return {why: count for why, count in counts.items() if count}
 
     def keys(self) -> dict[str, Any]:
         """`costs.reschedule` of a machine that comes back when it is repaired."""
@@ -101,6 +106,7 @@ class RepairFit:
             "mean_s": self.mean_s,
             "adequate": self.is_adequate,
             "reschedule": self.keys(),
+            "by_cause": None if self.by_cause is None else self.by_cause.document(),
         }
 
 
@@ -109,10 +115,11 @@ def repair_fit(log: FailureLog) -> RepairFit | None:
     found = repair_times(log)
     if found is None:
         return None
+    by_cause = repairs_by_cause(found)
     try:
-        return RepairFit(found, *fit_and_judge(found.sample))
+        return RepairFit(found, *fit_and_judge(found.sample), by_cause)
     except LogError:  # too few, or all alike
-        return RepairFit(found, [], {})
+        return RepairFit(found, [], {}, by_cause)
 
 
 def _in_one_piece(value: object) -> str:

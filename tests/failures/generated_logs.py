@@ -14,7 +14,7 @@ SHAPE, MEAN_S = 1.5, 5 * 3600.0  # Weibull times between failures of the whole c
 REPAIR_S = 1800.0  # mean of the outages, which are exponential, but 10 min at least
 SHORTEST_S = 600.0
 NODES = 8
-_START = datetime(2024, 3, 1, 8, 0, 0, tzinfo=UTC)
+START = datetime(2024, 3, 1, 8, 0, 0, tzinfo=UTC)
 _STEP_S = 60.0
 _DAY_S = 86_400.0
 
@@ -142,7 +142,7 @@ def _xid(at_s: float, node: str, code: int, text: str) -> str:
 
 
 def _local(at_s: float) -> str:
-    return f"{_START + timedelta(seconds=at_s):%Y-%m-%dT%H:%M:%S}"
+    return f"{START + timedelta(seconds=at_s):%Y-%m-%dT%H:%M:%S}"
 
 
 def _zoned(at_s: float) -> str:

@@ -222,7 +222,7 @@ CASES = [
         "nothing-usable",
         "8,5,0,,2/3/2004 0:00\n8,5,5,2/3/2004 0:00,\n",
         " has no usable failure of system 8: "
-        "1 without a start time, 1 outside the nodes of the system",
+        "1 rows without a start time, 1 rows outside the nodes of the system",
     ),
     Case(
         "lanl-which-system",

@@ -20,7 +20,7 @@ from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
 from cprsim.job.platform import Cluster
 from cprsim.job.workload import Job
-from tests.failures.generated_logs import MEAN_S, NODES, SHAPE, WRITERS, Outage, Truth, drawn
+from tests.failures.generated_logs import MEAN_S, NODES, SHAPE, START, WRITERS, Outage, Truth, drawn
 
 STEPFUN = Path(__file__).parents[2] / "../shared/data/stepfun_faults/fault_trace_dev.json.gz"
 LANL = STEPFUN.parents[1] / "lanl_failures/lanl_dev_systems_3_4_5_6_8_18_20.csv.gz"
@@ -42,6 +42,17 @@ LEFT_OUT = {
 }
 #: How far the time that a format gives a failure may be off, seconds.
 COARSE_S = {"stepfun": 4.4, "slurm": 0.0, "prometheus": 60.0, "xid": 0.0}
+
+
+def rows_in(path: Path, reader: str) -> tuple[str, int]:
+    """What the rows of a file are called, and how many it has."""
+    text = path.read_text()
+    return {
+        "stepfun": ("events", text.count("event_type")),
+        "slurm": ("rows", text.count("\n") - 1),
+        "prometheus": ("samples", text.count('"0"]') + text.count('"1"]')),
+        "xid": ("lines with an Xid", text.count("NVRM: Xid")),
+    }[reader]
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +100,15 @@ def test_a_generated_log_is_read_as_it_was_drawn(
         lasted = log.repaired_s - log.times_s
         assert np.abs(lasted - truth.lasted_s).max() <= 2 * COARSE_S[reader]
     assert log.population == (NODES if reader == "prometheus" else None)
-    assert log.dropped == LEFT_OUT[reader]
+    assert {**log.dropped, **log.unused} == LEFT_OUT[reader]
+    what, read, kept = log.rows
+    assert (what, read) == rows_in(generated / reader, reader)
+    assert kept + sum(log.dropped.values()) == read
+    if reader == "stepfun":
+        assert log.epoch is None
+    else:
+        began_s = 1.709e9 if reader == "prometheus" else START.timestamp() + zero_s
+        assert log.epoch == (began_s, reader != "slurm")
 
 
 @pytest.mark.parametrize("reader", WRITERS)
@@ -354,6 +373,33 @@ def test_slurm_reasons_tell_planned_outages(reason: str, planned: str | None) ->
     assert len(log) == 2 - bool(planned)
 
 
+def test_slurm_outages_that_were_planned_are_a_log_of_their_own() -> None:
+    """On the clock of the failures, which begins with the first of them; rows that touch are one.
+
+    A window takes those that begin in it.
+    """
+    rows = event("n1", "03T00:00", "03T01:00") + event("n2", "09T00:00", "09T02:00")
+    for start, end in (
+        ("01T00:00", "01T05:00"),
+        ("04T00:00", "04T01:00"),
+        ("04T01:00", "04T03:00"),
+    ):
+        rows += event("n1", start, end, reason="Maintenance")
+    rows += event("n3", "05T00:00", "Unknown", reason="BIOS update")
+
+    log = written(rows, "slurm")
+
+    assert log.planned is not None
+    hours = log.planned.times_s / 3600, log.planned.repaired_s / 3600
+    np.testing.assert_array_equal(hours, [[-48, 24, 48], [-43, 27, np.nan]])
+    assert log.planned.causes == ("Maintenance", "Maintenance", "BIOS update")
+    assert log.planned.until_s == log.until_s == 6 * 86_400 + 7200
+    half = log.window(0, 0.2)
+    assert half.planned is not None
+    assert half.planned.times_s.tolist() == [86_400]
+    assert log.window(0.5, 1).planned is None
+
+
 @pytest.mark.parametrize(
     "state", ["DOWN", "down*", "DRAIN*", "DRNG", "FAIL", "IDLE+DRAIN", "ERROR"]
 )
@@ -379,7 +425,7 @@ def test_slurm_ends_before_the_start_are_unknown() -> None:
     log = written(event("n1", "02T00:00", "01T00:00"), "slurm")
 
     assert np.isnan(log.repaired_s).tolist() == [True]
-    assert log.dropped == {"repairs that end before they start": 1}
+    assert log.unused == {"repairs that end before they start": 1}
 
 
 def test_every_page_has_the_lists_that_readers_go_by() -> None:

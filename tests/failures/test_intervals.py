@@ -47,7 +47,7 @@ def test_lines_without_a_duration_are_counted(tmp_path):
     path.write_bytes(gzip.compress(b"duration_s,censored\n5,1\n,1\n,0\n"))
 
     assert rows_of(path) == [(5.0, False)]
-    assert read_intervals(path).dropped == {"without a duration": 2}
+    assert read_intervals(path).dropped == {"lines without a duration": 2}
 
 
 def test_a_header_stands_at_the_top_only(tmp_path):

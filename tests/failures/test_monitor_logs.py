@@ -62,7 +62,7 @@ def test_nodes_that_are_down_at_the_first_sample_have_not_failed() -> None:
     log = written(matrix("0011011", "1111111", "..00111"), "prometheus")
 
     assert outages(log) == [(0, 4, 5)]
-    assert log.dropped == {"outages under way when the record of their node begins": 2}
+    assert log.unused == {"outages under way when the record of their node begins": 2}
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_gap_that_all_series_share_is_that_of_prometheus() -> None:
     log = written(matrix("11.......11011", "11.......11111"), "prometheus")
 
     assert outages(log) == [(0, 11, 12)]
-    assert log.dropped == {"gaps that all series share": 1}
+    assert log.unused == {"gaps that all series share": 1}
 
 
 def test_a_node_that_is_missing_when_prometheus_is_back_was_down_from_then() -> None:

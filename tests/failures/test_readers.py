@@ -1,7 +1,7 @@
 import csv
 import gzip
 import lzma
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +91,7 @@ def test_csv_reads_ends_of_outages_and_racks():
         [15.5, np.nan, np.nan, np.nan, 40.0, np.nan], abs=0, nan_ok=True
     )
     assert log.racks.tolist() == [2, 0, 7, 2, 0, 1]
-    assert log.dropped == {"repairs that end before they start": 1}
+    assert log.unused == {"repairs that end before they start": 1}
     assert (log.start_s, log.span_s, log.until_s) == (10.0, 40.0, 50.0)
 
 
@@ -305,7 +305,7 @@ def test_lanl_is_sorted_by_time_then_node_and_counts_from_the_first_failure():
     assert log.nodes.tolist() == [1, 2, 4]
     assert (log.population, log.start_s, log.span_s) == (5, 0.0, 120.0)
     assert log.kinds is None
-    assert log.dropped == {}
+    assert log.dropped == {"rows of other systems": 1}
 
 
 def test_lanl_drops_and_counts_what_it_cannot_place():
@@ -320,7 +320,10 @@ def test_lanl_drops_and_counts_what_it_cannot_place():
     )
 
     assert log.times_s.tolist() == [0.0]
-    assert log.dropped == {"without a start time": 1, "outside the nodes of the system": 2}
+    assert log.dropped == {
+        "rows without a start time": 1,
+        "rows outside the nodes of the system": 2,
+    }
 
 
 def test_lanl_skips_a_title_line():
@@ -350,7 +353,8 @@ def test_lanl_repairs_are_on_the_clock_of_the_failures():
     assert log.repaired_s.tolist() == pytest.approx(
         [0.0, np.nan, 3600.0, np.nan], abs=0, nan_ok=True
     )
-    assert log.dropped == {"without a start time": 1, "repairs that end before they start": 1}
+    assert log.dropped == {"rows without a start time": 1}
+    assert log.unused == {"repairs that end before they start": 1}
     assert (log.span_s, log.until_s) == (600.0, 3 * 3600.0)
 
 
@@ -396,9 +400,12 @@ def test_a_lanl_log_without_repairs_says_so():
         (
             ["99,c,9,9,6/21/2005 10:54", "99,c,9,0,"],
             "lanl.csv: has no usable failure of system 99: "
-            "1 without a start time, 1 outside the nodes of the system",
+            "1 rows without a start time, 1 rows outside the nodes of the system",
         ),
-        (["99,c,9,0,"], "lanl.csv: has no usable failure of system 99: 1 without a start time"),
+        (
+            ["99,c,9,0,"],
+            "lanl.csv: has no usable failure of system 99: 1 rows without a start time",
+        ),
         (
             ["99,c,9,0,2/30/2005 10:54"],
             "lanl.csv:2: Prob Started is '2/30/2005 10:54', "
@@ -449,7 +456,12 @@ def test_the_real_lanl_systems(system, failures, population, first, last):
     assert log.span_s == log.times_s[-1] == span.total_seconds()
     assert np.all(np.diff(log.times_s) >= 0)
     assert 0 <= log.nodes.min() <= log.nodes.max() < population
-    assert log.dropped == {}
+    others = sum(log.dropped.values())
+    assert log.dropped == {"rows of other systems": others}
+    assert log.rows == ("rows", 7917, 7917 - others)
+    assert log.rows.kept == failures
+    assert datetime.fromtimestamp(log.epoch.unix_s, UTC) == datetime.fromisoformat(first + "Z")
+    assert not log.epoch.zoned
 
 
 @needs_lanl

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs import views
 from cprsim.failures.logs.intervals import Intervals
-from cprsim.failures.logs.log import FailureLog, parse_window
+from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.window import parse_window
 
 
 def log_of(times: list[float], nodes: list[int] | None = None, repaired=None, **more) -> FailureLog:
@@ -77,12 +78,20 @@ def test_coalescing_within_no_time_is_refused(within, shown):
     assert str(caught.value) == f"coalesce is {shown} s; it is a positive time, e.g. 5 min"
 
 
-@pytest.mark.parametrize("text", ["0.5", "1:0.5", "0:2", "a:b", "0:0.5:1", "nan:1", ""])
+NO_WINDOWS = [
+    *("0.5", "1:0.5", "0:2", "a:b", "0:0.5:1", "nan:1", "", ":", "2025-03-01", "2025-02-30:"),
+    *("2025-06-01:2025-03-01", "2025-03-01:2025-03-01", "2025-03-01:1", "20250301:", "2025-3-1:"),
+    "2025-03-01T12:00:2025-03-02T12:00",
+]
+
+
+@pytest.mark.parametrize("text", NO_WINDOWS)
 def test_a_window_that_is_none(text):
     with pytest.raises(UsageError) as caught:
         parse_window(text)
     assert str(caught.value) == (
-        f'{text!r} is not a window: write two shares of the log, e.g. "0.5:1"'
+        f'{text!r} is not a window: write two shares of the log, e.g. "0.5:1", or two dates, '
+        'e.g. "2025-03-01:2025-06-01", of which either may be left out'
     )
 
 

@@ -230,7 +230,9 @@ def test_columns_that_are_found_are_found_again_in_a_scenario():
     assert scenario.failures.columns is None
     assert scenario.failure_model.mtbf_s == pytest.approx(np.ptp(times) / 400, rel=0.01)
     assert fitted.document()["reader"] == "csv"
-    assert fitted.notes[-1] == (
+    assert fitted.notes[-1] == "Read 400 rows, kept all of them."
+    assert fitted.document()["columns"] == {"time": "Start Time", "node": "Host"}
+    assert fitted.notes[-2] == (
         "Columns: time 'Start Time' (epoch seconds), node 'Host' (8 names, numbered as they first "
         "come)."
     )
@@ -320,7 +322,10 @@ def test_sizes_of_what_fails_at_once_are_told():
     assert "Down at one instant: 3 nodes 60 x; 3 in the mean." in fitted.notes
     assert fitted.hit == 3
     assert tomllib.loads(fitted.toml())["failures"]["hits"] == {"parameter_servers": 3}
-    assert "Left out: 120 failures coalesced with the one before them." in fitted.notes
+    assert fitted.notes[-2:] == [
+        "Left out:",
+        "  120 failures coalesced with the one before them (--coalesce)",
+    ]
 
 
 # arguments that make no sense
@@ -357,7 +362,11 @@ def test_sizes_of_what_fails_at_once_are_told():
         ({"nodes": 4}, "nodes = 4 goes with the view 'job'; leave it out"),
         ({"coalesce": "5"}, "'5' has no unit: write one, e.g. \"5 h\""),
         ({"coalesce": "0 s"}, "coalesce is 0 s; it is a positive time, e.g. 5 min"),
-        ({"window": "1"}, "'1' is not a window: write two shares of the log, e.g. \"0.5:1\""),
+        (
+            {"window": "1"},
+            "'1' is not a window: write two shares of the log, e.g. \"0.5:1\", or two dates, e.g. "
+            '"2025-03-01:2025-06-01", of which either may be left out',
+        ),
         (
             {"population": 7},
             "population is 7, but node 7 fails in the log; it is 8 or more",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cprsim.basics.tabular import Row, number
 from cprsim.errors import LogError
+from cprsim.failures.logs.log import Epoch
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -85,16 +86,16 @@ class LogClock:
 
     def placed(
         self, times: "array[float]", ends: "array[float]"
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
-        """Times and ends in seconds, and what they were; from the first time on if absolute.
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], str, Epoch | None]:
+        """Times and ends in seconds, what they were, and what instant second 0 is.
 
-        `times` and `ends` are used up. Raise `LogError` where numbers of different units stand
-        side by side.
+        Absolute ones count from the first. `times` and `ends` are used up. Raise `LogError` where
+        numbers of different units stand side by side.
         """
         when, until = np.asarray(times), np.asarray(ends)
         unit = _SECONDS if self.plain else self._unit(float(when.min()), float(when.max()))
         if unit is _SECONDS:
-            return when, until, unit.name
+            return when, until, unit.name, None
         first = float(when.min())
         latest = float(np.fmax.reduce(until, initial=-math.inf))
         of_ends = unit if unit is _ISO else _epoch(latest) or unit
@@ -103,8 +104,9 @@ class LogClock:
         until /= of_ends.a_second
         when -= first
         when /= unit.a_second
-        zone = ", taken for UTC" if self._notation == _LOCAL else ""
-        return when, until, unit.name + zone
+        zoned = self._notation != _LOCAL
+        told = unit.name if zoned else f"{unit.name}, taken for UTC"
+        return when, until, told, Epoch(first / unit.a_second, zoned)
 
     def _unit(self, first: float, last: float) -> _Unit:
         if self._notation != _NUMBER:

@@ -1,13 +1,66 @@
-"""How unevenly failures are spread over nodes."""
+"""How unevenly failures are spread over the nodes."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_time import never_seen
 from cprsim.failures.logs.views import nodes_of
+
+Floats = NDArray[np.float64]
+
+#: Why `without_worst` leaves failures out.
+OF_WORST = "failures of the worst nodes"
+_DRAWS = 400
+_SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Concentration:
+    """Failures of each node.
+
+    Parameters
+    ----------
+    counts
+        Failures of each node, most first, those that never failed too; shape (nodes,).
+    unseen
+        How many of these nodes are an estimate (A. Chao, Scand. J. Statist. 11, 1984), since the
+        log doesn't tell how many there are.
+    """
+
+    counts: NDArray[np.int64]
+    unseen: int
+
+    @property
+    def shares(self) -> Floats:
+        """Share of the failures on the worst 0, 1, ... nodes, shape (nodes + 1,)."""
+        return _cumulated(self.counts)
+
+    def of_worst(self, share: float) -> float:
+        """Share of the failures on that share of the nodes."""
+        return worst_share(self.counts, share)
+
+    def by_chance(self) -> tuple[Floats, Floats, Floats]:
+        """As `shares` if all nodes were alike: the mean, and where 95 % of draws are.
+
+        As many failures, each on any node: Poisson counts of which the sum is known.
+        """
+        rng, nodes = np.random.default_rng(_SEED), len(self.counts)
+        drawn = rng.multinomial(int(self.counts.sum()), np.full(nodes, 1 / nodes), _DRAWS)
+        every = _cumulated(-np.sort(-drawn, axis=1))
+        low, high = np.quantile(every, (0.025, 0.975), axis=0)
+        return every.mean(axis=0), low, high
+
+
+def concentration(log: FailureLog) -> Concentration:
+    """That of a log."""
+    counts = failures_per_node(log)
+    unseen = never_seen(counts) if log.population is None else 0
+    counts = np.concatenate([-np.sort(-counts), np.zeros(unseen, np.int64)])
+    return Concentration(counts, unseen)
 
 
 def failures_per_node(log: FailureLog) -> NDArray[np.int64]:
@@ -43,8 +96,8 @@ def worst_share(counts: NDArray[np.int64], tenth: float = 0.1) -> float:
         raise UsageError(f"the share of the worst nodes is {tenth:g}; it is from 0 to 1")
     if not counts.sum() > 0:
         raise UsageError("no node fails: there is nothing that the worst ones have a share of")
-    curve = np.concatenate([[0], np.cumsum(np.sort(counts)[::-1])])
-    return float(np.interp(tenth * len(counts), np.arange(len(curve)), curve) / curve[-1])
+    curve = _cumulated(-np.sort(-counts))
+    return float(np.interp(tenth * len(counts), np.arange(len(curve)), curve))
 
 
 def without_worst(log: FailureLog, count: int) -> FailureLog:
@@ -70,4 +123,17 @@ def without_worst(log: FailureLog, count: int) -> FailureLog:
     # Nodes are numbered by kind: those of one close the gaps that it has.
     before = np.searchsorted(worst, machines) - np.searchsorted(worst, machines - log.nodes)
     population = None if log.population is None else log.population - count
-    return replace(rest, nodes=rest.nodes - before[rows], population=population)
+    gone = {OF_WORST: len(log) - len(rows)}
+    return replace(
+        rest,
+        nodes=rest.nodes - before[rows],
+        population=population,
+        unused={**log.unused, **gone},
+    )
+
+
+def _cumulated(counts: NDArray[np.int64]) -> Floats:
+    """Shares of the sum on the first 0, 1, ... of the last axis."""
+    total = np.cumsum(counts, axis=-1)
+    shares = total / total[..., -1:]
+    return np.concatenate([np.zeros((*shares.shape[:-1], 1)), shares], axis=-1)

@@ -12,7 +12,7 @@ from cprsim.errors import LogError
 from cprsim.failures.hit import SEVERITIES, Severity
 from cprsim.failures.logs.clock import LogClock
 from cprsim.failures.logs.columns import Columns
-from cprsim.failures.logs.log import FailureLog, forget_early
+from cprsim.failures.logs.log import FailureLog, Rows, forget_early
 from cprsim.failures.logs.places import Integers, Places, as_they_come
 
 _KINDS = {"parameter_server": "parameter_server", "ps": "parameter_server", "trainer": "trainer"}
@@ -99,7 +99,7 @@ class _Rows:
                 column.add(row)
 
     def log(self) -> FailureLog:
-        when, ends, notation = self.clock.placed(self.times, self.ends)
+        when, ends, notation, epoch = self.clock.placed(self.times, self.ends)
         late = int(np.count_nonzero(np.diff(when) < 0))
         order = np.argsort(when, kind="stable") if late else None
         when = when if order is None else when[order]
@@ -112,12 +112,15 @@ class _Rows:
             start_s=first_s,
             span_s=last_s - first_s,
             kinds=kinds,
-            dropped=forget_early(repaired, when) if len(repaired) else {},
+            unused=forget_early(repaired, when) if len(repaired) else {},
             repaired_s=repaired if len(repaired) else None,
             racks=None if self.racks is None else self.racks.numbers(order),
             until_s=float(np.fmax.reduce(repaired, initial=last_s)),
             severities=None if self.severities is None else self.severities.words(order),
             notes=tuple(self._notes(notation, late)),
+            epoch=epoch,
+            rows=Rows("rows", len(when), len(when)),
+            columns=self.found,
         )
 
     def _nodes(self, order: Integers | None, kinds: Sequence[str] | None) -> Integers:

@@ -9,9 +9,9 @@ import numpy as np
 
 from cprsim.basics.tabular import Cells, LogPath, Row, table
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.log import FailureLog, Rows, unix
 from cprsim.failures.logs.outages import UNSEEN, merged
-from cprsim.failures.logs.systems import several
+from cprsim.failures.logs.systems import OTHERS, several
 
 #: In this order where the file doesn't name them.
 COLUMNS = (
@@ -72,8 +72,11 @@ def read_fta(path: LogPath, system: int | None = None) -> FailureLog:
     trace, systems = _Trace(), set[int]()
     for row in table(path, _NEEDED, split=_cells):
         systems.add(platform := row.integer("platform_id"))
+        trace.read += 1
         if system is None or platform == system:
             trace.add(row, platform)
+        else:
+            trace.dropped[OTHERS] += 1
     if not trace.numbers:
         known = ", ".join(map(str, sorted(systems)))
         raise LogError(f"{path}: has no nodes of system {system}; it has {known}")
@@ -94,7 +97,7 @@ class _Trace:
         self.first, self.last = array("d"), array("d")  # of each node; inf: it is still up
         self.until = -math.inf
         self.nodes, self.starts, self.stops = array("q"), array("d"), array("d")
-        self.dropped = Counter[str]()
+        self.dropped, self.read, self.kept = Counter[str](), 0, 0
 
     def add(self, row: Row, platform: int) -> None:
         node = self.numbers.setdefault((platform, row.integer("node_id")), len(self.numbers))
@@ -107,11 +110,12 @@ class _Trace:
         start = row.seconds_if_known("event_start_time")
         stop = row.seconds_if_known("event_stop_time")
         if math.isnan(start):
-            self.dropped["without a start"] += 1
+            self.dropped["rows without a start"] += 1
             return
         if stop < start:
-            self.dropped["that stop before they start"] += 1
+            self.dropped["rows that stop before they start"] += 1
             return
+        self.kept += 1
         self.first[node] = min(self.first[node], start)
         # A stop of nan is later than nothing, so it never becomes the maximum.
         self.until = max(self.until, start, stop)
@@ -130,8 +134,7 @@ class _Trace:
         nodes, times = np.asarray(self.nodes)[begins], np.asarray(self.starts)[begins]
         repaired[repaired == last[nodes]] = np.nan
         seen = times > first[nodes]
-        if unseen := int((~seen).sum()):
-            self.dropped[UNSEEN] = unseen
+        unseen = int((~seen).sum())
         start_s = float(first.min())
         span_s = self.until - start_s
         nodes, times, repaired = ranks[nodes[seen]], times[seen], repaired[seen]
@@ -145,6 +148,9 @@ class _Trace:
             dropped=dict(self.dropped),
             repaired_s=repaired[order] - start_s,
             until_s=span_s,
+            epoch=unix(start_s),
+            rows=Rows("rows", self.read, self.kept),
+            unused={UNSEEN: unseen} if unseen else {},
         )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import LogPath, lines, number, shown
 from cprsim.basics.units import parse_duration
 from cprsim.errors import LogError, UnitError
+from cprsim.failures.logs.log import Rows
 
 _FLAGS = {
     **dict.fromkeys(("1", "true", "yes", "censored"), True),
@@ -33,11 +34,14 @@ class Intervals:
         Whether it ended by a failure; False for the right-censored ones. Shape (n,).
     dropped
         Why lines of the file were left out, and how many for each reason.
+    rows
+        How many lines it had, and how many are durations; blank lines and comments are none.
     """
 
     durations_s: NDArray[np.float64]
     observed: NDArray[np.bool_]
     dropped: Mapping[str, int] = field(default_factory=dict)
+    rows: Rows | None = None
 
 
 def read_intervals(path: LogPath) -> Intervals:
@@ -59,7 +63,7 @@ def read_intervals(path: LogPath) -> Intervals:
     LogError
         If the file can't be read, a duration is negative, infinite or none, or there is none.
     """
-    durations, observed, missing, first = array("d"), bytearray(), 0, True
+    durations, observed, missing, read, first = array("d"), bytearray(), 0, 0, True
     with closing(lines(path)) as text:
         for line, content in enumerate(map(str.strip, text), 1):
             if not content or content.startswith("#"):
@@ -68,6 +72,7 @@ def read_intervals(path: LogPath) -> Intervals:
             first = False
             if header:
                 continue
+            read += 1
             try:
                 duration, flag = _split(content)
                 if not duration:
@@ -79,8 +84,9 @@ def read_intervals(path: LogPath) -> Intervals:
                 raise LogError(f"{path}:{line}: {error}") from None
     if not durations:
         raise LogError(f"{path}: holds no duration")
-    dropped = {"without a duration": missing} if missing else {}
-    return Intervals(np.asarray(durations), np.frombuffer(observed, np.bool_), dropped)
+    dropped = {"lines without a duration": missing} if missing else {}
+    rows = Rows("lines", read, len(durations))
+    return Intervals(np.asarray(durations), np.frombuffer(observed, np.bool_), dropped, rows)
 
 
 def _split(content: str) -> tuple[str, str]:

@@ -3,17 +3,19 @@
 import math
 import re
 from array import array
+from collections import Counter
 from datetime import datetime
 
 import numpy as np
 
 from cprsim.basics.tabular import LogPath, Row, table
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import FailureLog, forget_early
-from cprsim.failures.logs.systems import several
+from cprsim.failures.logs.log import Epoch, FailureLog, Rows, forget_early
+from cprsim.failures.logs.systems import OTHERS, several
 
 _LANL_TIME = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}) +([0-9]{1,2}):([0-9]{2})")
-_EPOCH = datetime(1990, 1, 1)  # before any LANL failure; only differences from it are used
+_EPOCH = datetime(1990, 1, 1)  # before any LANL failure
+_UNIX = datetime(1970, 1, 1)
 _STARTED, _FIXED, _DECOMMISSIONED = "Prob Started", "Prob Fixed", "node decom"
 _CAUSES = ("Facilities", "Hardware", "Human Error", "Network", "Undetermined", "Software")
 
@@ -40,10 +42,10 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
     B. Schroeder and G. A. Gibson, "A large-scale study of failures in high-performance computing
     systems", DSN 2006.
     """
-    read, systems, end_s = dict[int, _LanlSystem](), set[int](), -math.inf
+    read, systems, end_s = dict[int, _LanlSystem](), Counter[int](), -math.inf
     needed = ("System", "nodes", "nodenumz", _STARTED)
     for row in table(path, needed, optional=(_FIXED, _DECOMMISSIONED, *_CAUSES), title_lines=5):
-        systems.add(number := row.integer("System"))
+        systems[number := row.integer("System")] += 1
         started, fixed = _lanl_time(row, _STARTED), _lanl_time(row, _FIXED)
         end_s = _latest(end_s, started, fixed)
         if system in (None, number):
@@ -54,7 +56,8 @@ def read_lanl(path: LogPath, system: int | None = None) -> FailureLog:
     if len(read) > 1:
         raise several(path, {each: len(found.times) for each, found in read.items()})
     ((chosen, mine),) = read.items()
-    return mine.log(f"{path}: has no usable failure of system {chosen}", end_s)
+    others = systems.total() - systems[chosen]
+    return mine.log(f"{path}: has no usable failure of system {chosen}", end_s, others)
 
 
 class _LanlSystem:
@@ -85,13 +88,13 @@ class _LanlSystem:
         # A text that comes again is kept once.
         self.causes.append(self.texts.setdefault(told[0], told[0]) if told else None)
 
-    def log(self, unusable: str, file_end_s: float) -> FailureLog:
-        """The log, or a `LogError` that begins with `unusable`."""
+    def log(self, unusable: str, file_end_s: float, others: int) -> FailureLog:
+        """The log, or a `LogError` that begins with `unusable`; `others`: rows of other systems."""
         nodes = np.asarray(self.nodes)
         inside = (nodes >= 0) & (nodes < self.population)
         counts = {
-            "without a start time": self.undated,
-            "outside the nodes of the system": len(nodes) - int(inside.sum()),
+            "rows without a start time": self.undated,
+            "rows outside the nodes of the system": len(nodes) - int(inside.sum()),
         }
         dropped = {reason: count for reason, count in counts.items() if count}
         if not inside.any():
@@ -113,10 +116,13 @@ class _LanlSystem:
             start_s=0.0,
             span_s=float(times[-1]),
             population=self.population,
-            dropped=dropped | forget_early(repaired, times),
+            dropped=dropped | ({OTHERS: others} if others else {}),
+            unused=forget_early(repaired, times),
             repaired_s=repaired if self.has_ends else None,
             causes=tuple(self.causes[row] for row in rows) if self.texts else None,
             until_s=(file_end_s if self.current else self.end_s) - first_s,
+            epoch=Epoch((_EPOCH - _UNIX).total_seconds() + first_s, zoned=False),
+            rows=Rows("rows", len(inside) + self.undated + others, len(nodes)),
         )
 
 

@@ -3,15 +3,46 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from datetime import timedelta
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.errors import LogError, UsageError
 from cprsim.failures.hit import Severity
+from cprsim.failures.logs.window import Dates, Window, day_of
 
 _Text = TypeVar("_Text", bound=str | None)
+_EARLIEST_S = 1e8  # in 1973; three years, in a log that counts from a start of its own
+#: Why a failure of a log isn't used.
+OUTSIDE = "failures outside the window"
+
+
+class Epoch(NamedTuple):
+    """What instant second 0 of a log is: seconds since 1970, UTC if `zoned`.
+
+    Else on the local clock of the log, which carries no zone.
+    """
+
+    unix_s: float
+    zoned: bool
+
+
+def unix(at_s: float) -> Epoch | None:
+    """That of a log whose second 0 is such a time, if that can be seconds since 1970 at all."""
+    return Epoch(at_s, zoned=True) if at_s > _EARLIEST_S else None
+
+
+class Rows(NamedTuple):
+    """How many rows a file had, and how many of them the log is made of.
+
+    `what` they are: rows, lines, events or samples. Those left out are in `FailureLog.dropped`.
+    """
+
+    what: str
+    read: int
+    kept: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +74,9 @@ class FailureLog:
         How many nodes the system has, failed ones or not; None where the log doesn't tell.
     dropped
         Why rows of the file were left out, and how many for each reason.
+    unused
+        The same of what else was left out: repairs that can't be, outages whose start nobody saw,
+        failures outside a window.
     severities
         What each failure leaves of the memory of its node; None where the log doesn't tell.
     notes
@@ -50,6 +84,15 @@ class FailureLog:
     causes
         What the log says of why each failure came, in its own words; None for one of which it says
         nothing, and instead of all where it never does.
+    epoch
+        What instant second 0 is; None where the log's times count from a start that it doesn't
+        tell, and so for logs that have no calendar.
+    planned
+        Outages that were planned and are no failures, on the same clock; None where there are none.
+    rows
+        Of how many rows of the file it is made; None for a log that never was one.
+    columns
+        What the columns of its table are called, by what they hold; empty for other formats.
 
     Notes
     -----
@@ -69,6 +112,11 @@ class FailureLog:
     severities: tuple[Severity, ...] | None = None
     notes: tuple[str, ...] = ()
     causes: tuple[str | None, ...] | None = None
+    epoch: Epoch | None = None
+    planned: "FailureLog | None" = None
+    rows: Rows | None = None
+    unused: Mapping[str, int] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         arrays = {
@@ -148,18 +196,76 @@ class FailureLog:
                 "it needs two shares from 0 to 1, the smaller one first"
             )
         start, end = self._at(first_share), self._at(last_share)
-        inside = (self.times_s >= start) & ((self.times_s < end) | (last_share == 1))
+        found = self._cut(start, end, end, whole=last_share == 1)
+        if found is None:
+            raise LogError(f"window {first_share:g}:{last_share:g} holds no failure")
+        return found
+
+    def of_dates(self, dates: Dates) -> "FailureLog":
+        """Part of the log, on a clock that starts at 0 where the dates do, or the log itself.
+
+        Nodes are watched until the dates end, or the watch of the log.
+
+        Raises
+        ------
+        LogError
+            If the log has no calendar, a date lies outside it, or no failure between them.
+        """
+        start, end = self._between(dates)
+        over_s, until_s = self.start_s + self.span_s, min(end, self.until_s)
+        found = self._cut(start, min(end, over_s), until_s, whole=end > over_s)
+        if found is None:
+            raise LogError(f"window {dates} holds no failure")
+        return found
+
+    def shares_of(self, dates: Dates) -> tuple[float, float]:
+        """Dates as `window` takes them, as far as there are failures; raises as `of_dates`."""
+        first_s, last_s = self._at(0), self._at(1)
+        whole_s = last_s - first_s or 1.0
+        start, end = (min(max(each, first_s), last_s) for each in self._between(dates))
+        return (start - first_s) / whole_s, (end - first_s) / whole_s
+
+    def _between(self, dates: Dates) -> tuple[float, float]:
+        """When dates begin, or the log does, and when they end; infinite where that is open."""
+        if self.epoch is None:
+            raise LogError(
+                f"window {dates} is of dates, but the log doesn't tell the date of its times; take "
+                "shares of it, e.g. 0.5:1"
+            )
+        zero_s = self.epoch.unix_s
+        first, last = (day_of(zero_s + each) for each in (self.start_s, self.until_s))
+        earliest, latest = dates.first or first, dates.last or last
+        within = first <= earliest <= last and first <= latest <= last + timedelta(days=1)
+        start, end = (each - zero_s for each in dates.unix_s)
+        if not within or start >= self.start_s + self.span_s or end <= self.start_s:
+            raise LogError(
+                f"window {dates} is not within the log, which goes from {first} to {last}; take "
+                f"dates of these, or leave one out, e.g. {first}:"
+            )
+        return max(start, self.start_s), end
+
+    def part(self, window: Window) -> "FailureLog":
+        """That of dates or of shares: see `of_dates` and `window`."""
+        return self.of_dates(window) if isinstance(window, Dates) else self.window(*window)
+
+    def _cut(self, start: float, end: float, until: float, whole: bool) -> "FailureLog | None":
+        """From `start` to before `end`, or until it if `whole`; None where there is no failure."""
+        inside = (self.times_s >= start) & ((self.times_s < end) | (whole & (self.times_s == end)))
         chosen = np.flatnonzero(inside)
         if not len(chosen):
-            raise LogError(f"window {first_share:g}:{last_share:g} holds no failure")
-        part = self.only(chosen)
+            return None
+        outside, part = len(self) - len(chosen), self.only(chosen)
+        planned, epoch = self.planned, self.epoch
         return replace(
             part,
             times_s=part.times_s - start,
             start_s=0.0,
             span_s=end - start,
             repaired_s=None if part.repaired_s is None else part.repaired_s - start,
-            until_s=end - start,
+            until_s=until - start,
+            planned=None if planned is None else planned._cut(start, end, until, whole),
+            epoch=None if epoch is None else epoch._replace(unix_s=epoch.unix_s + start),
+            unused={**self.unused, OUTSIDE: outside} if outside else self.unused,
         )
 
     def only(self, rows: NDArray[np.int64]) -> "FailureLog":
@@ -205,17 +311,6 @@ class FailureLog:
 
 def _picked(texts: tuple[_Text, ...] | None, rows: NDArray[np.int64]) -> tuple[_Text, ...] | None:
     return None if texts is None else tuple(texts[row] for row in rows)
-
-
-def parse_window(text: object) -> tuple[float, float]:
-    """The two shares in e.g. `"0.5:1"`; raise `UsageError` on anything else."""
-    try:
-        first, last = (float(share) for share in str(text).split(":"))
-    except ValueError:
-        first = last = math.nan
-    if not 0 <= first < last <= 1:
-        raise UsageError(f'{text!r} is not a window: write two shares of the log, e.g. "0.5:1"')
-    return first, last
 
 
 def forget_early(repaired_s: NDArray[np.float64], times_s: NDArray[np.float64]) -> dict[str, int]:

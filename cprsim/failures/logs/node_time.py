@@ -40,7 +40,7 @@ class NodeTime(NamedTuple):
 def node_time(log: FailureLog, own: NDArray[np.bool_], lives: Sample) -> NodeTime:
     """That of a log; `own`: failures that end a life by themselves, shape (n,)."""
     up_s, failures = _by_node(log, own)
-    unseen = _unseen(failures) if log.population is None else 0
+    unseen = never_seen(failures) if log.population is None else 0
     up_s = np.append(up_s, np.full(unseen, log.until_s - log.start_s))
     failures = np.append(failures, np.zeros(unseen, np.int64))
     ends = [_interval(lives.durations_s, lives.observed)]
@@ -55,7 +55,7 @@ def node_time(log: FailureLog, own: NDArray[np.bool_], lives: Sample) -> NodeTim
     )
 
 
-def _unseen(failures: NDArray[np.int64]) -> int:
+def never_seen(failures: NDArray[np.int64]) -> int:
     """Nodes that never failed, by Chao's estimate from those that failed once and twice."""
     once, twice = (int(np.count_nonzero(failures == count)) for count in (1, 2))
     return round(once * (once - 1) / (2 * (twice + 1)))

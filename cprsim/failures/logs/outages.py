@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cprsim.basics.tabular import LogPath
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import FailureLog, forget_early
+from cprsim.failures.logs.log import Epoch, FailureLog, Rows, forget_early
 from cprsim.failures.logs.names import Names
 
 #: Why an outage is none of a log's failures: nobody saw it start.
@@ -21,10 +21,13 @@ Integers = NDArray[np.int64]
 
 
 class NodeOutages:
-    """Outages of a file, and what of it is left out; times in seconds, on any clock."""
+    """Outages of a file, and what of it is left out; times in seconds, on any clock.
+
+    `dropped`, `unused`: as those of a `FailureLog`.
+    """
 
     def __init__(self) -> None:
-        self.names, self.dropped = Names(), Counter[str]()
+        self.names, self.dropped, self.unused = Names(), Counter[str](), Counter[str]()
         self._nodes, self._starts, self._ends = array("q"), array("d"), array("d")
         self._causes, self._texts = list[str | None](), dict[str, str]()
 
@@ -41,6 +44,11 @@ class NodeOutages:
         # A text that comes again is kept once.
         self._causes.append(None if cause is None else self._texts.setdefault(cause, cause))
 
+    @property
+    def first_s(self) -> float:
+        """When the first one began."""
+        return min(self._starts)
+
     def end(self, outage: int, end_s: float) -> None:
         """That an outage is over, by its number in the order of `add`."""
         self._ends[outage] = end_s
@@ -54,6 +62,8 @@ class NodeOutages:
         population: int | None = None,
         ends: bool = True,
         touching_are_one: bool = False,
+        epoch: Epoch | None = None,
+        rows: Rows | None = None,
     ) -> FailureLog:
         """The log of all that was added.
 
@@ -72,6 +82,10 @@ class NodeOutages:
             Whether the file tells when outages end.
         touching_are_one
             Whether outages of a node that touch or overlap are one, with the cause of the first.
+        epoch
+            What second 0 of the outages' clock is, if the file tells.
+        rows
+            Of how many rows of the file the log is made.
 
         Raises
         ------
@@ -79,31 +93,35 @@ class NodeOutages:
             If nothing was added.
         """
         if not len(self):
-            left_out = ", ".join(f"{count} {why}" for why, count in self.dropped.items())
+            every = {**self.dropped, **self.unused}
+            left_out = ", ".join(f"{count} {why}" for why, count in every.items())
             why = f"left out are {left_out}" if left_out else nothing
             raise LogError(f"{path}: holds no failure: {why}")
         nodes, starts = np.asarray(self._nodes), np.asarray(self._starts)
         stops = np.array(self._ends)
-        self.dropped.update(forget_early(stops, starts))
-        rows = np.arange(len(nodes))
+        self.unused.update(forget_early(stops, starts))
+        each = np.arange(len(nodes))
         if touching_are_one:
-            rows, stops = merged(nodes, starts, stops)
-        order = np.lexsort((nodes[rows], starts[rows]))
-        rows, stops = rows[order], stops[order]
+            each, stops = merged(nodes, starts, stops)
+        order = np.lexsort((nodes[each], starts[each]))
+        each, stops = each[order], stops[order]
         first_s, last_s = (
-            (starts[rows[0]], starts[rows[-1]]) if zero_s is None else (zero_s, until_s)
+            (starts[each[0]], starts[each[-1]]) if zero_s is None else (zero_s, until_s)
         )
         known = bool(self._texts)
         return FailureLog(
-            times_s=starts[rows] - first_s,
-            nodes=nodes[rows],
+            times_s=starts[each] - first_s,
+            nodes=nodes[each],
             start_s=0.0,
             span_s=float(last_s - first_s),
             population=population,
             dropped=dict(self.dropped),
             repaired_s=stops - first_s if ends else None,
             until_s=float(until_s - first_s),
-            causes=tuple(self._causes[row] for row in rows) if known else None,
+            causes=tuple(self._causes[row] for row in each) if known else None,
+            epoch=None if epoch is None else epoch._replace(unix_s=epoch.unix_s + float(first_s)),
+            rows=rows,
+            unused=dict(self.unused),
         )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import LogPath, shown
 from cprsim.errors import LogError
 from cprsim.failures.logs.json_log import parsed, told
-from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.log import Epoch, FailureLog, Rows, unix
 from cprsim.failures.logs.outages import UNSEEN, NodeOutages
 
 #: A node that lacks more samples in a row than this is down.
@@ -64,13 +64,22 @@ def read_prometheus(path: LogPath) -> FailureLog:
     watch = _Watch(path, series)
     for each in series:
         if not each.up[0]:
-            outages.dropped[UNSEEN] += 1
+            outages.unused[UNSEEN] += 1
         for start_s, end_s in watch.outages(each):
             outages.add(each.node, start_s, end_s)
     if watch.gaps:
-        outages.dropped["gaps that all series share"] = watch.gaps
+        outages.unused["gaps that all series share"] = watch.gaps
     first_s, last_s = float(watch.instants[0]), float(watch.instants[-1])
-    return outages.log(path, "no node goes down", last_s, first_s, len(series))
+    samples = sum(len(each.times_s) for each in series)
+    return outages.log(
+        path,
+        "no node goes down",
+        last_s,
+        first_s,
+        len(series),
+        epoch=unix(first_s) and Epoch(0.0, zoned=True),
+        rows=Rows("samples", samples, samples),
+    )
 
 
 class _Series:

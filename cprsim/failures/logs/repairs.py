@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cprsim.failures.logs.log import FailureLog
-from cprsim.survival.sample import Sample
+from cprsim.survival.sample import Floats, Sample
 
 
 class RepairTimes(NamedTuple):
@@ -14,12 +14,15 @@ class RepairTimes(NamedTuple):
 
     `sample`: how long they lasted, right-censored where one is still going on when the watch ends.
     `unknown`: outages left out, as the log doesn't say when they ended. `at_once`: left out, as
-    they lasted 0 s.
+    they lasted 0 s. `began_s`: when each of the sample began, shape (n,). `causes`: why, as the
+    first failure of each has it; None where the log has no causes.
     """
 
     sample: Sample
     unknown: int
     at_once: int
+    began_s: Floats
+    causes: tuple[str | None, ...] | None
 
 
 def repair_times(log: FailureLog) -> RepairTimes | None:
@@ -27,48 +30,60 @@ def repair_times(log: FailureLog) -> RepairTimes | None:
     if log.repaired_s is None:
         return None
     until_s = log.until_s
-    lasted, observed = list[float](), list[bool]()
+    lasted, observed, kept = list[float](), list[bool](), list[int]()
     unknown = at_once = 0
     found = _merged(log)
     # Of a log that lacks ends in its midst those at its end are no more known.
-    is_complete = not any(math.isnan(ended_s) for _, ended_s, is_last in found if not is_last)
-    for began_s, ended_s, _ in found:
+    is_complete = not any(math.isnan(each.ended_s) for each in found if not each.is_last)
+    for began_s, ended_s, _, row in found:
         if math.isnan(ended_s):
             if not is_complete:
                 unknown += 1
             elif until_s > began_s:  # it is going on still
                 lasted.append(until_s - began_s)
                 observed.append(False)
+                kept.append(row)
         elif ended_s > began_s:
-            lasted.append(min(ended_s, until_s) - began_s)
-            observed.append(ended_s <= until_s)
+            if until_s > began_s:
+                lasted.append(min(ended_s, until_s) - began_s)
+                observed.append(ended_s <= until_s)
+                kept.append(row)
         else:
             at_once += 1
     if not any(observed):
         return None
-    kept = np.array(lasted) > 0
-    return RepairTimes(Sample(np.array(lasted)[kept], np.array(observed)[kept]), unknown, at_once)
+    sample = Sample(np.array(lasted), np.array(observed))
+    causes = None if log.causes is None else tuple(log.causes[row] for row in kept)
+    return RepairTimes(sample, unknown, at_once, log.times_s[kept], causes)
 
 
-def _merged(log: FailureLog) -> list[tuple[float, float, bool]]:
-    """When each outage began and ended, nan if unknown, and whether it is the last of its node.
+class _Outage(NamedTuple):
+    """When it began and ended, nan if unknown; whether it is its node's last; its first failure."""
+
+    began_s: float
+    ended_s: float
+    is_last: bool
+    row: int
+
+
+def _merged(log: FailureLog) -> list[_Outage]:
+    """The outages, node by node.
 
     Outages of a node that overlap or touch are one; one without an end ends at the next failure.
     """
     assert log.repaired_s is not None
-    found = list[tuple[float, float, bool]]()
+    found = list[_Outage]()
     order = np.lexsort((log.times_s, log.machines))
     machines, times = log.machines[order].tolist(), log.times_s[order].tolist()
     repaired = log.repaired_s[order].tolist()
     node = None
-    for machine, at_s, until_s in zip(machines, times, repaired, strict=True):
-        if machine == node and at_s <= found[-1][1]:
-            began_s, ended_s, _ = found[-1]
-            ended_s = until_s if math.isnan(until_s) else max(ended_s, until_s)
-            found[-1] = began_s, ended_s, True
+    for row, machine, at_s, until_s in zip(order.tolist(), machines, times, repaired, strict=True):
+        if machine == node and at_s <= found[-1].ended_s:
+            ended_s = until_s if math.isnan(until_s) else max(found[-1].ended_s, until_s)
+            found[-1] = found[-1]._replace(ended_s=ended_s)
             continue
         if machine == node:
-            found[-1] = *found[-1][:2], False
-        found.append((at_s, until_s, True))
+            found[-1] = found[-1]._replace(is_last=False)
+        found.append(_Outage(at_s, until_s, True, row))
         node = machine
     return found

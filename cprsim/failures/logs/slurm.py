@@ -3,10 +3,11 @@
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from cprsim.basics.tabular import Cells, LogPath, Row, table
-from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.log import Epoch, FailureLog, Rows
 from cprsim.failures.logs.outages import NodeOutages
 
 #: In this order where the file has no line with their names: what sacctmgr prints by itself.
@@ -24,7 +25,7 @@ _DRAINED = re.compile(r"(IDLE|MIXED|ALLOCATED)\*?\+(?=DRAIN)")
 _PLANNED = re.compile(rf"\b({'|'.join(PLANNED)})", re.IGNORECASE)
 _UNPLANNED = re.compile("|".join(UNPLANNED), re.IGNORECASE)
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}")
-_EPOCH = datetime(2000, 1, 1)  # only differences from it are used
+_EPOCH = datetime(2000, 1, 1)
 _UNKNOWN = ("", "Unknown", "None")
 
 
@@ -48,7 +49,8 @@ def read_slurm(path: LogPath) -> FailureLog:
         The cause is the reason, if there is one. Time 0 is the first failure; nodes are watched
         until the last instant of the file. The times are local and carry no zone, so two gaps a
         year are an hour off. Left out and counted are rows of whole clusters, of other states, and
-        of outages that were planned by their reason (`PLANNED`, `UNPLANNED`).
+        of outages that were planned by their reason (`PLANNED`, `UNPLANNED`): these are in
+        `planned`.
 
     Raises
     ------
@@ -59,32 +61,47 @@ def read_slurm(path: LogPath) -> FailureLog:
     ----------
     sacctmgr(1) and sinfo(1), "NODE STATE CODES", of Slurm; https://slurm.schedmd.com.
     """
-    outages, until_s = NodeOutages(), -math.inf
+    outages, planned, until_s, read = NodeOutages(), NodeOutages(), -math.inf, 0
     for row in table(path, _NEEDED, optional=("Cluster",), split=_cells):
         start_s, end_s = _time_s(row, "TimeStart"), _time_s(row, "TimeEnd")
         until_s = max(until_s, start_s, end_s)  # a time of nan is later than nothing
-        if why := _left_out(row, start_s):
+        read += 1
+        why, was_planned = _left_out(row, start_s)
+        if why:
             outages.dropped[why] += 1
+        if why and not was_planned:
             continue
         node, reason = row["NodeName"], row["Reason"]
         if "Cluster" in row.columns:
             node = f"{row['Cluster']}/{node}"
-        outages.add(node, start_s, end_s, None if reason in _UNKNOWN else reason)
-    return outages.log(path, "it has no row", until_s, touching_are_one=True)
+        to = planned if was_planned else outages
+        to.add(node, start_s, end_s, None if reason in _UNKNOWN else reason)
+    log = outages.log(
+        path,
+        "it has no row",
+        until_s,
+        touching_are_one=True,
+        epoch=Epoch((_EPOCH - datetime(1970, 1, 1)).total_seconds(), zoned=False),
+        rows=Rows("rows", read, len(outages)),
+    )
+    if not len(planned):
+        return log
+    beside = planned.log(path, "", until_s, zero_s=outages.first_s, touching_are_one=True)
+    return replace(log, planned=beside)
 
 
-def _left_out(row: Row, start_s: float) -> str | None:
-    """Why a row is no failure, if it isn't."""
+def _left_out(row: Row, start_s: float) -> tuple[str | None, bool]:
+    """Why a row is no failure, if it isn't, and whether it is an outage that was planned."""
     if not row["NodeName"]:
-        return "rows of whole clusters"
+        return "rows of whole clusters", False
     if not row["State"]:
         raise row.bad("State", f"; it needs a state of a node, e.g. {FAILED[0]}")
     if not _STATE.fullmatch(_DRAINED.sub("", row["State"].upper())):
-        return f"rows of state {row['State']}"
+        return f"rows of state {row['State']}", False
     planned = _PLANNED.search(row["Reason"])
     if planned and not _UNPLANNED.search(row["Reason"]):
-        return f"rows of planned outages ({planned[1].lower()})"
-    return "rows without a start" if math.isnan(start_s) else None
+        return f"rows of planned outages ({planned[1].lower()})", not math.isnan(start_s)
+    return "rows without a start" if math.isnan(start_s) else None, False
 
 
 def _time_s(row: Row, column: str) -> float:

@@ -12,9 +12,10 @@ from cprsim.basics import units
 from cprsim.errors import UsageError
 from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.concentration import without_worst
-from cprsim.failures.logs.log import FailureLog, parse_window
+from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import read_log
 from cprsim.failures.logs.recognise import recognised
+from cprsim.failures.logs.window import Dates, Window, parse_window, shown
 
 _MOST_NODES = 10_000_000
 
@@ -32,7 +33,7 @@ class LogSource:
     system
         Which system of a log that holds several.
     window
-        Shares of the time from the first failure to the last.
+        Shares of the time from the first failure to the last, or dates.
     coalesce_s
         Failures at most so long after the one before are one, seconds.
     population
@@ -48,7 +49,7 @@ class LogSource:
     log: str | os.PathLike[str] | FailureLog
     reader: str = "csv"
     system: int | None = None
-    window: tuple[float, float] | None = None
+    window: Window | None = None
     coalesce_s: float | None = None
     population: int | None = None
     columns: Columns | None = None
@@ -67,7 +68,7 @@ class LogSource:
         columns: Mapping[str, str] | None = None,
         exclude_worst: int = 0,
     ) -> Self:
-        """From what a user writes: `window` as `"0.5:1"`, `coalesce` as a duration.
+        """From what a user writes: `window` as `parse_window` takes it, `coalesce` as a duration.
 
         Without a `reader` the log's first lines say its format; where columns are named it is CSV.
 
@@ -91,10 +92,10 @@ class LogSource:
             raise UsageError(f"population is {population}; it is from 1 to {_MOST_NODES:,}")
         if exclude_worst < 0:
             raise UsageError(f"exclude_worst is {exclude_worst}; it is a number of nodes, from 0")
-        shares = None if window is None else parse_window(window)
+        part = None if window is None else parse_window(window)
         guessed = reader is None and named is None and not isinstance(log, FailureLog)
         known = recognised(log) if guessed else reader or "csv"  # type: ignore[arg-type]
-        return cls(log, known, system, shares, within_s, population, named, exclude_worst, guessed)
+        return cls(log, known, system, part, within_s, population, named, exclude_worst, guessed)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -125,14 +126,25 @@ class LogSource:
         UsageError
             If `population` is less than the log needs.
         """
+        log = self._whole()
+        if self.window is not None:
+            log = log.part(self.window)
+        return without_worst(log, self.exclude_worst) if self.exclude_worst else log
+
+    def _whole(self) -> FailureLog:
+        """The log, whatever its window."""
         log = self.log
         if not isinstance(log, FailureLog):
             log = read_log(log, self.reader, self.system, self.columns)
-        if self.population is not None:
-            log = replace(log, population=_enough(self.population, log))
-        if self.window is not None:
-            log = log.window(*self.window)
-        return without_worst(log, self.exclude_worst) if self.exclude_worst else log
+        if self.population is None:
+            return log
+        return replace(log, population=_enough(self.population, log))
+
+    def shares(self) -> tuple[float, float]:
+        """The window as shares of the time from the first failure to the last."""
+        if isinstance(self.window, Dates):
+            return self._whole().shares_of(self.window)
+        return (0.0, 1.0) if self.window is None else self.window
 
     def __str__(self) -> str:
         """In words, for titles."""
@@ -140,7 +152,7 @@ class LogSource:
         if self.system is not None:
             parts.append(f"system {self.system}")
         if self.window is not None:
-            parts.append("window {:g}:{:g}".format(*self.window))
+            parts.append(f"window {shown(self.window)}")
         if self.exclude_worst:
             parts.append(f"without the worst {self.exclude_worst:,}")
         if self.coalesce_s is not None:

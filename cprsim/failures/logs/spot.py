@@ -8,7 +8,7 @@ import numpy as np
 from cprsim.basics.tabular import LogPath
 from cprsim.errors import LogError
 from cprsim.failures.logs.json_log import parsed, told
-from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.log import FailureLog, Rows
 
 _GAP = "metadata.gap_seconds"
 _MOST_NODES = 999_999  # a typing error must not fill the memory
@@ -73,6 +73,7 @@ def read_spot(path: LogPath) -> FailureLog:
         population=len(falls),
         repaired_s=np.where(repaired < 0, np.nan, repaired * gap_s),
         until_s=len(counts) * gap_s,
+        rows=Rows("ticks", len(counts), len(counts)),
     )
 
 

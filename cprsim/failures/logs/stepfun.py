@@ -7,7 +7,7 @@ from typing import Any
 from cprsim.basics.tabular import LogPath, shown
 from cprsim.errors import LogError
 from cprsim.failures.logs.json_log import parsed, told
-from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.log import FailureLog, Rows
 from cprsim.failures.logs.outages import NodeOutages
 
 _DAY_S = 86_400.0
@@ -49,7 +49,7 @@ def read_stepfun(path: LogPath) -> FailureLog:
     raw = parsed(path, list, "StepFun faults", "a list of events")
     events = [_Event(path, number, each) for number, each in enumerate(raw)]
     events.sort(key=lambda event: event.time_s)  # stable: those at one instant stay in order
-    outages, opened = NodeOutages(), defaultdict[tuple[str, str], deque[int]](deque)
+    outages, opened, ended = NodeOutages(), defaultdict[tuple[str, str], deque[int]](deque), 0
     for event in events:
         faults = opened[event.node, event.fault]
         if event.starts:
@@ -57,10 +57,12 @@ def read_stepfun(path: LogPath) -> FailureLog:
             outages.add(event.node, event.time_s, cause=event.cause)
         elif faults:
             outages.end(faults.popleft(), event.time_s)
+            ended += 1
         else:
             outages.dropped["ends of faults that are not open"] += 1
     until_s = events[-1].time_s if events else 0.0
-    return outages.log(path, "no event is a fault_start", until_s, zero_s=0.0)
+    rows = Rows("events", len(events), len(outages) + ended)
+    return outages.log(path, "no event is a fault_start", until_s, zero_s=0.0, rows=rows)
 
 
 class _Event:

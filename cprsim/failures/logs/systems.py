@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from cprsim.basics.tabular import LogPath
 from cprsim.errors import LogError
 
+#: Why rows of a log that holds several systems are left out.
+OTHERS = "rows of other systems"
+
 
 def several(path: LogPath, failures: Mapping[int, int]) -> LogError:
     """That a log holds systems with so many failures each, and how to choose; for raising."""

@@ -18,6 +18,8 @@ from cprsim.survival.sample import Floats, Sample
 #: What becomes of the durations of 0 s between failures at the same instant.
 Ties = Literal["drop", "keep"]
 
+#: Why durations are left out.
+ZERO = "durations of 0 s"
 FEWEST_PER_JOB = 20  # failures in the log; the gap that the end cuts off is one of as many
 _POOLED = 100_000  # gaps of all partitions together, about
 _MOST_PARTITIONS = 200
@@ -219,7 +221,7 @@ def durations(intervals: Intervals, ties: Ties = "drop") -> View:
 
 
 def _dropped(count: int, ties: Ties) -> dict[str, int]:
-    return {"durations of 0 s": count} if count and ties == "drop" else {}
+    return {ZERO: count} if count and ties == "drop" else {}
 
 
 def _positive(lasted_s: Floats, ties: Ties) -> tuple[Floats, int]:

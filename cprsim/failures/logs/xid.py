@@ -7,7 +7,7 @@ from typing import Final
 
 from cprsim.basics.tabular import LogPath, lines, shown
 from cprsim.errors import LogError
-from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.log import Epoch, FailureLog, Rows
 from cprsim.failures.logs.outages import NodeOutages
 
 #: Codes after which a GPU has to be reset or replaced, or its host restarted. Of NVIDIA, "XID
@@ -64,11 +64,12 @@ def read_xid(path: LogPath) -> FailureLog:
         If the file can't be read, an Xid has no ISO time, host or code, only some of the times
         have a zone, or no line is a failure.
     """
-    outages, until_s, zoned, last = NodeOutages(), -math.inf, None, ""
+    outages, until_s, zoned, last, read = NodeOutages(), -math.inf, None, "", 0
     for number, line in enumerate(lines(path), 1):
         if _MARK not in line:
             last = line
             continue
+        read += 1
         head, code, last = _HEAD.match(line), _CODE.search(line), ""
         time_s = _time_s(head) if head else math.nan
         if head is None or code is None or math.isnan(time_s):
@@ -85,7 +86,14 @@ def read_xid(path: LogPath) -> FailureLog:
     end = _HEAD.match(last)
     if end and bool(end[2]) == zoned:
         until_s = max(until_s, _time_s(end))
-    return outages.log(path, f"no line has an {_MARK}", until_s, ends=False)
+    return outages.log(
+        path,
+        f"no line has an {_MARK}",
+        until_s,
+        ends=False,
+        epoch=Epoch(0.0, bool(zoned)),
+        rows=Rows("lines with an Xid", read, len(outages)),
+    )
 
 
 def _time_s(head: re.Match[str]) -> float:

@@ -1,0 +1,61 @@
+"""How long nodes are down, beside the law that fits best."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from cprsim.figures.parts import style, ticks
+from cprsim.figures.parts.findings import Finding, Size
+from cprsim.figures.parts.laws import described, line_style
+from cprsim.figures.parts.thinning import evenly
+from cprsim.survival.distance import survival as survival_of
+from cprsim.survival.fitted_laws import Fit
+from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.sample import Sample
+
+_POINTS: Final = 300  # of a law's curve
+_MOST_STEPS: Final = 1000  # of the data's: more can't be seen
+_FEW: Final = 0.02  # shorter outages stand left of the axis
+_ROOM: Final = 1.15
+_SEEN: Final[dict[str, Any]] = {"color": style.INK, "linewidth": 0.9}
+
+
+def repairs(sample: Sample, fits: Sequence[Fit], is_adequate: bool) -> Finding:
+    """The share of outages that go on, over how long; the best law of `fits`, if there is one."""
+    curve = KaplanMeier.from_sample(sample)
+    median_s, mean_s = curve.median_s, curve.restricted_mean_s()
+    half = (
+        "More than half of the outages went on"
+        if np.isnan(median_s)
+        else f"Half of the outages are over after {ticks.duration(median_s)}"
+    )
+    measure = f"share of {sample.n:,} outages that last longer, with its 95 % band"
+    if fits:
+        measure += f"; {described(fits[0].law)}{'' if is_adequate else ' (not adequate)'}"
+
+    def draw(axes: Axes, size_in: Size) -> None:
+        axes.grid()
+        first_s = float(np.quantile(sample.durations_s, _FEW)) / _ROOM
+        axes.set_xscale("log")
+        axes.set_xlim(first_s, curve.last_s * _ROOM)
+        axes.set_ylim(0, 1.02)
+        ticks.duration_ticks(axes, "x", size_in.width)
+        ticks.linear_ticks(axes, "y", size_in.height, 0.01, " %")
+        axes.set_xlabel("outage")
+        _steps(axes, curve, first_s)
+        for found in fits[:1]:
+            grid = np.geomspace(first_s, curve.last_s, _POINTS)
+            axes.plot(grid, survival_of(found.law, grid), **line_style(found.law, best=True))
+
+    return Finding(f"{half}; mean {ticks.duration(mean_s)}", measure, draw)
+
+
+def _steps(axes: Axes, curve: KaplanMeier, first_s: float) -> None:
+    """The Kaplan-Meier curve and its band; 0 has no place on a log axis."""
+    some = evenly(len(curve.times_s), _MOST_STEPS)
+    times = np.concatenate(([min(first_s, curve.times_s[0])], curve.times_s[some]))
+    low, high = (np.concatenate(([1.0], np.nan_to_num(end[some]))) for end in curve.band())
+    axes.fill_between(times, low, high, step="post", facecolor=style.RULE, linewidth=0)
+    axes.step(times, np.concatenate(([1.0], curve.survival[some])), where="post", **_SEEN)

@@ -1,0 +1,39 @@
+"""What of a log was left out of a fit and why, and what changes that."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from cprsim.failures.logs.concentration import OF_WORST
+from cprsim.failures.logs.log import OUTSIDE, Rows
+from cprsim.failures.logs.systems import OTHERS
+from cprsim.failures.logs.views import ZERO
+from cprsim.fitting.repair_causes import counted
+
+#: Failures that are no gaps of their own.
+COALESCED: Final = "failures coalesced with the one before them"
+#: What is somebody's choice: the option that changes it.
+_OPTIONS: Final = {
+    OTHERS: "--system",
+    OUTSIDE: "--window",
+    OF_WORST: "--exclude-worst",
+    COALESCED: "--coalesce",
+    ZERO: "--ties keep",
+}
+
+
+def left_out_lines(rows: Rows | None, left_out: Mapping[str, int]) -> list[str]:
+    """How many rows were read and kept, and what was left out, a line each."""
+    told = []
+    if rows is not None:
+        kept = "all of them" if rows.kept == rows.read else f"{rows.kept:,}"
+        told.append(f"Read {rows.read:,} {rows.what}, kept {kept}.")
+    if left_out:
+        told.append("Left out:")
+    return [
+        *([" ".join(told)] if told else []),
+        *counted((count, _with_option(why)) for why, count in left_out.items()),
+    ]
+
+
+def _with_option(why: str) -> str:
+    return f"{why} ({_OPTIONS[why]})" if why in _OPTIONS else why

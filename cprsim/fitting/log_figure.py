@@ -1,0 +1,45 @@
+"""The picture of a fit of a log."""
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from cprsim.figures.log_page import log_page
+from cprsim.figures.parts.causes import Cause
+from cprsim.fitting.log_fit import LogFit
+from cprsim.fitting.repair_causes import NO_CAUSE, OTHERS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MOST = 6  # causes that are drawn
+
+
+def log_figure(fitted: LogFit) -> "Figure":
+    """All that the log shows."""
+    repairs, calendar = fitted.repairs, fitted.calendar
+    return log_page(
+        fitted.view.sample,
+        fitted.fits,
+        str(fitted.source),
+        repairs=None
+        if repairs is None
+        else (repairs.found.sample, repairs.fits, repairs.is_adequate),
+        causes=_causes(fitted),
+        nodes=fitted.concentration,
+        calendar=None if calendar is None else calendar.rates,
+        zone="UTC" if calendar is None else calendar.zone,
+    )
+
+
+def _causes(fitted: LogFit) -> list[Cause]:
+    """The commonest causes of failures, and how long their repairs take."""
+    by_cause = None if fitted.repairs is None else fitted.repairs.by_cause
+    medians = {} if by_cause is None else {each.cause: each.median_s for each in by_cause.causes}
+    ordered = Counter({each or NO_CAUSE: n for each, n in fitted.causes.items()}).most_common()
+    shown = [Cause(name, n, medians.get(name, math.nan)) for name, n in ordered[:_MOST]]
+    rest = sum(n for _, n in ordered[_MOST:])
+    # The others are the same ones where the causes of outages are as common.
+    same = {each.name for each in shown} == medians.keys() - {OTHERS}
+    others = Cause(OTHERS, rest, medians.get(OTHERS, math.nan) if same else math.nan)
+    return [*shown, others] if rest else shown
