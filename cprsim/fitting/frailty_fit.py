@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.units import format_duration
 from cprsim.failures.logs.concentration import worst_share
 from cprsim.failures.logs.histories import histories
 from cprsim.failures.logs.log import FailureLog
@@ -85,8 +86,13 @@ class FrailtyFit:
     @property
     def verdict(self) -> Verdict:
         """Whether the law with its frailty is good enough to plan with."""
-        off = f"is off the survival of later lives by {percent(self.ks)} at most"
-        return Verdict(self.is_adequate, f"weibull with a frailty of {self.key:.2g} {off}")
+        law = self.found.law
+        return Verdict(
+            self.is_adequate,
+            f"{law.distribution} with a mean of {format_duration(law.expected_s)}, a shape of "
+            f"{law.shape:.3g} and a frailty of {self.key:.2g} is off the survival of lives by "
+            f"{percent(self.ks)} at most",
+        )
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
