@@ -109,6 +109,13 @@ def test_a_log_without_dates_and_days_without_failures_are_refused():
     assert str(caught.value) == "window 2025-03-03:2025-03-05 holds no failure"
 
 
+@pytest.mark.parametrize("window", ["2025-03-03:2025-03-05", "2025-03-08:", ":2025-03-03"])
+def test_dates_as_shares_take_the_same_failures(window):
+    log = daily()
+    first, last = log.shares_of(parse_window(window))
+    assert log.window(first, last).nodes.tolist() == cut(log, window).nodes.tolist()
+
+
 def hosts(count: int = 60) -> str:
     """A CSV log of a failure each six hours."""
     rows = (
