@@ -27,7 +27,11 @@ def fit(
     ] = "gaps",
     nodes: Annotated[int | None, typer.Option(help="Nodes of the job, with --view job.")] = None,
     window: Annotated[
-        str | None, typer.Option(help="Shares of the time from first to last failure: 0.5:1.")
+        str | None,
+        typer.Option(
+            help="Part of the log: shares of the time from first to last failure, 0.5:1, or dates, "
+            "2025-03-01:2025-06-01, 2025-03-01:."
+        ),
     ] = None,
     coalesce: Annotated[
         str | None, typer.Option(help='Failures so close in time are one, e.g. "5 min".')
