@@ -168,7 +168,8 @@ def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.
     intervals = read_intervals(source.path)
     seen = views.durations(intervals, ties)
     dropped = {**intervals.dropped, **seen.left_out}
-    return _judged(source, view, seen, None, dropped, Counter())
+    look: Look = "uptime" if intervals.of_nodes else view
+    return _judged(source, look, seen, None, dropped, Counter(), intervals.notes)
 
 
 def _judged(

@@ -2,9 +2,10 @@
 
 import math
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import LogPath, lines, number, shown
 from cprsim.basics.units import parse_duration
 from cprsim.errors import LogError, UnitError
+from cprsim.failures.logs.lives import lives_of
 
 _FLAGS = {
     **dict.fromkeys(("1", "true", "yes", "censored"), True),
@@ -33,11 +35,17 @@ class Intervals:
         Whether it ended by a failure; False for the right-censored ones. Shape (n,).
     dropped
         Why lines of the file were left out, and how many for each reason.
+    of_nodes
+        Whether each is the life of a node or a part, and not a time between failures of all.
+    notes
+        How the file was understood, where that isn't plain, a sentence each.
     """
 
     durations_s: NDArray[np.float64]
     observed: NDArray[np.bool_]
     dropped: Mapping[str, int] = field(default_factory=dict)
+    of_nodes: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def read_intervals(path: LogPath) -> Intervals:
@@ -47,7 +55,8 @@ def read_intervals(path: LogPath) -> Intervals:
     whether it is right-censored: 1, true, yes or censored; or 0, false, no or failed, which is
     what it is without. The first line may be a header, `duration_s` or `duration_s,censored`.
     Blank lines and those that begin with `#` are skipped. A line with a flag but no duration is
-    dropped and counted.
+    dropped and counted. A table of lives of nodes, or of parts, is known by its header; see
+    `cprsim.failures.logs.lives`.
 
     Parameters
     ----------
@@ -59,28 +68,41 @@ def read_intervals(path: LogPath) -> Intervals:
     LogError
         If the file can't be read, a duration is negative, infinite or none, or there is none.
     """
-    durations, observed, missing, first = array("d"), bytearray(), 0, True
+    durations, observed, missing = array("d"), bytearray(), 0
     with closing(lines(path)) as text:
-        for line, content in enumerate(map(str.strip, text), 1):
-            if not content or content.startswith("#"):
-                continue
-            header = first and content.lower().replace(",", " ").split() in _HEADERS
-            first = False
-            if header:
+        start = list(islice(text, 1))
+        lives = lives_of("".join(start))
+        whole = chain(start, text)
+        for line, duration, flag in _plain(whole) if lives is None else lives.rows(path, whole):
+            if not duration:
+                missing += 1
                 continue
             try:
-                duration, flag = _split(content)
-                if not duration:
-                    missing += 1
-                    continue
                 durations.append(_seconds(duration))
                 observed.append(not _censored(flag))
             except UnitError as error:
                 raise LogError(f"{path}:{line}: {error}") from None
     if not durations:
         raise LogError(f"{path}: holds no duration")
-    dropped = {"without a duration": missing} if missing else {}
-    return Intervals(np.asarray(durations), np.frombuffer(observed, np.bool_), dropped)
+    return Intervals(
+        np.asarray(durations),
+        np.frombuffer(observed, np.bool_),
+        {"without a duration": missing} if missing else {},
+        lives is not None,
+        () if lives is None else (lives.told,),
+    )
+
+
+def _plain(text: Iterator[str]) -> Iterator[tuple[int, str, str]]:
+    """Line, duration and flag of each line that has some."""
+    first = True
+    for line, content in enumerate(map(str.strip, text), 1):
+        if not content or content.startswith("#"):
+            continue
+        header = first and content.lower().replace(",", " ").split() in _HEADERS
+        first = False
+        if not header:
+            yield line, *_split(content)
 
 
 def _split(content: str) -> tuple[str, str]:
