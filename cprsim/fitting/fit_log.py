@@ -11,6 +11,7 @@ from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import coincidence, mean_hit, sizes
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import WITHIN_S, node_failures
 from cprsim.failures.logs.rack_bursts import RackBursts, rack_bursts
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.log_fit import LogFit, Look
@@ -101,7 +102,12 @@ def fit_source(
         else _of_gaps(source, failures, nodes, ties)
     )
     severities = Counter[str](failures.severities or ())
-    return replace(fitted, severities=severities, repairs=repair_fit(failures))
+    return replace(
+        fitted,
+        severities=severities,
+        repairs=repair_fit(failures),
+        node_failures=node_failures(failures, source.coalesce_s or WITHIN_S),
+    )
 
 
 def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.Ties) -> LogFit:

@@ -11,6 +11,7 @@ from cprsim.basics import units
 from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import Coincidence
+from cprsim.failures.logs.node_failures import NodeFailures
 from cprsim.failures.logs.rack_bursts import RackBursts
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
@@ -75,6 +76,8 @@ class LogFit:
         Whether nodes fail together, for uptimes: their law takes each node by itself.
     told
         How the log was understood, a sentence each.
+    node_failures
+        How often nodes fail, how unevenly and how often together; None where there are no nodes.
     """
 
     source: LogSource
@@ -93,6 +96,7 @@ class LogFit:
     repairs: RepairFit | None = None
     trend: Trend | None = None
     told: tuple[str, ...] = ()
+    node_failures: NodeFailures | None = None
 
     @property
     def hits(self) -> dict[str, Any]:
@@ -160,6 +164,8 @@ class LogFit:
                 f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}; "
                 f"{self.hit:.3g} in the mean."
             )
+        if self.node_failures is not None:
+            said += self.node_failures.notes
         if self.repairs is not None:
             said += self.repairs.notes
         said += [*self.source.notes, *self.told]
@@ -222,6 +228,9 @@ class LogFit:
             "mean_nodes_hit": self.hit,
             "bursts": None if self.bursts is None else _bursts_document(self.bursts),
             "trend": None if self.trend is None else asdict(self.trend),
+            "node_failures": None
+            if self.node_failures is None
+            else self.node_failures.document(),
             "repairs": None if self.repairs is None else self.repairs.document(),
         }
 
