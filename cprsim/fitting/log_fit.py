@@ -228,9 +228,7 @@ class LogFit:
             "mean_nodes_hit": self.hit,
             "bursts": None if self.bursts is None else _bursts_document(self.bursts),
             "trend": None if self.trend is None else asdict(self.trend),
-            "node_failures": None
-            if self.node_failures is None
-            else self.node_failures.document(),
+            "node_failures": None if self.node_failures is None else self.node_failures.document(),
             "repairs": None if self.repairs is None else self.repairs.document(),
         }
 
