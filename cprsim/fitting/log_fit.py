@@ -14,6 +14,7 @@ from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import Coincidence
 from cprsim.failures.logs.concentration import Concentration
 from cprsim.failures.logs.log import Rows
+from cprsim.failures.logs.node_failures import NodeFailures
 from cprsim.failures.logs.rack_bursts import RackBursts
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
@@ -99,6 +100,8 @@ class LogFit:
         How many rows the file has, and how many of them were kept; None of a log in memory.
     columns
         What the columns of a table are called, by what they hold.
+    node_failures
+        How often nodes fail, how unevenly and how often together; None where there are no nodes.
     """
 
     source: LogSource
@@ -124,6 +127,7 @@ class LogFit:
     concentration: Concentration | None = None
     rows: Rows | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    node_failures: NodeFailures | None = None
 
     @property
     def hits(self) -> dict[str, Any]:
@@ -245,6 +249,8 @@ class LogFit:
                 f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}; "
                 f"{self.hit:.3g} in the mean."
             )
+        if self.node_failures is not None:
+            said += self.node_failures.notes
         return said
 
     @property
@@ -305,6 +311,7 @@ class LogFit:
             "bursts": None if self.bursts is None else _bursts_document(self.bursts),
             "trend": None if self.trend is None else asdict(self.trend),
             "frailty": None if self.frailty is None else self.frailty.document(),
+            "node_failures": None if self.node_failures is None else self.node_failures.document(),
             "repairs": None if self.repairs is None else self.repairs.document(),
             "planned": None if self.planned is None else self.planned.document(),
             "causes": [{"cause": each, "n": n} for each, n in Counter(self.causes).most_common()],

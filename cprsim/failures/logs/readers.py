@@ -56,7 +56,8 @@ READERS: Final = {
         "an event_trace of the Failure Trace Archive",
         "a platform_id",
         looks=r"\A(#[^\n]*\n\s*)*([^\n]*\bevent_start_time\b|"
-        r"\d+\s+\d+\s+\d+\s+\d+\s+[^\n]+\s[01]\s+\d+\s+(\d+|NULL)\b)",
+        r"\d+\s+\d+\s+\d+\s+\d+\s+[^\n]+\s[01]\s+\d+\s+(\d+|NULL)"
+        r"([ \t]+\S+)?[ \t]*(\r?\n|\Z))",
     ),
     "spot": Reader("spot:read_spot", "JSON of spot availability", looks=r'\A\{.*"gap_seconds"\s*:'),
     "stepfun": Reader(
