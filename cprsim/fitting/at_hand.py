@@ -14,8 +14,9 @@ from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.source import LogSource
 from cprsim.failures.logs.views import Ties, nodes_of
+from cprsim.fitting.block import gap_keys, law_keys, log_keys
 from cprsim.fitting.fit_log import check_look, fit_source
-from cprsim.fitting.log_fit import LogFit, Look, gap_keys, law_keys, log_keys
+from cprsim.fitting.log_fit import LogFit, Look
 from cprsim.runs.mean import Mean
 from cprsim.runs.result import Result
 from cprsim.runs.runner import run

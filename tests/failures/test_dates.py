@@ -138,7 +138,7 @@ def test_fit_takes_dates_and_its_block_has_them():
     assert fitted.document()["window"] == ["2025-03-05", "2025-03-20"]
     assert str(fitted.source).startswith("log.csv, window 2025-03-05:2025-03-20, coalesced")
     assert cprsim.fit("log.csv", window="2025-03-05:").document()["window"] == ["2025-03-05", None]
-    from cprsim.fitting.log_fit import log_keys
+    from cprsim.fitting.block import log_keys
 
     assert log_keys(fitted)["window"] == "2025-03-05:2025-03-20"
 

@@ -119,10 +119,11 @@ def test_a_law_of_lives_is_one_of_nodes(tmp_path):
     assert (block["per"], block["ages"]) == ("node", "stationary")
     # 63 % died: the error of a rate is 1 / sqrt(deaths) of it
     assert found.best.law.expected_s == pytest.approx(mean_s, rel=5 / np.sqrt(0.63 * 4000))
-    assert found.notes[-2:] == [
+    assert found.notes[-3:] == [
         "Read as intervals, which it looks like; else give --reader.",
         "A table of lives, not of failures by time: 'time' (seconds) is how long each node or "
         "part lived, 'dead' whether it died.",
+        "Read 4,000 lines, kept all of them.",
     ]
 
 

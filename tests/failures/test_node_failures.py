@@ -43,11 +43,11 @@ def test_what_can_be_counted_by_hand():
     assert found.per_1000_node_days == pytest.approx(1000 * 7 / (20 * 10))
     assert found.worst_tenth == pytest.approx(5 / 7)  # two of twenty nodes
     assert found.bursts == 1  # not the node that fails twice, nor those 700 s apart
-    assert found.notes[0] == (
-        "35 failures per 1,000 node-days of 20 nodes; the worst tenth of them has 71% of the "
-        "failures."
+    assert found.rate == "35 failures per 1,000 node-days of 20 nodes."
+    assert found.worst == "The worst tenth of these nodes has 71% of the failures."
+    assert found.together[0].startswith(
+        "Several nodes failed within 10 min of each other 1 times; "
     )
-    assert found.notes[1].startswith("Several nodes failed within 10 min of each other 1 times; ")
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_one_node_makes_no_burst_by_chance_and_none_at_all():
     found = node_failures(log([0, 1, 2, 3], [5, 5, 5, 5], 4.0), 10.0)
 
     assert (found.bursts, found.by_chance) == (0, pytest.approx(0, abs=1e-12))
-    assert len(found.notes) == 1
-    assert "of 1 nodes that failed (--population says how many there are)" in found.notes[0]
+    assert found.together == []
+    assert "of 1 nodes that failed (--population says how many there are)" in found.rate
 
 
 def test_failures_at_one_instant_have_no_rate():

@@ -48,19 +48,28 @@ class NodeFailures:
     within_s: float
 
     @property
-    def notes(self) -> list[str]:
-        """What they are, a sentence each."""
+    def rate(self) -> str:
+        """How often nodes fail, a sentence."""
         which = "" if self.is_counted else " that failed (--population says how many there are)"
-        said = [
+        return (
             f"{self.per_1000_node_days:.3g} failures per 1,000 node-days of {self.nodes:,} nodes"
-            f"{which}; the worst tenth of them has {self.worst_tenth:.0%} of the failures."
+            f"{which}."
+        )
+
+    @property
+    def worst(self) -> str:
+        """How unevenly, a sentence."""
+        return f"The worst tenth of these nodes has {self.worst_tenth:.0%} of the failures."
+
+    @property
+    def together(self) -> list[str]:
+        """How often several fail, a sentence, if they do."""
+        if not self.bursts:
+            return []
+        return [
+            f"Several nodes failed within {format_duration(self.within_s)} of each other "
+            f"{self.bursts:,} times; {self.by_chance:.3g} would by chance."
         ]
-        if self.bursts:
-            said.append(
-                f"Several nodes failed within {format_duration(self.within_s)} of each other "
-                f"{self.bursts:,} times; {self.by_chance:.3g} would by chance."
-            )
-        return said
 
     def document(self) -> dict[str, Any]:
         """As one JSON object."""
