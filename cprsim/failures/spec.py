@@ -101,7 +101,7 @@ else:
 Ages = Literal["new", "stationary"]
 #: The keys that say when failures come, each with the keys that go with it alone.
 SOURCES: dict[str, tuple[str, ...]] = {
-    "distribution": ("mean", "shape", "cv", "durations", "per", "ages", "bursts"),
+    "distribution": ("mean", "shape", "cv", "durations", "per", "ages", "bursts", "log"),
     "exactly": (),
     "trace": ("reader", "system", "columns", "window", "coalesce"),
     "preset": (),
@@ -118,6 +118,8 @@ class Failures(Section):
     node's life, beside which `bursts` take down several nodes of a rack at once. `ages` says
     whether that gap, or these lives, begin when the job starts (`new`), or are under way then, as
     in a cluster that has long run (`stationary`, the default).
+    `log`: which log the law was fitted to, for `cprsim fit --for`; the keys that go with a trace
+    say what was taken of it. Nothing is played of it.
     `severity`: how often what is in the memory of the nodes hit survives, by weights; every failure
     is `node` without them. `during_recovery`: whether one can strike while loading, and
     `while_waiting`: also while the job holds nodes that are up and waits for others. See
@@ -138,6 +140,7 @@ class Failures(Section):
     while_waiting: bool = True
     exactly: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     trace: str | None = None
+    log: str | None = None
     reader: ReaderName | None = None
     system: int | None = None
     columns: Columns | None = None
@@ -183,8 +186,10 @@ class Failures(Section):
         return vars(self)[_FIELDS[key]] is not None
 
     def _check_trace_keys(self) -> None:
+        if self.log is not None and self.distribution is None:
+            raise ValueError("'log' goes with a law that was fitted to it; leave it out")
         if self.trace is None:
-            for key in filter(self._has, SOURCES["trace"]):
+            for key in filter(self._has, SOURCES["trace"] if self.log is None else ()):
                 raise ValueError(f"{key!r} goes with trace; leave it out")
             return
         reader = READERS[self.reader or "csv"]

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.basics import units
 from cprsim.errors import UsageError
 from cprsim.failures.logs.log import FailureLog, parse_window
 from cprsim.failures.logs.readers import READERS
@@ -164,6 +165,41 @@ def fit_for(
     return of_job(fit_source(source, view, nodes, ties), scenario)
 
 
+def fit_named(scenario: Scenario, **taken: Any) -> LogFit:
+    """Fit the log that `failures.log` of a scenario names, as `fit_for`, to hold its law against.
+
+    Parameters
+    ----------
+    scenario
+        The keys beside `failures.log` say what is taken of it. Where its law is one of nodes' lives
+        these are fitted, else gaps.
+    taken
+        As of `fit_for`; what is given here wins.
+
+    Raises
+    ------
+    LogError, UsageError
+        As of `fit_for`, and where the scenario names no log.
+    """
+    failures = scenario.failures
+    if failures.log is None:
+        raise UsageError(
+            "the scenario names no log to hold its law against; name one as LOG, or as failures.log"
+        )
+    window, close_s = failures.window, failures.coalesce_s
+    named = {
+        "reader": failures.reader,
+        "system": failures.system,
+        "columns": None if failures.columns is None else failures.columns.mapping(),
+        "window": None if window is None else "{!r}:{!r}".format(*window),
+        "coalesce": None if close_s is None else units.format_exact(close_s, units.SECONDS),
+        "view": "uptime" if failures.per == "node" else "gaps",
+    }
+    return fit_for(
+        scenario, failures.log, **named | {key: each for key, each in taken.items() if each}
+    )
+
+
 def of_job(fitted: LogFit, scenario: Scenario) -> LogFit:
     """The fit with failures shared out to the kinds of nodes of the job, if the log hasn't any.
 
@@ -176,11 +212,12 @@ def of_job(fitted: LogFit, scenario: Scenario) -> LogFit:
     return replace(fitted, kinds=kinds, hit=min(fitted.hit, *(nodes[kind] for kind in kinds)))
 
 
-def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
+def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0, its_own: bool = False) -> AtHand:
     """Play the job under the best law, adequate or not, and under the log.
 
     Both play the plans that policies make of the law. Where the log doesn't tell which kind of node
-    fails, each node of the job is as likely to.
+    fails, each node of the job is as likely to. With `its_own` the law is that of the scenario, as
+    it stands, and not the best of the fit.
 
     Raises
     ------
@@ -192,7 +229,7 @@ def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
     if not scenario.policies:
         raise UsageError("the scenario has no [policies] to compare the log and its law under")
     fitted = of_job(fitted, scenario)
-    by_law = _with(scenario, law_keys(fitted))
+    by_law = scenario if its_own else _with(scenario, law_keys(fitted))
     law = [run(by_law, replications=REPLICATIONS, seed=seed)]
     longest_s = float(law[0].replications["wall_s"].max())
     whole = fitted.source.failures() if "trace" in log_keys(fitted) else None
@@ -208,7 +245,7 @@ def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
         log.append(run(by_log, replications=replications, seed=seed + number))
     return AtHand(
         scenario,
-        fitted.best.law.distribution,
+        str(by_law.failures.distribution),
         {name: _compared(law, log, name, log_jobs) for name in scenario.policies},
         log_jobs,
         is_replayed,
