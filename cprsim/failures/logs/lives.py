@@ -24,7 +24,7 @@ _SAID: Final = {
 }
 
 
-class Lives(NamedTuple):
+class LivesTable(NamedTuple):
     """Where in a table the lives stand; `names` are all its columns, as its header has them."""
 
     names: list[str]
@@ -65,7 +65,7 @@ class Lives(NamedTuple):
             yield line, cells[self.duration].strip(), "censored" if said is self._cut else "failed"
 
 
-def lives_of(header: str) -> Lives | None:
+def lives_of(header: str) -> LivesTable | None:
     """The lives of a table with this first line; None where it names none.
 
     A table of lives has a column of durations and a flag of `FLAGS`; a table of failures has times
@@ -82,4 +82,4 @@ def lives_of(header: str) -> Lives | None:
     plain_pair = plain == ["duration_s", "censored"]  # as lines of their own, with units
     if duration is None or flag is None or plain_pair or "time_s" in plain:
         return None
-    return Lives(names, mark, duration, flag)
+    return LivesTable(names, mark, duration, flag)
