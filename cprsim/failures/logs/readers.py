@@ -1,6 +1,7 @@
 """Readers of failure logs; a new one is a function from a path to a log, and an entry in `READERS`.
 
-Files are read line by line, JSON as a whole: a few numbers a failure stay in memory.
+Files are read line by line, lists of JSON element by element: a few numbers a failure stay in
+memory.
 """
 
 from pkgutil import resolve_name
