@@ -131,6 +131,8 @@ def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
     ScenarioError
         If the job can't be played under these failures.
     """
+    if not scenario.policies:
+        raise UsageError("the scenario has no [policies] to compare the log and its law under")
     fitted = of_job(fitted, scenario)
     return _beside(fitted, scenario, _with(scenario, law_keys(fitted)), seed)
 
@@ -141,8 +143,6 @@ def its_own_law(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
 
 
 def _beside(fitted: LogFit, scenario: Scenario, by_law: Scenario, seed: int) -> AtHand:
-    if not scenario.policies:
-        raise UsageError("the scenario has no [policies] to compare the log and its law under")
     law = [run(by_law, replications=REPLICATIONS, seed=seed)]
     longest_s = float(law[0].replications["wall_s"].max())
     whole = fitted.source.failures() if "trace" in log_keys(fitted) else None
