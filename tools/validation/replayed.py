@@ -12,7 +12,8 @@ import numpy as np
 import cprsim
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.views import nodes_of
-from cprsim.fitting.log_fit import LogFit, gap_keys, law_keys, log_keys
+from cprsim.fitting.block import gap_keys, law_keys, log_keys
+from cprsim.fitting.log_fit import LogFit
 from tools.paths import SHARED
 
 #: Useful times in gaps of the log: two are the regime of the CPR paper, 56 h at an MTBF of 28 h.
@@ -155,11 +156,13 @@ class Compared:
     @property
     def law(self) -> str:
         """The best law, in words."""
-        law = self.fit.best.law
+        law, frail = self.fit.law, self.fit.wanted_frailty
         if law.distribution == "exponential":
             return law.distribution
         spread = f"shape {law.shape:.2f}" if law.cv is None else f"cv {law.cv:.2g}"
-        return f"{law.distribution}, {spread}"
+        return f"{law.distribution}, {spread}" + (
+            "" if frail is None else f", frailty {frail.key:.2g}"
+        )
 
     @property
     def has_clock(self) -> bool:
@@ -206,7 +209,7 @@ def compare(log: Log, folder: Path) -> Compared:
     failures = None if fit.source.reader == "intervals" else fit.source.failures()
     nodes = log.nodes or nodes_of(failures)  # type: ignore[arg-type]
     lives = fit.view.per == "node"
-    gap_s = fit.best.law.expected_s / nodes if lives else fit.view.sample.mean_s
+    gap_s = fit.law.expected_s / nodes if lives else fit.view.sample.mean_s
     in_log = math.inf
     if failures is not None:
         in_log = failures.span_s / gap_s * max(nodes_of(failures) // nodes, 1)

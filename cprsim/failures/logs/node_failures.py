@@ -68,7 +68,8 @@ class NodeFailures:
             return []
         return [
             f"Several nodes failed within {format_duration(self.within_s)} of each other "
-            f"{self.bursts:,} times; {self.by_chance:.3g} would by chance."
+            f"{self.bursts:,} {'time' if self.bursts == 1 else 'times'}; {self.by_chance:.3g} "
+            "would by chance."
         ]
 
     def document(self) -> dict[str, Any]:
