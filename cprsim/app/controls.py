@@ -187,9 +187,9 @@ def _of_policy(
         value = _value(key, tables, written) or _Value("duration", "", None)
         label = path.replace("_", " ").replace(".", ", ")
         if isinstance(setting, DurationSpan):
-            yield Control(
-                key, (key,), label, name, "duration", value.text, setting.least_s, setting.most_s
-            )
+            given = setting.start_s if value.number is None else value.number
+            ends = min(setting.least_s, given), max(setting.most_s, given)
+            yield Control(key, (key,), label, name, "duration", value.text, *ends)
         elif isinstance(setting, Choice):
             choices = tuple(dict.fromkeys(_written(each) for each in setting.values))
             text = value.text if value.text in choices else choices[0]

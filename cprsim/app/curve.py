@@ -38,7 +38,8 @@ class Point(NamedTuple):
 def curve(scenario: Scenario) -> dict[str, Any] | None:
     """Closed forms under exponential failures, and where full recovery's is least.
 
-    None where saves or failures cost nothing, or have no cost: then no interval is best.
+    None where saves or failures cost nothing, or have no cost, so that no interval is best; and
+    where full recovery takes more than twice the time at every interval.
     """
     try:
         span = _span(scenario)
@@ -47,7 +48,8 @@ def curve(scenario: Scenario) -> dict[str, Any] | None:
     if span is None:
         return None
     context, (least_s, most_s, young_s) = scenario.context, span
-    intervals = [*np.geomspace(least_s, most_s, _POINTS).tolist(), young_s]
+    exact_s = min(exact_interval_s(context.save_s, context.mtbf_s), most_s)
+    intervals = [*np.geomspace(least_s, most_s, _POINTS).tolist(), young_s, exact_s]
     lines = {
         system: [
             (each_s, share)
@@ -56,13 +58,10 @@ def curve(scenario: Scenario) -> dict[str, Any] | None:
         ]
         for system in SYSTEMS
     }
-    best_s = min(exact_interval_s(context.save_s, context.mtbf_s), most_s)
-    return {
-        "names": SYSTEMS,
-        "lines": lines,
-        "young": [young_s, closed_form(context, "full", young_s)],
-        "best": [best_s, closed_form(context, "full", best_s)],
-    }
+    if not lines["full"]:
+        return None
+    best_s, least = min(lines["full"], key=lambda point: point[1])
+    return {"names": SYSTEMS, "lines": lines, "best": [best_s, least]}
 
 
 def simulated(scenario: Scenario, seed: int) -> Iterator[tuple[str, list[Point]]]:

@@ -1,6 +1,5 @@
 """What can be taken from the page as files: the report of a run, and the pictures."""
 
-import threading
 from typing import Final
 
 from cprsim.app.answers import Answers
@@ -20,8 +19,6 @@ NAMES: Final = {
     "answer.svg": "image/svg+xml",
     "scenario.toml": "application/toml",
 }
-#: Matplotlib's style is one for all threads.
-_DRAWING = threading.Lock()
 
 
 def contents(answers: Answers, query: str, name: str, policy: str, turn: Turn) -> bytes:
@@ -41,16 +38,17 @@ def contents(answers: Answers, query: str, name: str, policy: str, turn: Turn) -
     if name == "timeline.svg":
         scenario = subject.scenario(asked)
         history = record(scenario, policy, asked.seed, asked.replication)
-        with _DRAWING:
+        with turn.computing():
             return save_bytes(timeline(history, scenario.title), "svg")
     if name == "answer.svg":
         advice = answers.advice(asked)
         if advice is None:
             raise UsageError("answer.svg: the advisor has not answered this yet; wait for him")
-        with _DRAWING:
+        with turn.computing():
             return save_bytes(advice.figure(), "svg")
     result = answers.result(asked, turn)
-    with _DRAWING:
+    # Matplotlib's style is one for all threads, too.
+    with turn.computing():
         if name == "breakdown.svg":
             return save_bytes(result.figure(), "svg")
         page = outputs.contents(result, subject.source(asked))["report.html"]

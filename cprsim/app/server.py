@@ -208,6 +208,7 @@ def _told(answers: Answers) -> dict[str, Any]:
     return {
         "title": subject.title,
         "path": str(subject.path),
+        "policies": subject.policies,
         "controls": [each.document() for each in subject.controls],
         "objectives": answers.objectives,
         "units": {kind: units.largest_first for kind, units in UNITS.items()},

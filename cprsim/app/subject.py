@@ -7,7 +7,7 @@ from typing import Self
 
 from cprsim.app.controls import Control, controls_of
 from cprsim.app.whatif import WhatIf
-from cprsim.errors import ScenarioError, UsageError
+from cprsim.errors import ScenarioError
 from cprsim.report.outputs import trace_sha256
 from cprsim.report.source import ScenarioSource
 from cprsim.scenario import Scenario
@@ -21,6 +21,7 @@ class Subject:
     path: Path
     text: str
     title: str
+    policies: tuple[str, ...]
     controls: tuple[Control, ...]
 
     @classmethod
@@ -31,15 +32,12 @@ class Subject:
         ------
         ScenarioError
             With every fault of it.
-        UsageError
-            Where it has no policies.
         """
         text = scenario_text(path)
         written = scenario_tables(mapping_of(text, path))
         scenario = Scenario(**written)
-        if not scenario.policies:
-            raise UsageError(f"{path}: has no policies to compare; give it a [policies.NAME]")
-        return cls(path, text, scenario.title or path.stem, controls_of(scenario, written))
+        title, names = scenario.title or path.stem, tuple(scenario.policies)
+        return cls(path, text, title, names, controls_of(scenario, written))
 
     def scenario(self, asked: WhatIf) -> Scenario:
         """The job that is asked about; raise `ScenarioError` with every fault."""
@@ -62,7 +60,9 @@ def faults_at(
     for fault in error.args:
         path, _, what = str(fault).partition(": ")
         control = next((each for each in moved if _is_at(path, each)), None)
-        if control is None:
+        if control is None and len(moved) == 1:  # the file itself is sound
+            at.setdefault(moved[0].name, str(fault))
+        elif control is None:
             others.append(str(fault))
         else:
             at.setdefault(control.name, what)

@@ -1,6 +1,7 @@
 """Whose turn it is: of each tab the newest question alone, and one computation at a time."""
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,6 +62,16 @@ class Turns:
             if len(self._newest) > _TABS:
                 self._newest.popitem(last=False)
             return Turn(self, tab, self._count)
+
+    def close(self, within_s: float) -> bool:
+        """Let nobody go on; whether all that computed has come to its end by then."""
+        with self._lock:
+            self._newest.clear()
+        until_s = time.monotonic() + within_s
+        return all(
+            lock.acquire(timeout=max(until_s - time.monotonic(), 0))
+            for lock in (self.computing, self.advising)
+        )
 
     def newest(self, tab: str) -> int | None:
         """The number of the newest question of a tab; None if it was forgotten."""

@@ -1,5 +1,7 @@
 """The command `cprsim app`: the what-if page, until Ctrl-C."""
 
+import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +9,8 @@ from typing import Annotated
 import typer
 
 _DEFAULT = "quickstart.toml"
+#: For what computes when the page ends, s.
+_PATIENCE_S = 2.0
 
 
 def app(
@@ -30,6 +34,9 @@ def app(
     with AppServer(answers, port) as server, suppress(KeyboardInterrupt):
         typer.echo(server.address)
         typer.echo(f"cprsim: the page is about {answers.subject.path}; Ctrl-C ends it", err=True)
+        sys.stdout.flush()
         server.warm_up(answers.warm_up)
         with opened(server.address, wanted=browser):
             server.serve_forever()
+    if not server.turns.close(_PATIENCE_S):
+        os._exit(0)  # Python can't end beside compiled code that runs: it would abort

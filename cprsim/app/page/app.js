@@ -26,6 +26,7 @@ async function start() {
   at("title").textContent = told.title;
   at("path").textContent = told.path;
   controls = new Controls(told, moved);
+  at("more").open = matchMedia("(min-width: 60rem)").matches;
   at("controls").addEventListener("submit", (event) => event.preventDefault());
   at("reset-all").addEventListener("click", () => go(new URLSearchParams(), "", true));
   for (const button of document.querySelectorAll("[data-copies]")) button.addEventListener("click", () => copy(button.dataset.copies));
@@ -99,7 +100,7 @@ async function stream(signal) {
 /** Show a part of the answer. */
 const TAKES = {
   asked(part) {
-    shown = { asked: part, lanes: [], points: {}, before: shown };
+    shown = { asked: part, lanes: [], points: {} };
     controls.understood(part);
     controls.faults({});
     fail([]);
@@ -111,7 +112,7 @@ const TAKES = {
     const query = part.query ? `?${part.query}` : "";
     at("files").replaceChildren(
       ...FILES.map(([name, words]) => element("a", { href: name + query, download: name }, words)),
-      ...policies().map((name) => element("a", { href: `timeline.svg${query || "?"}&policy=${encodeURIComponent(name)}`, download: `${name}.svg` }, `Picture: one run, ${name}`)),
+      ...told.policies.map((name) => element("a", { href: `timeline.svg${query || "?"}&policy=${encodeURIComponent(name)}`, download: `${name}.svg` }, `Picture: one run, ${name}`)),
     );
   },
   coarse(part) {
@@ -174,10 +175,6 @@ function take(part) {
   results.dataset.seen = `${results.dataset.seen ?? ""} ${results.dataset.part}`.trim();
 }
 
-function policies() {
-  return [...new Set((shown.before.bars?.bars ?? []).map((each) => each.policy))];
-}
-
 function headline(text, state) {
   if (at("least").textContent !== text) at("least").textContent = text;
   at("state").textContent = [...shown.asked.facts.map(([name, value]) => `${name} ${value}`), state].join("; ");
@@ -217,8 +214,13 @@ function breakdown(rows) {
     : "Share of the useful time, expected to first order; intervals come with the runs.";
 }
 
-function learning(rows) {
-  bars(at("learning"), rows.map((row) => {
+function learning(all) {
+  const rows = all.filter((row) => row.measures.updates_lost.mean > 0 || row.measures.pls.mean > 0);
+  at("learning-note").textContent = rows.length
+    ? `Share of all updates that are lost for good; PLS, the portion of lost samples, beside.${rows.length < all.length ? " The other policies lose none." : ""}`
+    : "None of these policies loses any.";
+  if (!rows.length) at("learning").replaceChildren();
+  else bars(at("learning"), rows.map((row) => {
     const lost = row.measures.updates_lost;
     return {
       ...named(row, "updates_lost"), facts: "", text: `updates ${lost.text}; PLS ${row.measures.pls.text}`,
@@ -244,7 +246,7 @@ function intervals(rows) {
   const known = shown.coarse?.curve;
   if (!known) {
     at("curve").replaceChildren();
-    at("curve-note").textContent = "Saves or failures cost nothing here, or have no cost: no interval is best.";
+    at("curve-note").textContent = "No interval is best here: saves or failures cost nothing, or full recovery takes more than twice the time at every interval.";
     return;
   }
   curve(at("curve"), known, shown.points, rows, told.colours, told.units.duration);

@@ -38,7 +38,6 @@ export class Controls {
       const home = control.group ? this.group(policies, control.group) : job;
       home.append(this.made(control));
     }
-    if (policies.children.length) policies.prepend(element("h2", {}, "Its policies"));
     this.options(told);
   }
 
@@ -151,8 +150,7 @@ export class Controls {
       error.hidden = !fault;
       if (fault) text.setAttribute("aria-invalid", "true");
       else text.removeAttribute("aria-invalid");
-      const folded = box.closest("details");
-      if (fault && folded) folded.open = true;
+      for (let folded = fault && box.closest("details"); folded; folded = folded.parentElement.closest("details")) folded.open = true;
     }
     for (const [name, fault] of Object.entries(at)) {
       if (!this.parts.has(name)) others.push(`${name}: ${fault}`);

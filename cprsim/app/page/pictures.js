@@ -132,7 +132,7 @@ export function timeline(home, lanes, colours, units) {
     lanes.forEach((lane, place) => {
       const top = place * ROW;
       made.append(drawn("text", { x: 0, y: top + 13, "font-weight": 650 }, lane.policy));
-      const facts = lane.fault ?? `${quantity(lane.wall_s, units)}, ${percent(lane.overhead)} overhead, ${lane.failures_s.length} failures`;
+      const facts = lane.fault ?? `${quantity(lane.wall_s, units)}, ${percent(lane.overhead)} overhead, ${lane.failures_s.length} failure${lane.failures_s.length === 1 ? "" : "s"}`;
       made.append(drawn("text", { x: width, y: top + 13, "text-anchor": "end", class: "faint" }, shortened(facts, width)));
       for (const [start, end, amounts] of lane.blocks ?? []) {
         const total = Object.values(amounts).reduce((a, b) => a + b, 0);
