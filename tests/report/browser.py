@@ -100,7 +100,7 @@ class Tab:
     @property
     def requests(self) -> list[str]:
         """Addresses that it asked for."""
-        return [e["params"]["request"]["url"] for e in _of(self.events, "Network.requestWill")]
+        return _requests(self.events)
 
     @property
     def console(self) -> list[str]:
@@ -165,7 +165,7 @@ class Browser:
         width = self.call("Runtime.evaluate", session, events, expression=measured)
         shot = self.call("Page.captureScreenshot", session, captureBeyondViewport=True)
         return Seen(
-            requests=[e["params"]["request"]["url"] for e in _of(events, "Network.requestWill")],
+            requests=_requests(events),
             console=_console(events),
             width_px=width["result"]["value"],
             screenshot=base64.b64decode(shot["data"]),
@@ -204,6 +204,12 @@ class Browser:
 
 def _of(events: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     return [each for each in events if each["method"].startswith(name)]
+
+
+def _requests(events: list[dict[str, Any]]) -> list[str]:
+    """Addresses that were asked for."""
+    sent = (e["params"] for e in events if e["method"] == "Network.requestWillBeSent")
+    return [each["request"]["url"] for each in sent]
 
 
 def _console(events: list[dict[str, Any]]) -> list[str]:
