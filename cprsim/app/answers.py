@@ -11,7 +11,7 @@ from cprsim.advice.advising import advise
 from cprsim.advice.aims import MEASURED, useful_cost_of
 from cprsim.advice.search import Leading
 from cprsim.app import bars, curve
-from cprsim.app.controls import text_at
+from cprsim.app.controls import texts_in
 from cprsim.app.lanes import lane
 from cprsim.app.subject import Subject, faults_at
 from cprsim.app.turns import Turn
@@ -37,7 +37,7 @@ _KEPT = 12
 Send = Callable[[dict[str, Any]], None]
 
 
-class Answers:
+class Answering:
     """Answers questions about one scenario file, and keeps the latest answers."""
 
     def __init__(self, subject: Subject) -> None:
@@ -87,14 +87,15 @@ class Answers:
             send({"part": "failed", "lines": str(error).splitlines()})
         send({"part": "done"})
 
-    def result(self, asked: WhatIf, turn: Turn, replications: int | None = None) -> Result:
+    def result(
+        self, asked: WhatIf, scenario: Scenario, turn: Turn, replications: int | None = None
+    ) -> Result:
         """Of the command `cprsim run` that the page shows, or of as many replications."""
         count = asked.replications if replications is None else replications
         key = asked.query, count
         known = self._results.get(key)
         if known is not None:
             return known
-        scenario = self.subject.scenario(asked)
         with turn.computing():
             result = _run(scenario, count, asked.seed, turn)
         _keep(self._results, key, result)
@@ -107,7 +108,7 @@ class Answers:
     def _asked(self, asked: WhatIf, scenario: Scenario) -> dict[str, Any]:
         """What was understood: where each control stands, the commands, the scenario."""
         controls, path = self.subject.controls, self.subject.path
-        stands = {each.name: text_at(scenario, each) for each in controls}
+        stands = texts_in(scenario, controls)
         return {
             "part": "asked",
             "query": asked.query,
@@ -125,11 +126,11 @@ class Answers:
         first = COARSE if asked.replications > COARSE else asked.replications
         if (asked.query, asked.replications) in self._results:
             first = asked.replications
-        for count in dict.fromkeys((first, asked.replications)):
-            if count == asked.replications:
-                send(_progress(f"{count:,} replications", 0, 0))
-            result = self.result(asked, turn, count)
-            send(_ran(result, sharp=count == asked.replications))
+        if first < asked.replications:
+            send(_ran(self.result(asked, scenario, turn, first)))
+            send(_progress(f"{asked.replications:,} replications", 0, 0))
+        result = self.result(asked, scenario, turn)
+        send(_ran(result) | _told(result))
         for policy in scenario.policies:
             with turn.computing():
                 found = lane(scenario, policy, asked.seed, asked.replication)
@@ -223,7 +224,19 @@ def _decided(scenario: Scenario) -> list[str]:
         return []
 
 
-def _ran(result: Result, *, sharp: bool) -> dict[str, Any]:
+def _ran(result: Result) -> dict[str, Any]:
+    """What is drawn of a run."""
+    return {
+        "part": "run",
+        "sharp": False,
+        "replications": result.count,
+        "bars": bars.simulated(result),
+        "currency": result.currency,
+    }
+
+
+def _told(result: Result) -> dict[str, Any]:
+    """All that the command says of a run."""
     shown = [RunTable(result).wide(), resources_table(result)]
     tables = [
         {"title": str(each.title), "headings": headings, "rows": rows}
@@ -232,11 +245,7 @@ def _ran(result: Result, *, sharp: bool) -> dict[str, Any]:
         for headings, rows in [html.cells(each)]
     ]
     return {
-        "part": "run",
-        "sharp": sharp,
-        "replications": result.count,
-        "bars": bars.simulated(result),
-        "currency": result.currency,
+        "sharp": True,
         "document": result.document(),
         "tables": tables,
         "lines": [*recommendation(result), *notes(result)],

@@ -1,13 +1,12 @@
 """What of a scenario can be moved on the page: its own keys, each with a range around its value."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from cprsim.basics.units import (
     BYTES,
-    BYTES_PER_SECOND,
     SECONDS,
     Units,
     parse_bytes,
@@ -23,7 +22,9 @@ Kind = Literal["duration", "rate", "size", "number", "whole", "choice", "words"]
 _QUANTITIES: Final = {"duration": parse_duration, "rate": parse_rate, "size": parse_bytes}
 UNITS: Final[dict[str, Units]] = {
     "duration": SECONDS,
-    "rate": Units({f"{unit}B/s": 10.0**power for unit, power in zip("kMGT", (3, 6, 9, 12))}),
+    "rate": Units(
+        {f"{unit}B/s": 10.0**power for unit, power in zip("kMGT", (3, 6, 9, 12), strict=True)}
+    ),
     "size": Units({unit: factor for unit, factor in BYTES.items() if "i" not in unit}),
 }
 #: A slider goes from the scenario's value by this factor, both ways.
@@ -238,10 +239,11 @@ def _at(tables: Mapping[str, Any], key: str) -> Any:
     return found
 
 
-def text_at(scenario: Scenario, control: Control) -> str:
-    """What a control stands at in a scenario that was checked; empty where nothing does."""
-    found = _at(scenario.mapping(), control.keys[0])
-    return "" if found is None else _written(found)
+def texts_in(scenario: Scenario, controls: Iterable[Control]) -> dict[str, str]:
+    """What each control stands at in a scenario that was checked; empty where nothing does."""
+    tables = scenario.mapping()
+    found = {each.name: _at(tables, each.keys[0]) for each in controls}
+    return {name: "" if value is None else _written(value) for name, value in found.items()}
 
 
 def _written(value: Any) -> str:

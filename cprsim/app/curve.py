@@ -26,7 +26,7 @@ _MOST = 1.0  # overhead: beyond it a job takes twice its time, and nobody asks f
 REPLICATIONS: Final = 256  # at each interval: a cohort, whose draws are shared
 
 
-class Point(NamedTuple):
+class IntervalPoint(NamedTuple):
     """At one interval: the mean overhead, a share of the useful time, and its 95 % interval."""
 
     interval_s: float
@@ -64,7 +64,7 @@ def curve(scenario: Scenario) -> dict[str, Any] | None:
     return {"names": SYSTEMS, "lines": lines, "best": [best_s, least]}
 
 
-def simulated(scenario: Scenario, seed: int) -> Iterator[tuple[str, list[Point]]]:
+def simulated(scenario: Scenario, seed: int) -> Iterator[tuple[str, list[IntervalPoint]]]:
     """Points of each system under the scenario's own failures, one system after the other.
 
     Intervals at which the job gets nowhere are left out.
@@ -97,7 +97,7 @@ def _span(scenario: Scenario) -> tuple[float, float, float] | None:
     return min(young_s / _AROUND, most_s / 2), most_s, min(young_s, most_s)
 
 
-def _played(scenario: Scenario, intervals: list[float], seed: int) -> list[Point]:
+def _played(scenario: Scenario, intervals: list[float], seed: int) -> list[IntervalPoint]:
     if not intervals:
         return []
     engines = chosen(scenario, list(scenario.policies), "auto")
@@ -105,7 +105,7 @@ def _played(scenario: Scenario, intervals: list[float], seed: int) -> list[Point
     shares = overhead(values[:, :, COLUMNS.index("wall")], scenario.job.useful_time_s)
     means = [Mean.of(each) for each in shares.T]
     return [
-        Point(each_s, mean.mean, mean.low, mean.high)
+        IntervalPoint(each_s, mean.mean, mean.low, mean.high)
         for each_s, mean in zip(intervals, means, strict=True)
         if math.isfinite(mean.mean)
     ]

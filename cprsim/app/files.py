@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from cprsim.app.answers import Answers
+from cprsim.app.answers import Answering
 from cprsim.app.turns import Turn
 from cprsim.app.whatif import WhatIf
 from cprsim.errors import UsageError
@@ -21,7 +21,7 @@ NAMES: Final = {
 }
 
 
-def contents(answers: Answers, query: str, name: str, policy: str, turn: Turn) -> bytes:
+def contents(answers: Answering, query: str, name: str, policy: str, turn: Turn) -> bytes:
     """The bytes of one of `NAMES`; `policy`: of the timeline.
 
     Raises
@@ -29,14 +29,14 @@ def contents(answers: Answers, query: str, name: str, policy: str, turn: Turn) -
     UsageError
         For the advisor's picture while he has given no answer yet.
     CprsimError
-        For a question that can't be asked, as `Answers.answer` tells it.
+        For a question that can't be asked, as `Answering.answer` tells it.
     """
     subject = answers.subject
     asked = WhatIf.from_query(query, subject.controls)
+    scenario = subject.scenario(asked)
     if name == "scenario.toml":
-        return subject.scenario(asked).to_toml().encode()
+        return scenario.to_toml().encode()
     if name == "timeline.svg":
-        scenario = subject.scenario(asked)
         history = record(scenario, policy, asked.seed, asked.replication)
         with turn.computing():
             return save_bytes(timeline(history, scenario.title), "svg")
@@ -46,7 +46,7 @@ def contents(answers: Answers, query: str, name: str, policy: str, turn: Turn) -
             raise UsageError("answer.svg: the advisor has not answered this yet; wait for him")
         with turn.computing():
             return save_bytes(advice.figure(), "svg")
-    result = answers.result(asked, turn)
+    result = answers.result(asked, scenario, turn)
     # Matplotlib's style is one for all threads, too.
     with turn.computing():
         if name == "breakdown.svg":

@@ -23,9 +23,7 @@ def lane(scenario: Scenario, policy: str, seed: int, replication: int) -> dict[s
     except RunError as error:
         return {"policy": policy, "fault": str(error)}
     wall_s = history.ledger.wall
-    blocks = [
-        BarBlock(each.start_s, each.end_s, each.seconds()) for each in joined(history.phases)
-    ]
+    blocks = [BarBlock(each.start_s, each.end_s, each.seconds()) for each in joined(history.phases)]
     return {
         "policy": policy,
         "wall_s": wall_s,

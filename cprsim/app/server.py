@@ -14,9 +14,9 @@ from typing import Any, Final
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 from cprsim.app import files
-from cprsim.app.answers import Answers
+from cprsim.app.answers import Answering
 from cprsim.app.controls import UNITS
-from cprsim.app.turns import ReplacedError, Turns
+from cprsim.app.turns import ReplacedError, Tabs
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.errors import CprsimError, UsageError
 from cprsim.figures.parts.style import CAUSE_COLOURS, SYSTEM_COLOURS, TRAINING_COLOUR
@@ -64,8 +64,8 @@ class AppServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, answers: Answers, port: int = 0) -> None:
-        self.answers, self.turns, self.token = answers, Turns(), secrets.token_urlsafe(24)
+    def __init__(self, answers: Answering, port: int = 0) -> None:
+        self.answers, self.tabs, self.token = answers, Tabs(), secrets.token_urlsafe(24)
         if not 0 <= port <= _MOST_PORT:
             raise UsageError(f"--port {port}: is no port; give one from 1 to {_MOST_PORT}")
         try:
@@ -89,7 +89,7 @@ class AppServer(ThreadingHTTPServer):
         """Have `ready` done in the background, with the cores to itself."""
 
         def first() -> None:
-            with self.turns.computing:
+            with self.tabs.computing:
                 ready()
 
         threading.Thread(target=first, daemon=True).start()
@@ -105,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "cprsim", ""
     timeout = _PATIENCE_S
 
-    def do_GET(self) -> None:  # noqa: N802  (http.server's name)
+    def do_GET(self) -> None:
         """Send a file of the page, or answer a question."""
         asked = urlsplit(self.path)
         token, _, name = asked.path.lstrip("/").partition("/")
@@ -125,7 +125,9 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: the terminal is the user's, and addresses hold the token."""
 
-    def send_error(self, code: int, message: str | None = None, _explain: str | None = None) -> None:
+    def send_error(
+        self, code: int, message: str | None = None, _explain: str | None = None
+    ) -> None:
         """In plain words, with the headers that everything has."""
         status = HTTPStatus(code)
         self._send(status, f"cprsim app: {message or status.phrase}\n".encode())
@@ -164,7 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, question: str, tab: str) -> None:
         """Parts of an answer as they come, a line of JSON each."""
-        turn = self.server.turns.take(tab)
+        turn = self.server.tabs.take(tab)
         self._begin(HTTPStatus.OK, "application/x-ndjson")
 
         def send(part: dict[str, Any]) -> None:
@@ -175,7 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.answers.answer(question, turn, send)
 
     def _file(self, name: str, question: str, policy: str) -> None:
-        turn = self.server.turns.take(f"file-{secrets.token_hex(8)}")
+        turn = self.server.tabs.take(f"file-{secrets.token_hex(8)}")
         try:
             content = files.contents(self.server.answers, question, name, policy, turn)
         except CprsimError as error:
@@ -202,7 +204,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-def _told(answers: Answers) -> dict[str, Any]:
+def _told(answers: Answering) -> dict[str, Any]:
     """What the page has to know before it asks."""
     subject = answers.subject
     return {

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 #: Tabs that are remembered: one that is forgotten only has its old question answered to the end.
 _TABS = 64
+#: Before the advisor begins, s; and between two looks at whether a question still counts.
+_MOMENT_S, _AGAIN_S = 0.4, 0.05
 
 
 class ReplacedError(Exception):
@@ -17,34 +19,41 @@ class ReplacedError(Exception):
 class Turn:
     """A question's right to be worked at, until its tab asks another."""
 
-    def __init__(self, turns: "Turns", tab: str, number: int) -> None:
-        self._turns, self._tab, self._number = turns, tab, number
+    def __init__(self, tabs: "Tabs", tab: str, number: int) -> None:
+        self._tabs, self._tab, self._number = tabs, tab, number
 
     def check(self, *_: object) -> None:
         """Raise `ReplacedError` once the tab has asked another; fit to be told of progress."""
-        if self._turns.newest(self._tab) != self._number:
+        if self._tabs.newest(self._tab) != self._number:
             raise ReplacedError
 
     @contextmanager
     def computing(self) -> Iterator[None]:
         """With the cores to itself, as soon as the one before is done with them."""
-        with self._turns.computing:
+        with self._tabs.computing:
             self.check()
             yield
 
     @contextmanager
     def advising(self) -> Iterator[None]:
-        """With the advisor to itself, who takes seconds, beside what computes for moments."""
-        while not self._turns.advising.acquire(timeout=0.1):
+        """With the advisor to itself, who takes seconds, beside what computes for moments.
+
+        Not before a moment has gone, in which whoever is moving a slider moves on.
+        """
+        until_s = time.monotonic() + _MOMENT_S
+        while time.monotonic() < until_s:
+            self.check()
+            time.sleep(_AGAIN_S)
+        while not self._tabs.advising.acquire(timeout=_AGAIN_S):
             self.check()
         try:
             self.check()
             yield
         finally:
-            self._turns.advising.release()
+            self._tabs.advising.release()
 
 
-class Turns:
+class Tabs:
     """The newest question of each tab."""
 
     def __init__(self) -> None:

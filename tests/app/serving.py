@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cprsim.app.answers import Answers
+from cprsim.app.answers import Answering
 from cprsim.app.server import AppServer
 from cprsim.app.subject import Subject
 from tests.waiting import HANGS_S
@@ -31,7 +31,7 @@ class Got(NamedTuple):
 @contextmanager
 def served(scenario: Path = QUICKSTART) -> Iterator[AppServer]:
     """The page about a scenario."""
-    with AppServer(Answers(Subject.read(scenario))) as server:
+    with AppServer(Answering(Subject.read(scenario))) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
@@ -39,7 +39,7 @@ def served(scenario: Path = QUICKSTART) -> Iterator[AppServer]:
         finally:
             server.shutdown()
             thread.join(HANGS_S)
-            assert server.turns.close(HANGS_S)
+            assert server.tabs.close(HANGS_S)
 
 
 def get(server: AppServer, path: str, method: str = "GET", **headers: str) -> Got:
@@ -66,5 +66,5 @@ def parts(server: AppServer, query: str = "", until: str = "done") -> list[dict[
         if found[-1]["part"] in (until, "faults"):
             break
     connection.close()
-    server.turns.take("one")
+    server.tabs.take("one")
     return found

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from cprsim.app import lanes
-from cprsim.app.answers import Answers
+from cprsim.app.answers import Answering
 from cprsim.app.server import AppServer
 from cprsim.app.subject import Subject
-from cprsim.app.turns import ReplacedError, Turns
+from cprsim.app.turns import ReplacedError, Tabs
 from cprsim.app.whatif import WhatIf
 from cprsim.cli import command
 from tests.app.serving import KAGGLE, QUICKSTART, get, parts, served
@@ -137,14 +137,14 @@ def test_files_are_those_of_the_commands(server: AppServer) -> None:
 
 
 def test_an_old_question_is_dropped_as_its_tab_asks_another() -> None:
-    answers, turns = Answers(Subject.read(KAGGLE)), Turns()
-    turn, told = turns.take("tab"), []
+    answers, tabs = Answering(Subject.read(KAGGLE)), Tabs()
+    turn, told = tabs.take("tab"), []
 
     def send(part: dict[str, Any]) -> None:  # as the server does
         turn.check()
         told.append(part["part"])
         if part["part"] == "run":
-            turns.take("tab")
+            tabs.take("tab")
 
     with pytest.raises(ReplacedError):
         answers.answer("", turn, send)
@@ -152,10 +152,10 @@ def test_an_old_question_is_dropped_as_its_tab_asks_another() -> None:
 
 
 def test_tabs_do_not_replace_each_other() -> None:
-    turns = Turns()
-    one, other = turns.take("one"), turns.take("other")
+    tabs = Tabs()
+    one, other = tabs.take("one"), tabs.take("other")
     one.check()
-    newer = turns.take("one")
+    newer = tabs.take("one")
     other.check()
     newer.check()
     with pytest.raises(ReplacedError):
@@ -163,8 +163,8 @@ def test_tabs_do_not_replace_each_other() -> None:
 
 
 def test_who_waits_for_the_cores_gives_up_once_replaced() -> None:
-    turns = Turns()
-    old = turns.take("tab")
+    tabs = Tabs()
+    old = tabs.take("tab")
     came = []
 
     def compute() -> None:
@@ -174,10 +174,10 @@ def test_who_waits_for_the_cores_gives_up_once_replaced() -> None:
         except ReplacedError:
             came.append("replaced")
 
-    with turns.computing:
+    with tabs.computing:
         waiting = threading.Thread(target=compute)
         waiting.start()
-        turns.take("tab")
+        tabs.take("tab")
     waiting.join()
     assert came == ["replaced"]
 

@@ -73,7 +73,9 @@ def test_the_ends_of_a_slider_are_jobs(end: str) -> None:
     for each in subject.controls:
         if each.most > 0 and each.name != "cluster.parameter_servers":  # 1 is too few for copies
             number = getattr(each, end)
-            text = f"{number:.0f}" if each.kind == "whole" else f"{number!r}{units.get(each.kind, '')}"
+            text = (
+                f"{number:.0f}" if each.kind == "whole" else f"{number!r}{units.get(each.kind, '')}"
+            )
             try:
                 subject.scenario(WhatIf({each.name: text}))
             except ScenarioError as error:

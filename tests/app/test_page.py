@@ -31,7 +31,8 @@ window.slide = (name, place, done = true) => {
   if (done) slider(name).dispatchEvent(new Event('change', { bubbles: true }));
 };
 window.results = () => document.getElementById('results').dataset;
-window.stands = (query, part) => results().query === query && results().seen.split(' ').includes(part);
+window.stands = (query, part) =>
+  results().query === query && results().seen.split(' ').includes(part);
 window.fault = () => document.getElementById('faults').textContent;
 """
 #: Texts whose contrast to what lies behind them is below what WCAG 2 AA wants.
@@ -211,10 +212,10 @@ def test_of_twenty_quick_moves_the_last_one_wins_and_nothing_piles_up(
     facts = tab.evaluate("document.getElementById('state').textContent")
     assert facts.startswith(f"MTBF of the job {shown};")
     # The server is done with it, and nobody waits.
-    assert server.turns.computing.acquire(timeout=0)
-    server.turns.computing.release()
-    assert server.turns.advising.acquire(timeout=0)
-    server.turns.advising.release()
+    assert server.tabs.computing.acquire(timeout=0)
+    server.tabs.computing.release()
+    assert server.tabs.advising.acquire(timeout=0)
+    server.tabs.advising.release()
     assert tab.evaluate("history.length") <= 3  # one step back for all of them
     assert_quiet(tab, server)
 
@@ -335,7 +336,9 @@ def test_copied_texts_are_those_that_are_shown(chromium: Browser, server: AppSer
     chromium.call("Browser.grantPermissions", permissions=granted)
     tab.call("Page.bringToFront")
     for each in ("run-command", "advise-command", "toml"):
-        tab.evaluate(f"document.getElementById('{each}').closest('details')?.setAttribute('open', '')")
+        tab.evaluate(
+            f"document.getElementById('{each}').closest('details')?.setAttribute('open', '')"
+        )
         tab.evaluate(f"document.querySelector('[data-copies={each}]').click()")
         shown = tab.evaluate(f"document.getElementById('{each}').textContent")
         tab.wait("document.getElementById('copied').textContent !== ''")
@@ -358,7 +361,7 @@ def test_a_page_of_another_origin_can_neither_read_nor_drive_it(
           .then(() => {{ window.over = true; }});
         </script><script src="{server.address}app.js"></script>"""
     )
-    before = server.turns.take("x")
+    before = server.tabs.take("x")
     tab: Any = chromium.tab(1280)
     tab.open(other.as_uri())
     tab.wait("window.over && document.readyState === 'complete'")

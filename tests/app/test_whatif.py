@@ -1,6 +1,7 @@
 """A question in the address is the question of the commands, and of the scenario that they read."""
 
 import shlex
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ def test_the_address_gives_the_question_back(
 def test_the_copied_command_reads_the_scenario_of_the_page(moved: dict[str, str]) -> None:
     asked = WhatIf(moved)
     name, command, path, *options = shlex.split(asked.run_command(QUICKSTART, SUBJECT.controls))
-    sets = [text for flag, text in zip(options, options[1:], strict=False) if flag == "--set"]
+    sets = [text for flag, text in pairwise(options) if flag == "--set"]
 
     assert (name, command, path) == ("cprsim", "run", str(QUICKSTART))
     scenario = load_scenario(Path(path), sets)
@@ -105,7 +106,7 @@ def test_as_many_replications_as_would_never_end_are_refused() -> None:
         (
             {"failures.mean": "14 m", "cluster.trainers": "many"},
             {
-                "failures.mean": "'14 m': a lone \"m\" is ambiguous; write \"14 min\" for minutes",
+                "failures.mean": '\'14 m\': a lone "m" is ambiguous; write "14 min" for minutes',
                 "cluster.trainers": "'many' is not a whole number",
             },
             [],

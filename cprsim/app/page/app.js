@@ -124,9 +124,8 @@ const TAKES = {
   run(part) {
     shown.run = shown.bars = part;
     const count = part.replications.toLocaleString("en");
-    headline(part.lines[0], `${count} replications, 95 % intervals${part.sharp ? "" : "; more are under way …"}`);
-    at("tables").replaceChildren(...part.tables.map((each) => table(each.title, each)));
-    at("lines").replaceChildren(...part.lines.map((line) => element("li", {}, line)));
+    headline(part.sharp ? part.lines[0] : leastOf(part.bars), `${count} replications, 95 % intervals${part.sharp ? "" : "; more are under way …"}`);
+    if (part.sharp) said(part);
     redraw();
   },
   lane(part) {
@@ -173,6 +172,12 @@ function take(part) {
   results.dataset.part = part.part === "run" && part.sharp ? "sharp" : part.part;
   if (part.part === "asked") Object.assign(results.dataset, { query: part.query, seen: "" });
   results.dataset.seen = `${results.dataset.seen ?? ""} ${results.dataset.part}`.trim();
+}
+
+/** All numbers, and sentences about them. */
+function said(part) {
+  at("tables").replaceChildren(...part.tables.map((each) => table(each.title, each)));
+  at("lines").replaceChildren(...part.lines.map((line) => element("li", {}, line)));
 }
 
 function headline(text, state) {

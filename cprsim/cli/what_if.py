@@ -24,13 +24,13 @@ def app(
     ] = True,
 ) -> None:
     """Open a page on this machine that moves a scenario and shows what follows; Ctrl-C ends it."""
-    from cprsim.app.answers import Answers
+    from cprsim.app.answers import Answering
     from cprsim.app.opening import opened
     from cprsim.app.server import AppServer
     from cprsim.app.subject import Subject
     from cprsim.gallery.picture import shipped
 
-    answers = Answers(Subject.read(shipped(_DEFAULT) if scenario is None else scenario))
+    answers = Answering(Subject.read(shipped(_DEFAULT) if scenario is None else scenario))
     with AppServer(answers, port) as server, suppress(KeyboardInterrupt):
         typer.echo(server.address)
         typer.echo(f"cprsim: the page is about {answers.subject.path}; Ctrl-C ends it", err=True)
@@ -38,5 +38,5 @@ def app(
         server.warm_up(answers.warm_up)
         with opened(server.address, wanted=browser):
             server.serve_forever()
-    if not server.turns.close(_PATIENCE_S):
+    if not server.tabs.close(_PATIENCE_S):
         os._exit(0)  # Python can't end beside compiled code that runs: it would abort
