@@ -79,7 +79,15 @@ class Answering:
             send({"part": "faults", "at": at, "others": others})
             return
         send(self._asked(asked, scenario))
-        send(_coarse(scenario))
+        send({"part": "coarse", "bars": bars.by_equations(scenario)})
+        send(
+            {
+                "part": "equations",
+                "curve": curve.curve(scenario),
+                "lines": _decided(scenario),
+                "toml": scenario.to_toml(),
+            }
+        )
         try:
             self._play(asked, scenario, turn, send)
             self._advise(asked, scenario, turn, send)
@@ -115,7 +123,6 @@ class Answering:
             "texts": {each.name: asked.moved.get(each.name, each.text) for each in controls},
             "numbers": {each.name: each.number(stands[each.name]) for each in controls},
             "commands": [asked.run_command(path, controls), asked.advise_command(path, controls)],
-            "toml": scenario.to_toml(),
             "facts": _facts(scenario),
         }
 
@@ -205,16 +212,6 @@ def _facts(scenario: Scenario) -> list[tuple[str, str]]:
     except CprsimError:  # no policy needs it, or there would be no scenario
         return found
     return found
-
-
-def _coarse(scenario: Scenario) -> dict[str, Any]:
-    """What equations say, to first order."""
-    return {
-        "part": "coarse",
-        "bars": bars.by_equations(scenario),
-        "curve": curve.curve(scenario),
-        "lines": _decided(scenario),
-    }
 
 
 def _decided(scenario: Scenario) -> list[str]:

@@ -79,12 +79,12 @@ def test_the_advisors_answer_is_that_of_the_command(
         assert " ".join(cells) in flat
     assert advice["lines"][0].startswith("Answer: ")
     assert {each["part"] for each in found} == {
-        *("asked", "coarse", "run", "progress", "lane", "points", "advice", "done")
+        *("asked", "coarse", "equations", "run", "progress", "lane", "points", "advice", "done")
     }
 
 
 def test_the_first_answer_is_of_equations_alone(server: AppServer) -> None:
-    asked, coarse = parts(server, "failures.mean=7+h", until="coarse")
+    asked, coarse, equations = parts(server, "failures.mean=7+h", until="equations")
 
     assert asked["facts"][0] == ["MTBF of the job", "7 h"]
     assert asked["numbers"]["failures.mean"] == 7 * 3600
@@ -93,8 +93,8 @@ def test_the_first_answer_is_of_equations_alone(server: AppServer) -> None:
         overhead = row["measures"]["overhead"]
         assert overhead["mean"] == pytest.approx(sum(row["causes"].values()))
         assert overhead["low"] is overhead["high"] is None
-    lines = coarse["curve"]["lines"]
-    best_s, least = coarse["curve"]["best"]
+    lines = equations["curve"]["lines"]
+    best_s, least = equations["curve"]["best"]
     assert least == min(share for _, share in lines["full"])
     young_s = (2 * 300.0025 * 7 * 3600) ** 0.5
     assert best_s == pytest.approx(young_s, rel=0.1)
@@ -148,7 +148,7 @@ def test_an_old_question_is_dropped_as_its_tab_asks_another() -> None:
 
     with pytest.raises(ReplacedError):
         answers.answer("", turn, send)
-    assert told == ["asked", "coarse", "run"]
+    assert told == ["asked", "coarse", "equations", "run"]
 
 
 def test_tabs_do_not_replace_each_other() -> None:

@@ -106,7 +106,6 @@ const TAKES = {
     fail([]);
     at("run-command").textContent = part.commands[0];
     at("advise-command").textContent = part.commands[1];
-    at("toml").textContent = part.toml;
     at("advice").replaceChildren();
     at("advice-under-way").textContent = "It answers once the runs are done.";
     const query = part.query ? `?${part.query}` : "";
@@ -118,8 +117,14 @@ const TAKES = {
   coarse(part) {
     shown.coarse = shown.bars = part;
     controls.planned(part.bars);
-    headline(part.lines[0] ?? leastOf(part.bars), "To first order, by equations; simulating …");
+    headline(leastOf(part.bars), "To first order, by equations; simulating …");
     redraw();
+  },
+  equations(part) {
+    shown.equations = part;
+    at("toml").textContent = part.toml;
+    at("decision").textContent = part.lines.join(" ");
+    redraw("curve");
   },
   run(part) {
     shown.run = shown.bars = part;
@@ -248,7 +253,8 @@ const named = (row, measure) => ({ name: row.policy, facts: row.saves, ...row.me
 const inWords = (rows, measure) => rows.map((row) => `${row.policy} ${row.measures[measure].text}`).join("; ");
 
 function intervals(rows) {
-  const known = shown.coarse?.curve;
+  const known = shown.equations?.curve;
+  if (!shown.equations) return;
   if (!known) {
     at("curve").replaceChildren();
     at("curve-note").textContent = "No interval is best here: saves or failures cost nothing, or full recovery takes more than twice the time at every interval.";
