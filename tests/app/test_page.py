@@ -1,9 +1,8 @@
 """The page as somebody uses it: in headless Chromium, at a wide and at a narrow window."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,6 +11,7 @@ from cprsim.app.server import AppServer
 from cprsim.cli import command
 from tests.app.serving import QUICKSTART, served
 from tests.report.browser import Browser, Tab, browser, needs_chromium
+from tests.waiting import wait_until
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 
@@ -79,13 +79,41 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
         yield running
 
 
-def opened(chromium: Browser, server: AppServer, width_px: int, query: str = "") -> Tab:
-    """A tab with the page, once it has told what is sharp."""
-    tab = chromium.tab(width_px)
-    tab.call("Page.addScriptToEvaluateOnNewDocument", source=_HELPERS)
-    tab.open(f"{server.address}{'?' if query else ''}{query}")
-    tab.wait("document.getElementById('results')?.dataset.seen?.includes('sharp')")
-    return tab
+@pytest.fixture
+def tabs(chromium: Browser) -> Iterator[Callable[[int], Tab]]:
+    """Makes tabs, which are closed in the end: a browser has few connections to a server."""
+    made: list[Tab] = []
+
+    def another(width_px: int) -> Tab:
+        made.append(chromium.tab(width_px))
+        made[-1].call("Page.addScriptToEvaluateOnNewDocument", source=_HELPERS)
+        return made[-1]
+
+    yield another
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def opened(server: AppServer, tabs: Callable[[int], Tab]) -> Callable[..., Tab]:
+    """Opens tabs with the page; each has told what is sharp."""
+
+    def another(width_px: int, query: str = "") -> Tab:
+        tab = tabs(width_px)
+        tab.open(f"{server.address}{'?' if query else ''}{query}")
+        tab.wait("document.getElementById('results')?.dataset.seen?.includes('sharp')")
+        return tab
+
+    return another
+
+
+def is_free(server: AppServer) -> bool:
+    """Whether nobody computes or waits for the advisor."""
+    free = [each.acquire(timeout=0) for each in (server.tabs.computing, server.tabs.advising)]
+    for each, taken in zip((server.tabs.computing, server.tabs.advising), free, strict=True):
+        if taken:
+            each.release()
+    return all(free)
 
 
 def settled(tab: Tab, query: str, part: str = "sharp") -> None:
@@ -108,9 +136,9 @@ def assert_quiet(tab: Tab, server: AppServer) -> None:
 
 @pytest.mark.parametrize("width_px", [1280, 400])
 def test_every_control_moves_the_answer(
-    chromium: Browser, server: AppServer, width_px: int
+    opened: Callable[..., Tab], server: AppServer, width_px: int
 ) -> None:
-    tab = opened(chromium, server, width_px)
+    tab = opened(width_px)
     tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     for control in server.answers.subject.controls:
         before = tab.evaluate("document.getElementById('run-command').textContent")
@@ -137,9 +165,9 @@ def test_every_control_moves_the_answer(
 
 @pytest.mark.parametrize("width_px", [1280, 400])
 def test_all_pictures_are_there_and_fit(
-    chromium: Browser, server: AppServer, width_px: int
+    opened: Callable[..., Tab], server: AppServer, width_px: int
 ) -> None:
-    tab = opened(chromium, server, width_px)
+    tab = opened(width_px)
     settled(tab, "", "done")
     for each in ("breakdown", "learning", "cost", "curve", "timeline"):
         drawn = tab.evaluate(
@@ -160,9 +188,9 @@ def test_all_pictures_are_there_and_fit(
 
 @pytest.mark.parametrize("width_px", [1280, 400])
 def test_typed_values_move_their_sliders_and_wrong_ones_are_told(
-    chromium: Browser, server: AppServer, width_px: int
+    opened: Callable[..., Tab], server: AppServer, width_px: int
 ) -> None:
-    tab = opened(chromium, server, width_px)
+    tab = opened(width_px)
     middle = tab.evaluate("slider('failures.mean').value")
     tab.evaluate("put('failures.mean', '40 h')")
     settled(tab, "failures.mean=40+h")
@@ -195,9 +223,9 @@ def test_typed_values_move_their_sliders_and_wrong_ones_are_told(
 
 @pytest.mark.parametrize("width_px", [1280, 400])
 def test_of_twenty_quick_moves_the_last_one_wins_and_nothing_piles_up(
-    chromium: Browser, server: AppServer, width_px: int
+    opened: Callable[..., Tab], server: AppServer, width_px: int
 ) -> None:
-    tab = opened(chromium, server, width_px)
+    tab = opened(width_px)
     tab.evaluate(
         "(async () => { for (let i = 0; i < 20; i++) { slide('failures.mean', 300 + 20 * i, false);"
         " await new Promise((done) => setTimeout(done, 15)); }"
@@ -211,17 +239,15 @@ def test_of_twenty_quick_moves_the_last_one_wins_and_nothing_piles_up(
     assert f"'failures.mean={shown}'" in command_
     facts = tab.evaluate("document.getElementById('state').textContent")
     assert facts.startswith(f"MTBF of the job {shown};")
-    # The server is done with it, and nobody waits.
-    assert server.tabs.computing.acquire(timeout=0)
-    server.tabs.computing.release()
-    assert server.tabs.advising.acquire(timeout=0)
-    server.tabs.advising.release()
+    wait_until(lambda: is_free(server), "nobody computes any more")
     assert tab.evaluate("history.length") <= 3  # one step back for all of them
     assert_quiet(tab, server)
 
 
-def test_back_forward_reload_and_a_second_tab(chromium: Browser, server: AppServer) -> None:
-    tab = opened(chromium, server, 1280)
+def test_back_forward_reload_and_a_second_tab(
+    opened: Callable[..., Tab], server: AppServer
+) -> None:
+    tab = opened(1280)
     tab.evaluate("put('failures.mean', '40 h')")
     settled(tab, "failures.mean=40+h")
     tab.evaluate("put('cluster.parameter_servers', '16')")
@@ -246,7 +272,7 @@ def test_back_forward_reload_and_a_second_tab(chromium: Browser, server: AppServ
     assert tab.evaluate("typed('failures.mean').value") == "40 h"
     assert tab.evaluate("document.getElementById('tables').textContent") == numbers
 
-    other = opened(chromium, server, 400, both)
+    other = opened(400, both)
     assert other.evaluate("document.getElementById('tables').textContent") == numbers
     other.evaluate("put('failures.mean', '9 h')")
     settled(other, "failures.mean=9+h&cluster.parameter_servers=16", "done")
@@ -256,8 +282,8 @@ def test_back_forward_reload_and_a_second_tab(chromium: Browser, server: AppServ
     assert_quiet(other, server)
 
 
-def test_the_keyboard_alone_does_all(chromium: Browser, server: AppServer) -> None:
-    tab = opened(chromium, server, 1280)
+def test_the_keyboard_alone_does_all(opened: Callable[..., Tab], server: AppServer) -> None:
+    tab = opened(1280)
     tab.press("Tab")
     assert tab.evaluate("document.activeElement.className") == "skip"
     tab.press("Tab")
@@ -290,10 +316,9 @@ def test_the_keyboard_alone_does_all(chromium: Browser, server: AppServer) -> No
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_stand_out_and_inputs_have_names(
-    chromium: Browser, server: AppServer, scheme: str
+    tabs: Callable[[int], Tab], server: AppServer, scheme: str
 ) -> None:
-    tab = chromium.tab(1280)
-    tab.call("Page.addScriptToEvaluateOnNewDocument", source=_HELPERS)
+    tab = tabs(1280)
     tab.scheme(scheme)
     tab.open(server.address)
     tab.wait("document.getElementById('results')?.dataset.seen?.includes('done')")
@@ -312,11 +337,11 @@ def test_texts_stand_out_and_inputs_have_names(
 
 
 def test_the_numbers_are_those_of_the_copied_command(
-    chromium: Browser, server: AppServer, capsys: pytest.CaptureFixture[str]
+    opened: Callable[..., Tab], server: AppServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import shlex
 
-    tab = opened(chromium, server, 1280, "failures.mean=14+h&seed=2")
+    tab = opened(1280, "failures.mean=14+h&seed=2")
     rows = tab.evaluate(
         "[...document.querySelectorAll('#tables tbody tr')].map((row) =>"
         " [...row.children].map((cell) => cell.textContent).join(' '))"
@@ -330,8 +355,10 @@ def test_the_numbers_are_those_of_the_copied_command(
         assert row in printed
 
 
-def test_copied_texts_are_those_that_are_shown(chromium: Browser, server: AppServer) -> None:
-    tab = opened(chromium, server, 1280)
+def test_copied_texts_are_those_that_are_shown(
+    chromium: Browser, opened: Callable[..., Tab]
+) -> None:
+    tab = opened(1280)
     granted = ["clipboardReadWrite", "clipboardSanitizedWrite"]
     chromium.call("Browser.grantPermissions", permissions=granted)
     tab.call("Page.bringToFront")
@@ -346,7 +373,7 @@ def test_copied_texts_are_those_that_are_shown(chromium: Browser, server: AppSer
 
 
 def test_a_page_of_another_origin_can_neither_read_nor_drive_it(
-    chromium: Browser, server: AppServer, tmp_path: Path
+    tabs: Callable[[int], Tab], server: AppServer, tmp_path: Path
 ) -> None:
     """Even if it has got hold of the token."""
     other = tmp_path / "other.html"
@@ -362,7 +389,7 @@ def test_a_page_of_another_origin_can_neither_read_nor_drive_it(
         </script><script src="{server.address}app.js"></script>"""
     )
     before = server.tabs.take("x")
-    tab: Any = chromium.tab(1280)
+    tab = tabs(1280)
     tab.open(other.as_uri())
     tab.wait("window.over && document.readyState === 'complete'")
 

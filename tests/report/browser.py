@@ -47,13 +47,17 @@ class Seen:
 class Tab:
     """A page that is driven: what is evaluated in it, keys that are pressed, what it has done."""
 
-    def __init__(self, browser: "Browser", session: str) -> None:
-        self._browser, self._session = browser, session
+    def __init__(self, browser: "Browser", target: str, session: str) -> None:
+        self._browser, self._target, self._session = browser, target, session
         self.events = browser.seen.setdefault(session, [])
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """A command of the protocol, to this page."""
         return self._browser.call(method, self._session, **parameters)
+
+    def close(self) -> None:
+        """Be gone, and whatever it still waits for."""
+        self._browser.call("Target.closeTarget", targetId=self._target)
 
     def open(self, address: str) -> None:
         """Go there."""
@@ -134,24 +138,23 @@ class Browser:
 
     def tab(self, width_px: int) -> Tab:
         """A new tab of that width, which watches what its page does."""
-        session = self._attached()
-        tab = Tab(self, session)
+        tab = Tab(self, *self._attached())
         tab.resize(width_px)
         return tab
 
-    def _attached(self) -> str:
-        """A session of a new tab."""
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+    def _attached(self) -> tuple[str, str]:
+        """A new tab, and a session with it."""
+        target: str = self.call("Target.createTarget", url="about:blank")["targetId"]
         session: str = self.call("Target.attachToTarget", targetId=target, flatten=True)[
             "sessionId"
         ]
         for domain in ("Network", "Runtime", "Log", "Page"):
             self.call(f"{domain}.enable", session)
-        return session
+        return target, session
 
     def look(self, page: Path, width_px: int) -> Seen:
         """Open a page in a tab of that width, and watch it until it is loaded."""
-        session = self._attached()
+        _, session = self._attached()
         size = {"width": width_px, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", session, **size)
         events: list[dict[str, Any]] = []

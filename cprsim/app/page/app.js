@@ -123,7 +123,7 @@ const TAKES = {
   equations(part) {
     shown.equations = part;
     at("toml").textContent = part.toml;
-    at("decision").textContent = part.lines.join(" ");
+    at("decision").textContent = part.lines.length ? `CPR's decision, by its equations alone: ${part.lines.join(" ")}` : "";
     redraw("curve");
   },
   run(part) {

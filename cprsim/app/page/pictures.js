@@ -27,30 +27,33 @@ function ticks(most, count) {
  */
 export function bars(home, rows, format, said) {
   const most = Math.max(1e-12, ...rows.map((row) => Math.max(row.high ?? 0, sum(row.parts)))) * 1.02;
-  picture(home, rows.length * ROW + 24, said, (made, width) => {
+  const room = Math.max(home.clientWidth, 260);
+  const below = rows.some((row) => row.name.length * 7.5 + row.text.length * 6.5 > room - 10) ? 15 : 0; // the number on a line of its own
+  const height = ROW + below;
+  picture(home, rows.length * height + 24, said, (made, width) => {
     const x = (value) => (value / most) * (width - 2);
     for (const tick of ticks(most, width > 600 ? 8 : 4)) {
       const at = x(tick) + 0.5;
-      made.append(drawn("line", { class: "rule", x1: at, x2: at, y1: 0, y2: rows.length * ROW }));
+      made.append(drawn("line", { class: "rule", x1: at, x2: at, y1: 0, y2: rows.length * height }));
       const anchor = at < 12 ? "start" : at > width - 20 ? "end" : "middle";
-      made.append(drawn("text", { class: "faint", x: at, y: rows.length * ROW + 16, "text-anchor": anchor }, format(tick)));
+      made.append(drawn("text", { class: "faint", x: at, y: rows.length * height + 16, "text-anchor": anchor }, format(tick)));
     }
     rows.forEach((row, place) => {
-      const top = place * ROW;
+      const top = place * height;
       const roomy = width > 560;
       made.append(drawn("text", { x: 0, y: top + 14 },
         drawn("tspan", { "font-weight": 650 }, row.name),
         roomy ? drawn("tspan", { class: "faint", dx: 8 }, row.facts) : null));
-      made.append(drawn("text", { x: width, y: top + 14, "text-anchor": "end" }, row.text));
+      made.append(drawn("text", { x: below ? 0 : width, y: top + 14 + below, "text-anchor": below ? "start" : "end" }, row.text));
       let from = 0;
       for (const [colour, length] of row.parts) {
         if (length <= 0) continue;
         made.append(drawn("rect", {
-          class: "edge", x: x(from), y: top + 21, width: Math.max(x(length), 0.5), height: BAR, fill: colour,
+          class: "edge", x: x(from), y: top + 21 + below, width: Math.max(x(length), 0.5), height: BAR, fill: colour,
         }));
         from += length;
       }
-      if (row.low !== null && row.high > row.low) made.append(whisker(x(row.low), x(row.high), top + 21 + BAR / 2));
+      if (row.low !== null && row.high > row.low) made.append(whisker(x(row.low), x(row.high), top + 21 + below + BAR / 2));
     });
   });
 }
