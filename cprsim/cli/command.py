@@ -8,7 +8,19 @@ from typing import Any
 
 import typer
 
-from cprsim.cli import advise, figure, fit, rows, run, study, sweep, timeline, train, validate
+from cprsim.cli import (
+    advise,
+    figure,
+    fit,
+    rows,
+    run,
+    study,
+    sweep,
+    timeline,
+    train,
+    validate,
+    what_if,
+)
 
 # What typer raises for a wrong command line; it has no public name in every version.
 _CommandError: Any = typer.BadParameter.__bases__[0]
@@ -37,6 +49,7 @@ app.command()(figure.figure)
 app.command()(timeline.timeline)
 app.command()(train.train)
 app.command()(study.study)
+app.command()(what_if.app)
 app.command()(validate.validate)
 
 
