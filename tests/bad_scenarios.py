@@ -601,11 +601,11 @@ FAILURES = [
     case(
         "window-without-a-log",
         {LAW: LAW + 'window = "0.5:1"\n'},
-        "failures: 'window' goes with trace; leave it out",
+        "failures: 'window' goes with trace or log; leave it out",
     ),
     case(
         "reader-without-a-log",
         {LAW: LAW + 'reader = "lanl"\n'},
-        "failures: 'reader' goes with trace; leave it out",
+        "failures: 'reader' goes with trace or log; leave it out",
     ),
 ]

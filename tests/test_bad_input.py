@@ -137,7 +137,7 @@ LOGS = [
     case(
         "coalescing-without-a-log",
         {LAW: LAW + 'coalesce = "5 min"\n'},
-        "failures: 'coalesce' goes with trace; leave it out",
+        "failures: 'coalesce' goes with trace or log; leave it out",
     ),
     case(
         "unknown-preset",

@@ -1,6 +1,8 @@
 """Nodes that fail at rates of their own: a gamma factor on each node's."""
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -11,17 +13,15 @@ from cprsim.basics.streams import COHORT, Cause, stream
 
 #: Whose a factor is: of all machines that come into a place, or of one machine.
 Stays = Literal["place", "machine"]
-#: Of the integral over a share; the factors that it takes the mean of are smooth inside.
-_POINTS = 4096
 
 
 @dataclass(frozen=True)
 class Frailty:
     """Lives of a node are those of the law over its factor, gamma with mean 1 and `variance`.
 
-    So nodes together fail at the rate of the law, some far more often than others: the shared
-    frailty of D. G. Clayton (Biometrika 65, 1978), on the pace of a life rather than its hazard,
-    which for exponential lives is the same.
+    So nodes together fail at the rate of the law, some far more often than others, as long as who
+    replaces a node has its factor: the shared frailty of D. G. Clayton (Biometrika 65, 1978), on
+    the pace of a life rather than its hazard, which for exponential lives is the same.
 
     Parameters
     ----------
@@ -29,7 +29,8 @@ class Frailty:
         Of the factors; 0 makes all nodes alike.
     stays
         `"place"`: who replaces a node has its factor, as a machine that was repaired does;
-        `"machine"`: each replacement has one of its own.
+        `"machine"`: each replacement has one of its own, so that bad machines leave and the job
+        fails ever less often. Those that it starts with are of the whole fleet either way.
     excluded
         Nodes left out of those that there were, the ones with the largest factors.
     """
@@ -61,22 +62,27 @@ class Frailty:
         return np.asarray(self.variance * gammaincinv(1 / self.variance, share))
 
     def mean(self, nodes: int) -> float:
-        """Mean factor of the nodes that are kept: 1, less what those left out had above it.
+        """Mean factor of the nodes that are kept, the smallest of those that there were.
 
-        Of m gamma factors the one at share u is among the k largest with the probability that
-        fewer than k of the m - 1 others are larger, a binomial one (H. A. David and H. N. Nagaraja,
-        "Order statistics", 2003, section 2.1).
+        Of m gamma factors the one at share u is among the n smallest with the probability that
+        fewer than n of the m - 1 others are smaller, a binomial one (H. A. David and
+        H. N. Nagaraja, "Order statistics", 2003, section 2.1).
         """
         if not self.excluded:
             return 1.0
+        from scipy.integrate import quad  # noqa: PLC0415
         from scipy.special import bdtr  # noqa: PLC0415
 
         count = nodes + self.excluded
-        share = (np.arange(_POINTS) + 0.5) / _POINTS
-        share, weight = 1 - (1 - share) ** 3, 3 * (1 - share) ** 2 / _POINTS  # closer to the worst
-        among = bdtr(self.excluded - 1, count - 1, 1 - share)
-        worst = count * float(np.sum(self.quantile(share) * among * weight))
-        return (count - worst) / nodes
+
+        def kept(share: float) -> float:
+            return float(self.quantile(np.array(share)) * bdtr(nodes - 1, count - 1, share))
+
+        edge, width = nodes / count, math.sqrt(nodes * self.excluded / count**3)
+        around = [edge + each * width for each in (-6, -2, 0, 2, 6)]
+        places = [0.0, *(each for each in around if 0 < each < 1), 1.0]
+        parts = (quad(kept, *ends, epsrel=1e-8)[0] for ends in pairwise(places))
+        return count / nodes * math.fsum(parts)
 
     def worst(self, nodes: int) -> float:
         """The factor that the worst of so many nodes has about."""

@@ -212,7 +212,7 @@ class Failures(Section):
             raise ValueError("'log' goes with a law that was fitted to it; leave it out")
         if self.trace is None:
             for key in filter(self._has, SOURCES["trace"] if self.log is None else ()):
-                raise ValueError(f"{key!r} goes with trace; leave it out")
+                raise ValueError(f"{key!r} goes with trace or log; leave it out")
             return
         reader = READERS[self.reader or "csv"]
         if reader.needs_system and self.system is None:

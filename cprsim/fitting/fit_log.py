@@ -117,8 +117,10 @@ def fit_source(
         else _of_gaps(source, failures, nodes, ties)
     )
     severities = Counter[str](failures.severities or ())
+    together = failures if source.coalesce_s is None else failures.coalesced(source.coalesce_s)
     return replace(
         fitted,
+        trend=trend(together.times_s - together.start_s, together.span_s),
         severities=severities,
         repairs=repair_fit(failures),
         causes=Counter(failures.causes or ()),
@@ -149,7 +151,6 @@ def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.
         fitted,
         hit=mean_hit(at_once, nodes or system, system),
         kinds=_kinds(log),
-        trend=trend(together.times_s - together.start_s, together.span_s),
     )
 
 
@@ -175,7 +176,9 @@ def _of_uptimes(source: LogSource, log: FailureLog) -> LogFit:
     fitted = _judged(source, "uptime", seen, bursts, dropped, sizes(log), log.notes)
     own = np.ones(len(log), np.bool_) if alone is None else alone
     frailty = None if seen.node_time is None else frailty_fit(log, own, seen.sample, seen.node_time)
-    return replace(fitted, coincidence=coincidence(log, alone), frailty=frailty)
+    system = views.nodes_of(log)
+    hit = mean_hit(fitted.at_once, system, system)
+    return replace(fitted, hit=hit, coincidence=coincidence(log, alone), frailty=frailty)
 
 
 def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.Ties) -> LogFit:

@@ -89,6 +89,7 @@ def fit_named(scenario: Scenario, **taken: Any) -> LogFit:
         "columns": None if failures.columns is None else failures.columns.mapping(),
         "window": None if window is None else written(window),
         "coalesce": None if close_s is None else units.format_exact(close_s, units.SECONDS),
+        "exclude_worst": failures.exclude_worst,
         "view": "uptime" if failures.per == "node" else "gaps",
     }
     return fit_for(

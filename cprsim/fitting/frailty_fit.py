@@ -41,10 +41,15 @@ class FrailtyFit:
         time: others into the same outage are none of a law of lives.
     frail, alike
         The 95 % interval of that share in logs simulated with the frailty, and without.
+    worst
+        Failures of the node with the most.
+    frail_worst
+        The 95 % interval of these in logs simulated with the frailty.
     ks
         Largest distance of the survival of later lives from that in the logs simulated with it.
     is_adequate
-        Whether it has the mean of the log, and is near the survival of its lives.
+        Whether it has the mean of the log, is near the survival of its lives, and gives its worst
+        node as many failures.
     """
 
     found: Frail
@@ -52,6 +57,8 @@ class FrailtyFit:
     share: float
     frail: tuple[float, float]
     alike: tuple[float, float]
+    worst: int
+    frail_worst: tuple[float, float]
     ks: float
     is_adequate: bool
 
@@ -63,17 +70,24 @@ class FrailtyFit:
     @property
     def notes(self) -> list[str]:
         """Which nodes fail, a sentence each."""
-        said = f"The worst tenth of {self.nodes:,} nodes has {self.share:.0%} of the failures"
-        alike = f"{self.alike[0]:.0%} to {self.alike[1]:.0%}"
+        said = f"The worst tenth of {self.nodes:,} nodes has {self.share:.0%} of the outages"
+        alike = f"{_percents(self.alike)} if all were alike"
         if not self.found.is_sure:
-            return [f"{said}; {alike} if all are alike: nodes don't differ beyond chance."]
+            differ = "nodes don't differ beyond chance"
+            if self.share > self.alike[1]:
+                differ = "more than by chance, but a frailty is not sure"
+            return [f"{said}; {alike}: {differ}."]
         low, high = self.found.interval
         told = [
-            f"{said}; {alike} if all were alike, {self.frail[0]:.0%} to {self.frail[1]:.0%} with a "
-            f"frailty of {self.key:.2g} (95 %: {low:.2g} to {high:.2g})."
+            f"{said}; {alike}, {_percents(self.frail)} with a frailty of {self.key:.2g} (95 %: "
+            f"{low:.2g} to {high:.2g})."
         ]
-        if self.share > self.frail[1]:
-            told.append("So a few nodes are worse than any gamma frailty has them.")
+        if self.worst > self.frail_worst[1]:
+            told.append(
+                f"The worst node alone has {self.worst:,} of them, where a frailty gives it "
+                "{:.0f} to {:.0f}: it is of another kind, and this frailty with it. Look at the "
+                "others by --exclude-worst 1.".format(*self.frail_worst)
+            )
         return told
 
     @property
@@ -85,11 +99,11 @@ class FrailtyFit:
     def verdict(self) -> Verdict:
         """Whether the law with its frailty is good enough to plan with."""
         law = self.found.law
+        spread = f"a shape of {law.shape:.3g}" if law.shape is not None else f"a cv of {law.cv:.3g}"
         return Verdict(
             self.is_adequate,
-            f"{law.distribution} with a mean of {format_duration(law.expected_s)}, a shape of "
-            f"{law.shape:.3g} and a frailty of {self.key:.2g} is off the survival of lives by "
-            f"{percent(self.ks)} at most",
+            f"{law.distribution} with a mean of {format_duration(law.expected_s)}, {spread} and a "
+            f"frailty of {self.key:.2g} is off the survival of lives by {percent(self.ks)} at most",
         )
 
     def document(self) -> dict[str, Any]:
@@ -104,7 +118,10 @@ class FrailtyFit:
             "distribution": self.found.law.distribution,
             "mean_s": self.found.law.expected_s,
             "shape": self.found.law.shape,
+            "cv": self.found.law.cv,
             "gain": self.found.gain,
+            "worst_node": self.worst,
+            "worst_node_frail_ci95": self.frail_worst,
             "sure": self.found.is_sure,
             "ks": self.ks,
             "adequate": self.is_adequate,
@@ -140,15 +157,19 @@ def frailty_fit(
     failures, samples = simulated(found.law, found.variance * found.is_sure)
     counts = np.bincount(seen.node[seen.observed], minlength=seen.nodes) + seen.failed
     ks, by_chance = _distance(lives, samples)
-    mean = is_mean(found.law.expected_s, (time.low_s, time.high_s))
+    low, high = np.quantile(failures.max(axis=1), _ENDS).tolist()
+    has_mean = is_mean(found.law.expected_s, (time.low_s, time.high_s))
+    worst = int(counts.max())
     return FrailtyFit(
         found=found,
         nodes=seen.nodes,
         share=worst_share(counts),
         frail=_interval(failures),
         alike=_interval(simulated(found.alike, 0.0)[0]),
+        worst=worst,
+        frail_worst=(low, high),
         ks=ks,
-        is_adequate=mean and ks <= max(MOST_KS, by_chance),
+        is_adequate=has_mean and ks <= max(MOST_KS, by_chance) and worst <= high,
     )
 
 
@@ -170,3 +191,7 @@ def _distance(lives: Sample, samples: list[Sample]) -> tuple[float, float]:
     mean = np.mean(each, axis=0)
     apart = np.abs(np.array(each) - mean).max(axis=1)
     return float(np.abs(curve.at(at_s) - mean).max()), float(np.quantile(apart, 0.95))
+
+
+def _percents(interval: tuple[float, float]) -> str:
+    return f"{interval[0]:.0%} to {interval[1]:.0%}"

@@ -25,7 +25,8 @@ def left_out_lines(rows: Rows | None, left_out: Mapping[str, int]) -> list[str]:
     """How many rows were read and kept, and what was left out, a line each."""
     told = []
     if rows is not None:
-        kept = "all of them" if rows.kept == rows.read else f"{rows.kept:,}"
+        count = rows.kept - sum(left_out.get(why, 0) for why in (OUTSIDE, OF_WORST))
+        kept = "all of them" if count == rows.read else f"{count:,}"
         told.append(f"Read {rows.read:,} {rows.what}, kept {kept}.")
     if left_out:
         told.append("Left out:")

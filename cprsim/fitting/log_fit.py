@@ -179,6 +179,8 @@ class LogFit:
             "nodes": self.view.nodes,
             "window": as_json(self.source.window),
             "coalesce_s": self.source.coalesce_s,
+            "population": self.source.population,
+            "exclude_worst": self.source.exclude_worst,
             "n": sample.n,
             "censored": sample.censored,
             "mean_s": sample.mtbf_s,
@@ -189,7 +191,7 @@ class LogFit:
             "ties": self.view.ties,
             "dropped": dict(self.dropped),
             "fits": [_fit_document(each) for each in self.fits],
-            "best": self.best.law.distribution,
+            "best": self.law.distribution,
             "adequate": self.verdict.adequate,
             "reason": self.verdict.reason,
             "dependence": None

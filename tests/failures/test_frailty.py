@@ -120,7 +120,7 @@ def test_bad_machines_leave_and_bad_places_stay():
             assert later < first.mean() - error
 
 
-@pytest.mark.parametrize("excluded", [1, 3])
+@pytest.mark.parametrize("excluded", [1, 3, 200])
 def test_the_mean_without_the_worst_is_that_of_order_statistics(excluded: int):
     """Of m exponential factors the jth largest has the mean 1/j + ... + 1/m (A. Rényi, 1953)."""
     m = NODES + excluded
@@ -128,7 +128,29 @@ def test_the_mean_without_the_worst_is_that_of_order_statistics(excluded: int):
 
     found = Frailty(1.0, "place", excluded).mean(NODES)
 
-    assert found == pytest.approx((m - worst) / NODES, rel=1e-4)
+    assert found == pytest.approx((m - worst) / NODES, rel=1e-6)
+
+
+@pytest.mark.parametrize("variance", [0.1, 5.0])
+@pytest.mark.parametrize("excluded", [30, 1000])
+def test_the_mean_without_many_is_what_is_drawn(variance: float, excluded: int):
+    """By 4,000 draws of all, within 4 standard errors."""
+    rng = np.random.default_rng(1)
+    drawn = rng.gamma(1 / variance, variance, (4000, NODES + excluded))
+    kept = np.sort(drawn, axis=1)[:, :NODES].mean(axis=1)
+
+    found = Frailty(variance, "place", excluded).mean(NODES)
+
+    assert found == pytest.approx(kept.mean(), abs=4 * kept.std() / math.sqrt(4000))
+    assert found > 0
+
+
+def test_frailties_of_a_sweep_share_no_factors():
+    shared = SharedDraws()
+    for variance in (0.5, 2.0, 0.5):
+        model = scenario(frailty=variance).failure_model
+        alone = model.process.cohort(1, 0).lives.generation(0)
+        assert model.process.cohort(1, 0, shared).lives.generation(0).tobytes() == alone.tobytes()
 
 
 def test_plans_know_the_rate_without_the_worst():

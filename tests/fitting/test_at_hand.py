@@ -220,6 +220,7 @@ def test_a_law_of_lives_that_loses_the_rate_is_seen_at_once():
 
 
 @needs_lanl
+@pytest.mark.slow
 def test_of_a_larger_system_a_job_on_some_nodes_is_fitted():
     small, all_of_it = job(), job(cluster={"parameter_servers": 512, "trainers": 512})
     fitted = fit_for(small, LANL, reader="lanl", system=18)

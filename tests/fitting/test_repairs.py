@@ -130,4 +130,4 @@ def test_repairs_of_lanl_20_keep_the_mean_of_their_tail():
     lines = fitted.toml().splitlines()
     table = "\n".join(line[2:] for line in lines[lines.index("# [costs.reschedule]") :])
     assert tomllib.loads(table)["costs"]["reschedule"] == repairs.keys()
-    assert tomllib.loads(fitted.toml())["failures"]["distribution"] == "weibull"
+    assert tomllib.loads(fitted.toml())["failures"]["distribution"] == "gamma"

@@ -251,7 +251,7 @@ def test_the_lines_of_what_was_left_out():
         "outages of 0 s": 1,
     }
     assert left_out_lines(Rows("rows", 7917, 2478), left_out) == [
-        "Read 7,917 rows, kept 2,478. Left out:",
+        "Read 7,917 rows, kept 2,466. Left out:",
         "  5,439 rows of other systems (--system)",
         "     12 failures outside the window (--window)",
         "      7 failures coalesced with the one before them (--coalesce)",

@@ -1,14 +1,17 @@
 """A frailty fitted to what was seen of nodes."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import gammaln
 
 from cprsim.basics.distributions import Distribution
+from cprsim.survival import alike
+from cprsim.survival.alike import Histories
 from cprsim.survival.fitted_laws import law_of
-from cprsim.survival.frailty import Histories, _log_likelihood, fit_frailty
+from cprsim.survival.frailty import fit_frailty, log_likelihood
 
 
 def watched(law: Distribution, variance: float, nodes: int, span_s: float, seed: int) -> Histories:
@@ -39,22 +42,50 @@ def exponential_likelihood(data: Histories, mean_s: float, variance: float) -> f
     return float((each - (k + failures) * np.log(k + time / mean_s)).sum())
 
 
+def of_seconds(data: Histories, name: str, mean_s: float, spread: float, variance: float) -> float:
+    """The log-likelihood of durations in seconds, not in units; alike without a variance."""
+    mean = mean_s / data.unit_s
+    scale = data.failures * math.log(data.unit_s)
+    if not variance:
+        return alike.log_likelihood(data, name, mean, spread) - scale
+    return log_likelihood(data, name, mean, spread, variance) - scale
+
+
+@pytest.mark.parametrize("name", ["weibull", "gamma"])
 @pytest.mark.parametrize("variance", [0.0011, 0.05, 0.8, 5.0])
 @pytest.mark.parametrize("mean_s", [3.0, 7.0])
-def test_the_likelihood_of_exponential_lives_is_the_closed_form(mean_s: float, variance: float):
+def test_the_likelihood_of_exponential_lives_is_the_closed_form(
+    name: str, mean_s: float, variance: float
+):
     data = watched(law_of("exponential", 5.0, None), 0.8, 60, 10.0, seed=1)
 
-    found = _log_likelihood(data, 1.0, math.log(mean_s), 0.0, math.log(variance))
+    found = of_seconds(data, name, mean_s, 1.0, variance)
 
-    assert found == pytest.approx(exponential_likelihood(data, mean_s, variance), abs=1e-4)
+    assert found == pytest.approx(exponential_likelihood(data, mean_s, variance), abs=1e-3)
 
 
-def test_the_likelihood_of_one_node_is_the_integral():
+def _scipy_law(name: str, mean: float, spread: float):
+    """The same law as SciPy has it."""
+    from scipy import stats
+
+    if name == "weibull":
+        return stats.weibull_min(spread, scale=mean / math.gamma(1 + 1 / spread))
+    if name == "gamma":
+        return stats.gamma(spread, scale=mean / spread)
+    sigma = math.sqrt(math.log1p(spread**2))
+    return stats.lognorm(sigma, scale=mean * math.exp(-(sigma**2) / 2))
+
+
+LAWS = [("weibull", 0.6), ("gamma", 0.5), ("lognormal", 2.0)]
+
+
+@pytest.mark.parametrize(("name", "spread"), LAWS)
+def test_the_likelihood_of_one_node_is_the_integral(name: str, spread: float):
     """By adaptive quadrature over the factor: a first life, two lives and a cut one."""
     from scipy.integrate import quad
 
-    shape, mean, variance = 0.6, 4.0, 0.9
-    scale, k = mean / math.gamma(1 + 1 / shape), 1 / variance
+    mean, variance = 4.0, 0.9
+    law, k = _scipy_law(name, mean, spread), 1 / variance
     data = Histories(
         np.array([2.0]),
         np.array([True]),
@@ -64,35 +95,53 @@ def test_the_likelihood_of_one_node_is_the_integral():
     )
 
     def integrand(z: float) -> float:
-        def left(t: float) -> float:
-            return math.exp(-((z * t / scale) ** shape))
-
-        def density(t: float) -> float:
-            return shape / t * (z * t / scale) ** shape * left(t)
-
         prior = math.exp(k * math.log(k) - math.lgamma(k) + (k - 1) * math.log(z) - k * z)
-        return prior * z / mean * left(2.0) * density(1.0) * density(3.0) * left(0.5)
+        lives = z * law.pdf(z * 1.0) * z * law.pdf(z * 3.0) * law.sf(z * 0.5)
+        return prior * z / mean * law.sf(z * 2.0) * lives
 
     exact = math.log(quad(integrand, 0, 40, epsabs=1e-14, limit=500)[0])
-    found = _log_likelihood(data, 1.0, math.log(mean), math.log(shape), math.log(variance))
 
-    assert found == pytest.approx(exact, abs=1e-6)
+    assert of_seconds(data, name, mean, spread, variance) == pytest.approx(exact, abs=1e-4)
 
 
-def test_nodes_that_never_fail_are_of_any_age():
-    """What is left of a life lasts longer than t: 1 less the share `within` has of a mean."""
-    law, t = law_of("weibull", 4.0, 0.6), 3.0
+@pytest.mark.parametrize(("name", "spread"), LAWS)
+def test_nodes_that_never_fail_are_of_any_age(name: str, spread: float):
+    """What is left of a life lasts longer than t: the tail's area over the mean."""
+    from scipy.integrate import quad
+
+    law, t = _scipy_law(name, 4.0, spread), 3.0
     nobody = np.empty(0)
-    data = Histories(
-        np.array([t]), np.array([False]), nobody, nobody.astype(bool), nobody.astype(np.int64)
-    )
+    seen = nobody, nobody.astype(bool), nobody.astype(np.int64)
+    data = Histories(np.array([t, 1.0]), np.array([False, True]), *seen)
 
-    found = _log_likelihood(data, 1.0, math.log(4.0), math.log(0.6))
+    found = of_seconds(data, name, 4.0, spread, 0.0)
 
-    assert found == pytest.approx(math.log(1 - law.within(t)[1] / 4.0), rel=1e-4)
+    left = quad(law.sf, t, np.inf)[0] / 4.0
+    assert found == pytest.approx(math.log(left) + math.log(law.sf(1.0) / 4.0), rel=1e-6)
 
 
-@pytest.mark.parametrize(("shape", "variance"), [(1.0, 0.8), (0.6, 1.5), (1.8, 0.4)])
+@pytest.mark.parametrize(("name", "spread"), LAWS)
+def test_lives_of_nodes_that_are_alike_are_fitted(name: str, spread: float):
+    """Within 5 / sqrt(failures), of 100 nodes."""
+    data = watched(law_of(name, 5.0, spread), 0.0, 100, 50.0, seed=6)
+
+    fits = alike.fits_alike(data).values()
+    found = max(fits, key=lambda each: each.log_likelihood).law
+
+    near = 5 / math.sqrt(data.failures)
+    assert found.distribution == name
+    assert found.mean_s == pytest.approx(5.0, rel=near)
+    assert (found.shape or found.cv) == pytest.approx(spread, rel=2 * near)
+
+
+@pytest.mark.parametrize(
+    ("shape", "variance"),
+    [
+        (0.6, 1.5),
+        pytest.param(1.0, 0.8, marks=pytest.mark.slow),
+        pytest.param(1.8, 0.4, marks=pytest.mark.slow),
+    ],
+)
 def test_what_was_simulated_is_found(shape: float, variance: float):
     """Within 5 / sqrt(nodes), of 400 nodes that fail some four times each."""
     nodes = 400
@@ -121,14 +170,35 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", [0.5, 1.0, 2.0])
-def test_nodes_that_are_alike_have_none(shape: float):
-    """By chance one log in 741 has."""
-    sure = 0
-    for seed in range(10):
-        sure += fit_frailty(watched(law_of("weibull", 5.0, shape), 0.0, 60, 20.0, seed)).is_sure
+@pytest.mark.parametrize(
+    ("name", "spread"), [("weibull", 0.5), ("weibull", 2.0), ("gamma", 0.5), ("lognormal", 3.0)]
+)
+def test_nodes_that_are_alike_have_none(name: str, spread: float):
+    """By chance one log in 741 has: of 20, none; and gains beyond 3.84 are one in twenty or so."""
+    gains = np.array(
+        [
+            fit_frailty(watched(law_of(name, 5.0, spread), 0.0, 100, 20.0, seed)).gain
+            for seed in range(20)
+        ]
+    )
 
-    assert sure == 0
+    assert (gains > 9).sum() == 0
+    assert (gains > 3.84).sum() <= 3
+
+
+def test_alike_nodes_of_a_lognormal_law_have_none():
+    """Which against a Weibull law alone would look like a frailty."""
+    found = fit_frailty(watched(law_of("lognormal", 5.0, 1.0), 0.0, 100, 20.0, seed=0))
+
+    assert found.alike.distribution == "lognormal"
+    assert not found.is_sure
+
+
+def test_it_is_sure_from_three_standard_errors_on():
+    found = fit_frailty(watched(law_of("weibull", 5.0, 0.7), 1.0, 50, 20.0, seed=5))
+
+    assert replace(found, gain=9.1).is_sure
+    assert not replace(found, gain=8.9).is_sure
 
 
 def test_a_gain_is_measured_against_the_best_law_without():
@@ -136,9 +206,9 @@ def test_a_gain_is_measured_against_the_best_law_without():
 
     found = fit_frailty(data)
 
-    at = math.log(found.law.mean_s), math.log(found.law.shape), math.log(found.variance)
-    alike = math.log(found.alike.mean_s), math.log(found.alike.shape)
-    gain = 2 * (_log_likelihood(data, 1.0, *at) - _log_likelihood(data, 1.0, *alike))
+    law, other = found.law, found.alike
+    best = of_seconds(data, law.distribution, law.mean_s, law.shape, found.variance)
+    gain = 2 * (best - of_seconds(data, other.distribution, other.mean_s, other.shape, 0.0))
     assert found.gain == pytest.approx(gain, rel=1e-3)
     assert found.alike.shape < found.law.shape  # who differ look like early failures
 
@@ -149,5 +219,5 @@ def test_the_unit_of_time_changes_nothing():
 
     one, other = fit_frailty(data), fit_frailty(year)
 
-    assert other.law.mean_s == pytest.approx(one.law.mean_s * 3e7, rel=1e-6)
-    assert other.variance == pytest.approx(one.variance, rel=1e-4)
+    assert other.law.mean_s == pytest.approx(one.law.mean_s * 3e7, rel=1e-3)
+    assert other.variance == pytest.approx(one.variance, rel=1e-2)

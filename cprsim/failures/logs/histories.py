@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.outages import merged
-from cprsim.survival.frailty import Histories
+from cprsim.survival.alike import Histories
 
 
 def histories(log: FailureLog, own: NDArray[np.bool_], nodes: int) -> Histories:

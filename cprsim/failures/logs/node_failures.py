@@ -2,19 +2,26 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.units import format_duration
-from cprsim.failures.logs.concentration import failures_per_node, worst_share
+from cprsim.failures.logs.concentration import concentration, worst_share
 from cprsim.failures.logs.log import FailureLog
 
 #: Nodes that fail at most this long after one another are counted as a burst, s.
 WITHIN_S: Final = 600.0
 _DAY_S = 86_400.0
 _NEGLIGIBLE = 1e-12
+
+
+class JointFailures(NamedTuple):
+    """How often several nodes failed together, and with how many failures in all."""
+
+    times: float
+    failures: float
 
 
 @dataclass(frozen=True)
@@ -25,8 +32,10 @@ class NodeFailures:
     ----------
     failures, nodes
         How many there are of either.
+    unseen
+        Of the nodes, how many are an estimate of those that never failed.
     is_counted
-        Whether the log tells the nodes; else they are those that failed.
+        Whether the log tells the nodes.
     per_1000_node_days
         Failures in 1,000 days of a node, over the time that the log was watched.
     worst_tenth
@@ -40,21 +49,22 @@ class NodeFailures:
 
     failures: int
     nodes: int
+    unseen: int
     is_counted: bool
     per_1000_node_days: float
     worst_tenth: float
-    bursts: int
-    by_chance: float
+    bursts: JointFailures
+    by_chance: JointFailures
     within_s: float
 
     @property
     def rate(self) -> str:
         """How often nodes fail, a sentence."""
-        which = "" if self.is_counted else " that failed (--population says how many there are)"
-        return (
-            f"{self.per_1000_node_days:.3g} failures per 1,000 node-days of {self.nodes:,} nodes"
-            f"{which}."
-        )
+        which = ""
+        if not self.is_counted:
+            which = f", of which an estimated {self.unseen:,} never failed (--population says)"
+        rate = f"{self.per_1000_node_days:.3g} failures per 1,000 node-days"
+        return f"{rate} of {self.nodes:,} nodes{which}."
 
     @property
     def worst(self) -> str:
@@ -64,12 +74,12 @@ class NodeFailures:
     @property
     def together(self) -> list[str]:
         """How often several fail, a sentence, if they do."""
-        if not self.bursts:
+        if not self.bursts.times:
             return []
         return [
             f"Several nodes failed within {format_duration(self.within_s)} of each other "
-            f"{self.bursts:,} {'time' if self.bursts == 1 else 'times'}; {self.by_chance:.3g} "
-            "would by chance."
+            f"{self.bursts.times:,} x, {self.bursts.failures:,} failures in all; by chance "
+            f"{self.by_chance.times:.3g} x, {self.by_chance.failures:.3g} failures."
         ]
 
     def document(self) -> dict[str, Any]:
@@ -77,12 +87,15 @@ class NodeFailures:
         return {
             "nodes": self.nodes,
             "nodes_counted": self.is_counted,
+            "never_seen": self.unseen,
             "per_1000_node_days": self.per_1000_node_days,
             "worst_tenth": self.worst_tenth,
             "bursts": {
                 "within_s": self.within_s,
-                "count": self.bursts,
-                "by_chance": self.by_chance,
+                "count": self.bursts.times,
+                "failures": self.bursts.failures,
+                "by_chance": self.by_chance.times,
+                "failures_by_chance": self.by_chance.failures,
             },
         }
 
@@ -91,10 +104,12 @@ def node_failures(log: FailureLog, within_s: float = WITHIN_S) -> NodeFailures |
     """Those of a log; None where all strike at one instant, so that there is no rate."""
     if not log.watched_s > 0:
         return None
-    counts = failures_per_node(log)
+    spread = concentration(log)
+    counts = spread.counts
     return NodeFailures(
         failures=len(log),
         nodes=len(counts),
+        unseen=spread.unseen,
         is_counted=log.population is not None,
         per_1000_node_days=1000 * len(log) / (len(counts) * log.watched_s / _DAY_S),
         worst_tenth=worst_share(counts),
@@ -104,14 +119,15 @@ def node_failures(log: FailureLog, within_s: float = WITHIN_S) -> NodeFailures |
     )
 
 
-def _bursts(log: FailureLog, within_s: float) -> int:
+def _bursts(log: FailureLog, within_s: float) -> JointFailures:
     """Runs of failures, each at most `within_s` after the one before, of two nodes or more."""
     run = np.cumsum(np.diff(log.times_s, prepend=-np.inf) > within_s)
     pairs = np.unique(np.stack([run, log.machines]), axis=1)
-    return int(np.count_nonzero(np.bincount(pairs[0]) > 1))
+    several = np.bincount(pairs[0]) > 1
+    return JointFailures(int(several.sum()), int(several[run - run[0] + pairs[0][0]].sum()))
 
 
-def _by_chance(counts: NDArray[np.int64], watched_s: float, within_s: float) -> float:
+def _by_chance(counts: NDArray[np.int64], watched_s: float, within_s: float) -> JointFailures:
     """Expected runs of two nodes or more, if all failures strike at random instants.
 
     Of n such failures, a gap is longer than `within_s` with probability p = (1 - within /
@@ -120,13 +136,14 @@ def _by_chance(counts: NDArray[np.int64], watched_s: float, within_s: float) -> 
     """
     n = int(counts.sum())
     longer = max(1 - within_s / watched_s, 0.0) ** n
-    runs, of_one = 1 + (n - 1) * longer, 0.0
+    runs, failures = 1 + (n - 1) * longer, float(n)
     alike = np.ones(len(counts))  # that k failures in a row are all of this node
     for k in range(1, int(counts.max()) + 1):
         alike *= np.maximum(counts - k + 1, 0) / (n - k + 1)
         places = 1.0 if k == n else (n - k - 1) * longer**2 + 2 * longer
         of_k = places * math.exp((k - 1) * math.log1p(-longer)) if longer < 1 else float(k == 1) * n
-        of_one += of_k * float(alike.sum())
+        runs -= of_k * float(alike.sum())
+        failures -= k * of_k * float(alike.sum())
         if n * float(alike.sum()) < _NEGLIGIBLE:
             break
-    return max(runs - of_one, 0.0)
+    return JointFailures(max(runs, 0.0), max(failures, 0.0))
