@@ -60,6 +60,20 @@ def test_a_frailty_of_none_changes_no_bit():
     assert lives(3, frailty=0.0).tobytes() == lives(3).tobytes()
 
 
+@pytest.mark.parametrize("engine", ["sim", "batch"])
+def test_none_gives_the_numbers_from_before_there_were_frailties(engine: str):
+    """Frozen at commit 689adb0, the last without them."""
+    law = {"distribution": "weibull", "shape": 0.7, "mean": "12 h", "frailty": 0.0}
+    at_hand = Scenario(**scenario().mapping() | {"failures": law | {"per": "node"}})
+
+    found = run(at_hand, replications=20, seed=3, engine=engine).replications
+
+    by_policy = dict(iter(found.groupby("policy")))
+    assert by_policy["full"]["wall_s"].sum() == 785669.7584195503
+    assert by_policy["cpr"]["wall_s"].sum() == 743485.9616280049
+    assert [int(by_policy[each]["failures"].sum()) for each in ("full", "cpr")] == [189, 185]
+
+
 def test_a_place_passes_its_pace_on_and_a_machine_does_not():
     alike = lives(2)
     place, machine = (lives(2, frailty=1.0, frailty_of=of) / alike for of in ("place", "machine"))

@@ -6,6 +6,7 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tomli_w
 
@@ -217,6 +218,22 @@ def test_a_law_of_lives_that_loses_the_rate_is_seen_at_once():
     wrong = at_hand(fitted, quickstart).policies["full"]["failures"]
     assert wrong.differs
     assert wrong.law.mean < wrong.log.mean / 5
+
+
+def test_an_interval_is_as_wide_as_the_jobs_in_the_log_make_it():
+    """512 replays of a log that is 8 jobs long are 8 jobs: the interval is eight times as wide."""
+    values = np.random.default_rng(0).normal(1.0, 0.1, 512)
+    whole, few = (module._as_few(values, jobs) for jobs in (math.inf, 8.0))
+
+    assert few.mean == whole.mean
+    assert few.high - few.mean == pytest.approx(8 * (whole.high - whole.mean))
+
+
+def test_a_difference_counts_from_three_standard_errors_on():
+    zero = Mean.around(0.0, 0.0)
+    apart = [Mean.around(1.0, 1.96 / each) for each in (2.9, 3.1)]
+
+    assert [LawBesideLog(zero, zero, each).differs for each in apart] == [False, True]
 
 
 @needs_lanl
