@@ -8,7 +8,19 @@ from typing import Any
 
 import typer
 
-from cprsim.cli import advise, figure, fit, rows, run, study, sweep, timeline, train, validate
+from cprsim.cli import (
+    advise,
+    figure,
+    fit,
+    rows,
+    run,
+    scenarios,
+    study,
+    sweep,
+    timeline,
+    train,
+    validate,
+)
 
 # What typer raises for a wrong command line; it has no public name in every version.
 _CommandError: Any = typer.BadParameter.__bases__[0]
@@ -30,6 +42,7 @@ def _cprsim() -> None:
 app.command()(run.run)
 app.command()(advise.advise)
 app.command()(fit.fit)
+app.command()(scenarios.scenarios)
 app.command()(rows.rows)
 app.command()(sweep.sweep)
 app.command()(sweep.export)

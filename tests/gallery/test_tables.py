@@ -24,7 +24,7 @@ from cprsim.gallery import (
     sensitivity,
     tradeoff,
 )
-from cprsim.gallery.picture import shipped
+from cprsim.scenario.shipped import shipped
 from cprsim.gallery.points import at, of_systems
 from cprsim.report import outputs
 from cprsim.scenario import Scenario, load_scenario

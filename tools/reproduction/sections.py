@@ -6,7 +6,8 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from cprsim.gallery import interval, runs, scaling, sensitivity, tradeoff
-from cprsim.gallery.picture import Titled, shipped
+from cprsim.gallery.picture import Titled
+from cprsim.scenario.shipped import shipped
 from cprsim.gallery.points import at
 from cprsim.gallery.registry import PICTURES
 from cprsim.scenario import Scenario, load_scenario
