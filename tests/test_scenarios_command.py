@@ -83,7 +83,7 @@ def test_a_name_stands_for_the_path(folder) -> None:
 def test_a_file_of_ones_own_comes_before_the_shipped_one(folder) -> None:
     Path("quickstart").write_text("title = 1")
 
-    with pytest.raises(ScenarioError, match="^title: 1 is not a string\n"):
+    with pytest.raises(ScenarioError, match=r"^title: 1 is not a string\n"):
         cprsim.load_scenario("quickstart")
 
 
@@ -112,7 +112,16 @@ def test_commands_take_names(arguments: list[str], folder, capsys) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["sweep", "quickstart", "--vary", "cluster.spares=0,1", "--out", "s", "--replications", "2"],
+        [
+            "sweep",
+            "quickstart",
+            "--vary",
+            "cluster.spares=0,1",
+            "--out",
+            "s",
+            "--replications",
+            "2",
+        ],
         ["fit", str(ROOT / "scenarios/failures.csv"), "--for", "quickstart"],
         ["figure", "interval", "quickstart", "--out", "interval.svg"],
     ],

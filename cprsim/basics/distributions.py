@@ -59,9 +59,10 @@ def scaled(
 class Distribution(Section):
     """A law of durations.
 
-    `mean_s` in seconds; `shape` is k of gamma and Weibull (1 = exponential, below 1 = early
-    failures, above 1 = wear-out); `cv` is standard deviation / mean of the lognormal; `durations`
-    are the values that an empirical law draws from with equal chance. Uniform is on (0, 2 mean).
+    `distribution`: the name of the law; uniform is on (0, 2 mean). `mean`: mean of the durations.
+    `shape`: k of gamma and Weibull (1 = exponential, below 1 = early failures, above 1 = wear-out).
+    `cv`: standard deviation / mean of the lognormal. `durations`: the values that an empirical law
+    draws from with equal chance.
     """
 
     distribution: Name

@@ -15,6 +15,7 @@ from cprsim.cli import (
     rows,
     run,
     scenarios,
+    schema,
     study,
     sweep,
     timeline,
@@ -43,6 +44,7 @@ app.command()(run.run)
 app.command()(advise.advise)
 app.command()(fit.fit)
 app.command()(scenarios.scenarios)
+app.command()(schema.schema)
 app.command()(rows.rows)
 app.command()(sweep.sweep)
 app.command()(sweep.export)

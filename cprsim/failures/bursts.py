@@ -50,8 +50,8 @@ Sizes = Annotated[
 class Bursts(Section):
     """Several nodes of one rack that fail together, beside those that fail by themselves.
 
-    Bursts of each rack are a Poisson process in wall-clock time, `mean_s` seconds between two of
-    them on average. `rack`: nodes of a rack; the servers, then the trainers, fill racks in their
+    `mean`: time between two bursts of a rack on average; they are a Poisson process in wall-clock
+    time. `rack`: nodes of a rack; the servers, then the trainers, fill racks in their
     order, and the last rack may be smaller. `sizes`: weights of the numbers of nodes that a burst
     takes down, of which only the ratios count; where the last rack has fewer nodes, all of them.
     See docs/semantics.md.

@@ -33,7 +33,10 @@ class Drop:
 
 
 class MeasuredSlope(Section):
-    """AUC lost for each unit of PLS, and its 95 % interval."""
+    """A slope that was measured.
+
+    `auc_drop_per_pls`: AUC lost for each unit of PLS. `ci95`: the 95 % interval of that, both ends.
+    """
 
     auc_drop_per_pls: float
     ci95: Annotated[
@@ -56,7 +59,7 @@ class Accuracy(Section):
 
     `source`: what data and model it was measured with, shown with each number, since another model
     may have another slope. `pls_up_to`: the largest PLS that was measured; nothing is predicted
-    beyond. `systems`: by the name of the system.
+    beyond. `systems`: the slope of each system, by its name.
     """
 
     source: Annotated[str, Field(min_length=1)]

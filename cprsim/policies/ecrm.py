@@ -90,6 +90,16 @@ class Ecrm(Policy):
     shard/rebuild_read + shard/rebuild_write`, calibrated too; without `[model]` it takes `parity`
     measured partial loads. Two losses in one group return the job to its last checkpoint,
     a second tier that is saved every `interval`; none by default.
+
+    `parity`: entries that share a parity; 0 for no parities. `two_phase_commit`: whether updates of
+    an entry and its parity are committed together. `nn_replication`: whether the dense part is
+    copied to another server. `coding`: share of time that sending differences to parities adds.
+    `commit`: share that two-phase commit adds. `replication`: share that copying the dense part
+    adds. `resume`: time that a lost server stops training for. `degraded`: share of the throughput
+    that is lost while it is rebuilt. `rebuild_fixed`: what rebuilding takes however small the
+    shard. `rebuild_read`: bandwidth at which the other shards are read for that. `rebuild_write`:
+    bandwidth at which the lost one is written. `interval`: training from one checkpoint to the
+    next, beside the parities; none by default.
     """
 
     system: Literal["ecrm"]

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from cprsim.cli.command import _main
 from cprsim.errors import UsageError
 from cprsim.gallery.picture import TAKES
+from cprsim.gallery.registry import PICTURES, picture
 from cprsim.scenario import shipped as module
 from cprsim.scenario.shipped import shipped
-from cprsim.gallery.registry import PICTURES, picture
 
 SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
