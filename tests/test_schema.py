@@ -61,7 +61,9 @@ def test_every_shipped_scenario_is_valid(path) -> None:
 
 
 def test_every_key_has_a_description_that_is_a_sentence() -> None:
-    poor = [key for key, value in keys() if not re.fullmatch(r"[A-Z`\"].{7,}\.", value["description"])]
+    poor = [
+        key for key, value in keys() if not re.fullmatch(r"[A-Z`\"].{7,}\.", value["description"])
+    ]
     assert poor == []
 
 
@@ -118,9 +120,12 @@ def test_what_a_key_is_says_all_of_it() -> None:
     assert nic["examples"] == [tables(ROOT / "scenarios/quickstart.toml")["cluster"]["nic"]]
     assert SCHEMA["$defs"]["Costs"]["properties"]["detect"]["default"] == "0 s"
     assert SCHEMA["$defs"]["Place"]["properties"]["interval"]["default"] == "optimal"
-    assert SCHEMA["$defs"]["InMemory" if "InMemory" in SCHEMA["$defs"] else "PeerMemory"][
-        "properties"
-    ]["interval"]["default"] == "3 h"
+    assert (
+        SCHEMA["$defs"]["InMemory" if "InMemory" in SCHEMA["$defs"] else "PeerMemory"][
+            "properties"
+        ]["interval"]["default"]
+        == "3 h"
+    )
 
 
 # Where descriptions come from
@@ -157,5 +162,3 @@ def test_descriptions_are_those_of_the_docstring() -> None:
         "mean": "Seconds of it; and more (`kept`).",
         "per": '`per = "a"`: one. `per = "b"`: the other.',
     }
-
-

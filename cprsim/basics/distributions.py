@@ -27,7 +27,7 @@ SPREAD: dict[str, str | None] = {
     "uniform": None,
     "empirical": "durations",
 }
-Positive = Annotated[float, Field(gt=0)]
+Positive = Annotated[float, Field(gt=0, examples=[0.7])]
 Size = int | tuple[int, ...]
 
 
@@ -39,7 +39,9 @@ def _listed(value: object) -> object:
     return tuple(value)
 
 
-Durations = Annotated[tuple[PositiveSeconds, ...], BeforeValidator(_listed)]
+Durations = Annotated[
+    tuple[PositiveSeconds, ...], BeforeValidator(_listed), Field(examples=[["3 h", "17 h"]])
+]
 
 #: Of an integral of the survival, which is then good to 1e-5 for all laws but listed values.
 _POINTS = 2001

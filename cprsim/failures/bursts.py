@@ -43,7 +43,10 @@ def _weighty(sizes: dict[int, float]) -> dict[int, float]:
 
 
 Sizes = Annotated[
-    dict[int, Annotated[float, Field(ge=0)]], BeforeValidator(_numbered), AfterValidator(_weighty)
+    dict[int, Annotated[float, Field(ge=0)]],
+    BeforeValidator(_numbered),
+    AfterValidator(_weighty),
+    Field(examples=[{"2": 0.8, "3": 0.2}]),
 ]
 
 
@@ -58,7 +61,7 @@ class Bursts(Section):
     """
 
     mean_s: PositiveSeconds = Field(alias="mean")
-    rack: Annotated[int, Field(ge=1)]
+    rack: Annotated[int, Field(ge=1, examples=[16])]
     sizes: Sizes
 
     @model_validator(mode="after")

@@ -67,7 +67,9 @@ class Hits(Section):
 
     parameter_servers: ShareOrCount | None = None
     trainers: ShareOrCount | None = None
-    weights: Weights | None = None
+    weights: (
+        Annotated[Weights, Field(examples=[{"parameter_servers": 3, "trainers": 1}])] | None
+    ) = None
 
     def counts(self, cluster: Cluster) -> tuple[int, int]:
         """Numbers of parameter servers and of trainers that fail together."""
@@ -165,19 +167,26 @@ class Failures(Section):
     durations_s: Durations | None = Field(None, alias="durations")
     per: Literal["job", "node"] = "job"
     ages: Ages | None = None
-    bursts: Bursts | None = None
+    bursts: (
+        Annotated[
+            Bursts, Field(examples=[{"mean": "90 d", "rack": 16, "sizes": {"2": 0.8, "3": 0.2}}])
+        ]
+        | None
+    ) = None
     frailty: Annotated[float, Field(ge=0, le=_MOST_FRAILTY)] = 0.0
     frailty_of: Stays | None = None
     exclude_worst: Annotated[int, Field(ge=0, le=_MOST_EXCLUDED)] = 0
     hits: Hits = Hits()
-    severity: SeverityWeights | None = None
+    severity: Annotated[SeverityWeights, Field(examples=[{"process": 0.6, "node": 0.4}])] | None = (
+        None
+    )
     during_recovery: bool = True
     while_waiting: bool = True
     exactly: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     trace: str | None = None
     reader: ReaderName | None = None
     system: int | None = None
-    columns: Columns | None = None
+    columns: Annotated[Columns, Field(examples=[{"time": "started"}])] | None = None
     window: Window | None = None
     coalesce_s: PositiveSeconds | None = Field(None, alias="coalesce")
     preset: PresetName | None = None

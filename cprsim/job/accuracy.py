@@ -38,10 +38,11 @@ class MeasuredSlope(Section):
     `auc_drop_per_pls`: AUC lost for each unit of PLS. `ci95`: the 95 % interval of that, both ends.
     """
 
-    auc_drop_per_pls: float
+    auc_drop_per_pls: Annotated[float, Field(examples=[0.02])]
     ci95: Annotated[
         tuple[float, float],
         BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
+        Field(examples=[[0.01, 0.03]]),
     ]
 
     @model_validator(mode="after")
@@ -64,7 +65,13 @@ class Accuracy(Section):
 
     source: Annotated[str, Field(min_length=1)]
     pls_up_to: Annotated[float, Field(gt=0)]
-    systems: Annotated[dict[str, MeasuredSlope], Field(min_length=1)]
+    systems: Annotated[
+        dict[str, MeasuredSlope],
+        Field(
+            min_length=1,
+            examples=[{"partial": {"auc_drop_per_pls": 0.02, "ci95": [0.01, 0.03]}}],
+        ),
+    ]
 
     def steepest(self, system: str) -> float:
         """The upper end of what a policy of that system may lose for each unit of PLS.

@@ -35,7 +35,12 @@ class Cluster(Section):
     spares: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     holds_nodes: bool = False
     updates: (
-        Annotated[tuple[Annotated[float, Field(gt=0)], ...], BeforeValidator(_listed)] | None
+        Annotated[
+            tuple[Annotated[float, Field(gt=0)], ...],
+            BeforeValidator(_listed),
+            Field(examples=[[3, 1, 1, 1]]),
+        ]
+        | None
     ) = None
 
     @model_validator(mode="after")
@@ -68,7 +73,7 @@ class Outages(Section):
     """
 
     every_s: PositiveSeconds = Field(alias="every")
-    lasts: Delay
+    lasts: Annotated[Delay, Field(examples=["20 min"])]
 
 
 class Storage(Section):
@@ -85,7 +90,9 @@ class Storage(Section):
     read: Rate | None = None
     save_fails: _Chance = 0.0
     load_fails: _Chance = 0.0
-    outages: Outages | None = None
+    outages: Annotated[Outages, Field(examples=[{"every": "30 d", "lasts": "20 min"}])] | None = (
+        None
+    )
 
     @property
     def fails(self) -> bool:

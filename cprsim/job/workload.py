@@ -41,8 +41,8 @@ class Table(Section):
     """
 
     name: str = ""
-    rows: Annotated[int, Field(gt=0)]
-    dim: Annotated[int, Field(gt=0)]
+    rows: Annotated[int, Field(gt=0, examples=[10_000_000])]
+    dim: Annotated[int, Field(gt=0, examples=[64])]
     dtype: Literal["float64", "float32", "float16", "bfloat16", "int8"] = "float32"
     optimizer_slots: Annotated[int, Field(ge=0)] = 0
     skew: Skew = Skew(name="uniform")
@@ -81,12 +81,19 @@ class Model(Section):
     """
 
     preset: PresetName | None = None
-    tables: Annotated[tuple[Table, ...], BeforeValidator(_listed)] | None = None
+    tables: (
+        Annotated[
+            tuple[Table, ...],
+            BeforeValidator(_listed),
+            Field(examples=[[{"rows": 10_000_000, "dim": 64}]]),
+        ]
+        | None
+    ) = None
     embedding: Bytes | None = None
     optimizer: Bytes | None = None
     dense: Bytes | None = None
-    skew: Skew | None = None
-    tracked_tables: Annotated[int, Field(gt=0)] | None = None
+    skew: Annotated[Skew, Field(examples=["dlrm-production", {"zipf": 0.95}])] | None = None
+    tracked_tables: Annotated[int, Field(gt=0, examples=[7])] | None = None
     optimizer_rule: OptimizerRule = "sgd"
     renewed: Share | None = None
 

@@ -68,7 +68,7 @@ class CheckNRun(Policy):
     bits: Annotated[int, Field(ge=1, le=32)] = 4
     snapshot_s: Seconds = Field(7.0, alias="snapshot")
     tracking: Annotated[float, Field(ge=0)] = 0.0
-    modified: Annotated[float, Field(gt=0, le=1)] | None = None
+    modified: Annotated[float, Field(gt=0, le=1, examples=[0.25])] | None = None
     growth: Annotated[float, Field(ge=0, le=1)] = 0.33
 
     def settings(self, context: Context) -> tuple[Setting, ...]:

@@ -44,7 +44,7 @@ _DEGRADED = 0.1
 #: Entries to a parity that a search tries: ECRec's authors tried up to 4 (PVLDB 16(11), 2023).
 _MOST_PARITY = 8
 
-_Share = Annotated[float, Field(ge=0)]
+_Share = Annotated[float, Field(ge=0, examples=[0.02])]
 
 
 def every_group_decodes(servers: int, parity: int, degraded: float, resume_s: float) -> Answers:
@@ -109,7 +109,7 @@ class Ecrm(Policy):
     coding: _Share | None = None
     commit: _Share | None = None
     replication: _Share | None = None
-    degraded: Annotated[float, Field(ge=0, lt=1)] | None = None
+    degraded: Annotated[float, Field(ge=0, lt=1, examples=[0.1])] | None = None
     resume_s: Seconds = Field(30.0, alias="resume")
     rebuild_fixed_s: Seconds | None = Field(None, alias="rebuild_fixed")
     rebuild_read: Rate | None = None

@@ -49,7 +49,7 @@ class PrioritySaving(Cpr):
     tracker: ClassVar[TrackerName]
     fraction: Annotated[float, Field(gt=0, le=1)] = 0.125
     slowdown: Annotated[float, Field(ge=0)] = 0.0
-    merge_after: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    merge_after: Annotated[int, Field(ge=1, le=100_000, examples=[24])] | None = None
 
     def settings(self, context: Context) -> tuple[Setting, ...]:
         """Its interval, and the fraction of the rows that a save takes."""

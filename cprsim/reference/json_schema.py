@@ -5,12 +5,13 @@ What a key may be besides, a table that is drawn from for each job of a fleet, i
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
-from pydantic.json_schema import models_json_schema
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+from pydantic_core import to_jsonable_python
 
 from cprsim.basics.schema import RANGE, UNIT, Section
 from cprsim.contract import Policy
@@ -48,10 +49,9 @@ def scenario_schema() -> Schema:
     """The schema of a whole file: JSON Schema 2020-12."""
     policies = policy_classes()
     sections = {name: section for name, (section, _) in SECTIONS.items()} | BLOCKS
-    models = [*sections.values(), *policies.values(), Drawn]
-    _, found = models_json_schema(
-        [(model, "validation") for model in models], ref_template=_REF, by_alias=True
-    )
+    models: list[type[BaseModel]] = [*sections.values(), *policies.values(), Drawn]
+    mode: JsonSchemaMode = "validation"
+    _, found = models_json_schema([(each, mode) for each in models], ref_template=_REF)
     definitions = found["$defs"]
     examples = _shipped_examples(sections)
     for model in _all_models(models):
@@ -103,10 +103,10 @@ def _ref(model: type[BaseModel]) -> str:
 
 def _of_the_job(model: type[BaseModel]) -> bool:
     """Whether its values may be drawn for each job of a fleet."""
-    return model is not Drawn and model not in _all_models(list(BLOCKS.values()))
+    return model is not Drawn and model not in _all_models(BLOCKS.values())
 
 
-def _all_models(models: list[Any]) -> list[type[BaseModel]]:
+def _all_models(models: Iterable[type[BaseModel]]) -> list[type[BaseModel]]:
     """These and the sections that they hold, each once."""
     found: dict[type[BaseModel], None] = {}
     left = list(models)
@@ -174,11 +174,10 @@ def _default(field: FieldInfo) -> Any:
         return None
     if isinstance(default, BaseModel):
         return default.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    written = TypeAdapter(field.annotation)
     for metadata in field.metadata:  # what writes quantities
         if hasattr(metadata, "func") and hasattr(metadata, "return_type"):
             return metadata.func(default)
-    return written.dump_python(default, mode="json")
+    return to_jsonable_python(default)
 
 
 def _example(value: Schema, default: Any) -> list[Any]:

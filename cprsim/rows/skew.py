@@ -29,8 +29,8 @@ class Skew(Section):
     """
 
     name: Name | None = None
-    zipf: Annotated[float, Field(ge=0, le=10)] | None = None
-    curve: str | None = None
+    zipf: Annotated[float, Field(ge=0, le=10, examples=[0.95])] | None = None
+    curve: Annotated[str, Field(examples=["popularity.csv"])] | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import BeforeValidator, InstanceOf, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, WithJsonSchema, model_validator
 
 from cprsim.basics import units
 from cprsim.basics.distributions import Distribution, Name, Positive, check_keys
@@ -72,7 +72,9 @@ def _listed(value: object) -> object:
 Limit = Annotated[
     InstanceOf[Quantity],
     BeforeValidator(_quantity),
-    WithJsonSchema({"type": ["number", "string"], "x-unit": "that of the value"}),
+    WithJsonSchema(
+        {"type": ["number", "string"], "x-unit": "that of the value", "examples": ["20 h", 8]}
+    ),
 ]
 
 
@@ -92,7 +94,9 @@ class Drawn(Section):
     cv: Positive | None = None
     min: Limit | None = None
     max: Limit | None = None
-    values: Annotated[tuple[Any, ...], BeforeValidator(_listed)] | None = None
+    values: (
+        Annotated[tuple[Any, ...], BeforeValidator(_listed), Field(examples=[[8, 18]])] | None
+    ) = None
     per: Literal["job"] = "job"
 
     @model_validator(mode="after")

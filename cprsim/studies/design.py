@@ -30,8 +30,10 @@ class StudyPart(Section):
     `servers_hit`: numbers of servers that fail at once.
     """
 
-    policies: Annotated[tuple[str, ...], _Listed, Field(min_length=1)]
-    failures: Annotated[tuple[_Count, ...], _Listed, Field(min_length=1)]
+    policies: Annotated[
+        tuple[str, ...], _Listed, Field(min_length=1, examples=[["full", "partial"]])
+    ]
+    failures: Annotated[tuple[_Count, ...], _Listed, Field(min_length=1, examples=[[1, 4]])]
     servers_hit: Annotated[tuple[_Count, ...], _Listed, Field(min_length=1)] = (1,)
 
 
@@ -46,7 +48,10 @@ class StudySection(Section):
 
     seeds: Annotated[int, Field(ge=2, le=20)] = 12
     linear_up_to: Annotated[float, Field(gt=0)] = LINEAR_UP_TO
-    parts: Annotated[dict[str, StudyPart], Field(min_length=1)]
+    parts: Annotated[
+        dict[str, StudyPart],
+        Field(min_length=1, examples=[{"few": {"policies": ["partial"], "failures": [1, 2]}}]),
+    ]
 
 
 @dataclass(frozen=True)

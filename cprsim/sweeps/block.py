@@ -39,7 +39,7 @@ class SweepBlock(Section):
     ranges that points are spread over, with how many of them, `points`, and a `seed`.
     """
 
-    replications: int | None = Field(default=None, ge=1)
+    replications: int | None = Field(default=None, ge=1, examples=[1000])
     half_width: (
         Annotated[float, BeforeValidator(parse_half_width), WithJsonSchema(A_SHARE)] | None
     ) = None

@@ -34,7 +34,7 @@ class TrainerSection(Section):
     writes, loads or predicts may be silent.
     """
 
-    files: Files | None = Field(None, alias="data")
+    files: Files | None = Field(None, alias="data", examples=[{"criteo": "train.txt.gz"}])
     batch: Annotated[int, Field(ge=1, le=MOST_TIMES)] = 512
     test_samples: Annotated[int, Field(ge=1)] = 20_000
     dense: Annotated[int, Field(ge=1)] = 4

@@ -29,7 +29,7 @@ SYNONYMS: Final = {
     "severity": ("severity",),
 }
 _WHAT = {"time": "times", "node": "nodes"}
-_Column = Annotated[str | None, Field(min_length=1)]
+_Column = Annotated[str | None, Field(min_length=1, examples=["hostname"])]
 
 
 class Columns(Section):

@@ -23,9 +23,9 @@ class Files(Section):
     package recbole. `dim`: elements of a row.
     """
 
-    criteo: Annotated[str, Field(min_length=1)] | None = None
+    criteo: Annotated[str, Field(min_length=1, examples=["train.txt.gz"])] | None = None
     movielens: Annotated[str, Field(min_length=1)] | Literal[True] | None = None
-    most_rows: Annotated[int, Field(ge=2)] | None = None
+    most_rows: Annotated[int, Field(ge=2, examples=[100_000])] | None = None
     dim: Annotated[int, Field(ge=1)] = 16
 
     @model_validator(mode="after")
