@@ -9,11 +9,19 @@ from cprsim.cli.common import Json, check_plot, draw, print_json, show
 from cprsim.failures.logs.readers import READERS
 
 _FORMATS = {name: each.tells for name, each in READERS.items()} | {"intervals": "a duration a line"}
+_BY_ITSELF = (("view", "gaps"), ("ties", "drop"))  # options that nobody gave
 _READERS = "; ".join(f"{name}: {tells}" for name, tells in _FORMATS.items()) + "."
 
 
 def fit(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="A failure log; .gz and .xz too.")],
+    log: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="LOG",
+            help="A failure log; .gz and .xz too. Without it --for holds the scenario's own law "
+            "against the log that its failures.log names.",
+        ),
+    ] = None,
     reader: Annotated[
         str | None, typer.Option(help=f"Its format; what it looks like if not given. {_READERS}")
     ] = None,
@@ -27,7 +35,11 @@ def fit(
     ] = "gaps",
     nodes: Annotated[int | None, typer.Option(help="Nodes of the job, with --view job.")] = None,
     window: Annotated[
-        str | None, typer.Option(help="Shares of the time from first to last failure: 0.5:1.")
+        str | None,
+        typer.Option(
+            help="Part of the log: shares of the time from first to last failure, 0.5:1, or dates, "
+            "2025-03-01:2025-06-01, 2025-03-01:."
+        ),
     ] = None,
     coalesce: Annotated[
         str | None, typer.Option(help='Failures so close in time are one, e.g. "5 min".')
@@ -88,8 +100,14 @@ def fit(
         "columns": {key: name for key, name in columns.items() if name is not None},
     }
     if for_job is not None:
-        _for_job(for_job, log, taken | {"view": view, "nodes": nodes, "ties": ties}, toml, as_json)
+        taken |= {"view": view, "nodes": nodes, "ties": ties}
+        if log is None:
+            _own_law(for_job, taken, toml, as_json)
+        else:
+            _for_job(for_job, log, taken, toml, as_json)
         return
+    if log is None:
+        raise UsageError("which log? name one: cprsim fit LOG")
     found: Any
     table: Any
     if view == "job" and nodes is None:
@@ -109,7 +127,8 @@ def fit(
 
 def _for_job(path: Path, log: Path, taken: dict[str, Any], toml: bool, as_json: bool) -> None:
     """Fit, and play law and log at the length, nodes and policies of a scenario."""
-    from cprsim.fitting.at_hand import at_hand, fit_for
+    from cprsim.fitting.at_hand import at_hand
+    from cprsim.fitting.for_job import fit_for
     from cprsim.report import tables
     from cprsim.report.at_hand import at_hand_table
     from cprsim.scenario import load_scenario
@@ -125,3 +144,18 @@ def _for_job(path: Path, log: Path, taken: dict[str, Any], toml: bool, as_json: 
         show(fitted, tables.fit_table, as_json)
         typer.echo()
         show(found, at_hand_table, as_json)
+
+
+def _own_law(path: Path, taken: dict[str, Any], toml: bool, as_json: bool) -> None:
+    """Hold the law of a scenario against the log that it names."""
+    from cprsim.errors import UsageError
+    from cprsim.fitting.at_hand import its_own_law
+    from cprsim.fitting.for_job import fit_named
+    from cprsim.report.at_hand import at_hand_table
+    from cprsim.scenario import load_scenario
+
+    if toml:
+        raise UsageError("--toml prints the law of a new fit; name its LOG")
+    job = load_scenario(path)
+    given = {key: each for key, each in taken.items() if (key, each) not in _BY_ITSELF}
+    show(its_own_law(fit_named(job, **given), job), at_hand_table, as_json)

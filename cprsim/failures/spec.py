@@ -125,7 +125,18 @@ _MOST_FRAILTY = 20
 _MOST_EXCLUDED = 100_000
 #: The keys that say when failures come, each with the keys that go with it alone.
 SOURCES: dict[str, tuple[str, ...]] = {
-    "distribution": ("mean", "shape", "cv", "durations", "per", "ages", "bursts", "frailty"),
+    "distribution": (
+        "mean",
+        "shape",
+        "cv",
+        "durations",
+        "per",
+        "ages",
+        "bursts",
+        "frailty",
+        "frailty_of",
+        "log",
+    ),
     "exactly": (),
     "trace": ("reader", "system", "columns", "window", "coalesce"),
     "preset": (),
@@ -154,10 +165,12 @@ class Failures(Section):
     variance of a gamma factor on the pace of each node's lives. `frailty_of`: whether the frailty
     stays with the `"place"`, so that a replacement has it too, or goes with the `"machine"`.
     `exclude_worst`: how many of the nodes that fail most often are left out, of a frailty or of a
-    log of a whole system. `severity`: how often what is in the memory of the nodes hit survives, by
-    weights; every failure is `node` without them. `during_recovery`: whether a failure can strike
-    while loading. `while_waiting`: whether a failure can strike also while the job holds nodes that
-    are up and waits for others. See docs/semantics.md.
+    log of a whole system. `log`: which log the law was fitted to, for `cprsim fit --for`; the keys
+    that go with a trace say what was taken of it. Nothing is played of it. `severity`: how often
+    what is in the memory of the nodes hit survives, by weights; every failure is `node` without
+    them. `during_recovery`: whether a failure can strike while loading. `while_waiting`: whether a
+    failure can strike also while the job holds nodes that are up and waits for others. See
+    docs/semantics.md.
     """
 
     distribution: Name | None = None
@@ -184,6 +197,7 @@ class Failures(Section):
     while_waiting: bool = True
     exactly: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     trace: str | None = None
+    log: Annotated[str, Field(examples=["failures.csv"])] | None = None
     reader: ReaderName | None = None
     system: int | None = None
     columns: Annotated[Columns, Field(examples=[{"time": "started"}])] | None = None
@@ -230,8 +244,10 @@ class Failures(Section):
         return vars(self)[_FIELDS[key]] is not None
 
     def _check_trace_keys(self) -> None:
+        if self.log is not None and self.distribution is None:
+            raise ValueError("'log' goes with a law that was fitted to it; leave it out")
         if self.trace is None:
-            for key in filter(self._has, SOURCES["trace"]):
+            for key in filter(self._has, SOURCES["trace"] if self.log is None else ()):
                 raise ValueError(f"{key!r} goes with trace; leave it out")
             return
         reader = READERS[self.reader or "csv"]

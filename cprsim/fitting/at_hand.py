@@ -1,9 +1,8 @@
 """A law and its log, both played at the length, nodes and policies of the job at hand."""
 
 import math
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 from cprsim.errors import UsageError
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.readers import READERS
-from cprsim.failures.logs.source import LogSource
-from cprsim.failures.logs.views import Ties, nodes_of
-from cprsim.fitting.fit_log import check_look, fit_source
-from cprsim.fitting.log_fit import LogFit, Look, gap_keys, law_keys, log_keys
+from cprsim.failures.logs.views import nodes_of
+from cprsim.fitting.block import gap_keys, law_keys, log_keys
+from cprsim.fitting.for_job import of_job
+from cprsim.fitting.log_fit import LogFit
 from cprsim.runs.mean import Mean
 from cprsim.runs.result import Result
 from cprsim.runs.runner import run
@@ -28,8 +27,6 @@ _STARTS: Final = 64
 _ROOM: Final = 1.25
 #: Of a log, the shortest part that is replayed.
 _SHORTEST: Final = 1e-4
-#: More nodes than fail in a log, and yet the same cluster: some never fail.
-_SAME_SIZE: Final = 1.5
 #: Of `runs.measures.MEASURES`, what is compared.
 COMPARED: Final = ("overhead", "pls", "failures")
 #: Keys of `[failures]` that a log doesn't tell, as a scenario has them.
@@ -121,63 +118,8 @@ class AtHand:
         }
 
 
-def _nodes_to_fit(source: LogSource, view: Look, scenario: Scenario) -> int | None:
-    """Nodes of the job, where it was to be on some, or gaps of a larger system to be looked at."""
-    nodes = _nodes(scenario)
-    if view == "job":
-        return nodes
-    if view != "gaps" or not source.path or source.reader == "intervals":
-        return None
-    system = nodes_of(source.failures())
-    if nodes > _SAME_SIZE * system:
-        raise UsageError(
-            f"the job has {nodes:,} nodes, and {system:,} fail in the log: gaps of the one tell "
-            "nothing of the other; fit lives of nodes with --view uptime, or say with --population "
-            "how many the log is of"
-        )
-    return nodes if nodes < system else None
-
-
-def fit_for(
-    scenario: Scenario,
-    log: str | os.PathLike[str] | FailureLog,
-    *,
-    view: Look = "gaps",
-    nodes: int | None = None,
-    ties: Ties = "drop",
-    **taken: Any,
-) -> LogFit:
-    """Fit a log as `cprsim.fit`, for a job: of a larger system, the gaps of a job on its nodes.
-
-    Failures are shared out to the kinds of the job's nodes where the log hasn't any.
-
-    Raises
-    ------
-    LogError, UsageError
-        As of `cprsim.fit`, and where the job has many more nodes than the log.
-    """
-    check_look(view, ties)
-    source = LogSource.from_options(log, **taken)
-    if nodes is None:
-        nodes = _nodes_to_fit(source, view, scenario)
-        view = view if nodes is None else "job"
-    return of_job(fit_source(source, view, nodes, ties), scenario)
-
-
-def of_job(fitted: LogFit, scenario: Scenario) -> LogFit:
-    """The fit with failures shared out to the kinds of nodes of the job, if the log hasn't any.
-
-    Kinds that the job lacks don't fail in it, and no more nodes at once than it has of each.
-    """
-    cluster = scenario.cluster
-    counts = {"parameter_servers": cluster.parameter_servers, "trainers": cluster.trainers}
-    nodes = {kind: count for kind, count in counts.items() if count}
-    kinds = {kind: weight for kind, weight in fitted.kinds.items() if kind in nodes} or nodes
-    return replace(fitted, kinds=kinds, hit=min(fitted.hit, *(nodes[kind] for kind in kinds)))
-
-
 def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
-    """Play the job under the best law, adequate or not, and under the log.
+    """Play the job under the law of a fit, adequate or not, and under the log.
 
     Both play the plans that policies make of the law. Where the log doesn't tell which kind of node
     fails, each node of the job is as likely to.
@@ -192,7 +134,15 @@ def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
     if not scenario.policies:
         raise UsageError("the scenario has no [policies] to compare the log and its law under")
     fitted = of_job(fitted, scenario)
-    by_law = _with(scenario, law_keys(fitted))
+    return _beside(fitted, scenario, _with(scenario, law_keys(fitted)), seed)
+
+
+def its_own_law(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
+    """As `at_hand`, but under the law that the scenario has as it stands."""
+    return _beside(of_job(fitted, scenario), scenario, scenario, seed)
+
+
+def _beside(fitted: LogFit, scenario: Scenario, by_law: Scenario, seed: int) -> AtHand:
     law = [run(by_law, replications=REPLICATIONS, seed=seed)]
     longest_s = float(law[0].replications["wall_s"].max())
     whole = fitted.source.failures() if "trace" in log_keys(fitted) else None
@@ -208,7 +158,7 @@ def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
         log.append(run(by_log, replications=replications, seed=seed + number))
     return AtHand(
         scenario,
-        fitted.law.distribution,
+        str(by_law.failures.distribution),
         {name: _compared(law, log, name, log_jobs) for name in scenario.policies},
         log_jobs,
         is_replayed,
@@ -244,7 +194,7 @@ def _fits(log: FailureLog, scenario: Scenario) -> bool:
     """Whether the job has all nodes that fail in the log."""
     cluster = scenario.cluster
     if log.kinds is None:
-        return int(log.nodes.max()) < _nodes(scenario)
+        return int(log.nodes.max()) < scenario.failure_model.nodes
     counts = {"parameter_server": cluster.parameter_servers, "trainer": cluster.trainers}
     return all(node < counts[kind] for node, kind in zip(log.nodes, log.kinds, strict=True))
 
@@ -281,12 +231,8 @@ def _values(results: Sequence[Result], policy: str, measure: str) -> NDArray[np.
 
 def _jobs_in(log: FailureLog, scenario: Scenario, keys: Mapping[str, Any]) -> float:
     """Stretches of the length of this job, on nodes of their own, in the log."""
-    dealt = 1 if _stands(keys) else max(nodes_of(log) // _nodes(scenario), 1)
+    dealt = 1 if _stands(keys) else max(nodes_of(log) // scenario.failure_model.nodes, 1)
     return dealt * log.span_s / scenario.job.useful_time_s
-
-
-def _nodes(scenario: Scenario) -> int:
-    return scenario.cluster.trainers + scenario.cluster.parameter_servers
 
 
 def _difference(measure: str, found: LawBesideLog) -> str:

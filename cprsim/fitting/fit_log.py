@@ -14,6 +14,7 @@ from cprsim.failures.logs.coincidence import coincidence, mean_hit, sizes
 from cprsim.failures.logs.concentration import concentration
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.node_failures import WITHIN_S, node_failures
 from cprsim.failures.logs.rack_bursts import RackBursts, rack_bursts
 from cprsim.failures.logs.source import LogSource
 from cprsim.fitting.calendar_fit import calendar_fit
@@ -126,6 +127,7 @@ def fit_source(
         concentration=concentration(failures),
         rows=failures.rows,
         columns=failures.columns,
+        node_failures=node_failures(failures, source.coalesce_s or WITHIN_S),
     )
 
 
@@ -196,7 +198,8 @@ def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.
     intervals = read_intervals(source.path)
     seen = views.durations(intervals, ties)
     dropped = {**intervals.dropped, **seen.left_out}
-    fitted = _judged(source, view, seen, None, dropped, Counter())
+    look: Look = "uptime" if intervals.of_nodes else view
+    fitted = _judged(source, look, seen, None, dropped, Counter(), intervals.notes)
     return replace(fitted, rows=intervals.rows)
 
 

@@ -1,7 +1,7 @@
 """`survival` and `mtbf-scaling`: what a failure log shows."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cprsim.errors import UsageError
 from cprsim.fitting.fit_log import fit
@@ -10,6 +10,9 @@ from cprsim.fitting.mtbf import MtbfByNodes, mtbf_by_nodes
 from cprsim.gallery.picture import Picture
 from cprsim.scenario import load_scenario
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 #: Of a scenario's failures, what `fit` takes too.
 _KEYS = ("reader", "system", "columns", "window", "coalesce")
 
@@ -17,6 +20,13 @@ _KEYS = ("reader", "system", "columns", "window", "coalesce")
 def survival(source: Path) -> LogFit:
     """The gaps between the failures of a log, or of a scenario's, and the laws fitted to them."""
     return fit(**_log(source))
+
+
+def _of_gaps(fitted: LogFit) -> "Figure":
+    """The gaps alone: `cprsim fit --plot` also draws what else a log tells."""
+    from cprsim.figures.survival import survival as drawn  # noqa: PLC0415  (matplotlib is slow)
+
+    return drawn(fitted.view.sample, fitted.fits, str(fitted.source))
 
 
 def mtbf(source: Path) -> MtbfByNodes:
@@ -41,7 +51,7 @@ SURVIVAL = Picture(
     "log",
     "failures.csv",
     survival,
-    LogFit.figure,
+    _of_gaps,
 )
 MTBF = Picture(
     "mtbf-scaling",

@@ -102,7 +102,8 @@ def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:
 def resolve_files(mapping: Mapping[str, Any], folder: Path) -> None:
     """Take the paths of logs, curves and samples that are relative from `folder`."""
     failures, model = mapping.get("failures"), mapping.get("model")
-    _resolve(failures, "trace", folder)
+    for key in ("trace", "log"):
+        _resolve(failures, key, folder)
     trainer = mapping.get("trainer")
     samples = trainer.get("data") if isinstance(trainer, dict) else None
     for key, value in samples.items() if isinstance(samples, dict) else ():

@@ -19,6 +19,7 @@ TIME = (
     "2026-05-03T14:00:00Z"
 )
 COUNT = "it needs a number of nodes, 0 to 999999"
+ENDS = "known flags: 1, true, yes, 0, false, no"
 DATE = "not a time like 9/26/2003 16:40 (m/d/Y H:M)"
 
 
@@ -232,6 +233,54 @@ CASES = [
         "lanl.csv: holds systems 8 (1 failure), 20 (2); choose one with --system "
         "(in a scenario: failures.system)",
     ),
+    _lanl("no-rows", "", " holds no failure"),
+    _lanl(
+        "lanl-too-few-cells",
+        "8,5,0,2/3/2004 0:00\n8,5\n",
+        "2: the row has 4 cells, the header has 5",
+    ),
+    _lanl(
+        "lanl-too-many-cells",
+        "8,5,0,2/3/2004 0:00,2/3/2004 1:00,no\n",
+        "2: the row has 6 cells, the header has 5",
+    ),
+    _lanl("lanl-no-system", "x,5,0,2/3/2004 0:00,\n", "2: System is 'x', not an integer"),
+    _lanl("lanl-no-nodes", "8,many,0,2/3/2004 0:00,\n", "2: nodes is 'many', not an integer"),
+    _lanl(
+        "lanl-negative-nodes", "8,-5,0,2/3/2004 0:00,\n", "2: nodes is '-5'; it can't be negative"
+    ),
+    _lanl("lanl-name-for-a-node", "8,5,n3,2/3/2004 0:00,\n", "2: nodenumz is 'n3', not an integer"),
+    _lanl(
+        "lanl-iso-date",
+        "8,5,0,2004-02-03 00:00,\n",
+        f"2: Prob Started is '2004-02-03 00:00', {DATE}",
+    ),
+    _lanl(
+        "lanl-seconds",
+        "8,5,0,2/3/2004 0:00:30,\n",
+        f"2: Prob Started is '2/3/2004 0:00:30', {DATE}",
+    ),
+    _lanl(
+        "lanl-no-such-hour",
+        "8,5,0,2/3/2004 25:00,\n",
+        f"2: Prob Started is '2/3/2004 25:00', {DATE}",
+    ),
+    Case(
+        "lanl-no-column",
+        "lanl",
+        "lanl.csv",
+        "System,nodes,Prob Started\n8,5,2/3/2004 0:00\n",
+        "lanl.csv:1: has no column nodenumz; the header is 'System,nodes,Prob Started'",
+        8,
+    ),
+    Case(
+        "lanl-cut-short-gz",
+        "lanl",
+        "lanl.csv.gz",
+        gzip.compress(f"{LANL}8,5,0,2/3/2004 0:00,\n".encode())[:-4],
+        "lanl.csv.gz: is cut short after line 0; copy it again",
+        8,
+    ),
     # fta
     _fta("fta-empty", "", " holds no failure"),
     _fta("fta-header-only", FTA, " holds no failure"),
@@ -264,6 +313,38 @@ CASES = [
         + "3 0 2 6 n 1 0 7 NULL\n4 0 2 6 n 0 7 12 NULL\n",
         " holds systems 5 (0 failures), 6 (2); choose one with --system "
         "(in a scenario: failures.system)",
+    ),
+    _fta(
+        "fta-name-for-a-node",
+        FTA + "0 0 n1 5 n1 1 10 20 NULL\n",
+        "2: node_id is 'n1', not an integer",
+    ),
+    _fta(
+        "fta-name-for-a-platform",
+        FTA + "0 0 1 site3 n1 1 10 20 NULL\n",
+        "2: platform_id is 'site3', not an integer",
+    ),
+    _fta(
+        "fta-negative-time",
+        FTA + "0 0 1 5 n1 1 -10 20 NULL\n",
+        "2: event_start_time is '-10'; times are finite and 0 s or later",
+    ),
+    _fta(
+        "fta-infinite-time",
+        FTA + "0 0 1 5 n1 1 10 inf NULL\n",
+        "2: event_stop_time is 'inf'; times are finite and 0 s or later",
+    ),
+    _fta(
+        "fta-down-all-the-while",
+        "0 0 1 5 n 0 10 20\n",
+        " holds no failure: no node is seen to go down",
+    ),
+    Case(
+        "fta-not-utf-8",
+        "fta",
+        "event_trace.tab",
+        FTA.encode() + b"0 0 1 5 n\xe9 1 10 20 NULL\n",
+        "event_trace.tab:2: is not UTF-8: byte 0xe9",
     ),
     _fta("fta-no-failure", "0 0 1 5 n 1 10 20\n", " holds no failure: no node is seen to go down"),
     # spot
@@ -354,6 +435,45 @@ CASES = [
         "5 weeks\n",
         "1: '5 weeks' has an unknown unit 'weeks' for a duration: use one of ms s min h d",
     ),
+    _intervals(
+        "intervals-infinite",
+        "1e999\n",
+        "1: duration is '1e999'; durations are finite and 0 s or longer",
+    ),
+    _intervals(
+        "intervals-no-number",
+        "h\n",
+        "1: 'h' is not a duration: write a number and a unit, e.g. \"28 h\"",
+    ),
+    _intervals("intervals-only-flags", ",1\n,0\n", " holds no duration"),
+    _intervals(
+        "intervals-header-below",
+        "5\nduration_s\n",
+        "2: 'duration_s' is not a duration: write a number and a unit, e.g. \"28 h\"",
+    ),
+    _intervals(
+        "intervals-three-words",
+        "5 h x\n",
+        "1: censored is 'x'; known flags: 1, true, yes, censored, 0, false, no, failed",
+    ),
+    Case(
+        "intervals-not-utf-8",
+        "intervals",
+        "times.txt",
+        b"5\n\xb5\n",
+        "times.txt:2: is not UTF-8: byte 0xb5",
+    ),
+    _intervals("lives-bad-flag", "time,dead\n5,maybe\n", f"2: dead is 'maybe'; {ENDS}"),
+    _intervals("lives-no-flag", "time,dead\n5,TRUE\n7,\n", f"3: dead is ''; {ENDS}"),
+    _intervals(
+        "lives-too-few-cells", "node,time,dead\n1,5\n", "2: the row has 2 cells, the header has 3"
+    ),
+    _intervals(
+        "lives-negative",
+        "time,dead\n-5,1\n",
+        "2: duration is '-5'; durations are finite and 0 s or longer",
+    ),
+    _intervals("lives-none", "time,dead\n", " holds no duration"),
     _intervals(
         "intervals-long-text",
         "x" * 1000,

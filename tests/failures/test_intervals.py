@@ -1,15 +1,19 @@
 """Files of durations."""
 
 import gzip
+import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cprsim
 from cprsim.errors import LogError
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.readers import read_log
+from cprsim.failures.logs.recognise import recognised
 
 
 def rows_of(path: Path) -> list[tuple[float, bool]]:
@@ -64,6 +68,63 @@ def test_what_is_written_is_read(tmp_path_factory, rows):
     path.write_text("".join(f"{duration!r},{int(not seen)}\n" for duration, seen in rows))
 
     assert rows_of(path) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("part,time,dead\na,5,TRUE\n\nb,7,FALSE\n", [(5.0, True), (7.0, False)]),
+        ("Life;Censored;part\n5 h;1;a\n7;no;b\n", [(18000.0, False), (7.0, True)]),
+        ("duration\tevent_observed\n5\t1\n", [(5.0, True)]),
+        ("time,node,observed\n,3,0\n5,3,yes\n", [(5.0, True)]),
+    ],
+)
+def test_a_table_of_lives_is_known_by_how_they_ended(tmp_path, text, rows):
+    path = tmp_path / "lives.csv"
+    path.write_text(text)
+
+    assert recognised(path) == "intervals"
+    assert rows_of(path) == rows
+    assert read_intervals(path).of_nodes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time,node\n5,1\n",
+        "time_s,node,dead\n5,1,1\n",
+        "time,node,dead\n2026-05-03,1,1\n",
+        "time,node,censored_by\n5,1,1\n",
+    ],
+)
+def test_a_table_of_failures_is_none_of_lives(tmp_path, text):
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+
+    assert recognised(path) == "csv"
+
+
+def test_a_law_of_lives_is_one_of_nodes(tmp_path):
+    """Of exponential lives cut short at their mean, the mean is time per death."""
+    rng, mean_s = np.random.default_rng(3), 1e6
+    lives = rng.exponential(mean_s, 4000)
+    path = tmp_path / "lives.csv"
+    rows = [f"{min(life, mean_s)!r},{life <= mean_s}\n" for life in lives.tolist()]
+    path.write_text("time,dead\n" + "".join(rows))
+
+    found = cprsim.fit(path)
+    block = tomllib.loads(found.toml())["failures"]
+
+    assert found.document()["view"] == "uptime"
+    assert (block["per"], block["ages"]) == ("node", "stationary")
+    # 63 % died: the error of a rate is 1 / sqrt(deaths) of it
+    assert found.best.law.expected_s == pytest.approx(mean_s, rel=5 / np.sqrt(0.63 * 4000))
+    assert found.notes[-3:] == [
+        "Read as intervals, which it looks like; else give --reader.",
+        "A table of lives, not of failures by time: 'time' (seconds) is how long each node or "
+        "part lived, 'dead' whether it died.",
+        "Read 4,000 lines, kept all of them.",
+    ]
 
 
 def test_durations_are_no_failures_of_nodes(tmp_path):

@@ -1,4 +1,4 @@
-"""Logs are streamed, but for JSON: memory grows with what is kept, not with the file."""
+"""Logs are streamed: memory grows with what is kept, not with the file."""
 
 import tracemalloc
 from collections.abc import Callable, Iterable

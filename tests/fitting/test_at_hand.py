@@ -7,12 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import tomli_w
 
 import cprsim
 from cprsim.cli import command as cli
-from cprsim.errors import UsageError
+from cprsim.errors import ScenarioError, UsageError
 from cprsim.fitting import at_hand as module
-from cprsim.fitting.at_hand import COMPARED, AtHand, LawBesideLog, at_hand, fit_for, of_job
+from cprsim.fitting.at_hand import (
+    COMPARED,
+    AtHand,
+    LawBesideLog,
+    at_hand,
+    its_own_law,
+)
+from cprsim.fitting.for_job import fit_for, fit_named, of_job
 from cprsim.fitting.log_fit import LogFit
 from cprsim.report.at_hand import at_hand_table
 from cprsim.runs.mean import Mean
@@ -242,6 +250,105 @@ def test_the_command_prints_the_law_beside_the_log(capsys, tmp_path: Path, monke
     block = tomllib.loads(capsys.readouterr().out)["failures"]
     assert block["hits"]["weights"] == {"parameter_servers": 55, "trainers": 144}
     cprsim.Scenario(**job().mapping() | {"failures": block})
+
+
+def of_its_own(tmp_path: Path, **failures: object) -> Path:
+    """A scenario that says which log its law was fitted to, by a path beside it."""
+    (tmp_path / "failures.csv").write_bytes(LOG.read_bytes())
+    law = {"distribution": "weibull", "mean": "20.3 h", "shape": 0.798}
+    weights = {"parameter_servers": 55, "trainers": 144}  # without them PLS is off
+    named = {"log": "failures.csv", "coalesce": "5 min", "hits": {"weights": weights}}
+    path = tmp_path / "job.toml"
+    path.write_text(tomli_w.dumps(job().mapping() | {"failures": {**law, **named, **failures}}))
+    return path
+
+
+def test_a_scenario_names_the_log_of_its_law_and_what_was_taken_of_it(tmp_path: Path):
+    named = cprsim.load_scenario(of_its_own(tmp_path, window="0.5:1"))
+    source = fit_named(named).source
+
+    assert source.path == str(tmp_path / "failures.csv")
+    assert (source.reader, source.window, source.coalesce_s) == ("csv", (0.5, 1.0), 300.0)
+    assert fit_named(named, window="0:0.5", coalesce=None).source.window == (0, 0.5)
+    alike = cprsim.Scenario(**job().mapping() | {"failures": law_of_lives(tmp_path)})
+    assert fit_named(alike, population=28).look == "uptime"
+
+
+def law_of_lives(tmp_path: Path) -> dict[str, object]:
+    log = str(tmp_path / "failures.csv")
+    return {"distribution": "exponential", "mean": "28 d", "per": "node", "log": log}
+
+
+def test_the_law_that_is_played_is_the_scenarios_own(tmp_path: Path, monkeypatch):
+    played = []
+    run = module.run
+
+    def recorded(scenario, replications, seed):
+        played.append(scenario)
+        return run(scenario, replications=replications, seed=seed)
+
+    monkeypatch.setattr(module, "REPLICATIONS", 8)
+    monkeypatch.setattr(module, "run", recorded)
+    named = cprsim.load_scenario(of_its_own(tmp_path, distribution="gamma"))
+    found = its_own_law(fit_named(named), named)
+
+    assert played[0] is named
+    assert found.law == "gamma"
+    assert all(each.failures.trace == named.failures.log for each in played[1:])
+
+
+@pytest.mark.slow
+def test_a_law_that_the_log_contradicts_is_told_without_a_new_fit(tmp_path: Path, capsys):
+    right, wrong = tmp_path / "right", tmp_path / "wrong"
+    right.mkdir()
+    wrong.mkdir()
+
+    assert cli._main(["fit", "--for", str(of_its_own(right))]) == 0
+    said = capsys.readouterr().out
+    assert "The weibull law and the log agree for this job, as far as chance goes." in said
+    assert "KS" not in said
+    assert cli._main(["fit", "--for", str(of_its_own(wrong, mean="60 h"))]) == 0
+    assert "the weibull law is off the log by more than chance" in capsys.readouterr().out
+
+
+def test_nothing_of_a_named_log_is_played_and_nothing_needs_it(tmp_path: Path):
+    path = of_its_own(tmp_path)
+    (tmp_path / "failures.csv").unlink()
+    named = cprsim.load_scenario(path)
+    tables = named.mapping()
+    del tables["failures"]["log"], tables["failures"]["coalesce"]
+    plain = cprsim.Scenario(**tables)
+
+    ours, theirs = (cprsim.run(each, replications=8).summary for each in (named, plain))
+    assert ours.equals(theirs)
+
+
+@pytest.mark.parametrize(
+    ("asked", "error"),
+    [
+        ([], "which log? name one: cprsim fit LOG"),
+        (
+            ["--for", "bare.toml"],
+            "the scenario names no log to hold its law against; name one as LOG, or as "
+            "failures.log",
+        ),
+        (["--for", "job.toml", "--toml"], "--toml prints the law of a new fit; name its LOG"),
+    ],
+)
+def test_without_a_log_there_is_one_line(asked, error, tmp_path: Path, monkeypatch, capsys):
+    of_its_own(tmp_path)
+    (tmp_path / "bare.toml").write_text(job().to_toml())
+    monkeypatch.chdir(tmp_path)
+
+    assert cli._main(["fit", *asked]) == 2
+    assert capsys.readouterr().err == f"cprsim: {error}\n"
+
+
+@pytest.mark.parametrize("source", [{"exactly": 2}, {"trace": "failures.csv"}])
+def test_a_log_goes_with_a_law(source):
+    with pytest.raises(ScenarioError) as raised:
+        job(failures={**source, "log": "failures.csv"})
+    assert "'log' goes with a law that was fitted to it; leave it out" in str(raised.value)
 
 
 def test_a_picture_is_of_the_fit_alone(capsys):

@@ -501,3 +501,8 @@ def test_lives_of_lanl_20_are_held_against_the_rate_of_failures():
     assert fitted.best.law.distribution == "gamma"
     page = (Path(__file__).parents[2] / "docs/failures.md").read_text(encoding="utf-8")
     assert "says 6,045 days, where nodes fail every 239 to 283" in page
+    frail = [note for note in fitted.notes if "frailty" in note]
+    told = [note for note in fitted.notes if note.startswith("Failures follow")]
+    assert "\n".join(frail) in page
+    assert "\n".join(told) in page
+    assert f"mean = {tomllib.loads(fitted.toml())['failures']['mean']!r}".replace("'", '"') in page

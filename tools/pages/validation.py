@@ -31,8 +31,8 @@ from tools.validation.cases import (
 from tools.validation.choices_section import section as choices_section
 from tools.validation.exact import POINTS
 from tools.validation.first_order import PREDICTED, Predicted
-from tools.validation.replayed_section import section
-from tools.validation.starts_section import section as starts_section
+from tools.validation.frailty_section import section as frailty_section
+from tools.validation.replayed_section import sections as logs_sections
 
 PAGE = DOCS / "validation.md"
 
@@ -301,7 +301,7 @@ def page(row_of: Callable[[Case], str], sweep: str, *measured: str) -> str:
 def write(path: Path = PAGE) -> None:
     """Measure everything and write the page, all of it or nothing."""
     committed = path.read_text(encoding="utf-8")
-    logs = section(committed), starts_section(committed)
+    logs = *logs_sections(committed), frailty_section(committed)
     sweep, published = sweep_section(measure_sweep()), published_section.section()
     picked = advice_section.section(read_regrets())  # it takes an hour to measure that anew
     apart = published, *logs, picked, choices_section()

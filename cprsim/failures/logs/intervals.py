@@ -2,9 +2,10 @@
 
 import math
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import LogPath, lines, number, shown
 from cprsim.basics.units import parse_duration
 from cprsim.errors import LogError, UnitError
+from cprsim.failures.logs.lives import lives_of
 from cprsim.failures.logs.log import Rows
 
 _FLAGS = {
@@ -36,12 +38,18 @@ class Intervals:
         Why lines of the file were left out, and how many for each reason.
     rows
         How many lines it had, and how many are durations; blank lines and comments are none.
+    of_nodes
+        Whether each is the life of a node or a part, and not a time between failures of all.
+    notes
+        How the file was understood, where that isn't plain, a sentence each.
     """
 
     durations_s: NDArray[np.float64]
     observed: NDArray[np.bool_]
     dropped: Mapping[str, int] = field(default_factory=dict)
     rows: Rows | None = None
+    of_nodes: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def read_intervals(path: LogPath) -> Intervals:
@@ -51,7 +59,8 @@ def read_intervals(path: LogPath) -> Intervals:
     whether it is right-censored: 1, true, yes or censored; or 0, false, no or failed, which is
     what it is without. The first line may be a header, `duration_s` or `duration_s,censored`.
     Blank lines and those that begin with `#` are skipped. A line with a flag but no duration is
-    dropped and counted.
+    dropped and counted. A table of lives of nodes, or of parts, is known by its header; see
+    `cprsim.failures.logs.lives`.
 
     Parameters
     ----------
@@ -63,30 +72,43 @@ def read_intervals(path: LogPath) -> Intervals:
     LogError
         If the file can't be read, a duration is negative, infinite or none, or there is none.
     """
-    durations, observed, missing, read, first = array("d"), bytearray(), 0, 0, True
+    durations, observed, missing, read = array("d"), bytearray(), 0, 0
     with closing(lines(path)) as text:
-        for line, content in enumerate(map(str.strip, text), 1):
-            if not content or content.startswith("#"):
-                continue
-            header = first and content.lower().replace(",", " ").split() in _HEADERS
-            first = False
-            if header:
-                continue
+        start = list(islice(text, 1))
+        lives = lives_of("".join(start))
+        whole = chain(start, text)
+        for line, duration, flag in _plain(whole) if lives is None else lives.rows(path, whole):
             read += 1
+            if not duration:
+                missing += 1
+                continue
             try:
-                duration, flag = _split(content)
-                if not duration:
-                    missing += 1
-                    continue
                 durations.append(_seconds(duration))
                 observed.append(not _censored(flag))
             except UnitError as error:
                 raise LogError(f"{path}:{line}: {error}") from None
     if not durations:
         raise LogError(f"{path}: holds no duration")
-    dropped = {"lines without a duration": missing} if missing else {}
-    rows = Rows("lines", read, len(durations))
-    return Intervals(np.asarray(durations), np.frombuffer(observed, np.bool_), dropped, rows)
+    return Intervals(
+        np.asarray(durations),
+        np.frombuffer(observed, np.bool_),
+        {"lines without a duration": missing} if missing else {},
+        Rows("lines", read, len(durations)),
+        lives is not None,
+        () if lives is None else (lives.told,),
+    )
+
+
+def _plain(text: Iterator[str]) -> Iterator[tuple[int, str, str]]:
+    """Line, duration and flag of each line that has some."""
+    first = True
+    for line, content in enumerate(map(str.strip, text), 1):
+        if not content or content.startswith("#"):
+            continue
+        header = first and content.lower().replace(",", " ").split() in _HEADERS
+        first = False
+        if not header:
+            yield line, *_split(content)
 
 
 def _split(content: str) -> tuple[str, str]:

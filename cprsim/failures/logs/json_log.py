@@ -1,17 +1,31 @@
-"""Logs that are one JSON value, read as a whole."""
+"""Logs that are one JSON value: read as a whole, or but for one long list."""
 
 import json
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from cprsim.basics.tabular import LogPath, opened, shown
 from cprsim.errors import LogError
+from cprsim.failures.logs.json_stream import Each, streamed
 
 _Kind = TypeVar("_Kind", dict[str, Any], list[Any])
 
 
-def parsed(path: LogPath, kind: type[_Kind], what: str, needed: str) -> _Kind:
+def parsed(
+    path: LogPath,
+    kind: type[_Kind],
+    what: str,
+    needed: str,
+    keys: Sequence[str] = (),
+    each: Each | None = None,
+) -> _Kind:
     """The object or list that a file holds.
+
+    With `each` a sound file is read piece by piece: the elements of the list at `keys` are what it
+    makes of them. If anything is wrong, the whole is read again, and the list is as it stands in
+    the file, so that what is told doesn't depend on the way of reading.
 
     Parameters
     ----------
@@ -21,12 +35,23 @@ def parsed(path: LogPath, kind: type[_Kind], what: str, needed: str) -> _Kind:
         `dict` or `list`.
     what, needed
         What the file should be, and what that has, for faults.
+    keys, each
+        As of `json_stream.streamed`; what `each` can't make something of, is a `LogError`.
 
     Raises
     ------
     LogError
         If the file can't be read, isn't JSON, names something twice, or holds another kind.
     """
+    if each is not None and not Path(path).is_fifo():  # what can be read but once is read whole
+        try:
+            with opened(path) as file:
+                found = streamed(file, keys, each, _object)
+        except (EOFError, ValueError, RecursionError, LogError):
+            pass
+        else:
+            if isinstance(found, kind):
+                return found
     try:
         with opened(path) as file:
             text = file.read().decode("utf-8-sig")

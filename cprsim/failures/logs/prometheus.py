@@ -1,5 +1,6 @@
 """Whether nodes were up, as Prometheus has scraped it: the JSON of a range query."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from cprsim.basics.tabular import LogPath, shown
 from cprsim.errors import LogError
 from cprsim.failures.logs.json_log import parsed, told
+from cprsim.failures.logs.json_stream import Each
 from cprsim.failures.logs.log import Epoch, FailureLog, Rows, unix
 from cprsim.failures.logs.outages import UNSEEN, NodeOutages
 
@@ -53,7 +55,11 @@ def read_prometheus(path: LogPath) -> FailureLog:
     ----------
     https://prometheus.io/docs/prometheus/latest/querying/api, "Range queries".
     """
-    series = [_Series(path, number, each) for number, each in enumerate(_result(path))]
+
+    def one(number: int, value: object) -> _Series:
+        return value if isinstance(value, _Series) else _Series(path, number, value)
+
+    series = [one(number, each) for number, each in enumerate(_result(path, one))]
     outages = NodeOutages()
     for number, each in enumerate(series):
         if outages.names.number(each.node) < number:
@@ -121,9 +127,10 @@ class _Series:
         return float(time_s), value == "1"
 
 
-def _result(path: LogPath) -> list[Any]:
-    """The list of series."""
-    answer = parsed(path, dict, "a range query of Prometheus", "data.result")
+def _result(path: LogPath, each: Each) -> list[Any]:
+    """The list of series, or of what is made of them."""
+    what, needed = "a range query of Prometheus", "data.result"
+    answer = parsed(path, dict, what, needed, ("data", "result"), each)
     if answer.get("status") == "error":
         raise LogError(f"{path}: is an error of Prometheus: {shown(str(answer.get('error')))}")
     data = answer.get("data")
@@ -142,14 +149,18 @@ class _Watch:
     """When Prometheus was there to see nodes: where several series share a gap, it wasn't."""
 
     def __init__(self, path: LogPath, series: list[_Series]) -> None:
-        between = np.concatenate([np.diff(each.times_s) for each in series])
-        if not len(between):
+        between = Counter[float]()  # series by series: together they would be the whole file
+        for each in series:
+            # In ms, as Prometheus counts: differences of large numbers aren't equal to the bit.
+            steps, counts = np.unique(np.round(np.diff(each.times_s), 3), return_counts=True)
+            between.update(dict(zip(steps.tolist(), counts.tolist(), strict=True)))
+        if not between:
             raise LogError(f"{path}: holds no failure: no series has a second sample")
-        # Rounded to ms, as Prometheus counts: differences of large numbers aren't equal to the bit.
-        steps, counts = np.unique(np.round(between, 3), return_counts=True)
-        self.step_s = float(steps[np.argmax(counts)])
+        self.step_s = min(between, key=lambda step: (-between[step], step))
         self.limit_s = (MISSING_STEPS + 1.5) * self.step_s  # between samples, if no more is missing
-        self.instants = np.unique(np.concatenate([each.times_s for each in series]))
+        self.instants = series[0].times_s
+        for each in series[1:]:
+            self.instants = np.union1d(self.instants, each.times_s)
         waits = np.diff(self.instants)
         dark = (waits > self.limit_s) & (len(series) > 1)
         self.gaps = int(dark.sum())

@@ -1,6 +1,7 @@
 """Readers of failure logs; a new one is a function from a path to a log, and an entry in `READERS`.
 
-Files are read line by line, JSON as a whole: a few numbers a failure stay in memory.
+Files are read line by line, lists of JSON element by element: a few numbers a failure stay in
+memory.
 """
 
 from pkgutil import resolve_name
@@ -56,7 +57,8 @@ READERS: Final = {
         "an event_trace of the Failure Trace Archive",
         "a platform_id",
         looks=r"\A(#[^\n]*\n\s*)*([^\n]*\bevent_start_time\b|"
-        r"\d+\s+\d+\s+\d+\s+\d+\s+[^\n]+\s[01]\s+\d+\s+(\d+|NULL)\b)",
+        r"\d+\s+\d+\s+\d+\s+\d+\s+[^\n]+\s[01]\s+\d+\s+(\d+|NULL)"
+        r"([ \t]+\S+)?[ \t]*(\r?\n|\Z))",
     ),
     "spot": Reader("spot:read_spot", "JSON of spot availability", looks=r'\A\{.*"gap_seconds"\s*:'),
     "stepfun": Reader(

@@ -8,10 +8,12 @@ from pathlib import Path
 from cprsim.basics.tabular import LogPath, delimiter_of, opened
 from cprsim.errors import LogError
 from cprsim.failures.logs.columns import Columns
+from cprsim.failures.logs.lives import lives_of
 from cprsim.failures.logs.readers import READERS
 
 _HEAD = 2**18  # bytes that are looked at
 _DURATIONS = 50  # lines that are looked at, without a header
+_LIFE = re.compile(r"[0-9.]+(e[+-]?[0-9]+)?\s*(ms|s|min|h|d)?", re.IGNORECASE)  # and no date
 _DURATION = re.compile(
     r"[0-9][0-9.e+-]*\s*(ms|s|min|h|d)?([,\s]\s*(1|0|true|false|yes|no|censored|failed))?",
     re.IGNORECASE,
@@ -21,8 +23,9 @@ _DURATION = re.compile(
 def recognised(path: LogPath) -> str:
     """The reader of a log: a key of `READERS`, or `"intervals"`.
 
-    A table whose header has times and nodes under known names is CSV, whatever its cells hold; then
-    count the looks of `READERS`; then a header with either.
+    A table of lives, with a column that says which were cut short, is `"intervals"`. One whose
+    header has times and nodes under known names is CSV, whatever its cells hold; then count the
+    looks of `READERS`; then a header with either.
 
     Raises
     ------
@@ -37,6 +40,8 @@ def recognised(path: LogPath) -> str:
         return "csv"  # cut short; where, its reader says
     if not head:
         raise LogError(f"{path}: holds no failure")
+    if _are_lives(head):
+        return "intervals"
     columns = _columns(head)
     if len(columns) == 2:
         return "csv"
@@ -68,6 +73,19 @@ def _columns(head: str) -> set[str]:
     except csv.Error:  # a line of a megabyte that is no header
         return set()
     return {"time", "node"} & Columns().found([name.strip() for name in names]).keys()
+
+
+def _are_lives(head: str) -> bool:
+    """Whether it is a table of lives: by its header, and a first duration that is no date."""
+    header, _, rest = head.partition("\n")
+    lives = lives_of(header)
+    if lives is None:
+        return False
+    try:
+        _, first, _ = next(lives.rows("", iter([header, rest.partition("\n")[0]])))
+    except (LogError, StopIteration):
+        return False
+    return not first or _LIFE.fullmatch(first) is not None
 
 
 def _are_durations(head: str) -> bool:

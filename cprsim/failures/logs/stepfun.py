@@ -2,7 +2,8 @@
 
 import json
 from collections import defaultdict, deque
-from typing import Any
+from sys import intern
+from typing import Any, NamedTuple
 
 from cprsim.basics.tabular import LogPath, shown
 from cprsim.errors import LogError
@@ -46,8 +47,12 @@ def read_stepfun(path: LogPath) -> FailureLog:
     optical circuit switching transceivers", SIGCOMM 2025;
     https://github.com/stepfun-ai/InfiniteHBD-Trace.
     """
-    raw = parsed(path, list, "StepFun faults", "a list of events")
-    events = [_Event(path, number, each) for number, each in enumerate(raw)]
+
+    def known(number: int, value: object) -> _Event:
+        return value if isinstance(value, _Event) else _Raw(path, number, value).event()
+
+    found = parsed(path, list, "StepFun faults", "a list of events", each=known)
+    events = [known(number, each) for number, each in enumerate(found)]
     events.sort(key=lambda event: event.time_s)  # stable: those at one instant stay in order
     outages, opened, ended = NodeOutages(), defaultdict[tuple[str, str], deque[int]](deque), 0
     for event in events:
@@ -65,25 +70,37 @@ def read_stepfun(path: LogPath) -> FailureLog:
     return outages.log(path, "no event is a fault_start", until_s, zero_s=0.0, rows=rows)
 
 
-class _Event:
-    """One event of the list, checked."""
+class _Event(NamedTuple):
+    """What is kept of an event; texts that come again are kept once."""
+
+    node: str
+    time_s: float
+    starts: bool
+    cause: str
+    fault: str
+
+
+class _Raw:
+    """One event of the list, as it stands in the file."""
 
     def __init__(self, path: LogPath, number: int, event: object) -> None:
         self._place = f"{path}: event {number}"
         if not isinstance(event, dict):
             raise LogError(f"{self._place} is {told(event)}; it needs node_id, event_time, ...")
-        self.node = self._text(event, "node_id")
-        self.time_s = self._time_s(event)
-        kind = self._text(event, "event_type")
+        self._event = event
+
+    def event(self) -> _Event:
+        """The event, checked; raise `LogError` if it is none."""
+        node, time_s = self._text(self._event, "node_id"), self._time_s(self._event)
+        kind = self._text(self._event, "event_type")
         if kind not in _STARTS:
             known = ", ".join(_STARTS)
             raise LogError(f"{self._place}: event_type is {shown(kind)}; known types: {known}")
-        self.starts = _STARTS[kind]
-        fault = self._of(event, "fault_type")
+        fault = self._of(self._event, "fault_type")
         if not isinstance(fault, dict):
             raise LogError(f"{self._place}: fault_type is {told(fault)}; it needs a Class")
-        self.cause = self._text(fault, "Class")
-        self.fault = json.dumps(fault, sort_keys=True)
+        cause, whole = self._text(fault, "Class"), json.dumps(fault, sort_keys=True)
+        return _Event(intern(node), time_s, _STARTS[kind], intern(cause), intern(whole))
 
     def _of(self, members: dict[str, Any], key: str) -> Any:
         if key not in members:

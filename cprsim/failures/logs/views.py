@@ -217,7 +217,8 @@ def durations(intervals: Intervals, ties: Ties = "drop") -> View:
     zero = intervals.durations_s == 0
     lasted, count = _positive(intervals.durations_s, ties)
     observed = intervals.observed if ties == "keep" else intervals.observed[~zero]
-    return View(Sample(lasted, observed), count, (), "job", None, _dropped(count, ties))
+    per: Literal["job", "node"] = "node" if intervals.of_nodes else "job"
+    return View(Sample(lasted, observed), count, (), per, None, _dropped(count, ties))
 
 
 def _dropped(count: int, ties: Ties) -> dict[str, int]:

@@ -1,0 +1,132 @@
+"""How often nodes fail, how unevenly, and how often several of them together."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.basics.units import format_duration
+from cprsim.failures.logs.concentration import failures_per_node, worst_share
+from cprsim.failures.logs.log import FailureLog
+
+#: Nodes that fail at most this long after one another are counted as a burst, s.
+WITHIN_S: Final = 600.0
+_DAY_S = 86_400.0
+_NEGLIGIBLE = 1e-12
+
+
+@dataclass(frozen=True)
+class NodeFailures:
+    """Failures of the nodes of a log.
+
+    Parameters
+    ----------
+    failures, nodes
+        How many there are of either.
+    is_counted
+        Whether the log tells the nodes; else they are those that failed.
+    per_1000_node_days
+        Failures in 1,000 days of a node, over the time that the log was watched.
+    worst_tenth
+        Share of all failures that the worst tenth of the nodes has.
+    bursts, by_chance
+        How often two nodes or more failed within `within_s`, each so long after the one before at
+        most; and how often they would if the same nodes failed as often, at random instants.
+    within_s
+        Seconds.
+    """
+
+    failures: int
+    nodes: int
+    is_counted: bool
+    per_1000_node_days: float
+    worst_tenth: float
+    bursts: int
+    by_chance: float
+    within_s: float
+
+    @property
+    def rate(self) -> str:
+        """How often nodes fail, a sentence."""
+        which = "" if self.is_counted else " that failed (--population says how many there are)"
+        return (
+            f"{self.per_1000_node_days:.3g} failures per 1,000 node-days of {self.nodes:,} nodes"
+            f"{which}."
+        )
+
+    @property
+    def worst(self) -> str:
+        """How unevenly, a sentence."""
+        return f"The worst tenth of these nodes has {self.worst_tenth:.0%} of the failures."
+
+    @property
+    def together(self) -> list[str]:
+        """How often several fail, a sentence, if they do."""
+        if not self.bursts:
+            return []
+        return [
+            f"Several nodes failed within {format_duration(self.within_s)} of each other "
+            f"{self.bursts:,} {'time' if self.bursts == 1 else 'times'}; {self.by_chance:.3g} "
+            "would by chance."
+        ]
+
+    def document(self) -> dict[str, Any]:
+        """As one JSON object."""
+        return {
+            "nodes": self.nodes,
+            "nodes_counted": self.is_counted,
+            "per_1000_node_days": self.per_1000_node_days,
+            "worst_tenth": self.worst_tenth,
+            "bursts": {
+                "within_s": self.within_s,
+                "count": self.bursts,
+                "by_chance": self.by_chance,
+            },
+        }
+
+
+def node_failures(log: FailureLog, within_s: float = WITHIN_S) -> NodeFailures | None:
+    """Those of a log; None where all strike at one instant, so that there is no rate."""
+    if not log.watched_s > 0:
+        return None
+    counts = failures_per_node(log)
+    return NodeFailures(
+        failures=len(log),
+        nodes=len(counts),
+        is_counted=log.population is not None,
+        per_1000_node_days=1000 * len(log) / (len(counts) * log.watched_s / _DAY_S),
+        worst_tenth=worst_share(counts),
+        bursts=_bursts(log, within_s),
+        by_chance=_by_chance(counts, log.watched_s, within_s),
+        within_s=within_s,
+    )
+
+
+def _bursts(log: FailureLog, within_s: float) -> int:
+    """Runs of failures, each at most `within_s` after the one before, of two nodes or more."""
+    run = np.cumsum(np.diff(log.times_s, prepend=-np.inf) > within_s)
+    pairs = np.unique(np.stack([run, log.machines]), axis=1)
+    return int(np.count_nonzero(np.bincount(pairs[0]) > 1))
+
+
+def _by_chance(counts: NDArray[np.int64], watched_s: float, within_s: float) -> float:
+    """Expected runs of two nodes or more, if all failures strike at random instants.
+
+    Of n such failures, a gap is longer than `within_s` with probability p = (1 - within /
+    watched)^n; gaps are taken for independent, which is right to the order of within / watched.
+    There are then 1 + (n - 1) p runs, of which those of k failures of the same node are none.
+    """
+    n = int(counts.sum())
+    longer = max(1 - within_s / watched_s, 0.0) ** n
+    runs, of_one = 1 + (n - 1) * longer, 0.0
+    alike = np.ones(len(counts))  # that k failures in a row are all of this node
+    for k in range(1, int(counts.max()) + 1):
+        alike *= np.maximum(counts - k + 1, 0) / (n - k + 1)
+        places = 1.0 if k == n else (n - k - 1) * longer**2 + 2 * longer
+        of_k = places * math.exp((k - 1) * math.log1p(-longer)) if longer < 1 else float(k == 1) * n
+        of_one += of_k * float(alike.sum())
+        if n * float(alike.sum()) < _NEGLIGIBLE:
+            break
+    return max(runs - of_one, 0.0)

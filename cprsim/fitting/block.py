@@ -1,0 +1,132 @@
+"""The `[failures]` block of a scenario that a fit makes: its law, or the log itself."""
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cprsim.basics import units
+from cprsim.basics.distributions import Distribution
+from cprsim.failures.logs.readers import READERS
+from cprsim.failures.logs.window import written
+from cprsim.survival.kaplan_meier import KaplanMeier
+from cprsim.survival.sample import Sample
+
+if TYPE_CHECKING:
+    from cprsim.fitting.log_fit import LogFit
+
+_MOST_DURATIONS = 1000  # that anybody would paste into a scenario
+_DIGITS = 6  # far below what any log tells
+_WIDTH = 96
+
+
+def block(fitted: "LogFit") -> str:
+    """A `[failures]` table for a scenario file, with comments that say where it comes from.
+
+    The best law if it is adequate. Else the log itself, to be replayed; or the durations, where
+    there is no log of nodes to replay, as the Kaplan-Meier curve has them if some are censored.
+    """
+    import tomli_w  # noqa: PLC0415  (only those who write need it)
+
+    table = _keys(fitted)
+    lines = [*_comments(fitted), tomli_w.dumps({"failures": table}).rstrip()]
+    if fitted.repairs is not None:
+        lines += ["", fitted.repairs.block()]
+    return "\n".join(lines)
+
+
+def _keys(fitted: "LogFit") -> dict[str, Any]:
+    return law_keys(fitted) if fitted.verdict.adequate else log_keys(fitted)
+
+
+def law_keys(fitted: "LogFit") -> dict[str, Any]:
+    """`[failures]` by the law of the fit, adequate or not."""
+    frail = fitted.wanted_frailty
+    return _law(fitted.law) | _per(fitted) | ({} if frail is None else {"frailty": frail.key})
+
+
+def log_keys(fitted: "LogFit") -> dict[str, Any]:
+    """`[failures]` by what the log has: its failures, or its durations where that can't be."""
+    # A log of the job's nodes is replayed as it stands, so not to a job on some of them, nor
+    # without some of them.
+    reader = fitted.source.reader
+    of_nodes = bool(fitted.source.path) and reader != "intervals" and READERS[reader].counts_nodes
+    changed = fitted.look == "job" or fitted.source.exclude_worst > 0
+    if of_nodes and not (READERS[reader].of_the_job and changed):
+        return _replay(fitted)
+    return gap_keys(fitted)
+
+
+def gap_keys(fitted: "LogFit") -> dict[str, Any]:
+    """`[failures]` that draws from the durations of the log."""
+    return _empirical(fitted.view.sample) | _per(fitted)
+
+
+def _per(fitted: "LogFit") -> dict[str, Any]:
+    """Whose failures they are, and what they hit; the nodes of a log are of all ages."""
+    lives = fitted.view.per == "node"
+    told: dict[str, Any] = {
+        "per": fitted.view.per,
+        "ages": "stationary" if lives else None,
+        "hits": fitted.hits,
+        "severity": dict(fitted.severities),
+    }
+    if lives and fitted.bursts is not None:
+        law = fitted.bursts.law
+        told["bursts"] = law.mapping() | {"mean": _rounded(law.mean_s)}
+    return {key: each for key, each in told.items() if each}
+
+
+def _empirical(sample: Sample) -> dict[str, Any]:
+    """The durations themselves; those of the Kaplan-Meier curve where some are censored or many."""
+    lasted = sample.durations_s
+    if sample.censored or sample.n > _MOST_DURATIONS:
+        lasted = KaplanMeier.from_sample(sample).typical(_MOST_DURATIONS)
+    return {"distribution": "empirical", "durations": [_rounded(each) for each in lasted.tolist()]}
+
+
+def _law(law: Distribution) -> dict[str, Any]:
+    rounded = {
+        key: float(f"{getattr(law, key):.{_DIGITS}g}")
+        for key in ("shape", "cv")
+        if getattr(law, key)
+    }
+    return {"distribution": law.distribution, "mean": _rounded(law.expected_s), **rounded}
+
+
+def _replay(fitted: "LogFit") -> dict[str, Any]:
+    source = fitted.source
+    # As it stands is by its own clock, which may be that of a calendar: start with its first.
+    clock = source.window is None and READERS[source.reader].of_the_job
+    part = (0.0, 1.0) if clock else source.window
+    window = None if part is None else written(part)
+    coalesce = (
+        None if source.coalesce_s is None else units.format_exact(source.coalesce_s, units.SECONDS)
+    )
+    keys = {
+        "trace": str(Path(source.path).resolve()),  # the scenario may lie elsewhere
+        "reader": source.reader,
+        "system": source.system,
+        "columns": None if source.columns is None else source.columns.mapping(),
+        "window": window,
+        "coalesce": coalesce,
+        "exclude_worst": source.exclude_worst or None,
+    }
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+def _rounded(seconds: float) -> str:
+    """A duration in hours or seconds, to as many digits as make sense."""
+    hours = seconds / units.SECONDS["h"]
+    return f"{hours:.{_DIGITS}g} h" if hours >= 1 else f"{seconds:.{_DIGITS}g} s"
+
+
+def _comments(fitted: "LogFit") -> list[str]:
+    sample = fitted.view.sample
+    what = {
+        "gaps": "times between failures of the whole system",
+        "job": f"times between failures of a job on {fitted.view.nodes} of its nodes",
+        "uptime": "uptimes of its nodes",
+    }[fitted.look]
+    censored = f", {sample.censored} of them censored" if sample.censored else ""
+    texts = [f"{fitted.source}: {sample.n} {what}{censored}.", *fitted.notes]
+    return [f"# {line}" for text in texts for line in textwrap.wrap(text, _WIDTH)]

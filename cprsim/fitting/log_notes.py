@@ -1,0 +1,135 @@
+"""What a fit of a log tells beside its table, in the order in which one reads it."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from cprsim.basics.units import format_duration
+from cprsim.fitting.left_out import left_out_lines
+from cprsim.fitting.repair_causes import shortened
+
+if TYPE_CHECKING:
+    from cprsim.fitting.log_fit import LogFit
+
+_MOST_CAUSES = 6  # that are told
+_GUESS = 0.05  # of a mean, from which on it is said that no data show it
+
+
+def notes(fitted: "LogFit") -> list[str]:
+    """What one should know before one uses the best law, a sentence or line each.
+
+    The law and its mean, how failures come, repairs, how the log was understood, and last what
+    was left out.
+    """
+    best, reason = fitted.law.distribution, fitted.verdict.reason
+    if fitted.wanted_frailty is not None and fitted.verdict.adequate:
+        said = [f"{reason[0].upper()}{reason[1:]}."]
+    elif fitted.verdict.adequate:
+        passed_over = [each.reason for name, each in fitted.verdicts.items() if name != best]
+        said = [f"{reason[0].upper()}{reason[1:]}."]
+        said += [f"Passed over, with a smaller AIC: {each}." for each in passed_over]
+    else:
+        said = [f"No law is adequate; of the best, {best}: {reason}."]
+    repairs = [] if fitted.repairs is None else fitted.repairs.notes
+    if fitted.planned is not None:
+        repairs.append(fitted.planned.note)
+    if fitted.repairs is None or fitted.repairs.by_cause is None:
+        repairs += _causes(fitted)
+    understood = [*fitted.source.notes, *fitted.told]
+    return [
+        *said,
+        *_mean(fitted),
+        *_coming(fitted),
+        *repairs,
+        *understood,
+        *left_out_lines(fitted.rows, fitted.left_out),
+    ]
+
+
+def _causes(fitted: "LogFit") -> list[str]:
+    """The commonest causes, where there is more than one."""
+    if len(fitted.causes) < 2:
+        return []
+    most = Counter(fitted.causes).most_common(_MOST_CAUSES)
+    told = ", ".join(f"{shortened(cause or 'none told')} {count:,} x" for cause, count in most)
+    return [f"Causes: {told}{', ...' * (len(fitted.causes) > _MOST_CAUSES)}."]
+
+
+def _coming(fitted: "LogFit") -> list[str]:
+    """How failures come: on which nodes, in clusters, ever rarer, by the clock, together."""
+    nodes, frailty = fitted.node_failures, fitted.frailty
+    worst = [] if nodes is None else [nodes.worst]
+    return [
+        *([] if nodes is None else [nodes.rate]),
+        *(worst if frailty is None else frailty.notes),
+        *_clusters(fitted),
+        *_trend(fitted),
+        *([] if fitted.calendar is None else fitted.calendar.notes),
+        *_together(fitted),
+    ]
+
+
+def _clusters(fitted: "LogFit") -> list[str]:
+    follow = fitted.dependence
+    if follow is None or not follow.clustered:
+        return []
+    return [
+        "Failures come in clusters: short gaps follow short ones (rank correlation "
+        f"{follow.correlation:.2f}, {follow.z:.1f} standard errors). Jobs then differ more from "
+        f"each other than under a {fitted.law.distribution} law. Replay the log to see how much; "
+        "--coalesce makes one failure of those close in time."
+    ]
+
+
+def _trend(fitted: "LogFit") -> list[str]:
+    trend, follow = fitted.trend, fitted.dependence
+    if trend is None or not trend.is_sure:
+        return []
+    way = "rarer" if trend.z < 0 else "more frequent"
+    clusters = ", unless that is a long cluster" * (follow is not None and follow.clustered)
+    later = "; take a later window, e.g. --window 0.5:1" * (fitted.source.window is None)
+    return [
+        f"Failures become {way} over the log (Crow-AMSAA shape {trend.shape:.2f}, Lewis and "
+        f"Robinson's z {trend.z:.1f}){clusters}: a law of the whole is one of its middle{later}."
+    ]
+
+
+def _together(fitted: "LogFit") -> list[str]:
+    said, bursts, nodes = list[str](), fitted.bursts, fitted.node_failures
+    if bursts is not None:
+        said.append(
+            f"{bursts.count} bursts took down several nodes of a rack; {bursts.by_chance:.2g} "
+            "would by chance."
+        )
+    many = {size: count for size, count in sorted(fitted.at_once.items()) if size > 1}
+    if many:
+        often = ", ".join(f"{size} nodes {count:,} x" for size, count in list(many.items())[:6])
+        said.append(
+            f"Down at one instant: {often}{', ...' if len(many) > 6 else ''}; {fitted.hit:.3g} in "
+            "the mean."
+        )
+    return said if nodes is None else said + nodes.together
+
+
+def _mean(fitted: "LogFit") -> list[str]:
+    """What the mean of the best law rests on, where some lives were cut short."""
+    said, law, time = [], fitted.law, fitted.view.node_time
+    if time is not None:
+        after, of_all = map(format_duration, (time.after_first_s, time.of_all_s))
+        nodes = f"all {time.nodes:,} nodes"
+        if not time.is_counted:
+            nodes = f"{time.nodes - time.unseen:,} nodes that failed and an estimated "
+            nodes += f"{time.unseen:,} that never did (--population says it)"
+        said.append(
+            f"A node failed every {after} of its up time after its first failure; counting "
+            f"{nodes} from the start of the log, every {of_all}."
+        )
+    sample = fitted.view.sample
+    longest_s = float(sample.durations_s.max())
+    beyond = 1 - law.within(longest_s)[1] / law.expected_s
+    if sample.censored and beyond > _GUESS:
+        said.append(
+            f"{beyond:.0%} of the mean of the {law.distribution} law is what it says of "
+            f"durations beyond {format_duration(longest_s)}, the longest that was "
+            "watched: a guess."
+        )
+    return said

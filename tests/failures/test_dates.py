@@ -1,0 +1,235 @@
+"""Logs that tell the date of their times: windows by dates, whatever the format."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cprsim
+from cprsim.errors import LogError, ScenarioError
+from cprsim.failures.logs.csv_log import read_csv
+from cprsim.failures.logs.log import Epoch, FailureLog
+from cprsim.failures.logs.readers import read_log
+from cprsim.failures.logs.window import Dates, parse_window
+from cprsim.failures.model import FailureModel
+from cprsim.failures.spec import Failures
+from cprsim.job.platform import Cluster
+from cprsim.job.workload import Job
+
+HOUR_S, DAY_S = 3600.0, 86_400.0
+START = datetime(2025, 3, 1, 6, tzinfo=UTC).timestamp()
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def daily(days: int = 10, **more: object) -> FailureLog:
+    """A failure at 6:00 each day from 2025-03-01 on, each repaired after an hour."""
+    times = DAY_S * np.arange(days)
+    told = {"repaired_s": times + HOUR_S, "epoch": Epoch(START, True)} | more
+    return FailureLog(times, np.arange(days), 0.0, float(times[-1]), **told)
+
+
+def cut(log: FailureLog, window: str) -> FailureLog:
+    return log.part(parse_window(window))
+
+
+@pytest.mark.parametrize(
+    ("window", "nodes", "began_h", "span_h"),
+    [
+        ("2025-03-03:2025-03-05", [2, 3], 42, 48),
+        ("2025-03-08:", [7, 8, 9], 162, 54),
+        (":2025-03-03", [0, 1], 0, 42),
+        ("2025-03-01:2025-03-11", list(range(10)), 0, 216),
+        ("2025-03-10:2025-03-11", [9], 210, 6),
+    ],
+)
+def test_dates_take_whole_days_on_a_clock_of_their_own(window, nodes, began_h, span_h):
+    log = daily()
+
+    part = cut(log, window)
+
+    assert part.nodes.tolist() == nodes
+    assert (part.start_s, part.span_s) == (0, span_h * HOUR_S)
+    assert part.epoch == (START + began_h * HOUR_S, True)
+    assert (part.epoch.unix_s + part.times_s).tolist() == (START + log.times_s[nodes]).tolist()
+    assert (part.repaired_s - part.times_s).tolist() == [HOUR_S] * len(nodes)
+    outside = {"failures outside the window": 10 - len(nodes)} if len(nodes) < 10 else {}
+    assert part.unused == outside
+
+
+def test_windows_that_meet_share_no_failure_and_lose_none():
+    log = daily(until_s=DAY_S * 12)
+    parts = [cut(log, text) for text in (":2025-03-04", "2025-03-04:2025-03-09", "2025-03-09:")]
+    assert np.concatenate([part.nodes for part in parts]).tolist() == list(range(10))
+    # Nodes are watched until the window ends, or the log's own watch does.
+    assert [part.until_s / HOUR_S for part in parts] == [66, 120, 288 - 186]
+
+
+def test_shares_keep_the_date_too():
+    assert daily(11).window(0.5, 1).epoch == (START + 5 * DAY_S, True)
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "2025-02-28:",
+        ":2025-03-01",
+        ":2025-03-12",
+        "2025-03-11:",
+        "2025-02-01:2025-03-05",
+        "2024-03-02:2024-03-05",
+    ],
+)
+def test_a_date_outside_the_log_is_refused(window):
+    with pytest.raises(LogError) as caught:
+        cut(daily(), window)
+    assert str(caught.value) == (
+        f"window {window} is not within the log, which goes from 2025-03-01 to 2025-03-10; take "
+        "dates of these, or leave one out, e.g. 2025-03-01:"
+    )
+
+
+def test_a_log_without_dates_and_days_without_failures_are_refused():
+    with pytest.raises(LogError) as caught:
+        cut(daily(epoch=None), "2025-03-02:")
+    assert str(caught.value) == (
+        "window 2025-03-02: is of dates, but the log doesn't tell the date of its times; take "
+        "shares of it, e.g. 0.5:1"
+    )
+    two = FailureLog(
+        np.array([0.0, 9 * DAY_S]), np.array([0, 1]), 0.0, 9 * DAY_S, epoch=Epoch(START, True)
+    )
+    with pytest.raises(LogError) as caught:
+        cut(two, "2025-03-03:2025-03-05")
+    assert str(caught.value) == "window 2025-03-03:2025-03-05 holds no failure"
+
+
+@pytest.mark.parametrize("window", ["2025-03-03:2025-03-05", "2025-03-08:", ":2025-03-03"])
+def test_dates_as_shares_take_the_same_failures(window):
+    log = daily()
+    first, last = log.shares_of(parse_window(window))
+    assert log.window(first, last).nodes.tolist() == cut(log, window).nodes.tolist()
+
+
+def hosts(count: int = 60) -> str:
+    """A CSV log of a failure each six hours."""
+    rows = (
+        f"{datetime.fromtimestamp(START + 6 * HOUR_S * i, UTC).isoformat()},{i % 4},ps\n"
+        for i in range(count)
+    )
+    Path("log.csv").write_text("time,node,kind\n" + "".join(rows))
+    return "log.csv"
+
+
+def test_fit_takes_dates_and_its_block_has_them():
+    rng = np.random.default_rng(1)
+    at = START + np.cumsum(rng.gamma(0.7, 4 * HOUR_S, 300))
+    Path("log.csv").write_text(
+        "time,node\n" + "".join(f"{t:.3f},{i % 4}\n" for i, t in enumerate(at))
+    )
+
+    fitted = cprsim.fit("log.csv", window="2025-03-05:2025-03-20", coalesce="1 s")
+
+    assert fitted.document()["window"] == ["2025-03-05", "2025-03-20"]
+    assert str(fitted.source).startswith("log.csv, window 2025-03-05:2025-03-20, coalesced")
+    assert cprsim.fit("log.csv", window="2025-03-05:").document()["window"] == ["2025-03-05", None]
+    from cprsim.fitting.block import log_keys
+
+    assert log_keys(fitted)["window"] == "2025-03-05:2025-03-20"
+
+
+def model_of(window: str) -> FailureModel:
+    spec = Failures(trace=hosts(), window=window)
+    return FailureModel(spec, Cluster(parameter_servers=4, trainers=1), Job(useful_time="1 d"))
+
+
+def test_a_scenario_replays_dates():
+    assert Failures(trace="x", window="2025-03-02:").mapping()["window"] == "2025-03-02:"
+    assert Failures(trace="x", window="2025-03-02:").window == Dates(
+        datetime(2025, 3, 2).date(), None
+    )
+    model = model_of("2025-03-02:2025-03-04")
+    model.check()
+    timeline = model.timeline(0, 0)
+    assert timeline is not None
+    assert model.mtbf_s == pytest.approx(6 * HOUR_S, rel=0.2)
+    with pytest.raises(ScenarioError) as caught:
+        model_of("2026-03-02:").check()
+    assert str(caught.value) == (
+        "failures.trace: window 2026-03-02: is not within the log, which goes from 2025-03-01 to "
+        "2025-03-16; take dates of these, or leave one out, e.g. 2025-03-01:"
+    )
+
+
+# Which formats tell dates, and that each counts its rows
+
+
+def test_a_table_tells_dates_where_its_times_are_some():
+    for text, epoch in (
+        ("2025-03-01T06:00:00Z", Epoch(START, True)),
+        ("2025-03-01T07:00:00+01:00", Epoch(START, True)),
+        ("2025-03-01 06:00", Epoch(START, False)),
+        (f"{START:.0f}", Epoch(START, True)),
+        (f"{1000 * START:.0f}", Epoch(START, True)),
+        ("3600", None),
+    ):
+        Path("log.csv").write_text(f"time,node\n{text},3\n")
+        assert read_csv("log.csv").epoch == epoch
+    Path("log.csv").write_text(f"time_s,node\n{START:.0f},3\n")
+    assert read_csv("log.csv").epoch is None  # seconds, whatever their size
+
+
+FTA = "1 0 {node} {platform} n{node} {kind} {start} {stop} NULL\n"
+
+
+def fta_row(node: int, platform: int, kind: int, start: object, stop: object) -> str:
+    return FTA.format(node=node, platform=platform, kind=kind, start=start, stop=stop)
+
+
+@pytest.mark.parametrize("zero", [0.0, START])
+def test_what_is_kept_and_left_out_of_a_trace_adds_up(zero):
+    """Eleven rows: two of another platform, one without a start, one that stops too early."""
+    rng = np.random.default_rng(2)
+    rows = [fta_row(1, 7, 1, "NULL", 5), fta_row(1, 7, 0, zero + 9, zero + 8)]
+    rows += [fta_row(n, 8, 1, zero, zero + 50) for n in (1, 2)]
+    rows += [fta_row(n, 7, 1, zero, zero + 100) for n in (1, 2, 3)]
+    rows += [fta_row(n, 7, 0, zero + 100, zero + 120) for n in (1, 2, 3)]
+    rows += [fta_row(4, 7, 0, zero, zero + 10)]
+    Path("log").write_text("".join(rng.permutation(rows)))
+
+    log = read_log("log", "fta", 7)
+
+    assert log.rows == ("rows", 11, 7)
+    assert log.dropped == {
+        "rows without a start": 1,
+        "rows that stop before they start": 1,
+        "rows of other systems": 2,
+    }
+    assert log.unused == {"outages under way when the record of their node begins": 1}
+    assert log.epoch == (Epoch(START, True) if zero else None)
+
+
+def test_ticks_of_spot_instances_have_no_dates():
+    Path("log").write_text(json.dumps({"metadata": {"gap_seconds": 600}, "data": [3, 2, 3, 1]}))
+    log = read_log("log", "spot")
+    assert (log.rows, log.epoch) == (("ticks", 4, 4), None)
+
+
+def test_what_is_kept_and_left_out_of_lanl_adds_up():
+    rows = [
+        "8,x,4,1,3/1/2005 6:00",
+        "8,x,4,9,3/1/2005 7:00",
+        "8,x,4,2,",
+        "8,x,4,0,3/2/2005 7:00",
+        "9,x,4,0,3/2/2005 7:00",
+    ]
+    Path("log").write_text("System,machine type,nodes,nodenumz,Prob Started\n" + "\n".join(rows))
+    log = read_log("log", "lanl", 8)
+    assert log.rows == ("rows", 5, 2)
+    assert log.rows.kept + sum(log.dropped.values()) == 5
+    assert log.epoch == (datetime(2005, 3, 1, 6, tzinfo=UTC).timestamp(), False)

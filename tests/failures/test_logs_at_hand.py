@@ -1,0 +1,152 @@
+"""Every log of the shared data is read without saying what it is: as many failures as a count."""
+
+import csv
+import gzip
+import io
+import json
+import lzma
+import tarfile
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import cprsim
+from cprsim.errors import LogError
+from cprsim.failures.logs.intervals import read_intervals
+from cprsim.failures.logs.source import LogSource
+from tests.survival.cases import SHARED
+
+UNPACK = {".gz": gzip.decompress, ".xz": lzma.decompress}
+#: Files of the shared data that are logs of failures, or of lives; but for the archive of spot.
+LOGS = (
+    "alibaba_ssd/ssd_failures_trimmed.csv.gz",
+    "grid5000_fta/g5k_dev_site3_c1.tab.gz",
+    "grid5000_fta/g5k_dev_site6_c1.tab.gz",
+    "lanl_failures/lanl_dev_systems_3_4_5_6_8_18_20.csv.gz",
+    "stepfun_faults/fault_trace_dev.json.gz",
+    "titan_gpu/gc_summary_loc.csv.gz",
+)
+SPOT = "spot_preemption/skypilot_spot_traces.tar.xz"
+#: And those that are none; a folder that is new belongs to either.
+OTHERS = (
+    "dlrm_locality_stats/locality_stats_2021.txt",
+    "dlrm_locality_stats/locality_stats_2022.txt",
+    "dlrm_locality_stats/locality_summary.csv",
+    "gowalla_1m/test.txt.xz",
+    "gowalla_1m/train.txt.xz",
+    "gowalla_1m/valid.txt.xz",
+    "mlperf_storage_v3_ckpt/ckpt_dev.csv",
+)
+
+
+def there(name: str) -> Path:
+    if not (SHARED / name).exists():
+        pytest.skip(f"needs {name} of the shared data")
+    return SHARED / name
+
+
+def text_of(path: Path) -> str:
+    return UNPACK[path.suffix](path.read_bytes()).decode("latin-1")
+
+
+def counted(name: str, text: str) -> int:
+    """Failures of a log, by no code of the project."""
+    folder = name.split("/", maxsplit=1)[0]
+    if folder == "alibaba_ssd":
+        return len(text.splitlines()) - 1
+    if folder == "stepfun_faults":
+        return sum(each["event_type"] == "fault_start" for each in json.loads(text))
+    if folder == "titan_gpu":
+        return sum(row["dead"] == "TRUE" for row in csv.DictReader(io.StringIO(text)))
+    return sum(1 for _ in _falls(text))
+
+
+def _falls(text: str) -> Iterator[float]:
+    """When nodes of an event trace go down that were seen up just before."""
+    rows = [line.split("\t") for line in text.splitlines() if not line.startswith("#")]
+    states = sorted((row[2], float(row[6]), float(row[7]), row[5].strip()) for row in rows)
+    for (node, _, ended, before), (again, started, _, after) in pairwise(states):
+        if node == again and after == "0" and (before == "1" or started > ended):
+            yield started
+
+
+def test_there_is_no_other_file():
+    if not SHARED.exists():
+        pytest.skip("needs the shared data")
+    found = {str(path.relative_to(SHARED)) for path in SHARED.rglob("*.*") if path.is_file()}
+
+    assert {name for name in found if not name.endswith(".md")} == {*LOGS, SPOT, *OTHERS}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_log_is_read_without_its_reader(name):
+    path = there(name)
+    if name.startswith("lanl"):
+        pytest.skip("of several systems: one at a time, below")
+    found = cprsim.fit(path)
+
+    if name.startswith("titan"):
+        assert found.source.reader == "intervals"
+        lives = read_intervals(path)
+        assert (
+            int(lives.observed.sum()) == found.view.sample.failures == counted(name, text_of(path))
+        )
+        assert found.view.per == "node"
+        return
+    assert len(found.source.failures()) == counted(name, text_of(path))
+
+
+def test_lanl_lists_its_systems_and_each_is_read():
+    path = there(LOGS[3])
+    rows = list(csv.DictReader(io.StringIO(text_of(path))))
+    known = Counter(
+        int(row["System"])
+        for row in rows
+        if row["Prob Started"].strip() and 0 <= int(row["nodenumz"]) < int(row["nodes"])
+    )
+
+    with pytest.raises(LogError) as caught:
+        cprsim.fit(path)
+
+    for system, failures in known.items():
+        assert f"{system} (" in str(caught.value)
+        assert len(LogSource.from_options(path, system=system).failures()) == failures
+
+
+def test_spot_traces_are_read_one_by_one(tmp_path):
+    with tarfile.open(there(SPOT)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    traces = sorted(tmp_path.rglob("*.json"))
+    assert len(traces) == 34
+
+    for path in traces:
+        counts = json.loads(path.read_text())["data"]
+        falls = sum(max(before - after, 0) for before, after in pairwise(counts))
+        if falls:
+            assert len(LogSource.from_options(path).failures()) == falls
+        else:
+            with pytest.raises(LogError, match="the number of nodes in data never falls"):
+                LogSource.from_options(path).failures()
+
+
+def test_an_archive_is_told_as_such():
+    with pytest.raises(LogError, match=r"is an archive; unpack it and name one of its files$"):
+        cprsim.fit(there(SPOT))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_no_log_is_refused(name):
+    with pytest.raises(LogError, match="looks like none of the logs that are known"):
+        cprsim.fit(there(name))
+
+
+def test_titan_is_said_to_be_lives_of_parts():
+    notes = cprsim.fit(there(LOGS[5])).notes
+
+    assert (
+        "A table of lives, not of failures by time: 'time' (seconds) is how long each node or "
+        "part lived, 'dead' whether it died."
+    ) in notes

@@ -1,0 +1,167 @@
+"""What a log shows beside its durations. Oracles: Kaplan-Meier, counts by hand, the renderer."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+import cprsim
+from cprsim.failures.logs.concentration import Concentration, concentration
+from cprsim.failures.logs.log import Epoch, FailureLog
+from cprsim.survival.kaplan_meier import KaplanMeier
+from tests.figures.reading import boxes_apart
+
+HOUR_S, DAY_S = 3600.0, 86_400.0
+NAMES = ("GPU", "NIC", "A cause that nobody would ever write down in so many words", "Fan", None)
+
+
+def log_of(*, repairs: bool, causes: bool, dates: bool, population: int | None = 60) -> FailureLog:
+    """A year, twice the rate by day, half of it on the first five of 40 nodes."""
+    rng = np.random.default_rng(4)
+    times = np.cumsum(rng.exponential(5 * HOUR_S, 1700))
+    hour = times % DAY_S / HOUR_S
+    times = times[rng.random(len(times)) < np.where((hour >= 9) & (hour < 17), 1.0, 0.5)]
+    count = len(times)
+    few = rng.random(count) < 0.5
+    return FailureLog(
+        times,
+        np.where(few, rng.integers(5, size=count), rng.integers(40, size=count)),
+        0.0,
+        float(times[-1]),
+        population=population,
+        repaired_s=times + rng.lognormal(9, 1, count) if repairs else None,
+        causes=tuple(NAMES[i] for i in rng.integers(len(NAMES), size=count)) if causes else None,
+        epoch=Epoch(19_000 * DAY_S, True) if dates else None,
+        until_s=1e9,
+    )
+
+
+LOGS = {
+    "all": {"repairs": True, "causes": True, "dates": True},
+    "no dates": {"repairs": True, "causes": True, "dates": False},
+    "no causes": {"repairs": True, "causes": False, "dates": True},
+    "no repairs": {"repairs": False, "causes": True, "dates": True},
+    "nodes alone": {"repairs": False, "causes": False, "dates": False},
+    "unknown population": {"repairs": False, "causes": False, "dates": False, "population": None},
+}
+PANELS = {
+    "all": ["outage", "causes", "hours", "days", "nodes"],
+    "no dates": ["outage", "causes", "nodes"],
+    "no causes": ["outage", "nodes", "hours", "days"],
+    "no repairs": ["causes", "nodes", "hours", "days"],
+    "nodes alone": ["nodes"],
+    "unknown population": ["nodes"],
+}
+
+
+@cache
+def drawn(case: str) -> Figure:
+    figure = cprsim.fit(log_of(**LOGS[case])).figure()
+    FigureCanvasAgg(figure).draw()
+    return figure
+
+
+def panel(case: str, name: str) -> Axes:
+    return drawn(case).axes[3 + PANELS[case].index(name)]
+
+
+def kind_of(axes: Axes) -> str:
+    ticks = {text.get_text() for text in axes.get_xticklabels()}
+    labels = {"outage": "outage", "share of the nodes, those that fail most first": "nodes"}
+    if axes.get_xlabel() in labels:
+        return labels[axes.get_xlabel()]
+    return "hours" if "12:00" in ticks else "days" if "Mon" in ticks else "causes"
+
+
+def texts_of(figure: Figure) -> list[Text]:
+    return figure.findobj(lambda a: isinstance(a, Text) and a.get_visible() and a.get_text())
+
+
+@pytest.mark.parametrize("case", LOGS)
+def test_a_page_has_the_panels_whose_data_the_log_has(case: str) -> None:
+    assert [kind_of(axes) for axes in drawn(case).axes[3:]] == PANELS[case]
+
+
+@pytest.mark.parametrize("case", LOGS)
+def test_no_text_is_cut_or_covers_another(case: str) -> None:
+    boxes_apart(drawn(case), texts_of(drawn(case)))
+
+
+def test_hours_stand_beside_weekdays() -> None:
+    for case in ("all", "no causes", "no repairs"):
+        hours, days = panel(case, "hours"), panel(case, "days")
+        assert hours.get_position().y0 == days.get_position().y0
+
+
+def test_repairs_are_the_kaplan_meier_curve() -> None:
+    axes, fitted = panel("all", "outage"), cprsim.fit(log_of(**LOGS["all"]))
+    curve = KaplanMeier.from_sample(fitted.repairs.found.sample)
+    line = axes.lines[0]
+    times, shares = line.get_xdata()[1:], line.get_ydata()[1:]
+    assert shares.tolist() == curve.at(times).tolist()
+    said = [text.get_text() for text in drawn("all").texts]
+    assert any(text.startswith("Half of the outages are over after ") for text in said)
+
+
+def test_bars_are_the_causes_and_the_title_says_the_commonest() -> None:
+    axes, fitted = panel("all", "causes"), cprsim.fit(log_of(**LOGS["all"]))
+    counts = sorted(fitted.causes.values(), reverse=True)
+    assert [bar.get_width() for bar in axes.patches] == counts
+    medians = [each.median_s for each in fitted.repairs.by_cause.causes]
+    assert [text.get_text().split(",")[0] for text in axes.texts] == [f"{n:,}" for n in counts]
+    assert len(medians) == len(counts) == 5
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert "no cause told" in names
+    assert any(name.endswith("…") for name in names)
+
+
+def test_rates_have_their_intervals_and_the_mean() -> None:
+    axes, fitted = panel("all", "hours"), cprsim.fit(log_of(**LOGS["all"]))
+    hours = fitted.calendar.rates.hours
+    points, *_ = axes.containers[0].lines
+    np.testing.assert_array_equal(points.get_ydata(), hours.rate)
+    (bars,) = axes.containers[0].lines[2]
+    ends = np.array([segment[:, 1] for segment in bars.get_segments()])
+    np.testing.assert_allclose(ends, np.transpose(hours.band))
+    assert axes.lines[0].get_ydata() == [hours.mean_rate] * 2
+    first, last, ratio = hours.busiest
+    says = f"{first}:00 to {last + 1}:00 has {ratio:.2g} times the rate of the other hours"
+    assert says in " ".join(text.get_text() for text in drawn("all").texts)
+
+
+# How unevenly nodes fail
+
+
+def test_shares_on_the_worst_nodes_by_hand() -> None:
+    log = FailureLog(
+        np.arange(10.0), np.array([3, 3, 3, 3, 3, 1, 1, 1, 0, 2]), 0.0, 9.0, population=5
+    )
+    found = concentration(log)
+    assert found.counts.tolist() == [5, 3, 1, 1, 0]
+    assert found.unseen == 0
+    assert found.shares.tolist() == [0, 0.5, 0.8, 0.9, 1, 1]
+    assert found.of_worst(0.4) == 0.8
+    assert found.of_worst(0.1) == 0.25  # half a node, of the worst
+    # Chao: two nodes failed once, none twice: 2 x 1 / (2 x 1) = 1 that never did.
+    unknown = FailureLog(log.times_s, log.nodes, 0.0, 9.0)
+    assert concentration(unknown).counts.tolist() == [5, 3, 1, 1, 0]
+    assert concentration(unknown).unseen == 1
+
+
+def test_alike_nodes_lie_within_the_band_of_chance() -> None:
+    """Of 60 samples of alike nodes 3 are outside at a point, within four standard errors, 6.8."""
+    rng, outside = np.random.default_rng(6), 0
+    for _ in range(60):
+        counts = -np.sort(-rng.multinomial(300, np.full(50, 1 / 50)))
+        found = Concentration(counts, 0)
+        mean, low, high = found.by_chance()
+        assert (mean[0], mean[-1]) == (0, 1)
+        assert np.all((low <= mean) & (mean <= high))
+        outside += not low[5] <= found.shares[5] <= high[5]
+    assert outside <= 9
+    uneven = Concentration(np.array([200, *[100 // 49 + 1] * 49]), 0)
+    assert uneven.shares[5] > uneven.by_chance()[2][5]

@@ -1,0 +1,292 @@
+"""What `fit` tells beside the law: the clock, causes, planned outages, what was left out."""
+
+import json
+import math
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cprsim
+from cprsim.failures.logs.log import Epoch, FailureLog, Rows
+from cprsim.failures.logs.repairs import repair_times
+from cprsim.fitting.left_out import left_out_lines
+from cprsim.fitting.repair_causes import planned_outages, repairs_by_cause
+from tests.failures.generated_logs import WRITERS, drawn
+from tests.survival.cases import LANL, needs_lanl
+
+HOUR_S, DAY_S = 3600.0, 86_400.0
+MONDAY = datetime(2024, 4, 1, tzinfo=UTC).timestamp()
+STEPFUN = LANL.parents[1] / "stepfun_faults/fault_trace_dev.json.gz"
+needs_stepfun = pytest.mark.skipif(not STEPFUN.exists(), reason=f"needs {STEPFUN}")
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def by_day(epoch: Epoch | None) -> FailureLog:
+    """A failure four hours in the mean, of which those at night are left out half of the time."""
+    rng = np.random.default_rng(3)
+    times = np.cumsum(rng.exponential(4 * HOUR_S, 2000))
+    hour = times % DAY_S / HOUR_S
+    times = times[rng.random(len(times)) < np.where((hour >= 9) & (hour < 17), 1.0, 0.5)]
+    nodes = rng.integers(8, size=len(times))
+    return FailureLog(times - times[0], nodes, 0.0, float(np.ptp(times)), epoch=epoch)
+
+
+def test_a_pattern_of_the_day_is_told_with_its_clock():
+    rng = np.random.default_rng(3)
+    first_s = MONDAY + rng.exponential(4 * HOUR_S)  # by_day draws the same
+    for zoned, clock in ((True, "UTC"), (False, "the log's own clock")):
+        fitted = cprsim.fit(by_day(Epoch(first_s, zoned)))
+        (note,) = (each for each in fitted.notes if each.startswith("Failures follow"))
+        ratio = fitted.calendar.rates.hours.busiest[2]
+        assert note.startswith("Failures follow the clock: ")
+        assert note.endswith(f" has {ratio:.2g} times the rate of the other hours ({clock}).")
+        found = fitted.document()["calendar"]
+        assert found["zone"] == ("UTC" if zoned else None)
+        assert (found["hours"]["follows"], found["weekdays"]["follows"]) == (True, False)
+        assert found["hours"]["busiest"]["ratio"] == ratio
+        assert found["weekdays"]["busiest"] is None
+        assert sum(found["hours"]["failures"]) == sum(found["weekdays"]["failures"])
+        assert sum(found["hours"]["watched_s"]) == pytest.approx(by_day(None).span_s)
+
+
+def test_a_log_without_dates_has_no_calendar_and_nothing_is_said_of_it():
+    fitted = cprsim.fit(by_day(None))
+    assert fitted.calendar is None
+    assert fitted.document()["calendar"] is None
+    assert not any("clock" in each for each in fitted.notes)
+
+
+@needs_lanl
+def test_lanl_20_fails_more_by_day_and_from_monday_to_friday():
+    """As B. Schroeder and G. A. Gibson (DSN 2006, figure 5) have it of all LANL systems."""
+    notes = cprsim.fit(LANL, "lanl", 20).notes
+    assert (
+        "Failures follow the clock: 08:00-18:00 has 1.4 times the rate of the other hours (the "
+        "log's own clock)." in notes
+    )
+    assert (
+        "Failures follow the week: Monday to Friday have 1.4 times the rate of other days (the "
+        "log's own clock)." in notes
+    )
+
+
+# Repairs by cause
+
+
+def of_causes(seed: int, means_h: dict[str | None, float], count: int) -> FailureLog:
+    """Each of `count` nodes fails once, by a cause of its own; repairs are exponential."""
+    rng = np.random.default_rng(seed)
+    names = [*means_h]
+    which = rng.integers(len(names), size=count)
+    times = np.sort(rng.uniform(0, 1e7, count))
+    lasted = rng.exponential([means_h[names[each]] * HOUR_S for each in which])
+    return FailureLog(
+        times,
+        np.arange(count),
+        0.0,
+        1e7,
+        repaired_s=times + lasted,
+        causes=tuple(names[each] for each in which),
+        until_s=1e9,
+    )
+
+
+def test_causes_that_differ_are_told_from_those_that_dont():
+    found = repairs_by_cause(repair_times(of_causes(1, {"GPU": 20, "NIC": 2, None: 20}, 300)))
+    assert found.test.is_sure
+    assert [each.cause for each in found.causes][-1:] != ["other causes"]
+    assert {each.cause for each in found.causes} == {"GPU", "NIC", "no cause told"}
+    assert sum(each.sample.n for each in found.causes) == 300
+    means = {each.cause: each.mean_s / HOUR_S for each in found.causes}
+    assert means["GPU"] == pytest.approx(20, rel=0.4)
+    assert means["NIC"] == pytest.approx(2, rel=0.4)
+    assert found.notes[0] == (
+        "Outages by cause; repair times differ beyond chance (log-rank test, p < 0.0001):"
+    )
+    alike = repairs_by_cause(repair_times(of_causes(2, {"GPU": 5, "NIC": 5, "Fan": 5}, 300)))
+    assert not alike.test.is_sure
+    assert "differ no more than by chance" in alike.notes[0]
+
+
+def test_outages_by_cause_by_hand():
+    """The first failure of an outage gives its cause; one goes on when the watch ends."""
+    nan = math.nan
+    log = FailureLog(
+        np.array([0, 1, 10, 20, 30]) * HOUR_S,
+        np.array([0, 0, 1, 2, 3]),
+        0.0,
+        40 * HOUR_S,
+        repaired_s=np.array([2, 5, 11, nan, 33]) * HOUR_S,
+        causes=("a", "b", "b", "b", "b"),
+    )
+    found = repairs_by_cause(repair_times(log))
+    # Of b: 1 h, 3 h, and 20 h that go on; the mean up to there is (1 + 3 + 20) / 3.
+    assert found.notes == [
+        "Outages by cause:",
+        "  3 b: median 3 h, mean 8 h",
+        "  1 a: median 5 h, mean 5 h",
+    ]
+    assert found.document()["causes"][0] == {
+        "cause": "b",
+        "n": 3,
+        "censored": 1,
+        "median_s": 3 * HOUR_S,
+        "mean_s": 8 * HOUR_S,
+    }
+    assert found.document()["log_rank"] is None
+
+
+def test_rare_causes_are_pooled_and_long_ones_cut_short():
+    means = {f"reason {'x' * 70} {i}": 5.0 for i in range(9)}
+    found = repairs_by_cause(repair_times(of_causes(3, means, 200)))
+    assert len(found.causes) == 7
+    assert found.causes[-1].cause == "other causes"
+    assert all(len(line.split(":")[0]) < 70 for line in found.notes[1:-1])
+
+
+def test_nodes_that_come_back_together_are_one_outage_for_the_test():
+    """Each fault takes 30 nodes: causes drawn alike don't differ for all that."""
+    sure = 0
+    for seed in range(40):
+        one = of_causes(seed, {"GPU": 5, "NIC": 5}, 24)
+        rows = np.repeat(np.arange(24), 30)
+        log = FailureLog(
+            one.times_s[rows],
+            np.arange(len(rows)),
+            0.0,
+            1e7,
+            repaired_s=one.repaired_s[rows],
+            causes=tuple(one.causes[row] for row in rows),
+            until_s=1e9,
+        )
+        test = repairs_by_cause(repair_times(log)).test
+        assert test == repairs_by_cause(repair_times(one)).test
+        sure += test.is_sure
+    assert sure <= 1  # at 0.27 %, 0.1 of 40
+
+
+def test_a_log_of_one_cause_or_none_tells_nothing_by_cause():
+    log = of_causes(1, {"GPU": 5}, 30)
+    assert repairs_by_cause(repair_times(log)) is None
+    assert cprsim.fit(log).document()["repairs"]["by_cause"] is None
+
+
+@needs_stepfun
+def test_the_real_causes_of_stepfun():
+    fitted = cprsim.fit(STEPFUN)
+    causes = fitted.document()["repairs"]["by_cause"]["causes"]
+    assert [each["cause"] for each in causes[:2]] == ["GPU", "Unknown Error"]
+    assert sum(each["n"] for each in causes) == fitted.document()["repairs"]["n"] == 329
+    assert sum(each["n"] for each in fitted.document()["causes"]) == 335
+
+
+def test_causes_are_told_where_there_are_no_repairs():
+    write = WRITERS["xid"]
+    write(drawn(60, 1), Path("log"), 2)
+    (note,) = (each for each in cprsim.fit("log").notes if each.startswith("Causes: "))
+    counts = cprsim.fit("log").document()["causes"]
+    assert note.startswith(f"Causes: {counts[0]['cause']} {counts[0]['n']} x, ")
+    assert sum(each["n"] for each in counts) == 60
+
+
+# Planned outages
+
+
+def slurm_rows() -> str:
+    text = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+    rng = np.random.default_rng(1)
+    for i in range(40):
+        day, hour = divmod(i, 2)
+        end = f"2024-05-{day + 1:02}T{8 + 10 * hour + 1:02}:{rng.integers(60):02}:00"
+        start = f"2024-05-{day + 1:02}T{8 + 10 * hour:02}:{rng.integers(60):02}:00"
+        text += f"c|n{i % 5}|{start}|{end}|DOWN*|no ping|root\n"
+    for day in (3, 9, 12):
+        text += (
+            f"c|n7|2024-05-{day:02}T01:00:00|2024-05-{day:02}T0{day % 5 + 2}:00:00|DRAIN|maint|x\n"
+        )
+    return text + "c|n8|2024-05-20T01:00:00|Unknown|DRAIN|planned|x\n"
+
+
+def test_planned_outages_are_told_beside_the_repairs():
+    """Four, one of which goes on: 3, 4, 5 h, and until the last instant of the log."""
+    Path("log").write_text(slurm_rows())
+    fitted = cprsim.fit("log", "slurm")
+    (note,) = (each for each in fitted.notes if each.startswith("Planned: "))
+    assert note.startswith("Planned: 4 outages of nodes, median 4 h, mean ")
+    assert note.endswith("; left out of the failures.")
+    found = fitted.document()["planned"]
+    last = datetime.fromisoformat(max(row.split("|")[3] for row in slurm_rows().split("\n")[1:41]))
+    going_on_s = (last - datetime(2024, 5, 20, 1)).total_seconds()
+    # Of four, the longest is cut short: the area under the curve is their mean all the same.
+    assert found["n"] == 4
+    assert found["mean_s"] == pytest.approx(((3 + 4 + 5) * HOUR_S + going_on_s) / 4)
+    assert fitted.notes[-1] == "  1 rows of planned outages (planned)"
+    assert planned_outages(FailureLog(np.array([1.0]), np.array([0]), 0.0, 2.0)) is None
+
+
+def test_planned_outages_that_nobody_saw_end_are_counted():
+    log = FailureLog(
+        np.array([1.0]), np.array([0]), 0.0, 2.0, repaired_s=np.array([math.nan]), until_s=9.0
+    )
+    found = planned_outages(FailureLog(np.array([1.0]), np.array([0]), 0.0, 2.0, planned=log))
+    assert found.note == "Planned: 1 outage of nodes; left out of the failures."
+    assert found.document() == {"n": 1, "median_s": None, "mean_s": None}
+
+
+# What was left out
+
+
+def test_the_lines_of_what_was_left_out():
+    left_out = {
+        "rows of other systems": 5439,
+        "failures outside the window": 12,
+        "failures coalesced with the one before them": 7,
+        "durations of 0 s": 3,
+        "outages of 0 s": 1,
+    }
+    assert left_out_lines(Rows("rows", 7917, 2478), left_out) == [
+        "Read 7,917 rows, kept 2,478. Left out:",
+        "  5,439 rows of other systems (--system)",
+        "     12 failures outside the window (--window)",
+        "      7 failures coalesced with the one before them (--coalesce)",
+        "      3 durations of 0 s (--ties keep)",
+        "      1 outages of 0 s",
+    ]
+    assert left_out_lines(Rows("events", 8, 8), {}) == ["Read 8 events, kept all of them."]
+    assert left_out_lines(None, {"durations of 0 s": 1})[0] == "Left out:"
+    assert left_out_lines(None, {}) == []
+
+
+@pytest.mark.parametrize("reader", WRITERS)
+def test_a_generated_log_ends_with_what_was_left_out(reader):
+    WRITERS[reader](drawn(60, 1), Path("log"), 2)
+    fitted = cprsim.fit("log", window="0:0.5", ties="drop")
+    document = fitted.document()
+    rows = document["rows"]
+    of_rows = {why: n for why, n in document["dropped"].items() if why in fitted.dropped}
+    in_rows = sum(n for why, n in of_rows.items() if why.split()[0] in ("rows", "lines", "ends"))
+    assert rows["kept"] + in_rows == rows["read"]
+    lines = fitted.notes
+    (start,) = (i for i, line in enumerate(lines) if line.startswith(f"Read {rows['read']:,} "))
+    assert len(lines) - start - 1 == len(fitted.left_out)
+    # About half lie outside the window; its first and last failure count.
+    assert 0 < document["dropped"]["failures outside the window"] < 60
+    assert document["notes"] == lines
+    assert document["told"] == [each for each in lines if each.startswith("Read as")]
+    assert json.dumps(document, allow_nan=False)
+
+
+def test_durations_count_their_lines():
+    Path("log").write_text("duration_s,censored\n" + "5,0\n7,1\n,1\n" * 12 + "# no row\n\n")
+    fitted = cprsim.fit("log", "intervals")
+    assert fitted.document()["rows"] == {"what": "lines", "read": 36, "kept": 24}
+    assert fitted.notes[-2:] == [
+        "Read 36 lines, kept 24. Left out:",
+        "  12 lines without a duration",
+    ]
