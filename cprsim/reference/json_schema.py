@@ -8,10 +8,9 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
-from pydantic_core import to_jsonable_python
 
 from cprsim.basics.schema import RANGE, UNIT, Section
 from cprsim.contract import Policy
@@ -177,7 +176,8 @@ def _default(field: FieldInfo) -> Any:
     for metadata in field.metadata:  # what writes quantities
         if hasattr(metadata, "func") and hasattr(metadata, "return_type"):
             return metadata.func(default)
-    return to_jsonable_python(default)
+    of: Any = field.annotation
+    return TypeAdapter(of).dump_python(default, mode="json")
 
 
 def _example(value: Schema, default: Any) -> list[Any]:
