@@ -73,7 +73,8 @@ class Model(Section):
     `preset`: a known model, with its tables. `tables`: each embedding table, as `[[model.tables]]`.
     `embedding`: size of all embedding rows, which are sharded over the parameter servers.
     `optimizer`: size of their optimizer state, which lies with them. `dense`: size of the part that
-    every trainer holds a copy of. `skew`: of a preset's tables, in place of its own.
+    every trainer holds a copy of. `skew`: how unequally the rows of a preset's
+    tables are accessed, in place of its own.
     `tracked_tables`: how many of the largest tables are saved by priority; those that hold 99 % of
     the rows if not given. `optimizer_rule`: how far an update moves its row, all alike (`"sgd"`) or
     the k-th by 1 / sqrt(k) of the first (`"adagrad"`). `renewed`: share of the ids, by their

@@ -82,10 +82,10 @@ class Drawn(Section):
     """The law of a value that is drawn once per job: of durations, sizes, rates or plain numbers.
 
     `distribution`: the name of the law; `"uniform"` lies between `min` and `max`, and takes no
-    mean. `mean`: of the law before it is cut. `shape`, `cv`: as in `Distribution`. `min`, `max`:
-    where the law is cut: what falls outside is drawn again. `values`: what `"empirical"` takes one
-    of as it stands, each with equal chance. `per`: says that it is drawn once for each job, where a
-    law may stand that is drawn again and again.
+    mean. `mean`: that of the law before it is cut. `shape`, `cv`: as in `Distribution`. `min`,
+    `max`: where the law is cut: what falls outside is drawn again. `values`: what `"empirical"`
+    takes one of as it stands, each with equal chance. `per`: says that it is drawn once for each
+    job, where a law may stand that is drawn again and again.
     """
 
     distribution: Name
