@@ -71,6 +71,7 @@ notebooks: $(INSTALLED) ## execute notebooks/*.py and write the .ipynb beside th
 	@$(VENV)/bin/python -m tools.notebooks
 
 docs: $(INSTALLED) $(DOCS_INSTALLED) ## build the site from docs/ into build/site; warnings are errors
+	@rm -rf build/site
 	@$(call or_report,$(VENV)/bin/python -m sphinx -W --keep-going -b html docs build/site)
 	@$(VENV)/bin/python -m tools.site.links build/site
 	@echo "The site: build/site/index.html"

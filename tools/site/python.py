@@ -15,9 +15,10 @@ MODULES = {
 
 
 def page() -> str:
-    """A heading a module, functions before classes."""
+    """A heading a module, functions before classes; each name where it comes first."""
+    told: set[int] = set()
     return "\n".join(
-        f"## {module}\n\n{what}\n\n{_documented(module)}" for module, what in MODULES.items()
+        f"## {module}\n\n{what}\n\n{_documented(module, told)}" for module, what in MODULES.items()
     )
 
 
@@ -28,11 +29,14 @@ def names(module: str) -> list[str]:
     return list(listed) if listed is not None else [n for n in vars(found) if n[0].isupper()]
 
 
-def _documented(module: str) -> str:
+def _documented(module: str, told: set[int]) -> str:
     found = import_module(module)
     blocks: dict[str, list[str]] = {"autofunction": [], "autoclass": [], "autodata": []}
     for name in names(module):
         each = getattr(found, name)
+        if id(each) in told:
+            continue
+        told.add(id(each))
         kind = "autoclass" if inspect.isclass(each) else "autodata"
         blocks["autofunction" if inspect.isfunction(each) else kind].append(name)
     options = {"autoclass": "\n   :members:\n   :exclude-members: model_config"}
