@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft7Validator
 from pydantic import Field
 
 from cprsim.basics.schema import Section
@@ -18,13 +18,13 @@ from cprsim.reference.json_schema import scenario_schema
 from tools.paths import ROOT
 
 SCHEMA = scenario_schema()
-VALIDATOR = Draft202012Validator(SCHEMA)
+VALIDATOR = Draft7Validator(SCHEMA)
 FILES = sorted((ROOT / "scenarios").glob("*.toml"))
 
 
 def keys() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each key of each table, and what the schema says of it."""
-    for model, table in SCHEMA["$defs"].items():
+    for model, table in SCHEMA["definitions"].items():
         for part in (table, *table.get("anyOf", ())):
             for key, value in part.get("properties", {}).items():
                 yield f"{model}.{key}", value
@@ -47,7 +47,7 @@ def faults(overrides: dict[str, Any]) -> list[str]:
 
 
 def test_it_is_a_schema() -> None:
-    Draft202012Validator.check_schema(SCHEMA)
+    Draft7Validator.check_schema(SCHEMA)
 
 
 def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +76,7 @@ def test_every_example_and_default_is_valid() -> None:
         (key, each)
         for key, value in keys()
         for each in (*value["examples"], *([value["default"]] if "default" in value else []))
-        if not Draft202012Validator({**value, "$defs": SCHEMA["$defs"]}).is_valid(each)
+        if not Draft7Validator({**value, "definitions": SCHEMA["definitions"]}).is_valid(each)
     ]
     assert wrong == []
 
@@ -84,10 +84,12 @@ def test_every_example_and_default_is_valid() -> None:
 def test_every_system_is_there_with_its_keys() -> None:
     of_policies = SCHEMA["properties"]["policies"]["additionalProperties"]["oneOf"]
     names = [each["$ref"].rpartition("/")[2] for each in of_policies]
-    found = [SCHEMA["$defs"][name]["properties"]["system"]["const"] for name in names]
+    found = [SCHEMA["definitions"][name]["properties"]["system"]["const"] for name in names]
 
     assert found == list(systems())
-    assert {"interval", "in_flight", "after_void"} <= SCHEMA["$defs"]["Async"]["properties"].keys()
+    assert {"interval", "in_flight", "after_void"} <= SCHEMA["definitions"]["Async"][
+        "properties"
+    ].keys()
 
 
 @pytest.mark.parametrize(
@@ -112,16 +114,16 @@ def test_it_finds_what_a_scenario_would_be_refused_for(overrides, where) -> None
 
 
 def test_what_a_key_is_says_all_of_it() -> None:
-    nic = SCHEMA["$defs"]["Cluster"]["properties"]["nic"]
+    nic = SCHEMA["definitions"]["Cluster"]["properties"]["nic"]
 
     assert nic["description"].startswith("Bandwidth of the network card of each node")
     assert nic["x-unit"].startswith("bandwidth: B/s kB/s")
     assert nic["x-range"] == "> 0"
     assert nic["examples"] == [tables(ROOT / "scenarios/quickstart.toml")["cluster"]["nic"]]
-    assert SCHEMA["$defs"]["Costs"]["properties"]["detect"]["default"] == "0 s"
-    assert SCHEMA["$defs"]["Place"]["properties"]["interval"]["default"] == "optimal"
+    assert SCHEMA["definitions"]["Costs"]["properties"]["detect"]["default"] == "0 s"
+    assert SCHEMA["definitions"]["Place"]["properties"]["interval"]["default"] == "optimal"
     assert (
-        SCHEMA["$defs"]["InMemory" if "InMemory" in SCHEMA["$defs"] else "PeerMemory"][
+        SCHEMA["definitions"]["InMemory" if "InMemory" in SCHEMA["definitions"] else "PeerMemory"][
             "properties"
         ]["interval"]["default"]
         == "3 h"

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from cprsim.basics.schema import Section
 
@@ -42,7 +42,15 @@ class MeasuredSlope(Section):
     ci95: Annotated[
         tuple[float, float],
         BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
-        Field(examples=[[0.01, 0.03]]),
+        WithJsonSchema(
+            {
+                "type": "array",
+                "items": {"type": "number"},
+                "minItems": 2,
+                "maxItems": 2,
+                "examples": [[0.01, 0.03]],
+            }
+        ),
     ]
 
     @model_validator(mode="after")

@@ -32,8 +32,9 @@ BLOCKS: dict[str, type[Section]] = {
     "trainer": TrainerSection,
     "study": StudySection,
 }
-_DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_REF = "#/$defs/{model}"
+#: What editors for TOML know.
+_DIALECT = "http://json-schema.org/draft-07/schema#"
+_REF = "#/definitions/{model}"
 #: Where no table may stand in the place of a value.
 _UNDRAWN = ("system", "distribution")
 _BOUNDS = (
@@ -45,7 +46,7 @@ _BOUNDS = (
 
 
 def scenario_schema() -> Schema:
-    """The schema of a whole file: JSON Schema 2020-12."""
+    """The schema of a whole file: JSON Schema, draft 7."""
     policies = policy_classes()
     sections = {name: section for name, (section, _) in SECTIONS.items()} | BLOCKS
     models: list[type[BaseModel]] = [*sections.values(), *policies.values(), Drawn]
@@ -75,7 +76,7 @@ def scenario_schema() -> Schema:
         },
         "required": [name for name, (_, required) in SECTIONS.items() if required],
         "additionalProperties": False,
-        "$defs": dict(sorted(definitions.items())),
+        "definitions": dict(sorted(definitions.items())),
     }
 
 

@@ -13,7 +13,7 @@ Schema = Mapping[str, Any]
 def page() -> str:
     """A heading and a table for each section, block and system."""
     schema = scenario_schema()
-    definitions = schema["$defs"]
+    definitions = schema["definitions"]
     parts = ["## The file\n", _table(_top(schema))]
     for name, value in schema["properties"].items():
         if "$ref" in value:
