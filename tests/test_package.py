@@ -19,6 +19,8 @@ from tools.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 Command = Callable[..., str]
+#: What comes with extras alone, by the name to import it by.
+EXTRAS = ("distributed", "pyarrow", "torch", "xarray")
 
 
 def test_the_citation_is_of_this_version() -> None:
@@ -64,6 +66,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
     (site,) = (home / "venv/lib").glob("python*/site-packages")
     # Links in a .pth lead to packages, but not to what an editable install left there.
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    for extra in EXTRAS:
+        (site / f"{extra}.py").write_text(f"raise ModuleNotFoundError('No module {extra}')")
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
     def run(*arguments: str) -> str:
@@ -98,6 +102,9 @@ def test_the_wheel_works_where_there_is_no_repository(installed: Command) -> Non
     found = json.loads(installed("run", "quickstart", "--replications", "8", "--json"))
     expected = cprsim.run(cprsim.load_scenario("quickstart"), replications=8).document()
     assert found["policies"] == expected["policies"]
+
+    schema = json.loads(installed("schema"))
+    assert {"job", "policies", "trainer", "study"} <= schema["properties"].keys()
 
     installed("scenarios", "failures.csv", "--copy", "failures.csv")
     fitted = json.loads(installed("fit", "failures.csv", "--coalesce", "5 min", "--json"))

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from typing import Any
@@ -53,6 +55,12 @@ def test_it_is_a_schema() -> None:
 def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert _main(["schema"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(SCHEMA))
+
+
+def test_it_takes_no_extra() -> None:
+    code = "import sys; sys.modules['torch'] = None; import cprsim.reference.json_schema"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

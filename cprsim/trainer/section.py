@@ -8,10 +8,8 @@ from pydantic import Field, PrivateAttr, ValidationError
 from cprsim.basics.schema import PositiveSeconds, Section, faults
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.trainer.coordinator.strikes import InjectionMode
 from cprsim.trainer.data import Data, Files, Planted, Recorded
-from cprsim.trainer.members.member import Deadlines
-from cprsim.trainer.members.trackers import MOST_TIMES
+from cprsim.trainer.manner import MOST_TIMES, Deadlines, InjectionMode
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
