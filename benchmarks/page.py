@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import advice, batch, fleets, memory, sweeps
+from benchmarks import advice, app, batch, fleets, memory, sweeps
 
 _PAGE = Path("docs/performance.md")
 
@@ -98,6 +98,16 @@ _ADVICE = """## Advice
 What `cprsim advise` takes on the clock, all cores its own: every system asked, settings searched \
 and a certificate; then other worlds, which the answer ends with (target for all of it on the \
 first two: 10 s on two cores). Seconds, the median of three rounds; nothing is compiled meanwhile.
+
+{table}"""
+
+
+_APP = """## The what-if page
+
+From a move to its answer as the server of `cprsim app` sends it, milliseconds, the median of 15 \
+moves, each while the advisor is at work on the one before: by equations (target: 150, with the \
+drawing), and with 1,000 replications and all that is said of them (target: 600). Beside it \
+`cprsim.run` of the same alone, and how many times that the sharp answer takes.
 
 {table}"""
 
@@ -260,6 +270,19 @@ def _advice(costs: Sequence[advice.Cost]) -> str:
     return _ADVICE.format(table=_table(headings, rows))
 
 
+def _app(moves: Sequence[app.Move]) -> str:
+    rows = [
+        (
+            each.scenario,
+            *(f"{ms:,.0f}" for ms in (each.first_ms, each.sharp_ms, each.run_ms)),
+            f"{each.sharp_ms / each.run_ms:.1f}",
+        )
+        for each in moves
+    ]
+    headings = ("scenario", "first, ms", "sharp, ms", "the run alone, ms", "sharp / run")
+    return _APP.format(table=_table(headings, rows))
+
+
 def _verdict(speeds: Sequence[batch.Speed]) -> str:
     """Which rows fall short of the targets, and by how much."""
     lines = [
@@ -328,6 +351,7 @@ _SECTIONS: Mapping[str, Callable[[], str]] = {
     "Sweeps": lambda: _sweeps([*sweeps.flat(), sweeps.large()]),
     "Fleets": lambda: _fleets(fleets.production()),
     "Advice": lambda: _advice(advice.answers()),
+    "The what-if page": lambda: _app(app.moves()),
     "The trainer": _trainer,
 }
 

@@ -21,6 +21,7 @@ from cprsim.cli import (
     timeline,
     train,
     validate,
+    what_if,
 )
 
 # What typer raises for a wrong command line; it has no public name in every version.
@@ -52,6 +53,7 @@ app.command()(figure.figure)
 app.command()(timeline.timeline)
 app.command()(train.train)
 app.command()(study.study)
+app.command()(what_if.app)
 app.command()(validate.validate)
 
 

@@ -66,9 +66,7 @@ class FrailtyFit:
         said = f"The worst tenth of {self.nodes:,} nodes has {self.share:.0%} of the failures"
         alike = f"{self.alike[0]:.0%} to {self.alike[1]:.0%}"
         if not self.found.is_sure:
-            return [
-                f"{said}, and {alike} of it if all are alike and fail in clusters of their own."
-            ]
+            return [f"{said}; {alike} if all are alike: nodes don't differ beyond chance."]
         low, high = self.found.interval
         told = [
             f"{said}; {alike} if all were alike, {self.frail[0]:.0%} to {self.frail[1]:.0%} with a "

@@ -125,11 +125,15 @@ def table(
 
 def terminal_table(caption: str, shown: Table) -> str:
     """A table that is made for a terminal."""
+    return table(caption, *cells(shown))
+
+
+def cells(shown: Table) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Headings and rows of a table that is made for a terminal."""
     # What is parted for want of room there has it here.
     whole = (str(column.header).replace("-\n", "") for column in shown.columns)
     headings = [" ".join(each.split()) for each in whole]
-    rows = zip(*(map(str, column.cells) for column in shown.columns), strict=True)
-    return table(caption, headings, list(rows))
+    return headings, list(zip(*(map(str, each.cells) for each in shown.columns), strict=True))
 
 
 def picture(png: bytes, description: str, caption: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.waiting import HANGS_S
+from tests.waiting import HANGS_S, wait_until
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 needs_chromium = pytest.mark.skipif(
@@ -44,45 +44,137 @@ class Seen:
     screenshot: bytes
 
 
+class Tab:
+    """A page that is driven: what is evaluated in it, keys that are pressed, what it has done."""
+
+    def __init__(self, browser: "Browser", target: str, session: str) -> None:
+        self._browser, self._target, self._session = browser, target, session
+        self.events = browser.seen.setdefault(session, [])
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """A command of the protocol, to this page."""
+        return self._browser.call(method, self._session, **parameters)
+
+    def close(self) -> None:
+        """Be gone, and whatever it still waits for."""
+        self._browser.call("Target.closeTarget", targetId=self._target)
+
+    def open(self, address: str) -> None:
+        """Go there."""
+        self.call("Page.navigate", url=address)
+
+    def resize(self, width_px: int, height_px: int = 900) -> None:
+        """Be so wide."""
+        size = {"width": width_px, "height": height_px, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
+
+    def scheme(self, name: str) -> None:
+        """Be `light` or `dark`."""
+        features = [{"name": "prefers-color-scheme", "value": name}]
+        self.call("Emulation.setEmulatedMedia", features=features)
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of an expression of JavaScript, awaited if it is a promise."""
+        found = self.call(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
+        )
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    def wait(self, expression: str) -> Any:
+        """Until it is true; its value then."""
+        return wait_until(lambda: self.evaluate(expression), expression)
+
+    def press(self, key: str, text: str = "", modifiers: int = 0) -> None:
+        """A key, down and up; `text`: what it writes."""
+        code = _KEYS.get(key, ord(key[0].upper()))
+        both = {"key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
+        self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **both)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **both)
+
+    def write(self, text: str) -> None:
+        """Type a text where the keyboard is."""
+        self.call("Input.insertText", text=text)
+
+    def screenshot(self, whole: bool = True) -> bytes:
+        """A picture of the page, or of what of it can be seen."""
+        shot = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
+        return base64.b64decode(shot["data"])
+
+    @property
+    def requests(self) -> list[str]:
+        """Addresses that it asked for."""
+        return _requests(self.events)
+
+    @property
+    def console(self) -> list[str]:
+        """What the console said."""
+        return _console(self.events)
+
+
+#: Windows' numbers of keys, which the protocol wants.
+_KEYS = {
+    "Tab": 9,
+    "Enter": 13,
+    "Escape": 27,
+    " ": 32,
+    "End": 35,
+    "Home": 36,
+    "ArrowLeft": 37,
+    "ArrowRight": 39,
+    "Delete": 46,
+}
+
+
 class Browser:
     """A running Chromium; commands and events go as JSON over two pipes."""
 
     def __init__(self, commands: FileIO, events: FileIO) -> None:
         self._commands, self._events = commands, events
+        #: What happened in tabs that are driven, by their sessions.
+        self.seen: dict[str, list[dict[str, Any]]] = {}
         self._number = 0
         self._read_ahead = b""
 
+    def tab(self, width_px: int) -> Tab:
+        """A new tab of that width, which watches what its page does."""
+        tab = Tab(self, *self._attached())
+        tab.resize(width_px)
+        return tab
+
+    def _attached(self) -> tuple[str, str]:
+        """A new tab, and a session with it."""
+        target: str = self.call("Target.createTarget", url="about:blank")["targetId"]
+        session: str = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
+        for domain in ("Network", "Runtime", "Log", "Page"):
+            self.call(f"{domain}.enable", session)
+        return target, session
+
     def look(self, page: Path, width_px: int) -> Seen:
         """Open a page in a tab of that width, and watch it until it is loaded."""
-        target = self._call("Target.createTarget", url="about:blank")["targetId"]
-        attached = self._call("Target.attachToTarget", targetId=target, flatten=True)
-        session = attached["sessionId"]
-        for domain in ("Network", "Runtime", "Log", "Page"):
-            self._call(f"{domain}.enable", session)
+        _, session = self._attached()
         size = {"width": width_px, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        self._call("Emulation.setDeviceMetricsOverride", session, **size)
+        self.call("Emulation.setDeviceMetricsOverride", session, **size)
         events: list[dict[str, Any]] = []
-        self._call("Page.navigate", session, events, url=page.as_uri())
+        self.call("Page.navigate", session, events, url=page.as_uri())
         while not any(each["method"] == "Page.loadEventFired" for each in events):
             events.append(self._read())
         # Scripts that wait have their turn; then whatever came has been told.
         wait = "new Promise(done => setTimeout(done, 200))"
-        self._call("Runtime.evaluate", session, events, expression=wait, awaitPromise=True)
+        self.call("Runtime.evaluate", session, events, expression=wait, awaitPromise=True)
         measured = "document.documentElement.scrollWidth"
-        width = self._call("Runtime.evaluate", session, events, expression=measured)
-        shot = self._call("Page.captureScreenshot", session, captureBeyondViewport=True)
+        width = self.call("Runtime.evaluate", session, events, expression=measured)
+        shot = self.call("Page.captureScreenshot", session, captureBeyondViewport=True)
         return Seen(
-            requests=[e["params"]["request"]["url"] for e in _of(events, "Network.requestWill")],
-            console=[
-                json.dumps(e["params"])
-                for name in ("Runtime.consoleAPI", "Runtime.exception", "Log.entryAdded")
-                for e in _of(events, name)
-            ],
+            requests=_requests(events),
+            console=_console(events),
             width_px=width["result"]["value"],
             screenshot=base64.b64decode(shot["data"]),
         )
 
-    def _call(
+    def call(
         self,
         method: str,
         session: str | None = None,
@@ -96,8 +188,9 @@ class Browser:
             command["sessionId"] = session
         self._commands.write(json.dumps(command).encode() + b"\0")
         while (message := self._read()).get("id") != self._number:
-            if events is not None and "method" in message:
-                events.append(message)
+            seen = self.seen.get(message.get("sessionId", ""), events)
+            if seen is not None and "method" in message:
+                seen.append(message)
         assert "error" not in message, message
         result: dict[str, Any] = message["result"]
         return result
@@ -114,6 +207,21 @@ class Browser:
 
 def _of(events: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     return [each for each in events if each["method"].startswith(name)]
+
+
+def _requests(events: list[dict[str, Any]]) -> list[str]:
+    """Addresses that were asked for."""
+    sent = (e["params"] for e in events if e["method"] == "Network.requestWillBeSent")
+    return [each["request"]["url"] for each in sent]
+
+
+def _console(events: list[dict[str, Any]]) -> list[str]:
+    """What the console said."""
+    return [
+        json.dumps(e["params"])
+        for name in ("Runtime.consoleAPI", "Runtime.exception", "Log.entryAdded")
+        for e in _of(events, name)
+    ]
 
 
 def _high_pipe() -> list[int]:

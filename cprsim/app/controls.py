@@ -1,0 +1,261 @@
+"""What of a scenario can be moved on the page: its own keys, each with a range around its value."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+from cprsim.basics.units import (
+    BYTES,
+    SECONDS,
+    Units,
+    parse_bytes,
+    parse_duration,
+    parse_rate,
+)
+from cprsim.contract import Choice, DurationSpan
+from cprsim.errors import UnitError
+from cprsim.scenario import Scenario
+
+Kind = Literal["duration", "rate", "size", "number", "whole", "choice", "words"]
+#: Quantities with units: how their texts are read, and in which units the page writes them.
+_QUANTITIES: Final = {"duration": parse_duration, "rate": parse_rate, "size": parse_bytes}
+UNITS: Final[dict[str, Units]] = {
+    "duration": SECONDS,
+    "rate": Units(
+        {f"{unit}B/s": 10.0**power for unit, power in zip("kMGT", (3, 6, 9, 12), strict=True)}
+    ),
+    "size": Units({unit: factor for unit, factor in BYTES.items() if "i" not in unit}),
+}
+#: A slider goes from the scenario's value by this factor, both ways.
+_EITHER_WAY: Final = 30.0
+#: Shares end at 1.
+_SHARES: Final = ("target_pls", "fraction")
+#: Ranges of what stands at 0, and so has no neighbours by ratio; 0 stays at the left end.
+_FROM_NOTHING: Final[dict[str, tuple[float, float]]] = {
+    "duration": (1.0, 3600.0),
+    "whole": (1.0, 16.0),
+    "number": (0.001, 1.0),
+}
+#: Keys of the job that are offered where the scenario has them, and what the page calls them.
+_OF_THE_JOB: Final[dict[str, str]] = {
+    "failures.mean": "MTBF of the job",
+    "failures.exactly": "failures in the job",
+    "cluster.parameter_servers": "parameter servers",
+    "cluster.trainers": "trainers",
+    "cluster.spares": "spare machines",
+    "costs.save": "save time",
+    "storage.write": "save bandwidth",
+    "costs.load": "load time",
+    "storage.read": "load bandwidth",
+    "cluster.nic": "network of a node",
+    "costs.reschedule": "rescheduling",
+    "costs.reschedule.mean": "rescheduling, mean",
+    "costs.detect": "detection",
+    "job.useful_time": "useful time",
+}
+#: Machines are whole, however large a file is.
+_WHOLE: Final = ("cluster.parameter_servers", "cluster.trainers", "cluster.spares")
+
+
+@dataclass(frozen=True)
+class Control:
+    """One thing that can be moved.
+
+    `name`: of it in the page's address. `keys`: those of the scenario that it sets, as `--set` has
+    them; several where policies share a value. `group`: the policy that it is of, or empty. `least`
+    and `most`: the ends of its slider in SI units, apart by ratio; `zero`: whether 0 lies at its
+    left end. `text`: the scenario's own value, empty where it has none; `choices`: texts of all
+    values, where they are few.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    label: str
+    group: str
+    kind: Kind
+    text: str
+    least: float = 0.0
+    most: float = 0.0
+    zero: bool = False
+    choices: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As the page is told of it."""
+        return {
+            "name": self.name,
+            "keys": self.keys,
+            "label": self.label,
+            "group": self.group,
+            "kind": self.kind,
+            "text": self.text,
+            "least": self.least,
+            "most": self.most,
+            "zero": self.zero,
+            "choices": self.choices,
+        }
+
+    def number(self, text: str) -> float | None:
+        """Where a text stands on the slider, in SI units; None if nowhere, as `"optimal"` does."""
+        try:
+            parse = _QUANTITIES.get(self.kind)
+            found = float(text) if parse is None else parse(text.strip("\"' "))
+        except (UnitError, ValueError):
+            return None
+        return found if math.isfinite(found) else None
+
+
+class _Value(NamedTuple):
+    """A value of a file: of which kind, its text, and the number it is."""
+
+    kind: Kind
+    text: str
+    number: float | None
+
+
+def controls_of(scenario: Scenario, written: Mapping[str, Any]) -> tuple[Control, ...]:
+    """What can be moved of a scenario, in the order in which the page has it.
+
+    `written`: the tables of its file, for the units that it uses.
+    """
+    tables = scenario.mapping()
+    of_job = [
+        each
+        for key, label in _OF_THE_JOB.items()
+        if (each := _of_job(key, label, tables, written)) is not None
+    ]
+    if scenario.failures.per == "node":
+        of_job = [_renamed(each, "failures.mean", "MTBF of a node") for each in of_job]
+    priced = [
+        Control(f"prices.{key}", (f"prices.{key}",), f"price: {key}", "prices", "words", text)
+        for key, text in tables.get("prices", {}).items()
+    ]
+    shared = _shared_target(tables["policies"])
+    of_policies = [
+        each
+        for name in scenario.policies
+        for each in _of_policy(scenario, name, tables, written)
+        if not (shared and each.keys[0] in shared.keys)
+    ]
+    return (*of_job, *([shared] if shared else []), *of_policies, *priced)
+
+
+def _renamed(control: Control, name: str, label: str) -> Control:
+    if control.name != name:
+        return control
+    return Control(**(vars(control) | {"label": label}))
+
+
+def _of_job(
+    key: str, label: str, tables: Mapping[str, Any], written: Mapping[str, Any]
+) -> Control | None:
+    value = _value(key, tables, written)
+    if value is None or value.number is None:
+        return None
+    kind: Kind = "whole" if key in _WHOLE or key == "failures.exactly" else value.kind
+    least, most, zero = _range(kind, value.number)
+    return Control(key, (key,), label, "", kind, value.text, least, most, zero)
+
+
+def _shared_target(policies: Mapping[str, Any]) -> Control | None:
+    """One control for the target PLS of all policies that have one, if it is the same."""
+    found = {
+        f"policies.{name}.target_pls": table["target_pls"]
+        for name, table in policies.items()
+        if "target_pls" in table
+    }
+    if len(set(found.values())) != 1:
+        return None
+    text = str(next(iter(found.values())))
+    least, most = _range("number", float(text))[:2]
+    return Control(
+        "target_pls", tuple(found), "target PLS", "", "number", text, least, min(most, 1.0)
+    )
+
+
+def _of_policy(
+    scenario: Scenario, name: str, tables: Mapping[str, Any], written: Mapping[str, Any]
+) -> Iterator[Control]:
+    """What its file names, and what the advisor may choose of it."""
+    settings = {each.key: each for each in scenario.policies[name].settings(scenario.context)}
+    named = [
+        path
+        for path in _scalars(written.get("policies", {}).get(name, {}))
+        if path.rpartition(".")[2] != "system"
+    ]
+    for path in dict.fromkeys((*settings, *named)):
+        key, setting = f"policies.{name}.{path}", settings.get(path)
+        value = _value(key, tables, written) or _Value("duration", "", None)
+        label = path.replace("_", " ").replace(".", ", ")
+        if isinstance(setting, DurationSpan):
+            given = setting.start_s if value.number is None else value.number
+            ends = min(setting.least_s, given), max(setting.most_s, given)
+            yield Control(key, (key,), label, name, "duration", value.text, *ends)
+        elif isinstance(setting, Choice):
+            choices = tuple(dict.fromkeys(_written(each) for each in setting.values))
+            text = value.text if value.text in choices else choices[0]
+            known = choices if value.text in ("", *choices) else (value.text, *choices)
+            yield Control(key, (key,), label, name, "choice", value.text or text, choices=known)
+        elif value.number is not None:
+            least, most, zero = _range(value.kind, value.number)
+            if path.rpartition(".")[2] in _SHARES:
+                most = min(most, 1.0)
+            yield Control(key, (key,), label, name, value.kind, value.text, least, most, zero)
+
+
+def _scalars(table: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Paths of the values in nested tables."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _scalars(value, f"{prefix}{key}.")
+        elif not isinstance(value, list):
+            yield f"{prefix}{key}"
+
+
+def _value(key: str, tables: Mapping[str, Any], written: Mapping[str, Any]) -> _Value | None:
+    """What stands at a key, as the file has it or by default; None if nothing, or a table."""
+    found = _at(written, key)
+    found = _at(tables, key) if found is None else found
+    if isinstance(found, bool):
+        return _Value("words", _written(found), None)
+    if isinstance(found, int):
+        return _Value("whole", str(found), float(found))
+    if isinstance(found, float):
+        return _Value("number", repr(found), found)
+    if not isinstance(found, str):
+        return None
+    for kind in ("duration", "rate", "size"):
+        try:
+            return _Value(kind, found, _QUANTITIES[kind](found))
+        except UnitError:
+            continue
+    return _Value("words", found, None)
+
+
+def _at(tables: Mapping[str, Any], key: str) -> Any:
+    found: Any = tables
+    for part in key.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    return found
+
+
+def texts_in(scenario: Scenario, controls: Iterable[Control]) -> dict[str, str]:
+    """What each control stands at in a scenario that was checked; empty where nothing does."""
+    tables = scenario.mapping()
+    found = {each.name: _at(tables, each.keys[0]) for each in controls}
+    return {name: "" if value is None else _written(value) for name, value in found.items()}
+
+
+def _written(value: Any) -> str:
+    """As `--set` takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _range(kind: Kind, number: float) -> tuple[float, float, bool]:
+    """The ends of a slider, and whether 0 lies at its left."""
+    if number <= 0:
+        return *_FROM_NOTHING.get(kind, (1.0, 1000.0)), True
+    least, most = number / _EITHER_WAY, number * _EITHER_WAY
+    if kind == "whole":
+        return 1.0, max(math.ceil(number * 8), 16.0), False
+    return least, most, False

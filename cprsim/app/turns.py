@@ -1,0 +1,88 @@
+"""Whose turn it is: of each tab the newest question alone, and one computation at a time."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+#: Tabs that are remembered: one that is forgotten only has its old question answered to the end.
+_TABS = 64
+#: Before the advisor begins, s; and between two looks at whether a question still counts.
+_MOMENT_S, _AGAIN_S = 0.4, 0.05
+
+
+class ReplacedError(Exception):
+    """A question that nobody waits for any more: its tab has asked another."""
+
+
+class Turn:
+    """A question's right to be worked at, until its tab asks another."""
+
+    def __init__(self, tabs: "Tabs", tab: str, number: int) -> None:
+        self._tabs, self._tab, self._number = tabs, tab, number
+
+    def check(self, *_: object) -> None:
+        """Raise `ReplacedError` once the tab has asked another; fit to be told of progress."""
+        if self._tabs.newest(self._tab) != self._number:
+            raise ReplacedError
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """With the cores to itself, as soon as the one before is done with them."""
+        with self._tabs.computing:
+            self.check()
+            yield
+
+    @contextmanager
+    def advising(self) -> Iterator[None]:
+        """With the advisor to itself, who takes seconds, beside what computes for moments.
+
+        Not before a moment has gone, in which whoever is moving a slider moves on.
+        """
+        until_s = time.monotonic() + _MOMENT_S
+        while time.monotonic() < until_s:
+            self.check()
+            time.sleep(_AGAIN_S)
+        while not self._tabs.advising.acquire(timeout=_AGAIN_S):
+            self.check()
+        try:
+            self.check()
+            yield
+        finally:
+            self._tabs.advising.release()
+
+
+class Tabs:
+    """The newest question of each tab."""
+
+    def __init__(self) -> None:
+        self.computing, self.advising = threading.Lock(), threading.Lock()
+        self._newest: OrderedDict[str, int] = OrderedDict()
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def take(self, tab: str) -> Turn:
+        """For a question of a tab, which replaces the one that is under way for it."""
+        with self._lock:
+            self._count += 1
+            self._newest[tab] = self._count
+            self._newest.move_to_end(tab)
+            if len(self._newest) > _TABS:
+                self._newest.popitem(last=False)
+            return Turn(self, tab, self._count)
+
+    def close(self, within_s: float) -> bool:
+        """Let nobody go on; whether all that computed has come to its end by then."""
+        with self._lock:
+            self._newest.clear()
+        until_s = time.monotonic() + within_s
+        return all(
+            lock.acquire(timeout=max(until_s - time.monotonic(), 0))
+            for lock in (self.computing, self.advising)
+        )
+
+    def newest(self, tab: str) -> int | None:
+        """The number of the newest question of a tab; None if it was forgotten."""
+        with self._lock:
+            return self._newest.get(tab)

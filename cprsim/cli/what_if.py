@@ -1,0 +1,42 @@
+"""The command `cprsim app`: the what-if page, until Ctrl-C."""
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_DEFAULT = "quickstart.toml"
+#: For what computes when the page ends, s.
+_PATIENCE_S = 2.0
+
+
+def app(
+    scenario: Annotated[
+        Path | None,
+        typer.Argument(metavar="[SCENARIO]", help=f"A scenario file; by default {_DEFAULT}."),
+    ] = None,
+    port: Annotated[int, typer.Option(help="Port on this machine; 0: a free one.")] = 0,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
+) -> None:
+    """Open a page on this machine that moves a scenario and shows what follows; Ctrl-C ends it."""
+    from cprsim.app.answers import Answering
+    from cprsim.app.opening import opened
+    from cprsim.app.server import AppServer
+    from cprsim.app.subject import Subject
+    from cprsim.scenario.shipped import shipped
+
+    answers = Answering(Subject.read(shipped(_DEFAULT) if scenario is None else scenario))
+    with AppServer(answers, port) as server, suppress(KeyboardInterrupt):
+        typer.echo(server.address)
+        typer.echo(f"cprsim: the page is about {answers.subject.path}; Ctrl-C ends it", err=True)
+        sys.stdout.flush()
+        server.warm_up(answers.warm_up)
+        with opened(server.address, wanted=browser):
+            server.serve_forever()
+    if not server.tabs.close(_PATIENCE_S):
+        os._exit(0)  # Python can't end beside compiled code that runs: it would abort

@@ -1,0 +1,195 @@
+"""The numbers of the page are those of the commands that it copies, to the last digit."""
+
+import json
+import shlex
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cprsim.app import lanes
+from cprsim.app.answers import Answering
+from cprsim.app.server import AppServer
+from cprsim.app.subject import Subject
+from cprsim.app.turns import ReplacedError, Tabs
+from cprsim.app.whatif import WhatIf
+from cprsim.cli import command
+from tests.app.serving import KAGGLE, QUICKSTART, get, parts, served
+
+MOVED = "failures.mean=14+h&policies.full.interval=45+min&seed=3&replications=400"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[AppServer]:
+    with served() as running:
+        yield running
+
+
+def named(found: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    return [each for each in found if each["part"] == name]
+
+
+@pytest.mark.parametrize("query", ["", MOVED])
+def test_the_page_has_the_numbers_of_the_command_it_copies(
+    server: AppServer, capsys: pytest.CaptureFixture[str], query: str
+) -> None:
+    found = parts(server, query, until="lane")
+    (asked,), (first, last) = named(found, "asked"), named(found, "run")
+    arguments = shlex.split(asked["commands"][0])
+    assert arguments[0] == "cprsim"
+
+    assert command._main([*arguments[1:], "--json"]) == 0
+    expected = json.loads(capsys.readouterr().out)
+    for part in (expected, last["document"]):
+        part.pop("engine")  # the same numbers by either
+        for each in part["policies"].values():
+            each.pop("engine")
+    assert last["document"] == expected
+    assert (first["sharp"], first["replications"], last["sharp"]) == (False, 256, True)
+
+    rows = {row["policy"]: row for row in last["bars"]}
+    for name, policy in expected["policies"].items():
+        overhead = rows[name]["measures"]["overhead"]
+        assert overhead["mean"] == policy["overhead"]["mean"]
+        assert [overhead["low"], overhead["high"]] == policy["overhead"]["ci95"]
+        assert rows[name]["causes"] == policy["breakdown"]
+
+    assert command._main(arguments[1:]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    for table in last["tables"]:
+        for row in table["rows"]:
+            assert " ".join(row) in printed
+
+
+@pytest.mark.slow
+def test_the_advisors_answer_is_that_of_the_command(
+    server: AppServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = parts(server, "failures.mean=14+h")
+    (asked,), (advice,) = named(found, "asked"), named(found, "advice")
+
+    assert command._main(shlex.split(asked["commands"][1])[1:]) == 0
+    printed = capsys.readouterr().out
+    for line in advice["lines"]:
+        assert line in printed
+    flat = " ".join(printed.split())
+    for row in advice["table"]["rows"]:
+        cells = [" ".join(row[0].split("\n")[0].split()), *row[1:]]
+        assert " ".join(cells) in flat
+    assert advice["lines"][0].startswith("Answer: ")
+    assert {each["part"] for each in found} == {
+        *("asked", "coarse", "equations", "run", "progress", "lane", "points", "advice", "done")
+    }
+
+
+def test_the_first_answer_is_of_equations_alone(server: AppServer) -> None:
+    asked, coarse, equations = parts(server, "failures.mean=7+h", until="equations")
+
+    assert asked["facts"][0] == ["MTBF of the job", "7 h"]
+    assert asked["numbers"]["failures.mean"] == 7 * 3600
+    assert {row["policy"] for row in coarse["bars"]} == {"full", "async", "cpr", "replication"}
+    for row in coarse["bars"]:
+        overhead = row["measures"]["overhead"]
+        assert overhead["mean"] == pytest.approx(sum(row["causes"].values()))
+        assert overhead["low"] is overhead["high"] is None
+    lines = equations["curve"]["lines"]
+    best_s, least = equations["curve"]["best"]
+    assert least == min(share for _, share in lines["full"])
+    young_s = (2 * 300.0025 * 7 * 3600) ** 0.5
+    assert best_s == pytest.approx(young_s, rel=0.1)
+
+
+def test_a_wrong_value_is_told_and_nothing_is_played(server: AppServer) -> None:
+    assert parts(server, "failures.mean=14") == [
+        {
+            "part": "faults",
+            "at": {"failures.mean": '14 has no unit: write a string with one, e.g. "14 h"'},
+            "others": [],
+        }
+    ]
+
+
+def test_a_job_that_gets_nowhere_is_told(server: AppServer) -> None:
+    found = parts(server, "failures.mean=3+h&policies.full.interval=4+d&replications=1")
+
+    assert named(found, "failed")[0]["lines"][0].startswith("policy 'full': the job gets nowhere")
+
+
+def test_files_are_those_of_the_commands(server: AppServer) -> None:
+    query = "failures.mean=14+h&replications=20"
+    subject = server.answers.subject
+    page = get(server, f"/{server.token}/report.html?{query}")
+    toml = get(server, f"/{server.token}/scenario.toml?{query}")
+    picture = get(server, f"/{server.token}/timeline.svg?{query}&policy=full")
+    early = get(server, f"/{server.token}/answer.svg?{query}")
+
+    assert page.text.startswith("<!DOCTYPE html>")
+    assert "20 replications" in page.text
+    assert toml.text == subject.scenario(WhatIf({"failures.mean": "14 h"})).to_toml()
+    assert picture.body.startswith(b"<?xml")
+    assert early.status == 400
+    assert early.text == (
+        "cprsim app: answer.svg: the advisor has not answered this yet; wait for him\n"
+    )
+    for each in (page, toml, picture):
+        assert each.headers["Content-Disposition"].startswith("attachment; filename=")
+
+
+def test_an_old_question_is_dropped_as_its_tab_asks_another() -> None:
+    answers, tabs = Answering(Subject.read(KAGGLE)), Tabs()
+    turn, told = tabs.take("tab"), []
+
+    def send(part: dict[str, Any]) -> None:  # as the server does
+        turn.check()
+        told.append(part["part"])
+        if part["part"] == "run":
+            tabs.take("tab")
+
+    with pytest.raises(ReplacedError):
+        answers.answer("", turn, send)
+    assert told == ["asked", "coarse", "equations", "run"]
+
+
+def test_tabs_do_not_replace_each_other() -> None:
+    tabs = Tabs()
+    one, other = tabs.take("one"), tabs.take("other")
+    one.check()
+    newer = tabs.take("one")
+    other.check()
+    newer.check()
+    with pytest.raises(ReplacedError):
+        one.check()
+
+
+def test_who_waits_for_the_cores_gives_up_once_replaced() -> None:
+    tabs = Tabs()
+    old = tabs.take("tab")
+    came = []
+
+    def compute() -> None:
+        try:
+            with old.computing():
+                came.append("computed")
+        except ReplacedError:
+            came.append("replaced")
+
+    with tabs.computing:
+        waiting = threading.Thread(target=compute)
+        waiting.start()
+        tabs.take("tab")
+    waiting.join()
+    assert came == ["replaced"]
+
+
+def test_lanes_tile_the_run() -> None:
+    subject = Subject.read(QUICKSTART)
+    job = subject.scenario(WhatIf())
+    for policy in subject.policies:
+        found = lanes.lane(job, policy, 0, 1)
+        blocks = found["blocks"]
+        assert blocks[0].start == 0
+        assert blocks[-1].end == pytest.approx(found["wall_s"])
+        total = sum(sum(each.amounts.values()) for each in blocks)
+        assert total == pytest.approx(found["wall_s"])
+        assert len(blocks) < 1500

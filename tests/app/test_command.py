@@ -1,0 +1,94 @@
+"""`cprsim app` from the terminal: the address, mistakes in one line, and how it ends."""
+
+import http.client
+import os
+import signal
+import stat
+import subprocess
+import sys
+import webbrowser
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from cprsim.app.opening import opened
+from cprsim.cli import command
+from tests.app.serving import QUICKSTART, SCENARIOS
+from tests.waiting import HANGS_S
+
+
+def test_a_wrong_scenario_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command._main(["app", "nowhere.toml", "--no-browser"]) == 2
+    assert capsys.readouterr() == ("", "cprsim: nowhere.toml: no such file\n")
+
+
+def test_a_fleet_is_refused_with_the_way_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command._main(["app", str(SCENARIOS / "production-fleet.toml"), "--no-browser"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.endswith(
+        ": drawn for each job of a fleet, which `cprsim run` and cprsim.load_fleet take; give one "
+        "value here\n"
+    )
+
+
+@pytest.mark.parametrize("port", ["-1", "65536"])
+def test_what_is_no_port_is_told(capsys: pytest.CaptureFixture[str], port: str) -> None:
+    assert command._main(["app", str(QUICKSTART), "--no-browser", "--port", port]) == 2
+    told = f"cprsim: --port {port}: is no port; give one from 1 to 65535\n"
+    assert capsys.readouterr() == ("", told)
+
+
+@pytest.mark.slow
+@pytest.mark.essential
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_prints_its_address_answers_and_ends_with_ctrl_c(number: int) -> None:
+    asked = [sys.executable, "-m", "cprsim.cli", "app", str(QUICKSTART), "--no-browser"]
+    process = subprocess.Popen(
+        asked,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | {"PYTHONUNBUFFERED": ""},
+    )
+    try:
+        assert process.stdout is not None
+        address = urlsplit(process.stdout.readline().strip())
+        assert (address.scheme, address.hostname) == ("http", "127.0.0.1")
+        connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=HANGS_S)
+        connection.request("GET", f"{address.path}answer?tab=one")
+        answer = connection.getresponse()
+        assert answer.readline().startswith(b'{"part": "asked"')  # it is at work now
+        process.send_signal(number)
+        out, err = process.communicate(timeout=HANGS_S)
+    finally:
+        process.kill()
+        process.communicate()
+    assert (process.returncode, out) == (0, "")
+    assert err == f"cprsim: the page is about {QUICKSTART}; Ctrl-C ends it\n"
+
+
+def test_the_browser_is_given_a_file_that_nobody_else_can_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Other users see the arguments of processes, so the token is none of them."""
+    seen = []
+
+    def look(address: str) -> bool:
+        path = Path(urlsplit(address).path)
+        seen.append((address, path.read_text(), stat.S_IMODE(path.parent.stat().st_mode)))
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", look)
+    with opened("http://127.0.0.1:1/secret/", wanted=True):
+        pass
+    ((address, page, mode),) = seen
+    assert address.startswith("file://")
+    assert "secret" not in address
+    assert 'url=http://127.0.0.1:1/secret/"' in page
+    assert mode == stat.S_IRWXU
+    assert not Path(urlsplit(address).path).exists()
+    with opened("http://127.0.0.1:1/secret/", wanted=False):
+        assert len(seen) == 1

@@ -1,0 +1,118 @@
+"""What can be moved, of every shipped scenario, and how far."""
+
+from pathlib import Path
+
+import pytest
+
+from cprsim.app.controls import Control
+from cprsim.app.subject import Subject
+from cprsim.app.whatif import WhatIf
+from cprsim.errors import ScenarioError
+from tests.app.serving import KAGGLE, QUICKSTART, SCENARIOS
+
+#: That the issue names: of the job, in the words of the page.
+JOB = ["MTBF of the job", "parameter servers", "save bandwidth", "rescheduling, mean", "target PLS"]
+SHIPPED = sorted(
+    path.name
+    for path in SCENARIOS.glob("*.toml")
+    if path.name not in ("production-fleet.toml", "lanl-replay.toml")  # a fleet; a log elsewhere
+)
+
+
+def control(subject: Subject, name: str) -> Control:
+    (found,) = (each for each in subject.controls if each.name == name)
+    return found
+
+
+def test_what_the_quickstart_moves() -> None:
+    controls = Subject.read(QUICKSTART).controls
+    labels = [each.label for each in controls if not each.group]
+
+    assert [label for label in labels if label in JOB] == JOB
+    assert {each.group for each in controls} == {"", "full", "async", "cpr", "replication"}
+    moved = {each.name: each.text for each in controls if each.group}
+    assert moved == {
+        "policies.full.interval": "optimal",
+        "policies.async.interval": "optimal",
+        "policies.async.in_flight": "1",
+        "policies.async.snapshot": "5 s",
+        "policies.cpr.interval": "",
+        "policies.replication.interval": "",
+        "policies.replication.copies": "2",
+    }
+
+
+def test_measured_costs_are_moved_where_they_stand_and_bandwidths_where_not() -> None:
+    names = {each.name for each in Subject.read(KAGGLE).controls}
+
+    assert {"costs.save", "costs.load", "costs.reschedule", "failures.exactly"} <= names
+    assert not {"storage.write", "failures.mean"} & names
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_control_stands_at_its_value_and_can_be_set_to_it(name: str) -> None:
+    subject = Subject.read(SCENARIOS / name)
+    names = [each.name for each in subject.controls]
+    assert len(names) == len(set(names)) > 0
+    texts = {each.name: each.text for each in subject.controls if each.text}
+
+    assert subject.scenario(WhatIf(texts)).plans.keys() == set(subject.policies)
+    for each in subject.controls:
+        number = each.number(each.text)
+        if each.most > 0 and number:
+            assert 0 < each.least <= number <= each.most
+        assert bool(each.choices) == (each.kind == "choice")
+        assert each.text in each.choices or not each.choices
+
+
+@pytest.mark.parametrize("end", ["least", "most"])
+def test_the_ends_of_a_slider_are_jobs(end: str) -> None:
+    subject = Subject.read(QUICKSTART)
+    units = {"duration": " s", "rate": " B/s", "size": " B"}
+    told = []
+    for each in subject.controls:
+        if each.most > 0 and each.name != "cluster.parameter_servers":  # 1 is too few for copies
+            number = getattr(each, end)
+            text = (
+                f"{number:.0f}" if each.kind == "whole" else f"{number!r}{units.get(each.kind, '')}"
+            )
+            try:
+                subject.scenario(WhatIf({each.name: text}))
+            except ScenarioError as error:
+                told.append(str(error))
+    assert told == []
+
+
+def test_where_a_text_stands_on_a_slider() -> None:
+    subject = Subject.read(QUICKSTART)
+    mean, nic = control(subject, "failures.mean"), control(subject, "cluster.nic")
+
+    assert mean.number("14 h") == 14 * 3600
+    assert mean.number('"14 h"') == 14 * 3600
+    assert mean.number("optimal") is None
+    assert mean.number("14") is None
+    assert nic.text == "25 Gbit/s"
+    assert nic.number(nic.text) == 25e9 / 8
+    assert control(subject, "target_pls").number("nan") is None
+    assert control(subject, "cluster.spares").zero
+
+
+def test_prices_are_moved_where_there_are_any(tmp_path: Path) -> None:
+    priced = tmp_path / "priced.toml"
+    text = QUICKSTART.read_text() + '\n[prices]\ntrainer = "2.5 USD/h"\n'
+    priced.write_text(text)
+
+    assert control(Subject.read(priced), "prices.trainer").text == "2.5 USD/h"
+
+
+def test_a_file_that_the_page_cannot_take_is_told() -> None:
+    with pytest.raises(ScenarioError, match=r"nowhere\.toml: no such file"):
+        Subject.read(Path("nowhere.toml"))
+    with pytest.raises(ScenarioError, match=r"drawn for each job of a fleet, which `cprsim run`"):
+        Subject.read(SCENARIOS / "production-fleet.toml")
+
+
+def test_a_file_without_policies_has_nothing_to_compare(folder: Path) -> None:
+    Path("job.toml").write_text(QUICKSTART.read_text().partition("[policies")[0])
+    with pytest.raises(ScenarioError, match=r"^policies: there are none; write e\.g\."):
+        Subject.read(Path("job.toml"))
