@@ -104,6 +104,28 @@ def test_an_answer_in_a_line_and_in_a_notebook(advice: cprsim.Advice) -> None:
         assert warning.split(":")[0] in text
 
 
+def test_an_answer_that_nobody_keeps_to() -> None:
+    scenario = cprsim.load_scenario("quickstart", ["job.useful_time=1 d"])
+    found = cprsim.advise(scenario, systems=["partial"], max_pls=0, within=0.05)
+
+    assert repr(found).endswith(": none: nobody>")
+    assert "none: nobody, with 95%" in found._repr_html_()
+
+
+def test_a_fleet_in_a_line_and_in_a_notebook() -> None:
+    fleet = cprsim.load_fleet(
+        "quickstart", ["cluster.spares={distribution='empirical',values=[0,1]}"]
+    )
+    found = cprsim.run_fleet(fleet, ["full"], 4)
+
+    assert repr(found) == (
+        "<FleetResult 'Quickstart: a four-day job on 10 parameter servers': full; 4 replications, "
+        "seed 0>"
+    )
+    assert [row[0] for row in Tables(found._repr_html_()).rows] == ["policy", "full"]
+    assert dict(found.to_xarray().sizes) == {"policy": 1, "replication": 4}
+
+
 def test_a_fit_in_a_line_and_in_a_notebook() -> None:
     fitted = cprsim.fit(LOG, coalesce="5 min")
 

@@ -79,6 +79,16 @@ def test_every_key_has_an_example() -> None:
     assert [key for key, value in keys() if not value.get("examples")] == []
 
 
+def test_every_quantity_has_its_unit_and_every_number_its_range() -> None:
+    signed = {"MeasuredSlope.auc_drop_per_pls", "Failures.system"}  # of any sign, and a number
+    for key, value in keys():
+        parts = [value, *value.get("anyOf", ())]
+        if any("pattern" in part for part in parts):
+            assert value["x-unit"], key
+        elif any(part.get("type") in ("number", "integer") for part in parts):
+            assert key in signed or value["x-range"], key
+
+
 def test_every_example_and_default_is_valid() -> None:
     wrong = [
         (key, each)
