@@ -8,13 +8,16 @@ VENV := .venv
 INSTALLED := $(VENV)/.installed
 PYTEST = $(VENV)/bin/python -m pytest -n 2 --dist worksteal
 FIRST := not slow or essential
+DOCS_INSTALLED := $(VENV)/.docs
+RELEASE_INSTALLED := $(VENV)/.release
 
 # Run a command in silence; print all that it said only if it fails.
 or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all check soak study bench validation predicted pages figures notebooks clean help
+.PHONY: demo test test-all check soak study bench validation predicted pages figures notebooks \
+	docs package clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
 	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
@@ -67,6 +70,23 @@ figures: $(INSTALLED) ## draw all pictures into docs/figures/ and recompute docs
 notebooks: $(INSTALLED) ## execute notebooks/*.py and write the .ipynb beside them
 	@$(VENV)/bin/python -m tools.notebooks
 
+docs: $(INSTALLED) $(DOCS_INSTALLED) ## build the site from docs/ into build/site; warnings are errors
+	@rm -rf build/site
+	@$(call or_report,$(VENV)/bin/python -m sphinx -W --keep-going -b html docs build/site)
+	@$(VENV)/bin/python -m tools.site.links build/site
+	@echo "The site: build/site/index.html"
+
+# Into an environment of its own, outside the repository, with all that it needs from the registry.
+package: $(INSTALLED) $(RELEASE_INSTALLED) ## build wheel and sdist into dist/, check them, try the wheel
+	@rm -rf dist
+	@$(call or_report,$(VENV)/bin/python -m build)
+	@$(call or_report,$(VENV)/bin/python -m twine check --strict dist/*)
+	@there=$$(mktemp -d) && trap 'rm -rf "$$there"' EXIT && $(PYTHON) -m venv "$$there/venv" && \
+		"$$there/venv/bin/python" -m pip install -qq --disable-pip-version-check dist/*.whl && \
+		cd "$$there" && venv/bin/cprsim run quickstart --replications 8 --json >run.json && \
+		venv/bin/cprsim schema >schema.json
+	@ls dist
+
 clean: ## remove .venv, the caches, build leftovers and demo/
 	@rm -rf $(VENV) demo build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \
 		.hypothesis .import_linter_cache
@@ -86,4 +106,9 @@ $(INSTALLED): pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check 'pip>=25.1'
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -e . --group dev
+	@touch $@
+
+# What only these two targets need.
+$(DOCS_INSTALLED) $(RELEASE_INSTALLED): $(VENV)/.%: $(INSTALLED)
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --group $*
 	@touch $@

@@ -61,4 +61,18 @@ def test_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_readme_shows_both_commands() -> None:
     assert "make demo" in README
     assert "make test" in README
-    assert sum(page == "README.md" for page, _, _ in SHOWN) == 5
+    assert len(COMMAND.findall(README)) == 1
+
+
+def test_the_readme_is_a_screen_and_a_half() -> None:
+    assert len(README.splitlines()) <= 120
+
+
+def test_the_readme_reads_its_answer_aloud() -> None:
+    ((_, answer),) = COMMAND.findall(README)
+    rows = {line.split()[0]: line.split() for line in answer.splitlines() if line.strip()}
+
+    aloud = README.partition("Read aloud:")[2].partition("\n## ")[0]
+    assert "* replication       never   0.89    0.08     0" in answer
+    for name, column in (("partial", 3), ("partial", 5), ("async", 3), ("full", 3)):
+        assert f"{rows[name][column]} %" in aloud

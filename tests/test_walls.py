@@ -10,6 +10,7 @@ WALLS = {
     "cprsim": ("benchmarks", "docs", "tests", "tools"),
     "tools": ("benchmarks", "docs", "tests"),
     "benchmarks": ("docs", "tests", "tools"),
+    "docs": ("benchmarks", "tests"),
     "notebooks": ("benchmarks", "docs", "tests", "tools"),
     "tests": ("benchmarks", "docs"),
 }
@@ -26,8 +27,8 @@ def test_nothing_is_imported_through_a_wall(folder):
     assert found == []
 
 
-def test_docs_are_pages_and_pictures_alone():
-    assert list(DOCS.rglob("*.py")) == []
+def test_docs_are_pages_and_pictures_alone_beside_how_they_are_built():
+    assert list(DOCS.rglob("*.py")) == [DOCS / "conf.py"]
 
 
 def test_every_way_to_import_is_seen(tmp_path):

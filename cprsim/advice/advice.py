@@ -9,6 +9,7 @@ import pandas as pd
 
 from cprsim.advice.aims import Aim
 from cprsim.advice.candidates import Candidate, Refused
+from cprsim.basics.notebook import notebook_html, percent
 from cprsim.basics.schema import nearest
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Plan
@@ -116,7 +117,7 @@ class Found:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Advice:
     """Which policy, with which settings, and how sure that is.
 
@@ -216,6 +217,33 @@ class Advice:
             self.scenario.currency or "",
             self.scenario.title,
         )
+
+    def __repr__(self) -> str:
+        best = self.best
+        chosen = "nobody" if best is None else f"{best.name}, {best.measures['overhead'].mean:.2%}"
+        return f"<Advice {self.scenario.title!r}: {self.verdict}: {chosen}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                str(name),
+                row["settings"],
+                percent(row["overhead"]),
+                f"{percent(row['overhead_low'])} to {percent(row['overhead_high'])}",
+                percent(row["pls"]),
+                percent(row["updates_lost"]),
+                percent(row["machine_overhead"]),
+                row["standing"],
+            ]
+            for name, row in self.table.iterrows()
+        ]
+        head = (
+            f"{self.verdict}: {'nobody' if self.best is None else self.best.name}, with "
+            f"{self.aim.confidence:.0%}; least {self.aim.objective}; in % of the useful time"
+        )
+        lost = ("PLS", "updates lost")
+        headings = ("policy", "settings", "overhead", "95 %", *lost, "machine time", "standing")
+        return notebook_html(self.scenario.title, head, headings, rows, self.warnings)
 
     def document(self) -> dict[str, Any]:
         """The answer as one JSON document; numbers that are not finite are null."""

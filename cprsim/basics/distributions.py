@@ -27,7 +27,7 @@ SPREAD: dict[str, str | None] = {
     "uniform": None,
     "empirical": "durations",
 }
-Positive = Annotated[float, Field(gt=0)]
+Positive = Annotated[float, Field(gt=0, examples=[0.7])]
 Size = int | tuple[int, ...]
 
 
@@ -39,7 +39,9 @@ def _listed(value: object) -> object:
     return tuple(value)
 
 
-Durations = Annotated[tuple[PositiveSeconds, ...], BeforeValidator(_listed)]
+Durations = Annotated[
+    tuple[PositiveSeconds, ...], BeforeValidator(_listed), Field(examples=[["3 h", "17 h"]])
+]
 
 #: Of an integral of the survival, which is then good to 1e-5 for all laws but listed values.
 _POINTS = 2001
@@ -59,9 +61,10 @@ def scaled(
 class Distribution(Section):
     """A law of durations.
 
-    `mean_s` in seconds; `shape` is k of gamma and Weibull (1 = exponential, below 1 = early
-    failures, above 1 = wear-out); `cv` is standard deviation / mean of the lognormal; `durations`
-    are the values that an empirical law draws from with equal chance. Uniform is on (0, 2 mean).
+    `distribution`: the name of the law; uniform is on (0, 2 mean). `mean`: mean of the durations.
+    `shape`: k of gamma and Weibull (1 = exponential, below 1 = early failures, above 1 = wear-out).
+    `cv`: standard deviation / mean of the lognormal. `durations`: the values that an empirical law
+    draws from with equal chance.
     """
 
     distribution: Name

@@ -32,33 +32,83 @@ from cprsim.basics.prices import (
     parse_price,
 )
 
+#: What a JSON schema says of a value besides: what it is in, and between which ends.
+UNIT, RANGE = "x-unit", "x-range"
+_NUMBER = r"[+]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
-def _quantity(parse: Any, table: units.Units) -> tuple[BeforeValidator, PlainSerializer]:
+
+def written_as(table: units.Units, kind: str, example: str, least: str = ">= 0") -> dict[str, Any]:
+    """The JSON schema of a quantity: a number and a unit, as text."""
+    return {
+        "type": "string",
+        "pattern": rf"^\s*{_NUMBER}\s*({'|'.join(table)})\s*$",
+        UNIT: f"{kind}: {' '.join(table)}",
+        RANGE: least,
+        "examples": [example],
+    }
+
+
+#: The JSON schema of a duration that is more than 0 s.
+A_DURATION = written_as(units.SECONDS, "time", "28 h", "> 0")
+#: That of a percentage.
+A_SHARE = {
+    "type": "string",
+    "pattern": rf"^\s*{_NUMBER}\s*%\s*$",
+    UNIT: "percent",
+    RANGE: "0% to 100%",
+    "examples": ["25%"],
+}
+
+
+def _quantity(
+    parse: Any, table: units.Units, schema: dict[str, Any]
+) -> tuple[BeforeValidator, PlainSerializer, WithJsonSchema]:
     # Validation is given text only; floats in SI come from code that copies a validated model.
     return (
         BeforeValidator(parse),
         PlainSerializer(lambda value: units.format_exact(value, table), return_type=str),
+        WithJsonSchema(schema),
     )
 
 
-Seconds = Annotated[float, *_quantity(units.parse_duration, units.SECONDS), Field(ge=0)]
-PositiveSeconds = Annotated[float, *_quantity(units.parse_duration, units.SECONDS), Field(gt=0)]
-Bytes = Annotated[float, *_quantity(units.parse_bytes, units.BYTES), Field(ge=0)]
-Rate = Annotated[float, *_quantity(units.parse_rate, units.BYTES_PER_SECOND), Field(gt=0)]
-Power = Annotated[float, *_quantity(units.parse_power, units.WATTS), Field(ge=0)]
-CarbonIntensity = Annotated[float, *_quantity(units.parse_carbon, units.KG_PER_KWH), Field(ge=0)]
+_NOT_NEGATIVE = written_as(units.SECONDS, "time", "28 h")
+_A_SIZE = written_as(units.BYTES, "size", "2.16 GB")
+_A_RATE = written_as(units.BYTES_PER_SECOND, "bandwidth", "25 Gbit/s", "> 0")
+_A_POWER = written_as(units.WATTS, "power", "0.6 kW")
+_AN_INTENSITY = written_as(units.KG_PER_KWH, "CO2 of energy", "0.4 kg/kWh")
+
+Seconds = Annotated[
+    float, *_quantity(units.parse_duration, units.SECONDS, _NOT_NEGATIVE), Field(ge=0)
+]
+PositiveSeconds = Annotated[
+    float, *_quantity(units.parse_duration, units.SECONDS, A_DURATION), Field(gt=0)
+]
+Bytes = Annotated[float, *_quantity(units.parse_bytes, units.BYTES, _A_SIZE), Field(ge=0)]
+Rate = Annotated[float, *_quantity(units.parse_rate, units.BYTES_PER_SECOND, _A_RATE), Field(gt=0)]
+Power = Annotated[float, *_quantity(units.parse_power, units.WATTS, _A_POWER), Field(ge=0)]
+CarbonIntensity = Annotated[
+    float, *_quantity(units.parse_carbon, units.KG_PER_KWH, _AN_INTENSITY), Field(ge=0)
+]
 Share = Annotated[
     float,
     BeforeValidator(units.parse_share),
     PlainSerializer(units.format_share, return_type=str),
+    WithJsonSchema(A_SHARE),
 ]
 
 
 def _price(of: PricedUnits) -> tuple[BeforeValidator, PlainSerializer, WithJsonSchema]:
+    described = {
+        "type": "string",
+        "pattern": rf"^\s*{_NUMBER}\s*[A-Za-z]{{3}}/[A-Za-z/]+\s*$",
+        UNIT: f"{of.kind}, in any currency",
+        RANGE: ">= 0",
+        "examples": [of.example],
+    }
     return (
         BeforeValidator(partial(parse_price, units=of)),
         PlainSerializer(lambda price: format_price(price, of), return_type=str),
-        WithJsonSchema({"type": "string", "examples": [of.example]}),
+        WithJsonSchema(described),
     )
 
 

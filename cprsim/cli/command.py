@@ -14,6 +14,8 @@ from cprsim.cli import (
     fit,
     rows,
     run,
+    scenarios,
+    schema,
     study,
     sweep,
     timeline,
@@ -42,6 +44,8 @@ def _cprsim() -> None:
 app.command()(run.run)
 app.command()(advise.advise)
 app.command()(fit.fit)
+app.command()(scenarios.scenarios)
+app.command()(schema.schema)
 app.command()(rows.rows)
 app.command()(sweep.sweep)
 app.command()(sweep.export)

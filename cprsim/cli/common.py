@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
     from cprsim.scenario import Scenario
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")]
+_SCENARIO = "A scenario file (TOML), or the name of a shipped one"
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=f"{_SCENARIO}.")]
 TrainedFile = Annotated[
-    Path, typer.Argument(metavar="CONFIG", help="A scenario file; [trainer] says how to train.")
+    Path, typer.Argument(metavar="CONFIG", help=f"{_SCENARIO}; [trainer] says how to train.")
 ]
 Policies = Annotated[
     list[str] | None, typer.Option("--policy", metavar="NAME", help="Only this policy; repeatable.")

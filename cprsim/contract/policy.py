@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, PlainSerializer
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 from cprsim.basics import units
-from cprsim.basics.schema import Section
+from cprsim.basics.schema import A_DURATION, Section
 from cprsim.contract.plan import AfterVoid, Plan
 from cprsim.contract.settings import DurationSpan, Setting
 from cprsim.failures.hit import Severity
@@ -69,6 +69,11 @@ class Policy(Section):
     A subclass names its `system` (a `Literal`), its own keys, and `plan`. Its docstring names the
     paper, the equations and the assumptions. `plan` must be pure: the same context, the same plan.
 
+    `system`: which fault-tolerance system this is, with keys of its own.
+
+    `interval`: training from one save to the next: a duration,
+    `"optimal"` (Young's formula) or `"exact"` (the exact minimiser under exponential failures).
+
     `after_void`: what follows a save to the store that turned out void (`storage.save_fails`): it
     is tried again at once ("retry"), or left out until the next is due ("skip"). Without it the
     blocking ones are tried again, those in the background left out (semantics 31).
@@ -129,4 +134,5 @@ Interval = Annotated[
     str | float,
     BeforeValidator(_parse_interval),
     PlainSerializer(lambda v: v if isinstance(v, str) else units.format_exact(v, units.SECONDS)),
+    WithJsonSchema({"anyOf": [{"enum": ["optimal", "exact"]}, A_DURATION]}),
 ]

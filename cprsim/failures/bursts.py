@@ -43,22 +43,25 @@ def _weighty(sizes: dict[int, float]) -> dict[int, float]:
 
 
 Sizes = Annotated[
-    dict[int, Annotated[float, Field(ge=0)]], BeforeValidator(_numbered), AfterValidator(_weighty)
+    dict[int, Annotated[float, Field(ge=0)]],
+    BeforeValidator(_numbered),
+    AfterValidator(_weighty),
+    Field(examples=[{"2": 0.8, "3": 0.2}]),
 ]
 
 
 class Bursts(Section):
     """Several nodes of one rack that fail together, beside those that fail by themselves.
 
-    Bursts of each rack are a Poisson process in wall-clock time, `mean_s` seconds between two of
-    them on average. `rack`: nodes of a rack; the servers, then the trainers, fill racks in their
+    `mean`: time between two bursts of a rack on average; they are a Poisson process in wall-clock
+    time. `rack`: nodes of a rack; the servers, then the trainers, fill racks in their
     order, and the last rack may be smaller. `sizes`: weights of the numbers of nodes that a burst
     takes down, of which only the ratios count; where the last rack has fewer nodes, all of them.
     See docs/semantics.md.
     """
 
     mean_s: PositiveSeconds = Field(alias="mean")
-    rack: Annotated[int, Field(ge=1)]
+    rack: Annotated[int, Field(ge=1, examples=[16])]
     sizes: Sizes
 
     @model_validator(mode="after")

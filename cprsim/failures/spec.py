@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from cprsim.basics import units
 from cprsim.basics.distributions import Distribution, Durations, Name, Positive, check_keys
@@ -31,11 +31,21 @@ ShareOrCount = Annotated[
     int | float,
     BeforeValidator(_parse_share_or_count),
     PlainSerializer(lambda v: v if isinstance(v, int) else units.format_share(v)),
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "%\\s*$"}],
+            "x-unit": "nodes, or percent of them",
+            "examples": [1, "25%"],
+        }
+    ),
 ]
 
 
 class Weights(Section):
-    """How often each kind of node is the one that fails; only the ratio counts."""
+    """How often each kind of node is the one that fails; only the ratio counts.
+
+    `parameter_servers`, `trainers`: the weight of that kind.
+    """
 
     parameter_servers: Annotated[float, Field(ge=0)] = 0.0
     trainers: Annotated[float, Field(ge=0)] = 0.0
@@ -51,13 +61,15 @@ class Hits(Section):
     """Who fails together in one failure.
 
     `parameter_servers` and `trainers`: how many, or what share (`"25%"`, rounded, at least one).
-    Without `weights` both kinds fail in every failure; with them a failure hits one kind, chosen
-    by weight, and takes that kind's number (one, where none is given).
+    `weights`: a failure hits one kind, chosen by weight, and takes that kind's number (one, where
+    none is given); without weights both kinds fail in every failure.
     """
 
     parameter_servers: ShareOrCount | None = None
     trainers: ShareOrCount | None = None
-    weights: Weights | None = None
+    weights: (
+        Annotated[Weights, Field(examples=[{"parameter_servers": 3, "trainers": 1}])] | None
+    ) = None
 
     def counts(self, cluster: Cluster) -> tuple[int, int]:
         """Numbers of parameter servers and of trainers that fail together."""
@@ -90,6 +102,14 @@ Window = Annotated[
     tuple[float, float] | Dates,
     BeforeValidator(parse_window),
     PlainSerializer(written),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": ":",
+            "x-unit": "shares of the log's time, or dates",
+            "examples": ["0.5:1", "2025-03-01:2025-06-01"],
+        }
+    ),
 ]
 
 
@@ -127,20 +147,29 @@ _TIMES = [key for key in SOURCES if key != "preset"]  # which stands for keys of
 class Failures(Section):
     """When failures come: a law (`distribution`), a number (`exactly`), or a log (`trace`).
 
-    A `preset` stands for the keys of a known law.
+    `distribution`: the name of the law of the time between failures. `mean`: mean time between
+    failures of what `per` names. `shape`: k of gamma and Weibull (1 = exponential, below 1 = early
+    failures, above 1 = wear-out). `cv`: standard deviation / mean of the lognormal. `durations`:
+    times between failures that an empirical law draws from. `exactly`: in place of a law, so many
+    failures, uniform over the useful time. `preset`: a known law, with its keys; see
+    docs/failures.md. `trace`: in place of a law, the file of a log that is replayed. `reader`:
+    format of that log; CSV if not given. `system`: which one of a log with several systems.
+    `columns`: what the columns of a CSV log are called. `window`: the part of the log that is
+    replayed. `coalesce`: failures of a log so close in time are one. `hits`: who fails together,
+    where a law or a number says when. `bursts`: failures of several nodes of a rack at once.
 
     `per = "job"`: the law is of the time between failures of the job; `per = "node"`: of each
-    node's life, beside which `bursts` take down several nodes of a rack at once. `ages` says
-    whether that gap, or these lives, begin when the job starts (`new`), or are under way then, as
-    in a cluster that has long run (`stationary`, the default). `frailty`: the variance of a gamma
-    factor on the pace of each node's lives, which `frailty_of` a `"place"` passes on to
-    replacements, and of a `"machine"` does not. `exclude_worst`: how many of the nodes that fail
-    most often are left out, of a frailty or of a log of a whole system.
-    `log`: which log the law was fitted to, for `cprsim fit --for`; the keys that go with a trace
-    say what was taken of it. Nothing is played of it.
-    `severity`: how often what is in the memory of the nodes hit survives, by weights; every failure
-    is `node` without them. `during_recovery`: whether one can strike while loading, and
-    `while_waiting`: also while the job holds nodes that are up and waits for others. See
+    node's life, beside which bursts take down several nodes of a rack at once. `ages`: whether the
+    first gap between failures, or the lives of the nodes, begin when the job starts (`new`), or are
+    under way then, as in a cluster that has long run (`stationary`, the default). `frailty`: the
+    variance of a gamma factor on the pace of each node's lives. `frailty_of`: whether the frailty
+    stays with the `"place"`, so that a replacement has it too, or goes with the `"machine"`.
+    `exclude_worst`: how many of the nodes that fail most often are left out, of a frailty or of a
+    log of a whole system. `log`: which log the law was fitted to, for `cprsim fit --for`; the keys
+    that go with a trace say what was taken of it. Nothing is played of it. `severity`: how often
+    what is in the memory of the nodes hit survives, by weights; every failure is `node` without
+    them. `during_recovery`: whether a failure can strike while loading. `while_waiting`: whether a
+    failure can strike also while the job holds nodes that are up and waits for others. See
     docs/semantics.md.
     """
 
@@ -151,20 +180,27 @@ class Failures(Section):
     durations_s: Durations | None = Field(None, alias="durations")
     per: Literal["job", "node"] = "job"
     ages: Ages | None = None
-    bursts: Bursts | None = None
+    bursts: (
+        Annotated[
+            Bursts, Field(examples=[{"mean": "90 d", "rack": 16, "sizes": {"2": 0.8, "3": 0.2}}])
+        ]
+        | None
+    ) = None
     frailty: Annotated[float, Field(ge=0, le=_MOST_FRAILTY)] = 0.0
     frailty_of: Stays | None = None
     exclude_worst: Annotated[int, Field(ge=0, le=_MOST_EXCLUDED)] = 0
     hits: Hits = Hits()
-    severity: SeverityWeights | None = None
+    severity: Annotated[SeverityWeights, Field(examples=[{"process": 0.6, "node": 0.4}])] | None = (
+        None
+    )
     during_recovery: bool = True
     while_waiting: bool = True
     exactly: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     trace: str | None = None
-    log: str | None = None
+    log: Annotated[str, Field(examples=["failures.csv"])] | None = None
     reader: ReaderName | None = None
     system: int | None = None
-    columns: Columns | None = None
+    columns: Annotated[Columns, Field(examples=[{"time": "started"}])] | None = None
     window: Window | None = None
     coalesce_s: PositiveSeconds | None = Field(None, alias="coalesce")
     preset: PresetName | None = None

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.notebook import notebook_html, percent
+from cprsim.basics.units import format_duration
 from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import Coincidence
 from cprsim.failures.logs.concentration import Concentration
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 Look = Literal["gaps", "job", "uptime"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LogFit:
     """Laws fitted to the failures of a log, and a verdict on the best.
 
@@ -212,6 +214,32 @@ class LogFit:
             "told": [*self.source.notes, *self.told],
             "notes": self.notes,
         }
+
+    def __repr__(self) -> str:
+        adequate = "" if self.verdict.adequate else ", not adequate"
+        mean = format_duration(self.law.expected_s)
+        return (
+            f"<LogFit {self.source}: {self.law.distribution}, mean {mean}{adequate}; "
+            f"{self.view.sample.n:,} durations>"
+        )
+
+    def _repr_html_(self) -> str:
+        least = min(each.aic for each in self.fits)
+        rows = [
+            [
+                each.law.distribution,
+                format_duration(each.law.expected_s),
+                "{} to {}".format(*map(format_duration, each.mean_interval_s)),
+                "" if each.spread is None else f"{each.spread:.3g}",
+                percent(each.ks),
+                percent(each.rmse),
+                f"{each.aic - least:.1f}",
+            ]
+            for each in self.fits
+        ]
+        headings = ("law", "mean", "95 %", "shape or cv", "KS %", "RMSE %", "AIC - least")
+        head = f"{self.view.sample.n:,} durations ({self.look})"
+        return notebook_html(str(self.source), head, headings, rows, self.notes)
 
     def toml(self) -> str:
         """The `[failures]` block of a scenario: the law, or the log where none is adequate."""

@@ -31,7 +31,7 @@ BROKEN_DOWN: Final = (50, 75, 90, 95)
 BAND: Final = 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FleetResult(Result):
     """What a run of a fleet found; its replications are the jobs.
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from cprsim.errors import UsageError
 from cprsim.scenario import Scenario, load_scenario
-from cprsim.version import PACKAGE
+from cprsim.scenario.shipped import located, shipped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,8 +27,6 @@ TAKES: Final[dict[Takes, str]] = {
     "fits": "a table of fleets that fit (CSV)",
     "nothing": "nothing but its paper's own set-up",
 }
-#: In an installed package, and in a checkout.
-_HOMES = (PACKAGE / "scenarios", PACKAGE.parent / "scenarios")
 
 
 class Titled(NamedTuple):
@@ -62,6 +60,8 @@ class Picture:
         UsageError
             If it can't be made of that.
         """
+        if source is not None and not source.exists():
+            source = located(source)
         if source is None:
             return self.prepare(shipped(self.default) if self.default else Path())
         if self.takes == "nothing":
@@ -75,15 +75,6 @@ class Picture:
     def figure(self, source: Path | None = None) -> "Figure":
         """The picture, of a file or a folder, or of the shipped one."""
         return self.draw(self.found(source))
-
-
-def shipped(name: str) -> Path:
-    """The shipped scenario or log of that name."""
-    for home in _HOMES:
-        path = home / name
-        if path.exists():  # as short as it can be written: titles name logs
-            return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    raise UsageError(f"scenarios/{name} is not here; give a scenario of your own")
 
 
 def drawn_by(name: str) -> Callable[[Titled], "Figure"]:

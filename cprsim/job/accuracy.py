@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from cprsim.basics.schema import Section
 
@@ -33,12 +33,24 @@ class Drop:
 
 
 class MeasuredSlope(Section):
-    """AUC lost for each unit of PLS, and its 95 % interval."""
+    """A slope that was measured.
 
-    auc_drop_per_pls: float
+    `auc_drop_per_pls`: AUC lost for each unit of PLS. `ci95`: the 95 % interval of that, both ends.
+    """
+
+    auc_drop_per_pls: Annotated[float, Field(examples=[0.02])]
     ci95: Annotated[
         tuple[float, float],
         BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
+        WithJsonSchema(
+            {
+                "type": "array",
+                "items": {"type": "number"},
+                "minItems": 2,
+                "maxItems": 2,
+                "examples": [[0.01, 0.03]],
+            }
+        ),
     ]
 
     @model_validator(mode="after")
@@ -56,12 +68,18 @@ class Accuracy(Section):
 
     `source`: what data and model it was measured with, shown with each number, since another model
     may have another slope. `pls_up_to`: the largest PLS that was measured; nothing is predicted
-    beyond. `systems`: by the name of the system.
+    beyond. `systems`: the slope of each system, by its name.
     """
 
     source: Annotated[str, Field(min_length=1)]
     pls_up_to: Annotated[float, Field(gt=0)]
-    systems: Annotated[dict[str, MeasuredSlope], Field(min_length=1)]
+    systems: Annotated[
+        dict[str, MeasuredSlope],
+        Field(
+            min_length=1,
+            examples=[{"partial": {"auc_drop_per_pls": 0.02, "ci95": [0.01, 0.03]}}],
+        ),
+    ]
 
     def steepest(self, system: str) -> float:
         """The upper end of what a policy of that system may lose for each unit of PLS.

@@ -45,15 +45,15 @@ _PEER_TO_PEER: Uses = ((SERVER_OUT, 1.0), (SERVER_IN, 1.0))
 class Costs(Section):
     """Measured costs in seconds; each may be absent, and is derived then.
 
-    `save`: one blocking save of everything. `load`: one load, of everything or of the lost shards
-    (`load_full`, `load_partial` where they differ). `reschedule`: from the detection of a failure
-    until all replacements are there, a duration or a distribution of it. `detect`: from a failure
-    until it is noticed.
+    `save`: one blocking save of everything. `load`: one load, of everything or of the lost shards.
+    `load_full`: a load of everything, where that differs. `load_partial`: a load of the lost
+    shards, where that differs. `reschedule`: from the detection of a failure until all replacements
+    are there, a duration or a distribution of it. `detect`: from a failure until it is noticed.
 
-    What a save of chosen rows takes beyond its share of the bytes: `select` to choose them,
-    `gather` for each million of them that one server collects, `save_fixed` however few they are.
-    `append`: what each of them adds to a load where they are appended to the last whole one
-    (`merge_after` of CPR's policies).
+    A save of chosen rows takes more than its share of the bytes. `select`: time to choose the rows
+    of a save. `gather`: time for each million of them that one server collects. `save_fixed`: time
+    of a save of chosen rows, however few they are. `append`: what each such save adds to a load
+    where they are appended to the last whole one (`merge_after` of CPR's policies).
     """
 
     save_s: Seconds | None = Field(None, alias="save")

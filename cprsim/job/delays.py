@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Discriminator, PlainSerializer, Tag
+from pydantic import BeforeValidator, Discriminator, PlainSerializer, Tag, WithJsonSchema
 
 from cprsim.basics import units
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.schema import VARIANTS
+from cprsim.basics.schema import VARIANTS, written_as
 
 
 def _parse_duration(value: object) -> float:
@@ -22,6 +22,7 @@ Delay = Annotated[
         float,
         BeforeValidator(_parse_duration),
         PlainSerializer(lambda v: units.format_exact(v, units.SECONDS)),
+        WithJsonSchema(written_as(units.SECONDS, "time", "20 min")),
         Tag(VARIANTS[0]),
     ]
     | Annotated[Distribution, PlainSerializer(Distribution.mapping), Tag(VARIANTS[1])],

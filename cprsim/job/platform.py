@@ -16,8 +16,11 @@ def _listed(value: object) -> object:
 
 
 class Cluster(Section):
-    """Nodes of the job. `nic`: each node, each way, B/s; without it the network is no limit.
+    """Nodes of the job.
 
+    `trainers`: nodes that compute; 0 where they are none of this cluster's. `parameter_servers`:
+    nodes that hold the embedding rows, each a shard. `nic`: bandwidth of the network card of each
+    node, each way, B/s; without it the network is no limit.
     `spares`: nodes held ready; a failed node is replaced by one without waiting, as long as there
     are any. A spare that was used is made good when its own rescheduling delay is over.
     `holds_nodes`: a restart of the whole job keeps the nodes that are up, where it gives them back
@@ -32,7 +35,12 @@ class Cluster(Section):
     spares: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     holds_nodes: bool = False
     updates: (
-        Annotated[tuple[Annotated[float, Field(gt=0)], ...], BeforeValidator(_listed)] | None
+        Annotated[
+            tuple[Annotated[float, Field(gt=0)], ...],
+            BeforeValidator(_listed),
+            Field(examples=[[3, 1, 1, 1]]),
+        ]
+        | None
     ) = None
 
     @model_validator(mode="after")
@@ -65,23 +73,26 @@ class Outages(Section):
     """
 
     every_s: PositiveSeconds = Field(alias="every")
-    lasts: Delay
+    lasts: Annotated[Delay, Field(examples=["20 min"])]
 
 
 class Storage(Section):
     """The remote checkpoint store.
 
-    `write`, `read`: aggregate bandwidth over all nodes, B/s; where costs are measured, neither need
-    be known beside how likely saves and loads fail. `save_fails`: probability that a save to it
-    turns out void at its end, `load_fails`: that a load from it has to be begun again there.
-    `outages`: what the store was away for in between is in vain, too.
+    `write`: bandwidth of saves to it, all nodes together. `read`: bandwidth of loads from it, all
+    nodes together; where costs are measured, neither need be known beside how likely saves and
+    loads fail. `save_fails`: probability that a save to it turns out void at its end. `load_fails`:
+    probability that a load from it has to be begun again at its end. `outages`: times for which it
+    is away; a save or load that one falls into is in vain, too.
     """
 
     write: Rate | None = None
     read: Rate | None = None
     save_fails: _Chance = 0.0
     load_fails: _Chance = 0.0
-    outages: Outages | None = None
+    outages: Annotated[Outages, Field(examples=[{"every": "30 d", "lasts": "20 min"}])] | None = (
+        None
+    )
 
     @property
     def fails(self) -> bool:

@@ -19,11 +19,14 @@ from cprsim.basics.schema import (
 class Prices(Section):
     """Prices in one currency; what is left out costs nothing.
 
-    `trainer`, `parameter_server`, `spare`: of one machine, for as long as the job takes. `memory`:
-    what a policy takes on top of that of the rows (`Plan.memory_overhead`), all servers together.
-    `stored`: what lies in the remote store; `written`, `read`: what saves write to it and what
-    loads read from it. `energy`: power that any of the machines draws, W, spares included;
-    `carbon`: CO2 of a kWh, kg. Neither of these two has to do with money.
+    `trainer`, `parameter_server`, `spare`: price of one such machine, for as long as the job takes.
+    `memory`: price of what a policy takes on top of the memory of the rows
+    (`Plan.memory_overhead`), all servers together. `stored`: price of what lies in the remote
+    store. `written`: price of what saves write to the store. `read`: price of what loads read from
+    the store. `energy`: power that any of the machines draws, spares included. `carbon`: CO2 of a
+    kWh.
+
+    Power and CO2 have nothing to do with money.
     """
 
     trainer: PricePerTime | None = None

@@ -15,10 +15,11 @@ from cprsim.rows.skew import Skew
 class Job(Section):
     """What is to be trained.
 
-    `useful_time_s`: training time without failures or checkpoints, s. `samples`: samples in it.
-    `final_save`: the job ends with one more save, charged to overhead. `network`: bytes per second
-    that trainers pull from the parameter servers while training at full speed, all servers
-    together; as many are pushed back. Without it training is not slowed by other traffic.
+    `useful_time`: training time without failures or checkpoints. `samples`: how many samples it
+    trains on. `final_save`: whether the job ends with one more save, charged to overhead.
+    `network`: bytes per second that trainers pull from the parameter servers while training at full
+    speed, all servers together; as many are pushed back. Without it training is not slowed by other
+    traffic.
     """
 
     useful_time_s: PositiveSeconds = Field(alias="useful_time")
@@ -32,14 +33,16 @@ DTYPE_BYTES = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int8": 
 
 
 class Table(Section):
-    """One embedding table; each element has `optimizer_slots` values of optimizer state.
+    """One embedding table.
 
-    `skew`: how unequally its rows are accessed, `pooling`: rows of it that one sample looks up.
+    `name`: what it is called; for people alone. `rows`: how many it has. `dim`: elements of a row.
+    `dtype`: type of an element. `optimizer_slots`: values of optimizer state for each element.
+    `skew`: how unequally its rows are accessed. `pooling`: rows of it that one sample looks up.
     """
 
     name: str = ""
-    rows: Annotated[int, Field(gt=0)]
-    dim: Annotated[int, Field(gt=0)]
+    rows: Annotated[int, Field(gt=0, examples=[10_000_000])]
+    dim: Annotated[int, Field(gt=0, examples=[64])]
     dtype: Literal["float64", "float32", "float16", "bfloat16", "int8"] = "float32"
     optimizer_slots: Annotated[int, Field(ge=0)] = 0
     skew: Skew = Skew(name="uniform")
@@ -67,21 +70,31 @@ def _listed(value: object) -> object:
 class Model(Section):
     """The state that a checkpoint holds: by preset, by table, or by total sizes.
 
-    `embedding` and `optimizer` (of the embedding rows) are sharded over the parameter servers;
-    `dense` is the part that every trainer holds a copy of. `skew`: of a preset's tables, in place
-    of its own. `tracked_tables`: how many of the largest are saved by priority; those that hold
-    99 % of the rows if not given. `optimizer_rule`: how far an update moves its row, all alike
-    (`"sgd"`) or the k-th by 1 / sqrt(k) of the first (`"adagrad"`). `renewed`: share of the ids, by
-    their popularity, that new ones replace in a day of training.
+    `preset`: a known model, with its tables. `tables`: each embedding table, as `[[model.tables]]`.
+    `embedding`: size of all embedding rows, which are sharded over the parameter servers.
+    `optimizer`: size of their optimizer state, which lies with them. `dense`: size of the part that
+    every trainer holds a copy of. `skew`: how unequally the rows of a preset's
+    tables are accessed, in place of its own.
+    `tracked_tables`: how many of the largest tables are saved by priority; those that hold 99 % of
+    the rows if not given. `optimizer_rule`: how far an update moves its row, all alike (`"sgd"`) or
+    the k-th by 1 / sqrt(k) of the first (`"adagrad"`). `renewed`: share of the ids, by their
+    popularity, that new ones replace in a day of training.
     """
 
     preset: PresetName | None = None
-    tables: Annotated[tuple[Table, ...], BeforeValidator(_listed)] | None = None
+    tables: (
+        Annotated[
+            tuple[Table, ...],
+            BeforeValidator(_listed),
+            Field(examples=[[{"rows": 10_000_000, "dim": 64}]]),
+        ]
+        | None
+    ) = None
     embedding: Bytes | None = None
     optimizer: Bytes | None = None
     dense: Bytes | None = None
-    skew: Skew | None = None
-    tracked_tables: Annotated[int, Field(gt=0)] | None = None
+    skew: Annotated[Skew, Field(examples=["dlrm-production", {"zipf": 0.95}])] | None = None
+    tracked_tables: Annotated[int, Field(gt=0, examples=[7])] | None = None
     optimizer_rule: OptimizerRule = "sgd"
     renewed: Share | None = None
 

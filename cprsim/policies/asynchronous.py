@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, WrapValidator, model_validator
+from pydantic import Field, WithJsonSchema, WrapValidator, model_validator
 
 from cprsim.basics import units
-from cprsim.basics.schema import Bytes, PositiveSeconds, Seconds
+from cprsim.basics.schema import A_DURATION, Bytes, PositiveSeconds, Seconds
 from cprsim.closed_form.stall import checkfreq_settled, checkfreq_steps
 from cprsim.contract import (
     Context,
@@ -28,6 +28,9 @@ _STEPS = 2
 #: Saves under way at a time that a search tries: each takes a copy of the state in memory.
 _MOST_IN_FLIGHT = 4
 _RULE = "checkfreq"
+
+
+_ALSO = {"anyOf": [{"enum": ["optimal", "exact", _RULE]}, A_DURATION]}
 
 
 def _or_rule(value: object, interval: Callable[[object], Any]) -> Any:
@@ -55,10 +58,15 @@ class Async(Policy):
     Host memory: a copy of the state for each save in flight, and with pinned memory, which is set
     aside for the whole run, one more that is filled meanwhile. `host_memory`: what each server has
     to spare for that; a plan that takes more is refused.
+
+    `in_flight`: saves that may be under way at a time. `staging`: how the copy is made, into
+    pageable memory or beside a training step into pinned memory. `iteration`: time of one training
+    step, which `"pinned"` and `"checkfreq"` need. `max_overhead`: the share of time that
+    `"checkfreq"` lets a save cost.
     """
 
     system: Literal["async"]
-    interval: Annotated[Interval, WrapValidator(_or_rule)] = "optimal"
+    interval: Annotated[Interval, WrapValidator(_or_rule), WithJsonSchema(_ALSO)] = "optimal"
     snapshot_s: Seconds = Field(0.0, alias="snapshot")
     in_flight: Annotated[int, Field(ge=1)] = 1
     staging: Literal["pageable", "pinned"] = "pageable"

@@ -53,6 +53,10 @@ class CheckNRun(Policy):
     state is quantised alike, the dense part isn't. What quantisation does to accuracy is not
     modelled. `tracking`: share of time that marking rows adds to every useful second.
 
+    `interval`: training from one save to the next. `bits`: size of a quantised element in bits.
+    `snapshot`: what a save holds training up for. `modified`: share of the rows that one interval
+    modifies. `growth`: how the share of modified rows grows with n intervals, as n to that power.
+
     Defaults: 30 min, intermittent, a bit-width among the paper's 2 to 8. `snapshot` is the paper's
     bound of 7 s, on its machines (recalled). `growth`: calibrated on a quarter of the rows in one
     interval and over half in ten (recalled). `tracking`: assumed; under 1 % there (recalled).
@@ -64,7 +68,7 @@ class CheckNRun(Policy):
     bits: Annotated[int, Field(ge=1, le=32)] = 4
     snapshot_s: Seconds = Field(7.0, alias="snapshot")
     tracking: Annotated[float, Field(ge=0)] = 0.0
-    modified: Annotated[float, Field(gt=0, le=1)] | None = None
+    modified: Annotated[float, Field(gt=0, le=1, examples=[0.25])] | None = None
     growth: Annotated[float, Field(ge=0, le=1)] = 0.33
 
     def settings(self, context: Context) -> tuple[Setting, ...]:

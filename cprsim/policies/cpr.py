@@ -24,13 +24,15 @@ def partial_costs_less(partial: Plan, full: Plan, context: Context) -> bool:
 class Cpr(Policy):
     """Partial recovery with checkpoints as rare as `target_pls` allows (CPR, MLSys 2021).
 
-    `pls_interval` says how: `"mean"` solves the mean PLS of this job, with what is lost in a save,
-    in recoveries, and at the end of the job; recoveries of more than a fifth of the MTBF lose less
-    than it expects. `"E6"` is the paper's T_save = 2 PLS N_emb T_fail, divided by the mean number
-    of servers that one failure takes down, since each of them loses its own share; it leaves all
-    that out. Where no interval keeps to the target, or (E7) where (E2) at
-    that interval costs no less than (E1) at full recovery's optimum, the plan is full recovery. A
-    given `interval` leaves nothing to resolve or decide: it is partial recovery at that interval.
+    `target_pls`: the portion of lost samples to accept in return for fewer saves. `pls_interval`:
+    how the interval follows from it; `"mean"` solves the mean PLS of this job, with what is lost in
+    a save, in recoveries, and at the end of the job; recoveries of more than a fifth of the MTBF
+    lose less than it expects. `"E6"` is the paper's T_save = 2 PLS N_emb T_fail, divided by the
+    mean number of servers that one failure takes down, since each of them loses its own share; it
+    leaves all that out. Where no interval keeps to the target, or (E7) where (E2) at that interval
+    costs no less than (E1) at full recovery's optimum, the plan is full recovery. `interval`:
+    training from one save to the next; one that is given leaves nothing to resolve or decide: it is
+    partial recovery then.
     """
 
     target_pls: Annotated[float, Field(gt=0, le=1)] = 0.1

@@ -44,7 +44,7 @@ _DEGRADED = 0.1
 #: Entries to a parity that a search tries: ECRec's authors tried up to 4 (PVLDB 16(11), 2023).
 _MOST_PARITY = 8
 
-_Share = Annotated[float, Field(ge=0)]
+_Share = Annotated[float, Field(ge=0, examples=[0.02])]
 
 
 def every_group_decodes(servers: int, parity: int, degraded: float, resume_s: float) -> Answers:
@@ -90,6 +90,16 @@ class Ecrm(Policy):
     shard/rebuild_read + shard/rebuild_write`, calibrated too; without `[model]` it takes `parity`
     measured partial loads. Two losses in one group return the job to its last checkpoint,
     a second tier that is saved every `interval`; none by default.
+
+    `parity`: entries that share a parity; 0 for no parities. `two_phase_commit`: whether updates of
+    an entry and its parity are committed together. `nn_replication`: whether the dense part is
+    copied to another server. `coding`: share of time that sending differences to parities adds.
+    `commit`: share that two-phase commit adds. `replication`: share that copying the dense part
+    adds. `resume`: time that a lost server stops training for. `degraded`: share of the throughput
+    that is lost while it is rebuilt. `rebuild_fixed`: what rebuilding takes however small the
+    shard. `rebuild_read`: bandwidth at which the other shards are read for that. `rebuild_write`:
+    bandwidth at which the lost one is written. `interval`: training from one checkpoint to the
+    next, beside the parities; none by default.
     """
 
     system: Literal["ecrm"]
@@ -99,7 +109,7 @@ class Ecrm(Policy):
     coding: _Share | None = None
     commit: _Share | None = None
     replication: _Share | None = None
-    degraded: Annotated[float, Field(ge=0, lt=1)] | None = None
+    degraded: Annotated[float, Field(ge=0, lt=1, examples=[0.1])] | None = None
     resume_s: Seconds = Field(30.0, alias="resume")
     rebuild_fixed_s: Seconds | None = Field(None, alias="rebuild_fixed")
     rebuild_read: Rate | None = None

@@ -32,6 +32,9 @@ class HotSwap(InMemory):
     `closed_form.redundancy.stalled_share` of the time). The loss of a pair, or of the cluster,
     falls back to the remote checkpoint.
 
+    `takeover`: from a failure until a spare has taken over. `spares`: machines that stand ready.
+    `snapshot`: bytes that all servers together copy to their peers in a step.
+
     Memory: two buffers of the own and the peer's shard, a reading of the paper. Assumed: `spares` =
     2, what ByteRobust (SOSP 2025) holds for 128 machines. Without spares and takeover it is
     `peer-memory` with two copies, but for what travels.

@@ -64,10 +64,15 @@ class PartialExperts(Policy):
     of the embedding rows, which every save holds, is nothing.
 
     `interval`: training from one save to the next. `"optimal"` weighs time alone, not what is lost.
-    `snapshot_experts`: K_s >= K experts of each save are kept in the memory of the hosts (the
-    paper's second level), which hosts that are up return to, in `snapshot_load` where nothing has
-    to come from the store. `snapshot`: what a save holds training up for; the paper's
-    max(0, T_snapshot - T_forward_backward).
+    `snapshot_experts`: how many experts of each save, K_s >= K, are kept in the memory of the hosts
+    (the paper's second level), which hosts that are up return to, in `snapshot_load` where nothing
+    has to come from the store. `snapshot`: what a save holds training up for; the paper's max(0,
+    T_snapshot - T_forward_backward).
+
+    `experts`: how many there are, N. `per_save`: how many of them a save holds, K. `expert_share`:
+    share of a full checkpoint that they are. `blocking`: whether training waits for a save.
+    `snapshot_load`: time to return to the experts in the hosts' memory. `plt_limit`: the PLT beyond
+    which K grows.
 
     `dynamic`: K doubles with each failure after which the PLT of the run is beyond `plt_limit`. The
     policy estimates it from the rollbacks that it sees.

@@ -53,12 +53,13 @@ class InMemory(Policy):
     """Keys of policies that mirror each step in the servers' memory.
 
     `iteration`: useful seconds of one step, the time between two mirrored states. A failure takes
-    the job back to the end of the last full step, and `behind` steps before it: 1 while the copy of
-    a step travels during the next one (Gemini's wasted time, `t_ckpt + 1/(2f) + t_rtvl` with
-    `t_ckpt = 1/f`, less the retrieval). `stall`: what mirroring stops each step for, as measured; 0
-    where it hides in idle network time. `retrieval`: measured time to fetch lost shards from peers,
-    else it follows from the shards and the cards. `interval`: saves to the remote store, in the
-    background and from memory, for what memory can't answer; longer than the job means none.
+    the job back to the end of the last full step, and some before it. `behind`: how many steps
+    before the last full one it returns to: 1 while the copy of a step travels during the next one
+    (Gemini's wasted time, `t_ckpt + 1/(2f) + t_rtvl` with `t_ckpt = 1/f`, less the retrieval).
+    `stall`: what mirroring stops each step for, as measured; 0 where it hides in idle network time.
+    `retrieval`: measured time to fetch lost shards from peers, else it follows from the shards and
+    the cards. `interval`: saves to the remote store, in the background and from memory, for what
+    memory can't answer; longer than the job means none.
     """
 
     iteration_s: PositiveSeconds = Field(alias="iteration")
@@ -103,6 +104,8 @@ class PeerMemory(InMemory):
     Memory: two buffers of each copy, own and peers', so that one is whole while the other is
     written. A replacement's copies of its peers' shards are taken to be there when its own shard
     is. With one copy only failures of processes and trainers are answered from memory.
+
+    `copies`: servers of a group, which all hold each other's shards.
 
     Measured by others: `stall` of 0.18 to 1.84 s a step (ByteRobust, SOSP 2025, table 8, its
     "Memory save"); Gemini itself reports none. Assumed: `behind` = 1.

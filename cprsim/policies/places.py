@@ -18,9 +18,12 @@ _BASE_EVERY = 10
 class Place(Section):
     """One tier: how often it is saved to, and what that takes.
 
-    `save`, `load`: measured; or `write`, `read`: what one node does at most. Without either, the
-    remote tier costs what the scenario says, and the peers' memory what the network cards allow.
-    `differential`: share of the bytes that a difference writes; each `base_every`th save is whole.
+    `interval`: training from one save to the next, or `"optimal"`, Young's rule for this tier.
+    `save`, `load`: what one takes, measured. `write`, `read`: in place of that, what one node does
+    at most; without either, the remote tier costs what the scenario says, and the peers' memory
+    what the network cards allow. `blocking`: whether training waits for a save. `snapshot`: what a
+    save that doesn't block holds training up for. `differential`: share of the bytes that a
+    difference writes. `base_every`: each save of that number is whole, where differences are saved.
     """
 
     interval: Interval = "optimal"
@@ -51,7 +54,10 @@ class Place(Section):
 
 
 class Peers(Place):
-    """The memory of peers: `copies` of each shard's checkpoint, its own host's included."""
+    """The memory of peers.
+
+    `copies`: of each shard's checkpoint, that on its own host included.
+    """
 
     copies: Annotated[int, Field(ge=2)] = 2
 

@@ -26,11 +26,12 @@ _FRACTIONS = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2)
 class PrioritySaving(Cpr):
     """CPR-vanilla's interval and bandwidth, spent on the rows that a tracker chooses.
 
-    Every `fraction` of the interval, the `fraction` of the rows that deserve it most is saved; all
-    tables but the largest are saved whole each time. That is CPR-vanilla's time, but for the small
-    tables, and far less learning is lost: `updates_lost`. `pls` doesn't know of rows; it counts
-    from the last time that as much was saved as a full checkpoint holds. Where full recovery costs
-    no more than this plan, the plan is full recovery (E7).
+    `fraction`: share of the rows that one save takes. Every `fraction` of the interval, the
+    `fraction` of the rows that deserve it most is saved; all tables but the largest are saved whole
+    each time. That is CPR-vanilla's time, but for the small tables, and far less learning is lost:
+    `updates_lost`. `pls` doesn't know of rows; it counts from the last time that as much was saved
+    as a full checkpoint holds. Where full recovery costs no more than this plan, the plan is full
+    recovery (E7).
 
     What is lost comes from the mean field of `cprsim.rows.meanfield`, in updates that count alike,
     whatever their movement; `cprsim rows` has that beside it. Each server chooses among its
@@ -48,7 +49,7 @@ class PrioritySaving(Cpr):
     tracker: ClassVar[TrackerName]
     fraction: Annotated[float, Field(gt=0, le=1)] = 0.125
     slowdown: Annotated[float, Field(ge=0)] = 0.0
-    merge_after: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    merge_after: Annotated[int, Field(ge=1, le=100_000, examples=[24])] | None = None
 
     def settings(self, context: Context) -> tuple[Setting, ...]:
         """Its interval, and the fraction of the rows that a save takes."""
@@ -137,7 +138,10 @@ class CprScar(PrioritySaving):
 
 
 class CprSsu(PrioritySaving):
-    """Rows seen in every `subsample`-th batch: a bounded list of them, with random eviction."""
+    """Rows seen in some batches: a bounded list of them, with random eviction.
+
+    `subsample`: of so many batches the tracker looks at one.
+    """
 
     system: Literal["cpr-ssu"]
     tracker = "ssu"

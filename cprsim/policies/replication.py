@@ -67,7 +67,9 @@ class Replication(Policy):
     divided by `aggregation`: the first server adds up the updates of so many workers before it
     sends them on (replication after aggregation). Where `job.network` is given, this slows training
     once a card is full. `slowdown`: a measured share of time besides, such as the wait for
-    acknowledgements. Memory: `copies - 1` times the rows.
+    acknowledgements.
+
+    Memory: `copies - 1` times the rows.
 
     After a failure the copies serve once they have taken over, `takeover` after it was noticed (the
     paper: about 1 s; 0 by default), and the lost server's shards are copied to its replacement
@@ -75,6 +77,10 @@ class Replication(Policy):
     the share of the throughput that this takes, by default what the cards say where `job.network`
     is given, and else nothing. `interval`: rare checkpoints for the case that all copies of a shard
     go; none by default. `"optimal"` weighs them against all failures, not these rare ones alone.
+
+    `copies`: servers that hold each shard. `aggregation`: workers whose updates are sent on as one.
+    `takeover`: from noticing a failure until the copies serve. `degraded`: the share of the
+    throughput that is lost until the replacement is filled.
 
     With one copy nothing serves in the place of a lost server: full recovery, but that lost
     trainers are waited for.
@@ -86,7 +92,7 @@ class Replication(Policy):
     takeover_s: Seconds = Field(0.0, alias="takeover")
     interval: Interval | None = None
     slowdown: Annotated[float, Field(ge=0)] = 0.0
-    degraded: Annotated[float, Field(ge=0, lt=1)] | None = None
+    degraded: Annotated[float, Field(ge=0, lt=1, examples=[0.1])] | None = None
 
     def settings(self, context: Context) -> tuple[Setting, ...]:
         """Its interval and its copies."""

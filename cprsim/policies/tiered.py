@@ -1,9 +1,9 @@
 """Tiers of checkpoints: each failure returns to the nearest one that survived it."""
 
 import math
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from cprsim.analytic.expected import kinds
 from cprsim.basics import units
@@ -64,9 +64,11 @@ class Tiered(Policy):
     """
 
     system: Literal["tiered"]
-    local: Place | None = None
-    peer: Peers | None = None
-    remote: Place | None = None
+    local: Annotated[Place, Field(examples=[{"interval": "5 min", "write": "2 GB/s"}])] | None = (
+        None
+    )
+    peer: Annotated[Peers, Field(examples=[{"interval": "15 min", "copies": 2}])] | None = None
+    remote: Annotated[Place, Field(examples=[{"interval": "4 h"}])] | None = None
 
     @property
     def places(self) -> dict[str, Place]:

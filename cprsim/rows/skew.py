@@ -22,14 +22,15 @@ DLRM_PRODUCTION = ((0.001, 0.303), (0.01, 0.466), (0.05, 0.618), (0.125, 0.737),
 class Skew(Section):
     """How unequally rows are accessed: by name, by a Zipf exponent, or by a curve in a file.
 
-    `"uniform"`: all alike. `"dlrm-production"`: as in Meta's traces (`DLRM_PRODUCTION`).
-    `{zipf = s}`: proportional to rank^-s. `{curve = "file.csv"}`: columns `rows_share` and
-    `accesses_share`, from 0 to 1 (`cprsim.rows.readers.read_curve`).
+    `name`: `"uniform"`, all alike, or `"dlrm-production"`, as in Meta's traces (`DLRM_PRODUCTION`);
+    written as the value itself. `zipf`: the exponent s of accesses that are proportional to
+    rank^-s. `curve`: a CSV file with columns `rows_share` and `accesses_share`, from 0 to 1
+    (`cprsim.rows.readers.read_curve`).
     """
 
     name: Name | None = None
-    zipf: Annotated[float, Field(ge=0, le=10)] | None = None
-    curve: str | None = None
+    zipf: Annotated[float, Field(ge=0, le=10, examples=[0.95])] | None = None
+    curve: Annotated[str, Field(examples=["popularity.csv"])] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -48,6 +49,10 @@ class Skew(Section):
         if len(given) != 1:
             raise ValueError(f"found {' and '.join(given) or 'nothing'}; {_FORMS}")
         return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
+        return {"anyOf": [{"enum": list(NAMES)}, handler(core)]}
 
     @model_serializer
     def _as_written(self) -> str | dict[str, float | str]:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
+from cprsim.basics.labelled import dataset
+from cprsim.basics.notebook import notebook_html, percent
+from cprsim.basics.units import format_duration
 from cprsim.contract import Plan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.job.accuracy import Drop
@@ -16,10 +19,11 @@ from cprsim.runs.measures import MEASURES, PLANNED, Basis
 from cprsim.scenario import Scenario
 
 if TYPE_CHECKING:
+    import xarray
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """What a run found; `kept`: what it has kept of the replications."""
 
@@ -117,6 +121,43 @@ class Result:
         from cprsim.figures import draw  # noqa: PLC0415  (matplotlib is slow to import)
 
         return draw(name, self.summary, title=self.scenario.title)
+
+    def to_xarray(self) -> "xarray.Dataset":
+        """The replications as labelled arrays, policy by replication, a variable a column.
+
+        Raises
+        ------
+        UsageError
+            Where xarray is not installed, or replications are not kept.
+        """
+        told = {"title": self.scenario.title, "seed": self.seed, "engine": self.engine}
+        table = self.replications
+        numbers = pd.unique(table["replication"])
+        return dataset(table, {"policy": [*self.plans], "replication": numbers}, told)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} {self.scenario.title!r}: {', '.join(self.plans)}; "
+            f"{self.count:,} replications, seed {self.seed}>"
+        )
+
+    def _repr_html_(self) -> str:
+        useful = format_duration(self.scenario.job.useful_time_s)
+        headings = ("policy", "overhead", "± 95 %", *OVERHEAD_CAUSES, "PLS", "updates lost")
+        rows = [
+            [
+                str(name),
+                percent(row["overhead"]),
+                percent(row["overhead_high"] - row["overhead"]),
+                *(percent(row[cause]) for cause in OVERHEAD_CAUSES),
+                percent(row["pls"]),
+                percent(row["updates_lost"]),
+                format_duration(row["interval_s"]),
+            ]
+            for name, row in self.summary.iterrows()
+        ]
+        head = f"{self.count:,} replications, seed {self.seed}; in % of the useful {useful}"
+        return notebook_html(self.scenario.title, head, (*headings, "saves every"), rows)
 
     def to_toml(self) -> str:
         """What was run, as a scenario file."""

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import BeforeValidator, InstanceOf, model_validator
+from pydantic import BeforeValidator, Field, InstanceOf, WithJsonSchema, model_validator
 
 from cprsim.basics import units
 from cprsim.basics.distributions import Distribution, Name, Positive, check_keys
@@ -69,16 +69,23 @@ def _listed(value: object) -> object:
     return tuple(value)
 
 
-Limit = Annotated[InstanceOf[Quantity], BeforeValidator(_quantity)]
+Limit = Annotated[
+    InstanceOf[Quantity],
+    BeforeValidator(_quantity),
+    WithJsonSchema(
+        {"type": ["number", "string"], "x-unit": "that of the value", "examples": ["20 h", 8]}
+    ),
+]
 
 
 class Drawn(Section):
     """The law of a value that is drawn once per job: of durations, sizes, rates or plain numbers.
 
-    `mean`, `shape` and `cv` as in `Distribution`. What falls outside `min` and `max` is drawn
-    again: the law is what lies between them, and `mean` is that of the law before. `uniform` lies
-    between `min` and `max`, and takes no mean; `empirical` takes one of `values` as it stands, each
-    with equal chance.
+    `distribution`: the name of the law; `"uniform"` lies between `min` and `max`, and takes no
+    mean. `mean`: that of the law before it is cut. `shape`, `cv`: as in `Distribution`. `min`,
+    `max`: where the law is cut: what falls outside is drawn again. `values`: what `"empirical"`
+    takes one of as it stands, each with equal chance. `per`: says that it is drawn once for each
+    job, where a law may stand that is drawn again and again.
     """
 
     distribution: Name
@@ -87,7 +94,9 @@ class Drawn(Section):
     cv: Positive | None = None
     min: Limit | None = None
     max: Limit | None = None
-    values: Annotated[tuple[Any, ...], BeforeValidator(_listed)] | None = None
+    values: (
+        Annotated[tuple[Any, ...], BeforeValidator(_listed), Field(examples=[[8, 18]])] | None
+    ) = None
     per: Literal["job"] = "job"
 
     @model_validator(mode="after")

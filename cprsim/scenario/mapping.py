@@ -9,6 +9,7 @@ from typing import Any
 from cprsim.basics.distributions import SPREAD
 from cprsim.errors import ScenarioError
 from cprsim.failures.spec import SOURCES
+from cprsim.scenario.shipped import located, missing
 
 #: Tables of a file that are no part of a scenario.
 _BLOCKS = ("sweep", "trainer", "study")
@@ -25,18 +26,18 @@ def load_mapping(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, A
 
 
 def scenario_text(path: str | Path) -> str:
-    """What stands in a scenario file."""
+    """What stands in a scenario file, or in the shipped one of that name."""
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        return located(path).read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise ScenarioError(f"{path}: no such file") from None
+        raise ScenarioError(missing(Path(path))) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ScenarioError(f"{path}: can't be read: {_reason(error)}") from None
 
 
 def mapping_of(text: str, path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
     """As `load_mapping`, of a file that was read."""
-    path = Path(path)
+    path = located(path)
     try:
         mapping = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -24,10 +24,16 @@ _Listed = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) 
 
 
 class StudyPart(Section):
-    """Runs at all combinations of policies, numbers of failures, and servers that fail at once."""
+    """Runs at all combinations of its values.
 
-    policies: Annotated[tuple[str, ...], _Listed, Field(min_length=1)]
-    failures: Annotated[tuple[_Count, ...], _Listed, Field(min_length=1)]
+    `policies`: names of policies of the scenario. `failures`: numbers of failures of a run.
+    `servers_hit`: numbers of servers that fail at once.
+    """
+
+    policies: Annotated[
+        tuple[str, ...], _Listed, Field(min_length=1, examples=[["full", "partial"]])
+    ]
+    failures: Annotated[tuple[_Count, ...], _Listed, Field(min_length=1, examples=[[1, 4]])]
     servers_hit: Annotated[tuple[_Count, ...], _Listed, Field(min_length=1)] = (1,)
 
 
@@ -36,12 +42,16 @@ class StudySection(Section):
 
     `seeds`: runs of each kind, and of the one without failures that each is compared with; with
     more than 20 of them the exact test would take too long. `linear_up_to`: a line is fitted to the
-    points whose mean PLS is at most that. `parts`: see `StudyPart`.
+    points whose mean PLS is at most that. `parts`: tables of policies and failures, each with a
+    name.
     """
 
     seeds: Annotated[int, Field(ge=2, le=20)] = 12
     linear_up_to: Annotated[float, Field(gt=0)] = LINEAR_UP_TO
-    parts: Annotated[dict[str, StudyPart], Field(min_length=1)]
+    parts: Annotated[
+        dict[str, StudyPart],
+        Field(min_length=1, examples=[{"few": {"policies": ["partial"], "failures": [1, 2]}}]),
+    ]
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 
 from cprsim.basics import units
-from cprsim.basics.schema import Section, faults
+from cprsim.basics.schema import A_SHARE, Section, faults
 from cprsim.errors import ScenarioError, UsageError
 from cprsim.sweeps.design import Axis, Design, IsWhole, grid, latin, zipped
 
@@ -20,7 +20,10 @@ def parse_half_width(text: object) -> float:
 
 
 class Latin(Section):
-    """How many points a Latin hypercube has, and the seed of their places; ranges are beside."""
+    """A Latin hypercube; its ranges stand beside.
+
+    `points`: how many it has. `seed`: random seed of their places.
+    """
 
     points: int = Field(ge=1)
     seed: int = Field(default=0, ge=0)
@@ -29,19 +32,17 @@ class Latin(Section):
 class SweepBlock(Section):
     """What `[sweep]` says; the command line wins over it.
 
-    Parameters
-    ----------
-    replications
-        At each point; where `half_width` is given, at most.
-    half_width
-        Replications go on until the 95 % interval of the mean overhead of every policy reaches at
-        most this share of the mean to either side.
-    grid, zip, latin
-        Dotted keys to values: every combination, together, or spread over ranges.
+    `replications`: how many at each point; where `half_width` is given, at most. `half_width`:
+    replications go on until the 95 % interval of the mean overhead of every policy reaches at most
+    this share of the mean to either side. `grid`: dotted keys to values, in every combination.
+    `zip`: dotted keys to values that go together, the first with the first. `latin`: dotted keys to
+    ranges that points are spread over, with how many of them, `points`, and a `seed`.
     """
 
-    replications: int | None = Field(default=None, ge=1)
-    half_width: Annotated[float, BeforeValidator(parse_half_width)] | None = None
+    replications: int | None = Field(default=None, ge=1, examples=[1000])
+    half_width: (
+        Annotated[float, BeforeValidator(parse_half_width), WithJsonSchema(A_SHARE)] | None
+    ) = None
     grid: dict[str, Any] = Field(default_factory=dict)
     zipped: dict[str, Any] = Field(default_factory=dict, alias="zip")
     latin: dict[str, Any] = Field(default_factory=dict)

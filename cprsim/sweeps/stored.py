@@ -1,5 +1,6 @@
 """A sweep as it is stored, finished or not: a table, its replications, a document."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,12 +11,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cprsim.basics.labelled import dataset
+from cprsim.basics.notebook import notebook_html, percent
 from cprsim.errors import UsageError
 from cprsim.runs.result import entry, in_currency
 from cprsim.runs.summaries import tidy
 from cprsim.selection.bounds import Quality
 from cprsim.sim.engine import COLUMNS
 from cprsim.sweeps.best import SweepVerdict, sweep_verdicts
+from cprsim.sweeps.columns import si_column
 from cprsim.sweeps.phase_map import phase_map
 from cprsim.sweeps.played import Played, StoredPoint
 from cprsim.sweeps.reading import plans_of, reading, stored_definition, stored_points, values_of
@@ -24,10 +28,15 @@ from cprsim.sweeps.tasks import PlanRow
 from cprsim.sweeps.verdicts import tabulated
 
 if TYPE_CHECKING:
+    import xarray
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True)
+#: Rows of its table that a notebook shows.
+_SHOWN = 20
+
+
+@dataclass(frozen=True, repr=False)
 class Sweep:
     """What is in the folder of a sweep."""
 
@@ -180,6 +189,64 @@ class Sweep:
         with reading(self.folder) as connection:
             plans = plans_of(connection, stored.key, policies)
             return plans, values_of(connection, stored, policies)
+
+    def to_xarray(self) -> "xarray.Dataset":
+        """The table as labelled arrays, a variable a column.
+
+        Where all combinations of what is varied are points, a cube: a dimension for each of them,
+        in SI units, and `policy`. Else over `point` and `policy`, and what is varied are variables
+        like the others. Not a number where a point is still to be done.
+
+        Raises
+        ------
+        UsageError
+            Where xarray is not installed.
+        """
+        varied = self._varied
+        sides = {name: pd.unique(values) for name, values in varied.items()}
+        told = {key: self.definition[key] for key in ("title", "seed")}
+        policies = {"policy": self.definition["policies"]}
+        points = pd.DataFrame(varied)
+        if math.prod(map(len, sides.values())) == len(points) and not points.duplicated().any():
+            return dataset(self.table.drop(columns="point"), sides | policies, told)
+        numbers = [point.number for point in self.points]
+        return dataset(self.table, {"point": numbers} | policies, told)
+
+    @property
+    def _varied(self) -> dict[str, NDArray[Any]]:
+        """What is varied, by its column in the table: the value at each point."""
+        keys = self.definition["keys"]
+        return dict(si_column(key, [each.values[key] for each in self.points]) for key in keys)
+
+    def __repr__(self) -> str:
+        title, policies = self.definition["title"], ", ".join(self.definition["policies"])
+        return f"<Sweep {title!r} in {self.folder}: {self._done}; {policies}>"
+
+    @property
+    def _done(self) -> str:
+        done = len(self.points) - self.unfinished
+        return f"{done:,} of {len(self.points):,} points" if self.unfinished else f"{done:,} points"
+
+    def _repr_html_(self) -> str:
+        keys = list(self._varied)
+        rows = [
+            [
+                *(
+                    f"{row[key]:g}" if isinstance(row[key], float) else str(row[key])
+                    for key in keys
+                ),
+                row["policy"],
+                percent(row["overhead"]),
+                percent(row["overhead_high"] - row["overhead"]),
+                percent(row["pls"]),
+                row["error"],
+            ]
+            for row in self.table.head(_SHOWN).to_dict("records")
+        ]
+        left = len(self.table) - len(rows)
+        headings = (*keys, "policy", "overhead %", "± 95 %", "PLS %", "error")
+        more = [f"and {left:,} more rows; see its table"] if left > 0 else []
+        return notebook_html(self.definition["title"], self._done, headings, rows, more)
 
     def document(self) -> dict[str, Any]:
         """The sweep as one JSON document; numbers that are not finite are null."""

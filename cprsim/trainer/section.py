@@ -8,10 +8,8 @@ from pydantic import Field, PrivateAttr, ValidationError
 from cprsim.basics.schema import PositiveSeconds, Section, faults
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
-from cprsim.trainer.coordinator.strikes import InjectionMode
 from cprsim.trainer.data import Data, Files, Planted, Recorded
-from cprsim.trainer.members.member import Deadlines
-from cprsim.trainer.members.trackers import MOST_TIMES
+from cprsim.trainer.manner import MOST_TIMES, Deadlines, InjectionMode
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -19,19 +17,22 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class TrainerSection(Section):
     """How a scenario is trained for real.
 
-    `batch`: samples of a step. `test_samples`: held out, to measure how good the model is. `dense`:
-    dense features of a sample; `hidden`: width of the hidden layer of both MLPs; `learning_rate`
-    of Adagrad; `warm_start`: steps at first that several trainers do one after another (chosen;
-    Adagrad's first steps are too large to be made at once). The tables and their skew are those of
-    `[model]`, the samples those of `[job]`, made up with a planted teacher; with `data` both come
-    out of files, see `Files`, and so does `dense`.
+    `batch`: samples of a step. `test_samples`: samples held out to measure how good the model is.
+    `dense`: dense features of a sample; `hidden`: width of the hidden layer of both MLPs;
+    `learning_rate`: that of Adagrad; `warm_start`: steps at first that several trainers do one
+    after another (chosen; Adagrad's first steps are too large to be made at once). The tables and
+    their skew are those of `[model]`, the samples those of `[job]`, made up with a planted teacher.
+    `data`: files that both come out of, see `Files`, and so does `dense`.
 
     `failures`: `"at-step"` pins each to the step that its instant falls into, so that a run gives
-    the same each time; `"at-time"` strikes by the clock. `hangs`, `saving`, `loading`: shares of
-    them, see `InjectionMode`. `answer`, `work`: how long a member may be silent, see `Deadlines`.
+    the same each time; `"at-time"` strikes by the clock. `hangs`: share of the failures that stop
+    processes instead of killing them. `saving`: share of the failures that strike during a save.
+    `loading`: share that strikes again while the replacements load. `answer`: how long a server
+    that was asked may be silent before it counts as hung. `work`: how long a member that starts,
+    writes, loads or predicts may be silent.
     """
 
-    files: Files | None = Field(None, alias="data")
+    files: Files | None = Field(None, alias="data", examples=[{"criteo": "train.txt.gz"}])
     batch: Annotated[int, Field(ge=1, le=MOST_TIMES)] = 512
     test_samples: Annotated[int, Field(ge=1)] = 20_000
     dense: Annotated[int, Field(ge=1)] = 4

@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 
 from cprsim.cli.command import _main
 from cprsim.errors import UsageError
-from cprsim.gallery import picture as module
-from cprsim.gallery.picture import TAKES, shipped
+from cprsim.gallery.picture import TAKES
 from cprsim.gallery.registry import PICTURES, picture
+from cprsim.scenario import shipped as module
+from cprsim.scenario.shipped import shipped
 
 SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 

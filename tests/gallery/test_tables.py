@@ -24,10 +24,10 @@ from cprsim.gallery import (
     sensitivity,
     tradeoff,
 )
-from cprsim.gallery.picture import shipped
 from cprsim.gallery.points import at, of_systems
 from cprsim.report import outputs
 from cprsim.scenario import Scenario, load_scenario
+from cprsim.scenario.shipped import shipped
 
 HOUR = 3600.0
 # The costs of criteo-kaggle.toml: save, load and reschedule.

@@ -20,8 +20,8 @@ from cprsim.trainer.coordinator.rebuilding import Rebuilding
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import InjectionMode, StepClock, Strikes, WallClock
 from cprsim.trainer.data import Planted
+from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.dense_server import DenseSpec
-from cprsim.trainer.members.member import Deadlines
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
 from cprsim.trainer.members.trainer import TrainerSpec

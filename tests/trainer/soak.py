@@ -22,8 +22,7 @@ from cprsim.failures.hit import Hit
 from cprsim.policies.accepted_loss import nobody_waits
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
-from cprsim.trainer.coordinator.strikes import InjectionMode
-from cprsim.trainer.members.member import Deadlines
+from cprsim.trainer.manner import Deadlines, InjectionMode
 from cprsim.trainer.members.store import CheckpointStore
 from tests.trainer.runs import PATIENT, behind, copied, ran
 from tests.waiting import wait_until

@@ -9,7 +9,7 @@ from cprsim.contract import Always, Recover
 from cprsim.policies.accepted_loss import nobody_waits
 from cprsim.policies.partial import partial_plan
 from cprsim.trainer.coordinator.history import ShardAway, ShardFilled, ShardSetBack, updates_lost
-from cprsim.trainer.coordinator.strikes import InjectionMode
+from cprsim.trainer.manner import InjectionMode
 from cprsim.trainer.members.placement import Placement
 from tests.trainer.runs import DATA, STEPS, behind, filled_late, ran, servers_hit, trainer_hit
 from tests.trainer.test_oracle import INTERVAL, KILLS

@@ -12,7 +12,7 @@ from cprsim.trainer.coordinator.background import SavesUnderWay
 from cprsim.trainer.coordinator.cluster import Reply
 from cprsim.trainer.coordinator.mailbox import Mailbox
 from cprsim.trainer.coordinator.running_job import RunningJob
-from cprsim.trainer.coordinator.strikes import InjectionMode
+from cprsim.trainer.manner import InjectionMode
 from cprsim.trainer.members.wire import Message, Op
 from tests.trainer.runs import STEPS, behind, ran, servers_hit, trainer_hit
 from tests.trainer.test_oracle import INTERVAL, KILLS

@@ -4,7 +4,7 @@ import pytest
 
 from cprsim.policies.full import full_plan
 from cprsim.trainer.coordinator.cluster import LocalCluster
-from cprsim.trainer.coordinator.strikes import InjectionMode
+from cprsim.trainer.manner import InjectionMode
 from cprsim.trainer.members.copying import Ring
 from tests.trainer.runs import (
     IMPATIENT,

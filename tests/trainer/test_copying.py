@@ -10,10 +10,10 @@ import torch
 
 from cprsim.contract import Copies
 from cprsim.failures.hit import Hit
-from cprsim.trainer.coordinator.strikes import InjectionMode, StepClock, Strikes
+from cprsim.trainer.coordinator.strikes import StepClock, Strikes
+from cprsim.trainer.manner import Deadlines, InjectionMode
 from cprsim.trainer.members.connections import Connections, ServerLostError
 from cprsim.trainer.members.copying import Fetching, SourceLostError
-from cprsim.trainer.members.member import Deadlines
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.remote import RemoteRows
 from cprsim.trainer.members.server import Server, ServerSpec, _accept, with_copies

@@ -9,7 +9,7 @@ import pytest
 from cprsim.contract import Save, Tracking, every
 from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
-from cprsim.trainer.coordinator.strikes import InjectionMode
+from cprsim.trainer.manner import InjectionMode
 from tests.trainer.runs import IMPATIENT, PATIENT, STEPS, ran, servers_hit, trainer_hit
 
 INTERVAL = 10.0

@@ -16,7 +16,7 @@ from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.history import JobSetBack, ShardSetBack, updates_lost
-from cprsim.trainer.coordinator.strikes import InjectionMode
+from cprsim.trainer.manner import InjectionMode
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import Server, ServerSpec
 from cprsim.trainer.members.wire import Link, Op

@@ -25,6 +25,7 @@ PAGES = (
     ROOT / "README.md",
     *(DOCS / name for name in ("failures.md", "rows.md", "sweeps.md", "prices.md")),
     *sorted((DOCS / "systems").glob("*.md")),
+    *sorted((DOCS / "how-to").glob("*.md")),
 )
 COMMAND = re.compile(r"```console\n\$ cprsim (.*?)\n(.*?)```", re.DOTALL)
 FRACTION_TABLE = re.compile(

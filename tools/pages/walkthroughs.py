@@ -21,6 +21,7 @@ from tools.paths import DOCS
 
 PAGE = DOCS / "write-a-policy.md"
 PLUG_IN = DOCS / "plug-into-your-trainer.md"
+TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 BLOCK = re.compile(r"```(python|toml|console)\n(.*?)```", re.DOTALL)
 _NAMED = re.compile(r"# (\S+\.\w+)\n")
 _TOOLS = {"cprsim": ["cprsim.cli"], "pytest": ["pytest", "-p", "no:cacheprovider"]}
@@ -101,7 +102,7 @@ def _install(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    for page in (PAGE, PLUG_IN):
+    for page in (PAGE, PLUG_IN, *TUTORIALS):
         with TemporaryDirectory() as scratch:
             done = followed(page.read_text(encoding="utf-8"), Path(scratch))
         page.write_text(done, encoding="utf-8")

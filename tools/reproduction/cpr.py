@@ -10,9 +10,10 @@ from cprsim.estimates.row_loss import RowLosses
 from cprsim.failures.presets import PRESETS
 from cprsim.figures.parts.laws import quantile_of
 from cprsim.fitting.log_fit import LogFit
-from cprsim.gallery.picture import Titled, shipped
+from cprsim.gallery.picture import Titled
 from cprsim.runs.result import Result
 from cprsim.scenario import load_scenario
+from cprsim.scenario.shipped import shipped
 from tools.reproduction.lines import Line, Measured
 
 _ABSTRACT = "CPR abstract, stated"

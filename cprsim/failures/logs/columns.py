@@ -29,11 +29,16 @@ SYNONYMS: Final = {
     "severity": ("severity",),
 }
 _WHAT = {"time": "times", "node": "nodes"}
-_Column = Annotated[str | None, Field(min_length=1)]
+_Column = Annotated[str | None, Field(min_length=1, examples=["hostname"])]
 
 
 class Columns(Section):
-    """What the columns of a CSV log are called, where it isn't one of the known names."""
+    """What the columns of a CSV log are called, where it isn't one of the known names.
+
+    `time`: the column that says when a node failed. `node`: that says which node. `end`: that says
+    when the outage was over. `kind`: that tells parameter servers from trainers. `rack`: that says
+    where the node stands.
+    """
 
     time: _Column = None
     node: _Column = None

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 from cprsim.basics.owned import owned_folder
 from cprsim.errors import RunError
+from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members import forking
-from cprsim.trainer.members.member import Deadlines, Member, Name
+from cprsim.trainer.members.member import Member, Name
 from cprsim.trainer.members.server import ServerSpec, run_server
 from cprsim.trainer.members.trainer import TrainerSpec, run_trainer
 from cprsim.trainer.members.wire import Message, Op, PeerLostError

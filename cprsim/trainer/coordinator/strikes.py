@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from signal import SIGKILL, SIGSTOP, Signals
 from typing import Protocol
 
@@ -12,22 +11,8 @@ from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.trainer.coordinator.cluster import LocalCluster
 from cprsim.trainer.coordinator.running_job import ROUNDING
+from cprsim.trainer.manner import InjectionMode
 from cprsim.trainer.members.member import Name, numbers
-
-
-@dataclass(frozen=True)
-class InjectionMode:
-    """How failures strike.
-
-    `hangs`: share that stops processes (SIGSTOP) instead of killing them (SIGKILL). `saving`: share
-    that waits for the next save and strikes while that is under way. `loading`: share that strikes
-    again while the replacements load. `seed`: of what each failure does.
-    """
-
-    hangs: float = 0.0
-    saving: float = 0.0
-    loading: float = 0.0
-    seed: int = 0
 
 
 class FailureClock(Protocol):

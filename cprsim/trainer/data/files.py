@@ -18,14 +18,14 @@ _MOST_ROWS = 100_000  # of a table of Criteo's, if nobody says: 26 of them then 
 class Files(Section):
     """Samples out of files, in place of made-up ones; what is text here is a path.
 
-    `criteo`: a file as Criteo published them; each table has `most_rows` at most. `movielens`: the
-    folder of MovieLens-100K's three files, or true for those in the installed package recbole.
-    `dim`: numbers of a row.
+    `criteo`: a file as Criteo published them. `most_rows`: rows of each of its tables, at most.
+    `movielens`: the folder of MovieLens-100K's three files, or true for those in the installed
+    package recbole. `dim`: elements of a row.
     """
 
-    criteo: Annotated[str, Field(min_length=1)] | None = None
+    criteo: Annotated[str, Field(min_length=1, examples=["train.txt.gz"])] | None = None
     movielens: Annotated[str, Field(min_length=1)] | Literal[True] | None = None
-    most_rows: Annotated[int, Field(ge=2)] | None = None
+    most_rows: Annotated[int, Field(ge=2, examples=[100_000])] | None = None
     dim: Annotated[int, Field(ge=1)] = 16
 
     @model_validator(mode="after")

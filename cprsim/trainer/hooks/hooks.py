@@ -45,6 +45,8 @@ class Summary:
 class TrainerHooks(Generic[_Batch]):
     """Saves and recovers a training loop as a policy says.
 
+    In a loop::
+
         hooks = TrainerHooks(scenario, "cpr-mfu", adapter, "checkpoints", steps=1000)
         for step in range(hooks.restore(), 1000):
             ...  # train on a batch

@@ -5,11 +5,11 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from typing import Any, Literal
 
+from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.wire import Link
 
 #: Who: a server, a trainer or the server of the dense part, and its number.
@@ -20,19 +20,6 @@ Name = tuple[Role, int]
 def numbers(role: Role, names: Iterable[Name]) -> frozenset[int]:
     """Numbers of those among some members who have that role."""
     return frozenset(number for each, number in names if each == role)
-
-
-@dataclass(frozen=True)
-class Deadlines:
-    """How long a member may be silent, s, before it counts as hung and is killed.
-
-    `answer_s`: a server that a trainer has asked. Whom the controller asks to train, to connect or
-    to begin a save has three times as long, since a trainer may be waiting for a server. `work_s`:
-    who starts, writes, loads or predicts.
-    """
-
-    answer_s: float = 2.0
-    work_s: float = 60.0
 
 
 class Member:

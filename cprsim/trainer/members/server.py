@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from cprsim.contract import Copies, Tracking
+from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.checkpoint_writer import CheckpointWriter
 from cprsim.trainer.members.copying import Fetching, Forwarder, Ring, SourceLostError, give_copy
-from cprsim.trainer.members.member import Deadlines
 from cprsim.trainer.members.member_loop import run_member
 from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.members.shard_state import ShardState

@@ -17,12 +17,11 @@ from torch import Tensor
 from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR, SSU, RowIds
 from cprsim.rows.trackers.contract import TrackerName, row_ids
+from cprsim.trainer.manner import MOST_TIMES
 from cprsim.trainer.members.trackers_lists import Lists
 
 Ids: TypeAlias = Tensor | NDArray[np.integer[Any]]
 _MOST = int(np.iinfo(np.int32).max)
-#: How often one batch accesses a row at most.
-MOST_TIMES = 1 << 20
 
 
 class TorchMFU(MFU):

@@ -1,0 +1,40 @@
+"""Tables as labelled arrays of xarray, which is an extra and imported when it is asked for."""
+
+from collections.abc import Mapping
+from importlib import util
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from cprsim.errors import UsageError
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def dataset(
+    table: pd.DataFrame, dimensions: Mapping[str, Any], attributes: Mapping[str, Any]
+) -> "xarray.Dataset":
+    """A variable a column, over the columns that are `dimensions`, each with all its values.
+
+    Not a number where the table has no row.
+
+    Raises
+    ------
+    UsageError
+        Where xarray is not installed.
+    """
+    if util.find_spec("xarray") is None:
+        raise UsageError(
+            'xarray is not installed, and to_xarray needs it: pip install "cprsim[xarray]"'
+        )
+    import xarray  # noqa: PLC0415  (an extra)
+
+    every = pd.MultiIndex.from_product([*dimensions.values()], names=list(dimensions))
+    whole = table.set_index(list(dimensions)).reindex(every)
+    shape = tuple(map(len, dimensions.values()))
+    variables = {
+        str(name): (tuple(dimensions), column.to_numpy().reshape(shape))
+        for name, column in whole.items()
+    }
+    return xarray.Dataset(variables, dict(dimensions), dict(attributes))

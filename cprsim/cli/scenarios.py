@@ -1,0 +1,58 @@
+"""`cprsim scenarios`: what is shipped, to be listed, shown and copied."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cprsim.cli.common import Json, print_json
+
+if TYPE_CHECKING:
+    from cprsim.scenario.shipped import Shipped
+
+
+def scenarios(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Show this one; without it, list all.")
+    ] = None,
+    copy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write it there, to be changed.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the shipped scenarios, show one, or copy it to start your own from."""
+    from cprsim.errors import UsageError
+    from cprsim.scenario import shipped
+
+    if name is None and copy is not None:
+        raise UsageError(f"--copy {copy}: give the name of what is to be copied")
+    if name is None:
+        _list(shipped.scenarios(), as_json)
+        return
+    path = shipped.named(name)
+    if copy is not None:
+        _copy(path, copy)
+    text = path.read_text(encoding="utf-8")
+    if as_json:
+        print_json({"name": path.stem, "path": str(path), "text": text})
+    elif copy is None:
+        typer.echo(text, nl=False)
+
+
+def _list(found: "list[Shipped]", as_json: bool) -> None:
+    if as_json:
+        print_json({"scenarios": [{"name": each.name, "title": each.title} for each in found]})
+        return
+    wide = max(len(each.name) for each in found) + 2
+    for each in found:
+        typer.echo(f"{each.name:<{wide}}{each.title}")
+
+
+def _copy(source: Path, target: Path) -> None:
+    from cprsim.basics import files
+    from cprsim.errors import UsageError
+
+    if target.exists():
+        raise UsageError(f"--copy {target}: is there already; choose another name")
+    files.check_writable(target.parent, [target.name], "--copy")
+    files.write_all(target.parent, {target.name: source.read_bytes()})

@@ -1,0 +1,70 @@
+"""What each key of a section means, as the docstring of its class says it.
+
+That is the one place where keys are described. A sentence of it that begins with a key and a colon
+is about that key, and so is what follows until another key or the end of the paragraph:
+
+    `save`: one blocking save of everything. `load`: one load. It takes as long as ...
+
+Several keys may share one (`` `write`, `read`: ... ``), and a value may stand with its key
+(`` `per = "node"`: ... ``). A class that doesn't describe a key leaves that to the class it is made
+of.
+"""
+
+import inspect
+import re
+
+from pydantic import BaseModel
+
+_NAME = r"`[a-z][a-z_0-9]*(?: = [^`]+)?`"
+#: Where a description begins: at the start of a paragraph, or behind the end of a sentence.
+_HEAD = re.compile(rf"(?:^|(?<=[.,;] ))({_NAME}(?:(?:, | and ){_NAME})*)((?: \([^)]*\))?): ")
+_NAMED = re.compile(r"`([a-z][a-z_0-9]*)( = [^`]+)?`")
+
+
+def descriptions(model: type[BaseModel]) -> dict[str, str]:
+    """What its docstring, and those of the classes it is made of, say of each of its keys."""
+    keys = {
+        each: field.alias or name
+        for name, field in model.model_fields.items()
+        for each in (name, field.alias or name)
+    }
+    found: dict[str, str] = {}
+    for base in model.__mro__:
+        if issubclass(base, BaseModel) and base is not BaseModel:
+            told = _told(inspect.cleandoc(base.__dict__.get("__doc__") or ""), keys)
+            found = told | found
+    return found
+
+
+def summary(model: type[BaseModel]) -> str:
+    """What the docstring begins with."""
+    return " ".join(inspect.cleandoc(model.__doc__ or "").partition("\n\n")[0].split())
+
+
+def _told(text: str, keys: dict[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for paragraph in text.split("\n\n"):
+        line = " ".join(paragraph.split())
+        heads = [head for head in _HEAD.finditer(line) if _are_keys(head[1], keys)]
+        ends = [head.start() for head in heads[1:]] + [len(line)]
+        for head, end in zip(heads, ends, strict=False):
+            said = _ended(line[head.end() : end].rstrip(" ,;"))
+            for name, value in _NAMED.findall(head[1]):
+                sentence = f"`{name}{value}`: {said}" if value else _capital(head[2], said)
+                before = found.get(keys[name])
+                found[keys[name]] = f"{before} {sentence}" if before else sentence
+    return found
+
+
+def _ended(said: str) -> str:
+    return said if said.endswith(".") else f"{said}."
+
+
+def _are_keys(names: str, keys: dict[str, str]) -> bool:
+    return all(name in keys for name, _ in _NAMED.findall(names))
+
+
+def _capital(of: str, said: str) -> str:
+    """The sentence by itself; what stood in brackets behind the key goes before it."""
+    text = f"{of.strip(' ()')}: {said}" if of else said
+    return text[:1].upper() + text[1:]

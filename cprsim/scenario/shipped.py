@@ -1,0 +1,86 @@
+"""The scenarios that come with cprsim: by name, in the place of a path."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from cprsim.basics.schema import nearest
+from cprsim.errors import UsageError
+from cprsim.version import PACKAGE
+
+#: In an installed package, and in a checkout.
+_HOMES = (PACKAGE / "scenarios", PACKAGE.parent / "scenarios")
+_SCENARIO = ".toml"
+#: Small logs among them that a scenario or a page can be tried with.
+_LOGS = ("failures.csv",)
+
+
+class Shipped(NamedTuple):
+    """A scenario that comes with cprsim: its name, the title that the file has, and where it is."""
+
+    name: str
+    title: str
+    path: Path
+
+
+def scenarios() -> list[Shipped]:
+    """All of them, by name."""
+    import tomllib  # noqa: PLC0415  (only those who list them need it)
+
+    return [
+        Shipped(path.stem, tomllib.loads(path.read_text(encoding="utf-8"))["title"], path)
+        for path in sorted(_home().glob(f"*{_SCENARIO}"))
+    ]
+
+
+def names() -> list[str]:
+    """The names of the scenarios."""
+    return sorted(path.stem for path in _home().glob(f"*{_SCENARIO}"))
+
+
+def named(name: str) -> Path:
+    """The file of a scenario, or of a log among them.
+
+    Raises
+    ------
+    UsageError
+        Where there is none of that name.
+    """
+    stem = name.removesuffix(_SCENARIO)
+    if stem in names():
+        return _home() / f"{stem}{_SCENARIO}"
+    if name in _LOGS:
+        return shipped(name)
+    raise UsageError(f"scenario {name!r}: none of that name is shipped; {nearest(name, names())}")
+
+
+def located(path: str | Path) -> Path:
+    """Where what somebody calls so lies: a file of theirs, or else the shipped scenario."""
+    path = Path(path)
+    if _bare(path) and not path.is_file() and path.name in names():
+        return _home() / f"{path.name}{_SCENARIO}"
+    return path
+
+
+def missing(path: Path) -> str:
+    """What is to be said of a scenario that isn't there."""
+    if not _bare(path):
+        return f"{path}: no such file"
+    return f"{path}: no such file, and no scenario of that name; {nearest(path.name, names())}"
+
+
+def shipped(name: str) -> Path:
+    """The shipped file of that name, as short as its path can be written: titles name logs."""
+    path = _home() / name
+    if not path.exists():
+        raise UsageError(f"scenarios/{name} is not here; give a scenario of your own")
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _bare(path: Path) -> bool:
+    """Whether it may be a name: no folder, no ending."""
+    return path.name == os.fspath(path) and not path.suffix
+
+
+def _home() -> Path:
+    return next((home for home in _HOMES if home.is_dir()), PACKAGE / "scenarios")
