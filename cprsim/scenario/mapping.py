@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.basics.distributions import SPREAD
+from cprsim.basics.patient import open_patiently
 from cprsim.errors import ScenarioError
 from cprsim.failures.spec import SOURCES
+from cprsim.scenario.toml import DEEPEST, MOST_BYTES, check_values, parse_toml
 
 #: Tables of a file that are no part of a scenario.
 _BLOCKS = ("sweep", "trainer", "study")
@@ -27,7 +29,11 @@ def load_mapping(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, A
 def scenario_text(path: str | Path) -> str:
     """What stands in a scenario file."""
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        with open_patiently(path) as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise ScenarioError(f"{path}: is longer than {MOST_BYTES:,} bytes, no scenario")
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
         raise ScenarioError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -38,9 +44,10 @@ def mapping_of(text: str, path: str | Path, overrides: Iterable[str] = ()) -> di
     """As `load_mapping`, of a file that was read."""
     path = Path(path)
     try:
-        mapping = tomllib.loads(text)
+        mapping = parse_toml(text, str(path))
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"{path}: is not TOML: {error}") from None
+    check_values(mapping)
     resolve_files(mapping, path.parent)
     for override in overrides:
         apply_override(mapping, override)
@@ -55,7 +62,7 @@ def apply_override(mapping: dict[str, Any], override: str) -> None:
     if not equals or not all(parts):
         raise ScenarioError(f'--set {override!r}: write KEY=VALUE, e.g. failures.mean="14 h"')
     try:
-        parsed = tomllib.loads(f"value = {text}")
+        parsed = parse_toml(f"value = {text}", f"--set {key.strip()}")
     except tomllib.TOMLDecodeError:
         parsed = {"value": text.strip()}
     value = parsed.pop("value")
@@ -66,6 +73,9 @@ def apply_override(mapping: dict[str, Any], override: str) -> None:
 
 def set_value(mapping: dict[str, Any], parts: Sequence[str], value: object, what: str) -> None:
     """Set the value that `parts` lead to in nested tables; `what` does so, for its fault."""
+    if len(parts) > DEEPEST:
+        raise ScenarioError(f"{what}: is a key of {len(parts):,} parts, {DEEPEST} are the most")
+    check_values({".".join(parts): value})
     table = mapping
     for part in parts[:-1]:
         inner = table.setdefault(part, {})

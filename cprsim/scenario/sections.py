@@ -17,6 +17,7 @@ from cprsim.job.platform import Cluster, Storage
 from cprsim.job.prices import Prices
 from cprsim.job.workload import Job, Model
 from cprsim.policies.registry import policy_class, systems
+from cprsim.scenario.toml import check_values
 from cprsim.scenario.drawn import tables
 
 SECTIONS: dict[str, tuple[type[Section], bool]] = {  # class, and whether a file must have it
@@ -34,6 +35,7 @@ _KEYS = ("title", *SECTIONS, "policies")
 
 def build(mapping: dict[str, Any]) -> dict[str, Any]:
     """Validated parts of a scenario, no plan tried; every fault of every part in one error."""
+    check_values(mapping)
     drawn = [".".join(path) for path, _ in tables(mapping)]
     if drawn:
         raise ScenarioError(

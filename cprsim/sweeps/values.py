@@ -10,6 +10,7 @@ from typing import Any
 from cprsim.basics import units
 from cprsim.basics.units import Units
 from cprsim.errors import UnitError, UsageError
+from cprsim.scenario.toml import parse_toml
 
 _CALL = re.compile(r"(lin|log)\s*\((.*)\)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -135,7 +136,7 @@ def _value(text: str, what: str) -> Any:
     if not text:
         raise UsageError(f"{what}: a value is missing between commas")
     try:
-        parsed = tomllib.loads(f"value = {text}")
+        parsed = parse_toml(f"value = {text}", what)
     except tomllib.TOMLDecodeError:
         return text
     if len(parsed) != 1:

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 from cprsim.basics.tabular import LogPath, opened, shown
 from cprsim.errors import LogError
 
+#: What it takes to parse is some ten times as much.
+_MOST_BYTES = 2**27
 _Kind = TypeVar("_Kind", dict[str, Any], list[Any])
 
 
@@ -29,7 +31,10 @@ def parsed(path: LogPath, kind: type[_Kind], what: str, needed: str) -> _Kind:
     """
     try:
         with opened(path) as file:
-            text = file.read().decode("utf-8-sig")
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise LogError(f"{path}: is longer than {_MOST_BYTES:,} bytes; split it")
+        text = content.decode("utf-8-sig")
         value = json.loads(text, object_pairs_hook=_object)
     except EOFError:
         raise LogError(f"{path}: is cut short; copy it again") from None
