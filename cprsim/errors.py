@@ -14,8 +14,8 @@ _ACTED_UPON = re.compile(
 )
 #: Of a line of an error: what is longer repeats a value that nobody wants to read.
 _MOST_LETTERS = 800
-#: Of a list of faults.
-_MOST_FAULTS = 10
+#: Faults of a list that are all told; of more the first few, as they are of few kinds.
+_MOST_FAULTS, _FIRST_FAULTS = 40, 10
 
 
 def printable(text: str) -> str:
@@ -57,9 +57,9 @@ class ScenarioError(CprsimError):
 
     def __str__(self) -> str:
         lines = [line for fault in self.args for line in str(fault).split("\n")]
-        more = len(lines) - _MOST_FAULTS
-        if more > 0:
-            lines[_MOST_FAULTS:] = [f"and {more:,} more of the kind; mend these first"]
+        if len(lines) > _MOST_FAULTS:
+            more = len(lines) - _FIRST_FAULTS
+            lines[_FIRST_FAULTS:] = [f"and {more:,} more faults; mend these first"]
         return "\n".join(map(_fit, lines))
 
 

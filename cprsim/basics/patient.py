@@ -19,7 +19,7 @@ def open_patiently(path: str | os.PathLike[str]) -> BinaryIO:
         Also for a device, a path that is none, and a pipe of which nothing comes for so long.
     """
     try:
-        return open(path, "rb", opener=_open)  # noqa: PTH123  (a Path has no opener)
+        return open(path, "rb", opener=_open)
     except ValueError:  # an empty byte in it
         raise OSError(errno.EINVAL, "no path has such a letter", path) from None
 

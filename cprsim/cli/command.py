@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from cprsim.cli import advise, figure, fit, rows, run, study, sweep, timeline, train, validate
+from cprsim.cli.common import echo
 
 # What typer raises for a wrong command line; it has no public name in every version.
 _CommandError: Any = typer.BadParameter.__bases__[0]
@@ -86,6 +87,6 @@ def _complain_of_the_system(error: OSError | MemoryError) -> int:
 
 
 def _complain(text: str, code: int) -> int:
-    for line in text.splitlines():
-        typer.echo(f"cprsim: {line}", err=True)
+    for line in text.split("\n"):
+        echo(f"cprsim: {line}", err=True)
     return code

@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from rich.console import Console, ConsoleOptions, RenderResult
 
     from cprsim.scenario import Scenario
 
@@ -53,11 +54,18 @@ def json_bytes(document: dict[str, Any]) -> bytes:
     return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
 
 
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Lines on stdout or stderr, with nothing in them that a terminal acts upon."""
+    from cprsim.errors import printable
+
+    typer.echo(printable(text), err=err)
+
+
 def print_json(document: dict[str, Any]) -> None:
     """One JSON document on stdout."""
     import json
 
-    typer.echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
+    echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
 
 
 #: Of a terminal that answers are to fit, in columns.
@@ -83,7 +91,7 @@ def echo_wrapped(line: str) -> None:
 
     if sys.stdout.isatty():
         line = fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-    typer.echo(line)
+    echo(line)
 
 
 def print_table(table: Any, piped: int = 140) -> None:
@@ -91,7 +99,20 @@ def print_table(table: Any, piped: int = 140) -> None:
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else piped
-    Console(width=width, markup=False, highlight=False).print(table)
+    Console(width=width, markup=False, highlight=False).print(_Harmless(table))
+
+
+class _Harmless:
+    """What rich draws, with nothing in its texts that a terminal acts upon."""
+
+    def __init__(self, drawn: Any) -> None:
+        self._drawn = drawn
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        from cprsim.errors import printable
+
+        for each in console.render(self._drawn, options):
+            yield each if each.control else each._replace(text=printable(each.text))
 
 
 class ProgressBar:
@@ -176,4 +197,4 @@ def show(found: Any, table: Any, as_json: bool) -> None:
         return
     print_table(table(found))
     for note in found.notes:
-        typer.echo(note)
+        echo(note)

@@ -11,6 +11,7 @@ from cprsim.cli.common import (
     Policies,
     ProgressBar,
     ScenarioFile,
+    echo,
     print_json,
     print_table,
 )
@@ -75,7 +76,7 @@ def _say_what_is_left_out(result: Any, out: Path) -> None:
     from cprsim.runs.digest import Digest
 
     if isinstance(result.kept, Digest):
-        typer.echo(f"cprsim: {out / 'results.csv'} isn't there: {result.kept.reason}", err=True)
+        echo(f"cprsim: {out / 'results.csv'} isn't there: {result.kept.reason}", err=True)
 
 
 def _show_run(result: Any) -> None:
@@ -89,10 +90,10 @@ def _show_run(result: Any) -> None:
     if taken is not None:
         print_table(taken)
     for line in tables.fleet_notes(result) if of_fleet else tables.notes(result):
-        typer.echo(line)
+        echo(line)
     predicted = None if of_fleet else tables.accuracy_table(result)
     if predicted is not None:
         print_table(predicted)
     left_out = tables.given_up_line(result) if of_fleet else None
     if left_out is not None:
-        typer.echo(left_out)
+        echo(left_out)

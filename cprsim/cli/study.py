@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cprsim.cli.common import Overrides, ProgressBar, print_table, resumable
+from cprsim.cli.common import Overrides, ProgressBar, echo, print_table, resumable
 from cprsim.trainer import check_torch
 
 _RUNS = "runs"
@@ -46,7 +46,7 @@ def study(
         store = RunStore(out / _RUNS)
         store.check(planned)
         for note in store.notes(planned, so_far):
-            typer.echo(f"cprsim: {note}", err=True)
+            echo(f"cprsim: {note}", err=True)
         if not so_far:
             with resumable(out), ProgressBar("training", "runs", silent=False) as progress:
                 play(planned, store, workers, progress.update)

@@ -11,6 +11,7 @@ from cprsim.cli.common import (
     Overrides,
     Policies,
     ScenarioFile,
+    echo,
     print_json,
     print_table,
     resumable,
@@ -131,7 +132,7 @@ def export(
         files.write_all(out.parent, {out.name: write})
     if found.unfinished:
         left = f"{found.unfinished:,} of {len(found.points):,} points"
-        typer.echo(f"cprsim: {left} are still to be done", err=True)
+        echo(f"cprsim: {left} are still to be done", err=True)
 
 
 def _varied(options: list[str]) -> dict[str, Any]:

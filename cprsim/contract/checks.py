@@ -1,6 +1,7 @@
 """Whether what a policy returned is a plan at all; what it costs is checked with the job."""
 
 import math
+from collections.abc import Iterator
 from numbers import Real
 from typing import Any
 
@@ -20,30 +21,33 @@ def flaw_of(plan: Any, loss: Loss) -> str:
     """
     if not isinstance(plan, Plan):
         return f"{_shown(plan)}, no cprsim.Plan"
+    flaw = next(_flaws(plan, loss), "")
+    return flaw and f"a plan {flaw}"
+
+
+def _flaws(plan: Plan, loss: Loss) -> Iterator[str]:
+    """What is wrong with it; what comes later counts on what comes before."""
     if plan.recovery not in _RECOVERIES:
-        return f"a plan whose recovery is {_shown(plan.recovery)}, none of {', '.join(_RECOVERIES)}"
+        yield f"whose recovery is {_shown(plan.recovery)}, none of {', '.join(_RECOVERIES)}"
     if not _all_of(plan.tiers, Tier) or not plan.tiers:
-        return f"a plan whose tiers are {_shown(plan.tiers)}, no tuple of tiers"
+        yield f"whose tiers are {_shown(plan.tiers)}, no tuple of tiers"
     if not _all_of(plan.schedules, Schedule):
-        return f"a plan whose schedules are {_shown(plan.schedules)}, no tuple of schedules"
+        yield f"whose schedules are {_shown(plan.schedules)}, no tuple of schedules"
     if not callable(plan.recover):
-        return f"a plan whose recover is {_shown(plan.recover)}, nothing to be called"
-    tiers = {tier.name for tier in plan.tiers}
+        yield f"whose recover is {_shown(plan.recover)}, nothing to be called"
+    names = [tier.name for tier in plan.tiers]
     for each in plan.schedules:
-        if not _is_number(each.interval_s) or math.isnan(each.interval_s) or each.interval_s <= 0:
-            return f"a plan with an interval of {_shown(each.interval_s)} s; it must be > 0"
-        if each.save.tier not in tiers:
-            return f"a plan that saves to {_shown(each.save.tier)}, none of its tiers"
+        if not _is_number(each.interval_s) or not each.interval_s > 0:
+            yield f"with an interval of {_shown(each.interval_s)} s; it must be > 0"
+        if each.save.tier not in names:
+            yield f"that saves to {_shown(each.save.tier)}, none of its tiers"
     for name in _NUMBERS:
         value = getattr(plan, name)
         if not _is_number(value) or not 0 <= value < math.inf:
-            return f"a plan whose {name} is {_shown(value)}, no number from 0"
+            yield f"whose {name} is {_shown(value)}, no number from 0"
     answer = plan.recover(loss)
     if not isinstance(answer, Recover):
-        return f"a plan that answers a loss with {_shown(answer)}"
-    if plan.spares is not None and not (isinstance(plan.spares, int) and plan.spares >= 0):
-        return f"a plan whose spares are {_shown(plan.spares)}, no whole number from 0"
-    return ""
+        yield f"that answers a loss with {_shown(answer)}, no Recover"
 
 
 def _all_of(values: Any, kind: type) -> bool:

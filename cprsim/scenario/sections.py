@@ -17,8 +17,8 @@ from cprsim.job.platform import Cluster, Storage
 from cprsim.job.prices import Prices
 from cprsim.job.workload import Job, Model
 from cprsim.policies.registry import policy_class, systems
-from cprsim.scenario.toml import check_values
 from cprsim.scenario.drawn import tables
+from cprsim.scenario.toml import check_values
 
 SECTIONS: dict[str, tuple[type[Section], bool]] = {  # class, and whether a file must have it
     "job": (Job, True),

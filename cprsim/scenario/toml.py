@@ -73,6 +73,7 @@ def _faults(mapping: Any, path: str) -> Iterator[str]:
             inner = value.items() if isinstance(value, dict) else enumerate(value)
             for key, each in reversed(list(inner)):
                 if isinstance(key, str) and (printable(key) != key or "\n" in key):
-                    yield f"{path or 'the scenario'}: key {key!r} has letters that are not to be seen"
+                    where = path or "the scenario"
+                    yield f"{where}: key {key!r} has letters that are not to be seen"
                     continue
                 left.append((f"{path}.{key}" if path else str(key), each, depth + 1))

@@ -34,7 +34,9 @@ class Limits:
 
     def failure(self) -> None:
         """One more failure."""
-        if self.failures >= MOST_FAILURES:
+        useful_time_s, progress_s = self._resolved.useful_time_s, self._state.progress_s
+        far = rules.r29_far_from_its_end(progress_s, useful_time_s, self.failures)
+        if far or self.failures >= MOST_FAILURES:
             self._give_up("make failures rarer or saves cheaper")
         self._check("save more often, or make failures rarer or saves cheaper")
         self.failures += 1

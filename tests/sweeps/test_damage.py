@@ -227,11 +227,11 @@ def told_after(folder: Path, *statements: str) -> list[str]:
     ("changed", "damage"),
     [
         ("UPDATE blocks SET stop = 9 WHERE rowid = 1",
-         "1 row, 1 row that other rows are needed for, 1 finished point"),
+         "row 1 of blocks, 1 row that other rows are needed for, 1 finished point"),
         ("UPDATE plans SET interval_s = 1 WHERE rowid = 1",
-         "1 row, 4 rows that other rows are needed for, 1 finished point"),
+         "row 1 of plans, 4 rows that other rows are needed for, 1 finished point"),
         ("DELETE FROM blocks WHERE start > 0", "2 finished points"),
-        ("UPDATE finished SET replications = 256", "3 rows"),
+        ("UPDATE finished SET replications = 256", "rows 1, 2, 3 of finished"),
         ("DELETE FROM finished", "the list of finished points"),
         ("DELETE FROM points WHERE point = 1", "the table of points"),
         ("UPDATE points SET given = '{}'", "the table of points"),
@@ -252,7 +252,7 @@ def test_a_file_whose_definition_is_lost_is_refused_and_left_as_it_is(whole, qui
         told_after(tmp_path, "UPDATE definition SET document = document || ' '")
 
     assert str(error.value) == (
-        f"{tmp_path / NAME}: is damaged (a row of definition is not as it was written); the same "
+        f"{tmp_path / NAME}: is damaged (row 1 of definition is not as it was written); the same "
         "cprsim sweep mends what can be mended, and where it says this too, delete the file or "
         "choose another folder"
     )
