@@ -96,8 +96,8 @@ def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:
     if key in SOURCES:
         for other in SOURCES.keys() - {key}:
             stale |= {other, *SOURCES[other]}
-    if key == "distribution" and value in SPREAD:
-        stale |= set(SPREAD.values()) - {SPREAD[str(value)]}
+    if key == "distribution" and isinstance(value, str) and value in SPREAD:
+        stale |= set(SPREAD.values()) - {SPREAD[value]}
     if value == "empirical":
         stale.add("mean")
     if key == "per" and value == "job":
