@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 import sqlite3
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -259,6 +260,37 @@ def test_a_file_whose_definition_is_lost_is_refused_and_left_as_it_is(whole, qui
     with pytest.raises(UsageError) as of_reader:
         exported(tmp_path)
     assert str(of_reader.value) == str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "content", "damage"),
+    [
+        ("definition", "document", "[]", "a row of definition is no JSON of cprsim's"),
+        ("definition", "document", "[" * 9999, "a row of definition is no JSON of cprsim's"),
+        ("definition", "document", "{}", "its definition has no engine"),
+        ("points", "given", "{", "a row of points is no JSON of cprsim's"),
+        ("plans", "basis", "{}", "a row of plans has other numbers than cprsim's"),
+        ("plans", "basis", "", "a row of plans is no JSON of cprsim's"),
+        ("blocks", "replications", b"x", "replications 0 to 256 are packed in another way"),
+        ("blocks", "replications", zlib.compress(b"1234567"),
+         "replications 0 to 256 are packed in another way"),
+    ],
+)  # fmt: skip
+def test_what_has_a_hash_and_makes_no_sense_is_damage(
+    whole, tmp_path, table, column, content, damage
+):
+    """Somebody has written it, with a sound hash."""
+    shutil.copy(whole / NAME, tmp_path)
+    connection = sqlite3.connect(tmp_path / NAME, isolation_level=None)
+    connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = 1", [content])
+    *values, _ = connection.execute(f"SELECT * FROM {table} WHERE rowid = 1").fetchone()
+    digest = layout.row_hash(table, values)
+    connection.execute(f"UPDATE {table} SET hash = ? WHERE rowid = 1", [digest])
+    connection.close()
+
+    with pytest.raises(UsageError, match=REFUSALS) as error:
+        exported(tmp_path)
+    assert f"is damaged ({damage})" in str(error.value)
 
 
 def test_an_error_of_the_disk_is_no_damage(whole, tmp_path, monkeypatch):
