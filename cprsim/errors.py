@@ -13,7 +13,7 @@ _ACTED_UPON = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 #: Of a line of an error: what is longer repeats a value that nobody wants to read.
-_MOST_LETTERS = 800
+_MOST_LETTERS, _KEPT_LETTERS = 900, 700
 #: Faults of a list that are all told; of more the first few, as they are of few kinds.
 _MOST_FAULTS, _FIRST_FAULTS = 40, 10
 
@@ -34,9 +34,8 @@ def told(error: BaseException) -> str:
 
 def _fit(line: str) -> str:
     """A line fit to be shown, without the middle of one that is too long."""
-    left_out = len(line) - _MOST_LETTERS
-    if left_out > 0:
-        half = _MOST_LETTERS // 2
+    if len(line) > _MOST_LETTERS:
+        left_out, half = len(line) - _KEPT_LETTERS, _KEPT_LETTERS // 2
         line = f"{line[:half]} ... ({left_out:,} letters left out) ... {line[-half:]}"
     return printable(line)
 
