@@ -15,12 +15,12 @@ from rich.table import Table
 import cprsim
 from cprsim.basics import patient
 from cprsim.basics.spreadsheet import csv_bytes
+from cprsim.basics.toml import parse_toml
 from cprsim.cli import command as cli
 from cprsim.cli.common import print_json, print_table
 from cprsim.contract import Plan, Save, Train, every
 from cprsim.errors import PolicyError, RunError, ScenarioError, UsageError, printable
 from cprsim.policies.full import Full, everything_returns
-from cprsim.scenario.toml import parse_toml
 from tests.bad_scenarios import GOOD
 
 #: Letters that turn what follows them around, and that clear a terminal.

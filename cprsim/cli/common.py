@@ -14,9 +14,45 @@ if TYPE_CHECKING:
 
     from cprsim.scenario import Scenario
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")]
+
+def scenario_file(path: Path | None) -> Path | None:
+    """The path of a scenario, refused before libraries are imported that take a second."""
+    if path is not None and (path.is_file() or not path.exists()):  # a pipe can be read but once
+        from cprsim.basics.toml import parse_file, scenario_text
+
+        parse_file(scenario_text(path), path)
+    return path
+
+
+def there(path: Path | None) -> Path | None:
+    """The path of a log or a folder, which is there."""
+    from cprsim.errors import LogError
+
+    if path is not None and not path.exists():
+        raise LogError(f"{path}: no such file")
+    return path
+
+
+def sweep_folder(path: Path) -> Path:
+    """The folder of a sweep, refused likewise."""
+    from cprsim.errors import UsageError
+
+    if not (path / "sweep.db").is_file():
+        raise UsageError(f"{path}: holds no sweep; name the folder given to cprsim sweep --out")
+    return path
+
+
+ScenarioFile = Annotated[
+    Path,
+    typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).", callback=scenario_file),
+]
 TrainedFile = Annotated[
-    Path, typer.Argument(metavar="CONFIG", help="A scenario file; [trainer] says how to train.")
+    Path,
+    typer.Argument(
+        metavar="CONFIG",
+        help="A scenario file; [trainer] says how to train.",
+        callback=scenario_file,
+    ),
 ]
 Policies = Annotated[
     list[str] | None, typer.Option("--policy", metavar="NAME", help="Only this policy; repeatable.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli.common import echo, write_picture
+from cprsim.cli.common import echo, there, write_picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +20,7 @@ def figure(
         typer.Argument(
             metavar="SCENARIO|DIR",
             help="A scenario, log or folder to make it of; a shipped one by default.",
+            callback=there,
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="A .png, .svg or .pdf.")] = None,

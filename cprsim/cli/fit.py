@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cprsim.cli.common import Json, check_plot, draw, echo, print_json, show
+from cprsim.cli.common import Json, check_plot, draw, echo, print_json, show, there
 from cprsim.failures.logs.readers import READERS
 
 _FORMATS = {name: each.tells for name, each in READERS.items()} | {"intervals": "a duration a line"}
@@ -13,7 +13,9 @@ _READERS = "; ".join(f"{name}: {tells}" for name, tells in _FORMATS.items()) + "
 
 
 def fit(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="A failure log; .gz and .xz too.")],
+    log: Annotated[
+        Path, typer.Argument(metavar="LOG", help="A failure log; .gz and .xz too.", callback=there)
+    ],
     reader: Annotated[
         str | None, typer.Option(help=f"Its format; what it looks like if not given. {_READERS}")
     ] = None,

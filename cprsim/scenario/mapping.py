@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.basics.distributions import SPREAD
-from cprsim.basics.patient import open_patiently
+from cprsim.basics.toml import (
+    DEEPEST,
+    check_values,
+    parse_file,
+    parse_toml,
+    scenario_text,
+)
 from cprsim.errors import ScenarioError
 from cprsim.failures.spec import SOURCES
-from cprsim.scenario.toml import DEEPEST, MOST_BYTES, check_values, parse_toml
 
 #: Tables of a file that are no part of a scenario.
 _BLOCKS = ("sweep", "trainer", "study")
@@ -26,27 +31,10 @@ def load_mapping(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, A
     return mapping_of(scenario_text(path), path, overrides)
 
 
-def scenario_text(path: str | Path) -> str:
-    """What stands in a scenario file."""
-    try:
-        with open_patiently(path) as file:
-            content = file.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise ScenarioError(f"{path}: is longer than {MOST_BYTES:,} bytes, no scenario")
-        return content.decode("utf-8-sig").replace("\r\n", "\n")
-    except FileNotFoundError:
-        raise ScenarioError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"{path}: can't be read: {_reason(error)}") from None
-
-
 def mapping_of(text: str, path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
     """As `load_mapping`, of a file that was read."""
     path = Path(path)
-    try:
-        mapping = parse_toml(text, str(path))
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{path}: is not TOML: {error}") from None
+    mapping = parse_file(text, path)
     check_values(mapping)
     resolve_files(mapping, path.parent)
     for override in overrides:
@@ -133,7 +121,3 @@ def _resolve(table: object, key: str, folder: Path) -> None:
             value["values"][place] = (
                 os.path.normpath(folder.absolute() / each) if isinstance(each, str) else each
             )
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else "is not UTF-8 text"

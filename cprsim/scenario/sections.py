@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from cprsim.basics import units
 from cprsim.basics.schema import Section, faults, nearest
+from cprsim.basics.toml import check_values
 from cprsim.contract import Policy
 from cprsim.errors import ScenarioError
 from cprsim.failures.model import FailureModel
@@ -18,7 +19,6 @@ from cprsim.job.prices import Prices
 from cprsim.job.workload import Job, Model
 from cprsim.policies.registry import policy_class, systems
 from cprsim.scenario.drawn import tables
-from cprsim.scenario.toml import check_values
 
 SECTIONS: dict[str, tuple[type[Section], bool]] = {  # class, and whether a file must have it
     "job": (Job, True),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from cprsim.basics import units
+from cprsim.basics.toml import parse_toml
 from cprsim.basics.units import Units
 from cprsim.errors import UnitError, UsageError
-from cprsim.scenario.toml import parse_toml
 
 _CALL = re.compile(r"(lin|log)\s*\((.*)\)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)

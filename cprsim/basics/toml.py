@@ -6,8 +6,10 @@ Values that are only wrong are told where they are read.
 import re
 import tomllib
 from collections.abc import Iterator
+from os import PathLike
 from typing import Any
 
+from cprsim.basics.patient import open_patiently
 from cprsim.errors import ScenarioError, printable
 
 #: Of a scenario: a page, with long lists a hundred; it takes fifty times as much when parsed.
@@ -21,6 +23,30 @@ _LONG_KEY = re.compile(rf"""(?<![\w."'-])(?:{_PART}\.[ \t]*+){{{DEEPEST}}}""")
 _LONG_NUMBER = re.compile(r"(?<!\d)[\d_]{4300}")
 #: A whole number beyond this is none that a computer counts with.
 _MOST = 10**300
+
+
+def scenario_text(path: str | PathLike[str]) -> str:
+    """What stands in a scenario file; `ScenarioError` if that can't be read."""
+    try:
+        with open_patiently(path) as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise ScenarioError(f"{path}: is longer than {MOST_BYTES:,} bytes, no scenario")
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except FileNotFoundError:
+        raise ScenarioError(f"{path}: no such file") from None
+    except UnicodeDecodeError:
+        raise ScenarioError(f"{path}: can't be read: is not UTF-8 text") from None
+    except OSError as error:
+        raise ScenarioError(f"{path}: can't be read: {error.strerror or error}") from None
+
+
+def parse_file(text: str, path: str | PathLike[str]) -> dict[str, Any]:
+    """The tables of a file that was read; `ScenarioError` if it is no TOML."""
+    try:
+        return parse_toml(text, str(path))
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"{path}: is not TOML: {error}") from None
 
 
 def parse_toml(text: str, what: str) -> dict[str, Any]:
