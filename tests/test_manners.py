@@ -49,7 +49,7 @@ def test_the_short_form_of_help_is_the_long_one(said, command: tuple[str, ...]) 
 def test_the_list_of_commands_says_whole_sentences(said) -> None:
     out = said("--help")
 
-    assert "..." not in out
+    assert "..." not in out.partition("Commands:")[2]
     assert set(COMMANDS) <= set(out.split())
     assert max(map(len, out.splitlines())) <= 80
 

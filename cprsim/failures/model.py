@@ -90,9 +90,9 @@ class FailureModel:
 
     def _too_many(self) -> list[str]:
         """Failures of the job as a whole."""
-        spec = self.spec
-        if spec.exactly is not None:
-            key, failures = "exactly", float(spec.exactly)
+        spec, count = self.spec, self.spec.exactly
+        if count is not None:
+            key, failures = "exactly", float(count)
         elif spec.per == "job" and spec.distribution is not None:
             key, failures = "mean", self.job.useful_time_s / spec.law.expected_s
         else:
