@@ -44,8 +44,8 @@ def case(
 QUANTITIES = [
     case(
         "unknown-unit",
-        {'"10 h"': '"10 hours"'},
-        f"job.useful_time: '10 hours' has an unknown unit 'hours' for a duration: {DURATION_UNITS}",
+        {'"10 h"': '"10 weeks"'},
+        f"job.useful_time: '10 weeks' has an unknown unit 'weeks' for a duration: {DURATION_UNITS}",
     ),
     case(
         "bytes-for-a-time",
@@ -138,8 +138,8 @@ QUANTITIES = [
     ),
     case(
         "loads-that-fail-in-percent",
-        {CLUSTER: CLUSTER + '[storage]\nload_fails = "5%"\n'},
-        "storage.load_fails: '5%' is not a number",
+        {CLUSTER: CLUSTER + '[storage]\nload_fails = "five%"\n'},
+        "storage.load_fails: 'five%' is not a number",
     ),
     case(
         "a-store-that-is-only-written",
@@ -238,9 +238,33 @@ KEYS = [
     ),
     case(
         "unknown-key-unlike-any",
-        {CLUSTER: CLUSTER + "gpus = 8\n"},
-        "cluster.gpus: unknown key; known: holds_nodes, nic, parameter_servers, spares, trainers, "
-        "updates",
+        {CLUSTER: CLUSTER + "flavour = 8\n"},
+        "cluster.flavour: unknown key; known: holds_nodes, nic, parameter_servers, spares, "
+        "trainers, updates",
+    ),
+    case(
+        "keys-that-others-call-so",
+        {
+            CLUSTER: "workers = 4\nservers = 4\n",
+            COSTS: '[model]\nsize = "1 GB"\n[costs]\nrestart = "1 min"\n',
+            'mean = "5 h"': 'mtbf = "5 h"',
+            '"full"': '"cpr"',
+        },
+        "model.size: unknown key; did you mean 'embedding'?",
+        "cluster.parameter_servers: is missing",
+        "cluster.workers: unknown key; did you mean 'trainers'?",
+        "cluster.servers: unknown key; did you mean 'parameter_servers'?",
+        "costs.restart: unknown key; did you mean 'reschedule'?",
+        "failures.mtbf: unknown key; did you mean 'mean'?",
+        "policies.full.system: unknown system 'cpr'; did you mean 'cpr-vanilla'?",
+    ),
+    case(
+        "a-rate-is-told-as-it-was-written",
+        {JOB: JOB + 'network = "900 Gb/s"\n', CLUSTER: CLUSTER + 'nic = "100 Gbit/s"\n'},
+        "job.network: 900 Gb/s over 4 parameter_servers is more than cluster.nic = 100 Gbit/s "
+        "each; useful_time is at full speed, so the demand must fit",
+        "job.network: 900 Gb/s over 4 trainers is more than cluster.nic = 100 Gbit/s "
+        "each; useful_time is at full speed, so the demand must fit",
     ),
     case(
         "unknown-key-in-a-list-of-tables",
@@ -379,8 +403,8 @@ POLICIES = [
     ),
     case(
         "target-in-percent",
-        {POLICY: 'system = "cpr-vanilla"\ntarget_pls = "10%"\n'},
-        "policies.full.target_pls: '10%' is not a number",
+        {POLICY: 'system = "cpr-vanilla"\ntarget_pls = "ten%"\n'},
+        "policies.full.target_pls: 'ten%' is not a number",
     ),
     case(
         "free-snapshots-of-free-saves",

@@ -484,6 +484,7 @@ def test_a_byte_order_mark_does_no_harm(folder, capsys):
     ],
 )
 def test_a_command_that_can_not_be_read_is_told_in_one_line(folder, capsys, arguments, start):
+    Path("a.toml").write_text(GOOD, encoding="utf-8")
     assert cli._main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""

@@ -8,7 +8,6 @@ import pytest
 
 from cprsim.basics import files
 from cprsim.cli import command
-from cprsim.contract import Policy
 from cprsim.runs import runner
 from tests.test_cli import KAGGLE, QUICKSTART
 from tests.waiting import HANGS_S
@@ -89,8 +88,7 @@ def test_sys_exit_in_code_that_is_called_is_told(
     def ends(*_: object) -> None:
         sys.exit()
 
-    monkeypatch.setattr(Policy, "plan", ends)
-    monkeypatch.setattr("cprsim.policies.full.Full.plan", ends)
+    monkeypatch.setattr("cprsim.sim.job.JobRun.process", ends)
 
     assert command._main(["run", KAGGLE, "--replications", "1", "--policy", "full"]) == 1
     assert capsys.readouterr() == (

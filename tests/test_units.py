@@ -12,6 +12,7 @@ from cprsim.basics.units import (
     format_exact,
     parse_bytes,
     parse_duration,
+    parse_part,
     parse_rate,
     parse_share,
 )
@@ -122,8 +123,8 @@ def test_a_share_is_a_percentage(text, share):
         ("28", """'28' has no unit: write one, e.g. "28 h\""""),
         ("1e3 ", """'1e3 ' has no unit: write one, e.g. "1e3 h\""""),
         (
-            "28 hours",
-            "'28 hours' has an unknown unit 'hours' for a duration: use one of ms s min h d",
+            "28 weeks",
+            "'28 weeks' has an unknown unit 'weeks' for a duration: use one of ms s min h d",
         ),
         ("28 H", "'28 H' has an unknown unit 'H' for a duration: use one of ms s min h d"),
         ("2 GB", "'2 GB' has an unknown unit 'GB' for a duration: use one of ms s min h d"),
@@ -198,6 +199,38 @@ def test_what_is_no_duration_is_an_error_with_the_right_form(value, error):
     ],
 )
 def test_what_is_no_size_or_rate_is_an_error_with_the_right_form(parse, value, error):
+    assert error_of(parse, value) == error
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "same"),
+    [
+        *((parse_duration, text, "200 d") for text in ("200 days", "200days", "4800 hours")),
+        *((parse_duration, text, "90 s") for text in ("90 sec", "1.5 minutes", "90 seconds")),
+        *((parse_rate, text, "100 Gbit/s") for text in ("100 Gb/s", "100Gbps", "100 Gbits/s")),
+        (parse_rate, "8 b/s", "1 B/s"),
+    ],
+)
+def test_units_have_their_other_usual_names(parse, text, same):
+    assert parse(text) == parse(same)
+
+
+@pytest.mark.parametrize(
+    ("value", "part"), [("2 %", 0.02), ("2%", 0.02), (0.02, 0.02), ("x%", "x%"), ("2", "2")]
+)
+def test_a_part_is_a_number_or_a_percentage(value, part):
+    assert parse_part(value) == part
+
+
+@pytest.mark.parametrize(
+    ("parse", "value", "error"),
+    [
+        (parse_rate, "9G",
+         """'9G': a lone "G" is ambiguous; write "9 Gbit/s" as of a card, or "9 GB/s\""""),
+        (parse_bytes, "100 G", """'100 G': a lone "G" is a prefix; write "100 GB" for bytes"""),
+    ],
+)  # fmt: skip
+def test_a_lone_prefix_says_what_may_be_meant(parse, value, error):
     assert error_of(parse, value) == error
 
 

@@ -97,6 +97,10 @@ Share = Annotated[
 ]
 
 
+#: A part of something: a number, or a percentage.
+Part = BeforeValidator(units.parse_part)
+
+
 def _price(of: PricedUnits) -> tuple[BeforeValidator, PlainSerializer, WithJsonSchema]:
     described = {
         "type": "string",
@@ -153,10 +157,37 @@ def faults(error: ValidationError, model: type[BaseModel], prefix: str) -> list[
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the known word nearest to `word`, or the list of known words."""
     known = sorted(known)
+    for meant in _MEANT.get(word.lower(), ()):
+        if meant in known:
+            return f"did you mean {meant!r}?"
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(known)}"
+
+
+#: What others call what has another name here, the likeliest first.
+_MEANT = {
+    **dict.fromkeys(("size", "bytes", "embeddings", "embedding_size"), ("embedding",)),
+    **dict.fromkeys(("servers", "ps", "server", "shards"), ("parameter_servers",)),
+    **dict.fromkeys(("workers", "gpus", "nodes", "hosts", "machines"), ("trainers",)),
+    **dict.fromkeys(("mtbf", "mttf", "every", "rate", "scale"), ("mean",)),
+    **dict.fromkeys(("cpr", "cpr_vanilla", "cprv"), ("cpr-vanilla",)),
+    **dict.fromkeys(("law", "dist", "kind"), ("distribution",)),
+    **dict.fromkeys(("network", "bandwidth", "link", "network_bandwidth"), ("nic", "write")),
+    **dict.fromkeys(("write_bandwidth", "write_speed"), ("write",)),
+    **dict.fromkeys(("read_bandwidth", "read_speed"), ("read",)),
+    **dict.fromkeys(("time", "duration", "length", "train_time"), ("useful_time",)),
+    **dict.fromkeys(("checkpoint", "o_save", "save_time"), ("save",)),
+    **dict.fromkeys(("restore", "recovery", "o_load", "load_time"), ("load",)),
+    **dict.fromkeys(("restart", "rescheduling", "o_res", "replacement"), ("reschedule",)),
+    **dict.fromkeys(("checkpoint_interval", "period", "frequency"), ("interval",)),
+    **dict.fromkeys(("pls", "target"), ("target_pls",)),
+    **dict.fromkeys(("policy", "strategy"), ("policies", "system")),
+    **dict.fromkeys(("log", "file", "csv"), ("trace",)),
+    **dict.fromkeys(("full-recovery", "checkpoint-restart"), ("full",)),
+    **dict.fromkeys(("partial-recovery",), ("partial",)),
+}
 
 
 def _fault(details: Any, model: type[BaseModel], prefix: str) -> str:

@@ -18,8 +18,9 @@ from itertools import islice
 from os import PathLike
 from pathlib import Path
 from reprlib import Repr
-from typing import Any
+from typing import Any, BinaryIO
 
+from cprsim.basics.patient import open_patiently
 from cprsim.errors import LogError
 
 LogPath = str | PathLike[str]
@@ -28,7 +29,7 @@ Cells = tuple[int, list[str]]
 #: From the names of the columns to those needed and the optional ones.
 Choose = Callable[[list[str]], tuple[Sequence[str], Sequence[str]]]
 
-_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+_UNPACKERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
 _ARCHIVE = re.compile(r"\.(tar(\.\w+)?|tgz|txz|zip)", re.IGNORECASE)
 _LONGEST_LINE = 2**20  # bytes; a file without line ends must not fill the memory
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")  # 18 digits fit in an int64
@@ -36,7 +37,7 @@ _UNKNOWN = ("", "NULL")
 
 
 @contextmanager
-def opened(path: LogPath) -> Iterator[BufferedReader]:
+def opened(path: LogPath) -> Iterator[BinaryIO]:
     """The bytes of a log, unpacked by its suffix (`.gz`, `.xz`).
 
     Raises
@@ -48,7 +49,10 @@ def opened(path: LogPath) -> Iterator[BufferedReader]:
     suffix = Path(path).suffix.lower()
     try:
         # The buffer's readline is C; gzip's and lzma's own are Python, several times as slow.
-        with BufferedReader(_OPENERS.get(suffix, open)(path, "rb")) as file:
+        with (
+            open_patiently(path) as packed,
+            BufferedReader(_UNPACKERS[suffix](packed)) if suffix in _UNPACKERS else packed as file,
+        ):
             if _ARCHIVE.search(Path(path).name):
                 raise LogError(f"{path}: is an archive; unpack it and name one of its files")
             yield file

@@ -1,26 +1,41 @@
 """Quantities as people write them, and the SI floats that the code works with.
 
 `"28 h"` -> `100800.0` s, `"1.5 GB/s"` -> `1.5e9` B/s, and back. The table of units is closed: an
-unknown unit, a missing unit and the ambiguous lone `m` (minutes? metres? months?) are errors.
+unknown unit, a missing unit, and what may be two things are errors: a lone `m` (minutes? metres?
+months?), a lone `G` (bits? bytes?). Units have their other usual names as well, `200 days` and
+`100 Gb/s`, which nothing is written in.
 """
 
 import math
 import re
+from contextlib import suppress
 
 from cprsim.errors import UnitError
 
 
 class Units(dict[str, float]):
-    """Units of one kind, each with how many of the base unit it is; not to be changed."""
+    """Units of one kind, each with how many of the base unit it is; not to be changed.
 
-    def __init__(self, factors: dict[str, float]) -> None:
+    `others`: what else people call them.
+    """
+
+    def __init__(self, factors: dict[str, float], others: dict[str, str] | None = None) -> None:
         super().__init__(factors)
+        self.others = {name: factors[unit] for name, unit in (others or {}).items()}
         #: The unit whose factor is 1, and all of them, the largest first.
         self.base = next((unit for unit, factor in factors.items() if factor == 1.0), "")
         self.largest_first = sorted(factors.items(), key=lambda item: -item[1])
 
 
-SECONDS = Units({"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0})
+SECONDS = Units(
+    {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0},
+    {
+        **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
+        **dict.fromkeys(("mins", "minute", "minutes"), "min"),
+        **dict.fromkeys(("hr", "hrs", "hour", "hours"), "h"),
+        **dict.fromkeys(("day", "days"), "d"),
+    },
+)
 BYTES = Units(
     {
         "B": 1.0,
@@ -43,12 +58,19 @@ BYTES_PER_SECOND = Units(
         "Mbit/s": 1e6 / 8,
         "Gbit/s": 1e9 / 8,
         "Tbit/s": 1e12 / 8,
-    }
+    },
+    # A small b is a bit, a large one a byte.
+    {
+        name.format(prefix): f"{prefix}bit/s"
+        for prefix in ("", "k", "M", "G", "T")
+        for name in ("{}b/s", "{}bps", "{}bits/s")
+    },
 )
 
 WATTS = Units({"W": 1.0, "kW": 1e3, "MW": 1e6})
 KG_PER_KWH = Units({"g/kWh": 1e-3, "kg/kWh": 1.0})
 
+_PREFIXES = ("k", "K", "M", "G", "T", "P")
 _QUANTITY = re.compile(
     r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*)\s*", re.ASCII
 )
@@ -79,6 +101,14 @@ def parse_carbon(text: object) -> float:
     return _parse(text, KG_PER_KWH, "carbon intensity", "0.4 kg/kWh")
 
 
+def parse_part(value: object) -> object:
+    """A number as it is, or that of a percentage: `0.02` of `"2 %"`; anything else as it is."""
+    if isinstance(value, str) and value.strip().endswith("%"):
+        with suppress(ValueError):
+            return float(value.strip()[:-1]) / 100
+    return value
+
+
 def parse_share(text: object) -> float:
     """The share, 0 to 1, in a percentage such as `"25%"`."""
     if isinstance(text, str) and text.strip().endswith("%"):
@@ -99,7 +129,7 @@ def format_share(share: float) -> str:
     return next((text for text in texts if parse_share(text) == share), texts[1])
 
 
-def _parse(text: object, table: dict[str, float], kind: str, example: str) -> float:
+def _parse(text: object, table: Units, kind: str, example: str) -> float:
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise UnitError(f'{text!r} is not a {kind}: write a string with a unit, e.g. "{example}"')
     if not isinstance(text, str):
@@ -112,21 +142,25 @@ def _parse(text: object, table: dict[str, float], kind: str, example: str) -> fl
     if match is None:
         raise UnitError(f'{text!r} is not a {kind}: write a number and a unit, e.g. "{example}"')
     number, unit = match.groups()
-    if unit not in table:
+    factor = table.get(unit) or table.others.get(unit)
+    if factor is None:
         raise UnitError(_unknown_unit(text, number, unit, table, kind, example))
-    value = float(number) * table[unit]
+    value = float(number) * factor
     if not math.isfinite(value):
         raise UnitError(f'{text!r} is not a {kind}: write a finite one, e.g. "{example}"')
     return value
 
 
-def _unknown_unit(
-    text: str, number: str, unit: str, table: dict[str, float], kind: str, example: str
-) -> str:
+def _unknown_unit(text: str, number: str, unit: str, table: Units, kind: str, example: str) -> str:
     if not unit:
         return f'{text!r} has no unit: write one, e.g. "{number} {example.split()[1]}"'
     if unit == "m" and table is SECONDS:
         return f'{text!r}: a lone "m" is ambiguous; write "{number} min" for minutes'
+    if unit in _PREFIXES and table is BYTES:
+        return f'{text!r}: a lone "{unit}" is a prefix; write "{number} {unit}B" for bytes'
+    if unit in _PREFIXES and table is BYTES_PER_SECOND:
+        bits, size = f"{number} {unit}bit/s", f"{number} {unit}B/s"
+        return f'{text!r}: a lone "{unit}" is ambiguous; write "{bits}" as of a card, or "{size}"'
     return f"{text!r} has an unknown unit {unit!r} for a {kind}: use one of {' '.join(table)}"
 
 

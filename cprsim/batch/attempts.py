@@ -8,6 +8,7 @@ from cprsim.contract import rules
 from cprsim.sim.limits import MOST_FAILURES, MOST_IDLE_SAVES, MOST_IN_VAIN
 
 _gets_nowhere = compiled(rules.r29_gets_nowhere)
+_far_from_its_end = compiled(rules.r29_far_from_its_end)
 
 
 @compiled
@@ -72,7 +73,8 @@ def give_up(it: Running) -> None:
 def failure(it: Running) -> None:
     """One more failure."""
     run = it.run
-    if run.failures >= MOST_FAILURES:
+    far = _far_from_its_end(run.progress_s, it.plan.useful_s, run.failures)
+    if far or run.failures >= MOST_FAILURES:
         give_up(it)
     _check(it)
     run.failures += 1

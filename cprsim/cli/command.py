@@ -4,9 +4,10 @@ import errno
 import os
 import sys
 from contextlib import suppress
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from cprsim.cli import (
     advise,
@@ -23,22 +24,50 @@ from cprsim.cli import (
     validate,
     what_if,
 )
+from cprsim.cli.common import echo
 
 # What typer raises for a wrong command line; it has no public name in every version.
 _CommandError: Any = typer.BadParameter.__bases__[0]
 
+
+class _Commands(TyperGroup):
+    """Its help says of each command the whole sentence, in as many lines as that takes."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands."""
+        known = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, " ".join((command.help or "").partition("\n\n")[0].split()))
+                    for name, command in known.items()
+                    if command is not None
+                ]
+            )
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="What failures cost a recommendation-model training job, and what each policy saves.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 
 
-@app.callback()
-def _cprsim() -> None:
+@app.callback(invoke_without_command=True)
+def _cprsim(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
     """Keep subcommands, however few there are."""
+    if version:
+        from cprsim.version import __version__
+
+        echo(f"cprsim {__version__}")
+        raise typer.Exit
 
 
 app.command()(run.run)
@@ -77,9 +106,7 @@ def _main(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
     except SystemExit as stop:  # of a library, or of a user's policy: no command calls it
-        if isinstance(stop.__context__, BrokenPipeError):
-            return _complain_of_the_system(stop.__context__)
-        return _complain(f"code that it called ended it by sys.exit({stop.code!r})", 1)
+        return 0 if _completes(arguments) else _complain_of_exit(stop)
     except _CommandError as error:
         return _complain(error.format_message(), 2)
     except CprsimError as error:
@@ -87,6 +114,18 @@ def _main(arguments: list[str]) -> int:
     except (OSError, MemoryError) as error:
         return _complain_of_the_system(error)
     return _complain("interrupted; no file is half-written", 1) if code == _INTERRUPTED else code
+
+
+def _complain_of_exit(stop: SystemExit) -> int:
+    if isinstance(stop.__context__, BrokenPipeError):
+        return _complain_of_the_system(stop.__context__)
+    return _complain(f"code that it called ended it by sys.exit({stop.code!r})", 1)
+
+
+def _completes(arguments: list[str]) -> bool:
+    """Whether a shell asks for completions, or a user to have them: typer answers, and ends it."""
+    options = ("--install-completion", "--show-completion")
+    return "_CPRSIM_COMPLETE" in os.environ or arguments[:1] in ([each] for each in options)
 
 
 def _complain_of_the_system(error: OSError | MemoryError) -> int:
@@ -103,6 +142,6 @@ def _complain_of_the_system(error: OSError | MemoryError) -> int:
 
 
 def _complain(text: str, code: int) -> int:
-    for line in text.splitlines():
-        typer.echo(f"cprsim: {line}", err=True)
+    for line in text.split("\n"):
+        echo(f"cprsim: {line}", err=True)
     return code

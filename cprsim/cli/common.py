@@ -10,13 +10,54 @@ import typer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from rich.console import Console, ConsoleOptions, RenderResult
 
     from cprsim.scenario import Scenario
 
 _SCENARIO = "A scenario file (TOML), or the name of a shipped one"
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help=f"{_SCENARIO}.")]
+
+
+def scenario_file(path: Path | None) -> Path | None:
+    """The path of a scenario, refused before libraries are imported that take a second."""
+    from cprsim.basics.toml import parse_file, text_of
+    from cprsim.errors import ScenarioError
+
+    if path is not None and path.is_file():  # a pipe can be read but once
+        parse_file(text_of(path), path)
+    elif path is not None and not path.exists() and path.name != str(path):  # no name
+        raise ScenarioError(f"{path}: no such file")
+    return path
+
+
+def there(path: Path | None) -> Path | None:
+    """The path of a log or a folder, which is there."""
+    from cprsim.errors import LogError
+
+    if path is not None and not path.exists():
+        raise LogError(f"{path}: no such file")
+    return path
+
+
+def sweep_folder(path: Path) -> Path:
+    """The folder of a sweep, refused likewise."""
+    from cprsim.errors import UsageError
+
+    if not (path / "sweep.db").is_file():
+        raise UsageError(f"{path}: holds no sweep; name the folder given to cprsim sweep --out")
+    return path
+
+
+ScenarioFile = Annotated[
+    Path,
+    typer.Argument(metavar="SCENARIO", help=f"{_SCENARIO}.", callback=scenario_file),
+]
 TrainedFile = Annotated[
-    Path, typer.Argument(metavar="CONFIG", help=f"{_SCENARIO}; [trainer] says how to train.")
+    Path,
+    typer.Argument(
+        metavar="CONFIG",
+        help=f"{_SCENARIO}; [trainer] says how to train.",
+        callback=scenario_file,
+    ),
 ]
 Policies = Annotated[
     list[str] | None, typer.Option("--policy", metavar="NAME", help="Only this policy; repeatable.")
@@ -54,11 +95,18 @@ def json_bytes(document: dict[str, Any]) -> bytes:
     return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
 
 
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Lines on stdout or stderr, with nothing in them that a terminal acts upon."""
+    from cprsim.errors import printable
+
+    typer.echo(printable(text), err=err)
+
+
 def print_json(document: dict[str, Any]) -> None:
     """One JSON document on stdout."""
     import json
 
-    typer.echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
+    echo(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False))
 
 
 #: Of a terminal that answers are to fit, in columns.
@@ -84,7 +132,7 @@ def echo_wrapped(line: str) -> None:
 
     if sys.stdout.isatty():
         line = fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-    typer.echo(line)
+    echo(line)
 
 
 def print_table(table: Any, piped: int = 140) -> None:
@@ -92,7 +140,20 @@ def print_table(table: Any, piped: int = 140) -> None:
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else piped
-    Console(width=width, markup=False, highlight=False).print(table)
+    Console(width=width, markup=False, highlight=False).print(_Harmless(table))
+
+
+class _Harmless:
+    """What rich draws, with nothing in its texts that a terminal acts upon."""
+
+    def __init__(self, drawn: Any) -> None:
+        self._drawn = drawn
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        from cprsim.errors import printable
+
+        for each in console.render(self._drawn, options):
+            yield each if each.control else each._replace(text=printable(each.text))
 
 
 class ProgressBar:
@@ -177,4 +238,4 @@ def show(found: Any, table: Any, as_json: bool) -> None:
         return
     print_table(table(found))
     for note in found.notes:
-        typer.echo(note)
+        echo(note)

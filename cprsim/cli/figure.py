@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli.common import write_picture
+from cprsim.cli.common import echo, there, write_picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +20,7 @@ def figure(
         typer.Argument(
             metavar="SCENARIO|DIR",
             help="A scenario, log or folder to make it of; a shipped one by default.",
+            callback=there,
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="A .png, .svg or .pdf.")] = None,
@@ -44,9 +45,9 @@ def _list(pictures: "Iterable[Picture]") -> None:
     from cprsim.gallery.picture import TAKES
 
     for each in pictures:
-        typer.echo(f"{each.name:<20}{each.explains}")
+        echo(f"{each.name:<20}{each.explains}")
         default = f"; by default scenarios/{each.default}" if each.default else ""
-        typer.echo(f"{'':<20}of {TAKES[each.takes]}{default}")
+        echo(f"{'':<20}of {TAKES[each.takes]}{default}")
 
 
 def _write(chosen: "Picture", source: Path | None, out: Path) -> None:

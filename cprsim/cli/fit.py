@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cprsim.cli.common import Json, check_plot, draw, print_json, show
+from cprsim.cli.common import Json, check_plot, draw, echo, print_json, show, there
 from cprsim.failures.logs.readers import READERS
 
 _FORMATS = {name: each.tells for name, each in READERS.items()} | {"intervals": "a duration a line"}
@@ -20,6 +20,7 @@ def fit(
             metavar="LOG",
             help="A failure log; .gz and .xz too. Without it --for holds the scenario's own law "
             "against the log that its failures.log names.",
+            callback=there,
         ),
     ] = None,
     reader: Annotated[
@@ -120,7 +121,7 @@ def fit(
     block = found.toml() if toml else None
     draw(found, plot)
     if block is not None:
-        typer.echo(block)
+        echo(block)
     else:
         show(found, table, as_json)
 
@@ -137,12 +138,12 @@ def _for_job(path: Path, log: Path, taken: dict[str, Any], toml: bool, as_json: 
     fitted = fit_for(job, log, **taken)
     found = at_hand(fitted, job)
     if toml:
-        typer.echo("\n".join([*(f"# {note}" for note in found.notes), fitted.toml()]))
+        echo("\n".join([*(f"# {note}" for note in found.notes), fitted.toml()]))
     elif as_json:
         print_json(fitted.document() | {"for": found.document()})
     else:
         show(fitted, tables.fit_table, as_json)
-        typer.echo()
+        echo()
         show(found, at_hand_table, as_json)
 
 

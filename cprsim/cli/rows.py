@@ -5,12 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
-from cprsim.cli.common import Json, Overrides, Policies, check_plot, draw, load, show
+from cprsim.cli.common import Json, Overrides, Policies, check_plot, draw, load, scenario_file, show
 
 
 def rows(
     scenario: Annotated[
-        Path | None, typer.Argument(metavar="[SCENARIO]", help="A scenario file (TOML).")
+        Path | None,
+        typer.Argument(
+            metavar="[SCENARIO]", help="A scenario file (TOML).", callback=scenario_file
+        ),
     ] = None,
     policy: Policies = None,
     log: Annotated[

@@ -11,6 +11,7 @@ from cprsim.cli.common import (
     Policies,
     ProgressBar,
     ScenarioFile,
+    echo,
     print_json,
     print_table,
 )
@@ -31,12 +32,13 @@ def run(
 ) -> None:
     """Simulate a scenario, or a fleet of jobs: where the time goes."""
     from cprsim.basics import files
+    from cprsim.scenario.mapping import scenario_text
     from cprsim.fleets.fleet import Fleet, of_tables
     from cprsim.fleets.play import run_fleet
     from cprsim.report import outputs
     from cprsim.report.source import ScenarioSource
     from cprsim.runs import runner
-    from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
+    from cprsim.scenario.mapping import mapping_of, scenario_tables
 
     text = scenario_text(scenario)
     loaded = of_tables(scenario_tables(mapping_of(text, scenario, overrides or ())))
@@ -75,7 +77,7 @@ def _say_what_is_left_out(result: Any, out: Path) -> None:
     from cprsim.runs.digest import Digest
 
     if isinstance(result.kept, Digest):
-        typer.echo(f"cprsim: {out / 'results.csv'} isn't there: {result.kept.reason}", err=True)
+        echo(f"cprsim: {out / 'results.csv'} isn't there: {result.kept.reason}", err=True)
 
 
 def _show_run(result: Any) -> None:
@@ -89,10 +91,10 @@ def _show_run(result: Any) -> None:
     if taken is not None:
         print_table(taken)
     for line in tables.fleet_notes(result) if of_fleet else tables.notes(result):
-        typer.echo(line)
+        echo(line)
     predicted = None if of_fleet else tables.accuracy_table(result)
     if predicted is not None:
         print_table(predicted)
     left_out = tables.given_up_line(result) if of_fleet else None
     if left_out is not None:
-        typer.echo(left_out)
+        echo(left_out)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cprsim.cli.common import Overrides, ProgressBar, print_table, resumable
+from cprsim.cli.common import Overrides, ProgressBar, echo, print_table, resumable, scenario_file
 from cprsim.trainer import check_torch
 
 _RUNS = "runs"
@@ -14,7 +14,11 @@ _RUNS = "runs"
 def study(
     config: Annotated[
         Path,
-        typer.Argument(metavar="CONFIG", help="A scenario with blocks [trainer] and [study]."),
+        typer.Argument(
+            metavar="CONFIG",
+            help="A scenario with blocks [trainer] and [study].",
+            callback=scenario_file,
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Folder of the results; a study there goes on.")],
     workers: Annotated[int, typer.Option(help="Runs at a time; they change no digit.")] = 2,
@@ -46,7 +50,7 @@ def study(
         store = RunStore(out / _RUNS)
         store.check(planned)
         for note in store.notes(planned, so_far):
-            typer.echo(f"cprsim: {note}", err=True)
+            echo(f"cprsim: {note}", err=True)
         if not so_far:
             with resumable(out), ProgressBar("training", "runs", silent=False) as progress:
                 play(planned, store, workers, progress.update)

@@ -10,21 +10,33 @@ from cprsim.cli.common import (
     Json,
     Overrides,
     Policies,
-    ScenarioFile,
+    echo,
     print_json,
     print_table,
     resumable,
+    scenario_file,
+    sweep_folder,
 )
 
 if TYPE_CHECKING:
+    from cprsim.selection.bounds import Quality
     from cprsim.sweeps.stored import Sweep
 
 _SHOWN_FAILURES = 5
 
 
 def sweep(
-    scenario: ScenarioFile,
-    out: Annotated[Path, typer.Option(help="Folder of the results; a sweep there goes on.")],
+    scenario: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SCENARIO|DIR",
+            help="A scenario file (TOML), or the folder of a sweep, to show it again.",
+            callback=scenario_file,
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the results; a sweep there goes on.")
+    ] = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,16 +82,20 @@ def sweep(
     from cprsim.errors import UsageError
     from cprsim.selection.bounds import Quality
     from cprsim.sweeps.block import parse_half_width
-    from cprsim.sweeps.display import BestTable, sweep_table
     from cprsim.sweeps.progress import shown
+    from cprsim.sweeps.stored import Sweep
     from cprsim.sweeps.sweep import sweep as run_sweep
-    from cprsim.sweeps.verdicts import entries
 
     if workers is not None and scheduler is not None:
         raise UsageError("--workers and --scheduler exclude each other; leave one out")
     quality = Quality(max_pls, max_updates_lost)
     if quality and not best:
         raise UsageError("--max-pls and --max-updates-lost go with --best; add it")
+    if scenario.is_dir():
+        _show(Sweep(sweep_folder(scenario)), quality, best=best, as_json=as_json)
+        return
+    if out is None:
+        raise UsageError("Missing option '--out'.")
     width = None if half_width is None else parse_half_width(half_width)
     with resumable(out), shown(silent=as_json) as display:
         done = run_sweep(
@@ -97,16 +113,25 @@ def sweep(
             progress=display.update,
             tell=display.tell,
         )
+    _show(done, quality, best=best, as_json=as_json)
+    _complain_of_failures(done)
+
+
+def _show(done: "Sweep", quality: "Quality", *, best: bool, as_json: bool) -> None:
+    from cprsim.sweeps.display import BestTable, sweep_table
+    from cprsim.sweeps.verdicts import entries
+
     if as_json:
         more = {"best": entries(done.verdicts(quality))} if best else {}
         print_json(done.document() | more)
     else:
         print_table(BestTable(done, quality) if best else sweep_table(done))
-    _complain_of_failures(done)
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a sweep.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder of a sweep.", callback=sweep_folder)
+    ],
     form: Annotated[str, typer.Option("--format", help="csv or parquet.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A file; CSV goes to stdout without.")
@@ -131,7 +156,7 @@ def export(
         files.write_all(out.parent, {out.name: write})
     if found.unfinished:
         left = f"{found.unfinished:,} of {len(found.points):,} points"
-        typer.echo(f"cprsim: {left} are still to be done", err=True)
+        echo(f"cprsim: {left} are still to be done", err=True)
 
 
 def _varied(options: list[str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli.common import Overrides, ScenarioFile, load
+from cprsim.cli.common import Overrides, ScenarioFile, echo, load
 
 if TYPE_CHECKING:
     from cprsim.history.recorder import History
@@ -38,7 +38,7 @@ def timeline(
     loaded = load(scenario, overrides)
     history = record(loaded, policy, seed, replication)
     files.write_all(out.parent, {out.name: _content(history, loaded.title, out)})
-    typer.echo(_sentence(history, loaded.job.useful_time_s))
+    echo(_sentence(history, loaded.job.useful_time_s))
 
 
 def _check(out: Path) -> None:

@@ -11,6 +11,7 @@ from cprsim.cli.common import (
     Policies,
     ProgressBar,
     TrainedFile,
+    echo,
     json_bytes,
     print_json,
     print_table,
@@ -78,16 +79,14 @@ def _show(found: "Validated") -> None:
     print_table(table)
     for each in found.compared:
         if each.silent:
-            typer.echo(
-                f"{each.policy}: {each.silent} members were silent for too long, and replaced"
-            )
+            echo(f"{each.policy}: {each.silent} members were silent for too long, and replaced")
     if found.left_out:
-        typer.echo(f"Left out, for they can't be predicted yet: {', '.join(found.left_out)}")
+        echo(f"Left out, for they can't be predicted yet: {', '.join(found.left_out)}")
     costs = (
         f"{name.removesuffix('_s')} {value_s * 1e3:.2f} ms"
         for name, value_s in vars(found.calibration).items()
     )
-    typer.echo(f"Calibrated: {', '.join(costs)} (gather: a million rows)")
+    echo(f"Calibrated: {', '.join(costs)} (gather: a million rows)")
 
 
 def _add(table: "Table", compared: "Compared") -> None:

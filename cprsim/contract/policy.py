@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 from cprsim.basics import units
 from cprsim.basics.schema import A_DURATION, Section
+from cprsim.contract.actions import Loss
+from cprsim.contract.checks import flaw_of
 from cprsim.contract.plan import AfterVoid, Plan
 from cprsim.contract.settings import DurationSpan, Setting
+from cprsim.errors import CprsimError, PolicyError, told
 from cprsim.failures.hit import Severity
 from cprsim.job.costs import CostModel
 from cprsim.job.tiers import REMOTE
@@ -58,6 +61,12 @@ class Context:
         return self.costs.seconds(self.costs.save(REMOTE))
 
     @property
+    def a_loss(self) -> Loss:
+        """Of one node, a server if there are any."""
+        first = frozenset([0])
+        return Loss(first, frozenset()) if self.servers else Loss(frozenset(), first)
+
+    @property
     def pushed_bytes_per_s(self) -> float:
         """Updates that the trainers push in a useful second, all together, B; 0 if not given."""
         return self.costs.job.network or 0.0
@@ -79,12 +88,20 @@ class Policy(Section):
     blocking ones are tried again, those in the background left out (semantics 31).
     """
 
+    #: Which entry point of which distribution it came by, for its faults; empty for others.
+    came_by: ClassVar[str] = ""
+
     system: str
     after_void: AfterVoid | None = None
 
     def plan(self, context: Context) -> Plan:
         """Resolve every number for one scenario."""
         raise NotImplementedError(f"{type(self).__name__} must define plan(context)")
+
+    @classmethod
+    def known_as(cls) -> str:
+        """What to call it where its code is at fault."""
+        return cls.came_by or f"policy class {cls.__module__}.{cls.__qualname__}"
 
     @classmethod
     def first_tried(cls, _context: Context) -> dict[str, Any]:
@@ -110,8 +127,22 @@ class Policy(Section):
         return DurationSpan(key, least_s, most_s, min(max(start_s, least_s), most_s))
 
     def planned(self, context: Context) -> Plan:
-        """Its plan, with the keys that all policies have."""
-        plan = self.plan(context)
+        """Its plan, with the keys that all policies have.
+
+        Raises `PolicyError` where the code of a policy fails, or what it returns is no plan; errors
+        of cprsim's own, and `ValueError`, which say that it doesn't fit the job, are its answer.
+        """
+        try:
+            plan = self.plan(context)
+            flaw = flaw_of(plan, context.a_loss)
+        except (CprsimError, ValueError) as error:
+            if not self.came_by:
+                raise
+            raise PolicyError(f"{self.came_by}: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise PolicyError(f"{self.known_as()}: its plan() raised {told(error)}") from error
+        if flaw:
+            raise PolicyError(f"{self.known_as()}: its plan() returned {flaw}")
         if self.after_void is None or self.after_void == plan.after_void:
             return plan
         return replace(plan, after_void=self.after_void)

@@ -23,6 +23,10 @@ _WHOLE = 1 - 1e-9
 #: not end in any time worth waiting for.
 _HOPELESS = 100.0
 _OFTEN = 1000
+#: Nor will one that has failed so often, and at this pace would ten million times before its end:
+#: ten times as often as any job may, since failures may become rarer.
+_TOO_OFTEN = 10_000
+_TOO_MANY = 10_000_000
 
 
 def r3_due_s(due_s: float, progress_s: float, period_s: float) -> float:
@@ -129,6 +133,11 @@ def r29_hopeless_s(useful_time_s: float) -> float:
 def r29_gets_nowhere(now_s: float, useful_time_s: float, events: int) -> bool:
     """Whether a job is given up that has failed and saved so often by now."""
     return now_s > _HOPELESS * useful_time_s and events >= _OFTEN
+
+
+def r29_far_from_its_end(progress_s: float, useful_time_s: float, failures: int) -> bool:
+    """Whether a job is given up that has failed so often, and has come so little of its way."""
+    return failures >= _TOO_OFTEN and progress_s * _TOO_MANY < useful_time_s * failures
 
 
 def r31_tries_again(after_void: str | None, blocking: bool, leaves: bool) -> bool:

@@ -27,9 +27,11 @@ from cprsim.job.workload import Job
 #: No job survives as many bursts as that; it bounds what has to be drawn of them.
 _MOST_BURSTS = 1_000_000
 #: Lives of nodes and their replacements in one job. A cohort has 8 B for each, times its 256 jobs:
-#: 8 GB, and half a minute to draw them (measured: a million nodes, two lives each, take half of it,
-#: and each job played takes three seconds more).
-_MOST_LIVES = 4_000_000
+#: 1.6 GB, and some seconds to draw them (measured: 200,000 nodes, two lives each, take half of it).
+_MOST_LIVES = 800_000
+#: Failures in one job. A cohort has some 40 B for each, times its 256 jobs: 1.5 GB.
+_MOST_FAILURES = 150_000
+_FAILURE_B = 40.0
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class FailureModel:
                     )
         if counts == (0, 0):
             faults.append("failures.hits: a failure that hits no node is none; hit at least one")
-        faults += self._too_many_bursts() + self._too_many_lives()
+        faults += self._too_many_bursts() + self._too_many_lives() + self._too_many()
         if faults:
             raise ScenarioError(*faults)
         try:
@@ -84,6 +86,23 @@ class FailureModel:
             f"failures.bursts.mean: {format_duration(bursts.mean_s)} gives more than "
             f"{_MOST_BURSTS:,} bursts in job.useful_time; make it longer than "
             f"{format_duration(shortest_s)}"
+        ]
+
+    def _too_many(self) -> list[str]:
+        """Failures of the job as a whole."""
+        spec, count = self.spec, self.spec.exactly
+        if count is not None:
+            key, failures = "exactly", float(count)
+        elif spec.per == "job" and spec.distribution is not None:
+            key, failures = "mean", self.job.useful_time_s / spec.law.expected_s
+        else:
+            return []
+        if failures <= _MOST_FAILURES:
+            return []
+        memory = format_bytes(_FAILURE_B * COHORT * failures)
+        return [
+            f"failures.{key}: makes {failures:,.0f} failures in the job, {memory} for {COHORT} "
+            f"jobs that are drawn together; {_MOST_FAILURES:,} are the most: make failures rarer"
         ]
 
     def _too_many_lives(self) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from cprsim.basics.schema import PositiveSeconds, Rate, Section
+from cprsim.basics.schema import Part, PositiveSeconds, Rate, Section
 from cprsim.job.delays import Delay
 
 
@@ -62,7 +62,7 @@ class Cluster(Section):
 
 
 #: How likely something fails: what always does would never end.
-_Chance = Annotated[float, Field(ge=0, lt=1)]
+_Chance = Annotated[float, Part, Field(ge=0, lt=1)]
 
 
 class Outages(Section):

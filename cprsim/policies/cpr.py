@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cprsim.analytic.expected import expected
+from cprsim.basics.schema import Part
 from cprsim.closed_form.attempts import mean_attempts
 from cprsim.closed_form.intervals import pls_interval_s
 from cprsim.closed_form.pls import least_pls, mean_pls, mean_pls_interval_s
@@ -35,7 +36,7 @@ class Cpr(Policy):
     partial recovery then.
     """
 
-    target_pls: Annotated[float, Field(gt=0, le=1)] = 0.1
+    target_pls: Annotated[float, Part, Field(gt=0, le=1)] = 0.1
     pls_interval: Literal["mean", "E6"] = "mean"
     interval: Interval | None = None
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cprsim.basics.schema import Rate, Seconds
+from cprsim.basics.schema import Part, Rate, Seconds
 from cprsim.closed_form.ecrec import (
     RebuildConstants,
     coding_slowdown,
@@ -109,7 +109,7 @@ class Ecrm(Policy):
     coding: _Share | None = None
     commit: _Share | None = None
     replication: _Share | None = None
-    degraded: Annotated[float, Field(ge=0, lt=1, examples=[0.1])] | None = None
+    degraded: Annotated[float, Part, Field(ge=0, lt=1, examples=[0.1])] | None = None
     resume_s: Seconds = Field(30.0, alias="resume")
     rebuild_fixed_s: Seconds | None = Field(None, alias="rebuild_fixed")
     rebuild_read: Rate | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from cprsim.basics.schema import Rate, Seconds, Section
+from cprsim.basics.schema import Part, Rate, Seconds, Section
 from cprsim.contract import Context, Interval, Save, Tier
 from cprsim.job.tiers import Medium
 
@@ -33,7 +33,7 @@ class Place(Section):
     read: Rate | None = None
     blocking: bool = True
     snapshot_s: Seconds | None = Field(None, alias="snapshot")
-    differential: Annotated[float, Field(gt=0, le=1)] | None = None
+    differential: Annotated[float, Part, Field(gt=0, le=1)] | None = None
     base_every: Annotated[int, Field(ge=1)] | None = None
 
     @model_validator(mode="after")

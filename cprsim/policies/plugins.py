@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import get_args
 
 from cprsim.contract import Policy
-from cprsim.errors import ScenarioError
+from cprsim.errors import ScenarioError, told
 
 GROUP = "cprsim.policies"
 
@@ -34,9 +34,8 @@ def load(system: str) -> type[Policy] | None:
     try:
         policy = entry.load()
     except (Exception, SystemExit) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise ScenarioError(
-            f"{_named(entry)} can't be imported: {reason}; repair or uninstall it"
+            f"{_named(entry)} can't be imported: {told(error)}; repair or uninstall it"
         ) from error
     if not (isinstance(policy, type) and issubclass(policy, Policy)):
         raise ScenarioError(f"{_named(entry)} is no subclass of cprsim.Policy")
@@ -45,6 +44,7 @@ def load(system: str) -> type[Policy] | None:
         raise ScenarioError(
             f'{_named(entry)} has another system; declare it as system: Literal["{system}"]'
         )
+    policy.came_by = _named(entry)
     return policy
 
 

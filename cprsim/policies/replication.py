@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cprsim.basics.schema import Seconds
+from cprsim.basics.schema import Part, Seconds
 from cprsim.contract import (
     REMOTE,
     Answers,
@@ -92,7 +92,7 @@ class Replication(Policy):
     takeover_s: Seconds = Field(0.0, alias="takeover")
     interval: Interval | None = None
     slowdown: Annotated[float, Field(ge=0)] = 0.0
-    degraded: Annotated[float, Field(ge=0, lt=1, examples=[0.1])] | None = None
+    degraded: Annotated[float, Part, Field(ge=0, lt=1, examples=[0.1])] | None = None
 
     def settings(self, context: Context) -> tuple[Setting, ...]:
         """Its interval and its copies."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cprsim.basics.manifest import with_manifest
+from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.scenario import Scenario
@@ -45,7 +46,7 @@ def contents(result: Result, source: "ScenarioSource | None" = None) -> dict[str
     about = _about(result, scenario, trace)
     files = {"scenario.toml": scenario.encode()}
     if isinstance(result.kept, ReplicationTable):
-        files["results.csv"] = result.kept.table.to_csv(index=False, lineterminator="\n").encode()
+        files["results.csv"] = csv_bytes(result.kept.table)
     files |= {f"{name}.png": save_bytes(result.figure(name), "png") for name in result.PICTURES}
     if type(result) is Result:  # the one job that it tells of
         files["report.html"] = report(result, files["breakdown.png"], about, source)

@@ -7,6 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.basics.distributions import SPREAD
+from cprsim.basics.toml import (
+    DEEPEST,
+    check_values,
+    parse_file,
+    parse_toml,
+    text_of,
+)
 from cprsim.errors import ScenarioError
 from cprsim.failures.spec import SOURCES
 from cprsim.scenario.shipped import located, missing
@@ -27,21 +34,17 @@ def load_mapping(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, A
 
 def scenario_text(path: str | Path) -> str:
     """What stands in a scenario file, or in the shipped one of that name."""
-    try:
-        return located(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ScenarioError(missing(Path(path))) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError(f"{path}: can't be read: {_reason(error)}") from None
+    where = located(path)
+    if not where.exists():
+        raise ScenarioError(missing(Path(path)))
+    return text_of(where)
 
 
 def mapping_of(text: str, path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
     """As `load_mapping`, of a file that was read."""
     path = located(path)
-    try:
-        mapping = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{path}: is not TOML: {error}") from None
+    mapping = parse_file(text, path)
+    check_values(mapping)
     resolve_files(mapping, path.parent)
     for override in overrides:
         apply_override(mapping, override)
@@ -56,7 +59,7 @@ def apply_override(mapping: dict[str, Any], override: str) -> None:
     if not equals or not all(parts):
         raise ScenarioError(f'--set {override!r}: write KEY=VALUE, e.g. failures.mean="14 h"')
     try:
-        parsed = tomllib.loads(f"value = {text}")
+        parsed = parse_toml(f"value = {text}", f"--set {key.strip()}")
     except tomllib.TOMLDecodeError:
         parsed = {"value": text.strip()}
     value = parsed.pop("value")
@@ -67,6 +70,9 @@ def apply_override(mapping: dict[str, Any], override: str) -> None:
 
 def set_value(mapping: dict[str, Any], parts: Sequence[str], value: object, what: str) -> None:
     """Set the value that `parts` lead to in nested tables; `what` does so, for its fault."""
+    if len(parts) > DEEPEST:
+        raise ScenarioError(f"{what}: is a key of {len(parts):,} parts, {DEEPEST} are the most")
+    check_values({".".join(parts): value})
     table = mapping
     for part in parts[:-1]:
         inner = table.setdefault(part, {})
@@ -87,8 +93,8 @@ def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:
     if key in SOURCES:
         for other in SOURCES.keys() - {key}:
             stale |= {other, *SOURCES[other]}
-    if key == "distribution" and value in SPREAD:
-        stale |= set(SPREAD.values()) - {SPREAD[str(value)]}
+    if key == "distribution" and isinstance(value, str) and value in SPREAD:
+        stale |= set(SPREAD.values()) - {SPREAD[value]}
     if value == "empirical":
         stale.add("mean")
     if key == "per" and value == "job":
@@ -125,7 +131,3 @@ def _resolve(table: object, key: str, folder: Path) -> None:
             value["values"][place] = (
                 os.path.normpath(folder.absolute() / each) if isinstance(each, str) else each
             )
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else "is not UTF-8 text"

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from cprsim.basics import units
 from cprsim.basics.schema import Section, faults, nearest
+from cprsim.basics.toml import check_values
 from cprsim.contract import Policy
 from cprsim.errors import ScenarioError
 from cprsim.failures.model import FailureModel
@@ -34,6 +35,7 @@ _KEYS = ("title", *SECTIONS, "policies")
 
 def build(mapping: dict[str, Any]) -> dict[str, Any]:
     """Validated parts of a scenario, no plan tried; every fault of every part in one error."""
+    check_values(mapping)
     drawn = [".".join(path) for path, _ in tables(mapping)]
     if drawn:
         raise ScenarioError(
@@ -49,7 +51,11 @@ def build(mapping: dict[str, Any]) -> dict[str, Any]:
         parts[name], new = _section(name, section, required, mapping.get(name))
         found += new
     parts["policies"], new = _policies(mapping.get("policies", {}))
-    found += new + _network_faults(parts["job"], parts["cluster"]) + _spare_faults(parts["cluster"])
+    found += (
+        new
+        + _network_faults(parts["job"], parts["cluster"], mapping)
+        + _spare_faults(parts["cluster"])
+    )
     found += _outage_faults(parts["job"], parts["storage"])
     if mapping.get("model") is None:  # else its faults are told
         found += _price_faults(parts["prices"])
@@ -139,18 +145,22 @@ def _failure_model(parts: Mapping[str, Any]) -> tuple[FailureModel | None, list[
     return model, []
 
 
-def _network_faults(job: Job | None, cluster: Cluster | None) -> list[str]:
+def _network_faults(
+    job: Job | None, cluster: Cluster | None, mapping: Mapping[str, Any]
+) -> list[str]:
     if job is None or cluster is None or job.network is None or cluster.nic is None:
         return []
     found = []
+    network = _as_given(mapping, "job", "network", job.network)
+    nic = _as_given(mapping, "cluster", "nic", cluster.nic)
     for kind, nodes in (
         ("parameter_servers", cluster.parameter_servers),
         ("trainers", cluster.trainers),
     ):
         if nodes and job.network / nodes > cluster.nic * (1 + 1e-9):
             found.append(
-                f"job.network: {_rate(job.network)} over {nodes} {kind} is more than cluster.nic = "
-                f"{_rate(cluster.nic)} each; useful_time is at full speed, so the demand must fit"
+                f"job.network: {network} over {nodes} {kind} is more than cluster.nic = {nic} "
+                "each; useful_time is at full speed, so the demand must fit"
             )
     return found
 
@@ -190,5 +200,8 @@ def _price_faults(prices: Prices | None) -> list[str]:
     ]
 
 
-def _rate(bytes_per_s: float) -> str:
-    return units.format_exact(bytes_per_s, units.BYTES_PER_SECOND)
+def _as_given(mapping: Mapping[str, Any], section: str, key: str, bytes_per_s: float) -> str:
+    """A rate as a user wrote it, where it is known."""
+    table = mapping.get(section)
+    given = table.get(key) if isinstance(table, dict) else None
+    return str(given or units.format_exact(bytes_per_s, units.BYTES_PER_SECOND))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, Draws
 from cprsim.contract.ledger import Ledger
+from cprsim.errors import CprsimError, RunError, told
 from cprsim.failures.timeline import Cursor, Timeline
 from cprsim.scenario import Scenario
 from cprsim.sim.attempts import Attempts
@@ -76,7 +77,12 @@ def _run(
 ) -> Ledger:
     env = simpy.Environment()
     run = JobRun(env, each, cursor, delays, attempts, observer)
-    env.run(until=env.process(run.process()))
+    try:
+        env.run(until=env.process(run.process()))
+    except (CprsimError, MemoryError, AssertionError):
+        raise
+    except Exception as error:  # of a controller or a rule for losses that somebody wrote
+        raise RunError(f"policy {each.policy!r}: playing it raised {told(error)}") from error
     return run.ledger()
 
 

@@ -143,7 +143,7 @@ class JobRun:
 
     def _ahead(self, until_s: float) -> float:
         """The progress to train to: what was asked for, or the end."""
-        self._limits.idle_saves = 0
+        self._limits.train(until_s - self._state.progress_s)
         if until_s >= self._nearly_done_s:
             return self._resolved.useful_time_s
         if until_s <= self._state.progress_s:

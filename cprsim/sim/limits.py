@@ -13,6 +13,11 @@ MOST_FAILURES = 1_000_000
 #: Nor will one whose policy saves so often without training in between.
 MOST_IDLE_SAVES = 1000
 
+#: Nor will one whose controller asks so often in a row for next to no training. A schedule may have
+#: ten million saves, so a hundredth of that is no step of any.
+MOST_TINY_STEPS = 100_000
+_TINY = 1e-9
+
 #: Nor will one whose saves or loads take no time but fail so often.
 MOST_IN_VAIN = 10_000_000
 
@@ -23,12 +28,15 @@ class Limits:
     def __init__(self, resolved: ResolvedPlan, state: State, work: Work) -> None:
         self.failures = 0
         self.idle_saves = 0  # since it last trained
+        self.tiny_steps = 0  # since it last asked for more
         self.in_vain = 0  # void saves and failed loads
         self._resolved, self._state, self._work = resolved, state, work
 
     def failure(self) -> None:
         """One more failure."""
-        if self.failures >= MOST_FAILURES:
+        useful_time_s, progress_s = self._resolved.useful_time_s, self._state.progress_s
+        far = rules.r29_far_from_its_end(progress_s, useful_time_s, self.failures)
+        if far or self.failures >= MOST_FAILURES:
             self._give_up("make failures rarer or saves cheaper")
         self._check("save more often, or make failures rarer or saves cheaper")
         self.failures += 1
@@ -39,6 +47,19 @@ class Limits:
         self._check("save less often")
         if self.idle_saves > MOST_IDLE_SAVES:
             self._give_up("it only saves; give a longer interval")
+
+    def train(self, step_s: float) -> None:
+        """Training for so many useful seconds is asked for."""
+        self.idle_saves = 0
+        if step_s > _TINY * self._resolved.useful_time_s:
+            self.tiny_steps = 0
+            return
+        self.tiny_steps += 1
+        if self.tiny_steps > MOST_TINY_STEPS:
+            self._give_up(
+                f"its controller asked {self.tiny_steps:,} times for less than a billionth of it; "
+                "ask for longer training"
+            )
 
     def vain(self) -> None:
         """One more save that turned out void, or load that failed."""

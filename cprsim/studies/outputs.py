@@ -8,6 +8,7 @@ from typing import Any, Final
 import pandas as pd
 
 from cprsim.basics.manifest import with_manifest
+from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.studies.findings import slopes, with_drops
 from cprsim.studies.slope import Slope
 
@@ -49,7 +50,7 @@ def contents(
         "made_with": _made_with(done),
     }
     files = {
-        "runs.csv": table.to_csv(index=False, lineterminator="\n").encode(),
+        "runs.csv": csv_bytes(table),
         "accuracy.toml": accuracy_block(found, source).encode(),
     }
     return with_manifest(files, about)

@@ -6,6 +6,7 @@ from typing import Any, BinaryIO
 
 import pandas as pd
 
+from cprsim.basics.spreadsheet import csv_bytes
 from cprsim.errors import UsageError
 from cprsim.sweeps.stored import Sweep
 
@@ -38,7 +39,7 @@ def exporter(sweep: Sweep, form: str, points: int = _POINTS) -> Callable[[Binary
 
 def _write_csv(sweep: Sweep, points: int, file: BinaryIO) -> None:
     for number, piece in enumerate(sweep.pieces(points)):
-        file.write(piece.to_csv(index=False, header=number == 0, lineterminator="\n").encode())
+        file.write(csv_bytes(piece, header=number == 0))
 
 
 def _write_parquet(sweep: Sweep, points: int, file: BinaryIO) -> None:

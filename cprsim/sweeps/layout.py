@@ -112,9 +112,9 @@ def rows(
     connection: sqlite3.Connection, table: str, rest: str = "", given: Sequence[Any] = ()
 ) -> Iterator[Row]:
     """Rows of a table as they were written; `DamageError` at one that is another by now."""
-    for *values, found in connection.execute(f"SELECT * FROM {table} {rest}", given):
+    for number, *values, found in connection.execute(f"SELECT rowid, * FROM {table} {rest}", given):
         if found != row_hash(table, values):
-            raise DamageError(f"a row of {table} is not as it was written")
+            raise DamageError(f"row {number:,} of {table} is not as it was written")
         yield tuple(values)
 
 

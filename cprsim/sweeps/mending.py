@@ -8,6 +8,8 @@ from cprsim.sweeps.explained import DamageError
 from cprsim.sweeps.layout import Row, insert, row_hash
 from cprsim.sweeps.reading import Tally, point_rows, stored_tally
 
+#: Of the damaged rows of a table that are named.
+_SHOWN = 3
 # Rows of a block that not all policies have, of a point that lacks plans: each is whole by itself,
 # and no use without the others.
 _PARTS = (
@@ -28,10 +30,10 @@ def mend(connection: sqlite3.Connection, points: Iterable[Row], policies: int) -
     that nothing can be told for sure: that is a `DamageError`.
     """
     found = [*_mended_indexes(connection), *_mended_points(connection, points)]
-    damaged = sum(_drop_damaged(connection, table) for table in ("plans", "blocks", "finished"))
+    damaged = {table: _drop_damaged(connection, table) for table in ("plans", "blocks", "finished")}
     lost = sum(connection.execute(each, [policies]).rowcount for each in _PARTS)
     points_lost = connection.execute(_INCOMPLETE, [policies]).rowcount
-    found += _told(damaged, "row", "")
+    found += [_named(table, rows) for table, rows in damaged.items() if rows]
     found += _told(lost, "row", " that other rows are needed for")
     found += _told(points_lost, "finished point", "")
     found = found or _mended_tally(connection)
@@ -75,12 +77,19 @@ def _mended_tally(connection: sqlite3.Connection) -> list[str]:
     return ["the list of finished points"]
 
 
-def _drop_damaged(connection: sqlite3.Connection, table: str) -> int:
-    """How many rows were not as they were written."""
+def _named(table: str, rows: list[int]) -> str:
+    """Which rows of a table: `row 3 of blocks`."""
+    first = ", ".join(f"{row:,}" for row in rows[:_SHOWN])
+    more = f" and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
+    return f"row{'s' * (len(rows) > 1)} {first}{more} of {table}"
+
+
+def _drop_damaged(connection: sqlite3.Connection, table: str) -> list[int]:
+    """Numbers of the rows that were not as they were written."""
     damaged = [
         (row,)
         for row, *values, found in connection.execute(f"SELECT rowid, * FROM {table}")
         if found != row_hash(table, values)
     ]
     connection.executemany(f"DELETE FROM {table} WHERE rowid = ?", damaged)
-    return len(damaged)
+    return [row for (row,) in damaged]

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -16,6 +17,7 @@ from cprsim.sweeps.layout import Row
 from cprsim.sweeps.packed_text import PackedText
 
 _NONE = PackedText()
+_EVERY_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,13 @@ def currency_of(points: Sequence[Point], keys: Iterable[str]) -> str | None:
     return next(iter(found), None)
 
 
-def read_points(mapping: dict[str, Any], design: Design, policies: Sequence[str]) -> list[Point]:
-    """All points, read but not planned.
+def read_points(
+    mapping: dict[str, Any],
+    design: Design,
+    policies: Sequence[str],
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[Point]:
+    """All points, read but not planned; `tell` is called every few seconds with how far that is.
 
     Raises
     ------
@@ -112,7 +119,11 @@ def read_points(mapping: dict[str, Any], design: Design, policies: Sequence[str]
     base = Base(mapping, design.keys, policies)
     points: list[Point] = []
     like = b""  # the first that can be read
+    told_s = time.monotonic()
     for number, each in enumerate(design.steps()):
+        if time.monotonic() - told_s > _EVERY_S:
+            told_s = time.monotonic()
+            tell(f"read {number:,} of {len(design):,} points")
         point = _read(number, base, design.values(each), like)
         like = like or point.scenario.content
         points.append(point)

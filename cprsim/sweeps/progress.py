@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from cprsim.basics.units import format_duration
+from cprsim.errors import printable
 from cprsim.sweeps.agenda import SweepProgress
 
 _EVERY_S = 5.0
@@ -29,7 +30,7 @@ class Lines:
 
     def tell(self, text: str) -> None:
         """Write a line."""
-        print(f"cprsim: {text}", file=self._stream, flush=True)
+        print(f"cprsim: {printable(text)}", file=self._stream, flush=True)
 
 
 class Bar:
@@ -45,7 +46,7 @@ class Bar:
 
     def tell(self, text: str) -> None:
         """Write a line above the bar."""
-        self._bar.console.print(f"cprsim: {text}", markup=False, highlight=False)
+        self._bar.console.print(f"cprsim: {printable(text)}", markup=False, highlight=False)
 
 
 class Silent:

@@ -6,9 +6,10 @@ may have blocks then; they are none of a reader's business.
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from cprsim.errors import UsageError
 from cprsim.runs.measures import Basis
 from cprsim.sweeps import layout
+from cprsim.sweeps.definition import Definition
 from cprsim.sweeps.explained import DamageError, explained
 from cprsim.sweeps.layout import NAME, Row, row_hash, rows, rows_of
 from cprsim.sweeps.played import StoredPoint
@@ -27,6 +29,8 @@ from cprsim.sweeps.points import PointsHash
 from cprsim.sweeps.tasks import PlanRow, unpack
 
 _PATIENCE_S = 60.0  # for a writer that commits
+#: What every definition says; an older one has no currency.
+_NEEDED = {each.name for each in fields(Definition)} - {"currency"}
 
 
 @contextmanager
@@ -51,7 +55,30 @@ def stored_definition(connection: sqlite3.Connection) -> dict[str, Any]:
     found = list(rows(connection, "definition"))
     if len(found) != 1:
         raise DamageError(f"it has {len(found)} definitions")
-    return json.loads(found[0][0])  # type: ignore[no-any-return]
+    definition = _parsed(found[0][0], "definition")
+    lacking = sorted(_NEEDED - definition.keys())
+    if lacking:
+        raise DamageError(f"its definition has no {lacking[0]}")
+    return definition
+
+
+def _parsed(text: str, table: str) -> dict[str, Any]:
+    """A JSON table that a row holds."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise DamageError(f"a row of {table} is no JSON of cprsim's")
+    return found
+
+
+def _basis(text: str) -> Basis:
+    """What measures rest on, of a row of plans."""
+    try:
+        return Basis(**_parsed(text, "plans"))
+    except TypeError:
+        raise DamageError("a row of plans has other numbers than cprsim's") from None
 
 
 @dataclass
@@ -96,7 +123,7 @@ def stored_points(connection: sqlite3.Connection) -> list[StoredPoint]:
     ends, found = _ends(connection), []
     for number, given, key, useful_s, fault in point_rows(connection):
         error, count = ends.get(key, (None, None))
-        values = json.loads(given)
+        values = _parsed(given, "points")
         found.append(StoredPoint(number, values, key, useful_s, count, fault or error))
     return found
 
@@ -140,7 +167,7 @@ def plans_of(
 ) -> dict[str, PlanRow]:
     """Of a point, what is told of each policy's plan."""
     found = {
-        policy: PlanRow(policy, system, recovery, interval_s, Basis(**json.loads(basis)))
+        policy: PlanRow(policy, system, recovery, interval_s, _basis(basis))
         for _, policy, system, recovery, interval_s, basis in rows_of(connection, "plans", key)
     }
     if found.keys() != set(policies):
@@ -157,7 +184,11 @@ def values_of(
         if block.start != count:
             break
         count = block.stop
-        found.append([unpack(each) for each in packed])
+        try:
+            found.append([unpack(each) for each in packed])
+        except (zlib.error, ValueError):
+            part = f"replications {block.start:,} to {count:,}"
+            raise DamageError(f"{part} are packed in another way") from None
     if not found or count != point.replications:
         raise DamageError("replications of a point are missing")
     return [np.concatenate(each, axis=1) for each in zip(*found, strict=True)]

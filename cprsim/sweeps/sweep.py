@@ -8,9 +8,9 @@ from typing import Any
 
 from cprsim.basics.files import check_writable
 from cprsim.basics.streams import COHORT
-from cprsim.errors import RunError, UsageError
+from cprsim.errors import CprsimError, RunError, UsageError
 from cprsim.report.outputs import versions
-from cprsim.runs.engines import check_engine, chosen, compiles, prepare
+from cprsim.runs.engines import Engine, check_engine, chosen, compiles, prepare
 from cprsim.runs.runner import check_replications, check_whole
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
@@ -118,7 +118,8 @@ def sweep(
     resolved = base.mapping()
     design = block.design(vary or {}, _whole_in(resolved))
     check_disk_space(out, len(design), len(names), rule)
-    points = read_points(mapping, design, names)
+    tell = tell or _silent
+    points = read_points(mapping, design, names, tell)
     pool = pool_of(workers, scheduler)
     definition = Definition(
         base.title,
@@ -131,7 +132,6 @@ def sweep(
         engine,
         currency=currency_of(points, design.keys),
     )
-    tell = tell or _silent
     kind = network_file_system(out.absolute())
     if kind:
         tell(
@@ -141,7 +141,7 @@ def sweep(
     with closing(SweepStore.open(out, definition, points, versions())) as store:
         if store.mended:
             tell(f"{out / NAME}: was damaged ({store.mended}); doing again what is lost")
-        engines = chosen(base, names, engine, len(points) * rule.replications).values()
+        engines = _engines(base, names, engine, len(points) * rule.replications)
         if compiles(engines):
             tell("compiling the batch engine, once")
             prepare(engines)
@@ -169,6 +169,14 @@ def _work(driver: Driver, agenda: Agenda, store: SweepStore, progress: Listener)
     if not store.commit():
         raise RunError("somebody reads the sweep without end; give the same command again")
     progress(agenda.progress)
+
+
+def _engines(base: Scenario, names: Sequence[str], engine: str, runs: int) -> set[Engine]:
+    """Those of the policies; the simulator where some can't be planned before it is varied."""
+    try:
+        return {*chosen(base, names, engine, runs).values()}
+    except (CprsimError, ValueError):
+        return {"sim"}
 
 
 def _mapping(scenario: Scenario | str | Path, overrides: Sequence[str]) -> dict[str, Any]:

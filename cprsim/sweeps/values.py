@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cprsim.basics import units
+from cprsim.basics.toml import parse_toml
 from cprsim.basics.units import Units
 from cprsim.errors import UnitError, UsageError
 
@@ -135,7 +136,7 @@ def _value(text: str, what: str) -> Any:
     if not text:
         raise UsageError(f"{what}: a value is missing between commas")
     try:
-        parsed = tomllib.loads(f"value = {text}")
+        parsed = parse_toml(f"value = {text}", what)
     except tomllib.TOMLDecodeError:
         return text
     if len(parsed) != 1:

@@ -6,6 +6,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from cprsim.basics import units
+from cprsim.errors import printable
 from cprsim.job.costs import CostModel, Costs
 from cprsim.job.platform import Cluster, Storage
 from cprsim.job.presets import PRESETS
@@ -95,9 +96,11 @@ def _possible(systems: Sequence[str], tables: Mapping[str, Any]) -> Sequence[str
     return [each for each in systems if each not in too_much] or ["cpr-vanilla"]
 
 
-_NAMES: Final = st.text(max_size=4)
+# Other letters no scenario has.
+_LETTERS: Final = st.characters().filter(lambda each: printable(each) == each != "\n")
+_NAMES: Final = st.text(_LETTERS, max_size=4)
 _POLICY_COUNTS: Final = st.integers(1, 3)
-_TITLES: Final = st.fixed_dictionaries({}, optional={"title": st.text(max_size=20)})
+_TITLES: Final = st.fixed_dictionaries({}, optional={"title": st.text(_LETTERS, max_size=20)})
 _EXACTLY: Final = st.sampled_from([*range(9), *[None] * 12])  # None: by a law
 _LENGTHS: Final = st.floats(0.2, 8.0)  # of jobs, in mean times between failures
 _SEVERITIES: Final = st.fixed_dictionaries(
@@ -137,7 +140,7 @@ _TRACKED: Final[dict[str, Any]] = {"tracked_tables": st.just(1)}  # as many as e
 _TABLES: Final = st.fixed_dictionaries(
     {"rows": st.integers(10**4, 10**9), "dim": st.integers(1, 256)},
     optional={
-        "name": st.text(max_size=8),
+        "name": st.text(_LETTERS, max_size=8),
         "dtype": st.sampled_from(["float64", "float32", "float16", "bfloat16", "int8"]),
         "optimizer_slots": st.integers(0, 2),
         "skew": _SKEWS,

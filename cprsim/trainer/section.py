@@ -5,13 +5,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, ValidationError
 
-from cprsim.basics.schema import PositiveSeconds, Section, faults
+from cprsim.basics.schema import Part, PositiveSeconds, Section, faults
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.trainer.data import Data, Files, Planted, Recorded
 from cprsim.trainer.manner import MOST_TIMES, Deadlines, InjectionMode
 
-Share = Annotated[float, Field(ge=0, le=1)]
+Share = Annotated[float, Part, Field(ge=0, le=1)]
 
 
 class TrainerSection(Section):

@@ -555,10 +555,10 @@ def test_more_lives_than_can_be_drawn_are_told() -> None:
 
     assert list(error.value.args) == [
         "failures.per: 'node' makes some 4e+06 lives of 2,000,000 nodes, 8.2 GB for 256 jobs that "
-        "are drawn together; 4,000,000 is the most: give fewer nodes or a longer failures.mean, or "
+        "are drawn together; 800,000 is the most: give fewer nodes or a longer failures.mean, or "
         "per = 'job' with the mean of the whole job"
     ]
-    scenario(servers=1_000_000, mean="1000000 h")
+    scenario(servers=300_000, mean="1000000 h")
 
 
 @pytest.mark.parametrize("source", [{"exactly": 2}, {"trace": "log.csv"}])

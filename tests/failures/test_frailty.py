@@ -258,7 +258,7 @@ def test_some_node_has_to_fail():
 
 def test_lives_are_counted_at_the_pace_of_the_worst():
     """As many generations are drawn of all nodes as the worst of them needs."""
-    keys = {"job": {"useful_time": "60 d"}, "cluster": {"trainers": 800, "parameter_servers": 200}}
+    keys = {"job": {"useful_time": "30 d"}, "cluster": {"trainers": 800, "parameter_servers": 200}}
     tables = scenario().mapping() | keys
 
     assert Scenario(**tables).failure_model

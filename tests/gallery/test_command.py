@@ -60,8 +60,8 @@ def test_a_picture_is_drawn_into_a_file(tmp_path: Path, format: str) -> None:
             "figure survival: . is a folder; give a log",
         ),
         (
-            ["figure", "ecrm-recovery", "a.toml", "--out", "a.png"],
-            "figure ecrm-recovery: plays its paper's own set-up; leave a.toml out",
+            ["figure", "ecrm-recovery", ".", "--out", "a.png"],
+            "figure ecrm-recovery: plays its paper's own set-up; leave . out",
         ),
         (["figure", "scaling", "none.toml", "--out", "a.png"], "none.toml: no such file"),
         (

@@ -126,7 +126,7 @@ ENTRY = "entry point 'acme = acme_hourly:Hourly' of acme_hourly 1.2"
         ),
         (
             "import sys\nsys.exit()",
-            f"{ENTRY} can't be imported: SystemExit: ; repair or uninstall it",
+            f"{ENTRY} can't be imported: SystemExit; repair or uninstall it",
         ),
         ("Hourly = 42", f"{ENTRY} is no subclass of cprsim.Policy"),
         ("class Hourly:\n    system = 'acme'", f"{ENTRY} is no subclass of cprsim.Policy"),

@@ -5,6 +5,7 @@ import random
 import re
 import shutil
 import sqlite3
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -227,11 +228,11 @@ def told_after(folder: Path, *statements: str) -> list[str]:
     ("changed", "damage"),
     [
         ("UPDATE blocks SET stop = 9 WHERE rowid = 1",
-         "1 row, 1 row that other rows are needed for, 1 finished point"),
+         "row 1 of blocks, 1 row that other rows are needed for, 1 finished point"),
         ("UPDATE plans SET interval_s = 1 WHERE rowid = 1",
-         "1 row, 4 rows that other rows are needed for, 1 finished point"),
+         "row 1 of plans, 4 rows that other rows are needed for, 1 finished point"),
         ("DELETE FROM blocks WHERE start > 0", "2 finished points"),
-        ("UPDATE finished SET replications = 256", "3 rows"),
+        ("UPDATE finished SET replications = 256", "rows 1, 2, 3 of finished"),
         ("DELETE FROM finished", "the list of finished points"),
         ("DELETE FROM points WHERE point = 1", "the table of points"),
         ("UPDATE points SET given = '{}'", "the table of points"),
@@ -252,13 +253,44 @@ def test_a_file_whose_definition_is_lost_is_refused_and_left_as_it_is(whole, qui
         told_after(tmp_path, "UPDATE definition SET document = document || ' '")
 
     assert str(error.value) == (
-        f"{tmp_path / NAME}: is damaged (a row of definition is not as it was written); the same "
+        f"{tmp_path / NAME}: is damaged (row 1 of definition is not as it was written); the same "
         "cprsim sweep mends what can be mended, and where it says this too, delete the file or "
         "choose another folder"
     )
     with pytest.raises(UsageError) as of_reader:
         exported(tmp_path)
     assert str(of_reader.value) == str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "content", "damage"),
+    [
+        ("definition", "document", "[]", "a row of definition is no JSON of cprsim's"),
+        ("definition", "document", "[" * 9999, "a row of definition is no JSON of cprsim's"),
+        ("definition", "document", "{}", "its definition has no engine"),
+        ("points", "given", "{", "a row of points is no JSON of cprsim's"),
+        ("plans", "basis", "{}", "a row of plans has other numbers than cprsim's"),
+        ("plans", "basis", "", "a row of plans is no JSON of cprsim's"),
+        ("blocks", "replications", b"x", "replications 0 to 256 are packed in another way"),
+        ("blocks", "replications", zlib.compress(b"1234567"),
+         "replications 0 to 256 are packed in another way"),
+    ],
+)  # fmt: skip
+def test_what_has_a_hash_and_makes_no_sense_is_damage(
+    whole, tmp_path, table, column, content, damage
+):
+    """Somebody has written it, with a sound hash."""
+    shutil.copy(whole / NAME, tmp_path)
+    connection = sqlite3.connect(tmp_path / NAME, isolation_level=None)
+    connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = 1", [content])
+    *values, _ = connection.execute(f"SELECT * FROM {table} WHERE rowid = 1").fetchone()
+    digest = layout.row_hash(table, values)
+    connection.execute(f"UPDATE {table} SET hash = ? WHERE rowid = 1", [digest])
+    connection.close()
+
+    with pytest.raises(UsageError, match=REFUSALS) as error:
+        exported(tmp_path)
+    assert f"is damaged ({damage})" in str(error.value)
 
 
 def test_an_error_of_the_disk_is_no_damage(whole, tmp_path, monkeypatch):

@@ -63,8 +63,8 @@ MUCH = {
     'storage={outages={every="60 d",lasts="4 h"}}': (
         "storage.outages: can be simulated but not trained yet; leave it out"
     ),
-    "failures.exactly=1_000_000": (
-        "failures: some 1,000,000 are expected, and replacing what they kill takes 8.33 h at "
+    "failures.exactly=144_000": (
+        "failures: some 144,000 are expected, and replacing what they kill takes 1.2 h at "
         "least; make them so rare that there are 100,000 at most"
     ),
     "job.samples=1_000_000_000_000_000": (

@@ -10,6 +10,8 @@ from cprsim.basics.tabular import LogPath, opened, shown
 from cprsim.errors import LogError
 from cprsim.failures.logs.json_stream import Each, streamed
 
+#: What it takes to parse is some ten times as much.
+_MOST_BYTES = 2**27
 _Kind = TypeVar("_Kind", dict[str, Any], list[Any])
 
 
@@ -54,7 +56,10 @@ def parsed(
                 return found
     try:
         with opened(path) as file:
-            text = file.read().decode("utf-8-sig")
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise LogError(f"{path}: is longer than {_MOST_BYTES:,} bytes; split it")
+        text = content.decode("utf-8-sig")
         value = json.loads(text, object_pairs_hook=_object)
     except EOFError:
         raise LogError(f"{path}: is cut short; copy it again") from None
