@@ -62,7 +62,10 @@ class NodeFailures:
         """How often nodes fail, a sentence."""
         which = ""
         if not self.is_counted:
-            which = f", of which an estimated {self.unseen:,} never failed (--population says)"
+            never = f"{self.unseen:,} of them are estimated to have never failed; " * (
+                self.unseen > 0
+            )
+            which = f" ({never}--population says how many there are)"
         rate = f"{self.per_1000_node_days:.3g} failures per 1,000 node-days"
         return f"{rate} of {self.nodes:,} nodes{which}."
 
