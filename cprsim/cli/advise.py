@@ -66,9 +66,8 @@ def advise(
 ) -> None:
     """Which policy, with which settings, and how sure."""
     from cprsim.basics import files
-    from cprsim.scenario.mapping import scenario_text
     from cprsim.fleets.fleet import Fleet, of_job
-    from cprsim.scenario.mapping import mapping_of, scenario_tables
+    from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
     text = scenario_text(scenario)
     job = of_job(scenario_tables(mapping_of(text, scenario, overrides or ())))

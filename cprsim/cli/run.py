@@ -32,13 +32,12 @@ def run(
 ) -> None:
     """Simulate a scenario, or a fleet of jobs: where the time goes."""
     from cprsim.basics import files
-    from cprsim.scenario.mapping import scenario_text
     from cprsim.fleets.fleet import Fleet, of_tables
     from cprsim.fleets.play import run_fleet
     from cprsim.report import outputs
     from cprsim.report.source import ScenarioSource
     from cprsim.runs import runner
-    from cprsim.scenario.mapping import mapping_of, scenario_tables
+    from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
 
     text = scenario_text(scenario)
     loaded = of_tables(scenario_tables(mapping_of(text, scenario, overrides or ())))
