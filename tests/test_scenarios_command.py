@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import cprsim
+from cprsim.basics import shipped
 from cprsim.cli.command import _main
 from cprsim.errors import ScenarioError
-from cprsim.scenario import shipped
 from tools.paths import ROOT
 
 FILES = sorted((ROOT / "scenarios").glob("*.toml"))

@@ -14,11 +14,15 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     InstanceOf,
     PlainSerializer,
     ValidationError,
     WithJsonSchema,
 )
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_before_validator_function
 
 from cprsim.basics import units
 from cprsim.basics.once import once
@@ -97,8 +101,21 @@ Share = Annotated[
 ]
 
 
-#: A part of something: a number, or a percentage.
-Part = BeforeValidator(units.parse_part)
+class _Part:
+    """What makes a number, with its bounds, a part of something: or a percentage."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return no_info_before_validator_function(units.parse_part, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"anyOf": [handler(core), A_SHARE]}
+
+
+Part = _Part()
 
 
 def _price(of: PricedUnits) -> tuple[BeforeValidator, PlainSerializer, WithJsonSchema]:

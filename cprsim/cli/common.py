@@ -19,13 +19,15 @@ _SCENARIO = "A scenario file (TOML), or the name of a shipped one"
 
 def scenario_file(path: Path | None) -> Path | None:
     """The path of a scenario, refused before libraries are imported that take a second."""
+    from cprsim.basics.shipped import located, missing
     from cprsim.basics.toml import parse_file, text_of
     from cprsim.errors import ScenarioError
 
-    if path is not None and path.is_file():  # a pipe can be read but once
-        parse_file(text_of(path), path)
-    elif path is not None and not path.exists() and path.name != str(path):  # no name
-        raise ScenarioError(f"{path}: no such file")
+    where = None if path is None else located(path)
+    if where is not None and where.is_file():  # a pipe can be read but once
+        parse_file(text_of(where), where)
+    elif path is not None and where is not None and not where.exists():
+        raise ScenarioError(missing(path))
     return path
 
 

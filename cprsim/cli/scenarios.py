@@ -8,7 +8,7 @@ import typer
 from cprsim.cli.common import Json, print_json
 
 if TYPE_CHECKING:
-    from cprsim.scenario.shipped import Shipped
+    from cprsim.basics.shipped import Shipped
 
 
 def scenarios(
@@ -21,8 +21,8 @@ def scenarios(
     as_json: Json = False,
 ) -> None:
     """List the shipped scenarios, show one, or copy it to start your own from."""
+    from cprsim.basics import shipped
     from cprsim.errors import UsageError
-    from cprsim.scenario import shipped
 
     if name is None and copy is not None:
         raise UsageError(f"--copy {copy}: give the name of what is to be copied")

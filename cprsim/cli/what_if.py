@@ -28,7 +28,7 @@ def app(
     from cprsim.app.opening import opened
     from cprsim.app.server import AppServer
     from cprsim.app.subject import Subject
-    from cprsim.scenario.shipped import shipped
+    from cprsim.basics.shipped import shipped
 
     answers = Answering(Subject.read(shipped(_DEFAULT) if scenario is None else scenario))
     with AppServer(answers, port) as server, suppress(KeyboardInterrupt):

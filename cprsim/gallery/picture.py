@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import pandas as pd
 
+from cprsim.basics.shipped import located, shipped
 from cprsim.errors import UsageError
 from cprsim.scenario import Scenario, load_scenario
-from cprsim.scenario.shipped import located, shipped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

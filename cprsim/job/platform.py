@@ -62,7 +62,7 @@ class Cluster(Section):
 
 
 #: How likely something fails: what always does would never end.
-_Chance = Annotated[float, Part, Field(ge=0, lt=1)]
+_Chance = Annotated[float, Field(ge=0, lt=1), Part]
 
 
 class Outages(Section):

@@ -68,8 +68,8 @@ class CheckNRun(Policy):
     bits: Annotated[int, Field(ge=1, le=32)] = 4
     snapshot_s: Seconds = Field(7.0, alias="snapshot")
     tracking: Annotated[float, Field(ge=0)] = 0.0
-    modified: Annotated[float, Part, Field(gt=0, le=1, examples=[0.25])] | None = None
-    growth: Annotated[float, Part, Field(ge=0, le=1)] = 0.33
+    modified: Annotated[float, Field(gt=0, le=1, examples=[0.25]), Part] | None = None
+    growth: Annotated[float, Field(ge=0, le=1), Part] = 0.33
 
     def settings(self, context: Context) -> tuple[Setting, ...]:
         """Its interval and its variant; fewer bits cost accuracy, which isn't modelled."""

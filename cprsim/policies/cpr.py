@@ -36,7 +36,7 @@ class Cpr(Policy):
     partial recovery then.
     """
 
-    target_pls: Annotated[float, Part, Field(gt=0, le=1)] = 0.1
+    target_pls: Annotated[float, Field(gt=0, le=1), Part] = 0.1
     pls_interval: Literal["mean", "E6"] = "mean"
     interval: Interval | None = None
 

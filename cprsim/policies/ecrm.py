@@ -109,7 +109,7 @@ class Ecrm(Policy):
     coding: _Share | None = None
     commit: _Share | None = None
     replication: _Share | None = None
-    degraded: Annotated[float, Part, Field(ge=0, lt=1, examples=[0.1])] | None = None
+    degraded: Annotated[float, Field(ge=0, lt=1, examples=[0.1]), Part] | None = None
     resume_s: Seconds = Field(30.0, alias="resume")
     rebuild_fixed_s: Seconds | None = Field(None, alias="rebuild_fixed")
     rebuild_read: Rate | None = None

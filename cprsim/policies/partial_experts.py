@@ -85,13 +85,13 @@ class PartialExperts(Policy):
     experts: Annotated[int, Field(ge=1)]
     per_save: Annotated[int, Field(ge=1)] = 1
     interval: Interval = "optimal"
-    expert_share: Annotated[float, Part, Field(ge=0, le=1)] = 0.86
+    expert_share: Annotated[float, Field(ge=0, le=1), Part] = 0.86
     blocking: bool = False
     snapshot_s: Seconds | None = Field(None, alias="snapshot")
     snapshot_experts: Annotated[int, Field(ge=1)] | None = None
     snapshot_load_s: Seconds = Field(0.0, alias="snapshot_load")
     dynamic: bool = False
-    plt_limit: Annotated[float, Part, Field(gt=0, le=1)] = 0.0375
+    plt_limit: Annotated[float, Field(gt=0, le=1), Part] = 0.0375
 
     @model_validator(mode="after")
     def _numbers_fit(self) -> Self:

@@ -33,7 +33,7 @@ class Place(Section):
     read: Rate | None = None
     blocking: bool = True
     snapshot_s: Seconds | None = Field(None, alias="snapshot")
-    differential: Annotated[float, Part, Field(gt=0, le=1)] | None = None
+    differential: Annotated[float, Field(gt=0, le=1), Part] | None = None
     base_every: Annotated[int, Field(ge=1)] | None = None
 
     @model_validator(mode="after")

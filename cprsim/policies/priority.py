@@ -48,7 +48,7 @@ class PrioritySaving(Cpr):
     """
 
     tracker: ClassVar[TrackerName]
-    fraction: Annotated[float, Part, Field(gt=0, le=1)] = 0.125
+    fraction: Annotated[float, Field(gt=0, le=1), Part] = 0.125
     slowdown: Annotated[float, Field(ge=0)] = 0.0
     merge_after: Annotated[int, Field(ge=1, le=100_000, examples=[24])] | None = None
 

@@ -92,7 +92,7 @@ class Replication(Policy):
     takeover_s: Seconds = Field(0.0, alias="takeover")
     interval: Interval | None = None
     slowdown: Annotated[float, Field(ge=0)] = 0.0
-    degraded: Annotated[float, Part, Field(ge=0, lt=1, examples=[0.1])] | None = None
+    degraded: Annotated[float, Field(ge=0, lt=1, examples=[0.1]), Part] | None = None
 
     def settings(self, context: Context) -> tuple[Setting, ...]:
         """Its interval and its copies."""

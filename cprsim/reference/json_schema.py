@@ -13,13 +13,13 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from cprsim.basics.schema import RANGE, UNIT, Section
+from cprsim.basics.shipped import scenarios
 from cprsim.contract import Policy
 from cprsim.errors import ScenarioError
 from cprsim.policies.registry import policy_class, systems
 from cprsim.reference.descriptions import descriptions, summary
 from cprsim.scenario.drawn import Drawn
 from cprsim.scenario.sections import SECTIONS
-from cprsim.scenario.shipped import scenarios
 from cprsim.studies.design import StudySection
 from cprsim.sweeps.block import SweepBlock
 from cprsim.trainer.section import TrainerSection
@@ -158,7 +158,8 @@ def _told(value: Schema, field: FieldInfo, description: str, examples: Any) -> S
     for part in value.get("anyOf", ()):
         for key in {UNIT, RANGE} & part.keys():
             value.setdefault(key, part[key])
-    ends = [f"{symbol} {value[key]:g}" for key, symbol in _BOUNDS if key in value]
+    parts = (value, *value.get("anyOf", ()))
+    ends = [f"{mark} {part[key]:g}" for part in parts for key, mark in _BOUNDS if key in part]
     if ends:
         value[RANGE] = " and ".join(ends)
     example = examples or value.get("examples") or _example(value, default)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cprsim.basics.distributions import SPREAD
+from cprsim.basics.shipped import located, missing
 from cprsim.basics.toml import (
     DEEPEST,
     check_values,
@@ -16,7 +17,6 @@ from cprsim.basics.toml import (
 )
 from cprsim.errors import ScenarioError
 from cprsim.failures.spec import SOURCES
-from cprsim.scenario.shipped import located, missing
 
 #: Tables of a file that are no part of a scenario.
 _BLOCKS = ("sweep", "trainer", "study")

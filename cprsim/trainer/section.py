@@ -11,7 +11,7 @@ from cprsim.scenario import Scenario
 from cprsim.trainer.data import Data, Files, Planted, Recorded
 from cprsim.trainer.manner import MOST_TIMES, Deadlines, InjectionMode
 
-Share = Annotated[float, Part, Field(ge=0, le=1)]
+Share = Annotated[float, Field(ge=0, le=1), Part]
 
 
 class TrainerSection(Section):

@@ -9,12 +9,12 @@ from cprsim.advice import worlds
 from cprsim.advice.advice import TOLD, Advice
 from cprsim.advice.advising import advise
 from cprsim.advice.robustness import Grid, Lever, Robustness, World
+from cprsim.basics.shipped import shipped
 from cprsim.errors import UsageError
 from cprsim.gallery import answer
 from cprsim.gallery.registry import picture
 from cprsim.runs.mean import Mean
 from cprsim.scenario import load_scenario
-from cprsim.scenario.shipped import shipped
 
 NOT_KNOWN = Mean(*[float("nan")] * 3)
 

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from cprsim.basics import shipped as module
+from cprsim.basics.shipped import shipped
 from cprsim.cli.command import _main
 from cprsim.errors import UsageError
 from cprsim.gallery.picture import TAKES
 from cprsim.gallery.registry import PICTURES, picture
-from cprsim.scenario import shipped as module
-from cprsim.scenario.shipped import shipped
 
 SIGNATURES = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 

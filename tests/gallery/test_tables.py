@@ -12,6 +12,7 @@ import pytest
 
 import cprsim
 from cprsim.basics.files import write_all
+from cprsim.basics.shipped import shipped
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.gallery import (
@@ -27,7 +28,6 @@ from cprsim.gallery import (
 from cprsim.gallery.points import at, of_systems
 from cprsim.report import outputs
 from cprsim.scenario import Scenario, load_scenario
-from cprsim.scenario.shipped import shipped
 
 HOUR = 3600.0
 # The costs of criteo-kaggle.toml: save, load and reschedule.

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.shipped import shipped
 from cprsim.estimates.decision import Decision, decide
 from cprsim.estimates.row_loss import RowLosses
 from cprsim.failures.presets import PRESETS
@@ -13,7 +14,6 @@ from cprsim.fitting.log_fit import LogFit
 from cprsim.gallery.picture import Titled
 from cprsim.runs.result import Result
 from cprsim.scenario import load_scenario
-from cprsim.scenario.shipped import shipped
 from tools.reproduction.lines import Line, Measured
 
 _ABSTRACT = "CPR abstract, stated"

@@ -5,12 +5,12 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
+from cprsim.basics.shipped import shipped
 from cprsim.gallery import interval, runs, scaling, sensitivity, tradeoff
 from cprsim.gallery.picture import Titled
 from cprsim.gallery.points import at
 from cprsim.gallery.registry import PICTURES
 from cprsim.scenario import Scenario, load_scenario
-from cprsim.scenario.shipped import shipped
 from tools.reproduction import airesim, cpr, effective
 from tools.reproduction.lines import Line, Measured
 from tools.validation.systems import ecrm
