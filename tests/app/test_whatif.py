@@ -23,7 +23,8 @@ TOO_MANY_COPIES = (
 MOVED = st.fixed_dictionaries(
     {},
     optional={
-        "failures.mean": st.builds("{} min".format, st.integers(10, 10**6)),  # as of what can be played
+        # As of what can be played.
+        "failures.mean": st.builds("{} min".format, st.integers(10, 10**6)),
         "cluster.parameter_servers": st.integers(2, 400).map(str),
         "storage.write": st.builds("{:.3g} GB/s".format, st.floats(0.1, 1e3)),
         "costs.reschedule.mean": DURATIONS,
