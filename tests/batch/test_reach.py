@@ -28,6 +28,7 @@ LEFT_OUT = {
     "failures.reader = 'prometheus'": "gives the log that others give",
     "failures.reader = 'xid'": "gives the log that others give",
     "failures.columns": "say how a log is read, which then is as others are",
+    "failures.log": "says what a law was fitted to, and is played nothing of",
     "model.skew.name": "written as the skew itself",
     "model.skew.curve": "of a file; goes into what saves leave of a shard, as any skew",
     "model.tables.skew.name": "written as the skew itself",
