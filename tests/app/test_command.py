@@ -40,11 +40,19 @@ def test_what_is_no_port_is_told(capsys: pytest.CaptureFixture[str], port: str) 
     assert capsys.readouterr() == ("", told)
 
 
+#: The command, where Ctrl-C isn't ignored as it is in the background.
+HEEDING = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("cprsim.cli", run_name="__main__")
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.essential
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_prints_its_address_answers_and_ends_with_ctrl_c(number: int) -> None:
-    asked = [sys.executable, "-m", "cprsim.cli", "app", str(QUICKSTART), "--no-browser"]
+    asked = [sys.executable, "-c", HEEDING, "app", str(QUICKSTART), "--no-browser"]
     process = subprocess.Popen(
         asked,
         stdout=subprocess.PIPE,
