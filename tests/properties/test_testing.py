@@ -42,7 +42,7 @@ def test_scenarios_come_with_every_key_but_those_of_traces() -> None:
         "failures.hits.weights": Weights,
     } | {system: policy_class(system) for system in SYSTEMS}
     missing = {f"{path}.{key}" for path, part in sections.items() for key in keys(part)}
-    missing -= {f"failures.{key}" for key in ("trace", *SOURCES["trace"], "preset")}
+    missing -= {f"failures.{key}" for key in ("trace", "log", *SOURCES["trace"], "preset")}
     # Rows whose updates are not alike take seconds a model; tests/rows has them.
     missing -= {"model.optimizer_rule", "model.renewed"}
     missing |= {"title", *get_args(Name)}
