@@ -116,7 +116,7 @@ QUANTITIES = [
     case(
         "saves-without-end",
         {POLICY: POLICY + 'interval = "1 ms"\n'},
-        "policies.full: a save every 0.001 s makes 3.6e+07 of them in the job; give an interval "
+        "policies.full: a save every 1 ms makes 3.6e+07 of them in the job; give an interval "
         "that makes at most 10,000,000",
     ),
     case(

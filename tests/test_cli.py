@@ -443,7 +443,7 @@ def test_a_hopeless_run_fails_in_one_line_and_writes_nothing(folder, capsys):
     assert capsys.readouterr() == (
         "",
         "cprsim: policy 'full': the job gets nowhere: 100 times its useful time is over, with "
-        "1000 failures, and 0.0% of it done; save more often, or make failures rarer or saves "
+        "1,000 failures, and 0 % of it done; save more often, or make failures rarer or saves "
         "cheaper\n",
     )
     assert [path.name for path in folder.iterdir()] == ["job.toml"]

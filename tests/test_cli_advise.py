@@ -73,7 +73,7 @@ def test_advise_recommends_full_recovery_where_partial_is_dearer(folder, capsys)
     assert cli._main(["advise", "--closed-form", KAGGLE, "--target-pls", "0.001"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == (
         "Recommended: full recovery, a save every 2.29 h; partial recovery at PLS 0.001 would cost "
-        "21.23%, no less than 8.50%."
+        "21.23 %, no less than 8.50 %."
     )
 
 
@@ -91,8 +91,8 @@ def test_advise_prints_its_options_and_a_sentence(folder, capsys):
         (row,) = (line for line in out.splitlines() if line.strip().startswith(option))
         assert row.replace(option, "").split()[:3] == [*interval.split(), overhead]
     assert out.splitlines()[-2] == (
-        "Recommended: partial recovery, a save every 44.8 h; it takes away 93.8% of full "
-        "recovery's overhead and is expected to lose 10.00% of the samples."
+        "Recommended: partial recovery, a save every 44.8 h; it takes away 93.77 % of full "
+        "recovery's overhead and is expected to lose 10.00 % of the samples."
     )
 
 
@@ -116,16 +116,16 @@ def test_advise_for_kaggle_with_lost_updates_trained_again_by_hand(folder, capsy
 def test_advise_says_where_trained_again_another_option_costs_less(folder, capsys):
     assert cli._main(["advise", "--closed-form", KAGGLE]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == (
-        "If every lost update were trained again, full recovery would cost less, 8.50% against "
-        "9.03%, and partial recovery with a save every 2.29 h least of all, 4.92%."
+        "If every lost update were trained again, full recovery would cost less, 8.50 % against "
+        "9.03 %, and partial recovery with a save every 2.29 h least of all, 4.92 %."
     )
     # Of one server each failure loses about all that full recovery trains again.
     alone = ["--set", "cluster.parameter_servers=1", "--target-pls", "0.5"]
     dear = ["--set", "costs.load_partial=10 min", "--set", "costs.load_full=2 min"]
     assert cli._main(["advise", "--closed-form", KAGGLE, *alone, *dear]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == (
-        "If every lost update were trained again, full recovery would cost less, 8.50% against "
-        "51.13%."
+        "If every lost update were trained again, full recovery would cost less, 8.50 % against "
+        "51.13 %."
     )
     for target in ("0.01", "0.001"):
         assert cli._main(["advise", "--closed-form", KAGGLE, "--target-pls", target]) == 0

@@ -139,7 +139,7 @@ def test_a_job_without_a_number_of_nodes_gets_the_mtbf_of_all_sizes(capsys):
 def test_a_picture_is_drawn(capsys, suffix, view):
     code, _, err = ran(capsys, gamma_csv(), *view, "--plot", f"new/picture.{suffix}")
 
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, f"cprsim: wrote new/picture.{suffix}\n")
     magic = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix.lower()]
     assert Path(f"new/picture.{suffix}").read_bytes().startswith(magic)
     assert [path.name for path in Path("new").iterdir()] == [f"picture.{suffix}"]

@@ -39,7 +39,7 @@ def test_a_trace_of_the_run_that_was_asked_for(
     # Nothing fails, so nothing is saved; the useful time is all that passes.
     assert about["ledger"]["wall"] == 56 * 3600
     assert capsys.readouterr().out == (
-        "partial, seed 5, replication 3: 56 h for 56 h of training (overhead 0.00%), 0 failures\n"
+        "partial, seed 5, replication 3: 56 h for 56 h of training (overhead 0 %), 0 failures\n"
     )
 
 

@@ -15,6 +15,7 @@ from cprsim.advice.search import Leading, able, at_target, search
 from cprsim.advice.trials import NOWHERE, Trial, Trials
 from cprsim.advice.warning import warnings
 from cprsim.analytic.expected import expected
+from cprsim.basics.units import rough_percent
 from cprsim.contract import Plan, Policy
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.errors import UsageError
@@ -99,7 +100,9 @@ class Asking:
         scenario, why = self._trials.scenario, None
         if candidate.origin is None and self._trials.is_hopeless(start):
             found = expected(plan, scenario.context).overhead
-            why = f"first order expects an overhead of {found:.0%} at least: not simulated"
+            why = (
+                f"first order expects an overhead of {rough_percent(found)} at least: not simulated"
+            )
         elif scenario.job.useful_time_s / scenario.failure_model.mtbf_s > _MANY:
             (trial,) = self._trials.play([start], range(1))
             if trial.measures["overhead"][0] >= NOWHERE - 1:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cprsim.advice.advice import Found
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import format_duration, format_percent
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
@@ -82,8 +82,8 @@ def _bought(best: Found) -> Iterator[str]:
     time, machines = best.measures["overhead"].mean, best.measures["machine_overhead"].mean
     if machines > time + _OFF * max(time, _MUCH):
         yield (
-            f"{best.name} buys its time with machines: {time:.2%} of the time, {machines:.2%} of "
-            "the machine time; see --objective machine-time."
+            f"{best.name} buys its time with machines: {format_percent(time)} of the time, "
+            f"{format_percent(machines)} of the machine time; see --objective machine-time."
         )
     if best.plan.memory_overhead >= 1:
         yield (
@@ -101,8 +101,8 @@ def _own_costs(each: Found) -> Iterator[str]:
     keys = ", ".join(f"{key} = {table[key]}" for key in _OWN_KEYS if table.get(key))
     what = f"set what you measured ({keys})" if keys else "see what it assumes in docs/systems"
     yield (
-        f"{each.name}: {own:.1%} of its {overhead:.1%} are what it holds training up for itself; "
-        f"{what}."
+        f"{each.name}: {format_percent(own)} of its {format_percent(overhead)} are what it holds "
+        f"training up for itself; {what}."
     )
 
 
@@ -115,8 +115,8 @@ def _closed_forms(advice: "Advice") -> Iterator[str]:
         apart = found.closed_form - mean.mean
         if abs(apart) > max(_OFF * abs(mean.mean), mean.high - mean.mean, advice.aim.within):
             yield (
-                f"{found.name}: the closed form says {found.closed_form:.2%}, the simulation "
-                f"{mean.mean:.2%}; believe the simulation."
+                f"{found.name}: the closed form says {format_percent(found.closed_form)}, the "
+                f"simulation {format_percent(mean.mean)}; believe the simulation."
             )
 
 

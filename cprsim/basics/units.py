@@ -182,13 +182,26 @@ def format_exact(value: float, table: Units) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """`seconds` for people, three significant digits in the unit that fits: `"2.29 h"`."""
+    """`seconds` for people, three significant digits in the unit that fits: `"2.29 h"`.
+
+    No time at all is `"0 s"`, one that doesn't end `"never"`.
+    """
+    if math.isnan(seconds):
+        return "?"
     if math.isinf(seconds):
         return "never"
-    for unit in ("d", "h", "min"):
-        if abs(seconds) >= (4 if unit == "d" else 1) * SECONDS[unit]:
+    size = float(f"{abs(seconds):.3g}")  # 59.96 s are a minute
+    for unit, from_s in _DURATIONS:
+        if size >= from_s:
             return f"{_three_digits(seconds / SECONDS[unit])} {unit}"
-    return f"{_three_digits(seconds)} s"
+    return f"{_three_digits(seconds / SECONDS['ms'])} ms" if size >= _LEAST_S else "0 s"
+
+
+def format_durations(low_s: float, high_s: float) -> str:
+    """The ends of an interval, the unit once where it is one: `"17.2 to 21.6 h"`."""
+    low, high = format_duration(low_s), format_duration(high_s)
+    number, _, unit = low.partition(" ")
+    return f"{number if unit and high.endswith(f' {unit}') else low} to {high}"
 
 
 def format_bytes(size: float) -> str:
@@ -196,11 +209,41 @@ def format_bytes(size: float) -> str:
     if math.isnan(size):
         return "?"
     for unit in ("PB", "TB", "GB", "MB", "kB"):
-        if abs(size) >= BYTES[unit]:
+        if float(f"{abs(size):.3g}") >= BYTES[unit]:
             return f"{_three_digits(size / BYTES[unit])} {unit}"
     return f"{_three_digits(size)} B"
 
 
+def percent(share: float) -> str:
+    """A share as a number of percent, two decimals, one digit where that would show nothing.
+
+    What is but rounding is nothing.
+    """
+    if abs(share) < _LEAST_SHARE:
+        return "0"
+    size = abs(100 * share)
+    return f"{100 * share:,.2f}" if size >= 0.01 else f"{100 * share:.1g}"
+
+
+def format_percent(share: float) -> str:
+    """The same with its sign: `"2.29 %"`."""
+    return f"{percent(share)} %"
+
+
+def counted(count: int, noun: str) -> str:
+    """`"1 point"`, `"2,400 points"`."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def rough_percent(share: float) -> str:
+    """A share that is but about so: two digits, whole from 10 on: `"38 %"`."""
+    return f"{100 * share:,.0f} %" if abs(share) >= 0.0995 else f"{100 * share:.2g} %"
+
+
+#: Units of durations, and from how many seconds on people take them.
+_DURATIONS = (("d", 4 * 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 0.1))
+#: Less is rounding.
+_LEAST_S = _LEAST_SHARE = 1e-9
 _IMMENSE = 1e9
 _SHORT = 7  # letters of a number with its sign that people would write
 
@@ -209,4 +252,4 @@ def _three_digits(value: float) -> str:
     """Three significant digits; whole numbers from 100 on are kept whole, but for immense ones."""
     if abs(value) >= _IMMENSE:
         return f"{value:.2e}"
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{value:.0f}" if abs(value) >= 99.95 else f"{value:.3g}"

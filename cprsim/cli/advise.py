@@ -15,6 +15,7 @@ from cprsim.cli.common import (
     print_json,
     print_table,
     share,
+    write,
 )
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def advise(
         from cprsim.report.source import ScenarioSource
 
         source = ScenarioSource(text, tuple(overrides or ()), None)
-        files.write_all(out, contents(advice, robust, source))
+        write(out, contents(advice, robust, source), silent=as_json)
     if as_json:
         held = None if robust is None else robust.document()
         print_json(advice.document() | {"robustness": held})

@@ -1,10 +1,10 @@
 """What several commands share: arguments, and how they print."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console, ConsoleOptions, RenderResult
 
+    from cprsim.basics.files import Content
     from cprsim.scenario import Scenario
 
 _SCENARIO = "A scenario file (TOML), or the name of a shipped one"
@@ -128,21 +129,45 @@ def share(option: str, text: str | None) -> float | None:
         raise UsageError(f"{option} {text!r} is not a number: write 0.01 or 1%") from None
 
 
-def echo_wrapped(line: str) -> None:
-    """A sentence on stdout; in lines that fit `WIDTH` on a terminal, in one else."""
-    from textwrap import fill
+def echo_wrapped(line: str, indent: str = "  ", *, err: bool = False) -> None:
+    """A sentence on stdout or stderr; in lines that fit where that has a width, `WIDTH` at most.
 
-    if sys.stdout.isatty():
-        line = fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-    echo(line)
+    `indent`: of all lines but the first, beyond what it is indented itself.
+    """
+    from cprsim.basics.lines import wrapped
+
+    wide = _width(sys.stderr if err else sys.stdout)
+    if wide is not None:
+        line = wrapped(line, min(wide, WIDTH), indent)
+    echo(line, err=err)
 
 
 def print_table(table: Any, piped: int = 140) -> None:
-    """A rich table on stdout; into a pipe, which has no width of its own, so many columns wide."""
+    """A table on stdout; into a pipe, which has no width of its own, so many columns wide."""
     from rich.console import Console
+    from rich.table import Table
 
-    width = None if sys.stdout.isatty() else piped
-    Console(width=width, markup=False, highlight=False).print(_Harmless(table))
+    from cprsim.report.terminal import Fitting
+
+    shown = Fitting(table) if isinstance(table, Table) else table
+    Console(width=_width(sys.stdout) or piped, markup=False, highlight=False).print(
+        _Harmless(shown)
+    )
+
+
+def _width(stream: TextIO) -> int | None:
+    """Columns of a terminal, or as the environment has them; None of a pipe or a file."""
+    import os
+
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdigit() and int(given):
+        return int(given)
+    if not stream.isatty():
+        return None
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or WIDTH
+    except (OSError, ValueError):
+        return WIDTH
 
 
 class _Harmless:
@@ -211,6 +236,18 @@ def resumable(out: Path) -> Iterator[None]:
         raise RunError(f"interrupted; {done}: give the same command again to go on") from None
 
 
+def write(folder: Path, contents: "Mapping[str, Content]", *, silent: bool = False) -> None:
+    """Write files all or none, and say so on stderr, unless what is on stdout stands alone."""
+    from cprsim.basics import files
+
+    files.write_all(folder, contents)
+    names = [name for name, content in contents.items() if content is not None]
+    if silent or not names:
+        return
+    into = f"{len(names)} files into {folder}: {', '.join(names)}"
+    echo_wrapped(f"cprsim: wrote {folder / names[0] if len(names) == 1 else into}", err=True)
+
+
 def check_plot(plot: Path | None) -> None:
     """Complain of a picture that can't be drawn, before anything else takes time."""
     if plot is not None:
@@ -219,18 +256,17 @@ def check_plot(plot: Path | None) -> None:
         check_picture(plot)
 
 
-def draw(found: Any, plot: Path | None) -> None:
+def draw(found: Any, plot: Path | None, *, silent: bool = False) -> None:
     """Draw what was found into a file, if one is asked for."""
     if plot is not None:
-        write_picture(found.figure(), plot)
+        write_picture(found.figure(), plot, silent=silent)
 
 
-def write_picture(figure: "Figure", out: Path) -> None:
+def write_picture(figure: "Figure", out: Path, *, silent: bool = False) -> None:
     """A figure as a file, in the format that its name ends in."""
-    from cprsim.basics import files
     from cprsim.figures import save_bytes
 
-    files.write_all(out.parent, {out.name: save_bytes(figure, out.suffix.lower()[1:])})
+    write(out.parent, {out.name: save_bytes(figure, out.suffix.lower()[1:])}, silent=silent)
 
 
 def show(found: Any, table: Any, as_json: bool) -> None:
@@ -240,4 +276,4 @@ def show(found: Any, table: Any, as_json: bool) -> None:
         return
     print_table(table(found))
     for note in found.notes:
-        echo(note)
+        echo_wrapped(note)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli.common import echo, there, write_picture
+from cprsim.cli.common import echo_wrapped, there, write_picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,9 +45,9 @@ def _list(pictures: "Iterable[Picture]") -> None:
     from cprsim.gallery.picture import TAKES
 
     for each in pictures:
-        echo(f"{each.name:<20}{each.explains}")
+        echo_wrapped(f"{each.name:<20}{each.explains}", indent=" " * 20)
         default = f"; by default scenarios/{each.default}" if each.default else ""
-        echo(f"{'':<20}of {TAKES[each.takes]}{default}")
+        echo_wrapped(f"{'':<20}of {TAKES[each.takes]}{default}")
 
 
 def _write(chosen: "Picture", source: Path | None, out: Path) -> None:

@@ -119,7 +119,7 @@ def fit(
         found = fit_log(log, **taken, view=view, nodes=nodes, ties=ties)  # type: ignore[arg-type]
         table = tables.fit_table
     block = found.toml() if toml else None
-    draw(found, plot)
+    draw(found, plot, silent=as_json)
     if block is not None:
         echo(block)
     else:

@@ -43,5 +43,5 @@ def rows(
     else:
         assert scenario is not None
         found, table = row_loss.row_losses(load(scenario, overrides), policy), tables.rows_table
-    draw(found, plot)
+    draw(found, plot, silent=as_json)
     show(found, table, as_json)

@@ -12,8 +12,10 @@ from cprsim.cli.common import (
     ProgressBar,
     ScenarioFile,
     echo,
+    echo_wrapped,
     print_json,
     print_table,
+    write,
 )
 
 
@@ -55,7 +57,7 @@ def run(
         else:
             result = runner.run(loaded, *chosen, progress.update)
     if out is not None:
-        files.write_all(out, outputs.contents(result, source))
+        write(out, outputs.contents(result, source), silent=as_json)
         _say_what_is_left_out(result, out)
     if as_json:
         print_json(result.document())
@@ -90,10 +92,10 @@ def _show_run(result: Any) -> None:
     if taken is not None:
         print_table(taken)
     for line in tables.fleet_notes(result) if of_fleet else tables.notes(result):
-        echo(line)
+        echo_wrapped(line)
     predicted = None if of_fleet else tables.accuracy_table(result)
     if predicted is not None:
         print_table(predicted)
     left_out = tables.given_up_line(result) if of_fleet else None
     if left_out is not None:
-        echo(left_out)
+        echo_wrapped(left_out)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli.common import Json, print_json
+from cprsim.cli.common import Json, echo_wrapped, print_json, write
 
 if TYPE_CHECKING:
     from cprsim.basics.shipped import Shipped
@@ -31,7 +31,7 @@ def scenarios(
         return
     path = shipped.named(name)
     if copy is not None:
-        _copy(path, copy)
+        _copy(path, copy, as_json)
     text = path.read_text(encoding="utf-8")
     if as_json:
         print_json({"name": path.stem, "path": str(path), "text": text})
@@ -45,14 +45,14 @@ def _list(found: "list[Shipped]", as_json: bool) -> None:
         return
     wide = max(len(each.name) for each in found) + 2
     for each in found:
-        typer.echo(f"{each.name:<{wide}}{each.title}")
+        echo_wrapped(f"{each.name:<{wide}}{each.title}", indent=" " * wide)
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(source: Path, target: Path, as_json: bool) -> None:
     from cprsim.basics import files
     from cprsim.errors import UsageError
 
     if target.exists():
         raise UsageError(f"--copy {target}: is there already; choose another name")
     files.check_writable(target.parent, [target.name], "--copy")
-    files.write_all(target.parent, {target.name: source.read_bytes()})
+    write(target.parent, {target.name: source.read_bytes()}, silent=as_json)

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from cprsim.cli.common import Overrides, ProgressBar, echo, print_table, resumable, scenario_file
+from cprsim.cli.common import (
+    Overrides,
+    ProgressBar,
+    echo,
+    print_table,
+    resumable,
+    scenario_file,
+    write,
+)
 from cprsim.trainer import check_torch
 
 _RUNS = "runs"
@@ -56,7 +64,7 @@ def study(
                 play(planned, store, workers, progress.update)
         source = scenario.title or config.name
         done = store.done(planned)
-        files.write_all(out, outputs.contents(done, len(planned), source, block.linear_up_to))
+        write(out, outputs.contents(done, len(planned), source, block.linear_up_to))
         found = with_drops(outputs.runs_table(done), str(out))
     for table in tables(found, block.linear_up_to):
         print_table(table)

@@ -16,6 +16,7 @@ from cprsim.cli.common import (
     resumable,
     scenario_file,
     sweep_folder,
+    write,
 )
 
 if TYPE_CHECKING:
@@ -148,12 +149,12 @@ def export(
     if out is not None:
         files.check_writable(out.parent, [out.name])
     found = Sweep(folder)
-    write = exporter(found, form)
+    told = exporter(found, form)
     if out is None:
-        write(sys.stdout.buffer)
+        told(sys.stdout.buffer)
         sys.stdout.buffer.flush()
     else:
-        files.write_all(out.parent, {out.name: write})
+        write(out.parent, {out.name: told})
     if found.unfinished:
         left = f"{found.unfinished:,} of {len(found.points):,} points"
         echo(f"cprsim: {left} are still to be done", err=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli.common import Overrides, ScenarioFile, echo, load
+from cprsim.cli.common import Overrides, ScenarioFile, echo_wrapped, load, write
 
 if TYPE_CHECKING:
     from cprsim.history.recorder import History
@@ -28,7 +28,6 @@ def timeline(
     overrides: Overrides = None,
 ) -> None:
     """Watch one run: what the job and its nodes do when."""
-    from cprsim.basics import files
     from cprsim.history.recorder import record
     from cprsim.runs.runner import check_whole
 
@@ -37,8 +36,8 @@ def timeline(
     check_whole("replication", replication, 0)
     loaded = load(scenario, overrides)
     history = record(loaded, policy, seed, replication)
-    files.write_all(out.parent, {out.name: _content(history, loaded.title, out)})
-    echo(_sentence(history, loaded.job.useful_time_s))
+    write(out.parent, {out.name: _content(history, loaded.title, out)})
+    echo_wrapped(_sentence(history, loaded.job.useful_time_s))
 
 
 def _check(out: Path) -> None:
@@ -65,7 +64,7 @@ def _content(history: "History", title: str, out: Path) -> bytes:
 
 
 def _sentence(history: "History", useful_time_s: float) -> str:
-    from cprsim.basics.units import format_duration
+    from cprsim.basics.units import format_duration, format_percent
     from cprsim.contract.ledger import overhead
 
     wall_s = history.ledger.wall
@@ -73,5 +72,6 @@ def _sentence(history: "History", useful_time_s: float) -> str:
     return (
         f"{history.policy}, seed {history.seed}, replication {history.replication}: "
         f"{format_duration(wall_s)} for {format_duration(useful_time_s)} of training "
-        f"(overhead {overhead(wall_s, useful_time_s):.2%}), {struck} failure{'s' * (struck != 1)}"
+        f"(overhead {format_percent(overhead(wall_s, useful_time_s))}), "
+        f"{struck:,} failure{'s' * (struck != 1)}"
     )

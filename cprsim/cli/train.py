@@ -14,6 +14,7 @@ from cprsim.cli.common import (
     print_json,
     print_table,
     ready_to_train,
+    write,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def train(
         with ProgressBar("training", "steps", silent=as_json) as progress:
             trained = train_for_real(scenario, section, name, seed, progress.update)
     if out is not None:
-        files.write_all(out, _contents(trained, scenario.to_toml()))
+        write(out, _contents(trained, scenario.to_toml()), silent=as_json)
     if as_json:
         print_json(trained.document())
     else:
@@ -64,17 +65,20 @@ def _contents(trained: "Trained", scenario: str) -> dict[str, bytes]:
 
 
 def _table(trained: "Trained") -> "Table":
-    from rich.table import Table
+    from cprsim.basics.units import counted, format_duration, percent
+    from cprsim.report.terminal import plain_table
 
-    table = Table(title=f"{trained.policy}, seed {trained.seed}: {trained.steps:,} steps")
-    table.add_column("")
-    table.add_column("", justify="right")
+    steps = counted(trained.steps, "step")
+    table = plain_table(f"{trained.policy}, seed {trained.seed}: {steps}")
+    table.show_header = False
+    table.add_column("what")
+    table.add_column("value", justify="right")
     for cause, spent_s in trained.seconds.items():
-        table.add_row(cause, f"{spent_s:.2f} s")
+        table.add_row(cause, format_duration(spent_s))
     table.add_section()
-    table.add_row("failures", str(trained.failures))
-    table.add_row("PLS", f"{trained.pls:.4f}")
-    table.add_row("updates lost", f"{trained.updates_lost:.4f}")
+    table.add_row("failures", f"{trained.failures:,}")
+    table.add_row("PLS %", percent(trained.pls))
+    table.add_row("updates lost %", percent(trained.updates_lost))
     table.add_row("AUC", f"{trained.auc:.5f}")
     table.add_row("log loss", f"{trained.log_loss:.5f}")
     return table

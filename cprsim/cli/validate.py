@@ -11,11 +11,12 @@ from cprsim.cli.common import (
     Policies,
     ProgressBar,
     TrainedFile,
-    echo,
+    echo_wrapped,
     json_bytes,
     print_json,
     print_table,
     ready_to_train,
+    write,
 )
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _RESULT = "validate.json"
 #: Of shares: what is beyond is rounding.
 _DIGITS = 12
+#: What has another name for people.
+_WHAT = {"pls": "PLS"}
 _PICTURE = "predicted-measured.png"
 _FILES = (_RESULT, "scenario.toml", "failures.csv", _PICTURE)
 
@@ -53,7 +56,7 @@ def validate(
         with ProgressBar("training", "steps", silent=as_json) as progress:
             found = predict_and_train(scenario, section, policy, seed, progress.update)
     if out is not None:
-        files.write_all(out, _contents(found))
+        write(out, _contents(found), silent=as_json)
     if as_json:
         print_json(found.document())
     else:
@@ -68,10 +71,10 @@ def _contents(found: "Validated") -> dict[str, bytes]:
 
 
 def _show(found: "Validated") -> None:
-    from rich import box
-    from rich.table import Table
+    from cprsim.basics.units import format_duration
+    from cprsim.report.terminal import plain_table
 
-    table = Table(title=f"{found.scenario.title}, seed {found.seed}", box=box.SIMPLE_HEAD)
+    table = plain_table(f"{found.scenario.title}, seed {found.seed}")
     for heading in ("policy", "", "predicted", "measured", "distance", "%"):
         table.add_column(heading, justify="left" if heading in ("policy", "") else "right")
     for compared in found.compared:
@@ -79,28 +82,42 @@ def _show(found: "Validated") -> None:
     print_table(table)
     for each in found.compared:
         if each.silent:
-            echo(f"{each.policy}: {each.silent} members were silent for too long, and replaced")
+            members = "member was" if each.silent == 1 else "members were"
+            echo_wrapped(
+                f"{each.policy}: {each.silent:,} {members} silent for too long, and replaced"
+            )
     if found.left_out:
-        echo(f"Left out, for they can't be predicted yet: {', '.join(found.left_out)}")
+        echo_wrapped(f"Left out, for they can't be predicted yet: {', '.join(found.left_out)}")
     costs = (
-        f"{name.removesuffix('_s')} {value_s * 1e3:.2f} ms"
+        f"{name.removesuffix('_s').replace('_', ' ')} {format_duration(value_s)}"
         for name, value_s in vars(found.calibration).items()
     )
-    echo(f"Calibrated: {', '.join(costs)} (gather: a million rows)")
+    echo_wrapped(f"Calibrated: {', '.join(costs)} (gather: a million rows)")
 
 
 def _add(table: "Table", compared: "Compared") -> None:
     """The rows of one policy: seconds by cause, then counts."""
+    from cprsim.basics.units import format_duration
+
     name = compared.policy
     for cause, predicted, measured in compared.seconds():
         off_s = predicted - measured
-        share = f"{100 * off_s / measured:+.0f}" if measured else ""
-        cells = (f"{predicted:.3f} s", f"{measured:.3f} s", f"{off_s * 1e3:+,.0f} ms", share)
+        times = [format_duration(each) for each in (predicted, measured, off_s)]
+        times[2] = f"{'+' * (off_s > 0)}{times[2]}"
+        cells = (*times, _off(off_s, measured, 0))
         table.add_row(name, cause, *cells)
         name = ""
     for what, (predicted, measured) in compared.counts().items():
         off = round(predicted - measured, _DIGITS)
-        share = f"{100 * off / measured:+.1f}" if measured else ""
-        cells = (f"{predicted:.5g}", f"{measured:.5g}", f"{off:+.2g}", share)
-        table.add_row("", what, *cells)
+        told = f"{off:+.2g}" if off else "0"
+        cells = (f"{predicted:.5g}", f"{measured:.5g}", told, _off(off, measured, 1))
+        table.add_row("", _WHAT.get(what, what.replace("_", " ")), *cells)
     table.add_section()
+
+
+def _off(distance: float, measured: float, digits: int) -> str:
+    """A distance in percent of what was measured; nothing of nothing."""
+    if not measured:
+        return ""
+    share = round(100 * distance / measured, digits)
+    return f"{share:+,.{digits}f}" if share else "0"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from cprsim.analytic.expected import expected, mean_unsaved_s
-from cprsim.basics.units import SECONDS
+from cprsim.basics.units import SECONDS, format_percent
 from cprsim.contract import Context, Plan
 from cprsim.errors import LogError, UsageError
 from cprsim.policies.cpr import Cpr
@@ -85,8 +85,8 @@ class RowLosses:
         return [
             *(f"{name}: full recovery costs no more here, and `run` plays that." for name in full),
             f"Tracked: {len(rows.tracked)} of {len(rows.tables)} tables, with "
-            f"{rows.tracked_rows / everything:.2%} of {everything:,} rows; the others are saved "
-            "whole each time.",
+            f"{format_percent(rows.tracked_rows / everything)} of {everything:,} rows; the others "
+            "are saved whole each time.",
             *([_ADAGRAD] if self.rule == "adagrad" else []),
         ]
 

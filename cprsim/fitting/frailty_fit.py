@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import format_duration, rough_percent
 from cprsim.failures.logs.concentration import worst_share
 from cprsim.failures.logs.histories import histories
 from cprsim.failures.logs.log import FailureLog
@@ -15,7 +15,7 @@ from cprsim.failures.logs.node_time import NodeTime
 from cprsim.failures.logs.repairs import repair_times
 from cprsim.fitting.simulated_nodes import NodeModel
 from cprsim.survival.frailty import Frail, fit_frailty
-from cprsim.survival.judge import MOST_KS, Verdict, is_mean, percent
+from cprsim.survival.judge import MOST_KS, Verdict, is_mean
 from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Sample
 
@@ -70,7 +70,8 @@ class FrailtyFit:
     @property
     def notes(self) -> list[str]:
         """Which nodes fail, a sentence each."""
-        said = f"The worst tenth of {self.nodes:,} nodes has {self.share:.0%} of the outages"
+        worst = rough_percent(self.share)
+        said = f"The worst tenth of {self.nodes:,} nodes has {worst} of the outages"
         alike = f"{_percents(self.alike)} if all were alike"
         if not self.found.is_sure:
             differ = "nodes don't differ beyond chance"
@@ -103,7 +104,8 @@ class FrailtyFit:
         return Verdict(
             self.is_adequate,
             f"{law.distribution} with a mean of {format_duration(law.expected_s)}, {spread} and a "
-            f"frailty of {self.key:.2g} is off the survival of lives by {percent(self.ks)} at most",
+            f"frailty of {self.key:.2g} is off the survival of lives by "
+            f"{rough_percent(self.ks)} at most",
         )
 
     def document(self) -> dict[str, Any]:
@@ -194,4 +196,4 @@ def _distance(lives: Sample, samples: list[Sample]) -> tuple[float, float]:
 
 
 def _percents(interval: tuple[float, float]) -> str:
-    return f"{interval[0]:.0%} to {interval[1]:.0%}"
+    return "{} to {}".format(*map(rough_percent, interval))

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import format_duration, rough_percent
 from cprsim.fitting.left_out import left_out_lines
 from cprsim.fitting.repair_causes import shortened
 
@@ -128,7 +128,7 @@ def _mean(fitted: "LogFit") -> list[str]:
     beyond = 1 - law.within(longest_s)[1] / law.expected_s
     if sample.censored and beyond > _GUESS:
         said.append(
-            f"{beyond:.0%} of the mean of the {law.distribution} law is what it says of "
+            f"{rough_percent(beyond)} of the mean of the {law.distribution} law is what it says of "
             f"durations beyond {format_duration(longest_s)}, the longest that was "
             "watched: a guess."
         )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from cprsim.basics.units import format_duration
-from cprsim.report.tables import percent, plain_table
+from cprsim.basics.units import format_duration, percent
+from cprsim.report.terminal import plain_table
 from cprsim.selection import words
 from cprsim.selection.intervals import ROUNDING
 
@@ -34,7 +34,7 @@ def answer_table(advice: "Advice") -> Table:
     money = advice.scenario.currency
     table = plain_table("\n".join([advice.scenario.title or "cprsim advise", _asked(advice)]))
     table.collapse_padding = True
-    table.add_column("policy", overflow="fold")
+    table.add_column("policy", min_width=15)
     headings = ["saves\nevery", "over-\nhead", "\n± 95 %", "PLS", "updates\nlost", "machine\ntime"]
     headings += (
         ["in\nsum"] * advice.of_fleet

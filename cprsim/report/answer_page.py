@@ -11,6 +11,7 @@ import tomli_w
 
 from cprsim.advice import worlds
 from cprsim.basics.manifest import with_manifest
+from cprsim.basics.units import percent
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures import save_bytes
 from cprsim.policies.registry import systems
@@ -26,7 +27,6 @@ from cprsim.report.basis import inputs, repeat
 from cprsim.report.decision import decision_lines, decision_table
 from cprsim.report.outputs import trace_sha256, versions
 from cprsim.report.source import ScenarioSource
-from cprsim.report.tables import percent
 from cprsim.selection import words
 from cprsim.selection.intervals import ROUNDING
 

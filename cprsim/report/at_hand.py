@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from cprsim.report.tables import percent, plain_table
+from cprsim.basics.units import percent
+from cprsim.report.terminal import plain_table
 
 if TYPE_CHECKING:
     from cprsim.fitting.at_hand import AtHand
@@ -17,7 +18,7 @@ def at_hand_table(found: "AtHand") -> Table:
     """A row a policy: of each measure what the log makes, and what the law does; ± is 95 %."""
     title = found.scenario.title or "The job at hand"
     table = plain_table(f"{title}\nunder the log and under the {found.law} law; ± 95 %")
-    table.add_column("policy", overflow="fold")
+    table.add_column("policy")
     for heading in _HEADINGS.values():
         table.add_column(f"{heading}\nlog", justify="right")
         table.add_column("\nlaw", justify="right")

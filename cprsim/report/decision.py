@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from cprsim.basics.units import format_duration
-from cprsim.report.tables import percent, plain_table
+from cprsim.basics.units import format_duration, format_percent, percent
+from cprsim.report.terminal import plain_table
 
 if TYPE_CHECKING:
     from cprsim.estimates.decision import Decision, Option
@@ -71,14 +71,15 @@ def _recommended(decision: "Decision") -> str:
         interval_s = decision.partial.interval_s
         saves = "no save" if decision.never_saves else f"a save every {format_duration(interval_s)}"
         return (
-            f"Recommended: partial recovery, {saves}; it takes away {decision.benefit:.1%} of "
-            f"full recovery's overhead and is expected to lose {_learning_lost(decision)}."
+            f"Recommended: partial recovery, {saves}; it takes away "
+            f"{format_percent(decision.benefit)} of full recovery's overhead "
+            f"and is expected to lose {_learning_lost(decision)}."
         )
     full, partial = decision.full.expected.overhead, decision.partial.expected.overhead
     return (
         f"Recommended: full recovery, a save every {format_duration(decision.full.interval_s)}; "
         f"partial recovery at {_QUALITIES[decision.quality]} {decision.target_pls:g} would cost "
-        f"{partial:.2%}, no less than {full:.2%}."
+        f"{format_percent(partial)}, no less than {format_percent(full)}."
     )
 
 
@@ -92,11 +93,11 @@ def _retrained(decision: "Decision") -> str | None:
     )
     said = (
         "If every lost update were trained again, full recovery would cost less, "
-        f"{full:.2%} against {partial:.2%}"
+        f"{format_percent(full)} against {format_percent(partial)}"
     )
     if naive < full:
         saves = f"a save every {format_duration(decision.naive_partial.interval_s)}"
-        said += f", and partial recovery with {saves} least of all, {naive:.2%}"
+        said += f", and partial recovery with {saves} least of all, {format_percent(naive)}"
     return f"{said}."
 
 
@@ -115,5 +116,5 @@ def _beyond(decision: "Decision") -> str | None:
 def _learning_lost(decision: "Decision") -> str:
     lost = decision.partial.expected
     if decision.quality == "updates":
-        return f"{lost.updates_lost:.2%} of the updates"
-    return f"{lost.pls:.2%} of the samples"
+        return f"{format_percent(lost.updates_lost)} of the updates"
+    return f"{format_percent(lost.pls)} of the samples"

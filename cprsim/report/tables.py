@@ -1,17 +1,23 @@
 """Tables for a terminal."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.console import Console, ConsoleOptions, Group
-from rich.measure import Measurement
+from rich.console import Group
 from rich.table import Table
 
-from cprsim.basics.units import format_bytes, format_duration
+from cprsim.basics.units import (
+    counted,
+    format_bytes,
+    format_duration,
+    format_durations,
+    format_percent,
+    percent,
+    rough_percent,
+)
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.selection.intervals import ROUNDING
+from cprsim.report.terminal import Fitting, PolicyTable, plain_table
 from cprsim.survival.kaplan_meier import KaplanMeier
 
 if TYPE_CHECKING:
@@ -20,39 +26,6 @@ if TYPE_CHECKING:
     from cprsim.fitting.mtbf import MtbfByNodes
     from cprsim.fleets.result import FleetResult
     from cprsim.runs.result import Result
-
-
-class PolicyTable:
-    """A row a policy where the terminal is wide enough for it, else a column a policy."""
-
-    def __init__(self, title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        self._title, self._headings, self._rows = title, headings, rows
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
-        """Choose the form that fits."""
-        wide = self.wide()
-        fits = Measurement.get(console, options.update(max_width=10_000), wide).maximum
-        yield wide if fits <= options.max_width else self._narrow()
-
-    def wide(self) -> Table:
-        """A row a policy."""
-        table = plain_table(self._title)
-        table.collapse_padding = True  # its columns are many
-        table.add_column("policy")
-        for heading in self._headings:
-            table.add_column(heading, justify="right")
-        for row in self._rows:
-            table.add_row(*row)
-        return table
-
-    def _narrow(self) -> Table:
-        table = plain_table(self._title)
-        table.add_column("policy")
-        for name, *_ in self._rows:
-            table.add_column(name, justify="right", overflow="fold")
-        for heading, *cells in zip(self._headings, *(row[1:] for row in self._rows), strict=True):
-            table.add_row(heading.replace("\n", " "), *cells)
-        return table
 
 
 class RunTable(PolicyTable):
@@ -64,7 +37,7 @@ class RunTable(PolicyTable):
     def __init__(self, result: "Result") -> None:
         title = (
             f"{result.scenario.title or 'cprsim run'}\n"
-            f"{_replications(result.count)}, seed {result.seed}; time in % of the useful "
+            f"{counted(result.count, 'replication')}, seed {result.seed}; time in % of the useful "
             f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
         )
         rows = [
@@ -86,8 +59,8 @@ class FleetTable(PolicyTable):
     def __init__(self, result: "FleetResult") -> None:
         title = (
             f"{result.fleet.title or 'cprsim run'}\n"
-            f"{result.count:,} jobs, seed {result.seed}; time in % of each job's useful time, "
-            "± 95 % of the mean; node-hours of all jobs together"
+            f"{counted(result.count, 'job')}, seed {result.seed}; time in % of each job's useful "
+            "time, ± 95 % of the mean; node-hours of all jobs together"
         )
         summary = result.summary
         percentiles = sorted(c for c in summary.columns if c.startswith("overhead_p"))
@@ -214,7 +187,7 @@ def accuracy_table(result: "Result") -> Table | None:
     table = plain_table("Predicted drop of AUC, in proportion to PLS")
     table.add_column("policy")
     table.add_column("AUC drop", justify="right")
-    table.add_column("measured with")
+    table.add_column("measured with", min_width=20)
     for name, drop in result.auc_drops.items():
         shown = "not predicted" if math.isnan(drop.mean) else f"{drop.mean:.5f}"
         if drop.half > 0:
@@ -231,30 +204,30 @@ def fit_table(fitted: "LogFit") -> Group:
         "job": f"gaps between failures of a job on {fitted.view.nodes} nodes",
         "uptime": "uptimes of nodes",
     }[fitted.look]
-    censored = f" ({sample.censored / sample.n:.1%} censored)" if sample.censored else ""
+    cut = f" ({format_percent(sample.censored / sample.n)} censored)" if sample.censored else ""
     median_s = KaplanMeier.from_sample(sample).median_s
     median = "unknown" if math.isnan(median_s) else format_duration(median_s)
     head = (
-        f"{fitted.source}\n{sample.n:,} {of}{censored}; "
+        f"{fitted.source}\n{sample.n:,} {of}{cut}; "
         f"mean {format_duration(sample.mtbf_s)}, median {median}; intervals are 95 %"
     )
     table = plain_table()
     table.add_column("law")
-    for heading in ("mean", "", "shape or cv", "", "KS %", "RMSE %", "AIC -\nleast"):
+    table.collapse_padding = True
+    for heading in ("mean", "", "shape\nor cv", "", "KS %", "RMSE\n%", "AIC -\nleast"):
         table.add_column(heading, justify="left" if heading == "" else "right")
     least = min(fit.aic for fit in fitted.fits)
     for fit in fitted.fits:
         table.add_row(
             fit.law.distribution,
             format_duration(fit.law.expected_s),
-            "{} to {}".format(*map(format_duration, fit.mean_interval_s)),
+            format_durations(*fit.mean_interval_s),
             "" if fit.spread is None else f"{fit.spread:.3g}",
             "" if fit.spread_interval is None else "{:.3g} to {:.3g}".format(*fit.spread_interval),
-            percent(fit.ks),
-            percent(fit.rmse),
-            f"{fit.aic - least:.1f}",
+            *(rough_percent(each).removesuffix(" %") for each in (fit.ks, fit.rmse)),
+            f"{apart:.1f}" if (apart := fit.aic - least) < _LARGE / 10 else f"{apart:,.0f}",
         )
-    return Group(head, table)
+    return Group(head, Fitting(table))
 
 
 def mtbf_table(found: "MtbfByNodes") -> Group:
@@ -266,12 +239,12 @@ def mtbf_table(found: "MtbfByNodes") -> Group:
         table.add_row(
             f"{row['nodes']:,}",
             format_duration(row["measured_s"]),
-            f"{format_duration(row['low_s'])} to {format_duration(row['high_s'])}",
+            format_durations(row["low_s"], row["high_s"]),
             format_duration(row["linear_s"]),
             format_duration(row["independent_s"]),
         )
     head = f"{found.source}\nMTBF of a job on so many random nodes; intervals are 95 %"
-    return Group(head, table)
+    return Group(head, Fitting(table))
 
 
 def rows_table(found: "RowLosses") -> Group:
@@ -298,7 +271,7 @@ def rows_table(found: "RowLosses") -> Group:
             format_duration(each.period_s),
             format_duration(each.interval_s),
         )
-    return Group(found.scenario.title or "cprsim rows", table)
+    return Group(found.scenario.title or "cprsim rows", Fitting(table))
 
 
 def access_table(found: "AccessLog") -> Group:
@@ -313,14 +286,7 @@ def access_table(found: "AccessLog") -> Group:
     losses.add_column("updates lost,\n% of vanilla's", justify="right")
     for tracker, relative in found.relative.items():
         losses.add_row(tracker, f"{100 * relative:.1f}")
-    return Group(f"{found.path}: {found.popularity.size:,} rows", shares, losses)
-
-
-def plain_table(title: str | None = None) -> Table:
-    """An empty one in the style of all."""
-    return Table(
-        title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False
-    )
+    return Group(f"{found.path}: {found.popularity.size:,} rows", Fitting(shares), Fitting(losses))
 
 
 def _overheads(row: Any) -> list[str]:
@@ -334,18 +300,3 @@ def _with_interval(mean: float, high: float) -> str:
         return percent(mean)
     half = high - mean
     return f"{percent(mean)} ±{percent(half)}"
-
-
-def percent(share: float) -> str:
-    """A share as a number of percent, two decimals, more where that would show nothing.
-
-    What is but rounding is nothing.
-    """
-    percent = 0.0 if abs(share) < ROUNDING else 100 * share
-    if percent == 0:
-        return "0"
-    return f"{percent:.2f}" if abs(percent) >= 0.01 else f"{percent:.1g}"
-
-
-def _replications(count: int) -> str:
-    return "1 replication" if count == 1 else f"{count} replications"

@@ -2,6 +2,7 @@
 
 from typing import NoReturn
 
+from cprsim.basics.units import format_percent
 from cprsim.contract import rules
 from cprsim.errors import RunError
 from cprsim.sim.resolved import ResolvedPlan
@@ -80,6 +81,7 @@ class Limits:
         raise RunError(
             f"policy {self._resolved.policy!r}: the job gets nowhere: "
             f"{self._work.now / useful_time_s:.3g} times its useful time is over, with "
-            f"{self.failures} failures, and {self._state.progress_s / useful_time_s:.1%} of it "
-            f"done; {way_out}"
+            f"{self.failures:,} failures, and "
+            f"{format_percent(round(self._state.progress_s / useful_time_s, 3))} of it done; "
+            f"{way_out}"
         )

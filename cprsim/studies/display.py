@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 import pandas as pd
-from rich import box
 from rich.table import Table
 
+from cprsim.report.terminal import plain_table
 from cprsim.studies.findings import points, policy_differences, share_differences, slopes
 from cprsim.studies.paired import PairedDifference
 
@@ -62,9 +62,7 @@ def _differences(title: str, found: Sequence[PairedDifference]) -> Table:
 
 
 def _table(title: str, first: str, *heads: str) -> Table:
-    table = Table(
-        title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD, pad_edge=False
-    )
+    table = plain_table(title)
     table.add_column(first)
     for head in heads:
         table.add_column(head, justify="right")

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import format_duration, rough_percent
 from cprsim.errors import LogError
 from cprsim.survival.distance import kolmogorov_smirnov
 from cprsim.survival.fitted_laws import Fit, check_failures, check_spread, fit_all, law_of
@@ -75,9 +75,9 @@ def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None
     curve, name = KaplanMeier.from_sample(sample), fitted.law.distribution
     seen = 1 - float(curve.at(curve.last_s))
     ks, rmse = fitted.ks / seen, fitted.rmse / seen
-    off = f"{percent(ks)} at most, {percent(rmse)} in root mean square"
+    off = f"{rough_percent(ks)} at most, {rough_percent(rmse)} in root mean square"
     if seen < 1:
-        off += f", of the {percent(seen)} that fail while watched"
+        off += f", of the {rough_percent(seen)} that fail while watched"
     ratio = fitted.law.expected_s / sample.mtbf_s
     if mean_s is not None and not is_mean(fitted.law.expected_s, mean_s):
         low_s, high_s = mean_s
@@ -90,11 +90,11 @@ def judge(sample: Sample, fitted: Fit, mean_s: tuple[float, float] | None = None
     if not sample.censored and abs(ratio - 1) > MOST_MEAN:
         side = "above" if ratio > 1 else "below"
         return Verdict(
-            False, f"{name} has a mean {percent(abs(ratio - 1))} {side} that of the durations"
+            False, f"{name} has a mean {rough_percent(abs(ratio - 1))} {side} that of the durations"
         )
     if ks <= MOST_KS and rmse <= MOST_RMSE:
         return Verdict(True, f"{name} is off the survival by {off}")
-    limits = f"more than {percent(MOST_KS)} or {percent(MOST_RMSE)}"
+    limits = f"more than {rough_percent(MOST_KS)} or {rough_percent(MOST_RMSE)}"
     if _by_chance(sample, fitted):
         return Verdict(
             True,
@@ -189,9 +189,3 @@ def _distance_by_chance(draws: Simulated, rng: np.random.Generator) -> float:
     estimate = ESTIMATE[name](scaled)
     again = law_of(name, estimate.mean * scaled.unit_s, estimate.spread)
     return kolmogorov_smirnov(KaplanMeier.from_sample(like), again)
-
-
-def percent(share: float) -> str:
-    """`share` in per cent with two digits, whole from 10 on."""
-    percent = 100 * share
-    return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"

@@ -1,21 +1,20 @@
 """Tables of a sweep for a terminal: of all points and policies, and of the best."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from rich import box
-from rich.console import Console, ConsoleOptions, Group
-from rich.measure import Measurement
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 
-from cprsim.basics.units import format_duration, parse_duration
+from cprsim.basics.lines import wrapped
+from cprsim.basics.units import counted, format_duration, parse_duration, percent
 from cprsim.errors import UnitError
 from cprsim.report.tables import format_amount
+from cprsim.report.terminal import Fitting, natural_width, plain_table
 from cprsim.selection.bounds import Quality
 from cprsim.selection.certificate import Rival
-from cprsim.selection.intervals import ROUNDING
 from cprsim.selection.words import short
 from cprsim.sweeps.best import SweepVerdict, circumstances
 from cprsim.sweeps.columns import text_of
@@ -37,7 +36,7 @@ def sweep_table(sweep: Sweep) -> Group:
     row: dict[Any, Any]
     for row in sweep.table.to_dict("records"):
         rows.setdefault(row["point"], {})[row["policy"]] = row
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = plain_table()
     for heading in ("point", *definition["keys"]):
         table.add_column(heading, justify="right")
     for policy in definition["policies"]:
@@ -50,12 +49,13 @@ def sweep_table(sweep: Sweep) -> Group:
             for row in rows.get(point.number, {}).values()
             for cell in (_overhead(row), *([_cost(row)] if sweep.currency is not None else []))
         ]
-        table.add_row(str(point.number), *map(str, point.values.values()), *cells)
+        table.add_row(str(point.number), *map(_value, point.values.values()), *cells)
     left = len(sweep.points) - _MOST_ROWS
-    more = f"... and {left:,} points more: " if left > 0 else ""
+    more = f"... and {counted(left, 'point')} more: " if left > 0 else ""
     counts = sweep.table["replications"].dropna().tolist()
-    head = f"{_title(sweep)}\n{len(sweep.points):,} points, {_replications(sweep, counts)}"
-    return Group(head, table, f"{more}cprsim export {sweep.folder} --format csv")
+    head = _head(sweep, counts)
+    shown = Fitting(table, 1 + len(definition["keys"]))
+    return Group(head, shown, f"{more}cprsim export {sweep.folder} --format csv")
 
 
 class BestTable:
@@ -69,26 +69,29 @@ class BestTable:
         self._keys = circumstances(sweep.definition["keys"])
         self._shown = found[:_MOST_ROWS]
         counts = [each.certificate.replications for each in found if each.certificate]
-        self._head = (
-            f"{_title(sweep)}\n{len(sweep.points):,} points, {_replications(sweep, counts)}"
-        )
+        self._head = _head(sweep, counts)
         left = len(found) - _MOST_ROWS
         self._notes = [f"... and {left:,} rows more: --json has them all"] if left > 0 else []
-        self._notes += _notes(found, quality)
+        self._notes += [*_notes(found, quality), f"cprsim export {sweep.folder} --format csv"]
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | str]:
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
         """Choose the form that fits."""
         table = self._table()
-        fits = Measurement.get(console, options.update(max_width=10_000), table).maximum
         yield self._head
-        if fits <= options.max_width:
-            yield table
+        if natural_width(table, console, options) <= options.max_width:
+            yield Fitting(table, len(self._keys))
         else:
-            yield from ("", *(_sentence(each) for each in self._shown), "")
-        yield from self._notes
+            yield from ("", *self._wrapped(map(_sentence, self._shown), options.max_width), "")
+        yield from self._wrapped(self._notes, options.max_width)
+
+    def _wrapped(self, sentences: Iterable[str], width: int) -> Iterator[str]:
+        for each in sentences:
+            yield wrapped(each, width)
 
     def _table(self) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table = plain_table()
         for key in self._keys:
             table.add_column(key.replace(".", ".\n"), justify="right")
         table.add_column("best")
@@ -96,7 +99,7 @@ class BestTable:
             table.add_column(heading, justify="right")
         table.add_column("next best")
         table.add_column("margin,\npoints", justify="right")
-        table.add_column("verdict", max_width=_VERDICT)
+        table.add_column("verdict", min_width=12, max_width=_VERDICT)
         for verdict in self._shown:
             table.add_row(*map(_value, verdict.values.values()), *_cells(verdict))
         return table
@@ -104,9 +107,10 @@ class BestTable:
 
 def _sentence(verdict: SweepVerdict) -> str:
     best, every, overhead, pls, lost, other, margin, certainty = _cells(verdict)
-    told = [
-        f"{best}, saves every {every}, overhead {overhead} %, PLS {pls} %, updates lost {lost} %"
-    ] * bool(best)
+    saves = "never saves" if every == "never" else f"saves every {every}"
+    told = [f"{best}, {saves}, overhead {overhead} %, PLS {pls} %, updates lost {lost} %"] * bool(
+        best
+    )
     next_best = [f"{other} {margin} points worse"] * bool(other)
     return _placed(verdict, "; ".join([*told, *next_best, certainty]))
 
@@ -151,8 +155,8 @@ def _cells(verdict: SweepVerdict) -> list[str]:
         best.label,
         format_duration(best.interval_s),
         _with_half(told["overhead"], told["overhead_high"] - told["overhead"]),
-        _percent(told["pls"]),
-        _percent(told["updates_lost"]),
+        percent(told["pls"]),
+        percent(told["updates_lost"]),
         verdict.labels[rival.candidate] if rival else "",
         _margin(rival) if rival else "",
         certainty,
@@ -182,23 +186,18 @@ def _with_half(mean: float, half: float) -> str:
     if math.isnan(mean):
         return ""
     if math.isnan(half):
-        return _percent(mean)
-    return f"{_percent(mean)} ±{100 * half if half > ROUNDING else 0:.2g}"
+        return percent(mean)
+    return f"{percent(mean)} ±{percent(half)}"
 
 
-def _percent(share: float) -> str:
-    """Two decimals, or one digit where they would show nothing."""
-    percent = 100 * share
-    return f"{percent:.1g}" if 0 < abs(percent) < 0.01 else f"{percent:.2f}"
-
-
-def _title(sweep: Sweep) -> str:
-    return sweep.definition["title"] or "cprsim sweep"
+def _head(sweep: Sweep, counts: Sequence[int]) -> str:
+    title = sweep.definition["title"] or "cprsim sweep"
+    return f"{title}\n{counted(len(sweep.points), 'point')}, {_replications(sweep, counts)}"
 
 
 def _replications(sweep: Sweep, counts: Sequence[int]) -> str:
     if not counts:
         return "no replications"
     least, most = min(counts), max(counts)
-    each = f"{most:,}" if least == most else f"{least:,} to {most:,}"
-    return f"{each} replications, seed {sweep.definition['seed']}; ± 95 % of the mean"
+    each = f"{least:,} to " * (least < most) + counted(most, "replication")
+    return f"{each}, seed {sweep.definition['seed']}; ± 95 % of the mean"

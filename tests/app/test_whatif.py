@@ -120,7 +120,7 @@ def test_as_many_replications_as_would_never_end_are_refused() -> None:
         (
             {"policies.full.interval": "1 ms"},
             {
-                "policies.full.interval": "a save every 0.001 s makes 3.5e+08 of them in the job; "
+                "policies.full.interval": "a save every 1 ms makes 3.5e+08 of them in the job; "
                 "give an interval that makes at most 10,000,000"
             },
             [],

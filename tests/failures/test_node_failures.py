@@ -44,7 +44,7 @@ def test_what_can_be_counted_by_hand():
     assert found.worst_tenth == pytest.approx(5 / 7)  # two of twenty nodes
     assert found.bursts == (1, 3)  # not the node that fails twice, nor those 700 s apart
     assert found.rate == "35 failures per 1,000 node-days of 20 nodes."
-    assert found.worst == "The worst tenth of these nodes has 71% of the failures."
+    assert found.worst == "The worst tenth of these nodes has 71 % of the failures."
     assert found.together[0].startswith(
         "Several nodes failed within 10 min of each other 1 x, 3 failures in all; "
     )

@@ -241,5 +241,5 @@ def test_the_document_has_what_the_notes_say():
     assert document["adequate"]
     low, high = document["frailty_ci95"]
     assert low < document["frailty"] < high
-    share = f"has {document['worst_tenth']:.0%} of the outages"
+    share = f"has {100 * document['worst_tenth']:.0f} % of the outages"
     assert any(share in note for note in fitted.notes)

@@ -11,12 +11,12 @@ import pytest
 from cprsim.advice.advice import Advice
 from cprsim.advice.advising import advise
 from cprsim.advice.robustness import Robustness, robustness
+from cprsim.basics.units import percent
 from cprsim.cli.command import _main
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.fleets.fleet import load
 from cprsim.report.answer_page import NAMES, contents
 from cprsim.report.source import ScenarioSource
-from cprsim.report.tables import percent
 from cprsim.scenario import Scenario, load_scenario
 from tests.report.reading import Page, check_closed
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import format_duration, rough_percent
 from cprsim.failures.logs.concentration import concentration, worst_share
 from cprsim.failures.logs.log import FailureLog
 
@@ -72,7 +72,9 @@ class NodeFailures:
     @property
     def worst(self) -> str:
         """How unevenly, a sentence."""
-        return f"The worst tenth of these nodes has {self.worst_tenth:.0%} of the failures."
+        return (
+            f"The worst tenth of these nodes has {rough_percent(self.worst_tenth)} of the failures."
+        )
 
     @property
     def together(self) -> list[str]:
