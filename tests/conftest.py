@@ -78,9 +78,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_width(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_width() -> Iterator[None]:
     """What is no terminal has no width: Python's readline gives its children COLUMNS = 80."""
-    monkeypatch.delenv("COLUMNS", raising=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COLUMNS", raising=False)
+        yield
 
 
 @pytest.fixture

@@ -442,9 +442,9 @@ def test_a_hopeless_run_fails_in_one_line_and_writes_nothing(folder, capsys):
     assert cli._main(["run", "job.toml", "--replications", "2", "--out", "out"]) == 1
     assert capsys.readouterr() == (
         "",
-        "cprsim: policy 'full': the job gets nowhere: 100 times its useful time is over, with "
-        "1,000 failures, and 0 % of it done; save more often, or make failures rarer or saves "
-        "cheaper\n",
+        "cprsim: policy 'full': the job gets nowhere, nor would one of 1.67 min: 3.6e+04 times its "
+        "useful time is over, with 1,000 failures, and 1.00 % of it done; save more often, or make "
+        "failures rarer or saves cheaper\n",
     )
     assert [path.name for path in folder.iterdir()] == ["job.toml"]
 

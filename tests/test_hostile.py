@@ -21,6 +21,8 @@ from cprsim.cli.common import print_json, print_table
 from cprsim.contract import Plan, Save, Train, every
 from cprsim.errors import PolicyError, RunError, ScenarioError, UsageError, printable
 from cprsim.policies.full import Full, everything_returns
+from cprsim.runs import engines
+from cprsim.runs.hopeless import check_hope
 from tests.bad_scenarios import GOOD
 
 #: Letters that turn what follows them around, and that clear a terminal.
@@ -295,4 +297,28 @@ def test_a_job_that_fails_too_often_is_noticed_after_ten_thousand_failures(engin
             "save": "1 min", "load": "1 min", "reschedule": "1 min"}}
     )  # fmt: skip
     with pytest.raises(RunError, match=r"with 10,000 failures, and 0 % of it done; make fail"):
-        cprsim.run(often, replications=1, engine=engine)
+        engines.simulate(often, dict.fromkeys(often.policies, engine), range(1), 0)
+
+
+@pytest.mark.parametrize("engine", ["sim", "batch"])
+def test_a_hopeless_job_is_noticed_on_its_first_part(engine: str) -> None:
+    """A quick test: a run of the whole takes longer than it may, and there are a thousand."""
+    often = scenario().mapping() | {
+        "job": {"useful_time": "56 h"},
+        "failures": {"distribution": "gamma", "shape": 0.6, "mean": "10 s"},
+        "costs": {"save": "5 min", "load": "12 min", "reschedule": "10 min"},
+    }
+    told = (
+        r"^policy '\w+': the job gets nowhere, nor would one of 16.7 min: 610 times its useful "
+        r"time is over, with 1,000 failures"
+    )
+    with pytest.raises(RunError, match=told):
+        cprsim.run(cprsim.Scenario(**often), replications=1000, engine=engine)
+    with pytest.raises(UsageError, match="full gets nowhere under so many failures"):
+        cprsim.advise(cprsim.Scenario(**often), systems=["full", "accepted-loss"])
+
+
+def test_the_first_part_of_a_sound_job_tells_nothing() -> None:
+    job = scenario()
+
+    check_hope(job, job.policies, 0)

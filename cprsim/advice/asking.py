@@ -18,9 +18,10 @@ from cprsim.analytic.expected import expected
 from cprsim.basics.units import rough_percent
 from cprsim.contract import Plan, Policy
 from cprsim.contract.ledger import OVERHEAD_CAUSES
-from cprsim.errors import UsageError
+from cprsim.errors import RunError, UsageError
 from cprsim.estimates.decision import Decision
 from cprsim.runs.engines import compiles
+from cprsim.runs.hopeless import first_part
 from cprsim.runs.mean import Mean
 from cprsim.runs.summaries import ratio_of_sums
 from cprsim.selection.certificate import Certificate, PairedSample
@@ -30,6 +31,9 @@ from cprsim.selection.sequential import MOST, certify
 Tell = Callable[[str, int, int, Advice | Leading | None], None]
 #: What a look may take about, on one core, s.
 _LOOK_S = 3.0
+#: Useful times that the first part of such a job takes, from which on nobody wants to know more.
+_STEEP = 30.0
+_STUCK = "gets nowhere under so many failures"
 #: Failures in a job of which one run tells much.
 _MANY = 1000.0
 #: The same of the first, and what it has at most.
@@ -103,16 +107,30 @@ class Asking:
             why = (
                 f"first order expects an overhead of {rough_percent(found)} at least: not simulated"
             )
-        elif scenario.job.useful_time_s / scenario.failure_model.mtbf_s > _MANY:
-            (trial,) = self._trials.play([start], range(1))
-            if trial.measures["overhead"][0] >= NOWHERE - 1:
-                why = "gets nowhere under so many failures"
+        elif self._gets_nowhere(start):
+            why = _STUCK
         if why is not None and candidate.origin is None:
             self._refused.append(Refused(candidate.name, candidate.system, why))
         return why is not None
 
+    def _gets_nowhere(self, policy: Policy) -> bool:
+        """Whether a run that meets a great many failures is given up."""
+        scenario = self._trials.scenario
+        if scenario.job.useful_time_s / scenario.failure_model.mtbf_s <= _MANY:
+            return False
+        try:
+            job = scenario.with_policies({"it": policy})
+            if first_part(job, "it", self._trials.seed) > _STEEP:
+                return True
+        except RunError:
+            return True
+        (trial,) = self._trials.play([policy], range(1))
+        return bool(trial.measures["overhead"][0] >= NOWHERE - 1)
+
     def _enter(self, candidate: Candidate) -> None:
         why_not = self._trials.why_not(candidate.policy)
+        if why_not is None and self._gets_nowhere(candidate.policy):
+            why_not = _STUCK
         if why_not is None:
             self._candidates.append(candidate)
         else:
@@ -244,6 +262,10 @@ class AskingFleet(Asking):
     """The same of the jobs of a fleet."""
 
     _most = 1024
+
+    def _gets_nowhere(self, _: Policy) -> bool:
+        """Jobs that get nowhere are left out one by one."""
+        return False
 
     def __init__(self, trials: FleetTrials, tell: Tell, decision: Decision | None) -> None:
         super().__init__(trials, tell, decision)

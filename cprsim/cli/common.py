@@ -26,10 +26,27 @@ def scenario_file(path: Path | None) -> Path | None:
 
     where = None if path is None else located(path)
     if where is not None and where.is_file():  # a pipe can be read but once
-        parse_file(text_of(where), where)
+        _check_scenario(parse_file(text_of(where), where), where)
+    elif where is not None and where.is_dir():
+        raise ScenarioError(f"{path}: is a folder; give a scenario file (TOML)")
     elif path is not None and where is not None and not where.exists():
         raise ScenarioError(missing(path))
     return path
+
+
+def _check_scenario(tables: "Mapping[str, Any]", path: Path) -> None:
+    """Raise `ScenarioError` for a file of something else that happens to be TOML."""
+    from cprsim.errors import ScenarioError
+
+    if not tables.keys() & {"job", "cluster", "failures", "policies"}:
+        raise ScenarioError(
+            f"{path}: is no scenario: it has none of [job], [cluster], [failures] and [policies]"
+        )
+
+
+def scenario_or_sweep(path: Path) -> Path:
+    """The path of a scenario, or of the folder of a sweep."""
+    return sweep_folder(path) if path.is_dir() else scenario_file(path) or path
 
 
 def there(path: Path | None) -> Path | None:
@@ -38,6 +55,18 @@ def there(path: Path | None) -> Path | None:
 
     if path is not None and not path.exists():
         raise LogError(f"{path}: no such file")
+    return path
+
+
+def text_log(path: Path | None) -> Path | None:
+    """The path of a log, refused likewise where its first line is no text."""
+    from contextlib import closing
+
+    from cprsim.basics.tabular import lines
+
+    if there(path) is not None and path is not None and not path.is_fifo():
+        with closing(lines(path)) as text:
+            next(text, None)
     return path
 
 

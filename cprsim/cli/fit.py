@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cprsim.cli.common import Json, check_plot, draw, echo, print_json, show, there
+from cprsim.cli.common import Json, check_plot, draw, echo, print_json, scenario_file, show, there
 from cprsim.failures.logs.readers import READERS
 
 _FORMATS = {name: each.tells for name, each in READERS.items()} | {"intervals": "a duration a line"}
@@ -64,7 +64,10 @@ def fit(
     for_job: Annotated[
         Path | None,
         typer.Option(
-            "--for", metavar="SCENARIO", help="Play log and law as this job would meet them."
+            "--for",
+            metavar="SCENARIO",
+            help="Play log and law as this job would meet them.",
+            callback=scenario_file,
         ),
     ] = None,
     toml: Annotated[bool, typer.Option("--toml", help="Print a [failures] block.")] = False,

@@ -5,7 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
-from cprsim.cli.common import Json, Overrides, Policies, check_plot, draw, load, scenario_file, show
+from cprsim.cli.common import (
+    Json,
+    Overrides,
+    Policies,
+    check_plot,
+    draw,
+    load,
+    scenario_file,
+    show,
+    text_log,
+)
 
 
 def rows(
@@ -18,7 +28,12 @@ def rows(
     policy: Policies = None,
     log: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FILE", help="Instead, a log of accesses to one table."),
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Instead, a log of accesses to one table.",
+            callback=text_log,
+        ),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw into a .png, .svg or .pdf.")

@@ -14,7 +14,7 @@ from cprsim.cli.common import (
     print_json,
     print_table,
     resumable,
-    scenario_file,
+    scenario_or_sweep,
     sweep_folder,
     write,
 )
@@ -32,7 +32,7 @@ def sweep(
         typer.Argument(
             metavar="SCENARIO|DIR",
             help="A scenario file (TOML), or the folder of a sweep, to show it again.",
-            callback=scenario_file,
+            callback=scenario_or_sweep,
         ),
     ],
     out: Annotated[
@@ -93,7 +93,7 @@ def sweep(
     if quality and not best:
         raise UsageError("--max-pls and --max-updates-lost go with --best; add it")
     if scenario.is_dir():
-        _show(Sweep(sweep_folder(scenario)), quality, best=best, as_json=as_json)
+        _show(Sweep(scenario), quality, best=best, as_json=as_json)
         return
     if out is None:
         raise UsageError("Missing option '--out'.")

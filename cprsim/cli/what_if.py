@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from cprsim.cli.common import scenario_file
+
 _DEFAULT = "quickstart.toml"
 #: For what computes when the page ends, s.
 _PATIENCE_S = 2.0
@@ -16,7 +18,11 @@ _PATIENCE_S = 2.0
 def app(
     scenario: Annotated[
         Path | None,
-        typer.Argument(metavar="[SCENARIO]", help=f"A scenario file; by default {_DEFAULT}."),
+        typer.Argument(
+            metavar="[SCENARIO]",
+            help=f"A scenario file; by default {_DEFAULT}.",
+            callback=scenario_file,
+        ),
     ] = None,
     port: Annotated[int, typer.Option(help="Port on this machine; 0: a free one.")] = 0,
     browser: Annotated[

@@ -18,6 +18,7 @@ from cprsim.basics.units import format_duration
 from cprsim.errors import RunError, UsageError
 from cprsim.runs.digest import MOST_ROWS, Digest, Replications
 from cprsim.runs.engines import Engine, chosen, prepare, simulate
+from cprsim.runs.hopeless import check_hope
 from cprsim.runs.measures import Basis
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
@@ -88,6 +89,7 @@ def run(
     check_arguments(replications, seed, workers)
     engines = chosen(scenario, names, engine, replications)
     bases = [Basis.of(scenario, name) for name in names]
+    check_hope(scenario, names, seed)
     prepare(engines.values())
     # What is compiled holds no lock while it plays.
     pool = ThreadPoolExecutor if set(engines.values()) == {"batch"} else Workers

@@ -1,12 +1,13 @@
 """Tables of a scenario made into frozen sections; every fault of every one in one error."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 from pydantic import ValidationError
 
 from cprsim.basics import units
-from cprsim.basics.schema import Section, faults, nearest
+from cprsim.basics.schema import VARIANTS, Section, faults, nearest
 from cprsim.basics.toml import check_values
 from cprsim.contract import Policy
 from cprsim.errors import ScenarioError
@@ -74,8 +75,8 @@ def validated(mapping: dict[str, Any]) -> dict[str, Any]:
     parts = dict(mapping)
     for name, (section, required) in SECTIONS.items():
         if name in mapping:
-            found, _ = _section(name, section, required, mapping[name])
-            parts[name] = mapping[name] if found is None else found
+            found, wrong = _section(name, section, required, mapping[name])
+            parts[name] = mapping[name] if wrong else found
     if isinstance(mapping.get("policies"), dict):
         sound, _ = _policies(mapping["policies"])
         parts["policies"] = mapping["policies"] | sound
@@ -96,7 +97,29 @@ def _section(
     try:
         return section.model_validate(table), []
     except ValidationError as error:
-        return None, faults(error, section, name)
+        return _but_for_unknown_keys(section, table, error), faults(error, section, name)
+
+
+def _but_for_unknown_keys(
+    section: type[Section], table: dict[str, Any], error: ValidationError
+) -> Section | None:
+    """What a table says beside keys that nobody knows; None where anything else is wrong.
+
+    So what doesn't fit together is told with them: a misspelt key hides no other fault.
+    """
+    known = deepcopy(table)
+    try:
+        for each in error.errors(include_url=False):
+            if each["type"] != "extra_forbidden":
+                return None
+            *above, key = (part for part in each["loc"] if part not in VARIANTS)
+            inner: Any = known
+            for part in above:
+                inner = inner[part]
+            del inner[key]
+        return section.model_validate(known)
+    except (ValidationError, LookupError):
+        return None
 
 
 def _policies(tables: object) -> tuple[dict[str, Policy], list[str]]:

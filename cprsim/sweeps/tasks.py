@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cprsim.errors import CprsimError, RunError
 from cprsim.runs.engines import Engine, chosen, simulate
+from cprsim.runs.hopeless import check_hope
 from cprsim.runs.measures import Basis
 from cprsim.scenario import Scenario
 from cprsim.scenario.sections import validated
@@ -73,6 +74,8 @@ def perform(task: Task) -> Block | Fault:
         )
     try:
         scenario, plans, engines = _planned(task.scenario, task.policies, task.engine)
+        if task.start == 0:
+            check_hope(scenario, task.policies, task.seed)
         values = simulate(scenario, engines, range(task.start, task.stop), task.seed)
     except CprsimError as error:
         return Fault(str(error))

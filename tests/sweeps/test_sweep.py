@@ -120,7 +120,7 @@ def test_a_point_that_gets_nowhere_is_recorded_and_the_others_go_on(out):
     done = sweep(short, out, {"failures.mean": ["20 s", "30 h"]}, ["full"], 20)
     failed, good = done.table.to_dict("records")
 
-    assert failed["error"].startswith("policy 'full': the job gets nowhere: ")
+    assert failed["error"].startswith("policy 'full': the job gets nowhere")
     assert np.isnan(failed["overhead"])
     assert good["error"] == ""
     assert good["overhead"] >= 0

@@ -1,0 +1,55 @@
+"""Jobs that get nowhere, noticed on the first part of them, before anything else is played."""
+
+from collections.abc import Iterable
+
+from cprsim.basics.units import format_duration
+from cprsim.errors import RunError
+from cprsim.scenario import Scenario
+from cprsim.sim import engine as sim
+
+#: Failures of a job that may be one too many.
+_OFTEN = 20.0
+#: And of the part of it that is tried. A run is given up after 100 times its useful time, so this
+#: takes 10,000 failures, half a second.
+_PART = 100.0
+#: Saves of that part at most, a second.
+_SAVES = 100_000.0
+
+
+def check_hope(scenario: Scenario, policies: Iterable[str], seed: int) -> None:
+    """Raise `RunError` where a job gets nowhere under some policy, as far as its first part tells.
+
+    It takes a second at most, where runs of the job may take minutes until they are given up.
+    """
+    for name in policies:
+        first_part(scenario, name, seed)
+
+
+def first_part(scenario: Scenario, policy: str, seed: int) -> float:
+    """The wall time of the first part of a job, in its useful times; 1 where none is tried.
+
+    A part is easier than the whole: no interval is longer, no failure more frequent. So who can't
+    come to its end doesn't come to that of the job.
+
+    Raises
+    ------
+    RunError
+        If it gets nowhere.
+    """
+    mtbf_s, useful_s = scenario.failure_model.mtbf_s, scenario.job.useful_time_s
+    part_s = min(useful_s, _PART * mtbf_s)
+    plan = scenario.plan(policy)
+    saves = sum(each.saves_in(part_s) for each in plan.schedules)
+    if useful_s < _OFTEN * mtbf_s or saves > _SAVES:
+        return 1.0
+    job = scenario.job.model_copy(update={"useful_time_s": part_s})
+    part = scenario.model_copy(update={"job": job})
+    part.plans[policy] = plan
+    try:
+        ledger = sim.simulate(part, [policy], [0], seed)[0, 0]
+    except RunError as error:
+        if part_s == useful_s:
+            raise
+        own = f"the job gets nowhere, nor would one of {format_duration(part_s)}:"
+        raise RunError(str(error).replace("the job gets nowhere:", own)) from None
+    return float(ledger[sim.COLUMNS.index("wall")] / part_s)
