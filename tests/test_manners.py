@@ -1,13 +1,18 @@
 """The command's manners: versions, help, completion, a sweep shown again, quick refusals."""
 
+import io
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
+from rich.console import Console
 
 from cprsim.cli import command as cli
+from cprsim.report.terminal import Fitting, plain_table
 from cprsim.version import __version__
 from tests.bad_scenarios import GOOD
 
@@ -105,3 +110,82 @@ def test_a_missing_file_is_refused_before_a_library_is_loaded(command: str, tmp_
 
     assert done.returncode == 2
     assert done.stderr.startswith("cprsim: nope: ")
+
+
+#: On small cases: every command that prints more than a path.
+SHOWN = {
+    "run": ("run", "{job}", "--replications", "3", "--out", "r"),
+    "run of many": ("run", "ecrm", "--replications", "2"),
+    "run of a fleet": ("run", "production-fleet", "--replications", "4"),
+    "advise": ("advise", "{job}", "--system", "full", "--system", "partial"),
+    "closed form": ("advise", "{job}", "--closed-form"),
+    "rows": ("rows", "criteo-kaggle"),
+    "fit": ("fit", "{log}"),
+    "fit a job": ("fit", "{log}", "--view", "job"),
+    "scenarios": ("scenarios",),
+    "figures": ("figure", "--list"),
+    "timeline": ("timeline", "{job}", "--policy", "full", "--out", "x.json.gz"),
+    "sweep": ("sweep", "{job}", "--vary", "costs.save=1 min,2 min", "--vary", "costs.load=1 min",
+              "--replications", "2", "--out", "s", "--workers", "1", "--engine", "sim"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("name", SHOWN)
+def test_nothing_is_wider_than_the_terminal_or_cut(
+    name: str, columns: int, folder, capsys, monkeypatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    Path("job.toml").write_text(GOOD, encoding="utf-8")
+    rows = "".join(f"{3600 * hour * hour},{hour % 7}\n" for hour in range(1, 40))
+    Path("log.csv").write_text(f"time_s,node\n{rows}", encoding="utf-8")
+    asked = [part.format(job="job.toml", log="log.csv") for part in SHOWN[name]]
+
+    assert cli._main(asked) == 0
+    out, err = capsys.readouterr()
+    lines = (out + err).splitlines()
+    assert max(map(cell_len, lines)) <= columns
+    assert not any("…" in line or "\x1b" in line for line in lines)
+    assert not re.search(r"-0(\.0*)? ?(%|s|ms)(?!\w)", out)
+    assert not re.search(r"\b1 (replications|points|jobs|failures)\b", out)
+    written = asked[asked.index("--out") + 1] if "--out" in asked else ""
+    assert written in out + err
+
+
+def test_a_table_too_wide_is_shown_in_parts_with_all_its_cells() -> None:
+    table = plain_table("of what")
+    heads = ("policy", *(f"heading {place}" for place in range(9)))
+    for head in heads:
+        table.add_column(head)
+    table.add_row("full", *(f"cell {place}" for place in range(9)))
+    screen = io.StringIO()
+    Console(file=screen, width=40).print(Fitting(table))
+    shown = screen.getvalue()
+
+    assert all(shown.count(head) == 1 for head in heads[1:])
+    assert all(shown.count(f"cell {place}") == 1 for place in range(9))
+    assert shown.count("full") == shown.count("policy") > 1
+    assert max(map(len, shown.splitlines())) <= 40
+
+
+WRONG = {"folder": "Is a directory", "list.csv": "is not TOML", "noise.toml": "is not UTF-8",
+         "pyproject.toml": "is no scenario"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize(
+    "command", ["run", "advise", "rows", "timeline", "train", "study", "validate", "app"]
+)
+def test_what_is_no_scenario_is_refused_before_it_is_read_as_one(
+    command: str, name: str, folder, capsys, monkeypatch
+) -> None:
+    """Nothing is imported that takes long: a module that were would raise an error here."""
+    Path("folder").mkdir()
+    Path("list.csv").write_text("a,b\n1,2\n")
+    Path("noise.toml").write_bytes(b"\xff\xfe\x00")
+    Path("pyproject.toml").write_text('[project]\nname = "x"\n')
+    for slow in ("cprsim.scenario", "cprsim.scenario.mapping", "torch", "simpy", "matplotlib"):
+        monkeypatch.setitem(sys.modules, slow, None)
+
+    assert cli._main([command, name, *REST.get(command, ())]) == 2
+    assert WRONG[name] in capsys.readouterr().err

@@ -71,10 +71,10 @@ def test_a_scenario_is_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     Path("job.toml").write_text(f'{before}[failures]\ntrace = "log.csv"\n{after}')
     run = runner.run
 
-    def deleting(*arguments: object) -> object:
+    def deleting(*arguments: object, **named: object) -> object:
         Path("job.toml").unlink()
         Path("log.csv").unlink()
-        return run(*arguments)
+        return run(*arguments, **named)
 
     monkeypatch.setattr(runner, "run", deleting)
 

@@ -429,7 +429,7 @@ def test_a_picture_is_drawn(capsys, tmp_path, monkeypatch):
 
     code, _, err = ran(capsys, KAGGLE, "--plot", "rows.png")
 
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "cprsim: wrote rows.png\n")
     assert Path("rows.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -548,3 +548,21 @@ def test_a_copy_with_another_table_is_planned_anew():
         update={"job": scenario.job.model_copy(update={"useful_time_s": 9.0})}
     )
     assert longer.context.useful_time_s == 9.0
+
+
+def test_a_misspelt_key_hides_no_fault_between_sections() -> None:
+    mapping = scenario().mapping()
+    mapping["job"]["sampels"] = 3
+    mapping["cluster"] |= {"parameter_servers": 4, "nicc": "25 Gbit/s"}
+    mapping["failures"]["hits"] = {"parameter_servers": 9}
+    mapping["policies"]["odd"] = {"system": "ful"}
+
+    with pytest.raises(ScenarioError) as caught:
+        Scenario(**mapping)
+    told = [str(fault).partition(";")[0] for fault in caught.value.args]
+    assert told == [
+        "job.sampels: unknown key",
+        "cluster.nicc: unknown key",
+        "policies.odd.system: unknown system 'ful'",
+        "failures.hits.parameter_servers: 9 is more than cluster.parameter_servers = 4",
+    ]

@@ -1,6 +1,7 @@
 """Oracles: the definitions of the units, written out by hand; and parsing as format's inverse."""
 
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -8,13 +9,17 @@ from hypothesis import strategies as st
 
 from cprsim.basics import units
 from cprsim.basics.units import (
+    counted,
     format_duration,
+    format_durations,
     format_exact,
+    format_percent,
     parse_bytes,
     parse_duration,
     parse_part,
     parse_rate,
     parse_share,
+    rough_percent,
 )
 from cprsim.errors import CprsimError, UnitError
 
@@ -325,3 +330,34 @@ def test_exact_sizes_and_rates_read_like_those_of_a_scenario():
 )
 def test_a_duration_for_people_has_three_digits_and_the_unit_that_fits(seconds, text):
     assert format_duration(seconds) == text
+
+
+@given(st.floats(allow_nan=False))
+def test_quantities_for_people_are_short_and_never_less_than_nothing_by_rounding(value) -> None:
+    texts = [format_duration(value), format_percent(value), rough_percent(value)]
+
+    assert not any(re.match(r"-0(\.0*)?(?![.\d])(?!e)", text) for text in texts)
+    if 0.0005 < abs(value) < 1e6:
+        assert len(texts[0].strip("-")) <= len("1.23 min") + 1
+        assert parse_duration(texts[0]) == pytest.approx(value, rel=5.1e-3)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0377, "3.77 %"),
+        (0.0, "0 %"),
+        (-1e-12, "0 %"),
+        (5e-6, "0.0005 %"),
+        (139.746, "13,974.60 %"),
+    ],
+)
+def test_a_share_for_people_has_two_decimals(share, text) -> None:
+    assert format_percent(share) == text
+
+
+def test_an_interval_names_its_unit_once() -> None:
+    assert format_durations(61_920.0, 77_760.0) == "17.2 to 21.6 h"
+    assert format_durations(256_320.0, 745_632.0) == "71.2 h to 8.63 d"
+    assert format_durations(60.0, math.inf) == "1 min to never"
+    assert (counted(1, "point"), counted(2400, "point")) == ("1 point", "2,400 points")

@@ -114,13 +114,13 @@ def _advised(
     job: "Scenario | Fleet", as_json: bool, **asked: Any
 ) -> "tuple[Advice, Robustness | None]":
     """The advice, and how it holds, with a bar while it is sought; interrupted, what is known."""
-    from cprsim.advice.advising import advise as sought
-    from cprsim.advice.robustness import robustness
     from cprsim.errors import RunError
-    from cprsim.report.answer import known_so_far
 
     last: Advice | Leading | None = None
-    with ProgressBar("searching settings", "", silent=as_json) as progress:
+    with ProgressBar("searching settings", silent=as_json) as progress:
+        from cprsim.advice.advising import advise as sought
+        from cprsim.advice.robustness import robustness
+        from cprsim.report.answer import known_so_far
 
         def tell(what: str, done: int, total: int, known: "Advice | Leading | None") -> None:
             nonlocal last

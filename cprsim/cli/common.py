@@ -28,7 +28,7 @@ def scenario_file(path: Path | None) -> Path | None:
     if where is not None and where.is_file():  # a pipe can be read but once
         _check_scenario(parse_file(text_of(where), where), where)
     elif where is not None and where.is_dir():
-        raise ScenarioError(f"{path}: is a folder; give a scenario file (TOML)")
+        raise ScenarioError(f"{path}: can't be read: Is a directory")
     elif path is not None and where is not None and not where.exists():
         raise ScenarioError(missing(path))
     return path
@@ -38,7 +38,8 @@ def _check_scenario(tables: "Mapping[str, Any]", path: Path) -> None:
     """Raise `ScenarioError` for a file of something else that happens to be TOML."""
     from cprsim.errors import ScenarioError
 
-    if not tables.keys() & {"job", "cluster", "failures", "policies"}:
+    others = any(isinstance(each, dict) for each in tables.values())
+    if others and not tables.keys() & {"job", "cluster", "failures", "policies"}:
         raise ScenarioError(
             f"{path}: is no scenario: it has none of [job], [cluster], [failures] and [policies]"
         )
@@ -58,16 +59,15 @@ def there(path: Path | None) -> Path | None:
     return path
 
 
-def text_log(path: Path | None) -> Path | None:
-    """The path of a log, refused likewise where its first line is no text."""
+def check_text(path: Path) -> None:
+    """Raise `LogError` for a log whose first line is no text."""
     from contextlib import closing
 
     from cprsim.basics.tabular import lines
 
-    if there(path) is not None and path is not None and not path.is_fifo():
+    if path.is_file():  # a pipe can be read but once
         with closing(lines(path)) as text:
             next(text, None)
-    return path
 
 
 def sweep_folder(path: Path) -> Path:
@@ -215,11 +215,11 @@ class _Harmless:
 class ProgressBar:
     """A bar on a terminal's stderr; nothing when piped or silent.
 
-    `first`: what is done before any of it is.
+    Start it before libraries are imported that take a second.
     """
 
-    def __init__(self, what: str, unit: str, *, silent: bool, first: str | None = None) -> None:
-        self._what, self._first = what, first or what
+    def __init__(self, what: str, unit: str = "", *, silent: bool = False) -> None:
+        self._what, self._unit = what, unit
         self._bar: Any = None
         self._task: Any = None
         if not silent and sys.stderr.isatty():
@@ -229,8 +229,7 @@ class ProgressBar:
             self._bar = progress.Progress(
                 "{task.description}",
                 progress.BarColumn(),
-                progress.MofNCompleteColumn(),
-                unit,
+                "{task.fields[count]}",
                 progress.TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,
@@ -239,7 +238,7 @@ class ProgressBar:
     def __enter__(self) -> "ProgressBar":
         if self._bar is not None:
             self._bar.start()
-            self._task = self._bar.add_task(self._first, total=None)
+            self._task = self._bar.add_task(self._what, total=None, count="")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -249,8 +248,14 @@ class ProgressBar:
     def update(self, done: int, total: int, what: str | None = None) -> None:
         """Show that `done` of `total` are done, of something else if that is said."""
         if self._bar is not None:
+            count = f"{done:,} of {total:,} {self._unit}"
             said = what or self._what
-            self._bar.update(self._task, description=said, completed=done, total=total)
+            self._bar.update(self._task, description=said, completed=done, total=total, count=count)
+
+    def begin(self, what: str) -> None:
+        """Say what is done now, of which nobody knows how much it is."""
+        if self._bar is not None:
+            self._bar.update(self._task, description=what)
 
 
 @contextmanager

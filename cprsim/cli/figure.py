@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli.common import echo_wrapped, there, write_picture
+from cprsim.cli.common import ProgressBar, echo_wrapped, there, write_picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from matplotlib.figure import Figure
 
     from cprsim.gallery.picture import Picture
 
@@ -28,17 +30,19 @@ def figure(
 ) -> None:
     """Draw a picture that answers a question, e.g. how overhead grows with the servers."""
     from cprsim.errors import UsageError
-    from cprsim.gallery.registry import PICTURES, picture
 
     if listed:
+        from cprsim.gallery.registry import PICTURES
+
         _list(PICTURES.values())
         return
     if name is None:
         raise UsageError("give the name of a figure, or --list to see them all")
     if out is None:
         raise UsageError(f"figure {name}: give --out FILE.png, .svg or .pdf")
-    chosen = picture(name)
-    _write(chosen, source, out)
+    with ProgressBar("drawing"):
+        drawn = _drawn(name, source, out)
+    write_picture(drawn, out)
 
 
 def _list(pictures: "Iterable[Picture]") -> None:
@@ -50,8 +54,10 @@ def _list(pictures: "Iterable[Picture]") -> None:
         echo_wrapped(f"{'':<20}of {TAKES[each.takes]}{default}")
 
 
-def _write(chosen: "Picture", source: Path | None, out: Path) -> None:
+def _drawn(name: str, source: Path | None, out: Path) -> "Figure":
     from cprsim.figures import check_picture
+    from cprsim.gallery.registry import picture
 
+    chosen = picture(name)
     check_picture(out, "--out")
-    write_picture(chosen.figure(source), out)
+    return chosen.figure(source)

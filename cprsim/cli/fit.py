@@ -5,7 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
-from cprsim.cli.common import Json, check_plot, draw, echo, print_json, scenario_file, show, there
+from cprsim.cli.common import (
+    Json,
+    ProgressBar,
+    check_plot,
+    draw,
+    echo,
+    print_json,
+    scenario_file,
+    show,
+    there,
+)
 from cprsim.failures.logs.readers import READERS
 
 _FORMATS = {name: each.tells for name, each in READERS.items()} | {"intervals": "a duration a line"}
@@ -78,9 +88,6 @@ def fit(
 ) -> None:
     """Fit failure laws to a log, and say whether they are any good."""
     from cprsim.errors import UsageError
-    from cprsim.fitting.fit_log import fit as fit_log
-    from cprsim.fitting.mtbf import mtbf_by_nodes
-    from cprsim.report import tables
 
     if toml and as_json:
         raise UsageError("--toml and --json print one document each; choose one")
@@ -112,21 +119,30 @@ def fit(
         return
     if log is None:
         raise UsageError("which log? name one: cprsim fit LOG")
-    found: Any
-    table: Any
-    if view == "job" and nodes is None:
-        if ties != "drop":
-            raise UsageError("--ties goes with gaps that are fitted; leave it out, or give --nodes")
-        found, table = mtbf_by_nodes(log, **taken), tables.mtbf_table
-    else:
-        found = fit_log(log, **taken, view=view, nodes=nodes, ties=ties)  # type: ignore[arg-type]
-        table = tables.fit_table
+    if view == "job" and nodes is None and ties != "drop":
+        raise UsageError("--ties goes with gaps that are fitted; leave it out, or give --nodes")
+    with ProgressBar("fitting", silent=as_json):
+        found, table = _fitted(log, taken, view, nodes, ties)
     block = found.toml() if toml else None
     draw(found, plot, silent=as_json)
     if block is not None:
         echo(block)
     else:
         show(found, table, as_json)
+
+
+def _fitted(
+    log: Path, taken: dict[str, Any], view: str, nodes: int | None, ties: str
+) -> tuple[Any, Any]:
+    """What is found, and what makes a table of it."""
+    from cprsim.fitting.fit_log import fit as fit_log
+    from cprsim.fitting.mtbf import mtbf_by_nodes
+    from cprsim.report import tables
+
+    if view == "job" and nodes is None:
+        return mtbf_by_nodes(log, **taken), tables.mtbf_table
+    found = fit_log(log, **taken, view=view, nodes=nodes, ties=ties)  # type: ignore[arg-type]
+    return found, tables.fit_table
 
 
 def _for_job(path: Path, log: Path, taken: dict[str, Any], toml: bool, as_json: bool) -> None:
@@ -137,9 +153,11 @@ def _for_job(path: Path, log: Path, taken: dict[str, Any], toml: bool, as_json: 
     from cprsim.report.at_hand import at_hand_table
     from cprsim.scenario import load_scenario
 
-    job = load_scenario(path)
-    fitted = fit_for(job, log, **taken)
-    found = at_hand(fitted, job)
+    with ProgressBar("fitting", silent=as_json) as progress:
+        job = load_scenario(path)
+        fitted = fit_for(job, log, **taken)
+        progress.begin("simulating")
+        found = at_hand(fitted, job)
     if toml:
         echo("\n".join([*(f"# {note}" for note in found.notes), fitted.toml()]))
     elif as_json:

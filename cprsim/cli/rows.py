@@ -9,12 +9,13 @@ from cprsim.cli.common import (
     Json,
     Overrides,
     Policies,
+    ProgressBar,
     check_plot,
+    check_text,
     draw,
     load,
     scenario_file,
     show,
-    text_log,
 )
 
 
@@ -32,7 +33,6 @@ def rows(
             "--from",
             metavar="FILE",
             help="Instead, a log of accesses to one table.",
-            callback=text_log,
         ),
     ] = None,
     plot: Annotated[
@@ -43,20 +43,33 @@ def rows(
 ) -> None:
     """What saving the hot rows more often loses, and what it costs in memory."""
     from cprsim.errors import UsageError
-    from cprsim.estimates import row_loss
-    from cprsim.report import tables
 
     if (scenario is None) == (log is None):
         raise UsageError("give a scenario, or --from with a log of accesses")
     if log is not None and (policy or overrides):
         raise UsageError("--policy and --set go with a scenario; leave them out")
-    check_plot(plot)
-    found: Any
-    table: Any
     if log is not None:
-        found, table = row_loss.access_log(log), tables.access_table
-    else:
-        assert scenario is not None
-        found, table = row_loss.row_losses(load(scenario, overrides), policy), tables.rows_table
+        check_text(log)
+    with ProgressBar("counting", silent=as_json):
+        found, table = _found(scenario, log, overrides, policy, plot)
     draw(found, plot, silent=as_json)
     show(found, table, as_json)
+
+
+def _found(
+    scenario: Path | None,
+    log: Path | None,
+    overrides: list[str] | None,
+    policies: list[str] | None,
+    plot: Path | None,
+) -> tuple[Any, Any]:
+    """What is lost, or a log, and what makes a table of it."""
+    job = None if scenario is None else load(scenario, overrides)
+    check_plot(plot)
+    from cprsim.estimates import row_loss
+    from cprsim.report import tables
+
+    if job is not None:
+        return row_loss.row_losses(job, policies), tables.rows_table
+    assert log is not None
+    return row_loss.access_log(log), tables.access_table

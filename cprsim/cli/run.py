@@ -1,7 +1,8 @@
 """`cprsim run`: simulate a scenario or a fleet."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +19,10 @@ from cprsim.cli.common import (
     write,
 )
 
+if TYPE_CHECKING:
+    from cprsim.report.source import ScenarioSource
+    from cprsim.scenario import Scenario
+
 
 def run(
     scenario: ScenarioFile,
@@ -33,30 +38,18 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Simulate a scenario, or a fleet of jobs: where the time goes."""
-    from cprsim.basics import files
-    from cprsim.fleets.fleet import Fleet, of_tables
-    from cprsim.fleets.play import run_fleet
-    from cprsim.report import outputs
-    from cprsim.report.source import ScenarioSource
-    from cprsim.runs import runner
-    from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
+    asked = {
+        "policies": policy,
+        "replications": replications,
+        "seed": seed,
+        "engine": engine,
+        "workers": workers,
+    }
+    with ProgressBar("simulating", "replications", silent=as_json) as progress:
+        result, source = _played(scenario, overrides or (), asked, out, progress)
+    if out is not None:
+        from cprsim.report import outputs
 
-    text = scenario_text(scenario)
-    loaded = of_tables(scenario_tables(mapping_of(text, scenario, overrides or ())))
-    example = loaded.example if isinstance(loaded, Fleet) else loaded
-    if out is not None:
-        files.check_writable(out, outputs.NAMES)
-        trace = outputs.trace_sha256(example)
-        source = ScenarioSource(text, tuple(overrides or ()), trace)
-    chosen = policy, replications, seed, engine, workers
-    result: Any
-    first = _first(example, policy, engine, replications)
-    with ProgressBar("simulating", "replications", silent=as_json, first=first) as progress:
-        if isinstance(loaded, Fleet):
-            result = run_fleet(loaded, *chosen, progress.update)
-        else:
-            result = runner.run(loaded, *chosen, progress.update)
-    if out is not None:
         write(out, outputs.contents(result, source), silent=as_json)
         _say_what_is_left_out(result, out)
     if as_json:
@@ -65,12 +58,50 @@ def run(
         _show_run(result)
 
 
-def _first(scenario: Any, policies: Any, engine: str, replications: int) -> str | None:
-    """What is done before anything is simulated, if anything is."""
+def _played(
+    path: Path,
+    overrides: Sequence[str],
+    asked: dict[str, Any],
+    out: Path | None,
+    progress: ProgressBar,
+) -> "tuple[Any, ScenarioSource | None]":
+    """The result, and where it comes from if it is to be written."""
+    from cprsim.fleets.fleet import Fleet, of_tables
+    from cprsim.scenario.mapping import mapping_of, scenario_tables, scenario_text
+
+    text = scenario_text(path)
+    loaded = of_tables(scenario_tables(mapping_of(text, path, overrides)))
+    example = loaded.example if isinstance(loaded, Fleet) else loaded
+    source = None if out is None else _source(text, overrides, example, out)
+    from cprsim.fleets.play import run_fleet
+    from cprsim.runs import runner
+
+    if _compiles(example, asked):
+        progress.begin("compiling, once")
+    if isinstance(loaded, Fleet):
+        return run_fleet(loaded, progress=progress.update, **asked), source
+    return runner.run(loaded, progress=progress.update, **asked), source
+
+
+def _source(
+    text: str, overrides: Sequence[str], scenario: "Scenario", out: Path
+) -> "ScenarioSource":
+    """The scenario file, of a run that can be written."""
+    from cprsim.basics import files
+    from cprsim.report import outputs
+    from cprsim.report.source import ScenarioSource
+
+    files.check_writable(out, outputs.NAMES)
+    return ScenarioSource(text, tuple(overrides), outputs.trace_sha256(scenario))
+
+
+def _compiles(scenario: "Scenario", asked: dict[str, Any]) -> bool:
+    """Whether the engine is compiled before anything is simulated."""
     from cprsim.runs.engines import chosen, compiles
 
-    engines = chosen(scenario, scenario.select(policies), engine, replications)
-    return "compiling, once" if compiles(engines.values()) else None
+    names = scenario.select(asked["policies"])
+    engines = chosen(scenario, names, asked["engine"], asked["replications"])
+    return compiles(engines.values())
 
 
 def _say_what_is_left_out(result: Any, out: Path) -> None:

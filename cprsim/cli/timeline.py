@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cprsim.cli.common import Overrides, ScenarioFile, echo_wrapped, load, write
+from cprsim.cli.common import Overrides, ProgressBar, ScenarioFile, echo_wrapped, load, write
 
 if TYPE_CHECKING:
     from cprsim.history.recorder import History
@@ -28,15 +28,18 @@ def timeline(
     overrides: Overrides = None,
 ) -> None:
     """Watch one run: what the job and its nodes do when."""
-    from cprsim.history.recorder import record
-    from cprsim.runs.runner import check_whole
+    with ProgressBar("simulating") as progress:
+        loaded = load(scenario, overrides)
+        _check(out)
+        from cprsim.history.recorder import record
+        from cprsim.runs.runner import check_whole
 
-    _check(out)
-    check_whole("seed", seed, 0)
-    check_whole("replication", replication, 0)
-    loaded = load(scenario, overrides)
-    history = record(loaded, policy, seed, replication)
-    write(out.parent, {out.name: _content(history, loaded.title, out)})
+        check_whole("seed", seed, 0)
+        check_whole("replication", replication, 0)
+        history = record(loaded, policy, seed, replication)
+        progress.begin("drawing")
+        content = _content(history, loaded.title, out)
+    write(out.parent, {out.name: content})
     echo_wrapped(_sentence(history, loaded.job.useful_time_s))
 
 

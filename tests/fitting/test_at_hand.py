@@ -370,6 +370,6 @@ def test_a_log_goes_with_a_law(source):
 
 
 def test_a_picture_is_of_the_fit_alone(capsys):
-    asked = ["fit", str(LOG), "--for", "job.toml", "--plot", "a.png"]
+    asked = ["fit", str(LOG), "--for", "quickstart", "--plot", "a.png"]
     assert cli._main(asked) == 2
     assert capsys.readouterr().err == ("cprsim: --plot draws the fit alone; leave out --for\n")
