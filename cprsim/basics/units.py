@@ -193,7 +193,8 @@ def format_duration(seconds: float) -> str:
     size = float(f"{abs(seconds):.3g}")  # 59.96 s are a minute
     for unit, from_s in _DURATIONS:
         if size >= from_s:
-            return f"{_three_digits(seconds / SECONDS[unit])} {unit}"
+            shown = math.copysign(max(abs(seconds), from_s), seconds)
+            return f"{_three_digits(shown / SECONDS[unit])} {unit}"
     return f"{_three_digits(seconds / SECONDS['ms'])} ms" if size >= _LEAST_S else "0 s"
 
 

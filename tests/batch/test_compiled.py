@@ -1,6 +1,7 @@
 """What is compiled is kept, found again, and plays in several threads."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,16 +30,19 @@ def test_what_was_compiled_is_known_and_what_has_changed_is_not(
     batch.make_ready()
     scenario = load_scenario(KAGGLE)
 
+    def asked(engine: str) -> dict[str, Any]:
+        return {"policies": None, "engine": engine, "replications": 10}
+
     assert support.is_compiled()
     assert not compiles(["batch"])
-    assert run._first(scenario, None, "batch", 10) is None
+    assert not run._compiles(scenario, asked("batch"))
 
     monkeypatch.setattr(support, "sources", lambda: "those of another day")
     assert not support.is_compiled()
     assert compiles(["sim", "batch"])
     assert not compiles(["sim"])
-    assert run._first(scenario, None, "batch", 10) == "compiling, once"
-    assert run._first(scenario, None, "auto", 10) is None
+    assert run._compiles(scenario, asked("batch"))
+    assert not run._compiles(scenario, asked("auto"))
 
 
 def test_a_mark_is_left_where_the_machine_code_is(tmp_path: Path) -> None:
