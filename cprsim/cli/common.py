@@ -65,7 +65,7 @@ def check_text(path: Path) -> None:
 
     from cprsim.basics.tabular import lines
 
-    if path.is_file():  # a pipe can be read but once
+    if there(path) and (path.is_file() or path.is_dir()):  # a pipe can be read but once
         with closing(lines(path)) as text:
             next(text, None)
 

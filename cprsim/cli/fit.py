@@ -88,6 +88,7 @@ def fit(
 ) -> None:
     """Fit failure laws to a log, and say whether they are any good."""
     from cprsim.errors import UsageError
+    from cprsim.failures.logs.recognise import recognised
 
     if toml and as_json:
         raise UsageError("--toml and --json print one document each; choose one")
@@ -121,6 +122,8 @@ def fit(
         raise UsageError("which log? name one: cprsim fit LOG")
     if view == "job" and nodes is None and ties != "drop":
         raise UsageError("--ties goes with gaps that are fitted; leave it out, or give --nodes")
+    if reader is None and not taken["columns"]:
+        recognised(log)
     with ProgressBar("fitting", silent=as_json):
         found, table = _fitted(log, taken, view, nodes, ties)
     block = found.toml() if toml else None
