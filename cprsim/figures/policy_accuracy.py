@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from cprsim.figures.parts import curves, style, ticks
 from cprsim.figures.parts.curves import Entry, Panel
+from cprsim.figures.parts.heading import Heading
 
 _RIGHT_IN: Final = 5.3
 _HEIGHT_IN: Final = 2.5
@@ -44,7 +45,7 @@ def policy_accuracy(runs: pd.DataFrame, points: pd.DataFrame, title: str = "") -
     order = list(points["policy"])
     by_seed = runs.pivot_table(values="auc_drop", index="seed", columns="policy")[order]
     with style.styled():
-        frame = curves.frame(title, [panel], _RIGHT_IN, _HEIGHT_IN)
+        frame = curves.frame(Heading.of(_finding(points), title), [panel], _RIGHT_IN, _HEIGHT_IN)
         (axes,) = frame.axes
         for drops in by_seed.to_numpy():
             axes.plot(np.arange(len(order)), drops, **_SEED)
@@ -65,3 +66,19 @@ def policy_accuracy(runs: pd.DataFrame, points: pd.DataFrame, title: str = "") -
         entries.append(curves.point_means("mean, 95 % interval"))
         curves.write_key(frame, entries)
     return frame.figure
+
+
+def _finding(points: pd.DataFrame) -> str:
+    """Who loses the most and the least AUC, and whether their intervals are apart."""
+    drops = points.set_index("policy")
+    most, least = drops["auc_drop"].idxmax(), drops["auc_drop"].idxmin()
+    if most == least:
+        return f"{most} loses {drops.loc[most, 'auc_drop']:.2g} of AUC"
+    if drops.loc[least, "auc_drop_high"] >= drops.loc[most, "auc_drop_low"]:
+        return "No policy clearly loses the least AUC"
+    lossy = drops[drops["auc_drop"] > 0]["auc_drop"]
+    said = f"{most} loses {drops.loc[most, 'auc_drop']:.2g} of AUC"
+    none = "none" if least not in lossy else f"{lossy[least]:.2g}"
+    between = lossy.idxmin()
+    middle = f"{between} {lossy[between]:.2g}, " * (between not in (most, least))
+    return f"{said}, {middle}{least} {none}"

@@ -13,8 +13,9 @@ from matplotlib.lines import Line2D
 from cprsim.basics.distributions import Distribution
 from cprsim.figures.parts import findings, key, layout, style, ticks
 from cprsim.figures.parts.findings import Findings
+from cprsim.figures.parts.heading import Heading
 from cprsim.figures.parts.laws import described, hazard_of, line_style, quantile_of
-from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
 from cprsim.figures.parts.thinning import by_log_odds, evenly
 from cprsim.survival.distance import survival as survival_of
 from cprsim.survival.fitted_laws import Fit
@@ -127,14 +128,14 @@ def survival(
     """
     with style.styled():
         data = _Data(sample, fits)
-        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
+        head = Heading.of(_finding(fits), title)
         facts = layout.wrap(_facts(sample), WIDTH_IN - 2 * _MARGIN, SMALL_PT)
-        facts_in = _MARGIN + layout.height_in(titles, TITLE_PT)
+        facts_in = head.ends_in
         first_in = facts_in + layout.height_in(facts, SMALL_PT) + _MARGIN
         row_in = _HEADINGS + _PANEL + _AXIS
         below_in = first_in + 2 * row_in + _FOOT
         figure = Figure(figsize=(WIDTH_IN, below_in + findings.height_in(below)))
-        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        head.write(figure)
         layout.write(figure, (_MARGIN, facts_in), facts, SMALL_PT, color=style.FAINT_INK)
         unit = data.unit[0]
         heading = ("Survival", "share that lasts longer")
@@ -147,6 +148,15 @@ def survival(
         _foot(figure, below_in, data)
         findings.draw_rows(figure, below_in, below)
     return figure
+
+
+def _finding(fits: Sequence[Fit]) -> str:
+    """Which law is nearest, and how far it is off."""
+    if not fits:
+        return ""
+    best = fits[0]
+    name = best.law.distribution.capitalize()
+    return f"{name} fits best: {layout.percent(best.ks)} off the log at most"
 
 
 def _facts(sample: Sample) -> str:
