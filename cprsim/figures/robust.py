@@ -123,7 +123,7 @@ def _finding(levers: pd.DataFrame, grid: pd.DataFrame, choice: str, within: floa
     where = "all" if holds.all() else f"{holds.sum()} of"
     may = "" if sure[holds].all() else ", not surely in all of these"
     said = f"{choice} is the least, or within {100 * within:g} points, in {where}"
-    return f"{said} {len(holds)} other jobs{may}"
+    return f"{said} {len(holds)} jobs{may}"
 
 
 def _rows(levers: pd.DataFrame) -> tuple[list[float], float]:

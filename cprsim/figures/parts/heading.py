@@ -12,6 +12,7 @@ from cprsim.figures.parts.style import SMALL_PT, TITLE_PT, WIDTH_IN
 #: From the edges of the figure, inches.
 MARGIN: Final = 0.1
 _BELOW: Final = 0.06  # the lines, inches
+_SMALL: Final = 0.95  # of the room for small letters, which screens draw a little wider
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Heading:
         room_in = WIDTH_IN - 2 * MARGIN
         return cls(
             layout.wrap(finding, room_in, TITLE_PT, "bold"),
-            layout.wrap(about, room_in, SMALL_PT),
+            layout.wrap(about, _SMALL * room_in, SMALL_PT),
         )
 
     @property

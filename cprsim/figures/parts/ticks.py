@@ -184,8 +184,8 @@ def _set_ticks(
     for ticks in sets:
         high = most
         if beyond is not None:
-            far = (value * factor for value, _ in ticks)
-            high = max(most, min((each for each in far if each >= beyond - slack), default=most))
+            far = ((v * factor, t) for v, t in ticks if v * factor >= beyond - slack)
+            high = max(most, _room_for(axis, length_in, *min(far, default=(most, "")), suffix))
             _limit(axis, low, high)
         shown = [
             (value * factor, text + suffix)
@@ -198,6 +198,17 @@ def _set_ticks(
         chosen = chosen or shown[:1]
     axis.set_ticks([value for value, _ in chosen], [text for _, text in chosen])
     axis.set_minor_locator(NullLocator())
+
+
+def _room_for(axis: Axis, length_in: float, at: float, text: str, suffix: str) -> float:
+    """Where the axis has to end so that a tick at its end has room for its text."""
+    low, _ = axis.get_view_interval()
+    half_in = 0.0 if isinstance(axis, YAxis) else layout.text_width_in(text + suffix, SMALL_PT) / 2
+    share = max(0.0, half_in - _TICK_ROOM_IN) / length_in
+    scale = axis.get_transform()
+    first, last = scale.transform(np.array([low, at]))
+    (end,) = scale.inverted().transform(np.array([first + (last - first) / (1 - share)]))
+    return float(max(end, at))
 
 
 def _limit(axis: Axis, low: float, high: float) -> None:
