@@ -108,20 +108,20 @@ def answer(
 def finding(table: pd.DataFrame, least: str, currency: str = "") -> str:
     """Who is chosen, with what that takes, and whether others may take no more."""
     standing = table["standing"]
-    names = [str(name) for name in table.index[standing == "chosen"]]
-    if not names:
+    chosen_one = table[standing == "chosen"]
+    if chosen_one.empty:
         return "No policy keeps to the bounds"
-    row = table.loc[names[0]]
+    name = str(chosen_one.index[0])
+    mean, lost = (float(chosen_one[each].iloc[0]) for each in (least, "updates_lost"))
     if least == "cost":
-        takes = f"{ticks.number(row[least])} {currency}".strip()
+        takes = f"{ticks.number(mean)} {currency}".strip()
     else:
-        takes = f"{layout.percent(row[least]) if row[least] > _NOTHING else '0 %'} {_OF[least]}"
-    lost = float(row["updates_lost"])
+        takes = f"{layout.percent(mean) if mean > _NOTHING else '0 %'} {_OF[least]}"
     but = f", but loses {layout.percent(lost)} of the updates" if lost > _NOTHING else ""
-    near = [str(name) for name in table.index[standing.isin(["open", "tied", "same"])]]
+    near = [str(each) for each in table.index[standing.isin(["open", "tied", "same"])]]
     if near:
-        return f"{names[0]} takes {takes}{but}; {listed(near)} may take no more"
-    return f"{names[0]} takes least: {takes}{but}"
+        return f"{name} takes {takes}{but}; {listed(near)} may take no more"
+    return f"{name} takes least: {takes}{but}"
 
 
 def chosen(table: pd.DataFrame, most: int = _MOST_ROWS) -> NDArray[np.bool_]:

@@ -128,7 +128,7 @@ def finding(summary: pd.DataFrame) -> str:
     means = summary["overhead"]
     least, most = str(means.idxmin()), str(means.idxmax())
     mine = f"{layout.percent(means[least])} of the time"
-    lost = float(summary.loc[least, "updates_lost"])
+    lost = float(summary["updates_lost"][least])
     but = f", but {layout.percent(lost)} of the updates" if lost > _NOTHING else ""
     if len(means) == 1:
         return f"{least} loses {mine}{but}"

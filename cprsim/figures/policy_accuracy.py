@@ -70,15 +70,14 @@ def policy_accuracy(runs: pd.DataFrame, points: pd.DataFrame, title: str = "") -
 
 def _finding(points: pd.DataFrame) -> str:
     """Who loses the most and the least AUC, and whether their intervals are apart."""
-    drops = points.set_index("policy")
-    most, least = drops["auc_drop"].idxmax(), drops["auc_drop"].idxmin()
-    if most == least:
-        return f"{most} loses {drops.loc[most, 'auc_drop']:.2g} of AUC"
-    if drops.loc[least, "auc_drop_high"] >= drops.loc[most, "auc_drop_low"]:
+    order = points.sort_values("auc_drop", kind="stable").to_dict("records")
+    least, most = order[0], order[-1]
+    said = f"{most['policy']} loses {most['auc_drop']:.2g} of AUC"
+    if len(order) == 1:
+        return said
+    if least["auc_drop_high"] >= most["auc_drop_low"]:
         return "No policy clearly loses the least AUC"
-    lossy = drops[drops["auc_drop"] > 0]["auc_drop"]
-    said = f"{most} loses {drops.loc[most, 'auc_drop']:.2g} of AUC"
-    none = "none" if least not in lossy else f"{lossy[least]:.2g}"
-    between = lossy.idxmin()
-    middle = f"{between} {lossy[between]:.2g}, " * (between not in (most, least))
-    return f"{said}, {middle}{least} {none}"
+    lossy = [each for each in order[:-1] if each["auc_drop"] > 0]
+    told = [f"{each['policy']} {each['auc_drop']:.2g}" for each in lossy[:1]]
+    told += [f"{least['policy']} none"] * (least["auc_drop"] <= 0)
+    return ", ".join([said, *told])

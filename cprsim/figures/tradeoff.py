@@ -113,7 +113,7 @@ def _finding(table: pd.DataFrame, names: list[str]) -> str:
     several = len(names) > 1
     rows = table[table["circumstances"] == names[-1]] if several else table
     where = f"At {table['varied'].iloc[0]} = {names[-1]}, " if several else ""
-    fastest = rows.loc[rows["overhead"].idxmin()]
+    fastest = rows.iloc[int(rows["overhead"].argmin())]
     said = f"{where}{fastest['policy']} loses {layout.percent(fastest['overhead'])} of the time"
     if max(fastest["pls"], fastest["updates_lost"]) <= _NOTHING:
         return f"{said} and no learning: none loses less time"
@@ -121,7 +121,7 @@ def _finding(table: pd.DataFrame, names: list[str]) -> str:
     keeps = rows[(rows[[*LOSSES]] <= _NOTHING).all(axis=1)]
     if keeps.empty:
         return said
-    safe = keeps.loc[keeps["overhead"].idxmin()]
+    safe = keeps.iloc[int(keeps["overhead"].argmin())]
     return f"{said}; {safe['policy']} loses {layout.percent(safe['overhead'])} and none"
 
 
