@@ -226,8 +226,8 @@ def test_an_outlier_is_cut_ticks_end_beyond_the_last_bar_and_many_failures_are_c
         drawn = tab.evaluate(
             f"{module}.then((m) => {{ const home = document.getElementById('timeline');"
             f" m.timeline(home, [{{ ...{json.dumps(lane)},"
-            " failures_s: Array.from({ length: 500 }, (_, i) => i * 2000) }], told_, {"
-            " }); return home.querySelector('.ink-fill').getAttribute('d'); })".replace(
+            " failures_s: Array.from({ length: 500 }, (_, i) => i * 2000) }], told_,"
+            " [['s', 1]]); return home.querySelector('.ink-fill').getAttribute('d'); })".replace(
                 "told_", "{ causes: {} }"
             )
         )
