@@ -54,6 +54,7 @@ _MARK: Final[dict[str, Any]] = {
     "markeredgecolor": style.INK,
 }
 _BAND: Final[dict[str, Any]] = {"facecolor": style.RULE, "edgecolor": "none", "linewidth": 0}
+_FAR: Final = 0.1  # Kolmogorov-Smirnov distance of a law that isn't near
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,12 +152,14 @@ def survival(
 
 
 def _finding(fits: Sequence[Fit]) -> str:
-    """Which law is nearest, and how far it is off."""
+    """Which law is the best, by AIC, and how far its survival is off; that all are far off."""
     if not fits:
         return ""
-    best = fits[0]
-    name = best.law.distribution.capitalize()
-    return f"{name} fits best: {layout.percent(best.ks)} off the log at most"
+    best, off = fits[0].law.distribution, layout.percent(fits[0].ks)
+    if min(each.ks for each in fits) > _FAR:
+        near = layout.percent(_FAR)
+        return f"No law is within {near} of the log; {best}, best by AIC, is up to {off} off"
+    return f"{best.capitalize()} fits best by AIC: up to {off} off the log"
 
 
 def _facts(sample: Sample) -> str:

@@ -155,10 +155,17 @@ def _candidates(advice: "Advice", pictures: Mapping[str, bytes]) -> list[str]:
 
 def _intervals(advice: "Advice") -> str:
     """Every mean of the candidates with its interval."""
-    names = [name for name in _HEADINGS if all(name in each.measures for each in advice.found)]
+    names = [
+        name
+        for name in _HEADINGS
+        if all(
+            name in each.measures and math.isfinite(each.measures[name].mean)
+            for each in advice.found
+        )
+    ]
     if advice.aim.objective != "retrained":
         names.remove("overhead_retrained")
-    headings = ["policy", _replications(advice), *(_HEADINGS[name] for name in names)]
+    headings = ["policy", _replications(advice), *(_heading(name, advice) for name in names)]
     rows = [
         (
             each.name,
@@ -168,6 +175,11 @@ def _intervals(advice: "Advice") -> str:
         for each in advice.found
     ]
     return html.table("Means and their 95 % intervals, simulated", headings, rows)
+
+
+def _heading(name: str, advice: "Advice") -> str:
+    currency = advice.scenario.currency
+    return f"{_HEADINGS[name]}, {currency}" if name == "cost" else _HEADINGS[name]
 
 
 def _shown(mean: "Mean", name: str) -> str:

@@ -30,8 +30,11 @@ from cprsim.figures.parts.style import (
     WIDTH_IN,
     policy_colours,
 )
+from cprsim.figures.survival import survival
 from cprsim.gallery.registry import PICTURES, picture
 from cprsim.policies.registry import systems
+from cprsim.survival.fitted_laws import fit_all
+from cprsim.survival.sample import Sample
 from tests.figures import (
     test_breakdown,
     test_curves,
@@ -220,6 +223,20 @@ def test_what_is_found_is_true_of_the_intervals() -> None:
         "No policy is clearly the least of a and b; c loses 9.00 % of the time"
     )
     assert finding(apart.iloc[:1]) == "full loses 8.40 % of the time"
+
+
+def test_a_law_that_is_far_off_is_no_good_fit() -> None:
+    def title(durations: np.ndarray) -> str:
+        sample = Sample.complete(durations)
+        figure = survival(sample, fit_all(sample), "log")
+        return " ".join(text.get_text() for text in figure.texts if text.get_fontsize() == TITLE_PT)
+
+    rng = np.random.default_rng(5)
+    near = rng.gamma(2.0, 3600.0, 400)
+    # No law of one hump has two thirds within two seconds and the others at a day.
+    far = np.concatenate([rng.uniform(1, 2, 400), rng.uniform(86000, 87000, 200)])
+    assert re.fullmatch(r"\w+ fits best by AIC: up to [\d.]+ % off the log", title(near))
+    assert title(far).startswith("No law is within 10.0 % of the log; ")
 
 
 def test_no_line_breaks_within_a_number() -> None:
