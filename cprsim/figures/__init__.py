@@ -46,7 +46,7 @@ def draw(name: str, table: pd.DataFrame, title: str = "") -> Figure:
     table
         `cprsim.runs.result.Result.summary`, or `cprsim.fleets.result.FleetResult.percentiles`.
     title
-        Stands above the picture, wrapped; none if empty.
+        What it is of: stands below what is found, wrapped.
 
     Raises
     ------

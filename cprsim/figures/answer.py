@@ -59,7 +59,7 @@ def answer(
     bounds
         The most that a mean may be, by measure.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

@@ -68,7 +68,7 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         overhead, retrained or not, and its causes are shares of the useful training time,
         `updates_lost` is one of all updates.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

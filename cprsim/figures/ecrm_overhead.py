@@ -28,7 +28,7 @@ def ecrm_overhead(table: pd.DataFrame, title: str = "") -> Figure:
         A row a size and policy: `size_gb`; `policy`, its `system`; `overhead` as simulated and
         `published` as the paper measured it, shares of the useful time.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

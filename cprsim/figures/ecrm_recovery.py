@@ -27,7 +27,7 @@ def ecrm_recovery(table: pd.DataFrame, title: str = "") -> Figure:
         `worst_s`, on average and at the ends, and the same as the paper measured them under
         `published_best_s`, `published_s`, `published_worst_s`; seconds.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

@@ -37,7 +37,7 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
         `percentile` of the policy's jobs by overhead, and causes as shares of useful time, means
         over the jobs around it.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

@@ -40,7 +40,7 @@ def fleet_ranges(table: pd.DataFrame, title: str = "") -> Figure:
         A row a set and policy: `set`, 0 for the shipped one; `policy`; the columns of `LABELS`, in
         percent. What a policy removes is of the overhead of the first policy, which has no panel.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

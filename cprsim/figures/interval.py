@@ -36,7 +36,7 @@ def interval(table: pd.DataFrame, title: str = "") -> Figure:
         and `best`, whether it is where full recovery's closed form is least.
         Overheads are shares of the useful time.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

@@ -115,7 +115,7 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
         `relative`, what a failure loses as a share of what it would if everything were saved once
         an interval (CPR-vanilla), over some time or in the long run; not a number for none.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

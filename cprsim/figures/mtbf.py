@@ -69,7 +69,7 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "") -> Figure:
         `linear_s`, the MTBF of one node / nodes; `independent_s`, step / (1 - (1 - p)^nodes).
         All but `nodes` in seconds.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

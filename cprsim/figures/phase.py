@@ -60,7 +60,7 @@ def phase(
     systems
         The system of each policy that was compared, which gives its colour.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
     among
         Which candidates count, in words; all if empty.
 

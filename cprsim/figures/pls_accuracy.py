@@ -40,7 +40,7 @@ def pls_accuracy(
     slopes
         By system the drop of AUC for each unit of PLS, and the largest PLS it was fitted to.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

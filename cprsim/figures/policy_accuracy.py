@@ -34,7 +34,7 @@ def policy_accuracy(runs: pd.DataFrame, points: pd.DataFrame, title: str = "") -
         A row a policy, in the order in which they stand: `policy`, its `system`, and the mean
         `auc_drop` with its 95 % interval, `auc_drop_low` to `auc_drop_high`; `pls`, `updates_lost`.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

@@ -29,7 +29,7 @@ def predicted_measured(table: pd.DataFrame, title: str = "") -> Figure:
         `"overhead"`, all of them together; `predicted` and `measured`, seconds. Rows in which
         either is 0 are left out.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

@@ -57,7 +57,7 @@ def robust(
     systems
         Of each policy, which gives its colour; grey without.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

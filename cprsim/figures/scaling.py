@@ -30,7 +30,7 @@ def scaling(table: pd.DataFrame, title: str = "") -> Figure:
         its 95 % interval `overhead_low` to `overhead_high`. All three are shares of the useful
         time.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

@@ -28,7 +28,7 @@ def sensitivity(table: pd.DataFrame, title: str = "") -> Figure:
         A row a point and policy: `varied`, one of `VARIED`; `value` of that, a number of failures
         or a share; the other columns are those of `scaling`.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

@@ -116,7 +116,7 @@ def survival(
         The laws fitted to it, the best first, as `cprsim.survival.fitted_laws.fit_all` gives them;
         none where there are too few failures.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
     below
         Rows of other panels.
 

@@ -31,7 +31,7 @@ def timeline(history: History, title: str = "") -> Figure:
     history
         From `cprsim.history.recorder.record`.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
     histories
         A run each; from `cprsim.history.recorder.record`.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -91,12 +91,12 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
     """
     found = {doing for each in histories for doing in seconds_by_cause(each.phases)}
     found |= {task.task.kind for each in histories for task in each.background}
-    rows = [row for each in histories for row in _policy_rows(each)]
+    end_s = max(each.ledger.wall for each in histories)
+    rows = [row for each in histories for row in _policy_rows(each, end_s)]
     finding = _compared({each.policy: each.ledger.wall for each in histories})
     facts = f"seed {histories[0].seed}, replication {histories[0].replication}"
     if any(each.background for each in histories):
         facts += "; thin lanes: in the background"
-    end_s = max(each.ledger.wall for each in histories)
     return _figure(Heading.of(finding, _about(title, facts)), lanes.words_of(found), rows, end_s)
 
 
@@ -130,12 +130,15 @@ def _background_rows(history: History) -> list[LaneRow]:
     return rows
 
 
-def _policy_rows(history: History) -> list[LaneRow]:
-    """The job under one policy, and thin lanes of what goes on in the background."""
+def _policy_rows(history: History, end_s: float) -> list[LaneRow]:
+    """The job under one policy, and thin lanes of what goes on in the background.
+
+    `end_s`: of the time of all lanes.
+    """
     wall_s = history.ledger.wall
     failures_s = [each.at_s for each in history.failures]
     facts = [f"{wall_s / history.ledger.train - 1:.2%} overhead"]
-    facts += lanes.counted(failures_s, wall_s)
+    facts += lanes.counted(failures_s, end_s)
     beneath = [row for rows in background_lanes(history).values() for row in rows[:_MOST_ROWS]]
     rows = [
         LaneRow(_wrapped(history.policy), _blocks(history.phases), wall_s, failures_s, facts, 0.2),

@@ -50,7 +50,7 @@ def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
         what is `varied` beside choices, each of them has a row of panels: points of different ones
         are never in the same.
     title
-        Stands below the finding, wrapped.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------

@@ -102,8 +102,9 @@ def _timelines(result: Result) -> list[str]:
     caption = (
         f"Replication {number}, whose overhead under {reference} is the median, under all "
         "policies: the same failures are drawn for each, though what a policy does moves those "
-        "that come after. Triangles are failures, thin lanes go on in the background, and what is "
-        "thinner than a pixel is stacked. To see one of them closely:"
+        "that come after. Triangles are failures, which bars count where they are many, thin lanes "
+        "go on in the background, and what is thinner than a pixel is stacked. To see one of them "
+        "closely:"
     )
     command = (
         f"cprsim timeline scenario.toml --policy {shlex.quote(reference)} --seed {result.seed} "

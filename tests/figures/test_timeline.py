@@ -138,6 +138,19 @@ def test_failures_that_would_run_into_each_other_are_counted() -> None:
     assert f"most: {counts.max()} in {duration(edges_s[1])}" in words
 
 
+def test_what_is_said_of_counts_is_what_is_drawn_where_runs_end_at_different_times() -> None:
+    histories = [record(job(200), policy) for policy in ("full", "accepted-loss")]
+    walls = [each.ledger.wall for each in histories]
+    _, texts = drawn(timelines(histories))
+    assert walls[0] > 1.1 * walls[1]
+    bins = round((WIDTH_IN - 1.62 - 0.2) / 0.04)
+    words = [text.get_text() for text in texts]
+    for each in histories:
+        at_s = [failure.at_s for failure in each.failures]
+        counts, edges_s = np.histogram(at_s, bins=bins, range=(0, max(walls)))
+        assert f"most: {counts.max()} in {duration(edges_s[1])}" in words
+
+
 def test_a_thousand_servers_need_no_thousand_lanes() -> None:
     few = timeline(record(job(2), "full"))
     many = timeline(record(job(200), "full"))
