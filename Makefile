@@ -81,10 +81,7 @@ package: $(INSTALLED) $(RELEASE_INSTALLED) ## build wheel and sdist into dist/, 
 	@rm -rf dist
 	@$(call or_report,$(VENV)/bin/python -m build)
 	@$(call or_report,$(VENV)/bin/python -m twine check --strict dist/*)
-	@there=$$(mktemp -d) && trap 'rm -rf "$$there"' EXIT && $(PYTHON) -m venv "$$there/venv" && \
-		"$$there/venv/bin/python" -m pip install -qq --disable-pip-version-check dist/*.whl && \
-		cd "$$there" && venv/bin/cprsim run quickstart --replications 8 --json >run.json && \
-		venv/bin/cprsim schema >schema.json
+	@$(VENV)/bin/python -m tools.tried_wheel dist/*.whl
 	@ls dist
 
 clean: ## remove .venv, the caches, build leftovers and demo/

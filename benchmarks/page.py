@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import advice, app, batch, fleets, memory, sweeps
+from benchmarks import advice, app, batch, fleets, memory, package, sweeps
 
 _PAGE = Path("docs/performance.md")
 
@@ -110,6 +110,18 @@ drawing), and with 1,000 replications and all that is said of them (target: 600)
 `cprsim.run` of the same alone, and how many times that the sharp answer takes.
 
 {table}"""
+
+
+_PACKAGE = """## The package
+
+What one waits before anything is computed, milliseconds of processor time, the median of nine \
+processes; and what `pip install cprsim` puts on the disk, MB: {total:,.0f} in all.
+
+{starts}
+
+{sizes}"""
+
+_MOST_SIZES = 8  # that are told one by one
 
 
 _TRAINER = """## The trainer
@@ -283,6 +295,21 @@ def _app(moves: Sequence[app.Move]) -> str:
     return _APP.format(table=_table(headings, rows))
 
 
+def _package(starts: Sequence[package.Start], sizes: Sequence[tuple[str, float]]) -> str:
+    took = [
+        (each.what, f"{each.took_ms:,.0f}", "" if each.target_ms is None else str(each.target_ms))
+        for each in starts
+    ]
+    small = [each for each in sizes[_MOST_SIZES:] if each[0] != "cprsim"]
+    rows = [(name, f"{mb:,.1f}") for name, mb in sizes if (name, mb) not in small]
+    rows.append((f"{len(small)} others", f"{sum(mb for _, mb in small):,.1f}"))
+    return _PACKAGE.format(
+        total=sum(mb for _, mb in sizes),
+        starts=_table(("what", "ms", "target, ms"), took),
+        sizes=_table(("package", "MB"), rows),
+    )
+
+
 def _verdict(speeds: Sequence[batch.Speed]) -> str:
     """Which rows fall short of the targets, and by how much."""
     lines = [
@@ -352,6 +379,7 @@ _SECTIONS: Mapping[str, Callable[[], str]] = {
     "Fleets": lambda: _fleets(fleets.production()),
     "Advice": lambda: _advice(advice.answers()),
     "The what-if page": lambda: _app(app.moves()),
+    "The package": lambda: _package(package.starts(), package.sizes_mb()),
     "The trainer": _trainer,
 }
 

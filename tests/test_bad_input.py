@@ -10,11 +10,11 @@ import pytest
 
 from cprsim.cli import command as cli
 from cprsim.runs import runner
+from tests.bad_failures import FAILURES
 from tests.bad_scenarios import (
     CLUSTER,
     COSTS,
     DELAY,
-    FAILURES,
     GOOD,
     JOB,
     KEYS,

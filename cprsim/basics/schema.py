@@ -188,7 +188,7 @@ _MEANT = {
     **dict.fromkeys(("size", "bytes", "embeddings", "embedding_size"), ("embedding",)),
     **dict.fromkeys(("servers", "ps", "server", "shards"), ("parameter_servers",)),
     **dict.fromkeys(("workers", "gpus", "nodes", "hosts", "machines"), ("trainers",)),
-    **dict.fromkeys(("mtbf", "mttf", "every", "rate", "scale"), ("mean",)),
+    **dict.fromkeys(("mtbf", "mttf", "every", "rate"), ("mean",)),
     **dict.fromkeys(("cpr", "cpr_vanilla", "cprv"), ("cpr-vanilla",)),
     **dict.fromkeys(("law", "dist", "kind"), ("distribution",)),
     **dict.fromkeys(("network", "bandwidth", "link", "network_bandwidth"), ("nic", "write")),

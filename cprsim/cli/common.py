@@ -51,10 +51,11 @@ def scenario_or_sweep(path: Path) -> Path:
 
 
 def there(path: Path | None) -> Path | None:
-    """The path of a log or a folder, which is there."""
+    """The path of a log or a folder, which is there, or the name of a shipped scenario."""
+    from cprsim.basics.shipped import located
     from cprsim.errors import LogError
 
-    if path is not None and not path.exists():
+    if path is not None and not located(path).exists():
         raise LogError(f"{path}: no such file")
     return path
 

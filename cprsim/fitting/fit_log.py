@@ -11,7 +11,6 @@ import numpy as np
 from cprsim.errors import UsageError
 from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import coincidence, mean_hit, sizes
-from cprsim.failures.logs.concentration import concentration
 from cprsim.failures.logs.intervals import read_intervals
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.node_failures import WITHIN_S, node_failures
@@ -111,34 +110,33 @@ def fit_source(
         other = "the view 'uptime'" if view == "uptime" else "coalesce"
         raise UsageError(f"ties = 'keep' does not go with {other}; leave it out")
     failures = source.failures()
-    fitted = (
-        _of_uptimes(source, failures)
-        if view == "uptime"
-        else _of_gaps(source, failures, nodes, ties)
-    )
-    severities = Counter[str](failures.severities or ())
     together = failures if source.coalesce_s is None else failures.coalesced(source.coalesce_s)
+    if view == "uptime":
+        fitted, system = _of_uptimes(source, failures), views.nodes_of(failures)
+    else:
+        fitted = _of_gaps(source, failures, together, nodes, ties)
+        system = views.nodes_of(together)
     return replace(
         fitted,
+        hit=mean_hit(fitted.at_once, nodes or system, system),
         trend=trend(together.times_s - together.start_s, together.span_s),
-        severities=severities,
+        severities=Counter[str](failures.severities or ()),
         repairs=repair_fit(failures),
         causes=Counter(failures.causes or ()),
         planned=planned_outages(failures),
         calendar=calendar_fit(failures),
-        concentration=concentration(failures),
         rows=failures.rows,
         columns=failures.columns,
         node_failures=node_failures(failures, source.coalesce_s or WITHIN_S),
     )
 
 
-def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.Ties) -> LogFit:
-    within_s, bursts, dropped = source.coalesce_s, None, {**log.dropped, **log.unused}
-    together = log
-    if within_s is not None:
-        bursts = rack_bursts(log, within_s) if log.racks is not None else None
-        together = log.coalesced(within_s)
+def _of_gaps(
+    source: LogSource, log: FailureLog, together: FailureLog, nodes: int | None, ties: views.Ties
+) -> LogFit:
+    """Of a log, and of the same one as it is coalesced."""
+    within_s, dropped = source.coalesce_s, {**log.dropped, **log.unused}
+    bursts = None if within_s is None or log.racks is None else rack_bursts(log, within_s)
     seen = views.gaps(together, ties) if nodes is None else views.job_gaps(together, nodes, ties)
     left_out = dict(seen.left_out)
     if within_s is not None and left_out:
@@ -146,12 +144,7 @@ def _of_gaps(source: LogSource, log: FailureLog, nodes: int | None, ties: views.
     look: Look = "gaps" if nodes is None else "job"
     at_once = sizes(together)
     fitted = _judged(source, look, seen, bursts, dropped | left_out, at_once, log.notes)
-    system = views.nodes_of(together)
-    return replace(
-        fitted,
-        hit=mean_hit(at_once, nodes or system, system),
-        kinds=_kinds(log),
-    )
+    return replace(fitted, kinds=_kinds(log))
 
 
 def _kinds(log: FailureLog) -> dict[str, int]:
@@ -176,9 +169,7 @@ def _of_uptimes(source: LogSource, log: FailureLog) -> LogFit:
     fitted = _judged(source, "uptime", seen, bursts, dropped, sizes(log), log.notes)
     own = np.ones(len(log), np.bool_) if alone is None else alone
     frailty = None if seen.node_time is None else frailty_fit(log, own, seen.sample, seen.node_time)
-    system = views.nodes_of(log)
-    hit = mean_hit(fitted.at_once, system, system)
-    return replace(fitted, hit=hit, coincidence=coincidence(log, alone), frailty=frailty)
+    return replace(fitted, coincidence=coincidence(log, alone), frailty=frailty)
 
 
 def _of_intervals(source: LogSource, view: Look, nodes: int | None, ties: views.Ties) -> LogFit:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 from cprsim.figures.log_page import log_page
 from cprsim.figures.parts.causes import FailureCause
 from cprsim.fitting.log_fit import LogFit
-from cprsim.fitting.repair_causes import NO_CAUSE, OTHERS
+from cprsim.fitting.repair_causes import MOST_CAUSES, NO_CAUSE, OTHERS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_MOST = 6  # causes that are drawn
 
 
 def log_figure(fitted: LogFit) -> "Figure":
@@ -26,7 +24,7 @@ def log_figure(fitted: LogFit) -> "Figure":
         if repairs is None
         else (repairs.found.sample, repairs.fits, repairs.is_adequate),
         causes=_causes(fitted),
-        nodes=fitted.concentration,
+        nodes=None if fitted.node_failures is None else fitted.node_failures.spread,
         calendar=None if calendar is None else calendar.rates,
         zone="UTC" if calendar is None else calendar.zone,
     )
@@ -37,8 +35,10 @@ def _causes(fitted: LogFit) -> list[FailureCause]:
     by_cause = None if fitted.repairs is None else fitted.repairs.by_cause
     medians = {} if by_cause is None else {each.cause: each.median_s for each in by_cause.causes}
     ordered = Counter({each or NO_CAUSE: n for each, n in fitted.causes.items()}).most_common()
-    shown = [FailureCause(name, n, medians.get(name, math.nan)) for name, n in ordered[:_MOST]]
-    rest = sum(n for _, n in ordered[_MOST:])
+    shown = [
+        FailureCause(name, n, medians.get(name, math.nan)) for name, n in ordered[:MOST_CAUSES]
+    ]
+    rest = sum(n for _, n in ordered[MOST_CAUSES:])
     # The others are the same ones where the causes of outages are as common.
     same = {each.name for each in shown} == medians.keys() - {OTHERS}
     others = FailureCause(OTHERS, rest, medians.get(OTHERS, math.nan) if same else math.nan)

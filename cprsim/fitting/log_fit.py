@@ -11,7 +11,6 @@ from cprsim.basics.notebook import notebook_html, percent
 from cprsim.basics.units import format_duration
 from cprsim.failures.logs import views
 from cprsim.failures.logs.coincidence import Coincidence
-from cprsim.failures.logs.concentration import Concentration
 from cprsim.failures.logs.log import Rows
 from cprsim.failures.logs.node_failures import NodeFailures
 from cprsim.failures.logs.rack_bursts import RackBursts
@@ -86,8 +85,6 @@ class LogFit:
         Outages that were planned; None where the log doesn't know of any.
     calendar
         Rates by hour and weekday; None where the log doesn't tell the date of its times.
-    concentration
-        Failures of each node; None where there are no nodes.
     rows
         How many rows the file has, and how many of them were kept; None of a log in memory.
     columns
@@ -116,7 +113,6 @@ class LogFit:
     causes: Mapping[str | None, int] = field(default_factory=dict)
     planned: PlannedOutages | None = None
     calendar: CalendarFit | None = None
-    concentration: Concentration | None = None
     rows: Rows | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     node_failures: NodeFailures | None = None

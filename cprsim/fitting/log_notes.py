@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING
 
 from cprsim.basics.units import format_duration, rough_percent
 from cprsim.fitting.left_out import left_out_lines
-from cprsim.fitting.repair_causes import shortened
+from cprsim.fitting.repair_causes import MOST_CAUSES, shortened
 
 if TYPE_CHECKING:
     from cprsim.fitting.log_fit import LogFit
 
-_MOST_CAUSES = 6  # that are told
 _GUESS = 0.05  # of a mean, from which on it is said that no data show it
 
 
@@ -49,9 +48,9 @@ def _causes(fitted: "LogFit") -> list[str]:
     """The commonest causes, where there is more than one."""
     if len(fitted.causes) < 2:
         return []
-    most = Counter(fitted.causes).most_common(_MOST_CAUSES)
+    most = Counter(fitted.causes).most_common(MOST_CAUSES)
     told = ", ".join(f"{shortened(cause or 'none told')} {count:,} x" for cause, count in most)
-    return [f"Causes: {told}{', ...' * (len(fitted.causes) > _MOST_CAUSES)}."]
+    return [f"Causes: {told}{', ...' * (len(fitted.causes) > MOST_CAUSES)}."]
 
 
 def _coming(fitted: "LogFit") -> list[str]:

@@ -15,7 +15,7 @@ from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.log_rank import LogRank, log_rank
 from cprsim.survival.sample import Sample
 
-_MOST = 6  # causes that are told one by one
+MOST_CAUSES = 6  # that are told one by one
 _FEWEST = 5  # outages that ended, for a cause to be compared with the others
 _LONGEST = 60  # letters of a cause
 NO_CAUSE, OTHERS = "no cause told", "other causes"
@@ -99,7 +99,7 @@ def repairs_by_cause(found: RepairTimes) -> RepairsByCause | None:
     if found.causes is None or len(set(found.causes)) < 2:
         return None
     causes = [cause or NO_CAUSE for cause in found.causes]
-    frequent = [cause for cause, _ in Counter(causes).most_common(_MOST)]
+    frequent = [cause for cause, _ in Counter(causes).most_common(MOST_CAUSES)]
     groups = np.array([cause if cause in frequent else OTHERS for cause in causes])
     sample = found.sample
     _, apart = np.unique(

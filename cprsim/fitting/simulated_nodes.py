@@ -50,5 +50,6 @@ def _samples(
     count: int, log: NDArray[np.int64], lasted_s: Floats, observed: NDArray[np.bool_]
 ) -> list[Sample]:
     """Those of each log that has any life that failed."""
-    by_log = [np.flatnonzero(log == each) for each in range(count)]
+    order = np.argsort(log, kind="stable")
+    by_log = np.split(order, np.searchsorted(log[order], np.arange(1, count)))
     return [Sample(lasted_s[rows], observed[rows]) for rows in by_log if observed[rows].any()]

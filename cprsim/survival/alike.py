@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.once import once
 from cprsim.survival.fitted_laws import law_of
 from cprsim.survival.sample import Floats
 
@@ -52,7 +53,7 @@ class Histories:
         """How many there are."""
         return len(self.first_s)
 
-    @property
+    @once
     def unit_s(self) -> float:
         """Time watched for each failure, seconds: the mean of exponential lives."""
         return float(self.first_s.sum() + self.lasted_s.sum()) / self.failures
@@ -61,6 +62,22 @@ class Histories:
     def failures(self) -> int:
         """How many lives ended in one."""
         return int(self.failed.sum() + self.observed.sum())
+
+    @once
+    def complete(self) -> "Complete":
+        """Later lives that ended in a failure, in units."""
+        lasted = self.lasted_s[self.observed] / self.unit_s
+        return Complete(lasted, self.node[self.observed], self.nodes)
+
+    @once
+    def ended(self) -> NDArray[np.int64]:
+        """Failures of each node, shape (nodes,)."""
+        return np.bincount(self.node[self.observed], minlength=self.nodes) + self.failed
+
+    @once
+    def watched_s(self) -> Floats:
+        """Up time of each node, seconds, shape (nodes,)."""
+        return self.first_s + np.bincount(self.node, self.lasted_s, self.nodes)
 
 
 class Alike(NamedTuple):
@@ -212,7 +229,7 @@ class Complete:
         self._lasted, self._node, self._nodes = lasted, node, nodes
         self.count = self.total(np.ones(len(lasted)))
         self.logs = _log(lasted)
-        self.of_logs = self.total(self.logs)
+        self.of_logs, self.of_squares = self.total(self.logs), self.total(self.logs**2)
 
     def total(self, values: Floats) -> Floats:
         """Sums of a value of each life by node, shape (nodes, 1)."""
@@ -238,7 +255,7 @@ def _gamma_lives(lives: Complete, z: Floats, mean: float, shape: float) -> Float
 def _lognormal_lives(lives: Complete, z: Floats, mean: float, cv: float) -> Floats:
     variance = math.log1p(cv**2)
     centre = math.log(mean) - variance / 2 - np.log(z)
-    squares = lives.total(lives.logs**2) - 2 * centre * lives.of_logs + lives.count * centre**2
+    squares = lives.of_squares - 2 * centre * lives.of_logs + lives.count * centre**2
     return (
         -lives.of_logs
         - lives.count * math.log(2 * math.pi * variance) / 2

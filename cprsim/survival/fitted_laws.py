@@ -59,17 +59,18 @@ class Fit:
     @property
     def mean_interval_s(self) -> tuple[float, float]:
         """95 % interval of the mean, seconds, from its standard error on a log scale."""
-        return _log_interval(self.law.expected_s, self.mean_se_s)
+        return log_interval(self.law.expected_s, self.mean_se_s)
 
     @property
     def spread_interval(self) -> tuple[float, float] | None:
         """95 % interval of `spread`, in the same way."""
         if self.spread is None or self.shape_se is None:
             return None
-        return _log_interval(self.spread, self.shape_se)
+        return log_interval(self.spread, self.shape_se)
 
 
-def _log_interval(value: float, se: float) -> tuple[float, float]:
+def log_interval(value: float, se: float) -> tuple[float, float]:
+    """95 % interval of a positive value, from its standard error on a log scale."""
     factor = math.exp(min(_NORMAL_95 * se / value, _LARGEST_LOG))
     return value / factor, value * factor
 

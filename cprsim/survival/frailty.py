@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cprsim.basics.distributions import Distribution
-from cprsim.survival.alike import BOUNDS, COMPLETE, LOGS, Complete, Histories, fits_alike
-from cprsim.survival.fitted_laws import law_of
+from cprsim.survival.alike import BOUNDS, COMPLETE, LOGS, Histories, fits_alike
+from cprsim.survival.fitted_laws import law_of, log_interval
 from cprsim.survival.sample import Floats
 
 #: Logarithms of variances looked for: nodes of the least differ by 3 %, of the most one in a
@@ -22,8 +22,6 @@ _START = math.log(0.3)
 #: Twice the log-likelihood that a frailty has to gain: 3 standard errors. At the edge of what a
 #: variance can be, chance does so once in 741 logs (S. G. Self and K.-Y. Liang, JASA 82, 1987).
 _SURE = 9.0
-_NORMAL_95 = 1.959964  # 97.5 % quantile of the normal law
-_LARGEST_LOG = 300.0  # beyond it the interval says nothing, and a float overflows
 #: Of an integral over factors: steps in standard deviations of what is told of a node, share of
 #: all factors beyond its ends, hazard below which a life has surely not ended, standard deviations
 #: beyond the largest factor that is told, least and most steps, points by which they are counted.
@@ -83,11 +81,10 @@ def fit_frailty(data: Histories) -> Frail:
     alike = max(without.values(), key=lambda each: each.log_likelihood)
     mean, spread, variance = np.exp(best.x).tolist()
     error = _error(lambda at: lacking(at, name), best.x)
-    factor = math.exp(min(_NORMAL_95 * error, _LARGEST_LOG))
     return Frail(
         law=law_of(name, data.unit_s * mean, spread),
         variance=variance,
-        interval=(variance / factor, variance * factor),
+        interval=log_interval(variance, variance * error),
         alike=alike.law,
         gain=2 * max(-float(best.fun) - alike.log_likelihood, 0.0),
     )
@@ -122,7 +119,7 @@ def log_likelihood(
     u, weight = _grid(data, name, mean, spread, prior)
     z = np.exp(u)
     inside = prior * math.log(prior) - math.lgamma(prior) + prior * (u - z) + np.log(weight)
-    inside = inside + COMPLETE[name](_complete(data), z, mean, spread)
+    inside = inside + COMPLETE[name](data.complete, z, mean, spread)
     first, cut = data.first_s / data.unit_s, data.lasted_s[~data.observed] / data.unit_s
     lived = logs(cut[:, np.newaxis] * z, mean, spread).survival
     np.add.at(inside, data.node[~data.observed], lived)
@@ -132,16 +129,10 @@ def log_likelihood(
     inside[~data.failed] += logs(watched[:, np.newaxis] * z, mean, spread).left[which]
     each = logsumexp(inside, axis=1)
     # Below the least factor of the grid nothing fails: of nodes that never did, that is seen, too.
-    never = ~data.failed & (np.bincount(data.node, minlength=data.nodes) == 0)
+    never = ~data.failed & (data.watched_s == data.first_s)
     below = gammainc(prior, prior * z[0])
     each[never] = np.logaddexp(each[never], math.log(below) if below > 0 else -math.inf)
     return float(each.sum())
-
-
-def _complete(data: Histories) -> Complete:
-    """Lives that ended, by node, in units."""
-    lasted, node = data.lasted_s[data.observed] / data.unit_s, data.node[data.observed]
-    return Complete(lasted, node, data.nodes)
 
 
 def _grid(
@@ -154,8 +145,7 @@ def _grid(
     """
     from scipy.special import gammaincinv  # noqa: PLC0415
 
-    ended = np.bincount(data.node[data.observed], minlength=data.nodes) + data.failed
-    lives = (data.first_s + np.bincount(data.node, data.lasted_s, data.nodes)) / data.unit_s / mean
+    ended, lives = data.ended, data.watched_s / data.unit_s / mean
     # What a life tells of its pace, as of shape 1; of a lognormal, one over its variance of logs.
     told = max(1 / math.log1p(spread**2) if name == "lognormal" else spread**2, 1.0)
     least, most = gammaincinv(prior, np.array([_BEYOND, 1 - _BEYOND])) / prior

@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -53,11 +53,11 @@ class Case(Protocol):
         """Raise `AssertionError` where something is wrong."""
 
 
-def play(case: Case, folder: Path, every: int = 1) -> dict[str, int]:
-    """How many calls went wrong in each way; each `every`-th does."""
+def play(case: Case, folder: Path, every: int, faults: Iterable[Fault]) -> dict[str, int]:
+    """How many calls went wrong in each of these ways; each `every`-th does."""
     calls = ctypes.CDLL(os.environ["LD_PRELOAD"])
     counts = {}
-    for fault in Fault:
+    for fault in faults:
         at, tried = 1, 0
         while True:
             place = folder / "place"
@@ -115,11 +115,12 @@ def in_child(act: Callable[[], int]) -> Outcome:
 
 
 def main() -> None:
-    """`NAME FOLDER EVERY`: play the case of that name, and print the counts as JSON."""
+    """`NAME FOLDER EVERY FAULTS`: play the case of that name, and print the counts as JSON."""
     from tests.faults.cases import CASES
 
-    name, folder, every = sys.argv[1:]
-    sys.stdout.write(json.dumps(play(CASES[name](), Path(folder), int(every))))
+    name, folder, every, *faults = sys.argv[1:]
+    kinds = [Fault[each] for each in faults]
+    sys.stdout.write(json.dumps(play(CASES[name](), Path(folder), int(every), kinds)))
 
 
 if __name__ == "__main__":

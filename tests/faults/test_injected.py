@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.compiled import compiled
-from tests.faults.injected import SOURCE
+from tests.faults.injected import SOURCE, Fault
 from tests.waiting import HANGS_S
 
 #: Of how many calls of a case one goes wrong in the quick tests; in the slow ones, each.
@@ -25,12 +25,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def injected(
-    library: Path, tmp_path: Path, counted: Callable[[str], None]
-) -> Callable[[str, int], None]:
-    def play(name: str, every: int) -> None:
+def injected(library: Path, tmp_path: Path, counted: Callable[[str], None]) -> Callable[..., None]:
+    def play(name: str, every: int, *faults: Fault) -> None:
+        command = ["-m", "tests.faults.injected", name, str(tmp_path), str(every)]
         done = subprocess.run(
-            [sys.executable, "-m", "tests.faults.injected", name, str(tmp_path), str(every)],
+            [sys.executable, *command, *(each.name for each in faults)],
             env=os.environ | {"LD_PRELOAD": str(library)},
             capture_output=True,
             text=True,
@@ -48,17 +47,23 @@ def injected(
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_some_faults_leave_old_or_new(injected: Callable[[str, int], None], name: str) -> None:
-    injected(name, QUICK[name])
+def test_some_faults_leave_old_or_new(injected: Callable[..., None], name: str) -> None:
+    injected(name, QUICK[name], *Fault)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("fault", Fault, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("name", ["run", "sweep", "export"])
-def test_any_fault_leaves_old_or_new(injected: Callable[[str, int], None], name: str) -> None:
-    injected(name, 1)
+def test_any_fault_leaves_old_or_new(
+    injected: Callable[..., None], name: str, fault: Fault
+) -> None:
+    injected(name, 1, fault)
 
 
 @pytest.mark.slow
-def test_any_fault_of_a_study_leaves_old_or_new(injected: Callable[[str, int], None]) -> None:
+@pytest.mark.parametrize("fault", Fault, ids=lambda fault: fault.name)
+def test_any_fault_of_a_study_leaves_old_or_new(
+    injected: Callable[..., None], fault: Fault
+) -> None:
     pytest.importorskip("torch")
-    injected("study", 1)
+    injected("study", 1, fault)

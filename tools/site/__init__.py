@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tools.site import commands, keys, python, results
+from tools.site.sessions import Sessions
 
 #: A page has a line `<!-- generated: NAME -->` where one of these goes.
 GENERATED: dict[str, Callable[[], str]] = {
@@ -33,4 +34,5 @@ def _read(_app: Any, _name: str, source: list[str]) -> None:
 def setup(app: Any) -> dict[str, Any]:
     """Sphinx calls it: pages are changed as they are read."""
     app.connect("source-read", _read)
+    app.add_lexer("console", Sessions)
     return {"version": "1", "parallel_read_safe": True}

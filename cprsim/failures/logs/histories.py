@@ -4,14 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.outages import merged
+from cprsim.failures.logs.outages import outages_of
 from cprsim.survival.alike import Histories
 
 
 def histories(log: FailureLog, own: NDArray[np.bool_], nodes: int) -> Histories:
     """Up times of all nodes, those that never failed among them, which come last.
 
-    Outages of a node that overlap or touch are one; one whose end nobody knows takes no time.
+    Outages are those of `outages_of`.
 
     Parameters
     ----------
@@ -22,11 +22,8 @@ def histories(log: FailureLog, own: NDArray[np.bool_], nodes: int) -> Histories:
     nodes
         How many there are, those that never failed included.
     """
-    _, machines = np.unique(log.machines, return_inverse=True)
-    repaired = log.times_s if log.repaired_s is None else log.repaired_s
-    stops = np.where(np.isnan(repaired), log.times_s, np.minimum(repaired, log.until_s))
-    rows, up_s = merged(machines, log.times_s, stops)
-    node, down_s = machines[rows], log.times_s[rows]
+    rows, node, up_s = outages_of(log)
+    down_s = log.times_s[rows]
     opens, closes = np.diff(node, prepend=-1) > 0, np.diff(node, append=nodes) > 0
 
     first_s, failed = np.full(nodes, log.until_s - log.start_s), np.zeros(nodes, np.bool_)

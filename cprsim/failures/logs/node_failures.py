@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.units import format_duration, rough_percent
-from cprsim.failures.logs.concentration import concentration, worst_share
+from cprsim.failures.logs.concentration import Concentration, concentration
 from cprsim.failures.logs.log import FailureLog
 
 #: Nodes that fail at most this long after one another are counted as a burst, s.
@@ -30,16 +30,12 @@ class NodeFailures:
 
     Parameters
     ----------
-    failures, nodes
-        How many there are of either.
-    unseen
-        Of the nodes, how many are an estimate of those that never failed.
+    spread
+        Failures of each node.
     is_counted
         Whether the log tells the nodes.
     per_1000_node_days
         Failures in 1,000 days of a node, over the time that the log was watched.
-    worst_tenth
-        Share of all failures that the worst tenth of the nodes has.
     bursts, by_chance
         How often two nodes or more failed within `within_s`, each so long after the one before at
         most; and how often they would if the same nodes failed as often, at random instants.
@@ -47,24 +43,30 @@ class NodeFailures:
         Seconds.
     """
 
-    failures: int
-    nodes: int
-    unseen: int
+    spread: Concentration
     is_counted: bool
     per_1000_node_days: float
-    worst_tenth: float
     bursts: JointFailures
     by_chance: JointFailures
     within_s: float
+
+    @property
+    def nodes(self) -> int:
+        """How many there are."""
+        return len(self.spread.counts)
+
+    @property
+    def worst_tenth(self) -> float:
+        """Share of all failures that the worst tenth of the nodes has."""
+        return self.spread.of_worst(0.1)
 
     @property
     def rate(self) -> str:
         """How often nodes fail, a sentence."""
         which = ""
         if not self.is_counted:
-            never = f"{self.unseen:,} of them are estimated to have never failed; " * (
-                self.unseen > 0
-            )
+            unseen = self.spread.unseen
+            never = f"{unseen:,} of them are estimated to have never failed; " * (unseen > 0)
             which = f" ({never}--population says how many there are)"
         rate = f"{self.per_1000_node_days:.3g} failures per 1,000 node-days"
         return f"{rate} of {self.nodes:,} nodes{which}."
@@ -92,7 +94,7 @@ class NodeFailures:
         return {
             "nodes": self.nodes,
             "nodes_counted": self.is_counted,
-            "never_seen": self.unseen,
+            "never_seen": self.spread.unseen,
             "per_1000_node_days": self.per_1000_node_days,
             "worst_tenth": self.worst_tenth,
             "bursts": {
@@ -112,12 +114,9 @@ def node_failures(log: FailureLog, within_s: float = WITHIN_S) -> NodeFailures |
     spread = concentration(log)
     counts = spread.counts
     return NodeFailures(
-        failures=len(log),
-        nodes=len(counts),
-        unseen=spread.unseen,
+        spread=spread,
         is_counted=log.population is not None,
         per_1000_node_days=1000 * len(log) / (len(counts) * log.watched_s / _DAY_S),
-        worst_tenth=worst_share(counts),
         bursts=_bursts(log, within_s),
         by_chance=_by_chance(counts, log.watched_s, within_s),
         within_s=within_s,

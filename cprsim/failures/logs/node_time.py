@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.failures.logs.log import FailureLog
-from cprsim.failures.logs.outages import merged
+from cprsim.failures.logs.outages import outages_of
+from cprsim.survival.fitted_laws import log_interval
 from cprsim.survival.sample import Floats, Sample
 
 #: Failures of a node from which on few nodes never fail.
 _OFTEN = 3.0
-_NORMAL_95 = 1.959964  # 97.5 % quantile of the normal law
 
 
 class NodeTime(NamedTuple):
@@ -63,14 +63,11 @@ def never_seen(failures: NDArray[np.int64]) -> int:
 
 def _by_node(log: FailureLog, own: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:
     """Up time, seconds, and failures while up of each node, those that never failed last."""
-    failing, machines = np.unique(log.machines, return_inverse=True)
-    nodes = len(failing) if log.population is None else max(log.population, len(failing))
-    repaired = log.times_s if log.repaired_s is None else log.repaired_s
-    stops = np.where(np.isnan(repaired), log.times_s, np.minimum(repaired, log.until_s))
-    rows, ends = merged(machines, log.times_s, stops)
-    lasted = ends - log.times_s[rows]
-    down_s = np.bincount(machines[rows], lasted, nodes).astype(np.float64)
-    failures = np.bincount(machines[rows[own[rows]]], minlength=nodes)
+    rows, node, up_s = outages_of(log)
+    failing = int(node.max()) + 1
+    nodes = failing if log.population is None else max(log.population, failing)
+    down_s = np.bincount(node, up_s - log.times_s[rows], nodes).astype(np.float64)
+    failures = np.bincount(node[own[rows]], minlength=nodes)
     return log.until_s - log.start_s - down_s, failures
 
 
@@ -84,5 +81,4 @@ def _interval(times_s: Floats, failures: NDArray[np.generic]) -> tuple[float, fl
     ratio = times_s.sum() / failures.sum()
     apart = times_s - ratio * failures
     se = math.sqrt(len(apart)) * float(apart.std(ddof=1)) / float(failures.sum())
-    factor = math.exp(_NORMAL_95 * se / ratio)
-    return float(ratio / factor), float(ratio * factor)
+    return log_interval(float(ratio), se)

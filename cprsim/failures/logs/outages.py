@@ -148,3 +148,19 @@ def merged(nodes: Integers, starts: Floats, stops: Floats) -> tuple[Integers, Fl
         begins[first + 1 : last] = starts[node][1:] > ends[node][:-1]
     closing = np.roll(begins, -1)
     return order[begins], np.where(np.isnan(stops), np.nan, ends)[closing]
+
+
+def outages_of(log: FailureLog) -> tuple[Integers, Integers, Floats]:
+    """Outages of a log's nodes, by node, then start; one with no known end takes no time.
+
+    Returns
+    -------
+    tuple
+        The failure that begins each, whose it is of the nodes that fail (from 0), and when the
+        node is up again, s, at the latest when the watch ends.
+    """
+    _, node = np.unique(log.machines, return_inverse=True)
+    repaired = log.times_s if log.repaired_s is None else log.repaired_s
+    stops = np.where(np.isnan(repaired), log.times_s, np.minimum(repaired, log.until_s))
+    rows, up_s = merged(node, log.times_s, stops)
+    return rows, node[rows], up_s

@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from cprsim.basics import units
+from cprsim.basics.once import once
 from cprsim.errors import UsageError
 from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.concentration import without_worst
@@ -126,13 +127,14 @@ class LogSource:
         UsageError
             If `population` is less than the log needs.
         """
-        log = self._whole()
+        log = self._whole
         if self.window is not None:
             log = log.part(self.window)
         return without_worst(log, self.exclude_worst) if self.exclude_worst else log
 
+    @once
     def _whole(self) -> FailureLog:
-        """The log, whatever its window."""
+        """The log, whatever its window, read once."""
         log = self.log
         if not isinstance(log, FailureLog):
             log = read_log(log, self.reader, self.system, self.columns)
@@ -143,7 +145,7 @@ class LogSource:
     def shares(self) -> tuple[float, float]:
         """The window as shares of the time from the first failure to the last."""
         if isinstance(self.window, Dates):
-            return self._whole().shares_of(self.window)
+            return self._whole.shares_of(self.window)
         return (0.0, 1.0) if self.window is None else self.window
 
     def __str__(self) -> str:
