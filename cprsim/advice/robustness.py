@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from cprsim.advice.advice import Advice, Found
@@ -79,13 +79,17 @@ class Grid(NamedTuple):
 
 @dataclass(frozen=True)
 class Robustness:
-    """The choice and the next, with the settings that they have, where the job is another."""
+    """The choice and the next, with the settings that they have, where the job is another.
+
+    `systems`: of each policy that was played.
+    """
 
     choice: str
     second: str | None
     within: float
     levers: tuple[Lever, ...]
     grid: Grid | None
+    systems: Mapping[str, str] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
         """As one JSON object."""
@@ -134,6 +138,7 @@ def robustness(advice: Advice) -> Robustness | None:
         advice.aim.within,
         tuple(levers.values()),
         None if across is None or down is None else elsewhere.grid(across, down),
+        {each.name: each.candidate.system for each in finalists},
     )
 
 

@@ -50,9 +50,9 @@ def figure(found: Robustness, title: str = "") -> "Figure":
     from cprsim.figures.robust import robust  # noqa: PLC0415  (matplotlib is slow to import)
 
     names = () if found.grid is None else (found.grid.across.name, found.grid.down.name)
-    return robust(
-        levers(found), grid(found), (found.choice, found.second), found.within, names, title
-    )
+    choices = (found.choice, found.second)
+    table, pairs = levers(found), grid(found)
+    return robust(table, pairs, choices, found.within, names, found.systems, title)
 
 
 def _row(world: World, found: Robustness) -> dict[str, Any]:

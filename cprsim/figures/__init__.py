@@ -19,6 +19,7 @@ from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
 from cprsim.figures.breakdown import breakdown
 from cprsim.figures.fleet_breakdown import fleet_breakdown
+from cprsim.figures.parts.dark import with_dark
 from cprsim.figures.parts.style import styled
 
 #: What draws each picture, by its name: called with its table and a title.
@@ -45,7 +46,7 @@ def draw(name: str, table: pd.DataFrame, title: str = "") -> Figure:
     table
         `cprsim.runs.result.Result.summary`, or `cprsim.fleets.result.FleetResult.percentiles`.
     title
-        Stands above the picture, wrapped; none if empty.
+        What it is of: stands below what is found, wrapped.
 
     Raises
     ------
@@ -55,6 +56,11 @@ def draw(name: str, table: pd.DataFrame, title: str = "") -> Figure:
     if name not in FIGURES:
         raise UsageError(f"figure {name!r}: there is none of that name; {nearest(name, FIGURES)}")
     return FIGURES[name](table, title)
+
+
+def page_bytes(figure: Figure) -> bytes:
+    """The figure as an SVG for a page, which is dark where the reader's pages are."""
+    return with_dark(save_bytes(figure, "svg"))
 
 
 def check_picture(path: Path, option: str = "--plot") -> None:

@@ -11,10 +11,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures.parts import key, layout, style
+from cprsim.figures.parts import key, layout, style, ticks
 from cprsim.figures.parts.beside import Column, columns_of
 from cprsim.figures.parts.candidates import CandidateRow, marks, rows_of, write_names
-from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.heading import Heading, listed
+from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, WIDTH_IN
 from cprsim.figures.parts.value_axis import ValueAxis
 
 # All in inches.
@@ -28,6 +29,12 @@ _HEADINGS: Final = 0.4
 _FOOT: Final = 0.27  # tick labels
 _LAST: Final = 0.05  # below the last row
 
+#: What the measures are shares of.
+_OF: Final = {
+    "overhead": "of the time",
+    "overhead_retrained": "of the time, retrained",
+    "machine_overhead": "of the machine time",
+}
 _MOST_ROWS: Final = 16
 _NOTHING: Final = 1e-9  # of the useful time
 _PALE: Final = 0.65  # white in the bars of those over a bound
@@ -52,7 +59,7 @@ def answer(
     bounds
         The most that a mean may be, by measure.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -66,9 +73,9 @@ def answer(
         shown = shown.iloc[np.argsort(shown["standing"] != "chosen", kind="stable")]
         beside = columns_of(shown, currency, least)
         rows = rows_of(shown)
-        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
+        head = Heading.of(finding(table, least, currency), title)
         causes = [cause for cause in CAUSE_LABELS if (shown[cause] > _NOTHING).any()]
-        legend_in = _MARGIN + layout.height_in(titles, TITLE_PT)
+        legend_in = head.ends_in
         headings_in = legend_in + (_LEGEND if causes else _MARGIN)
         panels_in, height_in = headings_in + _HEADINGS, rows[-1].top_in + rows[-1].height_in + _LAST
         foot_in = panels_in + height_in + _FOOT
@@ -77,7 +84,7 @@ def answer(
         notes = _notes(table, least, span, bounds, beside)
         whole_in = foot_in + layout.height_in(notes, SMALL_PT) + _MARGIN
         figure = Figure(figsize=(WIDTH_IN, whole_in))
-        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        head.write(figure)
         key.causes(figure, causes, (_MARGIN, legend_in))
         time = _panel(figure, (_TIME, panels_in), (width_in, height_in), span)
         _head(figure, (_TIME, headings_in), "Time lost", "% of useful time")
@@ -96,6 +103,25 @@ def answer(
         write_names(figure, panels_in, shown, rows)
         layout.write(figure, (_MARGIN, foot_in), notes, SMALL_PT, color=style.FAINT_INK)
     return figure
+
+
+def finding(table: pd.DataFrame, least: str, currency: str = "") -> str:
+    """Who is chosen, with what that takes, and whether others may take no more."""
+    standing = table["standing"]
+    chosen_one = table[standing == "chosen"]
+    if chosen_one.empty:
+        return "No policy keeps to the bounds"
+    name = str(chosen_one.index[0])
+    mean, lost = (float(chosen_one[each].iloc[0]) for each in (least, "updates_lost"))
+    if least == "cost":
+        takes = f"{ticks.number(mean)} {currency}".strip()
+    else:
+        takes = f"{layout.percent(mean) if mean > _NOTHING else '0 %'} {_OF[least]}"
+    but = f", but loses {layout.percent(lost)} of the updates" if lost > _NOTHING else ""
+    near = [str(each) for each in table.index[standing.isin(["open", "tied", "same"])]]
+    if near:
+        return f"{name} takes {takes}{but}; {listed(near)} may take no more"
+    return f"{name} takes least: {takes}{but}"
 
 
 def chosen(table: pd.DataFrame, most: int = _MOST_ROWS) -> NDArray[np.bool_]:

@@ -1,5 +1,6 @@
 """Where the time goes under each policy, by cause, and what learning is lost beside it."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 
 from cprsim.basics.units import format_duration
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures.parts import key, layout, style
-from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts import breaks, key, layout, style
+from cprsim.figures.parts.heading import Heading, listed
+from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, WIDTH_IN
 
 # All in inches; the figure's height follows from the title and the names.
 _MARGIN: Final = 0.1
@@ -66,7 +68,7 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         overhead, retrained or not, and its causes are shares of the useful training time,
         `updates_lost` is one of all updates.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -76,17 +78,17 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
     """
     with style.styled():
         labels = [_Label.from_row(str(name), row) for name, row in summary.iterrows()]
-        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
+        head = Heading.of(finding(summary), title)
         causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
         lossy = np.flatnonzero(summary["updates_lost"] > _NOTHING)
         below_in = _MORE_GAP * bool(lossy.size)
-        legend_in = _MARGIN + layout.height_in(titles, TITLE_PT)
+        legend_in = head.ends_in
         headings_in = legend_in + (_LEGEND if causes else _MARGIN)
         measures = _measures(bool(lossy.size))
         rows_in = headings_in + _HEADINGS + layout.height_in(measures[1:], SMALL_PT)
         ends_in = np.cumsum([label.height_in + _GAP + below_in for label in labels])
         figure = Figure(figsize=(WIDTH_IN, rows_in + ends_in[-1] + _FOOT))
-        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        head.write(figure)
         key.causes(figure, causes, (_MARGIN, legend_in))
         y = [
             end_in - below_in - (label.height_in + _GAP) / 2
@@ -96,20 +98,51 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         _names(figure, labels, rows_in, y)
         time = _panel(figure, _TIME, ends_in[-1])
         learning = _panel(figure, _LEARNING, ends_in[-1], sharey=time)
-        segments = _stack(time, summary, causes, y)
         again = summary.iloc[lossy]
-        _slim(time, again, slim_y)
+        broken = breaks.broken_at(summary[["overhead", "overhead_retrained"]].max(axis=1))
+        segments = _stack(time, summary, causes, y, broken)
+        _slim(time, again, slim_y, broken)
         shares, halves = np.concatenate(
             [_intervals(summary, "overhead"), _intervals(again, "overhead_retrained")], axis=1
         )
-        limits = layout.label_bars(time, _TIME[1], y + slim_y, shares, halves, zero="0 %")
-        _label_segments(time, segments, np.tile(limits[: len(y)], len(causes)))
-        learning.barh(y, summary["updates_lost"], _BAR, color=style.LEARNING_COLOUR)
-        layout.label_bars(
-            learning, _LEARNING[1], y, *_intervals(summary, "updates_lost"), zero="none"
-        )
-        _explain(figure, headings_in, measures)
+        limits = layout.label_bars(time, _TIME[1], y + slim_y, shares, halves, "0 %", broken)
+        _cut(time, _TIME[1], summary["overhead"], y, _BAR, broken)
+        _cut(time, _TIME[1], again["overhead_retrained"], slim_y, _SLIM, broken)
+        shares = summary[causes].to_numpy(dtype=np.float64).T.ravel()
+        _label_segments(time, segments, shares, np.tile(limits[: len(y)], len(causes)))
+        lost, lost_halves = _intervals(summary, "updates_lost")
+        lost_broken = breaks.broken_at(lost)
+        learning.barh(y, np.minimum(lost, lost_broken), _BAR, color=style.LEARNING_COLOUR)
+        layout.label_bars(learning, _LEARNING[1], y, lost, lost_halves, "none", lost_broken)
+        _cut(learning, _LEARNING[1], summary["updates_lost"], y, _BAR, lost_broken)
+        _explain(figure, headings_in, measures, math.isfinite(min(broken, lost_broken)))
     return figure
+
+
+def finding(summary: pd.DataFrame) -> str:
+    """Who takes the least and the most time, in a sentence; that nobody is clearly the least.
+
+    That is where the least one's interval meets another's. What the least one loses of learning
+    is said, too.
+    """
+    means = summary["overhead"]
+    least, most = str(means.idxmin()), str(means.idxmax())
+    mine = f"{layout.percent(means[least])} of the time"
+    lost = float(summary["updates_lost"][least])
+    but = f", but {layout.percent(lost)} of the updates" if lost > _NOTHING else ""
+    if len(means) == 1:
+        return f"{least} loses {mine}{but}"
+    ends = summary["overhead_low"].fillna(means), summary["overhead_high"].fillna(means)
+    near = means.index[(ends[0] <= ends[1][least]) & (means.index != least)]
+    if len(near) == 0:
+        return f"{least} loses {mine}{but}; {most} loses {layout.percent(means[most])}"
+    if len(near) == len(means) - 1:
+        same = means[most] - means[least] <= _NOTHING
+        about = f"all lose {mine}" if same else f"from {mine} under {least}"
+        return f"No policy is clearly the least: {about}"
+    worst = f"{most} loses {layout.percent(means[most])} of the time"
+    among = listed([least, *map(str, near)], 4)
+    return f"No policy is clearly the least of {among}; {worst}"
 
 
 def _names(figure: Figure, labels: list[_Label], top_in: float, y: list[float]) -> None:
@@ -134,29 +167,57 @@ def _panel(
     return axes
 
 
-def _stack(axes: Axes, summary: pd.DataFrame, causes: list[str], y: list[float]) -> list[Rectangle]:
-    """The segments of all bars."""
+def _stack(
+    axes: Axes, summary: pd.DataFrame, causes: list[str], y: list[float], broken: float
+) -> list[Rectangle]:
+    """The segments of all bars; in those that are broken off, as their shares of the bar are."""
     segments: list[Rectangle] = []
     left = np.zeros(len(summary))
+    kept = _kept(summary["overhead"], broken)
     for cause in causes:
-        widths = summary[cause].to_numpy(dtype=np.float64)
+        widths = kept * summary[cause].to_numpy(dtype=np.float64)
         segments += axes.barh(y, widths, _BAR, left, color=CAUSE_COLOURS[cause]).patches
         left = left + widths
     return segments
 
 
-def _slim(axes: Axes, lossy: pd.DataFrame, y: list[float]) -> None:
+def _slim(axes: Axes, lossy: pd.DataFrame, y: list[float], broken: float) -> None:
     """Overhead, paler, and behind it what training lost updates again would take."""
     pale = style.paler(style.LEARNING_COLOUR, _PALE)
-    axes.barh(y, lossy["overhead"], _SLIM, color=pale)
-    axes.barh(y, lossy["updates_lost"], _SLIM, lossy["overhead"], color=style.LEARNING_COLOUR)
+    kept = _kept(lossy["overhead_retrained"], broken)
+    by_itself = kept * lossy["overhead"]
+    axes.barh(y, by_itself, _SLIM, color=pale)
+    axes.barh(y, kept * lossy["updates_lost"], _SLIM, by_itself, color=style.LEARNING_COLOUR)
 
 
-def _label_segments(axes: Axes, segments: list[Rectangle], limits: NDArray[np.float64]) -> None:
+def _kept(values: "pd.Series[Any]", broken: float) -> NDArray[np.float64]:
+    """What share of each bar's length is drawn."""
+    lengths = values.to_numpy(dtype=np.float64)
+    return np.where(lengths > broken, broken / np.where(lengths > 0, lengths, 1.0), 1.0)
+
+
+def _cut(
+    axes: Axes,
+    width_in: float,
+    values: "pd.Series[Any]",
+    y: list[float],
+    high: float,
+    broken: float,
+) -> None:
+    rows = [at for at, value in zip(y, values, strict=True) if value > broken]
+    breaks.cut(axes, width_in, rows, high, broken)
+
+
+def _label_segments(
+    axes: Axes,
+    segments: list[Rectangle],
+    shares: NDArray[np.float64],
+    limits: NDArray[np.float64],
+) -> None:
     """The value of each segment, inside it, where it fits and ends before its limit in x."""
     share_per_in = axes.get_xlim()[1] / _TIME[1]
-    for segment, limit in zip(segments, limits, strict=True):
-        text = layout.percent(segment.get_width())
+    for segment, share, limit in zip(segments, shares, limits, strict=True):
+        text = layout.percent(share)
         needed = share_per_in * (layout.text_width_in(text, SMALL_PT) + 2 * layout.PAD_PT / 72)
         x, y = segment.get_center()
         if needed <= segment.get_width() and x + needed / 2 <= limit:
@@ -178,15 +239,20 @@ def _measures(lossy: bool) -> list[str]:
     return ["overhead, % of useful training time, by cause", *again * lossy]
 
 
-def _explain(figure: Figure, top_in: float, measures: list[str]) -> None:
-    """What the panels show, and what ± means."""
+def _explain(figure: Figure, top_in: float, measures: list[str], cut: bool) -> None:
+    """What the panels show, what ± means, and what cuts are."""
     for (left_in, _), heading, shown in (
         (_TIME, "Time lost", measures),
         (_LEARNING, "Learning lost", ["share of updates lost for good"]),
     ):
         below_in = layout.write(figure, (left_in, top_in), [heading], TEXT_PT, weight="bold")
         layout.write(figure, (left_in, below_in), shown, SMALL_PT, color=style.FAINT_INK)
+    notes = []
     if any("±" in text.get_text() for axes in figure.axes for text in axes.texts):
-        note = ["±: 95 % confidence interval of the mean"]
+        notes.append("±: 95 % confidence interval of the mean" + "." * cut)
+    if cut:
+        notes.append(breaks.NOTE)
+    if notes:
+        note = [" ".join(notes)]
         at_in = (_MARGIN, figure.get_figheight() - _MARGIN - layout.height_in(note, SMALL_PT))
         layout.write(figure, at_in, note, SMALL_PT, color=style.FAINT_INK)

@@ -7,8 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cprsim.figures.parts import curves, style, ticks
+from cprsim.figures.parts import curves, layout, style, ticks
 from cprsim.figures.parts.curves import Entry, Panel
+from cprsim.figures.parts.heading import Heading
 
 _PANEL: Final = Panel(
     "Slowdown without failures", "overhead, % of useful time", "model and optimizer state"
@@ -27,7 +28,7 @@ def ecrm_overhead(table: pd.DataFrame, title: str = "") -> Figure:
         A row a size and policy: `size_gb`; `policy`, its `system`; `overhead` as simulated and
         `published` as the paper measured it, shares of the useful time.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -35,7 +36,7 @@ def ecrm_overhead(table: pd.DataFrame, title: str = "") -> Figure:
         7 inches wide. Its axes: gigabytes, log, over overhead as a share.
     """
     with style.styled():
-        frame = curves.frame(title, [_PANEL], _RIGHT_IN, _HEIGHT_IN)
+        frame = curves.frame(Heading.of(_finding(table), title), [_PANEL], _RIGHT_IN, _HEIGHT_IN)
         (axes,) = frame.axes
         size_axis(axes, table)
         axes.set_ylim(0, _HEADROOM * float(table[["overhead", "published"]].to_numpy().max()))
@@ -45,6 +46,16 @@ def ecrm_overhead(table: pd.DataFrame, title: str = "") -> Figure:
             axes.plot(rows["size_gb"], rows["published"], **curves.points(system, hollow=True))
         curves.write_key(frame, entries(table))
     return frame.figure
+
+
+def _finding(table: pd.DataFrame) -> str:
+    """Who takes most and least at the largest size."""
+    size = table["size_gb"].max()
+    there = table[table["size_gb"] == size].set_index("policy")["overhead"]
+    least, most = there.idxmin(), there.idxmax()
+    said = f"At {ticks.number(size)} GB, {least} take" + "s" * (not least.endswith("min"))
+    said += f" {layout.percent(there[least])} of the time"
+    return said if least == most else f"{said}, {most} {layout.percent(there[most])}"
 
 
 def looks(table: pd.DataFrame) -> list[tuple[str, int, str, pd.DataFrame]]:

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from cprsim.figures.ecrm_overhead import looks, size_axis
 from cprsim.figures.parts import curves, style, ticks
 from cprsim.figures.parts.curves import Entry, Panel
+from cprsim.figures.parts.heading import Heading
 
 _RIGHT_IN: Final = 5.3
 _HEIGHT_IN: Final = 2.4
@@ -26,7 +27,7 @@ def ecrm_recovery(table: pd.DataFrame, title: str = "") -> Figure:
         `worst_s`, on average and at the ends, and the same as the paper measured them under
         `published_best_s`, `published_s`, `published_worst_s`; seconds.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -42,7 +43,7 @@ def ecrm_recovery(table: pd.DataFrame, title: str = "") -> Figure:
             Panel(name.capitalize(), "time to recover a lost server", _X)
             for _, _, name, _ in baselines
         ]
-        frame = curves.frame(title, panels, _RIGHT_IN, _HEIGHT_IN)
+        frame = curves.frame(Heading.of(_finding(table), title), panels, _RIGHT_IN, _HEIGHT_IN)
         seconds = table.filter(regex="_s$").to_numpy(dtype=np.float64).ravel()
         frame.axes[0].set(yscale="log", ylim=curves.log_limits(seconds, 6))
         ticks.duration_ticks(frame.axes[0], "y", frame.height_in)
@@ -57,6 +58,16 @@ def ecrm_recovery(table: pd.DataFrame, title: str = "") -> Figure:
                     axes.plot(x, rows[column], **curves.points(system, hollow=True))
         curves.write_key(frame, _entries(others))
     return frame.figure
+
+
+def _finding(table: pd.DataFrame) -> str:
+    """Who is back first and last at the largest size, on average."""
+    size = table["size_gb"].max()
+    there = table[table["size_gb"] == size].set_index("policy")["recovery_s"]
+    least, most = there.idxmin(), there.idxmax()
+    said = f"At {ticks.number(size)} GB, a server is back in {ticks.duration(there[least])} by"
+    said = f"{said} {least}"
+    return said if least == most else f"{said}, in {ticks.duration(there[most])} by {most}"
 
 
 def _entries(others: list[tuple[str, int, str, pd.DataFrame]]) -> list[Entry]:

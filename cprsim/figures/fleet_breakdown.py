@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures.parts import key, layout, style, ticks
-from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, WIDTH_IN
 
 # In inches.
 _MARGIN: Final = 0.1
@@ -36,7 +37,7 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
         `percentile` of the policy's jobs by overhead, and causes as shares of useful time, means
         over the jobs around it.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -48,12 +49,12 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
     policies = list(table["policy"].unique())
     with style.styled():
         causes = [cause for cause in CAUSE_LABELS if (table[cause] > 0).any()]
-        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
-        legend_in = _MARGIN + layout.height_in(titles, TITLE_PT)
+        head = Heading.of(_finding(table, causes), title)
+        legend_in = head.ends_in
         panels_in = legend_in + _LEGEND
         rows = -(-len(policies) // _MOST)
         figure = Figure(figsize=(WIDTH_IN, panels_in + rows * _ROW + _FOOT))
-        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        head.write(figure)
         key.causes(figure, causes, (_MARGIN, legend_in))
         width_in = (WIDTH_IN - _LEFT - _MARGIN + _BETWEEN) / min(len(policies), _MOST) - _BETWEEN
         top = _HEADROOM * float(table[causes].sum(axis=1).max()) or 1.0
@@ -68,6 +69,18 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
     return figure
 
 
+def _finding(table: pd.DataFrame, causes: list[str]) -> str:
+    """What the jobs of the first policy lose at the lowest percentile and at the highest."""
+    rows = table[table["policy"] == table["policy"].iloc[0]].sort_values("percentile")
+    shares = rows[causes].sum(axis=1).to_numpy(dtype=np.float64)
+    (first, low), *_ = zip(rows["percentile"], shares, strict=True)
+    *_, (last, high) = zip(rows["percentile"], shares, strict=True)
+    said = f"Under {rows['policy'].iloc[0]}, the job at P{last:g} loses {layout.percent(high)}"
+    return f"{said} of its time" + f", that at P{first:g} {layout.percent(low)}" * bool(
+        first < last
+    )
+
+
 def _panel(
     figure: Figure, at_in: tuple[float, float], width_in: float, top: float, *, leftmost: bool
 ) -> Axes:
@@ -75,7 +88,7 @@ def _panel(
     bottom = 1 - (top_in + _NAMES + _HEIGHT) / whole_in
     axes = figure.add_axes((left_in / WIDTH_IN, bottom, width_in / WIDTH_IN, _HEIGHT / whole_in))
     axes.set_ylim(0, top)
-    ticks.linear_ticks(axes, "y", _HEIGHT, 0.01, " %")
+    ticks.linear_ticks(axes, "y", _HEIGHT, 0.01, " %", beyond=top / _HEADROOM)
     axes.grid(axis="y")
     axes.tick_params(axis="x", length=0)
     if leftmost:
@@ -95,7 +108,7 @@ def _stack(axes: Axes, rows: pd.DataFrame, causes: list[str]) -> None:
         base = base + heights
     for place, share in zip(places, base, strict=True):
         axes.annotate(
-            layout.percent(float(share)).removesuffix(" %"),
+            layout.percent(float(share)),
             (place, share),
             xytext=(0, 2),
             textcoords="offset points",

@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cprsim.figures.parts import layout, style, ticks
-from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
 
 #: Predictions, all in percent, and what they are called; the first are what a policy removes.
 LABELS: Final = {
@@ -39,7 +40,7 @@ def fleet_ranges(table: pd.DataFrame, title: str = "") -> Figure:
         A row a set and policy: `set`, 0 for the shipped one; `policy`; the columns of `LABELS`, in
         percent. What a policy removes is of the overhead of the first policy, which has no panel.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -49,11 +50,11 @@ def fleet_ranges(table: pd.DataFrame, title: str = "") -> Figure:
     """
     policies = list(table["policy"].unique())[1:]
     with style.styled():
-        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
-        top_in = _MARGIN + layout.height_in(titles, TITLE_PT) + _MARGIN / 2
+        head = Heading.of(_finding(table), title)
+        top_in = head.ends_in + _MARGIN / 2
         height_in = _ROW * len(LABELS)
         figure = Figure(figsize=(WIDTH_IN, top_in + _NAMES + height_in + _TICKS + _FOOT))
-        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        head.write(figure)
         width_in = (WIDTH_IN - _LEFT - _MARGIN + _BETWEEN) / len(policies) - _BETWEEN
         for i, policy in enumerate(policies):
             left_in = _LEFT + i * (width_in + _BETWEEN)
@@ -74,8 +75,9 @@ def _panel(
     bottom = 1 - (top_in + height_in) / whole_in
     axes = figure.add_axes((left_in / WIDTH_IN, bottom, width_in / WIDTH_IN, height_in / whole_in))
     values = table.loc[table["policy"] != table["policy"].iloc[0], [*LABELS]].to_numpy() / 100
-    axes.set_xlim(min(0.0, float(values.min())), _ROOM * float(values.max()))
-    ticks.linear_ticks(axes, "x", width_in, 0.01, " %")
+    most = float(values.max())
+    axes.set_xlim(min(0.0, float(values.min())), _ROOM * most)
+    ticks.linear_ticks(axes, "x", width_in, 0.01, " %", beyond=most)
     axes.grid(axis="x")
     axes.set_ylim(len(LABELS) - 0.5, -0.5)
     axes.set_yticks(range(len(LABELS)), list(LABELS.values()) if named else [""] * len(LABELS))
@@ -94,7 +96,7 @@ def _ranges(axes: Axes, rows: pd.DataFrame) -> None:
         mine = shipped[column] / 100
         axes.plot(mine, [place] * len(mine), "D", color=style.INK, markersize=4.5, clip_on=False)
         axes.annotate(
-            f"{100 * low:.{_places(high)}f} to {100 * high:.{_places(high)}f}",
+            _range(low, high),
             (high, place),
             xytext=(1.5 * layout.PAD_PT, 0),
             textcoords="offset points",
@@ -102,6 +104,20 @@ def _ranges(axes: Axes, rows: pd.DataFrame) -> None:
             size=SMALL_PT,
             weight="bold",
         )
+
+
+def _range(low: float, high: float) -> str:
+    places = _places(high)
+    return f"{100 * low:.{places}f} to {100 * high:.{places}f} %"
+
+
+def _finding(table: pd.DataFrame) -> str:
+    """What share of the first policy's overhead each of the others removes."""
+    of_first, *_ = table["policy"].unique()
+    removed = table.groupby("policy", sort=False)["removed"].agg(["min", "max"]) / 100
+    removed = removed.drop(index=of_first).sort_values("max", ascending=False)
+    said = [f"{name} {_range(row['min'], row['max'])}" for name, row in removed.iterrows()]
+    return f"Of the overhead of {of_first}, all fleets that fit remove: {', '.join(said)}"
 
 
 def _places(share: float) -> int:

@@ -7,8 +7,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from cprsim.basics.units import format_duration
-from cprsim.figures.parts import curves, style, ticks
+from cprsim.figures.parts import curves, layout, style, ticks
 from cprsim.figures.parts.curves import Entry, Panel
+from cprsim.figures.parts.heading import Heading
 
 _PANEL: Final = Panel(
     "Time lost", "overhead, % of useful time, exponential failures", "between two saves"
@@ -35,7 +36,7 @@ def interval(table: pd.DataFrame, title: str = "") -> Figure:
         and `best`, whether it is where full recovery's closed form is least.
         Overheads are shares of the useful time.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -43,7 +44,7 @@ def interval(table: pd.DataFrame, title: str = "") -> Figure:
         7 inches wide. Its axes are log: seconds between two saves over overhead as a share.
     """
     with style.styled():
-        frame = curves.frame(title, [_PANEL], _RIGHT_IN, _HEIGHT_IN)
+        frame = curves.frame(Heading.of(_finding(table), title), [_PANEL], _RIGHT_IN, _HEIGHT_IN)
         (axes,) = frame.axes
         rows = table.sort_values("interval_s")
         curves.log_shares(frame, rows[["closed_form", "overhead"]].to_numpy(np.float64).ravel())
@@ -74,3 +75,17 @@ def interval(table: pd.DataFrame, title: str = "") -> Figure:
         ]
         curves.write_key(frame, entries)
     return frame.figure
+
+
+def _finding(table: pd.DataFrame) -> str:
+    """Where full recovery has its least, and what the interval that is chosen loses."""
+    full = table[table["system"] == "full"]
+    (least,) = full[full["best"]].to_dict("records")
+    said = (
+        f"Full recovery is at its least, {layout.percent(least['closed_form'])}, with a save "
+        f"every {format_duration(least['interval_s'])}"
+    )
+    chosen = full[full["chosen"]].to_dict("records")
+    if not chosen:
+        return said
+    return f"{said}; as chosen, {layout.percent(chosen[0]['closed_form'])}"

@@ -14,7 +14,8 @@ from matplotlib.markers import CARETDOWNBASE
 from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
 from cprsim.figures.parts import key, layout, style, ticks
-from cprsim.figures.parts.style import LAW_DASHES, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.style import LAW_DASHES, SMALL_PT, TEXT_PT, WIDTH_IN
 
 # All in inches.
 _MARGIN: Final = 0.1
@@ -114,7 +115,7 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
         `relative`, what a failure loses as a share of what it would if everything were saved once
         an interval (CPR-vanilla), over some time or in the long run; not a number for none.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -130,13 +131,13 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
     """
     _check(table)
     with style.styled():
-        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
-        top_in = _MARGIN + layout.height_in(titles, TITLE_PT) + (_MARGIN if titles else 0)
+        head = Heading.of(_finding(table), title)
+        top_in = head.ends_in + _MARGIN
         panels_in = top_in + _HEADINGS
         skews = list(table["skew"].unique())
         places, height_in = _places([str(skew) for skew in skews])
         figure = Figure(figsize=(WIDTH_IN, panels_in + height_in + _AXIS))
-        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        head.write(figure)
         _headings(figure, top_in)
         lines = _lines(table)
         for skew, place in zip(skews, places, strict=True):
@@ -153,6 +154,22 @@ def _check(table: pd.DataFrame) -> None:
     for tracker in table["tracker"].unique():
         if tracker not in _LOOKS:
             raise UsageError(f"tracker {tracker!r}: there is none; {nearest(tracker, _LOOKS)}")
+
+
+def _finding(table: pd.DataFrame) -> str:
+    """What the best tracker loses where a save takes as many rows as the CPR paper's."""
+    there = table[np.isfinite(table["relative"])]
+    if there.empty:
+        return ""
+    fractions = there["fraction"].unique()
+    at = min(fractions, key=lambda each: abs(math.log2(each) + _CHOSEN))
+    there = there[there["fraction"] == at]
+    by_tracker = there.groupby("tracker")["relative"]
+    best = by_tracker.mean().idxmin()
+    low, high = (layout.percent(end) for end in (by_tracker.min()[best], by_tracker.max()[best]))
+    span = low if low == high else f"{low.removesuffix(' %')} to {high}"
+    rows = f"1/{1 / at:.3g}" if at < 1 else "all"
+    return f"Saves of {rows} of the rows by {_LOOKS[best][1]} lose {span} of CPR-vanilla's updates"
 
 
 def _places(names: list[str]) -> tuple[list[_Place], float]:

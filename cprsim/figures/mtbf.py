@@ -11,7 +11,8 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from cprsim.figures.parts import key, layout, style, ticks
-from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
 
 # All in inches.
 _MARGIN: Final = 0.1
@@ -68,7 +69,7 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "") -> Figure:
         `linear_s`, the MTBF of one node / nodes; `independent_s`, step / (1 - (1 - p)^nodes).
         All but `nodes` in seconds.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -77,11 +78,11 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "") -> Figure:
     """
     with style.styled():
         rows = table.sort_values("nodes")
-        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
-        top_in = _MARGIN + layout.height_in(titles, TITLE_PT) + (_MARGIN if titles else 0)
+        head = Heading.of(_finding(rows), title)
+        top_in = head.ends_in + _MARGIN
         whole_in = top_in + _HEADINGS + _HEIGHT + _AXIS
         figure = Figure(figsize=(WIDTH_IN, whole_in))
-        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        head.write(figure)
         left_in, width_in = _PANEL
         below_in = layout.write(figure, (left_in, top_in), ["MTBF"], TEXT_PT, weight="bold")
         measure = ["mean time between failures of a job, by its size"]
@@ -98,6 +99,24 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "") -> Figure:
         _measured(axes, columns)
         _key(figure, top_in + _HEADINGS)
     return figure
+
+
+def _finding(rows: pd.DataFrame) -> str:
+    """From what to what the measured MTBF falls, and whether 1 / nodes is within its intervals."""
+    seen = rows[np.isfinite(rows["measured_s"])]
+    if seen.empty:
+        return ""
+    first, last = seen.iloc[0], seen.iloc[-1]
+    said = f"The MTBF is {ticks.duration(last['measured_s'])} on {_nodes(last['nodes'])}"
+    if len(seen) == 1:
+        return said
+    said += f", {ticks.duration(first['measured_s'])} on {_nodes(first['nodes'])}"
+    inside = (seen["low_s"] <= seen["linear_s"]) & (seen["linear_s"] <= seen["high_s"])
+    return f"{said}: {'as' if inside.all() else 'not as'} 1 / nodes says"
+
+
+def _nodes(count: float) -> str:
+    return f"{count:,.0f} node" + "s" * bool(count != 1)
 
 
 def _scales(axes: Axes, columns: dict[str, NDArray[np.float64]]) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cprsim.figures.parts import curves, style, ticks
 from cprsim.figures.parts.beside import columns_of
 from cprsim.figures.parts.curves import Entry, Frame, Panel
+from cprsim.figures.parts.heading import Heading, listed
 from cprsim.figures.parts.placing import name_points
 from cprsim.figures.parts.value_axis import ValueAxis
 
@@ -61,7 +62,8 @@ def pareto(
         words = _WORDS | {"cost": Panel("Cost", _TIME, currency)}
         entries = _entries(table, any(bounds.get(name, 0) > _NOTHING for name in names))
         height_in = max(_HEIGHT_IN, _ENTRY_IN * len(entries))
-        frame = curves.frame(title, [words[name] for name in names], _RIGHT_IN, height_in)
+        head = Heading.of(_finding(table, names[0]), title)
+        frame = curves.frame(head, [words[name] for name in names], _RIGHT_IN, height_in)
         _time_axis(frame, table)
         for name, axes in zip(names, frame.axes, strict=True):
             bound = bounds.get(name, 0.0)
@@ -80,6 +82,18 @@ def front(x: Floats, y: Floats) -> NDArray[np.intp]:
     order = np.lexsort((y, x))
     least = np.minimum.accumulate(np.append(np.inf, y[order]))[:-1]
     return order[y[order] < least]
+
+
+def _finding(table: pd.DataFrame, measure: str) -> str:
+    """Whom nobody beats both in time and in what the first panel counts, by their means."""
+    kept = table[table["standing"] != "over"]
+    if kept.empty:
+        return "No policy keeps to the bounds"
+    best = kept.index[front(*kept[[measure, "overhead"]].to_numpy(dtype=np.float64).T)]
+    beats = listed([str(name) for name in best], 4)
+    if len(best) == 1:
+        return f"No policy takes less of both than {beats}"
+    return f"Less of one only for more of the other: {beats}"
 
 
 def _measures(

@@ -15,8 +15,9 @@ from matplotlib.typing import ColorType
 from cprsim.errors import UsageError
 from cprsim.figures.parts import key, layout, style, ticks
 from cprsim.figures.parts.cells import MARGIN, RIGHT, Cells
+from cprsim.figures.parts.heading import Heading
 from cprsim.figures.parts.scale import Scale
-from cprsim.figures.parts.style import POLICY_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
 from cprsim.selection.words import NOBODY
 
 # All in inches.
@@ -43,7 +44,7 @@ _SQUARE: Final[dict[str, Any]] = {
 def phase(
     table: pd.DataFrame,
     axes: Mapping[str, str],
-    policies: Sequence[str],
+    systems: Mapping[str, str],
     title: str = "",
     among: str = "",
 ) -> Figure:
@@ -56,10 +57,10 @@ def phase(
         `verdict`, `why`, `rivals` and `same_as`, and the columns that `axes` names.
     axes
         What is varied, and its column: the horizontal axis, then the vertical one if there are two.
-    policies
-        All that were compared: a policy's place among them gives its colour.
+    systems
+        The system of each policy that was compared, which gives its colour.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
     among
         Which candidates count, in words; all if empty.
 
@@ -78,18 +79,18 @@ def phase(
         If the table is empty, or `axes` names none or more than two.
     """
     _check(table, axes)
-    colours = {name: POLICY_COLOURS[i % len(POLICY_COLOURS)] for i, name in enumerate(policies)}
+    colours = style.policy_colours(systems)
     with style.styled():
         cells = Cells.from_table(table, axes)
-        titles = layout.wrap(title, WIDTH_IN - 2 * MARGIN, TITLE_PT, "bold")
-        top_in = MARGIN + layout.height_in(titles, TITLE_PT) + (MARGIN if titles else 0)
+        head = Heading.of(_finding(table), title)
+        top_in = head.ends_in + MARGIN
         panel_in = top_in + _HEADINGS + (_NAME if cells.y else 0)
         notes = cells.notes()
         key_ends_in = _key(Figure(figsize=(WIDTH_IN, WIDTH_IN)), top_in, table, colours)
         foot_in = max(panel_in + cells.height_in + _AXIS, key_ends_in)
         whole_in = foot_in + layout.height_in(notes, SMALL_PT) + MARGIN
         figure = Figure(figsize=(WIDTH_IN, whole_in))
-        layout.write(figure, (MARGIN, MARGIN), titles, TITLE_PT, weight="bold")
+        head.write(figure)
         below_in = layout.write(figure, (MARGIN, top_in), ["Best policy"], TEXT_PT, weight="bold")
         measure = layout.wrap(
             f"least mean overhead{among and ', '}{among}", RIGHT - MARGIN, SMALL_PT
@@ -99,6 +100,21 @@ def phase(
         _key(figure, top_in, table, colours)
         layout.write(figure, (MARGIN, foot_in), notes, SMALL_PT, color=style.FAINT_INK)
     return figure
+
+
+def _finding(table: pd.DataFrame) -> str:
+    """Who is the best most often, and how often surely."""
+    best = table[table["policy"].notna() & ~table["verdict"].isin([*_WITHOUT])]
+    if best.empty:
+        return ""
+    counts = best["policy"].value_counts()
+    name, count = str(counts.index[0]), int(counts.iloc[0])
+    sure = sum(_is_sure(row) for row in best[best["policy"] == name].to_dict("records"))
+    if not sure and count == len(table):
+        return f"No policy is surely the best anywhere; {name} has the least means"
+    surely = "surely" if sure == count else f"surely in {sure}"
+    where = "everywhere" if count == len(table) else f"in {count} of {len(table)} cells"
+    return f"{name} loses the least {where}, {surely}"
 
 
 def _check(table: pd.DataFrame, axes: Mapping[str, str]) -> None:

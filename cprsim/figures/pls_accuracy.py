@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 
 from cprsim.figures.parts import curves, style, ticks
 from cprsim.figures.parts.curves import Entry, Panel
+from cprsim.figures.parts.heading import Heading
 
 _PANELS: Final = (
-    Panel("One server at a time", "AUC below that without failures", "PLS"),
-    Panel("Several at once", "the same, under one policy", "PLS"),
+    Panel("One server at a time", "AUC below that without failures", "PLS, share of all samples"),
+    Panel("Several at once", "the same, under one policy", "PLS, share of all samples"),
 )
 _RIGHT_IN: Final = 5.3
 _HEIGHT_IN: Final = 2.5
@@ -39,7 +40,7 @@ def pls_accuracy(
     slopes
         By system the drop of AUC for each unit of PLS, and the largest PLS it was fitted to.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -51,7 +52,12 @@ def pls_accuracy(
     one = points[points["servers_hit"] == 1]
     several = points[points["policy"].isin(points.loc[points["servers_hit"] > 1, "policy"])]
     with style.styled():
-        frame = curves.frame(title, _PANELS[: 1 + (not several.empty)], _RIGHT_IN, _HEIGHT_IN)
+        frame = curves.frame(
+            Heading.of(_finding(one, slopes), title),
+            _PANELS[: 1 + (not several.empty)],
+            _RIGHT_IN,
+            _HEIGHT_IN,
+        )
         low, high = points["auc_drop_low"].min(), points["auc_drop_high"].max()
         frame.axes[0].set_ylim(min(0, _ROOM * low), _ROOM * high)
         ticks.linear_ticks(frame.axes[0], "y", frame.height_in)
@@ -67,6 +73,17 @@ def pls_accuracy(
             curves.with_whiskers(frame.axes[-1], rows, "pls", "auc_drop", look)
         curves.write_key(frame, [*_policies(one, slopes), *_shares(several)])
     return frame.figure
+
+
+def _finding(one: pd.DataFrame, slopes: Mapping[str, tuple[float, float]]) -> str:
+    """The steepest slope and the flattest."""
+    names = {system: policy for policy, system, _ in curves.by_policy(one)}
+    order = sorted((slopes[system][0], names[system]) for system in names if system in slopes)
+    if not order:
+        return ""
+    (least, best), (most, worst) = order[0], order[-1]
+    said = f"A tenth of PLS takes {most / 10:.2g} of AUC under {worst}"
+    return said if len(order) == 1 else f"{said}, {least / 10:.2g} under {best}"
 
 
 def _by_share(points: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, dict[str, Any]]]:

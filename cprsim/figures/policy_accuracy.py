@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from cprsim.figures.parts import curves, style, ticks
 from cprsim.figures.parts.curves import Entry, Panel
+from cprsim.figures.parts.heading import Heading
 
 _RIGHT_IN: Final = 5.3
 _HEIGHT_IN: Final = 2.5
@@ -33,7 +34,7 @@ def policy_accuracy(runs: pd.DataFrame, points: pd.DataFrame, title: str = "") -
         A row a policy, in the order in which they stand: `policy`, its `system`, and the mean
         `auc_drop` with its 95 % interval, `auc_drop_low` to `auc_drop_high`; `pls`, `updates_lost`.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -44,7 +45,7 @@ def policy_accuracy(runs: pd.DataFrame, points: pd.DataFrame, title: str = "") -
     order = list(points["policy"])
     by_seed = runs.pivot_table(values="auc_drop", index="seed", columns="policy")[order]
     with style.styled():
-        frame = curves.frame(title, [panel], _RIGHT_IN, _HEIGHT_IN)
+        frame = curves.frame(Heading.of(_finding(points), title), [panel], _RIGHT_IN, _HEIGHT_IN)
         (axes,) = frame.axes
         for drops in by_seed.to_numpy():
             axes.plot(np.arange(len(order)), drops, **_SEED)
@@ -65,3 +66,18 @@ def policy_accuracy(runs: pd.DataFrame, points: pd.DataFrame, title: str = "") -
         entries.append(curves.point_means("mean, 95 % interval"))
         curves.write_key(frame, entries)
     return frame.figure
+
+
+def _finding(points: pd.DataFrame) -> str:
+    """Who loses the most and the least AUC, and whether their intervals are apart."""
+    order = points.sort_values("auc_drop", kind="stable").to_dict("records")
+    least, most = order[0], order[-1]
+    said = f"{most['policy']} loses {most['auc_drop']:.2g} of AUC"
+    if len(order) == 1:
+        return said
+    if least["auc_drop_high"] >= most["auc_drop_low"]:
+        return "No policy clearly loses the least AUC"
+    lossy = [each for each in order[:-1] if each["auc_drop"] > 0]
+    told = [f"{each['policy']} {each['auc_drop']:.2g}" for each in lossy[:1]]
+    told += [f"{least['policy']} none"] * (least["auc_drop"] <= 0)
+    return ", ".join([said, *told])

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures.parts import curves, style, ticks
 from cprsim.figures.parts.curves import Entry, Frame, Panel
+from cprsim.figures.parts.heading import Heading
 
 _PANEL: Final = Panel("Predicted against measured", "predicted, s", "measured, s")
 _RIGHT_IN: Final = 4.6
@@ -28,7 +29,7 @@ def predicted_measured(table: pd.DataFrame, title: str = "") -> Figure:
         `"overhead"`, all of them together; `predicted` and `measured`, seconds. Rows in which
         either is 0 are left out.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -38,7 +39,7 @@ def predicted_measured(table: pd.DataFrame, title: str = "") -> Figure:
     """
     shown = table[(table[["predicted", "measured"]] > 0).all(axis=1)]
     with style.styled():
-        frame = curves.frame(title, [_PANEL], _RIGHT_IN, _HEIGHT_IN)
+        frame = curves.frame(Heading.of(_finding(shown), title), [_PANEL], _RIGHT_IN, _HEIGHT_IN)
         (axes,) = frame.axes
         limits = _limits(frame, shown)
         for cause, rows in shown.groupby("cause", sort=False):
@@ -50,6 +51,14 @@ def predicted_measured(table: pd.DataFrame, title: str = "") -> Figure:
         axes.plot(limits, limits, color=style.FAINT_INK, linewidth=0.8, zorder=0.6)
         curves.write_key(frame, _entries(shown))
     return frame.figure
+
+
+def _finding(shown: pd.DataFrame) -> str:
+    """How many predictions are within the band."""
+    measured = shown["measured"]
+    room = np.maximum(SHARE * measured, SECONDS)
+    near = int(((shown["predicted"] - measured).abs() <= room).sum())
+    return f"{near} of {len(shown)} predictions are within {100 * SHARE:g} % or {SECONDS:g} s"
 
 
 def _limits(frame: Frame, shown: pd.DataFrame) -> tuple[float, float]:

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from cprsim.figures.parts import key, layout, style, ticks
-from cprsim.figures.parts.style import POLICY_COLOURS, SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
 from cprsim.figures.parts.world_map import CELL_IN, NO_ONE, draw_map, factor, points, write_down
 
 # All in inches.
@@ -38,6 +39,7 @@ def robust(
     choices: tuple[str, str | None],
     within: float,
     names: Sequence[str],
+    systems: Mapping[str, str],
     title: str = "",
 ) -> Figure:
     """What the choice and the second lose in other worlds, and a map of who is the least.
@@ -52,8 +54,10 @@ def robust(
         What is no loss.
     names
         Of the circumstances across and down the map.
+    systems
+        Of each policy, which gives its colour; grey without.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -63,10 +67,10 @@ def robust(
         can't be played. Right: a cell a pair of factors in the colour of who is the least, what the
         choice loses in it, hatched where that is more than `within`.
     """
-    colours = _colours(levers, grid, choices)
+    colours = _colours(levers, grid, choices, systems)
     with style.styled():
-        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
-        top_in = _MARGIN + layout.height_in(titles, TITLE_PT) + (_MARGIN if titles else 0)
+        head = Heading.of(_finding(levers, grid, choices[0], within), title)
+        top_in = head.ends_in + _MARGIN
         panel_in = top_in + _HEADINGS
         y, height_in = _rows(levers)
         notes = _notes(levers, grid, within)
@@ -76,7 +80,7 @@ def robust(
         foot_in = max(panel_in + height_in + _AXIS, ends_in) + _MARGIN
         whole_in = foot_in + layout.height_in(notes, SMALL_PT) + _MARGIN
         figure = Figure(figsize=(WIDTH_IN, whole_in))
-        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        head.write(figure)
         _head(
             figure,
             (_MARGIN, top_in),
@@ -99,13 +103,27 @@ def robust(
 
 
 def _colours(
-    levers: pd.DataFrame, grid: pd.DataFrame, choices: tuple[str, str | None]
+    levers: pd.DataFrame,
+    grid: pd.DataFrame,
+    choices: tuple[str, str | None],
+    systems: Mapping[str, str],
 ) -> dict[str, str]:
     """Of each policy that is the least somewhere, the choice first."""
     leasts = [each["least"] for each in (levers, grid) if len(each)]
     found = [name for column in leasts for name in column if name]
     names = dict.fromkeys(name for name in (*choices, *found) if name is not None)
-    return {name: POLICY_COLOURS[i % len(POLICY_COLOURS)] for i, name in enumerate(names)}
+    return style.policy_colours({name: systems.get(name, "") for name in names})
+
+
+def _finding(levers: pd.DataFrame, grid: pd.DataFrame, choice: str, within: float) -> str:
+    """In how many of the worlds the choice is the least, or loses no more than doesn't matter."""
+    worlds = [each for each in (levers, grid) if len(each)]
+    holds = np.concatenate([each["holds"].to_numpy(dtype=bool) for each in worlds])
+    sure = np.concatenate([each["sure"].to_numpy(dtype=bool) for each in worlds])
+    where = "all" if holds.all() else f"{holds.sum()} of"
+    may = "" if sure[holds].all() else ", not surely in all of these"
+    said = f"{choice} is the least, or within {100 * within:g} points, in {where}"
+    return f"{said} {len(holds)} jobs{may}"
 
 
 def _rows(levers: pd.DataFrame) -> tuple[list[float], float]:
@@ -147,9 +165,10 @@ def _tornado(
     most = float(np.nanmax(np.append(losses, 10 * within)))
     high = low * (1.1 * most / low) ** (_BARS[1] / (_BARS[1] - _WORDS))
     axes.set(xscale="log", xlim=(low, high))
-    ticks.log_ticks(axes, "x", _BARS[1], 0.01)
+    ticks.log_ticks(axes, "x", _BARS[1], 0.01, beyond=most)
     marks = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
-    kept = [(at, text.get_text()) for at, text in marks if at <= 1.1 * most]
+    told = [(at, text.get_text()) for at, text in marks]
+    kept = [each for i, each in enumerate(told) if i == 0 or told[i - 1][0] < most]
     axes.set_xticks([at for at, _ in kept], [text for _, text in kept])
     axes.grid(axis="x")
     axes.axvline(within, color=style.INK, linewidth=1, linestyle=(0, (3, 2)), zorder=1.5)

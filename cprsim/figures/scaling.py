@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from cprsim.figures.parts import curves, style
 from cprsim.figures.parts.curves import Panel
+from cprsim.figures.parts.heading import Heading
 
 #: The MTBF models of a table, in the order of the panels, and what each assumes.
 MODELS: Final = {
@@ -29,7 +30,7 @@ def scaling(table: pd.DataFrame, title: str = "") -> Figure:
         its 95 % interval `overhead_low` to `overhead_high`. All three are shares of the useful
         time.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -37,7 +38,9 @@ def scaling(table: pd.DataFrame, title: str = "") -> Figure:
         7 inches wide, with axes for each model: servers over overhead as a share, both log.
     """
     with style.styled():
-        frame = curves.frame(title, list(MODELS.values()), _RIGHT_IN, _HEIGHT_IN)
+        frame = curves.frame(
+            Heading.of(_finding(table), title), list(MODELS.values()), _RIGHT_IN, _HEIGHT_IN
+        )
         curves.log_shares(frame, table[curves.ESTIMATES].to_numpy(dtype=np.float64).ravel())
         sizes = sorted(table["servers"].unique())
         for model, axes in zip(MODELS, frame.axes, strict=True):
@@ -47,3 +50,12 @@ def scaling(table: pd.DataFrame, title: str = "") -> Figure:
             curves.estimates(axes, table[table["model"] == model], "servers")
         curves.write_key(frame, curves.estimate_entries(table))
     return frame.figure
+
+
+def _finding(table: pd.DataFrame) -> str:
+    """How the overhead of two policies grows, under the first model of the table."""
+    rows = table[table["model"] == table["model"].iloc[0]]
+    low, high = rows["servers"].min(), rows["servers"].max()
+    if low == high:
+        return ""
+    return f"From {low:,} to {high:,} servers, overhead goes {curves.ends_of(rows, 'servers')}"

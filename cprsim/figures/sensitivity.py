@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from cprsim.figures.parts import curves, style, ticks
 from cprsim.figures.parts.curves import Panel
+from cprsim.figures.parts.heading import Heading
 
 #: What a table varies, in the order of the panels.
 VARIED: Final = {
@@ -27,7 +28,7 @@ def sensitivity(table: pd.DataFrame, title: str = "") -> Figure:
         A row a point and policy: `varied`, one of `VARIED`; `value` of that, a number of failures
         or a share; the other columns are those of `scaling`.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -36,7 +37,9 @@ def sensitivity(table: pd.DataFrame, title: str = "") -> Figure:
         of servers.
     """
     with style.styled():
-        frame = curves.frame(title, list(VARIED.values()), _RIGHT_IN, _HEIGHT_IN)
+        frame = curves.frame(
+            Heading.of(_finding(table), title), list(VARIED.values()), _RIGHT_IN, _HEIGHT_IN
+        )
         curves.log_shares(frame, table[curves.ESTIMATES].to_numpy(dtype=np.float64).ravel())
         for varied, axes in zip(VARIED, frame.axes, strict=True):
             rows = table[table["varied"] == varied]
@@ -51,3 +54,12 @@ def sensitivity(table: pd.DataFrame, title: str = "") -> Figure:
             curves.estimates(axes, rows, "value")
         curves.write_key(frame, curves.estimate_entries(table))
     return frame.figure
+
+
+def _finding(table: pd.DataFrame) -> str:
+    """How the overhead of two policies changes with the failures."""
+    rows = table[table["varied"] == "failures"]
+    low, high = rows["value"].min(), rows["value"].max()
+    if not low < high:
+        return ""
+    return f"From {low:g} to {high:g} failures, overhead goes {curves.ends_of(rows, 'value')}"

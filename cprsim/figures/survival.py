@@ -13,8 +13,9 @@ from matplotlib.lines import Line2D
 from cprsim.basics.distributions import Distribution
 from cprsim.figures.parts import findings, key, layout, style, ticks
 from cprsim.figures.parts.findings import Findings
+from cprsim.figures.parts.heading import Heading
 from cprsim.figures.parts.laws import described, hazard_of, line_style, quantile_of
-from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
 from cprsim.figures.parts.thinning import by_log_odds, evenly
 from cprsim.survival.distance import survival as survival_of
 from cprsim.survival.fitted_laws import Fit
@@ -53,6 +54,7 @@ _MARK: Final[dict[str, Any]] = {
     "markeredgecolor": style.INK,
 }
 _BAND: Final[dict[str, Any]] = {"facecolor": style.RULE, "edgecolor": "none", "linewidth": 0}
+_FAR: Final = 0.1  # Kolmogorov-Smirnov distance of a law that isn't near
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +116,7 @@ def survival(
         The laws fitted to it, the best first, as `cprsim.survival.fitted_laws.fit_all` gives them;
         none where there are too few failures.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
     below
         Rows of other panels.
 
@@ -127,14 +129,14 @@ def survival(
     """
     with style.styled():
         data = _Data(sample, fits)
-        titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
+        head = Heading.of(_finding(fits), title)
         facts = layout.wrap(_facts(sample), WIDTH_IN - 2 * _MARGIN, SMALL_PT)
-        facts_in = _MARGIN + layout.height_in(titles, TITLE_PT)
+        facts_in = head.ends_in
         first_in = facts_in + layout.height_in(facts, SMALL_PT) + _MARGIN
         row_in = _HEADINGS + _PANEL + _AXIS
         below_in = first_in + 2 * row_in + _FOOT
         figure = Figure(figsize=(WIDTH_IN, below_in + findings.height_in(below)))
-        layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+        head.write(figure)
         layout.write(figure, (_MARGIN, facts_in), facts, SMALL_PT, color=style.FAINT_INK)
         unit = data.unit[0]
         heading = ("Survival", "share that lasts longer")
@@ -147,6 +149,17 @@ def survival(
         _foot(figure, below_in, data)
         findings.draw_rows(figure, below_in, below)
     return figure
+
+
+def _finding(fits: Sequence[Fit]) -> str:
+    """Which law is the best, by AIC, and how far its survival is off; that all are far off."""
+    if not fits:
+        return ""
+    best, off = fits[0].law.distribution, layout.percent(fits[0].ks)
+    if min(each.ks for each in fits) > _FAR:
+        near = layout.percent(_FAR)
+        return f"No law is within {near} of the log; {best}, best by AIC, is up to {off} off"
+    return f"{best.capitalize()} fits best by AIC: up to {off} off the log"
 
 
 def _facts(sample: Sample) -> str:

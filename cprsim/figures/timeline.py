@@ -1,6 +1,6 @@
 """One run as lanes along its time, or runs under several policies one above the other."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSES
 from cprsim.figures.parts import lanes, layout, style
-from cprsim.figures.parts.lanes import MARGIN, NAME_WIDTH, LaneRow
-from cprsim.figures.parts.style import SMALL_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.heading import Heading, listed
+from cprsim.figures.parts.lanes import NAME_WIDTH, LaneRow
+from cprsim.figures.parts.style import SMALL_PT, WIDTH_IN
 from cprsim.figures.parts.thinning import BarBlock
 from cprsim.figures.parts.ticks import duration
 from cprsim.history.lanes import background_lanes
@@ -30,7 +31,7 @@ def timeline(history: History, title: str = "") -> Figure:
     history
         From `cprsim.history.recorder.record`.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -39,11 +40,11 @@ def timeline(history: History, title: str = "") -> Figure:
         in inches from the top. What is thinner than a pixel is merged, its parts stacked.
     """
     wall_s, useful_s = history.ledger.wall, history.ledger.train
-    facts = (
-        f"{history.policy}: {duration(wall_s)} of wall clock for {duration(useful_s)} of training, "
-        f"{_failures(len(history.failures))}; seed {history.seed}, replication "
-        f"{history.replication}"
+    finding = (
+        f"{_failures(len(history.failures))}: {duration(useful_s)} of training take "
+        f"{duration(wall_s)} under {history.policy}"
     )
+    facts = f"seed {history.seed}, replication {history.replication}"
     seconds = {cause: getattr(history.ledger, cause) for cause in CAUSES}
     shown = lanes_of(history, _MOST_SERVERS)
     found = {cause for cause, spent_s in seconds.items() if spent_s}
@@ -56,10 +57,21 @@ def timeline(history: History, title: str = "") -> Figure:
         if seconds.get(doing)
     }
     rows = [
-        LaneRow(_wrapped(each.name), _blocks(each.phases), wall_s, each.failures_s)
+        LaneRow(
+            _wrapped(each.name),
+            _blocks(each.phases),
+            wall_s,
+            each.failures_s,
+            lanes.counted(each.failures_s, wall_s),
+        )
         for each in shown
     ]
-    return _figure(title, facts, words, [*rows, *_background_rows(history)], wall_s)
+    return _figure(
+        Heading.of(finding, _about(title, facts)),
+        words,
+        [*rows, *_background_rows(history)],
+        wall_s,
+    )
 
 
 def timelines(histories: Sequence[History], title: str = "") -> Figure:
@@ -70,7 +82,7 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
     histories
         A run each; from `cprsim.history.recorder.record`.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
@@ -79,27 +91,27 @@ def timelines(histories: Sequence[History], title: str = "") -> Figure:
     """
     found = {doing for each in histories for doing in seconds_by_cause(each.phases)}
     found |= {task.task.kind for each in histories for task in each.background}
-    rows = [row for each in histories for row in _policy_rows(each)]
+    end_s = max(each.ledger.wall for each in histories)
+    rows = [row for each in histories for row in _policy_rows(each, end_s)]
+    finding = _compared({each.policy: each.ledger.wall for each in histories})
     facts = f"seed {histories[0].seed}, replication {histories[0].replication}"
     if any(each.background for each in histories):
         facts += "; thin lanes: in the background"
-    end_s = max(each.ledger.wall for each in histories)
-    return _figure(title, facts, lanes.words_of(found), rows, end_s)
+    return _figure(Heading.of(finding, _about(title, facts)), lanes.words_of(found), rows, end_s)
 
 
 def _figure(
-    title: str, facts: str, words: dict[str, str], rows: Sequence[LaneRow], end_s: float
+    head: Heading,
+    words: dict[str, str],
+    rows: Sequence[LaneRow],
+    end_s: float,
 ) -> Figure:
     with style.styled():
-        titles = layout.wrap(title, WIDTH_IN - 2 * MARGIN, TITLE_PT, "bold")
-        lines = layout.wrap(facts, WIDTH_IN - 2 * MARGIN, SMALL_PT)
         key = lanes.legend(words)
-        head_in = MARGIN + layout.height_in(titles, TITLE_PT) + layout.height_in(lines, SMALL_PT)
-        top_in = head_in + lanes.legend_in(key) + 3 * _GAP
+        top_in = head.ends_in + lanes.legend_in(key) + 3 * _GAP
         figure = Figure(figsize=(WIDTH_IN, top_in + lanes.height_in(rows)))
-        below_in = layout.write(figure, (MARGIN, MARGIN), titles, TITLE_PT, weight="bold")
-        layout.write(figure, (MARGIN, below_in), lines, SMALL_PT, color=style.FAINT_INK)
-        lanes.draw_legend(figure, key, head_in + _GAP)
+        head.write(figure)
+        lanes.draw_legend(figure, key, head.ends_in + _GAP)
         lanes.draw_lanes(figure, rows, top_in, end_s)
     return figure
 
@@ -118,11 +130,15 @@ def _background_rows(history: History) -> list[LaneRow]:
     return rows
 
 
-def _policy_rows(history: History) -> list[LaneRow]:
-    """The job under one policy, and thin lanes of what goes on in the background."""
+def _policy_rows(history: History, end_s: float) -> list[LaneRow]:
+    """The job under one policy, and thin lanes of what goes on in the background.
+
+    `end_s`: of the time of all lanes.
+    """
     wall_s = history.ledger.wall
     failures_s = [each.at_s for each in history.failures]
     facts = [f"{wall_s / history.ledger.train - 1:.2%} overhead"]
+    facts += lanes.counted(failures_s, end_s)
     beneath = [row for rows in background_lanes(history).values() for row in rows[:_MOST_ROWS]]
     rows = [
         LaneRow(_wrapped(history.policy), _blocks(history.phases), wall_s, failures_s, facts, 0.2),
@@ -145,6 +161,19 @@ def _task_blocks(tasks: Iterable[Background]) -> list[BarBlock]:
         BarBlock(each.start_s, each.end_s, {each.task.kind: each.end_s - each.start_s})
         for each in tasks
     ]
+
+
+def _compared(walls: Mapping[str, float]) -> str:
+    """Which of the runs is over first and which last."""
+    first, last = min(walls, key=lambda n: walls[n]), max(walls, key=lambda n: walls[n])
+    if walls[first] == walls[last]:
+        return f"This run takes {duration(walls[first])} under {listed([*walls])}"
+    said = f"This run takes {duration(walls[first])} under {first}"
+    return f"{said}, {duration(walls[last])} under {last}"
+
+
+def _about(title: str, facts: str) -> str:
+    return "; ".join(filter(None, (title, facts)))
 
 
 def _failures(count: int) -> str:

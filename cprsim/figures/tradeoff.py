@@ -1,14 +1,16 @@
 """What time a policy saves for what learning it loses."""
 
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cprsim.figures.parts import curves, style, ticks
+from cprsim.figures.parts import curves, layout, style, ticks
 from cprsim.figures.parts.curves import Entry, Panel
+from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.thinning import evenly
 
 #: How lost learning is counted, in the order of the panels.
 LOSSES: Final = {
@@ -17,32 +19,23 @@ LOSSES: Final = {
 }
 _RIGHT_IN: Final = 5.3
 _HEIGHT_IN: Final = 2.5
+_ROW_IN: Final = 1.45  # of a panel where there are several circumstances
 _ROOM: Final = 1.6  # beyond the outermost losses
 _NOTHING: Final = 1e-9  # of what was learned
-_PALEST: Final = 0.75  # share of white under the first circumstances; none under the last
-_NAMED: Final = 6  # circumstances that the key names
+_MOST: Final = 6  # circumstances that have panels
 
 
 class _Curve(NamedTuple):
-    """A policy under one of the circumstances, how pale that is, and its points."""
+    """A policy, and its points."""
 
     policy: str
     system: str
-    pale: float
     rows: pd.DataFrame
 
     @property
     def loses(self) -> bool:
         """Whether any point loses learning."""
         return bool((self.rows[[*LOSSES]] > _NOTHING).any(axis=None))
-
-    def look(self, look: dict[str, Any]) -> dict[str, Any]:
-        """A line or point of the system, as pale as the circumstances have it."""
-        colours = {k: style.paler(v, self.pale) for k, v in look.items() if k in _COLOURS}
-        return look | colours
-
-
-_COLOURS: Final = ("color", "markerfacecolor")
 
 
 def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
@@ -54,39 +47,53 @@ def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
         A row a point and policy: `policy`, its `system`; `overhead`, a share of the useful time;
         `pls` and `updates_lost`, shares of what is learned; each of the three with its 95 %
         interval, `_low` to `_high`. Where there is a column `circumstances`, values of
-        what is `varied` beside choices, a policy has a curve for each of them, and points of
-        different ones are never joined.
+        what is `varied` beside choices, each of them has a row of panels: points of different ones
+        are never in the same.
     title
-        Stands above, wrapped; none if empty.
+        What it is found in: stands below the finding, wrapped.
 
     Returns
     -------
     matplotlib.figure.Figure
-        7 inches wide, with axes for each of `LOSSES`: that share over overhead as a share, log. A
-        policy that loses nothing at any point is a dashed level at its least overhead. Curves are
-        the paler, the earlier their circumstances stand in the table.
+        7 inches wide, with axes for each of `LOSSES`, in a row for each of the circumstances, 6 at
+        most: that share over overhead as a share, log, all with the same limits. A policy that
+        loses nothing at any point is a dashed level at its least overhead.
     """
     with style.styled():
-        frame = curves.frame(title, list(LOSSES.values()), _RIGHT_IN, _HEIGHT_IN)
-        curves.log_shares(frame, table["overhead"].to_numpy(dtype=np.float64))
-        drawn = list(_curves(table))
+        found = _circumstances(table)
+        kept = [found[i] for i in evenly(len(found), _MOST)]
+        several = len(found) > 1
+        shown = table[table["circumstances"].isin(kept)] if several else table
+        told = f" ({len(kept)} of {len(found)} circumstances shown)" * (len(kept) < len(found))
+        frame = curves.frame(
+            Heading.of(_finding(table, kept), f"{title}{told}"),
+            list(LOSSES.values()),
+            _RIGHT_IN,
+            _ROW_IN if several else _HEIGHT_IN,
+            [f"{table['varied'].iloc[0]} = {name}" for name in kept] if several else [""],
+        )
+        curves.log_shares(frame, shown["overhead"].to_numpy(dtype=np.float64))
+        drawn = _curves(shown)
         lossy = [each.rows[[*LOSSES]].to_numpy(dtype=np.float64) for each in drawn if each.loses]
         both = np.concatenate([np.zeros((1, len(LOSSES))), *lossy]).ravel()
-        for loss, axes in zip(LOSSES, frame.axes, strict=True):
+        for i, axes in enumerate(frame.axes):
+            name, loss = kept[i // len(LOSSES)], [*LOSSES][i % len(LOSSES)]
             axes.set_xscale("log")
             axes.set_xlim(*curves.log_limits(both, 10, _ROOM))
             ticks.log_ticks(axes, "x", frame.width_in, 0.01, " %")
-            for each in drawn:
-                if each.loses:
-                    there = each.rows[each.rows[loss] > _NOTHING].sort_values(loss)
-                    line, points = curves.line(each.system), curves.points(each.system)
-                    axes.plot(there[loss], there["overhead"], **each.look(line))
-                    curves.with_whiskers(axes, there, loss, "overhead", each.look(points))
-                else:
-                    level = each.look(curves.line(each.system, 1))
-                    axes.axhline(each.rows["overhead"].min(), **level)
-        curves.write_key(frame, [*_entries(drawn), *_shades(table)])
+            _draw(axes, loss, shown[shown["circumstances"] == name] if several else shown)
+        curves.write_key(frame, _entries(drawn))
     return frame.figure
+
+
+def _draw(axes: Axes, loss: str, rows: pd.DataFrame) -> None:
+    for each in _curves(rows):
+        if each.loses:
+            there = each.rows[each.rows[loss] > _NOTHING].sort_values(loss)
+            axes.plot(there[loss], there["overhead"], **curves.line(each.system))
+            curves.with_whiskers(axes, there, loss, "overhead", curves.points(each.system))
+        else:
+            axes.axhline(each.rows["overhead"].min(), **curves.line(each.system, 1))
 
 
 def _circumstances(table: pd.DataFrame) -> list[str]:
@@ -94,43 +101,35 @@ def _circumstances(table: pd.DataFrame) -> list[str]:
     return [*dict.fromkeys(table["circumstances"])] if "circumstances" in table else [""]
 
 
-def _curves(table: pd.DataFrame) -> Iterator[_Curve]:
-    names = _circumstances(table)
-    for policy, system, of_policy in curves.by_policy(table):
-        for i, name in enumerate(names):
-            rows = of_policy[of_policy["circumstances"] == name] if name else of_policy
-            if len(rows):
-                yield _Curve(policy, system, _pale(i, len(names)), rows)
+def _curves(table: pd.DataFrame) -> list[_Curve]:
+    return [_Curve(*each) for each in curves.by_policy(table)]
 
 
-def _pale(i: int, count: int) -> float:
-    return _PALEST * (1 - i / (count - 1)) if count > 1 else 0.0
+def _finding(table: pd.DataFrame, names: list[str]) -> str:
+    """What the fastest point loses, and the fastest that loses nothing; by the means.
+
+    Under the last of the circumstances, where there are several.
+    """
+    several = len(names) > 1
+    rows = table[table["circumstances"] == names[-1]] if several else table
+    where = f"At {table['varied'].iloc[0]} = {names[-1]}, " if several else ""
+    fastest = rows.iloc[int(rows["overhead"].argmin())]
+    said = f"{where}{fastest['policy']} loses {layout.percent(fastest['overhead'])} of the time"
+    if max(fastest["pls"], fastest["updates_lost"]) <= _NOTHING:
+        return f"{said} and no learning: none loses less time"
+    said += f" and {layout.percent(fastest['updates_lost'])} of the updates"
+    keeps = rows[(rows[[*LOSSES]] <= _NOTHING).all(axis=1)]
+    if keeps.empty:
+        return said
+    safe = keeps.iloc[int(keeps["overhead"].argmin())]
+    return f"{said}; {safe['policy']} loses {layout.percent(safe['overhead'])} and none"
 
 
 def _entries(drawn: list[_Curve]) -> list[Entry]:
-    entries = []
-    for policy, system in dict.fromkeys((each.policy, each.system) for each in drawn):
-        if any(each.loses for each in drawn if each.policy == policy):
-            entries.append(Entry([curves.line(system), curves.points(system)], policy))
-        else:
-            entries.append(Entry([curves.line(system, 1)], policy, "loses nothing"))
-    return [*entries, curves.point_means("simulated, 95 % intervals")]
-
-
-def _shades(table: pd.DataFrame) -> list[Entry]:
-    """What pale and dark are; some of the circumstances where they are many."""
-    names = _circumstances(table)
-    if len(names) == 1:
-        return []
-    shown = [*range(len(names))]
-    if len(names) > _NAMED:
-        shown = [0, len(names) // 2, len(names) - 1]
-    facts = f"{len(names)} shades of {table['varied'].iloc[0]}, in this order"
-    return [
-        Entry([_grey(_pale(i, len(names)))], names[i], facts if i == shown[-1] else "")
-        for i in shown
+    entries = [
+        Entry([curves.line(each.system), curves.points(each.system)], each.policy)
+        if each.loses
+        else Entry([curves.line(each.system, 1)], each.policy, "loses nothing")
+        for each in drawn
     ]
-
-
-def _grey(pale: float) -> dict[str, Any]:
-    return {"color": style.paler(style.INK, pale), "linewidth": 1.3}
+    return [*entries, curves.point_means("simulated, 95 % intervals")]

@@ -135,7 +135,8 @@ class FleetResult(Result):
         from cprsim.figures import draw  # noqa: PLC0415  (matplotlib is slow to import)
 
         table = self.percentiles if name == "fleet-breakdown" else self.summary
-        return draw(name, table, title=self.fleet.title)
+        about = "; ".join(filter(None, (self.fleet.title, f"{self.count:,} jobs")))
+        return draw(name, table, title=about)
 
     def to_toml(self) -> str:
         """The fleet as a scenario file."""

@@ -12,7 +12,7 @@ import tomli_w
 from cprsim.advice import worlds
 from cprsim.basics.manifest import with_manifest
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures import save_bytes
+from cprsim.figures import page_bytes, save_bytes
 from cprsim.policies.registry import systems
 from cprsim.report import html
 from cprsim.report.answer import (
@@ -69,15 +69,14 @@ def contents(
     scenario = _scenario(advice, source)
     held = None if robust is None else robust.document()
     document = advice.document() | {"robustness": held}
+    drawn = {name: advice.figure(name) for name in ("answer", "pareto")}
+    if robust is not None:
+        drawn["robust"] = worlds.figure(robust, advice.scenario.title)
     files = {
         "scenario.toml": scenario.encode(),
         "answer.json": (json.dumps(document, indent=2, allow_nan=False) + "\n").encode(),
-        "answer.png": save_bytes(advice.figure("answer"), "png"),
-        "pareto.png": save_bytes(advice.figure("pareto"), "png"),
+        **{f"{name}.png": save_bytes(figure, "png") for name, figure in drawn.items()},
     }
-    if robust is not None:
-        drawn = worlds.figure(robust, advice.scenario.title)
-        files["robust.png"] = save_bytes(drawn, "png")
     command = _command(advice, source)
     about = {
         **versions(),
@@ -86,9 +85,16 @@ def contents(
         "command": command,
         "seed": advice.seed,
     }
-    page = _page(advice, robust, source, files)
+    pictures = {name: page_bytes(figure) for name, figure in drawn.items()}
+    page = _page(advice, robust, source, pictures)
     how = "as given" if advice.of_fleet and source is not None else "as resolved"
-    page.append(html.section("How to repeat it", repeat(command, about, scenario, how)))
+    page.append(
+        html.folded(
+            "How to repeat it",
+            f"The command, versions and the scenario {how}",
+            repeat(command, about, scenario, how),
+        )
+    )
     title = advice.scenario.title or "cprsim advise"
     files["report.html"] = html.page(title, [html.heading(title), *page]).encode()
     return dict.fromkeys(NAMES) | with_manifest(files, about)
@@ -112,12 +118,15 @@ def _page(
         "Who could not be asked": _refused(advice),
         "To paste": _to_paste(advice),
         "By the equations alone": _closed_form(advice),
-        "What it rests on": [
-            *([html.paragraph(_OF_FLEET)] if advice.of_fleet else []),
-            *inputs(advice.scenario, given, source),
-        ],
     }
-    return [html.section(heading, parts) for heading, parts in sections.items() if parts]
+    rests = [
+        *([html.paragraph(_OF_FLEET)] if advice.of_fleet else []),
+        *inputs(advice.scenario, given, source),
+    ]
+    return [
+        *(html.section(heading, parts) for heading, parts in sections.items() if parts),
+        html.folded("What it rests on", "Inputs, and what follows from them", rests),
+    ]
 
 
 def _answer(advice: "Advice") -> list[str]:
@@ -137,19 +146,26 @@ def _candidates(advice: "Advice", pictures: Mapping[str, bytes]) -> list[str]:
     return [
         html.terminal_table(" ".join(caption.split()), table),
         _intervals(advice),
-        html.picture(pictures["answer.png"], f"Bars of overhead by cause: {told}.", by_cause),
+        html.picture(pictures["answer"], f"Bars of overhead by cause: {told}.", by_cause),
         html.picture(
-            pictures["pareto.png"], f"Points, overhead against learning lost: {told}.", beside
+            pictures["pareto"], f"Points, overhead against learning lost: {told}.", beside
         ),
     ]
 
 
 def _intervals(advice: "Advice") -> str:
     """Every mean of the candidates with its interval."""
-    names = [name for name in _HEADINGS if all(name in each.measures for each in advice.found)]
+    names = [
+        name
+        for name in _HEADINGS
+        if all(
+            name in each.measures and math.isfinite(each.measures[name].mean)
+            for each in advice.found
+        )
+    ]
     if advice.aim.objective != "retrained":
         names.remove("overhead_retrained")
-    headings = ["policy", _replications(advice), *(_HEADINGS[name] for name in names)]
+    headings = ["policy", _replications(advice), *(_heading(name, advice) for name in names)]
     rows = [
         (
             each.name,
@@ -159,6 +175,11 @@ def _intervals(advice: "Advice") -> str:
         for each in advice.found
     ]
     return html.table("Means and their 95 % intervals, simulated", headings, rows)
+
+
+def _heading(name: str, advice: "Advice") -> str:
+    currency = advice.scenario.currency
+    return f"{_HEADINGS[name]}, {currency}" if name == "cost" else _HEADINGS[name]
 
 
 def _shown(mean: "Mean", name: str) -> str:
@@ -211,7 +232,7 @@ def _elsewhere(robust: "Robustness | None", pictures: Mapping[str, bytes]) -> li
         "The choice, with the settings that it has, in jobs that are not what they were taken for."
     )
     told = [html.paragraph(line) for line in robust_lines(robust)]
-    return [*told, html.picture(pictures["robust.png"], described, caption)]
+    return [*told, html.picture(pictures["robust"], described, caption)]
 
 
 def _refused(advice: "Advice") -> list[str]:

@@ -29,31 +29,42 @@ $body</main>
 </html>
 """)
 _STYLE: Final = """\
-:root { color-scheme: light; }
-body { margin: 0; background: #fff; color: #1a1a1a; font: 16px/1.5 system-ui, sans-serif; }
+:root { color-scheme: light dark;
+  --ground: #fff; --raised: #f5f5f5; --ink: #1a1a1a; --faint: #595959; --rule: #d9d9d9;
+  --mark: #0072b2; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ground: #15181b; --raised: #1f2428; --ink: #e8e8e8; --faint: #a9b0b6;
+    --rule: #3a4147; --mark: #56b4e9; }
+}
+body { margin: 0; background: var(--ground); color: var(--ink);
+  font: 16px/1.5 system-ui, sans-serif; }
 main { max-width: 62rem; margin: 0 auto; padding: 1rem 1rem 3rem; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: .5rem 0; overflow-wrap: anywhere; }
-h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem; border-bottom: 1px solid #d9d9d9; }
+h2 { font-size: 1.2rem; margin: 2.2rem 0 .5rem; border-bottom: 1px solid var(--rule); }
 p, ul { max-width: 44rem; overflow-wrap: anywhere; }
-.short { border-left: .25rem solid #0072b2; padding-left: .8rem; font-size: 1.05rem; }
+.short { border-left: .25rem solid var(--mark); padding-left: .8rem; font-size: 1.15rem; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: #595959; padding-bottom: .3rem; }
+caption { text-align: left; color: var(--faint); padding-bottom: .3rem; }
 caption span { display: block; position: sticky; left: 0;
   max-width: min(44rem, calc(100vw - 2rem)); }
 th, td { padding: .25rem .7rem .25rem 0; text-align: right; vertical-align: top; }
 td { white-space: nowrap; }
-thead th { border-bottom: 1px solid #595959; vertical-align: bottom; }
-tbody tr { border-bottom: 1px solid #e6e6e6; }
+thead th { border-bottom: 1px solid var(--faint); vertical-align: bottom; }
+tbody tr { border-bottom: 1px solid var(--rule); }
 tbody th { white-space: pre-line; }
 th:first-child, .words td { text-align: left; }
 .words th { text-align: left; }
 .words { min-width: 46rem; }
 .words td { white-space: normal; overflow-wrap: break-word; }
 figure { margin: 1rem 0; }
-figure img { display: block; width: 100%; min-width: 40rem; max-width: 56rem; height: auto; }
-figcaption { color: #595959; font-size: .9rem; max-width: 44rem; }
-pre { overflow-x: auto; background: #f5f5f5; padding: .7rem; font-size: .8rem; line-height: 1.4; }
+figure img { display: block; width: 100%; min-width: 44rem; max-width: 56rem; height: auto; }
+figcaption { color: var(--faint); font-size: .9rem; max-width: 44rem; }
+pre { overflow-x: auto; background: var(--raised); padding: .7rem;
+  font-size: .8rem; line-height: 1.4; }
+details { border: 1px solid var(--rule); border-radius: .3rem; padding: 0 .8rem; margin: .8rem 0; }
+summary { cursor: pointer; padding: .5rem 0; font-weight: 600; overflow-wrap: anywhere; }
+blockquote { margin: .8rem 0 .8rem 1rem; }
 @media screen and (max-width: 40rem) {
   .words { min-width: 0; }
   .words thead, .words td:empty { display: none; }
@@ -61,12 +72,13 @@ pre { overflow-x: auto; background: #f5f5f5; padding: .7rem; font-size: .8rem; l
   .words tr { padding: .35rem 0; }
   .words td { padding: 0; margin-right: 1rem; }
   .words td:not(:last-child) { display: inline-block; }
-  .words td:nth-child(3), .words td:last-child { color: #595959; }
+  .words td:nth-child(3), .words td:last-child { color: var(--faint); }
 }
 @media print {
   body { font-size: 10pt; }
   main { max-width: none; padding: 0; }
   .scroll, pre { overflow: visible; }
+  details::details-content { content-visibility: visible; height: auto; }
   pre { white-space: pre-wrap; }
   .words { min-width: 0; }
   td { white-space: normal; }
@@ -85,6 +97,12 @@ def page(title: str, parts: Iterable[str]) -> str:
 def section(heading: str, parts: Iterable[str]) -> str:
     """A part of the page under its heading."""
     return f"<section>\n<h2>{escape(heading)}</h2>\n{''.join(parts)}</section>\n"
+
+
+def folded(heading: str, summary: str, parts: Iterable[str]) -> str:
+    """A part of the page of which only `summary` is seen until that is opened."""
+    within = f"<details>\n<summary>{escape(summary)}</summary>\n{''.join(parts)}</details>\n"
+    return section(heading, [within])
 
 
 def heading(text: str) -> str:
@@ -136,12 +154,12 @@ def cells(shown: Table) -> tuple[list[str], list[tuple[str, ...]]]:
     return headings, list(zip(*(map(str, each.cells) for each in shown.columns), strict=True))
 
 
-def picture(png: bytes, description: str, caption: str) -> str:
-    """A picture within the page, and what it shows in words."""
-    data = base64.b64encode(png).decode()
+def picture(svg: bytes, description: str, caption: str) -> str:
+    """A picture within the page, of `cprsim.figures.page_bytes`, and what it shows in words."""
+    data = base64.b64encode(svg).decode()
     return (
         '<figure>\n<div class="scroll" role="region" aria-label="Picture" tabindex="0">'
-        f'<img alt="{escape(description)}" src="data:image/png;base64,{data}"></div>\n'
+        f'<img alt="{escape(description)}" src="data:image/svg+xml;base64,{data}"></div>\n'
         f"<figcaption>{escape(caption)}</figcaption>\n</figure>\n"
     )
 

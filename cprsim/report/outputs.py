@@ -38,7 +38,7 @@ def contents(result: Result, source: "ScenarioSource | None" = None) -> dict[str
 
     `source`: the scenario file that the result comes from, for what its comments say.
     """
-    from cprsim.figures import save_bytes  # noqa: PLC0415  (matplotlib is slow to import)
+    from cprsim.figures import page_bytes, save_bytes  # noqa: PLC0415  (matplotlib is slow to import)
     from cprsim.report.report import report  # noqa: PLC0415
 
     scenario = result.to_toml()
@@ -47,9 +47,10 @@ def contents(result: Result, source: "ScenarioSource | None" = None) -> dict[str
     files = {"scenario.toml": scenario.encode()}
     if isinstance(result.kept, ReplicationTable):
         files["results.csv"] = csv_bytes(result.kept.table)
-    files |= {f"{name}.png": save_bytes(result.figure(name), "png") for name in result.PICTURES}
+    drawn = {name: result.figure(name) for name in result.PICTURES}
+    files |= {f"{name}.png": save_bytes(figure, "png") for name, figure in drawn.items()}
     if type(result) is Result:  # the one job that it tells of
-        files["report.html"] = report(result, files["breakdown.png"], about, source)
+        files["report.html"] = report(result, page_bytes(drawn["breakdown"]), about, source)
     of_others = dict.fromkeys(NAMES)  # what a run of another kind has left
     return of_others | with_manifest(files, about)
 

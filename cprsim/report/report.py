@@ -1,4 +1,4 @@
-"""`report.html`: the question, what it rests on, the answer and how sure that is."""
+"""`report.html`: the answer, how sure that is, and folded what it rests on."""
 
 import math
 import shlex
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cprsim.basics.units import format_duration
-from cprsim.figures import save_bytes
+from cprsim.figures import page_bytes
 from cprsim.figures.timeline import timelines
 from cprsim.history.recorder import record
 from cprsim.report import html
@@ -31,7 +31,7 @@ def report(
     result
         What is reported.
     breakdown
-        The picture of where the time goes, PNG.
+        The picture of where the time goes, of `cprsim.figures.page_bytes`.
     manifest
         Versions and the like, as in `manifest.json`.
     source
@@ -40,18 +40,26 @@ def report(
     title = result.scenario.title or "cprsim run"
     parts = [
         html.heading(title),
-        html.section("Question", _question(result)),
-        html.section("What it rests on", inputs(result.scenario, result.plans, source)),
-        html.section("Results", _tables(result)),
+        html.section("Answer", _answer(result)),
         html.section("Where the time goes", [_breakdown(result, breakdown)]),
-        html.section("One run, watched", _timelines(result)),
+        html.section("Results", _tables(result)),
         html.section("Recommendation", _recommendation(result)),
-        html.section("How to repeat it", _reproduction(result, manifest)),
+        html.section("One run, watched", _timelines(result)),
+        html.folded(
+            "What it rests on",
+            "Inputs, and what follows from them",
+            inputs(result.scenario, result.plans, source),
+        ),
+        html.folded(
+            "How to repeat it",
+            "The command, versions and the scenario as resolved",
+            _reproduction(result, manifest),
+        ),
     ]
     return html.page(title, parts).encode()
 
 
-def _question(result: Result) -> list[str]:
+def _answer(result: Result) -> list[str]:
     job, cluster = result.scenario.job, result.scenario.cluster
     mtbf_s = result.scenario.context.mtbf_s
     fails = "never fails"
@@ -63,7 +71,7 @@ def _question(result: Result) -> list[str]:
         f"servers and {cluster.trainers:,} trainers {fails}: how much longer does it take under "
         f"each policy ({names}), why, and what learning is lost?"
     )
-    return [html.paragraph(asked), html.paragraph(recommendation(result)[0], "short")]
+    return [html.paragraph(recommendation(result)[0], "short"), html.paragraph(asked)]
 
 
 def _tables(result: Result) -> list[str]:
@@ -74,14 +82,14 @@ def _tables(result: Result) -> list[str]:
     return parts + [html.terminal_table(str(each.title), each) for each in more]
 
 
-def _breakdown(result: Result, png: bytes) -> str:
+def _breakdown(result: Result, svg: bytes) -> str:
     overheads = result.summary["overhead"]
     described = "; ".join(f"{name} {share:.2%}" for name, share in overheads.items())
     caption = (
         "Overhead by cause, slim and grey with lost updates trained again where there are any, and "
         "updates lost for good; means over all replications."
     )
-    return html.picture(png, f"Bars of overhead by cause: {described}.", caption)
+    return html.picture(svg, f"Bars of overhead by cause: {described}.", caption)
 
 
 def _timelines(result: Result) -> list[str]:
@@ -89,19 +97,20 @@ def _timelines(result: Result) -> list[str]:
     reference = reference_policy(result)
     number = result.kept.median(reference)
     histories = [record(result.scenario, name, result.seed, number) for name in result.plans]
-    png = save_bytes(timelines(histories), "png")
+    drawn = page_bytes(timelines(histories))
     walls = "; ".join(f"{each.policy} {format_duration(each.ledger.wall)}" for each in histories)
     caption = (
         f"Replication {number}, whose overhead under {reference} is the median, under all "
         "policies: the same failures are drawn for each, though what a policy does moves those "
-        "that come after. Triangles are failures, thin lanes go on in the background, and what is "
-        "thinner than a pixel is stacked. To see one of them closely:"
+        "that come after. Triangles are failures, which bars count where they are many, thin lanes "
+        "go on in the background, and what is thinner than a pixel is stacked. To see one of them "
+        "closely:"
     )
     command = (
         f"cprsim timeline scenario.toml --policy {shlex.quote(reference)} --seed {result.seed} "
         f"--replication {number} --out timeline.png"
     )
-    shown = html.picture(png, f"Lanes of one run under each policy, lasting: {walls}.", caption)
+    shown = html.picture(drawn, f"Lanes of one run under each policy, lasting: {walls}.", caption)
     return [shown, html.code(command)]
 
 

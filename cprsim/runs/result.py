@@ -120,7 +120,9 @@ class Result:
         """A picture of the result; `"breakdown"`: where the time goes under each policy."""
         from cprsim.figures import draw  # noqa: PLC0415  (matplotlib is slow to import)
 
-        return draw(name, self.summary, title=self.scenario.title)
+        count = f"{self.count:,} replication{'s' * (self.count != 1)}"
+        about = "; ".join(filter(None, (self.scenario.title, count)))
+        return draw(name, self.summary, title=about)
 
     def to_xarray(self) -> "xarray.Dataset":
         """The replications as labelled arrays, policy by replication, a variable a column.

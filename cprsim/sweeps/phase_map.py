@@ -22,15 +22,19 @@ def phase_map(
     best: pd.DataFrame,
     at: Mapping[str, Any],
     bounds: str,
+    systems: Mapping[str, str],
 ) -> "Figure":
-    """The map of the `best` of a sweep, or of its part where what `at` names has these values."""
+    """The map of the `best` of a sweep, or of its part where what `at` names has these values.
+
+    `systems`: of each policy.
+    """
     from cprsim.figures.phase import phase  # noqa: PLC0415  (matplotlib is slow to import)
 
     shown, keys = cut(points, circumstances(definition["keys"]), at)
     return phase(
         best[best["point"].isin(shown)].reset_index(drop=True),
         {key: si_column(key, [point.values[key] for point in points])[0] for key in keys},
-        definition["policies"],
+        systems,
         definition["title"],
         bounds,
     )

@@ -174,7 +174,9 @@ class Sweep:
             raise UsageError(f"figure {name!r}: a sweep has none of that name; known: phase")
         best = self.best(max_pls, max_updates_lost)
         bounds = str(Quality(max_pls, max_updates_lost))
-        return phase_map(self.definition, self.points, best, at or {}, bounds)
+        systems = dict(zip(self.table["policy"], self.table["system"], strict=True))
+        systems = {name: systems.get(name, "") for name in self.definition["policies"]}
+        return phase_map(self.definition, self.points, best, at or {}, bounds, systems)
 
     def verdicts(self, quality: Quality) -> list[SweepVerdict]:
         """What `best` tabulates."""

@@ -1,6 +1,7 @@
 """The page as somebody uses it: in headless Chromium, at a wide and at a narrow window."""
 
 import json
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ import pytest
 
 from cprsim.app.server import AppServer
 from cprsim.cli import command
+from cprsim.figures.parts.breaks import broken_at
 from tests.app.serving import QUICKSTART, served
 from tests.report.browser import Browser, Tab, browser, needs_chromium
 from tests.waiting import wait_until
@@ -184,6 +186,54 @@ def test_all_pictures_are_there_and_fit(
     assert tab.evaluate("document.getElementById('progress').hidden")
     assert tab.evaluate("document.documentElement.scrollWidth") == width_px
     assert_quiet(tab, server)
+
+
+def test_bars_are_broken_off_where_those_of_other_pictures_are(
+    opened: Callable[..., Tab], server: AppServer
+) -> None:
+    tab = opened(1280)
+    module = "import(new URL('pictures.js', document.querySelector('script[type=module]').src))"
+    cases = [[1, 1, 60], [1, 2, 8], [1, 2, 8.01], [1, 60], [0, 1, 60], [1, 1.1, 1.2, 50, 60]]
+    cases += [[1, 1.1, 50, 60], []]
+    found = tab.evaluate(
+        f"{module}.then((m) => {json.dumps(cases)}.map((each) => {{"
+        " const at = m.brokenAt(each); return at === Infinity ? null : at; }))"
+    )
+    expected = [broken_at(each) for each in cases]
+    assert [math.inf if each is None else each for each in found] == pytest.approx(expected)
+    assert_quiet(tab, server)
+
+
+def test_an_outlier_is_cut_ticks_end_beyond_the_last_bar_and_many_failures_are_counted(
+    tabs: Callable[[int], Tab],
+) -> None:
+    with served(QUICKSTART.with_name("peer-memory.toml")) as server:
+        tab = tabs(1280)
+        tab.open(server.address)
+        tab.wait("document.getElementById('results')?.dataset.seen?.includes('sharp')")
+        assert tab.evaluate("document.querySelectorAll('#breakdown .cut').length") == 1
+        shown = (
+            "[...document.querySelectorAll('#breakdown .rule')].map((r) => +r.getAttribute('x1'))"
+        )
+        ends = (
+            "[...document.querySelectorAll('#breakdown rect')]"
+            ".filter((r) => +r.getAttribute('y') < 90)"  # the first two, which are whole
+            ".map((r) => +r.getAttribute('x') + +r.getAttribute('width'))"
+        )
+        assert max(tab.evaluate(shown)) >= max(tab.evaluate(ends))
+        module = "import(new URL('pictures.js', document.querySelector('script[type=module]').src))"
+        lane = {"policy": "p", "wall_s": 1e6, "overhead": 0.1, "blocks": []}
+        drawn = tab.evaluate(
+            f"{module}.then((m) => {{ const home = document.getElementById('timeline');"
+            f" m.timeline(home, [{{ ...{json.dumps(lane)},"
+            " failures_s: Array.from({ length: 500 }, (_, i) => i * 2000) }], told_,"
+            " [['s', 1]]); return home.querySelector('.ink-fill').getAttribute('d'); })".replace(
+                "told_", "{ causes: {} }"
+            )
+        )
+        # Bars, fewer than failures, and no triangles.
+        assert "h7l" not in drawn
+        assert 50 < drawn.count("z") < 500
 
 
 @pytest.mark.parametrize("width_px", [1280, 400])

@@ -21,7 +21,7 @@ from cprsim.contract.ledger import CAUSE_LABELS, OVERHEAD_CAUSES
 from cprsim.errors import UsageError
 from cprsim.figures import FORMATS, draw, save_bytes
 from cprsim.figures.parts.layout import percent, text_width_in, wrap
-from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, ink_on
+from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, WHITE_INK, ink_on
 from tests.figures.reading import boxes_apart
 
 
@@ -316,8 +316,8 @@ def test_wrap_breaks_between_words() -> None:
 
 def test_ink_stands_out() -> None:
     assert [ink_on(colour) for colour in ("#000000", "#0072B2", "#F0E442")] == [
-        "white",
-        "white",
+        WHITE_INK,
+        WHITE_INK,
         "black",
     ]
 

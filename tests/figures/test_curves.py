@@ -1,7 +1,7 @@
 """Oracles: the tables that are drawn, and the boxes that the renderer gives each text."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 import matplotlib as mpl
@@ -262,38 +262,42 @@ def test_a_policy_that_loses_nothing_is_a_level_at_its_least_overhead() -> None:
         assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
 
 
-def test_points_of_different_circumstances_are_never_joined() -> None:
-    there = [
-        by_loss().assign(
-            overhead=lambda t, n=n: n * t["overhead"], circumstances=f"{n} h", varied="m"
-        )
-        for n in (1, 2, 4)
-    ]
-    figure = tradeoff(pd.concat(there, ignore_index=True), "")
-    for axes, loss in zip(figure.axes, LOSSES, strict=True):
-        joined = [
-            line
-            for line in axes.lines
-            if len(line.get_xdata()) == 3 and line.get_linestyle() != "None"
-        ]
-        curves = [rows[rows["policy"] == name] for name in ("cpr", "a") for rows in there]
-        assert len(joined) == len(curves)
-        for line, rows in zip(joined, curves, strict=True):
-            same(line, rows.sort_values(loss)[loss], rows.sort_values(loss)["overhead"])
-        levels = [line.get_ydata()[0] for line in axes.lines if list(line.get_xdata()) == [0, 1]]
-        assert levels == [rows.loc[rows["policy"] == "full", "overhead"].min() for rows in there]
-        shades = {to_hex(line.get_color()) for line in joined[:3]}
-        assert len(shades) == 3
-        assert to_hex(joined[2].get_color()).upper() == SYSTEM_COLOURS["cpr-vanilla"]
+def under(counts: Iterable[int]) -> pd.DataFrame:
+    """What `by_loss` has, under circumstances of which each takes so many times the overhead."""
+    return pd.concat(
+        [
+            by_loss().assign(
+                overhead=lambda t, n=n: n * t["overhead"], circumstances=f"{n} h", varied="m"
+            )
+            for n in counts
+        ],
+        ignore_index=True,
+    )
+
+
+def test_each_of_the_circumstances_has_panels_of_its_own() -> None:
+    table = under((1, 2, 4))
+    figure = tradeoff(table, "")
+    assert len(figure.axes) == 3 * len(LOSSES)
+    for i, axes in enumerate(figure.axes):
+        rows = table[table["circumstances"] == ("1 h", "2 h", "4 h")[i // len(LOSSES)]]
+        loss = [*LOSSES][i % len(LOSSES)]
+        own = rows[rows["policy"] == "cpr"].sort_values(loss)
+        same(lines(axes, "cpr-vanilla")[0], own[loss], own["overhead"])
+        (level,) = lines(axes, "full")
+        assert level.get_ydata()[0] == rows.loc[rows["policy"] == "full", "overhead"].min()
+        assert axes.get_ylim() == figure.axes[0].get_ylim()
+        assert axes.get_xlim() == figure.axes[0].get_xlim()
     words = [text.get_text() for text in figure.texts]
-    assert {"1 h", "2 h", "4 h"} < {*words}
+    assert [each for each in words if each.startswith("m = ")] == ["m = 1 h", "m = 2 h", "m = 4 h"]
 
 
-def test_of_many_circumstances_the_key_names_a_few() -> None:
-    there = [by_loss().assign(circumstances=f"{n} h", varied="mean") for n in range(9)]
-    words = " ".join(t.get_text() for t in tradeoff(pd.concat(there), "").texts)
-    assert [n for n in range(9) if f"{n} h" in words] == [0, 4, 8]
-    assert "9 shades of mean, in this order" in words
+def test_of_many_circumstances_six_are_shown_and_that_is_said() -> None:
+    figure = tradeoff(under(range(1, 12)), "A sweep")
+    words = [text.get_text() for text in figure.texts]
+    shown = [each for each in words if each.startswith("m = ")]
+    assert shown == [f"m = {n} h" for n in (1, 3, 5, 7, 9, 11)]
+    assert "A sweep (6 of 11 circumstances shown)" in words
 
 
 def test_overheads_of_erasure_coding_are_lines_and_the_papers_are_hollow() -> None:

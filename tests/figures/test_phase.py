@@ -17,13 +17,13 @@ from matplotlib.patches import Rectangle
 
 from cprsim.errors import UsageError
 from cprsim.figures import save_bytes
-from cprsim.figures.parts.style import POLICY_COLOURS
+from cprsim.figures.parts.style import policy_colours
 from cprsim.figures.phase import phase
 from tests.figures.reading import boxes_apart
 
 HOUR = 3600.0
-POLICIES = ["full", "partial", "cpr"]
-COLOURS = dict(zip(POLICIES, POLICY_COLOURS, strict=False))
+SYSTEMS = {"full": "full", "partial": "partial", "cpr": "cpr-vanilla"}
+COLOURS = policy_colours(SYSTEMS)
 MTBF, SAVE = {"failures.mean": "failures.mean_s"}, {"costs.save": "costs.save_s"}
 
 
@@ -82,7 +82,7 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, str], str, str]] = {
 @cache
 def drawn(case: str) -> Figure:
     table, axes, title, among = CASES[case]
-    figure = phase(table, axes, POLICIES, title, among)
+    figure = phase(table, axes, SYSTEMS, title, among)
     FigureCanvasAgg(figure).draw()
     return figure
 
@@ -149,8 +149,8 @@ def test_cells_say_how_often_to_save_and_the_margin_in_points() -> None:
     words = "\n".join(each.get_text() for each in drawn("square").texts)
 
     assert text(axes) == [
-        "2 h\n+1.2", "2 h\n+1.2", "2 h\n+1.2", "none", "failed", "2 h\n+1.2",
-        "never\n+1.2", "2 h\n+1.2", "2 h",
+        "2 h\n+1.2 pt", "2 h\n+1.2 pt", "2 h\n+1.2 pt", "none", "failed", "2 h\n+1.2 pt",
+        "never\n+1.2 pt", "2 h\n+1.2 pt", "2 h",
     ]  # fmt: skip
     assert "how often the best policy saves, and by how many points" in words
     assert text(drawn("many").axes[0]) == []
@@ -171,19 +171,19 @@ def test_the_key_tells_where_each_policy_is_best() -> None:
 
 def test_what_is_undecided_is_pale_and_counted_though_no_other_policy_is_near() -> None:
     table = SQUARE.iloc[[0]].assign(verdict="undecided", why="bound")
-    figure = phase(table, MTBF, POLICIES)
+    figure = phase(table, MTBF, SYSTEMS)
     words = " ".join(each.get_text() for each in figure.texts)
 
     assert "best in 1 of 1 (0 surely), 1 undecided" in words
     assert "Pale: not surely the best" in words
     # Which of its own choices is better is no question of the policy.
-    own = phase(table.assign(why="margin"), MTBF, POLICIES)
+    own = phase(table.assign(why="margin"), MTBF, SYSTEMS)
     assert "best in 1 of 1 " in " ".join(f"{each.get_text()} " for each in own.texts)
 
 
 def test_a_policy_that_is_never_best_is_in_the_key_as_a_rival() -> None:
     table = SQUARE.iloc[[1]].assign(same_as=[("twin",)])
-    figure = phase(table, MTBF, POLICIES)
+    figure = phase(table, MTBF, SYSTEMS)
     words = " ".join(each.get_text() for each in figure.texts)
 
     assert "nearest rival in 1" in words
@@ -192,7 +192,7 @@ def test_a_policy_that_is_never_best_is_in_the_key_as_a_rival() -> None:
 
 
 def test_a_policy_keeps_its_colour_whoever_else_is_drawn() -> None:
-    (whole,), (part,) = drawn("square").axes, phase(SQUARE[2:3], MTBF, POLICIES).axes
+    (whole,), (part,) = drawn("square").axes, phase(SQUARE[2:3], MTBF, SYSTEMS).axes
 
     assert tuple(cells(whole)[2, 0]) == tuple(cells(part)[0, 0])
 
@@ -214,7 +214,7 @@ def test_points_that_are_no_grid_are_squares_where_they_are() -> None:
 
 
 def test_what_is_not_there_is_left_blank() -> None:
-    (axes,) = phase(SQUARE[:8], MTBF | SAVE, POLICIES).axes
+    (axes,) = phase(SQUARE[:8], MTBF | SAVE, SYSTEMS).axes
 
     assert cells(axes)[2, 2].tolist() == [0.0] * 4
 
@@ -242,7 +242,7 @@ def test_no_text_is_cut_or_covers_another(case: str) -> None:
 
 def test_a_long_name_of_a_policy_stays_in_the_picture() -> None:
     name = "a-policy-with-a-very-long-name-" * 3
-    figure = phase(pd.DataFrame([row(name) | {"x": 1.0}]), {"x": "x"}, [name])
+    figure = phase(pd.DataFrame([row(name) | {"x": 1.0}]), {"x": "x"}, {name: "full"})
     FigureCanvasAgg(figure).draw()
 
     boxes_apart(figure, figure.texts)
@@ -252,7 +252,7 @@ def test_the_same_table_gives_the_same_bytes_and_leaves_no_style_behind() -> Non
     table, axes, *_ = CASES["square"]
     before = dict(mpl.rcParams)
 
-    first, second = (save_bytes(phase(table, axes, POLICIES), "svg") for _ in range(2))
+    first, second = (save_bytes(phase(table, axes, SYSTEMS), "svg") for _ in range(2))
     assert first == second
     assert dict(mpl.rcParams) == before
 
@@ -267,6 +267,6 @@ def test_the_same_table_gives_the_same_bytes_and_leaves_no_style_behind() -> Non
 )
 def test_what_is_no_map_is_refused(table, axes, fault) -> None:
     with pytest.raises(UsageError) as refused:
-        phase(table, axes, POLICIES)
+        phase(table, axes, SYSTEMS)
 
     assert str(refused.value) == f"figure phase: {fault}"

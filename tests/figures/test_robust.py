@@ -11,13 +11,14 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from cprsim.figures import save_bytes
-from cprsim.figures.parts.style import POLICY_COLOURS
+from cprsim.figures.parts.style import SYSTEM_COLOURS
 from cprsim.figures.parts.world_map import points
 from cprsim.figures.robust import robust
 from tests.figures.answers import GRID, LEVERS, WITHIN
 from tests.figures.reading import boxes_apart
 
-CHOICE, SECOND, THIRD = POLICY_COLOURS[:3]
+SYSTEMS = {"a": "cpr-vanilla", "b": "ecrm", "c": "partial"}
+CHOICE, SECOND, THIRD = (SYSTEM_COLOURS[system] for system in SYSTEMS.values())
 NAMES = ("MTBF", "save bandwidth")
 CASES: dict[str, tuple[pd.DataFrame, pd.DataFrame, tuple[str, str | None]]] = {
     "all": (LEVERS, GRID, ("a", "b")),
@@ -33,7 +34,7 @@ CASES: dict[str, tuple[pd.DataFrame, pd.DataFrame, tuple[str, str | None]]] = {
 @cache
 def drawn(case: str) -> Figure:
     levers, grid, choices = CASES[case]
-    figure = robust(levers, grid, choices, WITHIN, NAMES, "A title")
+    figure = robust(levers, grid, choices, WITHIN, NAMES, SYSTEMS, "A title")
     FigureCanvasAgg(figure).draw()
     return figure
 
@@ -67,14 +68,14 @@ def test_bars_end_at_what_is_lost_and_nothing_has_none() -> None:
 def test_what_is_lost_is_written_or_why_it_is_not_known() -> None:
     texts = [text.get_text() for text in drawn("all").axes[0].texts]
     assert texts == [
-        *("over a bound", "0"),
-        *("0.2", "0"),
-        *("0", "1"),
-        *("0", "30"),
+        *("over a bound", "0 pt"),
+        *("0.2 pt", "0 pt"),
+        *("0 pt", "1 pt"),
+        *("0 pt", "30 pt"),
         *("can't be played", "can't be played"),
-        *("0", "<0.01"),
+        *("0 pt", "<0.01 pt"),
     ]
-    assert [text.get_text() for text in drawn("alone").axes[0].texts] == ["0"]
+    assert [text.get_text() for text in drawn("alone").axes[0].texts] == ["0 pt"]
 
 
 def test_squares_tell_who_is_the_least() -> None:
@@ -91,7 +92,7 @@ def test_cells_have_the_colour_of_the_least_and_hatches_where_the_choice_is_not_
     assert [colour(cell) for cell in cells] == [SECOND, CHOICE, SECOND, "#EDEDED"]
     hatched = [p.get_xy() for p in panel.patches if p.get_hatch()]
     assert hatched == [cells[0].get_xy(), cells[2].get_xy()]
-    assert [text.get_text() for text in panel.texts] == ["0.2", "0", "over", "nobody"]
+    assert [text.get_text() for text in panel.texts] == ["0.2 pt", "0 pt", "over", "nobody"]
     (framed,) = (p for p in panel.patches if not p.get_fill() and not p.get_hatch())
     assert framed.get_xy() == cells[1].get_xy()  # as it was asked
 
@@ -111,12 +112,12 @@ def test_without_a_map_there_is_one_panel() -> None:
 @pytest.mark.parametrize(
     ("loss", "text"),
     [
-        (0.0, "0"),
-        (1e-12, "0"),
-        (0.00005, "<0.01"),
-        (0.00067, "0.067"),
-        (0.0129, "1.3"),
-        (0.4, "40"),
+        (0.0, "0 pt"),
+        (1e-12, "0 pt"),
+        (0.00005, "<0.01 pt"),
+        (0.00067, "0.067 pt"),
+        (0.0129, "1.3 pt"),
+        (0.4, "40 pt"),
     ],
 )
 def test_points(loss: float, text: str) -> None:
@@ -125,6 +126,7 @@ def test_points(loss: float, text: str) -> None:
 
 def test_same_tables_same_bytes() -> None:
     one, other = (
-        save_bytes(robust(LEVERS, GRID, ("a", "b"), WITHIN, NAMES), "png") for _ in range(2)
+        save_bytes(robust(LEVERS, GRID, ("a", "b"), WITHIN, NAMES, SYSTEMS), "png")
+        for _ in range(2)
     )
     assert one == other

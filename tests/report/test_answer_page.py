@@ -99,6 +99,7 @@ def test_all_candidates_and_who_was_not_asked_are_told(page: Page, advice: Advic
 
 def test_means_have_their_intervals_and_replications(page: Page, advice: Advice) -> None:
     (table,) = (text for text in page.texts["table"] if "Means and their 95 % intervals" in text)
+    assert "nan" not in table  # nothing has a price
     for each in advice.found:
         overhead = each.measures["overhead"]
         assert f"{each.replications:,}" in table

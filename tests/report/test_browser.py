@@ -56,6 +56,74 @@ def test_the_report_asks_nobody_and_fits(chromium: Browser, page: Path, width_px
     assert {(0, 114, 178), (213, 94, 0)} <= colours  # bars of saving and of lost computation
 
 
+#: Texts that are less than 4.5 times as light or dark as what is behind them (WCAG 2.2, 1.4.3).
+FAINT = """(() => {
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[0-9.]+/g).map((part) => part / 255).map((part) =>
+      part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (at) => {
+    for (; at; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      if (colour !== "rgba(0, 0, 0, 0)") return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  return [...document.body.querySelectorAll("*")].filter((each) => {
+    if (![...each.childNodes].some((part) => part.nodeType === 3 && part.data.trim())) return false;
+    const [a, b] = [light(getComputedStyle(each).color), light(ground(each))];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;
+  }).map((each) => each.tagName + ": " + each.textContent.slice(0, 40));
+})()"""
+#: What is wider than the page and in no box that scrolls.
+WIDE = """[...document.body.querySelectorAll("*")].filter((each) =>
+  each.getBoundingClientRect().right > innerWidth + 0.5 && !each.closest(".scroll, pre")
+).map((each) => each.tagName + ": " + each.textContent.slice(0, 40))"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width_px", [1280, 400])
+def test_all_is_readable_light_and_dark(
+    chromium: Browser, page: Path, width_px: int, scheme: str
+) -> None:
+    tab = chromium.tab(width_px)
+    tab.scheme(scheme)
+    tab.open(page.as_uri())
+    tab.wait("document.readyState === 'complete' && document.querySelector('summary') !== null")
+    tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+
+    assert tab.evaluate(FAINT) == []
+    assert tab.evaluate(WIDE) == []
+    tab.wait("[...document.images].every((each) => each.complete)")
+    with Image.open(io.BytesIO(tab.screenshot())) as image:
+        found = image.convert("RGB").getcolors(2**24) or ()
+    (_, ground), *_ = sorted(found, reverse=True)
+    colours = {colour for _, colour in found}
+    # The ground of the pictures is the page's, and their ink is as light as its.
+    assert ground == ((255, 255, 255) if scheme == "light" else (21, 24, 27))
+    white = sum(count for count, colour in found if colour == (255, 255, 255))
+    assert scheme == "light" or white < 100
+    assert {(0, 114, 178), (213, 94, 0)} <= colours  # causes keep their colours
+    tab.close()
+
+
+def test_the_answer_is_seen_first_and_inputs_are_folded(chromium: Browser, page: Path) -> None:
+    tab = chromium.tab(400)
+    tab.open(page.as_uri())
+    tab.wait("document.readyState === 'complete' && document.querySelector('summary') !== null")
+    headings = tab.evaluate("[...document.querySelectorAll('h2')].map((each) => each.textContent)")
+    assert headings[0] == "Answer"
+    assert {*headings[-2:]} == {"What it rests on", "How to repeat it"}
+    seen = "document.querySelector('.short').getBoundingClientRect().bottom"
+    assert tab.evaluate(seen) < 900
+    assert tab.evaluate("[...document.querySelectorAll('details')].map((each) => each.open)") == [
+        False,
+        False,
+    ]
+    tab.close()
+
+
 def test_a_page_that_does_otherwise_is_found_out(chromium: Browser, tmp_path: Path) -> None:
     page = tmp_path / "bad.html"
     page.write_text(BAD, encoding="utf-8")

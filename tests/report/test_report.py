@@ -1,5 +1,6 @@
 """The page as text: it is sound HTML, points nowhere outside, and says what the result does."""
 
+import base64
 import shlex
 from pathlib import Path
 
@@ -51,12 +52,12 @@ def test_it_has_a_language_a_title_and_headings(page: Page) -> None:
     assert page.texts["title"] == ["CPR emulation, Criteo Kaggle (calibrated)"]
     assert page.texts["h1"] == page.texts["title"]
     assert page.texts["h2"] == [
-        "Question",
-        "What it rests on",
-        "Results",
+        "Answer",
         "Where the time goes",
-        "One run, watched",
+        "Results",
         "Recommendation",
+        "One run, watched",
+        "What it rests on",
         "How to repeat it",
     ]
 
@@ -66,7 +67,11 @@ def test_pictures_are_told_in_words_too(page: Page) -> None:
 
     assert len(pictures) == 2
     for each in pictures:
-        assert (each["src"] or "").startswith("data:image/png;base64,iVBORw0KGgo")
+        kind, _, data = (each["src"] or "").partition(";base64,")
+        assert kind == "data:image/svg+xml"
+        svg = base64.b64decode(data)
+        assert svg.startswith(b"<?xml")
+        assert b"@media (prefers-color-scheme: dark)" in svg
         assert "full" in (each["alt"] or "")
         assert "cpr" in (each["alt"] or "")
 
@@ -75,7 +80,7 @@ def test_it_says_what_the_scenario_says_of_itself(page: Page) -> None:
     quoted = " ".join(page.texts["blockquote"])
 
     assert "The costs are CALIBRATED, not the paper's own" in quoted
-    assert "sqrt(2 O_save T_fail) = 2.29 h" in page.texts["table"][0]
+    assert "sqrt(2 O_save T_fail) = 2.29 h" in page.texts["table"][-1]
 
 
 def test_the_command_on_the_page_gives_the_same_results(

@@ -13,12 +13,27 @@ function picture(home, height, said, draw) {
   home.replaceChildren(made);
 }
 
-/** Round numbers from 0 up to `most`. */
-function ticks(most, count) {
+/** Round numbers from 0 up to `most`, or to the first beyond it. */
+function ticks(most, count, beyond = false) {
   const rough = most / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((each) => each * power >= rough) * power;
-  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => i * step);
+  const steps = beyond ? Math.ceil(most / step - 1e-9) : Math.floor(most / step + 1e-9);
+  return Array.from({ length: steps + 1 }, (_, i) => i * step);
+}
+
+// As in cprsim/figures/parts/breaks.py: from how many times all others on a bar is broken off, and where.
+const OUTLIER = 4.0;
+const BEYOND = 1.5;
+
+/** Where bars of these lengths are broken off; infinite where none is an outlier. */
+export function brokenAt(lengths) {
+  const sorted = lengths.filter((each) => each > 0).sort((a, b) => a - b);
+  for (let count = 1; 2 * count < sorted.length; count += 1) {
+    const rest = sorted.slice(0, sorted.length - count);
+    if (rest.length > 1 && sorted[rest.length] > OUTLIER * rest.at(-1)) return BEYOND * rest.at(-1);
+  }
+  return Infinity;
 }
 
 /**
@@ -26,13 +41,17 @@ function ticks(most, count) {
  * the interval. Each row: { name, facts, text, parts: [[colour, length]], low, high }.
  */
 export function bars(home, rows, format, said) {
-  const most = Math.max(1e-12, ...rows.map((row) => Math.max(row.high ?? 0, sum(row.parts)))) * 1.02;
+  const broken = brokenAt(rows.map((row) => sum(row.parts)));
+  const whole = rows.filter((row) => sum(row.parts) <= broken);
+  const longest = Math.max(1e-12, ...whole.map((row) => Math.max(row.high ?? 0, sum(row.parts))));
   const room = Math.max(home.clientWidth, 260);
   const below = rows.some((row) => row.name.length * 7.5 + row.text.length * 6.5 > room - 10) ? 15 : 0; // the number on a line of its own
   const height = ROW + below;
   picture(home, rows.length * height + 24, said, (made, width) => {
+    const marks = ticks(longest, width > 600 ? 8 : 4, true);
+    const most = Math.max(marks.at(-1), broken < Infinity ? broken : 0) * 1.02;
     const x = (value) => (value / most) * (width - 2);
-    for (const tick of ticks(most, width > 600 ? 8 : 4)) {
+    for (const tick of marks) {
       const at = x(tick) + 0.5;
       made.append(drawn("line", { class: "rule", x1: at, x2: at, y1: 0, y2: rows.length * height }));
       const anchor = at < 12 ? "start" : at > width - 20 ? "end" : "middle";
@@ -46,16 +65,26 @@ export function bars(home, rows, format, said) {
         roomy ? drawn("tspan", { class: "faint", dx: 8 }, row.facts) : null));
       made.append(drawn("text", { x: below ? 0 : width, y: top + 14 + below, "text-anchor": below ? "start" : "end" }, row.text));
       let from = 0;
-      for (const [colour, length] of row.parts) {
-        if (length <= 0) continue;
+      const kept = Math.min(1, broken / sum(row.parts)); // a part of a broken bar is its share of that
+      for (const [colour, size] of row.parts) {
+        const length = size * kept;
+        if (!(length > 0)) continue;
         made.append(drawn("rect", {
           class: "edge", x: x(from), y: top + 21 + below, width: Math.max(x(length), 0.5), height: BAR, fill: colour,
         }));
         from += length;
       }
-      if (row.low !== null && row.high > row.low) made.append(whisker(x(row.low), x(row.high), top + 21 + below + BAR / 2));
+      if (kept < 1) made.append(cut(x(broken * 0.88), top + 21 + below));
+      else if (row.low !== null && row.high > row.low) made.append(whisker(x(row.low), x(row.high), top + 21 + below + BAR / 2));
     });
   });
+}
+
+/** A gap through a bar that is broken off. */
+function cut(x, top) {
+  const path = drawn("path", { class: "cut", d: `M${x - 3},${top + BAR + 2}L${x + 3},${top - 2}h4L${x + 1},${top + BAR + 2}z` });
+  path.append(drawn("title", {}, "broken off: its number is to scale, its length is not"));
+  return path;
 }
 
 function whisker(low, high, y) {
@@ -146,7 +175,9 @@ export function timeline(home, lanes, colours, units) {
           from += height;
         }
       }
-      const marks = (lane.failures_s ?? []).map((at) => `M${(x(at) - 3.5).toFixed(1)},${top + 17}h7l-3.5,5z`).join("");
+      const failures = lane.failures_s ?? [];
+      const marks = failures.length > MARKED ? counts(failures.map(x), x(lane.wall_s), top + 22)
+        : failures.map((at) => `M${(x(at) - 3.5).toFixed(1)},${top + 17}h7l-3.5,5z`).join("");
       if (marks) made.append(drawn("path", { class: "ink-fill", d: marks }));
     });
     const y = lanes.length * ROW;
@@ -155,6 +186,20 @@ export function timeline(home, lanes, colours, units) {
       made.append(drawn("text", { class: "faint", x: x(tick * longest), y: y + 14, "text-anchor": anchor }, tick ? quantity(tick * longest, units) : "0"));
     }
   });
+}
+
+const MARKED = 60; // failures that have a mark each; of more, those in each stretch are counted
+
+/** A bar for each stretch, as high as its failures are many; `at`: where these are, in pixels. */
+function counts(at, width, bottom) {
+  const wide = 5;
+  const found = new Array(Math.ceil(width / wide) + 1).fill(0);
+  for (const each of at) found[Math.floor(each / wide)] += 1;
+  const most = Math.max(...found);
+  return found.map((count, i) => {
+    const high = (7 * count) / most;
+    return count ? `M${i * wide},${bottom}v${-high.toFixed(1)}h${wide}v${high.toFixed(1)}z` : "";
+  }).join("");
 }
 
 const shortened = (text, width) => (text.length * 6.4 > width * 0.68 ? `${text.slice(0, Math.floor((width * 0.68) / 6.4))}…` : text);

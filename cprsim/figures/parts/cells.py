@@ -112,5 +112,5 @@ class Cells:
 def _lines(row: Mapping[Any, Any]) -> list[str]:
     if row["verdict"] in ("none", "failed"):
         return [row["verdict"]]
-    margin = [] if math.isnan(row["margin"]) else [f"+{100 * row['margin']:.2g}"]
+    margin = [] if math.isnan(row["margin"]) else [f"+{100 * row['margin']:.2g} pt"]
     return [format_duration(row["interval_s"]), *margin]

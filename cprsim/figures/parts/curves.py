@@ -11,7 +11,8 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from cprsim.figures.parts import key, layout, style, ticks
-from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, TITLE_PT, WIDTH_IN
+from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
 
 # In inches.
 _MARGIN: Final = 0.1
@@ -20,6 +21,8 @@ _BETWEEN: Final = 0.22
 _BESIDE: Final = 0.25  # from the panels to the key
 _HEADINGS: Final = 0.42
 _AXIS: Final = 0.5  # tick labels and what the axis is
+_ROW_NAME: Final = 0.27  # above a row of panels that has a name
+_ROW_ABOVE: Final = 0.1  # of that, free above the name
 
 _LEAST_DECADES: Final = 0.5  # of a log axis of shares
 _ROOM: Final = 1.25  # beyond the outermost values of a log axis
@@ -49,6 +52,20 @@ class Frame(NamedTuple):
     key_in: tuple[float, float]
 
 
+def ends_of(table: pd.DataFrame, x: str) -> str:
+    """What each policy's overhead is at both ends of x, of the one that ends highest and lowest."""
+    first, last = table[x].min(), table[x].max()
+    there = table[table[x] == last].groupby("policy", sort=False)["overhead"].mean()
+    told = []
+    for name in dict.fromkeys((there.idxmax(), there.idxmin())):
+        rows = table[table["policy"] == name].set_index(x)["overhead"]
+        told.append(
+            f"from {layout.percent(rows.loc[[first]].iloc[0])} to "
+            f"{layout.percent(rows.loc[[last]].iloc[0])} under {name}"
+        )
+    return ", ".join(told)
+
+
 class Entry(NamedTuple):
     """Of a key: lines or markers that lie over each other, their name, and facts."""
 
@@ -57,25 +74,40 @@ class Entry(NamedTuple):
     facts: str = ""
 
 
-def frame(title: str, panels: Sequence[Panel], right_in: float, height_in: float) -> Frame:
-    """Empty panels that end at `right_in` inches and share y, under a title and their headings."""
-    titles = layout.wrap(title, WIDTH_IN - 2 * _MARGIN, TITLE_PT, "bold")
-    top_in = _MARGIN + layout.height_in(titles, TITLE_PT) + (_MARGIN if titles else 0)
-    panels_in = top_in + _HEADINGS
-    whole_in = panels_in + height_in + _AXIS
+def frame(
+    head: Heading,
+    panels: Sequence[Panel],
+    right_in: float,
+    height_in: float,
+    rows: Sequence[str] = ("",),
+) -> Frame:
+    """Empty panels that end at `right_in` inches and share y, under a head and their headings.
+
+    `rows`: what each row of them is, if there are more than one; the axes are row by row.
+    """
+    top_in = head.ends_in + _MARGIN
+    above_in = _ROW_NAME if any(rows) else 0.0
+    whole_in = top_in + _HEADINGS + len(rows) * (above_in + height_in) + _AXIS
     figure = Figure(figsize=(WIDTH_IN, whole_in))
-    layout.write(figure, (_MARGIN, _MARGIN), titles, TITLE_PT, weight="bold")
+    head.write(figure)
     width_in = (right_in - _LEFT - (len(panels) - 1) * _BETWEEN) / len(panels)
-    axes: list[Axes] = []
-    for i, panel in enumerate(panels):
-        left_in = _LEFT + i * (width_in + _BETWEEN)
+    lefts_in = [_LEFT + i * (width_in + _BETWEEN) for i in range(len(panels))]
+    for left_in, panel in zip(lefts_in, panels, strict=True):
         below_in = layout.write(figure, (left_in, top_in), [panel.what], TEXT_PT, weight="bold")
         layout.write(figure, (left_in, below_in), [panel.measure], SMALL_PT, color=style.FAINT_INK)
-        box = (left_in / WIDTH_IN, _AXIS / whole_in, width_in / WIDTH_IN, height_in / whole_in)
-        axes.append(figure.add_axes(box, sharey=axes[0] if axes else None))
-        axes[-1].set_xlabel(panel.x)
-        axes[-1].grid()
-        axes[-1].tick_params(labelleft=i == 0)
+    axes: list[Axes] = []
+    for j, name in enumerate(rows):
+        row_in = top_in + _HEADINGS + j * (above_in + height_in)
+        lines = layout.wrap(name, right_in - _LEFT, SMALL_PT, "bold")[:1]
+        layout.write(figure, (_LEFT, row_in + _ROW_ABOVE), lines, SMALL_PT, weight="bold")
+        bottom = 1 - (row_in + above_in + height_in) / whole_in
+        for left_in, panel in zip(lefts_in, panels, strict=True):
+            box = (left_in / WIDTH_IN, bottom, width_in / WIDTH_IN, height_in / whole_in)
+            axes.append(figure.add_axes(box, sharey=axes[0] if axes else None))
+            lowest = j == len(rows) - 1
+            axes[-1].set_xlabel(panel.x if lowest else "")
+            axes[-1].grid()
+            axes[-1].tick_params(labelleft=panel is panels[0], labelbottom=lowest)
     return Frame(figure, axes, width_in, height_in, (right_in + _BESIDE, top_in))
 
 

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
+from numpy.typing import NDArray
 
 from cprsim.figures.parts import layout, style, ticks
 from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TRAINING_COLOUR, WIDTH_IN
@@ -21,6 +22,8 @@ LEFT: Final = 1.62  # of the lanes; their names end before it
 WIDTH: Final = WIDTH_IN - LEFT - 0.2
 NAME_WIDTH: Final = LEFT - MARGIN - 0.08
 _MARKS: Final = 0.08  # above a lane that failures hit
+_COUNTS: Final = 0.2  # above one that so many hit that they are counted
+_COUNT_WIDTH: Final = 0.04  # of the bar of a count
 _FOOT: Final = 0.38
 _LEGEND_LINE: Final = 0.15
 _SWATCH: Final = 0.11
@@ -31,6 +34,8 @@ _APART: Final = 0.16  # from a word to the next swatch
 COLOURS: Final = {"train": TRAINING_COLOUR, **CAUSE_COLOURS, WAIT: "white"}
 #: Failures that are marked by arrows; more of them by strokes.
 _MOST_ARROWS: Final = 40
+#: That are marked; of more, those in each stretch are counted.
+_MOST_MARKS: Final = 120
 _PIXEL_IN: Final = 1 / 200  # of the style's resolution
 
 
@@ -52,8 +57,13 @@ class LaneRow:
     @property
     def whole_in(self) -> float:
         """With its marks and its name."""
-        marks_in = _MARKS if self.failures_s else 0.0
+        marks_in = _COUNTS if self.crowded else _MARKS if self.failures_s else 0.0
         return max(self.height_in + marks_in, self.name_in) + self.below_in
+
+    @property
+    def crowded(self) -> bool:
+        """Whether its failures are counted, as marks would run into each other."""
+        return len(self.failures_s) > _MOST_MARKS
 
     @property
     def name_in(self) -> float:
@@ -81,7 +91,10 @@ def draw_lanes(figure: Figure, rows: Sequence[LaneRow], top_in: float, end_s: fl
         lane_in = bottom_in - row.height_in
         _frame(axes, lane_in, row)
         _bar(axes, row.blocks, lane_in, row.height_in, end_s)
-        _marks(axes, row.failures_s, lane_in, end_s)
+        if row.crowded:
+            _counts(axes, row.failures_s, lane_in, end_s)
+        else:
+            _marks(axes, row.failures_s, lane_in, end_s)
         # Beside the middle of the lane; a name that is higher than that has its room above.
         beside_in = min((lane_in + bottom_in - row.name_in) / 2, bottom_in - row.name_in)
         _name(figure, row, top_in + beside_in)
@@ -192,6 +205,39 @@ def _marks(axes: Axes, failures_s: Sequence[float], lane_in: float, end_s: float
         markeredgewidth=0.0 if few else 0.5,
         color=style.INK,
         clip_on=False,
+    )
+
+
+def counted(failures_s: Sequence[float], end_s: float) -> list[str]:
+    """What is said of failures that are counted: how many, and the most in a stretch."""
+    if len(failures_s) <= _MOST_MARKS:
+        return []
+    counts, edges_s = _stretches(failures_s, end_s)
+    most = f"most: {counts.max():,} in {ticks.duration(edges_s[1])}"
+    return [f"{len(failures_s):,} failures", most]
+
+
+def _stretches(
+    failures_s: Sequence[float], end_s: float
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Failures in each stretch of the time of all lanes, and its edges."""
+    count = round(WIDTH / _COUNT_WIDTH)
+    return np.histogram(np.asarray(failures_s), bins=count, range=(0, end_s))
+
+
+def _counts(axes: Axes, failures_s: Sequence[float], lane_in: float, end_s: float) -> None:
+    """A bar above the lane for each stretch, as high as its failures are many."""
+    counts, edges_s = _stretches(failures_s, end_s)
+    high_in = (_COUNTS - 0.04) * counts / counts.max()
+    bottom_in = np.full(len(counts), lane_in - 0.02)
+    axes.bar(
+        edges_s[:-1],
+        -high_in,
+        np.diff(edges_s),
+        bottom_in,
+        align="edge",
+        color=style.INK,
+        linewidth=0,
     )
 
 

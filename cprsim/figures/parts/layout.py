@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -35,17 +35,25 @@ def height_in(lines: Sequence[str], size_pt: float) -> float:
 
 
 def wrap(text: str, width_in: float, size_pt: float, weight: str = "normal") -> list[str]:
-    """Lines no wider than `width_in` inches; breaks after blanks and `-_./,`, else anywhere."""
+    """Lines no wider than `width_in` inches; breaks after blanks and `-_./,`, else anywhere.
+
+    Numbers keep their digits and their `%` together.
+    """
     rest = " ".join(text.split())
     lines = []
     while rest:
         end = _fitting(rest, width_in, size_pt, weight)
         if end < len(rest):
-            breaks = [i for i in range(1, end + 1) if rest[i - 1] in " -_./,"]
+            breaks = [i for i in range(1, end + 1) if _may_break(rest, i)]
             end = breaks[-1] if breaks else end
         lines.append(rest[:end].rstrip())
         rest = rest[end:].lstrip()
     return lines
+
+
+def _may_break(text: str, at: int) -> bool:
+    before, after = text[at - 1], text[at]
+    return before in " -_./," and after != "%" and not (before in ".,-" and after.isdigit())
 
 
 def _fitting(text: str, width_in: float, size_pt: float, weight: str) -> int:
@@ -101,25 +109,30 @@ def label_bars(
     shares: NDArray[np.float64],
     half_widths: NDArray[np.float64],
     zero: str,
+    broken: float = math.inf,
 ) -> NDArray[np.float64]:
     """Whiskers and values at the ends of horizontal bars; sets x and its ticks so that they fit.
 
     `width_in`: of the axes, inches. `half_widths`: of the intervals, not a number for none.
-    `zero`: what is written where there is no bar. Returns where what is within each bar must end:
-    where its whisker begins; infinite where there is none.
+    `zero`: what is written where there is no bar. `broken`: where bars that are longer are broken
+    off, see `breaks.broken_at`; they have no whisker. The last tick stands beyond all others.
+    Returns where what is within each bar must end: where its whisker begins; infinite where there
+    is none.
     """
     there = shares > _NOTHING
     texts = [
         percent(share, half) if shown else zero
         for share, half, shown in zip(shares, half_widths, there, strict=True)
     ]
-    halves = np.where(there, np.nan_to_num(half_widths), 0.0)
-    ends = np.where(there, shares, 0.0) + halves
+    whole = shares <= broken
+    halves = np.where(there & whole, np.nan_to_num(half_widths), 0.0)
+    ends = np.minimum(np.where(there, shares, 0.0), broken) + halves
     # x goes so far that the widest label beyond its bar still ends within the axes.
     rooms_in = [width_in - text_width_in(t, SMALL_PT, "bold") - 2 * PAD_PT / 72 for t in texts]
     reach = float(max(ends * width_in / np.asarray(rooms_in))) or 1.0
+    last = float(max(ends[whole], default=0.0))
+    reach = _percent_ticks(axes, last, reach, broken, width_in)
     axes.set_xlim(0, reach)
-    _percent_ticks(axes, float(max(ends)), width_in / reach)
     # A whisker that is shorter than its caps are thick is a mere blot.
     long = halves * width_in / reach * 72 > _LEAST_WHISKER_PT
     _whiskers(axes, np.asarray(y)[long], shares[long], halves[long])
@@ -146,14 +159,26 @@ def _whiskers(
     )
 
 
-def _percent_ticks(axes: Axes, end: float, in_per_share: float) -> None:
-    """Round ticks from 0 to `end`, as many as have room, five steps at most."""
-    ticks, texts = [0.0], ["0 %"]
-    for steps in (1, 2, 3, 4, 5) if end > 0 else ():
-        locator = MaxNLocator(steps, steps=[1, 2, 2.5, 5, 10])
-        more = [tick for tick in locator.tick_values(0, end) if tick <= end]
+def _percent_ticks(axes: Axes, end: float, reach: float, broken: float, width_in: float) -> float:
+    """Round ticks from 0 beyond `end`, as many as have room, five steps at most.
+
+    None stands where bars are broken off. Returns where the axis ends: at `reach`, or at the last
+    tick if that is farther.
+    """
+    ticks, texts, longest = [0.0], ["0 %"], reach
+    for values in _round_steps(end) if end > 0 else ():
+        more = [tick for tick in values if tick < broken]
         more_texts = [f"{100 * tick:.9f}".rstrip("0").rstrip(".") + " %" for tick in more]
         widest_in = max(text_width_in(text, SMALL_PT) for text in more_texts)
-        if len(more) > 1 and more[1] * in_per_share > widest_in + 2 * PAD_PT / 72:
-            ticks, texts = more, more_texts
+        far = max(reach, more[-1] + widest_in / 2 * reach / width_in)
+        if len(more) > 1 and more[1] * width_in / far > widest_in + 2 * PAD_PT / 72:
+            ticks, texts, longest = more, more_texts, far
     axes.set_xticks(ticks, texts)
+    return longest
+
+
+def _round_steps(end: float) -> Iterator[list[float]]:
+    """Ever finer round ticks from 0 to `end` or beyond."""
+    for steps in (1, 2, 3, 4, 5):
+        locator = MaxNLocator(steps, steps=[1, 2, 2.5, 5, 10], min_n_ticks=1)
+        yield [float(tick) for tick in locator.tick_values(0, end)]

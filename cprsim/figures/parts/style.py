@@ -1,11 +1,12 @@
 """What all pictures share: colours, words and sizes."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
 import matplotlib as mpl
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.typing import ColorType
 
 #: Safe for the colour-blind: Okabe and Ito, "Color Universal Design" (2008).
@@ -33,26 +34,28 @@ LAW_DASHES: Final[dict[str, tuple[float, ...]]] = {  # on, off, in line widths
     "weibull": (5.0, 2.0),
     "lognormal": (9.0, 2.0),
 }
-#: Systems, the same in every picture: those of the CPR and ECRM papers of the same palette, the
-#: others of Tol's "muted" one (2021). Pictures name lines and areas beside their colour, too.
+#: Systems, the same in every picture, and none of them a cause's: as far apart from each other and
+#: from causes as a search over sRGB found, for eyes that see all colours and for those that lack
+#: red or green (Machado et al., IEEE TVCG 15(6), 2009), with a contrast of 2.6:1 on white and on
+#: the dark ground of pages. Markers tell lines and points apart besides.
 SYSTEM_COLOURS: Final = {
-    "full": "#1A1A1A",  # black
-    "partial": "#E69F00",  # orange
-    "cpr-vanilla": "#009E73",  # bluish green
-    "cpr-mfu": "#0072B2",  # blue
-    "cpr-ssu": "#D55E00",  # vermillion
-    "cpr-scar": "#56B4E9",  # sky blue
-    "ecrm": "#CC79A7",  # reddish purple
-    "async": "#332288",  # indigo
-    "check-n-run": "#44AA99",  # teal
-    "tiered": "#999933",  # olive
-    "partial-experts": "#DDCC77",  # sand
-    "accepted-loss": "#CC6677",  # rose
-    "replication": "#882255",  # wine
-    "peer-memory": "#117733",  # green
-    "hot-swap": "#AA4499",  # purple
+    "full": "#1A1A1A",  # ink, which turns light on dark pages
+    "partial": "#845400",  # brown
+    "cpr-vanilla": "#249000",  # green
+    "cpr-mfu": "#183CFC",  # strong blue
+    "cpr-ssu": "#FC486C",  # coral
+    "cpr-scar": "#8484CC",  # lavender
+    "ecrm": "#C018A8",  # magenta
+    "async": "#7830CC",  # violet
+    "check-n-run": "#3C6C48",  # forest
+    "tiered": "#605484",  # slate
+    "partial-experts": "#9C6084",  # mauve
+    "accepted-loss": "#B43C48",  # crimson
+    "replication": "#B478FC",  # lilac
+    "peer-memory": "#486CFC",  # cornflower
+    "hot-swap": "#9C54CC",  # orchid
 }
-#: Markers that tell systems apart in grey too; a circle for all others.
+#: Markers of the same; a circle for all others.
 SYSTEM_MARKERS: Final = {
     "full": "o",
     "partial": "s",
@@ -61,28 +64,21 @@ SYSTEM_MARKERS: Final = {
     "cpr-ssu": "v",
     "cpr-scar": "P",
     "ecrm": "h",
+    "async": "<",
+    "check-n-run": ">",
+    "tiered": "p",
+    "partial-experts": "d",
+    "accepted-loss": "X",
+    "replication": "*",
+    "peer-memory": "H",
+    "hot-swap": "8",
 }
-#: Policies of a map, of which several may be of one system, in order: of the same palette, then
-#: darker ones of it.
-POLICY_COLOURS: Final = (
-    "#0072B2",  # blue
-    "#E69F00",  # orange
-    "#009E73",  # bluish green
-    "#CC79A7",  # reddish purple
-    "#56B4E9",  # sky blue
-    "#D55E00",  # vermillion
-    "#F0E442",  # yellow
-    "#003F62",
-    "#7F5700",
-    "#00573F",
-    "#70435C",
-    "#2F6380",
-    "#753400",
-    "#847D24",
-)
+#: White in the colour of a system's second policy, third ... on a map.
+_PALER: Final = (0.0, 0.35, 0.6, 0.2, 0.5)
 #: Lost learning is no time: a grey beside the colours of the causes.
 LEARNING_COLOUR: Final = "#8C8C8C"
 INK: Final = "#1A1A1A"
+WHITE_INK: Final = "#FEFEFE"  # on colours
 FAINT_INK: Final = "#595959"  # contrast 7:1 on white
 RULE: Final = "#D9D9D9"
 
@@ -130,6 +126,20 @@ def styled() -> Iterator[None]:
         yield
 
 
+def policy_colours(systems: Mapping[str, str]) -> dict[str, str]:
+    """The colour of each policy: its system's; paler for further ones of the same system.
+
+    `systems`: of each policy. Those of other packages are grey.
+    """
+    seen: Counter[str] = Counter()
+    colours = {}
+    for name, system in systems.items():
+        own = SYSTEM_COLOURS.get(system, LEARNING_COLOUR)
+        colours[name] = to_hex(paler(own, _PALER[seen[system] % len(_PALER)])).upper()
+        seen[system] += 1
+    return colours
+
+
 def paler(colour: ColorType, white: float) -> tuple[float, float, float]:
     """A colour mixed with this share of white."""
     red, green, blue = (white + (1 - white) * part for part in to_rgb(colour))
@@ -137,7 +147,10 @@ def paler(colour: ColorType, white: float) -> tuple[float, float, float]:
 
 
 def ink_on(colour: ColorType) -> str:
-    """Black or white, whichever stands out more on `colour` (contrast ratio of WCAG 2)."""
+    """Black or white, whichever stands out more on `colour` (contrast ratio of WCAG 2).
+
+    The white is not quite that of the ground, which turns dark on dark pages where this stays.
+    """
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "black" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else "white"
+    return "black" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else WHITE_INK

@@ -78,27 +78,38 @@ def number(value: float) -> str:
 
 
 def linear_ticks(
-    axes: Axes, which: Which, length_in: float, factor: float = 1.0, suffix: str = ""
+    axes: Axes,
+    which: Which,
+    length_in: float,
+    factor: float = 1.0,
+    suffix: str = "",
+    beyond: float | None = None,
 ) -> None:
     """Round ticks within the limits, in units of `factor`, as many as have room.
 
-    `length_in`: of the axis, inches. `suffix` stands behind each number.
+    `length_in`: of the axis, inches. `suffix` stands behind each number. `beyond`: where the
+    longest bar ends; the axis is made longer where the last tick wouldn't stand there or farther.
     """
     axis = _axis(axes, which)
     low, high = (end / factor for end in axis.get_view_interval())
-    _set_ticks(axis, length_in, _even(low, high), factor, suffix)
+    _set_ticks(axis, length_in, _even(low, high), factor, suffix, beyond)
 
 
 def log_ticks(
-    axes: Axes, which: Which, length_in: float, factor: float = 1.0, suffix: str = ""
+    axes: Axes,
+    which: Which,
+    length_in: float,
+    factor: float = 1.0,
+    suffix: str = "",
+    beyond: float | None = None,
 ) -> None:
     """Round ticks on a log axis, in units of `factor`, as many as have room.
 
-    `suffix` stands behind each number.
+    `suffix` and `beyond` are as in `linear_ticks`.
     """
     axis = _axis(axes, which)
     low, high = (end / factor for end in axis.get_view_interval())
-    _set_ticks(axis, length_in, _decades(low, high), factor, suffix)
+    _set_ticks(axis, length_in, _decades(low, high), factor, suffix, beyond)
 
 
 def duration_ticks(axes: Axes, which: Which, length_in: float) -> None:
@@ -156,13 +167,26 @@ def _durations(low_s: float, high_s: float) -> Iterator[list[Tick]]:
 
 
 def _set_ticks(
-    axis: Axis, length_in: float, sets: Iterable[list[Tick]], factor: float = 1.0, suffix: str = ""
+    axis: Axis,
+    length_in: float,
+    sets: Iterable[list[Tick]],
+    factor: float = 1.0,
+    suffix: str = "",
+    beyond: float | None = None,
 ) -> None:
-    """The first of the sets of which two or more are within the limits and all have room."""
-    low, high = axis.get_view_interval()
-    slack = 1e-9 * (high - low)  # of rounding
+    """The first of the sets of which two or more are within the limits and all have room.
+
+    The upper limit is raised to the first tick that isn't short of `beyond`.
+    """
+    low, most = axis.get_view_interval()
+    slack = 1e-9 * (most - low)  # of rounding
     chosen: list[Tick] = []
     for ticks in sets:
+        high = most
+        if beyond is not None:
+            far = ((v * factor, t) for v, t in ticks if v * factor >= beyond - slack)
+            high = max(most, _room_for(axis, length_in, *min(far, default=(most, "")), suffix))
+            _limit(axis, low, high)
         shown = [
             (value * factor, text + suffix)
             for value, text in ticks
@@ -174,6 +198,22 @@ def _set_ticks(
         chosen = chosen or shown[:1]
     axis.set_ticks([value for value, _ in chosen], [text for _, text in chosen])
     axis.set_minor_locator(NullLocator())
+
+
+def _room_for(axis: Axis, length_in: float, at: float, text: str, suffix: str) -> float:
+    """Where the axis has to end so that a tick at its end has room for its text."""
+    low, _ = axis.get_view_interval()
+    half_in = 0.0 if isinstance(axis, YAxis) else layout.text_width_in(text + suffix, SMALL_PT) / 2
+    share = max(0.0, half_in - _TICK_ROOM_IN) / length_in
+    scale = axis.get_transform()
+    first, last = scale.transform(np.array([low, at]))
+    (end,) = scale.inverted().transform(np.array([first + (last - first) / (1 - share)]))
+    return float(max(end, at))
+
+
+def _limit(axis: Axis, low: float, high: float) -> None:
+    set_limits = axis.axes.set_ylim if isinstance(axis, YAxis) else axis.axes.set_xlim
+    set_limits(low, high)
 
 
 def _have_room(axis: Axis, length_in: float, ticks: list[Tick]) -> bool:

@@ -24,13 +24,15 @@ _LEAST_PT: Final = 2.0  # of a whisker
 class ValueAxis:
     """From where to where an axis goes, and whether it is logarithmic.
 
-    `factor`: the unit of its ticks; percent by default.
+    `factor`: the unit of its ticks; percent by default. `most`: the largest of the values, beyond
+    which the last tick stands.
     """
 
     low: float
     high: float
     logarithmic: bool
     factor: float = 0.01
+    most: float | None = None
 
     @classmethod
     def of(cls, values: ArrayLike, bound: float | None = None) -> "ValueAxis":
@@ -42,8 +44,8 @@ class ValueAxis:
         low, high = float(there.min()), float(there.max())
         if high > _SPREAD * low:
             room = (high / low) ** (_ROOM - 1)
-            return cls(low / room / 1.5, high * room, True)
-        return cls(0.0, high * _ROOM, False)
+            return cls(low / room / 1.5, high * room, True, most=high)
+        return cls(0.0, high * _ROOM, False, most=high)
 
     @classmethod
     def around(cls, values: ArrayLike) -> "ValueAxis":
@@ -58,7 +60,7 @@ class ValueAxis:
         axes.set_xscale("log" if self.logarithmic else "linear")
         axes.set_xlim(self.low, self.high)
         draw = ticks.log_ticks if self.logarithmic else ticks.linear_ticks
-        draw(axes, "x", width_in, self.factor)
+        draw(axes, "x", width_in, self.factor, beyond=self.most)
 
     def parts(self, value: float, shares: Floats) -> list[float]:
         """Where the parts of a bar that ends at `value` end, each as long as its share says.

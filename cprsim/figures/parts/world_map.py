@@ -60,8 +60,8 @@ def points(loss: float) -> str:
     """A loss in percentage points, two digits; 0 for rounding."""
     value = 100 * loss
     if value < 100 * _NOTHING:
-        return "0"
-    return f"{value:.2g}" if value >= 0.01 else "<0.01"
+        return "0 pt"
+    return f"{value:.2g} pt" if value >= 0.01 else "<0.01 pt"
 
 
 def factor(value: float) -> str:

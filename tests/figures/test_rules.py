@@ -1,0 +1,332 @@
+"""What holds for every picture: finding, ticks, units, colours. Oracles: boxes, matrices."""
+
+import itertools
+import re
+from collections.abc import Callable
+from functools import cache, partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+
+from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.figures.answer import answer
+from cprsim.figures.breakdown import breakdown, finding
+from cprsim.figures.fleet_breakdown import fleet_breakdown
+from cprsim.figures.parts.breaks import broken_at
+from cprsim.figures.parts.layout import text_width_in, wrap
+from cprsim.figures.parts.style import (
+    CAUSE_COLOURS,
+    LEARNING_COLOUR,
+    SYSTEM_COLOURS,
+    SYSTEM_MARKERS,
+    TITLE_PT,
+    TRAINING_COLOUR,
+    WIDTH_IN,
+    policy_colours,
+)
+from cprsim.figures.survival import survival
+from cprsim.gallery.registry import PICTURES, picture
+from cprsim.policies.registry import systems
+from cprsim.survival.fitted_laws import fit_all
+from cprsim.survival.sample import Sample
+from tests.figures import (
+    test_breakdown,
+    test_curves,
+    test_lost_rows,
+    test_mtbf,
+    test_pareto,
+    test_phase,
+    test_robust,
+    test_survival,
+)
+from tests.figures.answers import CASES as ANSWERS
+
+FLEET = pd.DataFrame(
+    [
+        {"policy": name, "percentile": percentile, "overhead": 0.0}
+        | dict.fromkeys(OVERHEAD_CAUSES, times * percentile / 10000.0)
+        for name, times in (("full", 1.07), ("cpr", 0.3))
+        for percentile in (50, 75, 95)
+    ]
+)
+OUTLIER = test_breakdown.table(
+    {
+        "full": test_breakdown.policy(0.0005, save=0.01, lost=0.004),
+        "slow": test_breakdown.policy(0.01, save=0.1, slowdown=0.5),
+        "cpr": test_breakdown.policy(0.0005, learning=0.003, save=0.011),
+        "other": test_breakdown.policy(0.0005, save=0.012),
+    }
+)
+
+
+def shown(name: str) -> Figure:
+    """A picture of the gallery of what is shipped, which is quick for a table."""
+    return picture(name).figure()
+
+
+#: Each picture of the gallery, of a small table.
+DRAWN: dict[str, Callable[[], Figure]] = {
+    "survival": partial(test_survival.drawn, "ten"),
+    "mtbf-scaling": partial(test_mtbf.drawn, "doublings"),
+    "fleet-breakdown": lambda: fleet_breakdown(FLEET, "A fleet"),
+    "fleet-ranges": partial(shown, "fleet-ranges"),
+    "policy-breakdown": partial(test_breakdown.drawn, "three"),
+    "production": lambda: breakdown(OUTLIER, "A job with an outlier"),
+    "answer": lambda: answer(ANSWERS["all"][0], "overhead", ANSWERS["all"][1], "USD", "A job"),
+    "pareto": partial(test_pareto.drawn, "all"),
+    "robust": partial(test_robust.drawn, "all"),
+    "scaling": partial(test_curves.drawn, "scaling"),
+    "sensitivity": partial(test_curves.drawn, "sensitivity"),
+    "interval": partial(test_curves.drawn, "interval"),
+    "tradeoff": partial(test_curves.drawn, "tradeoff"),
+    "rows": partial(test_lost_rows.drawn, "2 skews"),
+    "phase": partial(test_phase.drawn, "square"),
+    "ecrm-overhead": partial(test_curves.drawn, "ecrm-overhead"),
+    "ecrm-recovery": partial(test_curves.drawn, "ecrm-recovery"),
+    "pls-accuracy": partial(shown, "pls-accuracy"),
+    "policy-accuracy": partial(shown, "policy-accuracy"),
+    "predicted-measured": partial(shown, "predicted-measured"),
+}
+#: In the texts beside an axis whose ticks are bare numbers: a unit, or what is counted.
+UNIT = re.compile(
+    r"%|\bpoints\b|(^|[ ,(])(s|min|h|d|years|USD)\b|nodes|servers|failures|samples|AUC|age|law"
+)
+
+
+@cache
+def drawn(name: str) -> Figure:
+    figure = DRAWN[name]()
+    FigureCanvasAgg(figure).draw()
+    return figure
+
+
+def test_every_picture_is_looked_at() -> None:
+    assert DRAWN.keys() == PICTURES.keys()
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_title_is_a_sentence_about_what_is_found_and_fits(name: str) -> None:
+    figure = drawn(name)
+    title = [t for t in figure.texts if t.get_fontsize() == TITLE_PT and t.get_weight() == "bold"]
+    words = " ".join(text.get_text() for text in title)
+    # It has a verb, and what is found is no mere name of what was played.
+    assert re.search(
+        r"\b(loses?|takes?|fits?|is|are|has|goes|remove|keeps|removes|lose|for)\b", words
+    ), words
+    assert len(title) <= 3
+    for text in title:
+        box = text.get_window_extent()
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.x1
+    tops = [text.get_window_extent().y1 for text in figure.texts]
+    assert max(tops) == title[0].get_window_extent().y1
+
+
+def ends(axes: Axes) -> tuple[list[float], list[float]]:
+    """Where whole bars end along x and y; a bar that is cut is none."""
+    polygons = [p.get_xy()[:, 1] for p in axes.patches if type(p).__name__ == "Polygon"]
+    cuts = [(each.min() + each.max()) / 2 for each in polygons]
+    x, y = [], []
+    for container in axes.containers:
+        if not isinstance(container, BarContainer):
+            continue
+        for bar in container:
+            middle = bar.get_y() + bar.get_height() / 2
+            if any(abs(middle - at) < 0.02 for at in cuts):
+                continue
+            if container.orientation == "horizontal":
+                x.append(bar.get_x() + bar.get_width())
+            else:
+                y.append(bar.get_y() + bar.get_height())
+    return x, y
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_ticks_end_beyond_the_last_bar(name: str) -> None:
+    for axes in drawn(name).axes:
+        for lengths, ticks in zip(ends(axes), (axes.get_xticks(), axes.get_yticks()), strict=True):
+            if len(ticks) and max(lengths, default=0) > 0:
+                assert max(ticks) >= max(lengths) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_numbers_on_axes_have_a_unit(name: str) -> None:
+    figure = drawn(name)
+    beside = [*(t.get_text() for t in figure.texts)]
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            texts = [each.get_text() for each in axis.get_ticklabels() if each.get_visible()]
+            bare = [each for each in texts if re.fullmatch(r"[\d.,]+", each) and each != "0"]
+            if bare:
+                words = [axis.get_label().get_text(), *beside]
+                assert any(UNIT.search(each) for each in words), (bare, words)
+
+
+@pytest.mark.parametrize("name", ["policy-breakdown", "production", "fleet-breakdown"])
+def test_every_number_at_a_bar_has_its_unit(name: str) -> None:
+    for axes in drawn(name).axes:
+        for text in axes.texts:
+            assert re.search(r"%|none", text.get_text()), text
+
+
+def test_an_outlier_is_cut_and_says_how_long_it_is() -> None:
+    time_lost, _ = drawn("production").axes
+    assert "60.0 % ± 1.0" in [text.get_text() for text in time_lost.texts]
+    end = time_lost.get_xlim()[1]
+    assert end < 0.05  # of the others the longest is 1.4 %
+    cut = [patch for patch in time_lost.patches if type(patch).__name__ == "Polygon"]
+    assert len(cut) == 1
+    widths = {}
+    for stack in time_lost.containers:
+        if isinstance(stack, BarContainer) and len(stack) == len(OUTLIER):
+            for i, bar in enumerate(stack):
+                widths[i] = widths.get(i, 0.0) + bar.get_width()
+    assert widths[0] == pytest.approx(0.014)
+    assert widths[1] == pytest.approx(1.5 * 0.014)  # and not 60 %
+    inside = [t.get_text() for t in time_lost.texts if t.get_horizontalalignment() == "center"]
+    assert "50.0 %" in inside  # the value of the part, and not its length
+    assert any("cut bar" in text.get_text() for text in drawn("production").texts)
+
+
+@pytest.mark.parametrize(
+    ("values", "at"),
+    [
+        ([0.01, 0.01, 0.6], 0.015),
+        ([0.01, 0.02, 0.08], np.inf),  # just four times
+        ([0.01, 0.02, 0.0801], 0.03),
+        ([0.01, 0.6], np.inf),  # of two none is an outlier
+        ([0.0, 0.01, 0.6], np.inf),
+        ([0.01, 0.011, 0.012, 0.5, 0.6], 0.018),
+        ([0.01, 0.011, 0.5, 0.6], np.inf),  # as many as the others
+        ([], np.inf),
+    ],
+)
+def test_outliers_are_over_four_times_all_others(values: list[float], at: float) -> None:
+    assert broken_at(values) == pytest.approx(at)
+
+
+def test_what_is_found_is_true_of_the_intervals() -> None:
+    policy, table = test_breakdown.policy, test_breakdown.table
+    apart = table({"full": policy(0.001, save=0.084), "cpr": policy(0.001, 0.02, save=0.006)})
+    near = table({"a": policy(0.001, save=0.02), "b": policy(0.001, save=0.0215)})
+    some = table({**near.to_dict("index"), "c": policy(0.001, save=0.09)})
+    assert finding(apart) == (
+        "cpr loses 0.60 % of the time, but 2.00 % of the updates; full loses 8.40 %"
+    )
+    assert finding(near) == "No policy is clearly the least: from 2.00 % of the time under a"
+    assert finding(some) == (
+        "No policy is clearly the least of a and b; c loses 9.00 % of the time"
+    )
+    assert finding(apart.iloc[:1]) == "full loses 8.40 % of the time"
+
+
+def test_a_law_that_is_far_off_is_no_good_fit() -> None:
+    def title(durations: np.ndarray) -> str:
+        sample = Sample.complete(durations)
+        figure = survival(sample, fit_all(sample), "log")
+        return " ".join(text.get_text() for text in figure.texts if text.get_fontsize() == TITLE_PT)
+
+    rng = np.random.default_rng(5)
+    near = rng.gamma(2.0, 3600.0, 400)
+    # No law of one hump has two thirds within two seconds and the others at a day.
+    far = np.concatenate([rng.uniform(1, 2, 400), rng.uniform(86000, 87000, 200)])
+    assert re.fullmatch(r"\w+ fits best by AIC: up to [\d.]+ % off the log", title(near))
+    assert title(far).startswith("No law is within 10.0 % of the log; ")
+
+
+def test_no_line_breaks_within_a_number() -> None:
+    text = "loses 12.5 % of 1,024 servers " * 4
+    for width_in in np.linspace(0.9, 3, 40):
+        lines = wrap(text, float(width_in), TITLE_PT, "bold")
+        assert not any(re.match(r"%|\d+ (%|servers)", line) and line[0] in "%5" for line in lines)
+        assert all(text_width_in(line, TITLE_PT, "bold") <= width_in for line in lines)
+    assert WIDTH_IN == 7.0
+
+
+# Ottosson, "A perceptual color space for image processing" (2020).
+TO_CONES = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+TO_LAB = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+# Machado, Oliveira, Fernandes, IEEE TVCG 15(6) (2009), severity 1: red or green is missing.
+EYES = {
+    "all colours": np.eye(3),
+    "no red": np.array(
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
+    ),
+    "no green": np.array(
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
+    ),
+}
+
+
+def linear(colour: str) -> np.ndarray:
+    rgb = np.array(to_rgb(colour))
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def apart(one: str, other: str, eyes: str) -> float:
+    """In Oklab, as these eyes see them; 0.02 is what one just sees."""
+    seen = (np.clip(EYES[eyes] @ linear(each), 0, 1) for each in (one, other))
+    a, b = (TO_LAB @ np.cbrt(TO_CONES @ each) for each in seen)
+    return float(np.linalg.norm(a - b))
+
+
+@pytest.mark.parametrize(
+    ("eyes", "least"), [("all colours", 0.1), ("no red", 0.05), ("no green", 0.05)]
+)
+def test_no_cause_has_the_colour_of_a_system_and_no_two_systems_have_one(
+    eyes: str, least: float
+) -> None:
+    others = [*CAUSE_COLOURS.values(), TRAINING_COLOUR, LEARNING_COLOUR]
+    for system, colour in SYSTEM_COLOURS.items():
+        for other in others:
+            assert apart(colour, other, eyes) >= least, (system, other)
+    for one, other in itertools.combinations(SYSTEM_COLOURS, 2):
+        assert apart(SYSTEM_COLOURS[one], SYSTEM_COLOURS[other], eyes) >= least, (one, other)
+
+
+def test_systems_can_be_seen_on_light_and_dark_pages() -> None:
+    for system, colour in SYSTEM_COLOURS.items():
+        if system != "full":  # is drawn in ink, which turns with the page
+            luminance = float(linear(colour) @ [0.2126, 0.7152, 0.0722])
+            assert 1.05 / (luminance + 0.05) > 2.5, system
+            assert (luminance + 0.05) / (0.0091 + 0.05) > 2.5, system
+
+
+def test_every_system_has_a_colour_and_a_marker_of_its_own() -> None:
+    shipped = {name for name in systems() if not name.startswith("test")}
+    assert shipped <= SYSTEM_COLOURS.keys() == SYSTEM_MARKERS.keys()
+    assert len({*SYSTEM_MARKERS.values()}) == len(SYSTEM_MARKERS)
+
+
+def test_a_policy_has_its_systems_colour_and_a_second_one_a_paler() -> None:
+    found = policy_colours({"a": "ecrm", "mine": "cpr-vanilla", "b": "ecrm", "x": "foreign"})
+    assert found["a"] == SYSTEM_COLOURS["ecrm"]
+    assert found["mine"] == SYSTEM_COLOURS["cpr-vanilla"]
+    assert found["x"] == LEARNING_COLOUR
+    assert len({*found.values()}) == 4
+    assert all(apart(found["b"], each, "all colours") > 0.04 for each in CAUSE_COLOURS.values())
