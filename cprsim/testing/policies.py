@@ -229,7 +229,8 @@ def _accepted_loss(draw: st.DrawFn, job: JobSize) -> Keys:
 
 
 def _autopilot(draw: st.DrawFn, job: JobSize) -> Keys:
-    keys: Keys = {"prior": _seconds(draw, job)} if draw(YES) else {}
+    guess = duration(draw, job.mtbf_s / 10, job.mtbf_s * 10)
+    keys: Keys = {"prior": guess} if draw(YES) else {}
     return keys | ({"weight": draw(st.floats(0.1, 20.0))} if draw(YES) else {})
 
 
