@@ -19,17 +19,16 @@ class Autopilot(Policy):
     after each save and each recovery. One failure more or less moves it by less than 1 part in 2
     (weight + n), so it doesn't oscillate.
 
-    `prior`: the MTBF of the job that is believed in at first; by default that of the scenario,
-    which is what one believes who writes it down. `weight`: how many failures it counts as.
+    `prior`: the MTBF of the job that is believed in at first. `weight`: how many failures it counts
+    as.
     """
 
     system: Literal["autopilot"]
-    prior_s: PositiveSeconds | None = Field(None, alias="prior")
+    prior_s: PositiveSeconds = Field(alias="prior")
     weight: Annotated[float, Field(gt=0)] = 1.0
 
     def plan(self, context: Context) -> Plan:
         """Start from (E3) at the prior."""
-        believed_s = context.mtbf_s if self.prior_s is None else self.prior_s
-        first_s = checkpoint_interval_s("optimal", context.save_s, believed_s)
-        learned = Learned(believed_s, self.weight, context.save_s)
+        first_s = checkpoint_interval_s("optimal", context.save_s, self.prior_s)
+        learned = Learned(self.prior_s, self.weight, context.save_s)
         return Plan("full", every(first_s), FULL_ROLLBACK, sequence=learned)

@@ -229,8 +229,7 @@ def _accepted_loss(draw: st.DrawFn, job: JobSize) -> Keys:
 
 
 def _autopilot(draw: st.DrawFn, job: JobSize) -> Keys:
-    guess = duration(draw, job.mtbf_s / 10, job.mtbf_s * 10)
-    keys: Keys = {"prior": guess} if draw(YES) else {}
+    keys: Keys = {"prior": duration(draw, job.mtbf_s / 10, job.mtbf_s * 10)}
     return keys | ({"weight": draw(st.floats(0.1, 20.0))} if draw(YES) else {})
 
 

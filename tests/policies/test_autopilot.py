@@ -22,7 +22,7 @@ HALVES = {"parameter_servers": 8, "trainers": 8}
 
 
 class TestAutopilot(PolicyConformance):
-    policy: ClassVar = {"system": "autopilot"}
+    policy: ClassVar = {"system": "autopilot", "prior": "20 h"}
 
 
 class TestAutopilotFarOff(PolicyConformance):
