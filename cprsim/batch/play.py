@@ -15,6 +15,7 @@ def _start(it: Running) -> None:
     _give_lists_back(it)
     run.now = run.progress_s = run.slowdown_s = run.lost_s = run.pls = run.updates_lost = 0.0
     run.stored = run.sent = run.since_s = run.since_progress_s = 0.0
+    run.timed_saves = run.saving_s = 0.0
     run.returned_s = run.returned_slowdown_s = run.returned_updates_lost = 0.0
     run.turned_s = run.rotation_lost_s = 0.0
     run.status = DONE

@@ -14,6 +14,7 @@ from cprsim.batch.rows import (
     CHAINS,
     DIFFERENCES,
     GROWING,
+    LEARNED,
     LINKS,
     NONE,
     PLAN_ROW,
@@ -29,6 +30,7 @@ from cprsim.contract import (
     Chains,
     Differences,
     Growing,
+    Learned,
     Recover,
     Rotations,
     Save,
@@ -261,6 +263,13 @@ class _Rows:
         if isinstance(sequence, Growing):
             more = {"more_s": sequence.more_s, "max_overhead": sequence.max_overhead}
             return {"sequence": GROWING, **more}
+        if isinstance(sequence, Learned):
+            return {
+                "sequence": LEARNED,
+                "prior_mtbf_s": sequence.mtbf_s,
+                "prior_weight": sequence.weight,
+                "prior_save_s": sequence.save_s,
+            }
         if isinstance(sequence, Chains):
             return {"sequence": CHAINS}
         if isinstance(sequence, Rotations):

@@ -39,7 +39,7 @@ TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL = codes(6)
 #: What a flow is of: the foreground, a save, the wait for machines, the filling of shards.
 FOREGROUND, SAVING, REPLACING, FILLING = codes(4)
 #: Which save comes next: by schedules, by `contract`'s words for more.
-SCHEDULED, CHAINS, GROWING, ROTATIONS, DIFFERENCES = codes(5)
+SCHEDULED, CHAINS, GROWING, LEARNED, ROTATIONS, DIFFERENCES = codes(6)
 #: Where failures come from.
 RENEWAL, ABSOLUTE, LIVES, SHARED = codes(4)
 #: What ends a run: its end; more numbers have to be drawn of something, or more room is needed;
@@ -93,6 +93,7 @@ PLAN_ROW: Final = _row(
     **_columns("?", "unslowed uneven last_mirrored has_outages in_turn beside"),
     **_columns("f8", "useful_s nearly_done_s detect_s per_shard delay_s step_s behind"),
     **_columns("f8", "save_fails load_fails more_s max_overhead limit_s interval_s whole rows"),
+    **_columns("f8", "prior_mtbf_s prior_weight prior_save_s"),
     capacity="6f8",
 )
 #: What one run draws: places in the arrays of draws, and how many there are.
@@ -112,6 +113,7 @@ RUN_ROW: Final = _row(
     **_columns("f8", "returned_s returned_slowdown_s returned_updates_lost"),
     **_columns("f8", "train_s train_to_s next_end_s"),
     **_columns("f8", "since_s since_progress_s turned_s rotation_lost_s answered_down"),
+    **_columns("f8", "timed_saves saving_s"),
     **_columns("i8", "status failures saves absorbed passed idle_saves in_vain"),
     **_columns("i8", "flows comings struck bursts void load"),
     **_columns("i8", "source rotation answered epoch back_since foreground training"),

@@ -1,6 +1,7 @@
 """`cprsim.contract.schedules`: which save is due, and what moves that on.
 
-And the words of the contract for which save comes next: chains, growing intervals, rotations.
+And the words of the contract for which save comes next: chains, intervals that grow or are learned,
+rotations.
 """
 
 import math
@@ -8,11 +9,22 @@ from typing import Any
 
 from cprsim.batch.compiled import compiled, inlined, part
 from cprsim.batch.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link
-from cprsim.batch.rows import CHAINS, DIFFERENCES, GROWING, NONE, ROTATIONS, SAVING, Running
-from cprsim.contract import growing, rules
+from cprsim.batch.rows import (
+    CHAINS,
+    DIFFERENCES,
+    GROWING,
+    LEARNED,
+    NONE,
+    ROTATIONS,
+    SAVING,
+    Running,
+)
+from cprsim.contract import growing, learned, rules
 
 _due_s = compiled(rules.r3_due_s)
 _too_dear = compiled(growing.too_dear)
+_mtbf_seen_s = compiled(learned.mtbf_seen_s)
+_planned_interval_s = compiled(learned.planned_interval_s)
 _unsaved_s = compiled(rules.r25_unsaved_s)
 _ROUNDING = rules.ROUNDING
 
@@ -36,6 +48,11 @@ def saved(it: Running, save: Any, stored: bool) -> None:
     run, plan, number = it.run, it.plan, it.saves[save].tier
     if plan.sequence == GROWING:
         _grow(it)
+    elif plan.sequence == LEARNED:
+        trained_s = run.progress_s - run.since_progress_s
+        run.saving_s += run.now - run.since_s - trained_s
+        run.timed_saves += 1
+        _learn(it)
     it.tiers[number].pending += not stored
     for i in range(0 if stored else number, number + 1):
         it.tiers[i].due_s = run.progress_s + it.tiers[i].period_s
@@ -75,6 +92,8 @@ def resume(it: Running) -> None:
     run, plan = it.run, it.plan
     if plan.sequence == GROWING:
         run.since_s, run.since_progress_s = run.now, run.progress_s
+    elif plan.sequence == LEARNED:
+        _learn(it)
     void = 0
     for i in range(plan.schedules):
         it.tiers[i].due_s = _due_s(it.tiers[i].due_s, run.progress_s, it.tiers[i].period_s)
@@ -146,6 +165,20 @@ def _grow(it: Running) -> None:
     saving_s = run.now - run.since_s - trained_s
     if _too_dear(saving_s, trained_s, plan.max_overhead):
         it.tiers[0].period_s += plan.more_s
+    run.since_s, run.since_progress_s = run.now, run.progress_s
+
+
+# --- Learned intervals ---------------------------------------------------------------------------
+
+
+@compiled
+def _learn(it: Running) -> None:
+    """Plan the interval anew, by all that was seen so far."""
+    run, plan = it.run, it.plan
+    mtbf_s = _mtbf_seen_s(plan.prior_mtbf_s, plan.prior_weight, run.failures, run.now)
+    it.tiers[0].period_s = _planned_interval_s(
+        mtbf_s, plan.prior_save_s, run.timed_saves, run.saving_s
+    )
     run.since_s, run.since_progress_s = run.now, run.progress_s
 
 

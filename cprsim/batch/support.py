@@ -10,15 +10,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cprsim.batch import rows
-from cprsim.contract import Answers, Chains, Differences, Growing, Plan, Rotations
+from cprsim.contract import Answers, Chains, Differences, Growing, Learned, Plan, Rotations
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
 from cprsim.scenario import Scenario
 
-_SEQUENCES = (Chains, Growing, Rotations, Differences)
+_SEQUENCES = (Chains, Growing, Learned, Rotations, Differences)
 _HERE = Path(__file__).parent
 #: What else is compiled, beside this package.
 _ELSEWHERE = (
     *("contract/rules.py", "contract/differences.py", "contract/growing.py"),
+    "contract/learned.py",
     *("closed_form/incremental.py", "closed_form/intervals.py", "sim/limits.py"),
     *("failures/hit.py", "job/platform.py"),
 )

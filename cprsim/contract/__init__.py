@@ -26,6 +26,7 @@ from cprsim.contract.answers import Always, Answers, Case, Groups, InARow, Toget
 from cprsim.contract.chains import Chains
 from cprsim.contract.differences import Differences
 from cprsim.contract.growing import Growing
+from cprsim.contract.learned import Learned
 from cprsim.contract.plan import AfterVoid, Copies, Mirror, Plan, Sequence, Tracking
 from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.contract.rotations import Rotation, Rotations
@@ -54,6 +55,7 @@ __all__ = [
     "Growing",
     "InARow",
     "Interval",
+    "Learned",
     "Loss",
     "Mirror",
     "Plan",

@@ -10,6 +10,7 @@ from cprsim.contract.actions import Controller, Loss, Recover, Save
 from cprsim.contract.chains import Chains
 from cprsim.contract.differences import Differences
 from cprsim.contract.growing import Growing
+from cprsim.contract.learned import Learned
 from cprsim.contract.rotations import Rotations
 from cprsim.contract.schedules import Schedule, ScheduledController
 from cprsim.job.costs import CostModel
@@ -18,7 +19,7 @@ from cprsim.job.transfer import Transfer
 from cprsim.rows.trackers.contract import TrackerName
 
 #: Which save comes next, where that is more than the schedule's own.
-Sequence = Chains | Growing | Rotations | Differences
+Sequence = Chains | Growing | Learned | Rotations | Differences
 #: What follows a save that turned out void: it is tried again, or left out until the next is due.
 AfterVoid = Literal["retry", "skip"]
 

@@ -6,6 +6,7 @@ from cprsim.contract import Policy
 from cprsim.policies import plugins
 from cprsim.policies.accepted_loss import AcceptedLoss
 from cprsim.policies.asynchronous import Async
+from cprsim.policies.autopilot import Autopilot
 from cprsim.policies.check_n_run import CheckNRun
 from cprsim.policies.cpr import CprVanilla
 from cprsim.policies.ecrm import Ecrm
@@ -65,5 +66,6 @@ for _policy in (
     CheckNRun,
     Tiered,
     PartialExperts,
+    Autopilot,
 ):
     register(_policy)

@@ -228,6 +228,11 @@ def _accepted_loss(draw: st.DrawFn, job: JobSize) -> Keys:
     return keys | _rule(draw, job, "given")
 
 
+def _autopilot(draw: st.DrawFn, job: JobSize) -> Keys:
+    keys: Keys = {"prior": duration(draw, job.mtbf_s / 10, job.mtbf_s * 10)}
+    return keys | ({"weight": draw(st.floats(0.1, 20.0))} if draw(YES) else {})
+
+
 _KEYS: Final[Mapping[str, Callable[[st.DrawFn, JobSize], Keys]]] = {
     "full": _blocking,
     "partial": _blocking,
@@ -244,6 +249,7 @@ _KEYS: Final[Mapping[str, Callable[[st.DrawFn, JobSize], Keys]]] = {
     "tiered": _tiered,
     "partial-experts": _partial_experts,
     "accepted-loss": _accepted_loss,
+    "autopilot": _autopilot,
 }
 #: The systems that policies are drawn of.
 SYSTEMS: Final = tuple(_KEYS)

@@ -117,9 +117,9 @@ WRONG = {
     "--max-spares -2": "max_spares -2 is out of range: it must be >= 0, e.g. 2",
     "--system fll": "system 'fll' is not known; did you mean 'full'?",
     "--system full --system x": (
-        "system 'x' is not known; known: accepted-loss, async, check-n-run, cpr-mfu, cpr-scar, "
-        "cpr-ssu, cpr-vanilla, ecrm, full, hot-swap, partial, partial-experts, peer-memory, "
-        "replication, tiered"
+        "system 'x' is not known; known: accepted-loss, async, autopilot, check-n-run, cpr-mfu, "
+        "cpr-scar, cpr-ssu, cpr-vanilla, ecrm, full, hot-swap, partial, partial-experts, "
+        "peer-memory, replication, tiered"
     ),
     "--system hot-swap": (
         "nobody can be asked: hot-swap needs iteration: give it in a [policies.NAME]"

@@ -294,7 +294,7 @@ def _graded(draw: st.DrawFn) -> Keys:
 
 def _policy(draw: st.DrawFn, system: str, tables: Keys) -> Keys:
     keys: Keys = {"system": system}
-    if system != "tiered":  # whose tiers have one each
+    if system not in ("tiered", "autopilot"):  # whose tiers have one each; which plans its own
         keys["interval"] = seconds(_between(draw, 10.0, 130.0))
     after_void = draw(st.sampled_from([{}, {"after_void": "retry"}, {"after_void": "skip"}]))
     return keys | after_void | _KEYS[system](draw, tables)
@@ -302,6 +302,10 @@ def _policy(draw: st.DrawFn, system: str, tables: Keys) -> Keys:
 
 def _nothing(draw: st.DrawFn, tables: Keys) -> Keys:
     return {}
+
+
+def _autopilot(draw: st.DrawFn, tables: Keys) -> Keys:
+    return {"prior": seconds(_between(draw, 5.0, 2000.0)), "weight": 0.2 + 5 * draw(_SHARES)}
 
 
 def _cpr(draw: st.DrawFn, tables: Keys) -> Keys:
@@ -448,6 +452,7 @@ def _slowdown(draw: st.DrawFn) -> Keys:
 
 _KEYS: Final[Mapping[str, Callable[[st.DrawFn, Keys], Keys]]] = {
     "full": _nothing,
+    "autopilot": _autopilot,
     "partial": _nothing,
     "cpr-vanilla": _cpr,
     "cpr-mfu": _priority,

@@ -54,6 +54,7 @@ SYSTEM_COLOURS: Final = {
     "replication": "#B478FC",  # lilac
     "peer-memory": "#486CFC",  # cornflower
     "hot-swap": "#9C54CC",  # orchid
+    "autopilot": "#E553CF",  # pink
 }
 #: Markers of the same; a circle for all others.
 SYSTEM_MARKERS: Final = {
@@ -72,6 +73,7 @@ SYSTEM_MARKERS: Final = {
     "replication": "*",
     "peer-memory": "H",
     "hot-swap": "8",
+    "autopilot": "$+$",
 }
 #: White in the colour of a system's second policy, third ... on a map.
 _PALER: Final = (0.0, 0.35, 0.6, 0.2, 0.5)

@@ -1,0 +1,180 @@
+"""Autopilot: an interval that follows failures and saves, by hand; and beside one who knows."""
+
+import math
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cprsim
+from cprsim.contract import Clock, Learned, Loss, Plan, Save, Saved, Train, every
+from cprsim.contract.learned import mtbf_seen_s, planned_interval_s
+from cprsim.failures.presets import PRESETS
+from cprsim.sim.engine import play
+from cprsim.testing import PolicyConformance, Recording
+from tests.survival.cases import LANL, needs_lanl
+
+HALVES = {"parameter_servers": 8, "trainers": 8}
+
+
+class TestAutopilot(PolicyConformance):
+    policy: ClassVar = {"system": "autopilot", "prior": "20 h"}
+
+
+class TestAutopilotFarOff(PolicyConformance):
+    policy: ClassVar = {"system": "autopilot", "prior": "500 h", "weight": 0.5}
+
+
+def test_a_run_by_hand(tmp_path: Path) -> None:
+    # A save takes 8 s, as believed, so sqrt(2 * 8 * 100) = 40 s of training come before the first,
+    # which ends at 48 s: one failure believed in 148 s, so the next is due after sqrt(16 * 148) =
+    # 48.66 s of training. The failure at 50 s takes the job back from 42 to 40 s. It goes on at
+    # 62 s, with one failure believed and one seen in 162 s: sqrt(16 * 162 / 2) = 36 s to the next
+    # save, at 98 s.
+    (tmp_path / "log.csv").write_text("time_s,node\n50,0\n")
+    scenario = cprsim.Scenario(
+        job={"useful_time": "100 s"},
+        cluster={"parameter_servers": 4},
+        costs={"save": "8 s", "load": "2 s", "reschedule": "10 s"},
+        failures={"trace": str(tmp_path / "log.csv")},
+        policies={"it": {"system": "autopilot", "prior": "100 s"}},
+    )
+    seen = Recording()
+    ledger = play(scenario, "it", seed=0, replication=0, observer=seen)
+
+    saves = [(start_s, end_s) for cause, start_s, end_s in seen.spans if cause == "save"]
+    assert saves == [(40.0, 48.0), (98.0, 106.0)]
+    assert (ledger.lost, ledger.wall) == (2.0, 130.0)
+
+
+def test_the_belief_is_the_conjugate_one() -> None:
+    # Gamma(a, rate b) and n events in t: mean (a + n) / (b + t); a = 3, b = 60, n = 2, t = 40.
+    assert mtbf_seen_s(20.0, 3.0, 2.0, 40.0) == pytest.approx(100 / 5)
+    assert mtbf_seen_s(20.0, 3.0, 0.0, 0.0) == 20.0
+
+
+def test_saves_that_take_longer_than_believed_are_seen() -> None:
+    # 10 s were believed, the first takes 30: 20 in the mean, and nothing has failed in 1,030 s.
+    plan = Plan("full", every(100.0), no_answer, sequence=Learned(1000.0, 1.0, 10.0))
+    controller = plan.start()
+    assert controller.ask(Clock(0.0, 0.0)) == Train(100.0)
+    controller.tell(Saved(Clock(130.0, 100.0), Save(), stored=True))
+    due_s = 100.0 + math.sqrt(2 * 20.0 * (1000.0 + 130.0))
+    assert controller.ask(Clock(130.0, 100.0)) == Train(pytest.approx(due_s))
+
+
+def no_answer(loss: Loss) -> Any:
+    raise AssertionError(loss)
+
+
+times = st.floats(1.0, 1e9)
+
+
+@given(times, st.floats(0.1, 100.0), st.integers(0, 1000), times)
+def test_one_failure_more_moves_it_little(
+    prior_s: float, weight: float, failures: int, watched_s: float
+) -> None:
+    """So it can't oscillate: what moves it shrinks with all that was seen before."""
+    before, after = (
+        planned_interval_s(mtbf_seen_s(prior_s, weight, n, watched_s), 10.0, 3.0, 30.0)
+        for n in (failures, failures + 1)
+    )
+    assert 1 - 1 / (2 * (weight + failures)) <= after / before * (1 + 1e-12)
+    assert after < before
+
+
+@given(times, st.floats(0.1, 100.0), st.lists(times, min_size=1, max_size=30))
+def test_it_lies_between_belief_and_data(
+    prior_s: float, weight: float, gaps_s: list[float]
+) -> None:
+    seen_s = sum(gaps_s) / len(gaps_s)
+    between = mtbf_seen_s(prior_s, weight, len(gaps_s), sum(gaps_s))
+    least, most = sorted((prior_s, seen_s))
+    assert least * (1 - 1e-12) <= between <= most * (1 + 1e-12)
+
+
+# --- Beside Young's interval with the true MTBF --------------------------------------------------
+
+
+#: Of useful time: what not to have known the MTBF may cost, after ten failures.
+MOST = 0.01
+#: Jobs of so many MTBFs: what the longer one takes beyond the shorter is what follows ten failures.
+SHORT, LONG = 10, 60
+
+
+def beside_who_knows(failures: dict[str, Any], cluster: dict[str, int]) -> dict[str, float]:
+    """Overhead beyond that of full recovery at the true MTBF, after ten failures, by the guess.
+
+    A tenth, or ten times, of the MTBF was believed at first. On the same failures; the upper ends
+    of 95 % intervals of the mean.
+    """
+    short, long = (apart_s(failures, cluster, mtbfs) for mtbfs in (SHORT, LONG))
+    later = (long.mean() * LONG - short.mean() * SHORT) / (LONG - SHORT)
+    errors = np.hypot(long.sem() * LONG, short.sem() * SHORT) / (LONG - SHORT)
+    return dict(later + 1.96 * errors)
+
+
+def apart_s(failures: dict[str, Any], cluster: dict[str, int], mtbfs: int) -> pd.DataFrame:
+    """A row a replication, a column a guess: how much more overhead, of useful time."""
+    full = {"full": {"system": "full"}}
+
+    def job(useful: str, cost: str, policies: dict[str, Any]) -> cprsim.Scenario:
+        costs = dict.fromkeys(("save", "load", "reschedule"), cost)
+        known = {"useful_time": useful}
+        return cprsim.Scenario(
+            job=known, cluster=cluster, costs=costs, failures=failures, policies=policies
+        )
+
+    mtbf_s = job("1 d", "1 s", full).context.mtbf_s
+    guesses = {
+        f"{factor:g} x": {"system": "autopilot", "prior": f"{factor * mtbf_s} s"}
+        for factor in (0.1, 1.0, 10.0)
+    }
+    scenario = job(f"{mtbfs * mtbf_s} s", f"{mtbf_s / 300} s", full | guesses)
+    result = cprsim.run(scenario, replications=256, seed=1)
+    overhead = result.replications.pivot_table(
+        index="replication", columns="policy", values="overhead", observed=True
+    )
+    return overhead[list(guesses)].sub(overhead["full"], axis=0)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_who_must_guess_loses_little_under_shipped_laws(preset: str) -> None:
+    law: dict[str, Any] = {"preset": preset}
+    if PRESETS[preset].keys["per"] == "job":
+        law["mean"] = "20 h"
+    assert max(beside_who_knows(law, HALVES).values()) < MOST
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        {"distribution": "weibull", "mean": "20 h", "shape": 0.4},
+        {"distribution": "weibull", "mean": "20 h", "shape": 3.0},
+        {"distribution": "lognormal", "mean": "20 h", "cv": 5.0},
+        {"distribution": "deterministic", "mean": "20 h"},
+    ],
+    ids=lambda law: " ".join(map(str, law.values())),
+)
+def test_who_must_guess_loses_little_under_other_laws(law: dict[str, Any]) -> None:
+    assert max(beside_who_knows(law, HALVES).values()) < MOST
+
+
+@needs_lanl
+@pytest.mark.parametrize(
+    ("system", "nodes"),
+    [
+        pytest.param(20, 512, marks=pytest.mark.slow),
+        pytest.param(18, 1024, marks=pytest.mark.slow),
+        (8, 164),
+        (6, 32),
+    ],
+)
+def test_who_must_guess_loses_little_on_logs(system: int, nodes: int) -> None:
+    log = {"trace": str(LANL), "reader": "lanl", "system": system}
+    cluster = {"parameter_servers": nodes // 2, "trainers": nodes - nodes // 2}
+    assert max(beside_who_knows(log, cluster).values()) < MOST
