@@ -5,7 +5,7 @@ A field holds SI units and says so in its name (`useful_time_s`); its alias is t
 """
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, Self, get_args
 
@@ -18,8 +18,10 @@ from pydantic import (
     GetJsonSchemaHandler,
     InstanceOf,
     PlainSerializer,
+    SerializationInfo,
     ValidationError,
     WithJsonSchema,
+    WrapValidator,
 )
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_before_validator_function
@@ -52,6 +54,9 @@ def written_as(table: units.Units, kind: str, example: str, least: str = ">= 0")
     }
 
 
+#: Said by who wants quantities as they were written.
+_AS_WRITTEN = "as written"
+
 #: The JSON schema of a duration that is more than 0 s.
 A_DURATION = written_as(units.SECONDS, "time", "28 h", "> 0")
 #: That of a percentage.
@@ -66,13 +71,24 @@ A_SHARE = {
 
 def _quantity(
     parse: Any, table: units.Units, schema: dict[str, Any]
-) -> tuple[BeforeValidator, PlainSerializer, WithJsonSchema]:
+) -> tuple[WrapValidator, PlainSerializer, WithJsonSchema]:
     # Validation is given text only; floats in SI come from code that copies a validated model.
     return (
-        BeforeValidator(parse),
-        PlainSerializer(lambda value: units.format_exact(value, table), return_type=str),
+        WrapValidator(partial(_as_written, parse)),
+        PlainSerializer(partial(text_of, table), return_type=str),
         WithJsonSchema(schema),
     )
+
+
+def text_of(table: units.Units, value: float, info: SerializationInfo) -> str:
+    """Of a quantity: as it was written where that is asked for, else as short as it can be."""
+    if info.context == _AS_WRITTEN and isinstance(value, units.Quantity):
+        return value.text
+    return units.format_exact(value, table)
+
+
+def _as_written(parse: Callable[[object], float], value: object, checked: Any) -> units.Quantity:
+    return units.Quantity(checked(parse(value)), str(value))
 
 
 _NOT_NEGATIVE = written_as(units.SECONDS, "time", "28 h")
@@ -153,6 +169,14 @@ class Section(BaseModel):
     def mapping(self) -> dict[str, Any]:
         """The keys and values that a scenario file would have; the inverse of validation."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    def as_written(self, info: SerializationInfo | None = None) -> dict[str, Any]:
+        """As `mapping`, every quantity in the units that it was given in.
+
+        `info`: of the section that this is a part of, which may not ask for that.
+        """
+        context = _AS_WRITTEN if info is None else info.context
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, context=context)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """As of any pydantic model; what was worked out of the fields is worked out anew."""

@@ -27,6 +27,26 @@ class Units(dict[str, float]):
         self.largest_first = sorted(factors.items(), key=lambda item: -item[1])
 
 
+class Quantity(float):
+    """A number of base units that knows how it was written, `"25 Gbit/s"`.
+
+    What is worked out of it is a plain number.
+    """
+
+    __slots__ = ("text",)
+
+    text: str
+
+    def __new__(cls, value: float, text: str) -> "Quantity":
+        """So much, written so."""
+        made = super().__new__(cls, value)
+        made.text = text
+        return made
+
+    def __reduce__(self) -> tuple[type["Quantity"], tuple[float, str]]:
+        return Quantity, (float(self), self.text)
+
+
 SECONDS = Units(
     {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0},
     {

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import PlainSerializer, SerializationInfo, WithJsonSchema, WrapValidator
 
 from cprsim.basics import units
-from cprsim.basics.schema import A_DURATION, Section
+from cprsim.basics.schema import A_DURATION, Section, text_of
 from cprsim.contract.actions import Loss
 from cprsim.contract.checks import flaw_of
 from cprsim.contract.plan import AfterVoid, Plan
@@ -148,7 +148,7 @@ class Policy(Section):
         return replace(plan, after_void=self.after_void)
 
 
-def _parse_interval(value: object) -> str | float:
+def _parse_interval(value: object, checked: Any) -> str | float:
     if value in ("optimal", "exact"):
         return str(value)
     try:
@@ -157,13 +157,17 @@ def _parse_interval(value: object) -> str | float:
         raise ValueError(f"{error}; or 'optimal' or 'exact'") from None
     if interval_s <= 0:
         raise ValueError(f"{value!r} is out of range: an interval must be > 0")
-    return interval_s
+    return units.Quantity(checked(interval_s), str(value))
+
+
+def _interval_text(value: str | float, info: SerializationInfo) -> str:
+    return value if isinstance(value, str) else text_of(units.SECONDS, value, info)
 
 
 #: A checkpoint interval: seconds of training, or the rule that finds it.
 Interval = Annotated[
     str | float,
-    BeforeValidator(_parse_interval),
-    PlainSerializer(lambda v: v if isinstance(v, str) else units.format_exact(v, units.SECONDS)),
+    WrapValidator(_parse_interval),
+    PlainSerializer(_interval_text),
     WithJsonSchema({"anyOf": [{"enum": ["optimal", "exact"]}, A_DURATION]}),
 ]

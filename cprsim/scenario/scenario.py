@@ -4,7 +4,7 @@ All faults of a file are found and reported at once, each as `dotted.path: what 
 out`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel, InstanceOf
 from cprsim.analytic.expected import expected
 from cprsim.basics import units
 from cprsim.basics.once import once
-from cprsim.basics.schema import nearest
+from cprsim.basics.schema import Section, nearest
 from cprsim.contract import Context, Plan, Policy
 from cprsim.errors import LogError, PlanError, ScenarioError
 from cprsim.failures.model import FailureModel
@@ -169,18 +169,21 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
 
     def mapping(self) -> dict[str, Any]:
         """The tables of a scenario file that gives this scenario back, defaults included."""
+        return self._tables(Section.mapping)
+
+    def to_toml(self) -> str:
+        """The scenario as a file, defaults included, quantities in the units they were given in."""
+        import tomli_w  # noqa: PLC0415  (only those who write need it)
+
+        return tomli_w.dumps(self._tables(Section.as_written))
+
+    def _tables(self, table: Callable[[Section], dict[str, Any]]) -> dict[str, Any]:
         sections = {name: getattr(self, name) for name in SECTIONS}
         return {
             "title": self.title,
-            **{name: section.mapping() for name, section in sections.items() if section},
-            "policies": {name: policy.mapping() for name, policy in self.policies.items()},
+            **{name: table(section) for name, section in sections.items() if section},
+            "policies": {name: table(policy) for name, policy in self.policies.items()},
         }
-
-    def to_toml(self) -> str:
-        """The scenario as a file, defaults included."""
-        import tomli_w  # noqa: PLC0415  (only those who write need it)
-
-        return tomli_w.dumps(self.mapping())
 
 
 def load_scenario(path: str | Path, overrides: Iterable[str] = ()) -> Scenario:
