@@ -1,11 +1,12 @@
 """Jobs that get nowhere, noticed on the first part of them, before anything else is played."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from cprsim.basics.units import format_duration
 from cprsim.errors import RunError
+from cprsim.runs.engines import Engine, simulate
 from cprsim.scenario import Scenario
-from cprsim.sim import engine as sim
+from cprsim.sim.engine import COLUMNS
 
 #: Failures of a job that may be one too many.
 _OFTEN = 20.0
@@ -16,16 +17,17 @@ _PART = 100.0
 _SAVES = 100_000.0
 
 
-def check_hope(scenario: Scenario, policies: Iterable[str], seed: int) -> None:
+def check_hope(scenario: Scenario, engines: Mapping[str, Engine], seed: int) -> None:
     """Raise `RunError` where a job gets nowhere under some policy, as far as its first part tells.
 
     It takes a second at most, where runs of the job may take minutes until they are given up.
+    `engines`: which plays which policy.
     """
-    for name in policies:
-        first_part(scenario, name, seed)
+    for name, engine in engines.items():
+        first_part(scenario, name, seed, engine)
 
 
-def first_part(scenario: Scenario, policy: str, seed: int) -> float:
+def first_part(scenario: Scenario, policy: str, seed: int, engine: Engine = "sim") -> float:
     """The wall time of the first part of a job, in its useful times; 1 where none is tried.
 
     A part is easier than the whole: no interval is longer, no failure more frequent. So who can't
@@ -46,10 +48,10 @@ def first_part(scenario: Scenario, policy: str, seed: int) -> float:
     part = scenario.model_copy(update={"job": job})
     part.plans[policy] = plan
     try:
-        ledger = sim.simulate(part, [policy], [0], seed)[0, 0]
+        ledger = simulate(part, {policy: engine}, [0], seed)[0, 0]
     except RunError as error:
         if part_s == useful_s:
             raise
         own = f"the job gets nowhere, nor would one of {format_duration(part_s)}:"
         raise RunError(str(error).replace("the job gets nowhere:", own)) from None
-    return float(ledger[sim.COLUMNS.index("wall")] / part_s)
+    return float(ledger[COLUMNS.index("wall")] / part_s)

@@ -89,7 +89,7 @@ def run(
     check_arguments(replications, seed, workers)
     engines = chosen(scenario, names, engine, replications)
     bases = [Basis.of(scenario, name) for name in names]
-    check_hope(scenario, names, seed)
+    check_hope(scenario, dict.fromkeys(names, "sim"), seed)  # which needs no compiling
     prepare(engines.values())
     # What is compiled holds no lock while it plays.
     pool = ThreadPoolExecutor if set(engines.values()) == {"batch"} else Workers

@@ -75,7 +75,7 @@ def perform(task: Task) -> Block | Fault:
     try:
         scenario, plans, engines = _planned(task.scenario, task.policies, task.engine)
         if task.start == 0:
-            check_hope(scenario, task.policies, task.seed)
+            check_hope(scenario, engines, task.seed)
         values = simulate(scenario, engines, range(task.start, task.stop), task.seed)
     except CprsimError as error:
         return Fault(str(error))
