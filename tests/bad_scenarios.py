@@ -350,13 +350,15 @@ POLICIES = [
     case(
         "no-policies",
         {f"[policies.full]\n{POLICY}": ""},
-        'policies: there are none; write e.g. [policies.full] with system = "full"',
+        'policies: there are none; write e.g. [policies.full] with system = "full", '
+        "or let cprsim advise ask all systems",
     ),
     case(
         "misspelt-policies",
         {"[policies.full]": "[policy.full]"},
         "policy: unknown key; did you mean 'policies'?",
-        'policies: there are none; write e.g. [policies.full] with system = "full"',
+        'policies: there are none; write e.g. [policies.full] with system = "full", '
+        "or let cprsim advise ask all systems",
     ),
     case(
         "key-of-another-system",

@@ -426,7 +426,8 @@ def test_a_process_of_its_own_tells_the_same(folder, edits, errors, args, log):
             "job: the table [job] is missing\n"
             "cluster: the table [cluster] is missing\n"
             "failures: the table [failures] is missing\n"
-            'policies: there are none; write e.g. [policies.full] with system = "full"',
+            'policies: there are none; write e.g. [policies.full] with system = "full", '
+            "or let cprsim advise ask all systems",
         ),
         (
             GOOD.replace("trainers = 4", "trainers 4").encode(),

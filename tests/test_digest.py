@@ -215,6 +215,7 @@ def test_out_leaves_the_rows_away_and_says_so(tmp_path):
         "scenario.toml",
     ]
     assert done.stderr == (
+        "cprsim: wrote 4 files into out: scenario.toml, manifest.json, breakdown.png, report.html\n"
         "cprsim: out/results.csv isn't there: of 600 rows none is kept, the most are 1,000,000\n"
     )
     assert "200 replications" in done.stdout

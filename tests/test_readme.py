@@ -68,11 +68,11 @@ def test_the_readme_is_a_screen_and_a_half() -> None:
     assert len(README.splitlines()) <= 120
 
 
-def test_the_readme_reads_its_answer_aloud() -> None:
+def test_the_readme_puts_its_answer_in_words() -> None:
     ((_, answer),) = COMMAND.findall(README)
     rows = {line.split()[0]: line.split() for line in answer.splitlines() if line.strip()}
 
-    aloud = README.partition("Read aloud:")[2].partition("\n## ")[0]
-    assert "* replication       never   0.89    0.08     0" in answer
+    aloud = README.partition("In words:")[2].partition("\n## ")[0]
+    assert "* replication       never    0.89    0.08     0" in answer
     for name, column in (("partial", 3), ("partial", 5), ("async", 3), ("full", 3)):
         assert f"{rows[name][column]} %" in aloud

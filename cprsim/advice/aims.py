@@ -59,7 +59,7 @@ class Aim:
         spares = plan.machines_ready(scenario.cluster.spares)
         if plan.memory_overhead > self.max_memory:
             most = f"{self.max_memory:g} at most"
-            return f"takes {plan.memory_overhead:g} times the memory of its rows; {most}"
+            return f"takes {plan.memory_overhead:g} times the memory of the rows besides; {most}"
         if spares > self.max_spares:
             return f"holds {spares} spares ready; {self.max_spares:g} at most"
         if self._is_unknown(plan, scenario, system):

@@ -28,8 +28,8 @@ def warnings(advice: "Advice") -> Iterator[str]:
     if best is not None:
         if not advice.of_fleet:
             yield from _never(best)
-        yield from _defaults(best)
         yield from _bought(best)
+    yield from _defaults(advice)
     for each in (best, advice.lossless if advice.lossless is not best else None):
         if each is not None:
             yield from _unmet(each, advice)
@@ -49,19 +49,28 @@ def _never(best: Found) -> Iterator[str]:
         yield f"{best.name}: {' and '.join(never)} = never; it makes no save in the whole job."
 
 
-def _defaults(best: Found) -> Iterator[str]:
-    """Costs that nobody measured here."""
-    if best.candidate.origin is not None:
-        return
-    table = best.candidate.policy.mapping()
-    assumed = {key: value for key, value in table.items() if key in _OWN_KEYS}
-    if not assumed:
-        return
-    told = ", ".join(f"{key} = {value}" for key, value in assumed.items())
-    yield (
-        f"{best.name} stands on its system's defaults: {told}; measure them, and set them in a "
-        f'[policies.NAME] with system = "{best.candidate.system}".'
-    )
+def assumed_costs(each: Found) -> dict[str, object]:
+    """Costs of its own that nobody measured here: defaults of its system, by key."""
+    if each.candidate.origin is not None:
+        return {}
+    table = each.candidate.policy.mapping()
+    return {key: value for key, value in table.items() if key in _OWN_KEYS}
+
+
+def _defaults(advice: "Advice") -> Iterator[str]:
+    """Who stands on what: systems once, the best first."""
+    found = sorted(advice.found, key=lambda each: each is not advice.best)
+    assumed = {each.candidate.system: assumed_costs(each) for each in found}
+    told = [
+        f"{system} ({', '.join(f'{key} = {value}' for key, value in costs.items())})"
+        for system, costs in assumed.items()
+        if costs
+    ]
+    if told:
+        yield (
+            f"Defaults, and not measured, are what these hold training up for: {', '.join(told)}; "
+            "set what you measured in a [policies.NAME] with that system."
+        )
 
 
 def _unmet(each: Found, advice: "Advice") -> Iterator[str]:
@@ -87,8 +96,8 @@ def _bought(best: Found) -> Iterator[str]:
         )
     if best.plan.memory_overhead >= 1:
         yield (
-            f"{best.name} needs {1 + best.plan.memory_overhead:g} times the memory of its rows; "
-            "see --max-memory."
+            f"{best.name} takes {best.plan.memory_overhead:g} times the memory of the rows "
+            "besides; see --max-memory."
         )
 
 

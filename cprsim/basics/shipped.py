@@ -16,21 +16,28 @@ _LOGS = ("failures.csv",)
 
 
 class Shipped(NamedTuple):
-    """A scenario that comes with cprsim: its name, the title that the file has, and where it is."""
+    """A scenario that comes with cprsim: its name, the title that the file has, and where it is.
+
+    `log`: the log that it replays, where that isn't here.
+    """
 
     name: str
     title: str
     path: Path
+    log: str = ""
 
 
 def scenarios() -> list[Shipped]:
     """All of them, by name."""
+    return [_described(path) for path in sorted(_home().glob(f"*{_SCENARIO}"))]
+
+
+def _described(path: Path) -> Shipped:
     import tomllib  # noqa: PLC0415  (only those who list them need it)
 
-    return [
-        Shipped(path.stem, tomllib.loads(path.read_text(encoding="utf-8"))["title"], path)
-        for path in sorted(_home().glob(f"*{_SCENARIO}"))
-    ]
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    log = tables["failures"].get("trace", "")
+    return Shipped(path.stem, tables["title"], path, "" if (path.parent / log).exists() else log)
 
 
 def names() -> list[str]:

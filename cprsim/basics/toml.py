@@ -46,7 +46,8 @@ def parse_file(text: str, path: str | PathLike[str]) -> dict[str, Any]:
     try:
         return parse_toml(text, str(path))
     except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{path}: is not TOML: {error}") from None
+        way_out = "; cprsim fit reads logs" * str(path).endswith((".csv", ".gz", ".json"))
+        raise ScenarioError(f"{path}: is not TOML: {error}{way_out}") from None
 
 
 def parse_toml(text: str, what: str) -> dict[str, Any]:

@@ -45,7 +45,8 @@ def _list(found: "list[Shipped]", as_json: bool) -> None:
         return
     wide = max(len(each.name) for each in found) + 2
     for each in found:
-        echo_wrapped(f"{each.name:<{wide}}{each.title}", indent=" " * wide)
+        needs = " (give its log: --set failures.trace=FILE)" * bool(each.log)
+        echo_wrapped(f"{each.name:<{wide}}{each.title}{needs}", indent=" " * wide)
 
 
 def _copy(source: Path, target: Path, as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from cprsim.advice.warning import assumed_costs
 from cprsim.basics.units import format_duration, percent
 from cprsim.report.terminal import plain_table
 from cprsim.selection import words
@@ -35,9 +36,10 @@ def answer_table(advice: "Advice") -> Table:
     table = plain_table("\n".join([advice.scenario.title or "cprsim advise", _asked(advice)]))
     table.collapse_padding = True
     table.add_column("policy", min_width=15)
-    headings = ["saves\nevery", "over-\nhead", "\n± 95 %", "PLS", "updates\nlost", "machine\ntime"]
+    headings = ["saves\nevery", "over-\nhead %", "\n± 95 %", "PLS\n%"]
+    headings += ["updates\nlost %", "machine\ntime %"]
     headings += (
-        ["in\nsum"] * advice.of_fleet
+        ["in\nsum %"] * advice.of_fleet
         + [f"cost\n{money}"] * bool(money)
         + ["keeps"] * bool(advice.aim.bounds)
     )
@@ -93,14 +95,17 @@ def robust_lines(robust: "Robustness") -> Iterator[str]:
     """Where the choice stays the same, and what it loses where the MTBF was wrong by two."""
     held = [_range(lever, robust) for lever in robust.levers]
     if held:
-        yield f"With these settings {robust.choice} stays the choice for {'; '.join(held)}."
+        yield (
+            f"With these settings {robust.choice} stays the choice for {'; '.join(held)}. "
+            "More than the ends in brackets was not tried."
+        )
     mtbf = next((each for each in robust.levers if each.name == "MTBF"), None)
     if mtbf is None or robust.second is None:
         return
     said = []
     for world in mtbf.worlds:
         if world.factor in {0.5, 2.0} and math.isfinite(world.second_loses.mean):
-            lost = f"loses {_points(world.loses)}"
+            lost = f"is {_points(world.loses)} off the best"
             choice = "breaks a bound" if world.keeps is False else lost
             said.append(
                 f"at {world.value} {robust.choice} {choice}, {robust.second} "
@@ -139,8 +144,12 @@ def _of_what(advice: "Advice") -> str:
     if advice.of_fleet:
         return f"% of the useful time of {advice.certificate.replications:,} jobs"
     scenario = advice.scenario
-    useful_s, mtbf_s = scenario.job.useful_time_s, scenario.failure_model.mtbf_s
-    return f"% of the useful {format_duration(useful_s)}, MTBF {format_duration(mtbf_s)}"
+    useful_s, failures = scenario.job.useful_time_s, scenario.failure_model
+    mtbf = f"MTBF {format_duration(failures.mtbf_s)}"
+    law = scenario.failures.law
+    if scenario.failures.per == "node" and law is not None:
+        mtbf += f" of the job, {format_duration(law.expected_s)} of a node"
+    return f"% of the useful {format_duration(useful_s)}, {mtbf}"
 
 
 def _marked(advice: "Advice", number: int) -> str:
@@ -185,7 +194,10 @@ def _points(mean: "Mean") -> str:
 
 def _verdict(advice: "Advice") -> str:
     names = [each.name for each in advice.found]
-    return f"Answer: {words.sentence(advice.certificate, names)}."
+    assumed = {} if advice.best is None else assumed_costs(advice.best)
+    given = ", ".join(f"{key} = {value}" for key, value in assumed.items())
+    condition = f", if {given}, which is assumed" * bool(given)
+    return f"Answer: {words.sentence(advice.certificate, names)}{condition}."
 
 
 def _told(advice: "Advice", best: "Found") -> str:
@@ -258,14 +270,12 @@ def _refused(advice: "Advice") -> Iterator[str]:
 def _range(lever: "Lever", robust: "Robustness") -> str:
     low, high = lever.range(robust.within)
     factors = [world.factor for world in lever.worlds]
-    less = "no less was tried" * (low.factor == min(factors))
-    more = "no more was tried" * (high.factor == max(factors))
-    ends = (_end(world, robust, limit) for world, limit in ((low, less), (high, more)))
+    tried = (low.factor == min(factors), high.factor == max(factors))
+    ends = (_end(*end, robust) for end in zip((low, high), tried, strict=True))
     return f"{lever.name} from {' to '.join(ends)}"
 
 
-def _end(world: "World", robust: "Robustness", limit: str) -> str:
-    """Where a range ends, and what that rests on."""
-    unsure = "not sure there" * (world.holds(robust.within) is None)
-    notes = "; ".join(filter(None, (unsure, limit)))
-    return f"{world.value} ({notes})" if notes else world.value
+def _end(world: "World", is_last: bool, robust: "Robustness") -> str:
+    """Where a range ends, in brackets where nothing farther was tried."""
+    unsure = " (not sure there)" * (world.holds(robust.within) is None)
+    return f"[{world.value}]{unsure}" if is_last else f"{world.value}{unsure}"

@@ -3,7 +3,7 @@
 import math
 from itertools import combinations
 
-from cprsim.basics.units import format_bytes
+from cprsim.basics.units import format_bytes, format_percent
 from cprsim.runs.result import Result
 from cprsim.selection.certificate import WITHIN, Certificate, Rival, judge
 from cprsim.selection.words import Unit, interval, listed, sentence
@@ -48,8 +48,11 @@ def recommendation(result: Result) -> list[str]:
 def _choice(result: Result, best: str, found: Certificate) -> str:
     overhead = _of(result, best, "overhead")
     if not found.rivals:
-        return f"{best} is the only policy that was run; its overhead is {overhead:.2%}."
-    return f"Least time: {best}, {overhead:.2%} overhead; {sentence(found, list(result.plans))}."
+        return (
+            f"{best} is the only policy that was run; its overhead is {format_percent(overhead)}."
+        )
+    least = f"Least time of these policies: {best}, {format_percent(overhead)} overhead"
+    return f"{least}; {sentence(found, list(result.plans))}."
 
 
 def _margin(rival: Rival, names: list[str], count: int) -> str:
@@ -62,9 +65,10 @@ def _margin(rival: Rival, names: list[str], count: int) -> str:
 
 def _without_loss(result: Result, best: str, found: Certificate) -> str:
     """What the quickest policy loses of learning, and the quickest that loses none."""
+    updates, pls = (format_percent(_of(result, best, each)) for each in ("updates_lost", "pls"))
     lost = (
-        f"{best} pays in learning: {_of(result, best, 'updates_lost'):.2%} of all updates are lost "
-        f"for good (PLS {_of(result, best, 'pls'):.2%}), {_accuracy(result, best)}."
+        f"{best} pays in learning: {updates} of all updates are lost for good (PLS {pls}), "
+        f"{_accuracy(result, best)}."
     )
     keeping = [name for name in result.plans if not _loses(result, name)]
     if not keeping:
@@ -73,7 +77,7 @@ def _without_loss(result: Result, best: str, found: Certificate) -> str:
     more = next(each for each in found.rivals if each.candidate == list(result.plans).index(safe))
     return (
         f"{lost} Of the policies that lose none, {safe} takes the least time: "
-        f"{_of(result, safe, 'overhead'):.2%} overhead, {interval(more)} more."
+        f"{format_percent(_of(result, safe, 'overhead'))} overhead, {interval(more)} more."
     )
 
 
@@ -83,11 +87,11 @@ def _retrained(result: Result, best: str) -> str:
     turned = _turned(result)
     if not (turned or _loses(result, best)):
         return ""
-    overhead = f"{_of(result, least, 'overhead_retrained'):.2%}"
+    overhead = format_percent(_of(result, least, "overhead_retrained"))
     again = "If every lost update were trained again,"
     if not others:
         return f"{again} its overhead would be {overhead}."
-    takes = f"{_of(result, best, 'overhead_retrained'):.2%}"
+    takes = format_percent(_of(result, best, "overhead_retrained"))
     than = "" if least == best else f", where {best} would take {takes}"
     found = certified(result, "overhead_retrained")
     though = "" if found.verdict == "best" else f"; {sentence(found, list(result.plans))}"

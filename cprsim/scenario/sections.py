@@ -152,7 +152,10 @@ def _policies(tables: object) -> tuple[dict[str, Policy], list[str]]:
         except ValidationError as error:
             found += faults(error, policy, path)
     if not tables:
-        found.append('policies: there are none; write e.g. [policies.full] with system = "full"')
+        found.append(
+            'policies: there are none; write e.g. [policies.full] with system = "full", '
+            "or let cprsim advise ask all systems"
+        )
     return policies, found
 
 

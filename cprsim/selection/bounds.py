@@ -16,7 +16,9 @@ class Bound(NamedTuple):
     most: float
 
     def __str__(self) -> str:
-        return f"{_IN_WORDS.get(self.measure, self.measure)} <= {self.most:g}"
+        share = self.measure in _IN_WORDS
+        most = f"{100 * self.most:.12g} %" if share else f"{self.most:g}"
+        return f"{_IN_WORDS.get(self.measure, self.measure)} <= {most}"
 
 
 def check_bound(name: str, most: float | None) -> None:

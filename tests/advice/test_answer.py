@@ -313,7 +313,7 @@ def test_systems_that_take_too_much_are_left_out_with_the_reason() -> None:
     (refused,) = advice.refused
 
     assert refused.name == "replication"
-    assert refused.why == "takes 1 times the memory of its rows; 0.5 at most"
+    assert refused.why == "takes 1 times the memory of the rows besides; 0.5 at most"
 
 
 def test_spares_are_bounded() -> None:
@@ -500,7 +500,7 @@ def test_all_systems_are_asked_of_the_example_that_has_them_all() -> None:
     advice = advised("all-systems")
     systems_asked = {each.candidate.system for each in advice.found}
 
-    assert systems_asked == set(systems())
+    assert systems_asked == set(systems()) - {"autopilot"}  # which needs a belief
     assert advice.verdict in {"best", "tied"}
 
 

@@ -125,7 +125,7 @@ WRONG = {
         "nobody can be asked: hot-swap needs iteration: give it in a [policies.NAME]"
     ),
     "--system replication --max-memory 0": (
-        "nobody can be asked: replication takes 1 times the memory of its rows; 0 at most"
+        "nobody can be asked: replication takes 1 times the memory of the rows besides; 0 at most"
     ),
     "--sure 1": "sure 1 is out of range: > 0 and < 1, e.g. 0.95 for 95 %",
     "--sure 0": "sure 0 is out of range: > 0 and < 1, e.g. 0.95 for 95 %",

@@ -59,7 +59,7 @@ SQUARE = grid(
      row("cpr", margin=math.nan, verdict="best")],
 )  # fmt: skip
 CASES: dict[str, tuple[pd.DataFrame, dict[str, str], str, str]] = {
-    "square": (SQUARE, MTBF | SAVE, "A job", "PLS <= 0.1"),
+    "square": (SQUARE, MTBF | SAVE, "A job", "PLS <= 10 %"),
     "strip": (SQUARE[::3], MTBF, "", ""),
     "one cell": (SQUARE[:1], MTBF, "A title that takes more than one line, " * 5, ""),
     "one row of two keys": (SQUARE[::3], MTBF | SAVE, "$x$", ""),
@@ -165,7 +165,7 @@ def test_the_key_tells_where_each_policy_is_best() -> None:
     assert "best in 4 of 9" in words
     assert "no candidate keeps to the bounds: 1 of 9" in words
     assert "all points failed: 1 of 9" in words
-    assert "least mean overhead, PLS <= 0.1" in words
+    assert "least mean overhead, PLS <= 10 %" in words
     assert "Pale: not surely the best; hatched or edged in the colour of one that may be." in words
 
 

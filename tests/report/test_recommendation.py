@@ -25,15 +25,15 @@ def test_the_recommendation_in_words():
     )
 
     assert recommendation(found) == [
-        "Least time: a, 1.50% overhead; a is best with at least 95 % certainty.",
+        "Least time of these policies: a, 1.50 % overhead; a is best with at least 95 % certainty.",
         "On the same failures b, the next, takes 0.2 points (0.0507 to 0.349) more of the useful "
         "time (95 % interval for all comparisons together, 40 paired differences).",
-        "a pays in learning: 2.00% of all updates are lost for good (PLS 2.00%), and what that "
+        "a pays in learning: 2.00 % of all updates are lost for good (PLS 2.00 %), and what that "
         "does to accuracy is not simulated. Of the policies that lose none, b takes the least "
-        "time: 1.70% overhead, 0.2 points (0.0507 to 0.349) more.",
+        "time: 1.70 % overhead, 0.2 points (0.0507 to 0.349) more.",
         # a: 1.5 + 2 %; b, c: 1.7 % and 6.5 %.
-        "If every lost update were trained again, b would take the least time: 1.70% overhead, "
-        "where a would take 3.50%. The order would be b, a and c; by overhead it is a, b and c.",
+        "If every lost update were trained again, b would take the least time: 1.70 % overhead, "
+        "where a would take 3.50 %. The order would be b, a and c; by overhead it is a, b and c.",
     ]
     assert [each.candidate for each in certified(found).rivals] == [0, 2]
 
@@ -43,26 +43,27 @@ def test_what_is_undecided_is_said_to_be():
 
     # 20 replications: 400 sqrt(20 / 19) t(19) / sqrt(20) = 192 s: now 95 % and one comparison.
     assert recommendation(found)[0] == (
-        "Least time: a, 1.50% overhead; a is best with at least 95 % certainty."
+        "Least time of these policies: a, 1.50 % overhead; a is best with at least 95 % certainty."
     )
     found = result({"a": [1000.0, 2600.0], "b": [1800.0, 2000.0]}, times=10)
     assert recommendation(found)[0] == (
-        "Least time: a, 1.80% overhead; undecided: b may be better by up to 0.236 points; more "
-        "replications may tell."
+        "Least time of these policies: a, 1.80 % overhead; undecided: b may be better by up to "
+        "0.236 points; more replications may tell."
     )
     few = result({"a": [1000.0, 2000.0], "b": [1100.0, 2100.0]})
     assert recommendation(few)[0] == (
-        "Least time: a, 1.50% overhead; undecided: 2 of 2 replications met a failure that makes a "
-        "difference, too few to tell; it takes at least 20."
+        "Least time of these policies: a, 1.50 % overhead; undecided: 2 of 2 replications met a "
+        "failure that makes a difference, too few to tell; it takes at least 20."
     )
 
 
 def test_a_single_policy_and_a_single_replication():
     assert recommendation(result({"a": [1000.0, 2000.0]})) == [
-        "a is the only policy that was run; its overhead is 1.50%."
+        "a is the only policy that was run; its overhead is 1.50 %."
     ]
     assert recommendation(result({"a": [1000.0], "b": [2000.0]})) == [
-        "Least time: a, 1.00% overhead; undecided: one replication tells nothing of chance.",
+        "Least time of these policies: a, 1.00 % overhead; undecided: one replication tells "
+        "nothing of chance.",
         "On the same failures b, the next, takes 1 points more of the useful time (1 paired "
         "differences).",
     ]
@@ -75,7 +76,7 @@ def test_all_policies_that_lose_learning_leave_nothing_safe_to_name():
 
     assert said[-2].endswith("what that does to accuracy is not simulated.")
     assert said[-1] == (
-        "If every lost update were trained again, a would take the least time: 10.00% overhead."
+        "If every lost update were trained again, a would take the least time: 10.00 % overhead."
     )
 
 
@@ -84,12 +85,12 @@ def test_the_order_turns_below_a_best_that_loses_nothing():
     found = result({"a": [1e3], "b": [2e3], "c": [3e3]}, {"b": 0.02}, times=20)
 
     assert recommendation(found)[-1] == (
-        "If every lost update were trained again, a would take the least time: 1.00% overhead. The "
-        "order would be a, c and b; by overhead it is a, b and c."
+        "If every lost update were trained again, a would take the least time: 1.00 % overhead. "
+        "The order would be a, c and b; by overhead it is a, b and c."
     )
     assert not any("again" in said for said in recommendation(result({"a": [1.0], "b": [2.0]})))
     only = recommendation(result({"a": [1000.0]}, {"a": 0.5}))
-    assert only[-1] == ("If every lost update were trained again, its overhead would be 51.00%.")
+    assert only[-1] == ("If every lost update were trained again, its overhead would be 51.00 %.")
 
 
 def test_lost_updates_are_paired_with_what_they_would_take_again():
@@ -112,4 +113,6 @@ def test_the_replication_that_is_shown_is_the_median():
 def test_two_policies_that_do_the_same_are_told_to():
     found = result({"a": [1000.0, 2000.0], "b": [1000.0, 2000.0 + 1e-9]}, {}, times=10)
 
-    assert recommendation(found) == ["Least time: a, 1.50% overhead; no other differs."]
+    assert recommendation(found) == [
+        "Least time of these policies: a, 1.50 % overhead; no other differs."
+    ]

@@ -66,8 +66,8 @@ def put(*rivals, **changed):
         ),
         (
             put(verdict="undecided", why="bound", doubts=(DOUBT,)),
-            "undecided: whether full keeps to PLS <= 0.02 (0.0206, 0.0170 to 0.0242)",
-            "undecided: PLS <= 0.02 of full?",
+            "undecided: whether full keeps to PLS <= 2 % (0.0206, 0.0170 to 0.0242)",
+            "undecided: PLS <= 2 % of full?",
         ),
         (
             put(verdict="none", best=None),
@@ -89,6 +89,6 @@ def test_money_has_a_unit_of_its_own():
 
 
 def test_bounds_in_words():
-    assert str(Quality(0.02, 0.1)) == "PLS <= 0.02, updates lost <= 0.1"
+    assert str(Quality(0.02, 0.1)) == "PLS <= 2 %, updates lost <= 10 %"
     assert Quality(max_updates_lost=0.1).bounds == (Bound("updates_lost", 0.1),)
     assert not Quality()

@@ -205,7 +205,7 @@ def test_a_candidate_that_may_keep_to_a_bound_is_not_dropped_in_silence():
     assert (answer.verdict, answer.best.label, answer.kept) == ("undecided", "a", 2)
     low, high = stats.ttest_1samp(pls, 0).confidence_interval(1 - 0.05 / 3)  # 2 of PLS, 1 margin
     assert answer.told == (
-        f"undecided: whether b keeps to PLS <= 0.02 (0.0206, {low:.4f} to {high:.4f})"
+        f"undecided: whether b keeps to PLS <= 2 % (0.0206, {low:.4f} to {high:.4f})"
     )
     assert table(told, 0.025)["policy"].tolist() == ["b"]
     assert table(told, 0.018)["told"].tolist() == ["a is the only one"]

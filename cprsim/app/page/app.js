@@ -192,7 +192,7 @@ function headline(text, state) {
 
 const leastOf = (rows) => {
   const [least] = [...rows].sort((a, b) => a.measures.overhead.mean - b.measures.overhead.mean);
-  return `Least time: ${least.policy}, ${least.measures.overhead.text}.`;
+  return `Least time of these policies: ${least.policy}, ${least.measures.overhead.text}.`;
 };
 
 function fail(lines) {
