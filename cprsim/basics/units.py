@@ -27,7 +27,7 @@ class Units(dict[str, float]):
         self.largest_first = sorted(factors.items(), key=lambda item: -item[1])
 
 
-class Quantity(float):
+class WrittenNumber(float):
     """A number of base units that knows how it was written, `"25 Gbit/s"`.
 
     What is worked out of it is a plain number.
@@ -37,14 +37,14 @@ class Quantity(float):
 
     text: str
 
-    def __new__(cls, value: float, text: str) -> "Quantity":
+    def __new__(cls, value: float, text: str) -> "WrittenNumber":
         """So much, written so."""
         made = super().__new__(cls, value)
         made.text = text
         return made
 
-    def __reduce__(self) -> tuple[type["Quantity"], tuple[float, str]]:
-        return Quantity, (float(self), self.text)
+    def __reduce__(self) -> tuple[type["WrittenNumber"], tuple[float, str]]:
+        return WrittenNumber, (float(self), self.text)
 
 
 SECONDS = Units(
