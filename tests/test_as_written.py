@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import cprsim
-from cprsim.basics.units import WrittenNumber
+from cprsim.basics.units import AsWritten
 from tests.bad_scenarios import GOOD
 
 #: Keys with a quantity of every kind, as people write them.
@@ -64,7 +64,7 @@ def test_the_file_gives_the_scenario_back(scenario, tmp_path):
 
 
 def test_what_is_worked_out_of_a_quantity_is_a_plain_number():
-    quantity = WrittenNumber(90.0, "1.5 min")
+    quantity = AsWritten(90.0, "1.5 min")
     assert (quantity, quantity.text, repr(quantity)) == (90.0, "1.5 min", "90.0")
     assert type(quantity * 2) is type(quantity / 2) is type(-quantity) is float
     assert math.sqrt(quantity) == math.sqrt(90)

@@ -82,15 +82,13 @@ def _quantity(
 
 def text_of(table: units.Units, value: float, info: SerializationInfo) -> str:
     """Of a quantity: as it was written where that is asked for, else as short as it can be."""
-    if info.context == _AS_WRITTEN and isinstance(value, units.WrittenNumber):
+    if info.context == _AS_WRITTEN and isinstance(value, units.AsWritten):
         return value.text
     return units.format_exact(value, table)
 
 
-def _as_written(
-    parse: Callable[[object], float], value: object, checked: Any
-) -> units.WrittenNumber:
-    return units.WrittenNumber(checked(parse(value)), str(value))
+def _as_written(parse: Callable[[object], float], value: object, checked: Any) -> units.AsWritten:
+    return units.AsWritten(checked(parse(value)), str(value))
 
 
 _NOT_NEGATIVE = written_as(units.SECONDS, "time", "28 h")

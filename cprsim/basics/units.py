@@ -27,7 +27,7 @@ class Units(dict[str, float]):
         self.largest_first = sorted(factors.items(), key=lambda item: -item[1])
 
 
-class WrittenNumber(float):
+class AsWritten(float):
     """A number of base units that knows how it was written, `"25 Gbit/s"`.
 
     What is worked out of it is a plain number.
@@ -37,14 +37,14 @@ class WrittenNumber(float):
 
     text: str
 
-    def __new__(cls, value: float, text: str) -> "WrittenNumber":
+    def __new__(cls, value: float, text: str) -> "AsWritten":
         """So much, written so."""
         made = super().__new__(cls, value)
         made.text = text
         return made
 
-    def __reduce__(self) -> tuple[type["WrittenNumber"], tuple[float, str]]:
-        return WrittenNumber, (float(self), self.text)
+    def __reduce__(self) -> tuple[type["AsWritten"], tuple[float, str]]:
+        return AsWritten, (float(self), self.text)
 
 
 SECONDS = Units(

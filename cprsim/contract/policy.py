@@ -157,7 +157,7 @@ def _parse_interval(value: object, checked: Any) -> str | float:
         raise ValueError(f"{error}; or 'optimal' or 'exact'") from None
     if interval_s <= 0:
         raise ValueError(f"{value!r} is out of range: an interval must be > 0")
-    return units.WrittenNumber(checked(interval_s), str(value))
+    return units.AsWritten(checked(interval_s), str(value))
 
 
 def _interval_text(value: str | float, info: SerializationInfo) -> str:
