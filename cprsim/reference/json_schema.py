@@ -6,7 +6,7 @@ What a key may be besides, a table that is drawn from for each job of a fleet, i
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
@@ -175,10 +175,9 @@ def _default(field: FieldInfo) -> Any:
         return None
     if isinstance(default, BaseModel):
         return default.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    for metadata in field.metadata:  # what writes quantities
-        if hasattr(metadata, "func") and hasattr(metadata, "return_type"):
-            return metadata.func(default)
     of: Any = field.annotation
+    for metadata in field.metadata:  # what writes quantities, among others
+        of = Annotated[of, metadata]
     return TypeAdapter(of).dump_python(default, mode="json")
 
 

@@ -83,7 +83,7 @@ def test_best_prints_a_row_for_all_circumstances(capsys):
     assert "though learning is lost; --max-pls and --max-updates-lost bound that." in out
     # Full recovery alone loses nothing; which of its intervals is better, five may not tell.
     _, out, _ = swept(capsys, *vary, "--best", "--max-updates-lost", "0")
-    assert "Only candidates with updates lost <= 0, as far as that is known." in out
+    assert "Only candidates with updates lost <= 0 %, as far as that is known." in out
     assert "partial" not in out
     _, out, _ = swept(capsys, *vary, "--best", "--max-pls", "0", "--policy", "full", "--out", "one")
     assert "partial" not in out
