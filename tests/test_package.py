@@ -97,7 +97,7 @@ def test_the_wheel_has_the_package_and_its_scenarios_alone(wheel: Path) -> None:
 @pytest.mark.slow
 def test_the_wheel_works_where_there_is_no_repository(installed: Command) -> None:
     listed = installed("scenarios").splitlines()
-    assert [line.split()[0] for line in listed] == [
+    assert [line.split()[0] for line in listed if not line.startswith(" ")] == [
         path.stem for path in sorted((ROOT / "scenarios").glob("*.toml"))
     ]
 

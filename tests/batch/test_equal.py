@@ -47,6 +47,7 @@ def test_when_failures_come_all_the_time(system: str, source: str, tmp_path: Pat
 #: What must be met of a system, beside what is met of all.
 OF_SYSTEM: dict[str, dict[str, int]] = {
     "full": {"failures_in_a_save": 40, "three_in_a_row_while_loading": 7},
+    "autopilot": {"Learned": 30, "failures_in_a_save": 40},
     "partial": {"failures_in_a_save": 150, "runs_that_lose_unequal_shares": 40},
     "cpr-vanilla": {"failures_in_a_save": 100, "runs_that_lose_unequal_shares": 8},
     "cpr-scar": {"Chains": 35, "runs_that_lose_unequal_shares": 9},
