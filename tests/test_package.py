@@ -75,7 +75,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
         done = subprocess.run(
             command, cwd=home, env=environment, capture_output=True, text=True, check=False
         )
-        assert (done.returncode, done.stderr) == (0, "")
+        assert done.returncode == 0, done.stderr
+        assert all(line.startswith("cprsim: wrote ") for line in done.stderr.splitlines())
         return done.stdout
 
     return run

@@ -14,7 +14,7 @@ from tests.faults.injected import SOURCE, Fault
 from tests.waiting import HANGS_S
 
 #: Of how many calls of a case one goes wrong in the quick tests; in the slow ones, each.
-QUICK = {"files": 1, "new folder": 1, "run": 17, "sweep": 47, "export": 5}
+QUICK = {"files": 2, "new folder": 3, "run": 34, "sweep": 94, "export": 5}
 #: At least so many calls change a file; fewer would say that some are not counted.
 LEAST = {"files": 15, "new folder": 14, "run": 15, "sweep": 90, "export": 6, "study": 80}
 
