@@ -17,7 +17,7 @@ from cprsim.basics.streams import COHORT
 from cprsim.basics.units import format_duration
 from cprsim.errors import RunError, UsageError
 from cprsim.runs.digest import MOST_ROWS, Digest, Replications
-from cprsim.runs.engines import Engine, chosen, prepare, simulate
+from cprsim.runs.engines import Engine, chosen, compiles, prepare, simulate
 from cprsim.runs.hopeless import check_hope
 from cprsim.runs.measures import Basis
 from cprsim.runs.replications import ReplicationTable
@@ -89,7 +89,9 @@ def run(
     check_arguments(replications, seed, workers)
     engines = chosen(scenario, names, engine, replications)
     bases = [Basis.of(scenario, name) for name in names]
-    check_hope(scenario, dict.fromkeys(names, "sim"), seed)  # which needs no compiling
+    # A hopeless job is nothing to compile for.
+    probes: dict[str, Engine] = dict.fromkeys(names, "sim")
+    check_hope(scenario, probes if compiles(engines.values()) else engines, seed)
     prepare(engines.values())
     # What is compiled holds no lock while it plays.
     pool = ThreadPoolExecutor if set(engines.values()) == {"batch"} else Workers
