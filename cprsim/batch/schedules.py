@@ -19,12 +19,14 @@ from cprsim.batch.rows import (
     SAVING,
     Running,
 )
+from cprsim.closed_form import intervals
 from cprsim.contract import growing, learned, rules
 
 _due_s = compiled(rules.r3_due_s)
 _too_dear = compiled(growing.too_dear)
 _mtbf_seen_s = compiled(learned.mtbf_seen_s)
-_planned_interval_s = compiled(learned.planned_interval_s)
+_save_seen_s = compiled(learned.save_seen_s)
+_young_s = compiled(intervals.young_s)
 _unsaved_s = compiled(rules.r25_unsaved_s)
 _ROUNDING = rules.ROUNDING
 
@@ -46,13 +48,8 @@ def start(it: Running) -> None:
 def saved(it: Running, save: Any, stored: bool) -> None:
     """Training may go on after a save, which is usable if `stored`."""
     run, plan, number = it.run, it.plan, it.saves[save].tier
-    if plan.sequence == GROWING:
-        _grow(it)
-    elif plan.sequence == LEARNED:
-        trained_s = run.progress_s - run.since_progress_s
-        run.saving_s += run.now - run.since_s - trained_s
-        run.timed_saves += 1
-        _learn(it)
+    if plan.sequence == GROWING or plan.sequence == LEARNED:
+        _measure(it)
     it.tiers[number].pending += not stored
     for i in range(0 if stored else number, number + 1):
         it.tiers[i].due_s = run.progress_s + it.tiers[i].period_s
@@ -90,9 +87,8 @@ def skip(it: Running, save: Any) -> None:
 def resume(it: Running) -> None:
     """Training goes on after a recovery."""
     run, plan = it.run, it.plan
-    if plan.sequence == GROWING:
-        run.since_s, run.since_progress_s = run.now, run.progress_s
-    elif plan.sequence == LEARNED:
+    run.since_s, run.since_progress_s = run.now, run.progress_s
+    if plan.sequence == LEARNED:
         _learn(it)
     void = 0
     for i in range(plan.schedules):
@@ -154,21 +150,22 @@ def _next_due_s(it: Running) -> float:
     return due_s
 
 
-# --- Growing intervals ---------------------------------------------------------------------------
+# --- Intervals that follow what saves take -------------------------------------------------------
 
 
 @inlined
-def _grow(it: Running) -> None:
-    """Save less often from now on if the last time was too dear."""
+def _measure(it: Running) -> None:
+    """Save less often if the last time was too dear, or as often as what was seen says."""
     run, plan = it.run, it.plan
     trained_s = run.progress_s - run.since_progress_s
     saving_s = run.now - run.since_s - trained_s
-    if _too_dear(saving_s, trained_s, plan.max_overhead):
+    if plan.sequence == LEARNED:
+        run.saving_s += saving_s
+        run.timed_saves += 1
+        _learn(it)
+    elif _too_dear(saving_s, trained_s, plan.max_overhead):
         it.tiers[0].period_s += plan.more_s
     run.since_s, run.since_progress_s = run.now, run.progress_s
-
-
-# --- Learned intervals ---------------------------------------------------------------------------
 
 
 @compiled
@@ -176,10 +173,8 @@ def _learn(it: Running) -> None:
     """Plan the interval anew, by all that was seen so far."""
     run, plan = it.run, it.plan
     mtbf_s = _mtbf_seen_s(plan.prior_mtbf_s, plan.prior_weight, run.failures, run.now)
-    it.tiers[0].period_s = _planned_interval_s(
-        mtbf_s, plan.prior_save_s, run.timed_saves, run.saving_s
-    )
-    run.since_s, run.since_progress_s = run.now, run.progress_s
+    save_s = _save_seen_s(plan.prior_save_s, run.timed_saves, run.saving_s)
+    it.tiers[0].period_s = _young_s(save_s, mtbf_s)
 
 
 # --- Chains --------------------------------------------------------------------------------------

@@ -35,7 +35,12 @@ def young_interval_s(save_s: float, mtbf_s: float) -> float:
     check_duration(save_s=save_s)
     check_positive(mtbf_s=mtbf_s)
     # Without failures a free save is as useless as a dear one; 0 * inf would say NaN.
-    return math.inf if math.isinf(mtbf_s) else math.sqrt(2 * save_s * mtbf_s)
+    return math.inf if math.isinf(mtbf_s) else young_s(save_s, mtbf_s)
+
+
+def young_s(save_s: float, mtbf_s: float) -> float:
+    """`young_interval_s` of numbers that are known to be sound, and finite."""
+    return math.sqrt(2 * save_s * mtbf_s)
 
 
 def daly_interval_s(save_s: float, mtbf_s: float, recovery_s: float = 0.0) -> float:

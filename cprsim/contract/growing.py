@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cprsim.contract.actions import Clock, Controller, Event, Resumed, Saved
+from cprsim.contract.actions import Controller, Event, Resumed, Saved
 from cprsim.contract.schedules import ScheduledController
+from cprsim.contract.stretches import Stretches
 
 if TYPE_CHECKING:
     from cprsim.contract.plan import Plan
@@ -36,25 +37,21 @@ class Growing:
 
 
 class GrowingController(ScheduledController):
-    """Measures wall clock against progress from save to save; failures start it anew."""
+    """Measures what each save took, from the save or recovery before."""
 
-    __slots__ = ("_sequence", "_since")
+    __slots__ = ("_sequence", "_stretches")
 
     def __init__(self, plan: "Plan", sequence: Growing) -> None:
         first = plan.schedules[0]._replace(interval_s=sequence.first_s)
         super().__init__([first], plan.recover)
         self._sequence = sequence
-        self._since = Clock(0.0, 0.0)
+        self._stretches = Stretches()
 
     def tell(self, event: Event) -> None:
         """Save less often from now on if the last time was too dear."""
         if isinstance(event, Saved | Resumed):
-            if isinstance(event, Saved) and self._too_dear(event.now):
+            last = self._stretches.cut(event.now)
+            dear = too_dear(last.saving_s, last.trained_s, self._sequence.max_overhead)
+            if dear and isinstance(event, Saved):
                 self._periods_s[0] += self._sequence.more_s
-            self._since = event.now
         super().tell(event)
-
-    def _too_dear(self, now: Clock) -> bool:
-        trained_s = now.progress_s - self._since.progress_s
-        saving_s = now.wall_s - self._since.wall_s - trained_s
-        return too_dear(saving_s, trained_s, self._sequence.max_overhead)

@@ -1,11 +1,12 @@
 """An interval that follows what a run has seen: how often it fails, and what its saves take."""
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cprsim.contract.actions import Clock, Controller, Event, Failed, Resumed, Saved
+from cprsim.closed_form.intervals import young_s
+from cprsim.contract.actions import Controller, Event, Failed, Resumed, Saved
 from cprsim.contract.schedules import ScheduledController
+from cprsim.contract.stretches import Stretches
 
 if TYPE_CHECKING:
     from cprsim.contract.plan import Plan
@@ -21,9 +22,9 @@ def mtbf_seen_s(prior_s: float, weight: float, failures: float, watched_s: float
     return (weight * prior_s + watched_s) / (weight + failures)
 
 
-def planned_interval_s(mtbf_s: float, prior_save_s: float, saves: float, saving_s: float) -> float:
-    """(E3) of CPR, of the mean of so many saves and of one that took what was believed, s."""
-    return math.sqrt(2 * (prior_save_s + saving_s) / (1 + saves) * mtbf_s)
+def save_seen_s(prior_s: float, saves: float, saving_s: float) -> float:
+    """Mean of so many saves that took so much together, and of one that took what was believed."""
+    return (prior_s + saving_s) / (1 + saves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,34 +47,31 @@ class Learned:
 
 
 class LearnedController(ScheduledController):
-    """Counts failures against the wall clock; that against progress, from save to save."""
+    """Counts failures against the wall clock, and measures what each save took."""
 
-    __slots__ = ("_failures", "_saves", "_saving_s", "_sequence", "_since")
+    __slots__ = ("_failures", "_saves", "_saving_s", "_sequence", "_stretches")
 
     def __init__(self, plan: "Plan", sequence: Learned) -> None:
         super().__init__(plan.schedules, plan.recover)
         self._sequence = sequence
         self._failures = self._saves = 0
         self._saving_s = 0.0
-        self._since = Clock(0.0, 0.0)
+        self._stretches = Stretches()
 
     def tell(self, event: Event) -> None:
         """Plan the interval anew by what has happened."""
         if isinstance(event, Failed):
             self._failures += 1
         elif isinstance(event, Saved | Resumed):
+            last = self._stretches.cut(event.now)
             if isinstance(event, Saved):
-                self._count(event.now)
-            self._since = event.now
+                self._saves += 1
+                self._saving_s += last.saving_s
             self._periods_s[0] = self._interval_s(event.now.wall_s)
         super().tell(event)
 
-    def _count(self, now: Clock) -> None:
-        trained_s = now.progress_s - self._since.progress_s
-        self._saving_s += now.wall_s - self._since.wall_s - trained_s
-        self._saves += 1
-
     def _interval_s(self, wall_s: float) -> float:
         known = self._sequence
+        save_s = save_seen_s(known.save_s, self._saves, self._saving_s)
         mtbf_s = mtbf_seen_s(known.mtbf_s, known.weight, self._failures, wall_s)
-        return planned_interval_s(mtbf_s, known.save_s, self._saves, self._saving_s)
+        return young_s(save_s, mtbf_s)

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cprsim
+from cprsim.closed_form.intervals import young_interval_s
 from cprsim.contract import Clock, Learned, Loss, Plan, Save, Saved, Train, every
-from cprsim.contract.learned import mtbf_seen_s, planned_interval_s
+from cprsim.contract.learned import mtbf_seen_s
 from cprsim.failures.presets import PRESETS
 from cprsim.sim.engine import play
 from cprsim.testing import PolicyConformance, Recording
@@ -80,7 +81,7 @@ def test_one_failure_more_moves_it_little(
 ) -> None:
     """So it can't oscillate: what moves it shrinks with all that was seen before."""
     before, after = (
-        planned_interval_s(mtbf_seen_s(prior_s, weight, n, watched_s), 10.0, 3.0, 30.0)
+        young_interval_s(10.0, mtbf_seen_s(prior_s, weight, n, watched_s))
         for n in (failures, failures + 1)
     )
     assert 1 - 1 / (2 * (weight + failures)) <= after / before * (1 + 1e-12)
