@@ -21,16 +21,26 @@ from cprsim.errors import UsageError
 if TYPE_CHECKING:
     from cprsim.trainer.hooks.adapter import ShardAdapter, TablePart, split_rows
     from cprsim.trainer.hooks.hooks import Summary, TrainerHooks
+    from cprsim.trainer.hooks.warned import HooksWarning
 
 # Names and the modules they come from: imported when first asked for, since they need torch.
 _HOMES = {
+    "HooksWarning": "cprsim.trainer.hooks.warned",
     "ShardAdapter": "cprsim.trainer.hooks.adapter",
     "Summary": "cprsim.trainer.hooks.hooks",
     "TablePart": "cprsim.trainer.hooks.adapter",
     "TrainerHooks": "cprsim.trainer.hooks.hooks",
     "split_rows": "cprsim.trainer.hooks.adapter",
 }
-__all__ = ["ShardAdapter", "Summary", "TablePart", "TrainerHooks", "check_torch", "split_rows"]
+__all__ = [
+    "HooksWarning",
+    "ShardAdapter",
+    "Summary",
+    "TablePart",
+    "TrainerHooks",
+    "check_torch",
+    "split_rows",
+]
 
 
 def check_torch() -> None:

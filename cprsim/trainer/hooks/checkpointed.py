@@ -1,8 +1,8 @@
 """What a process of a training loop has in checkpoints: blocks of rows, and the dense part."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +11,32 @@ from torch import Tensor
 from cprsim.errors import RunError, UsageError
 from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.layout import Layout, RowBlock
-from cprsim.trainer.hooks.nested import from_bytes, packed, rows_as_bytes, unpacked
+from cprsim.trainer.hooks.layout import Layout, RowBlock, RowRange
+from cprsim.trainer.hooks.nested import from_bytes, joined_as_bytes, packed, unpacked
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
 
 #: The least of the numbers that all processes of a job give, each its own.
 Least = Callable[[int], int]
+#: The tensors of each part, as they are now.
+Live: TypeAlias = Mapping[RowRange, tuple[Tensor, ...]]
 
 
 def least_of_one(number: int) -> int:
     """The least of the numbers of all processes, where there is but one."""
     return number
+
+
+class Image(NamedTuple):
+    """A copy of what a store is to have: all, or the rows `ids` of it."""
+
+    store: CheckpointStore
+    arrays: Arrays
+    ids: NDArray[np.int64] | None = None
+
+    def write(self, step: int) -> int:
+        """Store it; gives the bytes written."""
+        return self.store.write(step, self.arrays, self.ids)
 
 
 class CheckpointedRows:
@@ -31,40 +45,40 @@ class CheckpointedRows:
     def __init__(
         self, block: RowBlock, layout: Layout, adapter: ShardAdapter[Any], folder: Path
     ) -> None:
-        self.shard = block.shard
-        self._folder = folder / f"shard-{block.shard}-{block.number}"
+        self._folder = folder / f"rows-{block.number}"
         self.store = CheckpointStore(self._folder)
         self._block, self._layout, self._adapter = block, layout, adapter
 
-    def save(self, step: int, numbers: RowIds | None) -> int:
-        """Store its rows, or those of these numbers in the process; gives the bytes written."""
-        live = self._layout.tensors(self._adapter.shards())
+    def image(self, live: Live, numbers: RowIds | None) -> Image:
+        """A copy of its rows, or of those of these numbers in the process."""
         if numbers is None:
-            return self.store.write(step, self._joined([live[part] for part in self._block.parts]))
+            return Image(self.store, _joined([live[part] for part in self._block.parts]))
         chosen = []
         for part in self._block.parts:
             ids = _within(numbers, part.numbers) - part.start
             chosen.append(tuple(each[ids] for each in live[part]))
         mine = _within(numbers, self._block.numbers) - self._block.numbers.start
-        return self.store.write(step, self._joined(chosen), mine)
+        return Image(self.store, _joined(chosen), mine)
 
-    def load(self, at_most: int) -> tuple[int, int]:
-        """Return to the last sound checkpoint up to a step; gives its step, and the bytes read."""
+    def load(self, at_most: int, shard: int | None = None) -> tuple[int, int]:
+        """Return to the last sound checkpoint up to a step; gives its step, and the bytes read.
+
+        All rows return, or those of one shard.
+        """
         found = _restored(self.store, self._folder, at_most)
         live = self._layout.tensors(self._adapter.shards())
         for part in self._block.parts:
+            if shard is not None and part.shard != shard:
+                continue
             first = part.start - self._block.numbers.start
             for mine, stored in zip(live[part], found.arrays, strict=True):
                 content = stored[first : first + part.rows]
                 mine.copy_(from_bytes(content, mine.dtype, mine.shape))
         return found.step, found.size
 
-    def _joined(self, parts: Sequence[tuple[Tensor, ...]]) -> Arrays:
-        """Each kind of tensor, rows of all parts one after the other, as bytes."""
-        return tuple(
-            np.concatenate([rows_as_bytes(each) for each in kind])
-            for kind in zip(*parts, strict=True)
-        )
+    def has(self, shard: int) -> bool:
+        """Whether rows of that shard are among these."""
+        return any(part.shard == shard for part in self._block.parts)
 
 
 class CheckpointedDense:
@@ -82,10 +96,10 @@ class CheckpointedDense:
         self.accounts: dict[str, Any] = {}
         self._adapter = adapter
 
-    def save(self, step: int, accounts: dict[str, Any]) -> int:
-        """Store it; gives the bytes written."""
+    def image(self, accounts: dict[str, Any]) -> Image:
+        """A copy of it."""
         state = {name: each.state_dict() for name, each in self._adapter.dense().items()}
-        return self.store.write(step, packed({"state": state, "job": accounts}))
+        return Image(self.store, packed({"state": state, "job": accounts}))
 
     def load(self, at_most: int) -> tuple[int, int]:
         """As `CheckpointedRows.load`."""
@@ -104,7 +118,7 @@ class CheckpointedDense:
 
 
 def together(
-    kept: Sequence[CheckpointedRows | CheckpointedDense], at_most: int, least: Least
+    loads: Sequence[Callable[[int], tuple[int, int]]], at_most: int, least: Least
 ) -> tuple[int, int]:
     """Return all of these, in all processes, to the last checkpoint that every one of them has.
 
@@ -112,13 +126,18 @@ def together(
     """
     size = 0
     while True:
-        loaded = [each.load(at_most) for each in kept]
+        loaded = [load(at_most) for load in loads]
         size += sum(read for _, read in loaded)
         steps = [step for step, _ in loaded]
         first, last = least(min(steps)), -least(-max(steps))
         if first == last:
             return first, size
         at_most = first
+
+
+def _joined(parts: Sequence[tuple[Tensor, ...]]) -> Arrays:
+    """Each kind of tensor, rows of all parts one after the other, as bytes."""
+    return tuple(joined_as_bytes(kind) for kind in zip(*parts, strict=True))
 
 
 def _restored(store: CheckpointStore, folder: Path, at_most: int) -> ReadCheckpoint:

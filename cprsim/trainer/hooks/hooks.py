@@ -4,7 +4,7 @@ import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from cprsim.basics.files import check_writable
 from cprsim.contract import Clock, Failed, Loss, Resumed, Save, Saved, Train
@@ -15,6 +15,7 @@ from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.checkpointed import Least, least_of_one
 from cprsim.trainer.hooks.process_state import ProcessState, claim
+from cprsim.trainer.hooks.saves import Saves
 from cprsim.trainer.support import HOOKS
 
 _Batch = TypeVar("_Batch")
@@ -28,7 +29,8 @@ class Summary:
 
     `seconds`: by cause, as in `cprsim.contract.ledger`. `pls`: (E4) of CPR, as far as shards of
     this process were lost. `failures`: that the hooks were told of, starts from a checkpoint among
-    them. `bytes_saved`, `bytes_loaded`: of files.
+    them. `saves`: that are stored; `saves_failed`: that came to nothing. `bytes_saved`,
+    `bytes_loaded`: of files.
     """
 
     policy: str
@@ -38,6 +40,7 @@ class Summary:
     pls: float
     failures: int
     saves: int
+    saves_failed: int
     bytes_saved: int
     bytes_loaded: int
 
@@ -102,9 +105,9 @@ class TrainerHooks(Generic[_Batch]):
         self._least = least
         self._plan, self._final_save = plan, scenario.job.final_save
         self._job = RunningJob(plan.start(), steps, scenario.job.useful_time_s / steps)
-        self._started = False
+        self._started = self._unchecked = False
         self._until = 0  # the controller is asked again at this step
-        self._counts = {"failures": 0, "saves": 0, "bytes_saved": 0, "bytes_loaded": 0}
+        self._saves = Saves(self._state, self._job, least)
 
     # --- What a loop calls ---
 
@@ -128,26 +131,38 @@ class TrainerHooks(Generic[_Batch]):
                 f"folder {self._folder}: has a checkpoint of step {last}, but not of all shards of "
                 "the job; bring those back, or give another folder"
             )
-        self._state.save_rows(0, portion=1.0)
-        self._state.save_dense(0, self._accounts())
-        self._started = True
+        try:
+            self._saves.first()
+        except OSError as error:
+            raise RunError(
+                f"folder {self._folder}: the first checkpoint can't be stored ({error}); make "
+                "room, or give another folder"
+            ) from None
+        self._started = self._unchecked = True
         self._job.watch.reattribute("train")
         self._job.watch.start()  # what the job begins with costs it nothing
         self._act()
         return 0
 
     def after_step(self, batch: _Batch) -> None:
-        """A step is done, its updates are in the rows. Saves where the policy says so."""
+        """A step is done, its updates are in the rows. Saves where the policy says so.
+
+        A save that fails, of a full disk or a state that can't be stored, ends nothing: it is void,
+        and a `HooksWarning` says so.
+        """
         job = self._job
         if not self._started:
             raise UsageError("after_step() before restore(): call that once, before the first step")
         if job.step == job.steps:
             raise UsageError(f"after_step(): all {job.steps} steps are done; give more as `steps`")
         job.watch.stop()
+        if self._unchecked:  # state that an optimiser makes in its first step
+            self._state.check()
+            self._unchecked = False
         self._state.observe(batch)
         job.turns.did(0)
         job.executed += 1
-        if job.step >= self._until:
+        if self._saves.landed() or job.step >= self._until:
             self._act()
 
     def on_failure(self, lost: Collection[int], dense: bool = False) -> int:
@@ -193,7 +208,7 @@ class TrainerHooks(Generic[_Batch]):
             steps=job.steps,
             seconds=dict(job.watch.seconds),
             pls=job.pls(self._servers),
-            **self._counts,
+            **self._saves.counts,
         )
 
     # --- Saving ---
@@ -201,6 +216,7 @@ class TrainerHooks(Generic[_Batch]):
     def _act(self) -> None:
         """Do what the controller says until it says to train, or all is done."""
         job = self._job
+        stored = True
         while job.step < job.steps:
             action = job.controller.ask(job.clock)
             if isinstance(action, Train):
@@ -208,37 +224,21 @@ class TrainerHooks(Generic[_Batch]):
                 return
             if not isinstance(action, Save):
                 raise RunError(f"nothing has failed, but the controller answered {action}")
-            self._save(action)
+            if not stored:  # it would have the same again
+                self._until = job.step + 1
+                return
+            stored = self._saves.do(action)
+        self._saves.settle()
         if not job.is_over(self._final_save):
-            self._save(self._plan.last_save)
-
-    def _save(self, save: Save) -> None:
-        """Store all shards, then the dense part, which makes it a checkpoint."""
-        job, counts = self._job, self._counts
-        job.watch.switch("save")
-        counts["saves"] += 1
-        counts["bytes_saved"] += self._state.save_rows(job.step, save.portion)
-        job.usable.put(job.step, save.portion, job.trained_s)
-        job.watch.stop()
-        counts["bytes_saved"] += self._state.save_dense(job.step, self._accounts())
-        job.controller.tell(Saved(job.clock, save, stored=True))
-        job.watch.switch("train")
-
-    def _accounts(self) -> dict[str, Any]:
-        """What another process has to know to go on from this checkpoint."""
-        return {
-            "seconds": self._job.watch.seconds,
-            "lost_steps": self._job.lost_steps,
-            "usable": self._job.usable.since(min(self._state.steps, default=0)),
-            "counts": self._counts,
-        }
+            self._saves.do(self._plan.last_save._replace(blocking=True))
 
     # --- Recovery ---
 
     def _recover(self, lost: Collection[int], dense: bool, everything: bool) -> int:
         """Return as the controller says, or `everything` where nothing but checkpoints is left."""
         job = self._job
-        self._counts["failures"] += 1
+        self._saves.settle_with_the_lost()
+        self._saves.counts["failures"] += 1
         loss = Loss(frozenset(lost), frozenset({0} if dense else ()))
         job.controller.tell(Failed(job.clock, loss))
         answer = HOOKS.check_answer(job.controller.ask(job.clock))
@@ -282,7 +282,7 @@ class TrainerHooks(Generic[_Batch]):
 
     def _loaded(self, size: int) -> None:
         """Count it; a process that has just been started goes on from the accounts of another."""
-        job, counts = self._job, self._counts
+        job, counts = self._job, self._saves.counts
         counts["bytes_loaded"] += size
         if not self._started:
             before = self._state.accounts
@@ -299,7 +299,7 @@ class TrainerHooks(Generic[_Batch]):
         if not self._started and self._plan.schedules:
             clock = Clock(job.watch.now_s, saved * job.step_s)
             job.controller.tell(Saved(clock, self._plan.schedules[0].save, stored=True))
-        self._started = True
+        self._started = self._unchecked = True
 
     @property
     def _last_usable(self) -> int:

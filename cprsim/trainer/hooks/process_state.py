@@ -3,8 +3,10 @@
 import json
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from torch import Tensor
@@ -13,10 +15,12 @@ from cprsim.basics.files import sync_folder
 from cprsim.contract import Tracking
 from cprsim.errors import UsageError
 from cprsim.rows.model import RowModel
+from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.checkpointed import (
     CheckpointedDense,
     CheckpointedRows,
+    Image,
     Least,
     least_of_one,
     together,
@@ -26,10 +30,20 @@ from cprsim.trainer.hooks.process_trackers import ProcessTrackers
 from cprsim.trainer.members.array_files import read_small
 from cprsim.trainer.members.atomic import written
 from cprsim.trainer.members.manifests import SpoiltError
+from cprsim.trainer.members.store import CheckpointStore
 
 _Batch = TypeVar("_Batch")
 #: The file that says whose folder it is.
 _CLAIM = "job.json"
+#: Threads that write: most of the time they wait for the disk.
+_WRITERS = 8
+
+
+class Snapshot(NamedTuple):
+    """Copies of all that a save stores; `chosen`: the rows in it, or None for all."""
+
+    images: tuple[Image, ...]
+    chosen: RowIds | None
 
 
 class ProcessState(Generic[_Batch]):
@@ -65,6 +79,7 @@ class ProcessState(Generic[_Batch]):
         self._tables = rows.tracked_tables if rows is not None else ()
         self._trackers = self._new_trackers()
         self._dense = CheckpointedDense(adapter, folder)
+        self._gap = False
         self._rows = [
             CheckpointedRows(block, self._layout, adapter, folder) for block in self._layout.blocks
         ]
@@ -77,48 +92,84 @@ class ProcessState(Generic[_Batch]):
     @property
     def stored(self) -> bool:
         """Whether all that is here has been stored before."""
-        return not any(each.store.empty for each in self._checkpointed)
+        return not any(store.empty for store in self._stores)
 
     @property
     def steps(self) -> list[int]:
         """Of all checkpoints of anything here."""
-        return [step for each in self._checkpointed for step in each.store.steps]
+        return [step for store in self._stores for step in store.steps]
+
+    @property
+    def newest(self) -> int:
+        """The step of the newest checkpoint of which everything here is stored; -1: of none."""
+        return min(max(store.steps, default=-1) for store in self._stores)
 
     def document(self) -> list[Any]:
         """Which rows these are."""
         return self._layout.document()
+
+    def check(self) -> None:
+        """Raise `UsageError` where tensors are not of the shapes that they had at the start."""
+        self._layout.tensors(self._adapter.shards())
 
     def observe(self, batch: _Batch) -> None:
         """Tell the trackers which rows a batch has looked up."""
         if self._trackers is not None:
             self._trackers.observe(self._layout.numbers(self._adapter.lookups(batch)))
 
-    def save_rows(self, step: int, portion: float) -> int:
-        """Store the rows that deserve it, or all of them; gives the bytes written."""
-        chosen = None if self._trackers is None or portion == 1 else self._trackers.select()
-        size = sum(each.save(step, chosen) for each in self._rows)
-        if self._trackers is not None:
-            self._trackers.saved(np.arange(self._layout.rows) if chosen is None else chosen)
-        return size
+    # --- Saving ---
 
-    def save_dense(self, step: int, accounts: dict[str, Any]) -> int:
-        """Store the dense part, last of all, with the accounts; gives the bytes written."""
-        return self._dense.save(step, accounts)
+    def snapshot(self, portion: float, accounts: dict[str, Any]) -> Snapshot:
+        """Copies of the rows that deserve a save, or of all, and of the dense part."""
+        whole = self._trackers is None or portion == 1 or self._gap
+        chosen = None if whole or self._trackers is None else self._trackers.select()
+        live = self._layout.tensors(self._adapter.shards())
+        images = [each.image(live, chosen) for each in self._rows]
+        return Snapshot((*images, self._dense.image(accounts)), chosen)
+
+    def write(self, step: int, snapshot: Snapshot) -> int:
+        """Store it, all files at once; gives the bytes written. Any thread may."""
+        if len(snapshot.images) == 1:
+            return snapshot.images[0].write(step)
+        # Each of them is its own store; whoever returns takes a step that all of them have.
+        with ThreadPoolExecutor(min(_WRITERS, len(snapshot.images)), "cprsim-write") as pool:
+            writing = [pool.submit(each.write, step) for each in snapshot.images]
+        return sum(each.result() for each in writing)
+
+    def saved(self, snapshot: Snapshot) -> None:
+        """Take note that what is in the snapshot is stored, or will be."""
+        if self._trackers is not None:
+            rows = np.arange(self._layout.rows) if snapshot.chosen is None else snapshot.chosen
+            self._trackers.saved(rows)
+        if snapshot.chosen is None:
+            self._gap = False
+
+    def leave_gap(self) -> None:
+        """What trackers take for saved may not be, so the next save is of all rows."""
+        self._gap = True
+
+    # --- Loading ---
 
     def load_all(self, at_most: int, least: Least) -> tuple[int, int]:
         """Return everything to one checkpoint; gives its step, and the bytes read."""
-        loaded = together(self._checkpointed, at_most, least)
+        # The dense part first: an optimiser that loads may make state of rows anew.
+        loads = [self._dense.load, *(each.load for each in self._rows)]
+        loaded = together(loads, at_most, least)
         self._trackers = self._new_trackers()
+        self._gap = False
         return loaded
 
     def load_shard(self, shard: int, at_most: int) -> tuple[int, int]:
         """Return one shard to its last checkpoint; gives its step, and the bytes read."""
-        loaded = together(
-            [each for each in self._rows if each.shard == shard], at_most, least_of_one
-        )
+        before = max((step for step in self.steps if step <= at_most), default=0)
+        held = [each for each in self._rows if each.has(shard)]
+        loads = [partial(each.load, shard=shard) for each in held]
+        step, size = together(loads, at_most, least_of_one)
         if self._trackers is not None:
             self._trackers.forget(shard, self._weights())
-        return loaded
+        if step < before:  # what others saved since is in files that are spoilt
+            self.leave_gap()
+        return step, size
 
     def load_dense(self, at_most: int) -> tuple[int, int]:
         """Return the dense part to its last checkpoint; gives its step, and the bytes read."""
@@ -130,9 +181,8 @@ class ProcessState(Generic[_Batch]):
         return self._dense.accounts
 
     @property
-    def _checkpointed(self) -> list[CheckpointedRows | CheckpointedDense]:
-        """The dense part first: an optimiser that loads may make state of rows anew."""
-        return [self._dense, *self._rows]
+    def _stores(self) -> list[CheckpointStore]:
+        return [self._dense.store, *(each.store for each in self._rows)]
 
     def _new_trackers(self) -> ProcessTrackers | None:
         if self._tracking is None:
