@@ -221,7 +221,7 @@ def spoil(folder):
     newest.write_bytes(content)
 
 
-@pytest.mark.parametrize("member", ["rows-0", "dense"])
+@pytest.mark.parametrize("member", ["rows-0-0", "dense"])
 def test_a_spoilt_checkpoint_takes_all_back_to_the_one_before(member, clean, tmp_path):
     loop = Loop()
     hooks = hooked(loop, "full", tmp_path)
@@ -241,7 +241,7 @@ def test_a_spoilt_checkpoint_takes_one_shard_back_further_under_partial_recovery
     train(loop, hooks, hooks.restore(), 10)
     saved = rows_of(loop, 1)
     train(loop, hooks, 10, 27)
-    spoil(tmp_path / "rows-0")
+    spoil(tmp_path / "rows-0-0")
     kept = rows_of(loop, 0)
     lose(loop, 1)
 

@@ -226,19 +226,39 @@ def test_a_dense_part_that_the_checkpoint_does_not_have(tmp_path):
 
 def test_a_folder_of_another_job(tmp_path):
     hooks(Held(), tmp_path)
-    smaller = Held(((200, 8), (100, 8), (20, 8)))
-    for adapter, steps, what in (
-        (Held(), 11, "steps differ"),
-        (smaller, STEPS, "tables differ"),
-        (smaller, 11, "steps and tables differ"),
-    ):
+    smaller, wider = Held(((200, 8), (100, 8), (20, 8))), Held(((300, 8), (100, 16), (20, 8)))
+    for adapter in (smaller, wider):
         with pytest.raises(
             UsageError,
             match=said(
-                f"folder {tmp_path}: has checkpoints of another job ({what}); give another folder"
+                f"folder {tmp_path}: has checkpoints of another job (tables differ); give another "
+                "folder"
             ),
         ):
-            hooks(adapter, tmp_path, steps=steps)
+            hooks(adapter, tmp_path)
+
+
+def test_fewer_steps_than_are_done(tmp_path):
+    it = hooks(Held(), tmp_path, "full")
+    it.restore()
+    steps(it, STEPS)
+    with pytest.raises(
+        UsageError,
+        match=said(
+            f"steps = 8: the folder {tmp_path} has a checkpoint of step 9; give as many or more, "
+            "those of the whole job"
+        ),
+    ):
+        hooks(Held(), tmp_path, steps=8)
+
+
+def test_a_folder_of_earlier_processes_that_has_nothing(tmp_path):
+    (tmp_path / "none").mkdir()
+    with pytest.raises(
+        UsageError,
+        match=said(f"earlier: {tmp_path}/none has no checkpoints of hooks; leave it out"),
+    ):
+        hooks(Held(), tmp_path / "it", earlier=[tmp_path / "none"])
 
 
 def test_a_folder_that_can_not_be_used(tmp_path):
@@ -289,7 +309,7 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
         it.after_step({})
     assert [str(each.message) for each in warned] == [
         "the save of step 3 failed: OSError: [Errno 28] No space left on device: "
-        f"'{tmp_path}/rows-0/00000001.npys'; training goes on, the last checkpoint is of step 0"
+        f"'{tmp_path}/rows-0-0/00000001.npys'; training goes on, the last checkpoint is of step 0"
     ]
     monkeypatch.undo()
     for _ in range(3):  # the next is a period later, and has room
@@ -350,12 +370,12 @@ def test_state_of_rows_that_the_first_step_makes_is_found_at_the_first_step(tmp_
 
 def test_a_folder_whose_checkpoints_are_all_spoilt(tmp_path):
     hooks(Held(), tmp_path).restore()
-    for file in (tmp_path / "rows-0").glob("*.npys"):
+    for file in (tmp_path / "rows-0-0").glob("*.npys"):
         file.write_bytes(b"")
     with pytest.raises(
         RunError,
         match=said(
-            f"{tmp_path}/rows-0: no sound checkpoint is left in it; begin in another folder"
+            f"{tmp_path}/rows-0-0: no sound checkpoint is left in it; begin in another folder"
         ),
     ):
         hooks(Held(), tmp_path).restore()
@@ -366,7 +386,7 @@ def test_a_shard_whose_checkpoints_are_gone(tmp_path):
     it.restore()
     for _ in range(5):
         it.after_step({})
-    for file in (tmp_path / "rows-0").iterdir():
+    for file in (tmp_path / "rows-0-0").iterdir():
         file.unlink()
     with pytest.raises(
         RunError,

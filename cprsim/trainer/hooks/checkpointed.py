@@ -1,25 +1,22 @@
 """What a process of a training loop has in checkpoints: blocks of rows, and the dense part."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from cprsim.errors import RunError, UsageError
 from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.layout import Layout, RowBlock, RowRange
-from cprsim.trainer.hooks.nested import from_bytes, joined_as_bytes, packed, unpacked
+from cprsim.trainer.hooks.layout import Layout, Live, RowBlock
+from cprsim.trainer.hooks.nested import from_bytes, joined, packed, unpacked
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
 
 #: The least of the numbers that all processes of a job give, each its own.
 Least = Callable[[int], int]
-#: The tensors of each part, as they are now.
-Live: TypeAlias = Mapping[RowRange, tuple[Tensor, ...]]
 
 
 def least_of_one(number: int) -> int:
@@ -45,20 +42,20 @@ class CheckpointedRows:
     def __init__(
         self, block: RowBlock, layout: Layout, adapter: ShardAdapter[Any], folder: Path
     ) -> None:
-        self._folder = folder / f"rows-{block.number}"
-        self.store = CheckpointStore(self._folder)
+        self._folder = folder
+        self.store = CheckpointStore(folder)
         self._block, self._layout, self._adapter = block, layout, adapter
 
     def image(self, live: Live, numbers: RowIds | None) -> Image:
         """A copy of its rows, or of those of these numbers in the process."""
         if numbers is None:
-            return Image(self.store, _joined([live[part] for part in self._block.parts]))
+            return Image(self.store, self._block.bytes_of(live))
         chosen = []
         for part in self._block.parts:
             ids = _within(numbers, part.numbers) - part.start
             chosen.append(tuple(each[ids] for each in live[part]))
         mine = _within(numbers, self._block.numbers) - self._block.numbers.start
-        return Image(self.store, _joined(chosen), mine)
+        return Image(self.store, joined(chosen), mine)
 
     def load(self, at_most: int, shard: int | None = None) -> tuple[int, int]:
         """Return to the last sound checkpoint up to a step; gives its step, and the bytes read.
@@ -91,8 +88,8 @@ class CheckpointedDense:
     """
 
     def __init__(self, adapter: ShardAdapter[Any], folder: Path) -> None:
-        self._folder = folder / "dense"
-        self.store = CheckpointStore(self._folder)
+        self._folder = folder
+        self.store = CheckpointStore(folder)
         self.accounts: dict[str, Any] = {}
         self._adapter = adapter
 
@@ -133,11 +130,6 @@ def together(
         if first == last:
             return first, size
         at_most = first
-
-
-def _joined(parts: Sequence[tuple[Tensor, ...]]) -> Arrays:
-    """Each kind of tensor, rows of all parts one after the other, as bytes."""
-    return tuple(joined_as_bytes(kind) for kind in zip(*parts, strict=True))
 
 
 def _restored(store: CheckpointStore, folder: Path, at_most: int) -> ReadCheckpoint:

@@ -1,7 +1,9 @@
 """Checkpoints and recovery, by the policies of cprsim, for a training loop of your own."""
 
+import signal
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -14,7 +16,8 @@ from cprsim.trainer.coordinator.accounts import UsableCheckpoint, UsableCheckpoi
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.checkpointed import Least, least_of_one
-from cprsim.trainer.hooks.process_state import ProcessState, claim
+from cprsim.trainer.hooks.notice import Notice
+from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.saves import Saves
 from cprsim.trainer.support import HOOKS
 
@@ -64,12 +67,17 @@ class TrainerHooks(Generic[_Batch]):
     folder
         For the checkpoints of this process, which nobody else writes to.
     steps
-        Of the whole job: a step is `job.useful_time / steps` of progress.
+        Of the whole job: a step is `job.useful_time / steps` of progress. A job that goes on may be
+        given more than before, which prolongs it.
     least
         The least of the numbers that all processes of the job give, each its own: an all-reduce.
         One process needs none. All must make the same calls in the same order.
     seed
         Of what trackers draw.
+    earlier
+        Folders of the processes that the job had before, where it is divided anew into other
+        processes and `folder` is new. All rows that are here are taken out of them; they are only
+        read, and may be removed once all processes have begun.
 
     Raises
     ------
@@ -77,6 +85,11 @@ class TrainerHooks(Generic[_Batch]):
         Where the policy can't be carried out.
     UsageError
         Where the adapter gives what can't be used, or the folder is of another job.
+
+    Attributes
+    ----------
+    noticed
+        Whether a signal has given notice (`saving_on`), and all is saved.
     """
 
     def __init__(
@@ -88,6 +101,7 @@ class TrainerHooks(Generic[_Batch]):
         steps: int,
         least: Least = least_of_one,
         seed: int = 0,
+        earlier: Sequence[str | Path] = (),
     ) -> None:
         (self._policy,) = scenario.select([policy])
         plan = scenario.plan(policy)
@@ -98,16 +112,28 @@ class TrainerHooks(Generic[_Batch]):
         check_writable(self._folder, option="folder")
         self._servers = scenario.cluster.parameter_servers
         self._state = ProcessState(
-            adapter, self._folder, self._servers, scenario.context.rows, plan.tracking, seed
+            adapter,
+            self._folder,
+            [Path(each) for each in earlier],
+            self._servers,
+            scenario.context.rows,
+            plan.tracking,
+            seed,
         )
-        tables = self._state.document()
-        claim(self._folder, {"steps": steps, "shards": self._servers, "tables": tables})
+        done = self._state.newest
+        if done > steps:
+            raise UsageError(
+                f"steps = {steps}: the folder {folder} has a checkpoint of step {done}; give as "
+                "many or more, those of the whole job"
+            )
         self._least = least
         self._plan, self._final_save = plan, scenario.job.final_save
         self._job = RunningJob(plan.start(), steps, scenario.job.useful_time_s / steps)
         self._started = self._unchecked = False
+        self._notice, self._listening = Notice(), False
+        self.noticed = False
         self._until = 0  # the controller is asked again at this step
-        self._saves = Saves(self._state, self._job, least)
+        self._saves = Saves(self._state, self._job, self._servers, least)
 
     # --- What a loop calls ---
 
@@ -164,6 +190,31 @@ class TrainerHooks(Generic[_Batch]):
         job.executed += 1
         if self._saves.landed() or job.step >= self._until:
             self._act()
+        if self._listening and not self.noticed and self._least(-int(self._notice.came)):
+            self.noticed = self.save_now()
+
+    def save_now(self) -> bool:
+        """Save all rows and the dense part after the step that was done last; whether it is stored.
+
+        The policy's next save is due a period later. Where there are several processes all call it.
+        """
+        if not self._started:
+            raise UsageError("save_now() before restore(): call that once, before the first step")
+        return self._saves.everything(self._plan.last_save)
+
+    @contextmanager
+    def saving_on(self, *signals: signal.Signals) -> Iterator[None]:
+        """In this block a signal (SIGTERM, if none is named) has all saved after the next step.
+
+        Then `noticed` is True, for the loop to end by. Where there are several processes, all enter
+        such a block; one that is given notice is enough. Only the main thread may.
+        """
+        with self._notice.heard(signals or (signal.SIGTERM,)):
+            self._listening = True
+            try:
+                yield
+            finally:
+                self._listening = False
 
     def on_failure(self, lost: Collection[int], dense: bool = False) -> int:
         """Shards are lost: return to checkpoints as the policy says; gives the step to go on from.
@@ -287,7 +338,8 @@ class TrainerHooks(Generic[_Batch]):
         if not self._started:
             before = self._state.accounts
             job.usable = UsableCheckpoints([UsableCheckpoint(*each) for each in before["usable"]])
-            job.lost_steps = before["lost_steps"]
+            # (E4) counts a step of each shard, and there may be other shards than before.
+            job.lost_steps = round(before["lost_steps"] * self._servers / before["shards"])
             job.watch.go_on(before["seconds"])
             for name, number in before["counts"].items():
                 counts[name] += number

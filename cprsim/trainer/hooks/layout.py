@@ -11,7 +11,9 @@ from torch import Tensor
 from cprsim.errors import UsageError
 from cprsim.rows.model import RowModel
 from cprsim.trainer.hooks.adapter import TablePart
+from cprsim.trainer.hooks.nested import joined
 from cprsim.trainer.hooks.warned import HooksWarning
+from cprsim.trainer.members.parameters import Arrays
 
 #: What loaders write where a sample has fewer lookups than there is room for: no row.
 PADDING = -1
@@ -35,6 +37,10 @@ class RowRange(NamedTuple):
         return range(self.start, self.start + self.rows)
 
 
+#: The tensors of each part, as they are now.
+Live: TypeAlias = Mapping[RowRange, tuple[Tensor, ...]]
+
+
 class RowBlock(NamedTuple):
     """Parts whose rows are alike, of whatever shards, so that one file has room for all of them.
 
@@ -49,6 +55,10 @@ class RowBlock(NamedTuple):
     def numbers(self) -> range:
         """Of its rows in the process."""
         return range(self.parts[0].start, self.parts[-1].numbers.stop)
+
+    def bytes_of(self, live: Live) -> Arrays:
+        """What its tensors hold now, a copy: rows of all parts one after the other."""
+        return joined([live[part] for part in self.parts])
 
 
 class Layout:
@@ -97,10 +107,25 @@ class Layout:
         return self._lookup.numbers(lookups)
 
     def document(self) -> list[Any]:
-        """What a folder of checkpoints says of the rows in it."""
-        return [
-            [*part[:4], [[kind, list(shape)] for kind, shape in part[4]]] for part in self.parts
-        ]
+        """What a folder of checkpoints says of the rows in it, block by block.
+
+        Of each stretch of a table its number, first row, rows, and types and shapes of a row; not
+        which shards it lies in, for files don't depend on that.
+        """
+        found: list[list[Any]] = []
+        for part in self.parts:
+            kinds = [[kind, list(shape)] for kind, shape in part.kinds]
+            last = found[-1] if found else None
+            if (
+                last
+                and last[0] == part.table
+                and last[1] + last[2] == part.first
+                and last[3] == kinds
+            ):
+                last[2] += part.rows
+            else:
+                found.append([part.table, part.first, part.rows, kinds])
+        return found
 
 
 class _Lookup:

@@ -25,7 +25,12 @@ def rows_as_bytes(tensor: Tensor) -> NDArray[np.uint8]:
     return _as_rows(as_bytes(tensor), tensor)
 
 
-def joined_as_bytes(tensors: Sequence[Tensor]) -> NDArray[np.uint8]:
+def joined(parts: Sequence[tuple[Tensor, ...]]) -> Arrays:
+    """Each kind of tensor, rows of all parts one after the other, as bytes."""
+    return tuple(_joined_as_bytes(kind) for kind in zip(*parts, strict=True))
+
+
+def _joined_as_bytes(tensors: Sequence[Tensor]) -> NDArray[np.uint8]:
     """The same of all rows of several tensors, one after the other."""
     joined = torch.cat([each.detach().cpu() for each in tensors])  # which copies, but for none
     return _as_rows(joined.contiguous().reshape(-1).view(torch.uint8).numpy(), joined)

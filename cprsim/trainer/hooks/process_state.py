@@ -1,8 +1,6 @@
 """The state of one process of a training loop: its tables, the dense part, its trackers."""
 
-import json
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -11,9 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from torch import Tensor
 
-from cprsim.basics.files import sync_folder
 from cprsim.contract import Tracking
-from cprsim.errors import UsageError
 from cprsim.rows.model import RowModel
 from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
@@ -25,16 +21,12 @@ from cprsim.trainer.hooks.checkpointed import (
     least_of_one,
     together,
 )
+from cprsim.trainer.hooks.job_folder import DENSE, opened
 from cprsim.trainer.hooks.layout import Layout, RowRange
 from cprsim.trainer.hooks.process_trackers import ProcessTrackers
-from cprsim.trainer.members.array_files import read_small
-from cprsim.trainer.members.atomic import written
-from cprsim.trainer.members.manifests import SpoiltError
 from cprsim.trainer.members.store import CheckpointStore
 
 _Batch = TypeVar("_Batch")
-#: The file that says whose folder it is.
-_CLAIM = "job.json"
 #: Threads that write: most of the time they wait for the disk.
 _WRITERS = 8
 
@@ -54,7 +46,9 @@ class ProcessState(Generic[_Batch]):
     adapter
         Leads to tensors and lookups.
     folder
-        Of the checkpoints of this process.
+        For the checkpoints of this process.
+    earlier
+        Folders of processes that the job had before, where `folder` is new.
     servers
         How many shards the job has in all processes.
     rows
@@ -69,19 +63,27 @@ class ProcessState(Generic[_Batch]):
         self,
         adapter: ShardAdapter[_Batch],
         folder: Path,
+        earlier: Sequence[Path],
         servers: int,
         rows: RowModel | None,
         tracking: Tracking | None,
         seed: int,
     ) -> None:
         self._adapter, self._tracking, self._seed = adapter, tracking, seed
-        self._layout = Layout(adapter.shards(), servers, rows)
+        given = adapter.shards()
+        self._layout = Layout(given, servers, rows)
         self._tables = rows.tracked_tables if rows is not None else ()
         self._trackers = self._new_trackers()
-        self._dense = CheckpointedDense(adapter, folder)
+        live = self._layout.tensors(given)
+        blocks = self._layout.blocks
+        place = opened(
+            folder, self._layout, lambda: [each.bytes_of(live) for each in blocks], earlier
+        )
+        self._dense = CheckpointedDense(adapter, place.path / DENSE)
         self._gap = False
         self._rows = [
-            CheckpointedRows(block, self._layout, adapter, folder) for block in self._layout.blocks
+            CheckpointedRows(block, self._layout, adapter, place.rows(block.number))
+            for block in self._layout.blocks
         ]
 
     @property
@@ -103,10 +105,6 @@ class ProcessState(Generic[_Batch]):
     def newest(self) -> int:
         """The step of the newest checkpoint of which everything here is stored; -1: of none."""
         return min(max(store.steps, default=-1) for store in self._stores)
-
-    def document(self) -> list[Any]:
-        """Which rows these are."""
-        return self._layout.document()
 
     def check(self) -> None:
         """Raise `UsageError` where tensors are not of the shapes that they had at the start."""
@@ -194,25 +192,3 @@ class ProcessState(Generic[_Batch]):
     def _weights(self) -> Mapping[RowRange, Tensor]:
         live = self._layout.tensors(self._adapter.shards())
         return {part: tensors[0] for part, tensors in live.items()}
-
-
-def claim(folder: Path, job: Mapping[str, Any]) -> None:
-    """Write down whose folder it is; raise `UsageError` if it is that of another job."""
-    path = folder / _CLAIM
-    if not os.path.lexists(path):
-        with written(path) as file:
-            file.write(json.dumps(job).encode())
-        sync_folder(folder)
-        return
-    try:
-        found = json.loads(read_small(path))
-    except (SpoiltError, ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise UsageError(f"folder {folder}: {_CLAIM} in it can't be read; give another")
-    other = [name for name in job if found.get(name) != json.loads(json.dumps(job[name]))]
-    if other:
-        raise UsageError(
-            f"folder {folder}: has checkpoints of another job ({' and '.join(other)} differ); "
-            "give another folder"
-        )

@@ -39,17 +39,22 @@ class Saves:
         What is saved.
     job
         How far it is, and its controller.
+    servers
+        How many shards it has in all processes.
     least
         The least of the numbers of all processes.
     """
 
-    def __init__(self, state: ProcessState[Any], job: RunningJob, least: Least) -> None:
+    def __init__(
+        self, state: ProcessState[Any], job: RunningJob, servers: int, least: Least
+    ) -> None:
         self.counts = dict.fromkeys(COUNTS, 0)
-        self._state, self._job, self._least = state, job, least
+        self._state, self._job, self._servers, self._least = state, job, servers, least
         # One thread: checkpoints are written in the order in which they were taken. What it has
         # begun it ends before the interpreter does.
         self._writer = ThreadPoolExecutor(1, "cprsim-save")
         self._under_way: _UnderWay | None = None
+        self._all_rows: int | None = None  # when all of them were saved last
 
     @property
     def under_way(self) -> bool:
@@ -81,6 +86,12 @@ class Saves:
             job.controller.tell(Saved(job.clock, save, stored=False))
         job.watch.switch("train")
         return stored
+
+    def everything(self, save: Save) -> bool:
+        """Save all there is, unless that was done after this step; whether it is stored."""
+        self._job.watch.stop()
+        done = self.settle() and self._all_rows == self._job.usable.last.step == self._job.step
+        return done or self.do(save._replace(blocking=True))
 
     def landed(self) -> bool:
         """Settle the one under way, if all processes have written theirs; whether that was so."""
@@ -132,6 +143,8 @@ class Saves:
     def _stored(self, under_way: _UnderWay, size: int) -> None:
         job = self._job
         job.usable = under_way.usable
+        if under_way.snapshot.chosen is None:
+            self._all_rows = under_way.step
         self.counts["saves"] += 1
         self.counts["bytes_saved"] += size
         if under_way.save.blocking:
@@ -164,6 +177,7 @@ class Saves:
         return {
             "seconds": dict(self._job.watch.seconds),
             "lost_steps": self._job.lost_steps,
+            "shards": self._servers,
             "usable": [tuple(each) for each in usable.since(first)],
             "counts": dict(self.counts),
         }
