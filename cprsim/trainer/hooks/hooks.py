@@ -4,19 +4,21 @@ import signal
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from cprsim.basics.files import check_writable
 from cprsim.contract import Clock, Failed, Loss, Resumed, Save, Saved, Train
 from cprsim.errors import RunError, UsageError
+from cprsim.metrics.catalogue import Reading
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.accounts import UsableCheckpoint, UsableCheckpoints
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.checkpointed import Least, least_of_one
 from cprsim.trainer.hooks.notice import Notice
+from cprsim.trainer.hooks.observer import HooksObserver, Observers
 from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.saves import Saves
 from cprsim.trainer.support import HOOKS
@@ -33,7 +35,7 @@ class Summary:
     `seconds`: by cause, as in `cprsim.contract.ledger`. `pls`: (E4) of CPR, as far as shards of
     this process were lost. `failures`: that the hooks were told of, starts from a checkpoint among
     them. `saves`: that are stored; `saves_failed`: that came to nothing. `bytes_saved`,
-    `bytes_loaded`: of files.
+    `bytes_loaded`: of files. `checkpoint`: the step of the last usable one.
     """
 
     policy: str
@@ -46,6 +48,14 @@ class Summary:
     saves_failed: int
     bytes_saved: int
     bytes_loaded: int
+    checkpoint: int
+
+    @property
+    def reading(self) -> Reading:
+        """The same for exporters of metrics."""
+        counts = asdict(self)
+        seconds, policy = counts.pop("seconds"), counts.pop("policy")
+        return Reading(seconds, counts, {"policy": policy})
 
 
 class TrainerHooks(Generic[_Batch]):
@@ -78,6 +88,8 @@ class TrainerHooks(Generic[_Batch]):
         Folders of the processes that the job had before, where it is divided anew into other
         processes and `folder` is new. All rows that are here are taken out of them; they are only
         read, and may be removed once all processes have begun.
+    observers
+        Told of saves, losses, loads and steps.
 
     Raises
     ------
@@ -102,6 +114,7 @@ class TrainerHooks(Generic[_Batch]):
         least: Least = least_of_one,
         seed: int = 0,
         earlier: Sequence[str | Path] = (),
+        observers: Sequence[HooksObserver] = (),
     ) -> None:
         (self._policy,) = scenario.select([policy])
         plan = scenario.plan(policy)
@@ -133,7 +146,8 @@ class TrainerHooks(Generic[_Batch]):
         self._notice, self._listening = Notice(), False
         self.noticed = False
         self._until = 0  # the controller is asked again at this step
-        self._saves = Saves(self._state, self._job, self._servers, least)
+        self._observer = Observers(observers)
+        self._saves = Saves(self._state, self._job, self._servers, least, self._observer)
 
     # --- What a loop calls ---
 
@@ -190,8 +204,11 @@ class TrainerHooks(Generic[_Batch]):
         job.executed += 1
         if self._saves.landed() or job.step >= self._until:
             self._act()
+        self._observer.stepped(job.step)
         if self._listening and not self.noticed and self._least(-int(self._notice.came)):
             self.noticed = self.save_now()
+            if self.noticed:
+                self._observer.noticed(job.step)
 
     def save_now(self) -> bool:
         """Save all rows and the dense part after the step that was done last; whether it is stored.
@@ -259,6 +276,7 @@ class TrainerHooks(Generic[_Batch]):
             steps=job.steps,
             seconds=dict(job.watch.seconds),
             pls=job.pls(self._servers),
+            checkpoint=job.usable.last.step,
             **self._saves.counts,
         )
 
@@ -290,10 +308,12 @@ class TrainerHooks(Generic[_Batch]):
         job = self._job
         self._saves.settle_with_the_lost()
         self._saves.counts["failures"] += 1
+        self._observer.lost(frozenset(lost), dense)
         loss = Loss(frozenset(lost), frozenset({0} if dense else ()))
         job.controller.tell(Failed(job.clock, loss))
         answer = HOOKS.check_answer(job.controller.ask(job.clock))
         job.watch.switch("load")
+        read = self._saves.counts["bytes_loaded"]
         if answer.rollback == "all":
             self._return_all()
         elif everything:
@@ -305,6 +325,7 @@ class TrainerHooks(Generic[_Batch]):
         self._catch_up()
         job.controller.tell(Resumed(job.clock, ()))
         job.watch.switch("train")
+        self._observer.loaded(job.step, self._saves.counts["bytes_loaded"] - read)
         self._until = job.step
         self._act()
         return job.step

@@ -1,6 +1,7 @@
 """Saves of a training loop: a snapshot, written while the loop waits or beside its training."""
 
 import copy
+import time
 import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from cprsim.contract import Save, Saved, Stored, Void
 from cprsim.trainer.coordinator.accounts import UsableCheckpoints
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.checkpointed import Least
+from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
 from cprsim.trainer.hooks.process_state import ProcessState, Snapshot
 from cprsim.trainer.hooks.warned import HooksWarning
 
@@ -26,6 +28,7 @@ class _UnderWay:
     snapshot: Snapshot
     usable: UsableCheckpoints
     written: Future[int]
+    start_s: float
 
 
 class Saves:
@@ -43,13 +46,21 @@ class Saves:
         How many shards it has in all processes.
     least
         The least of the numbers of all processes.
+    observer
+        Told of what is stored, and what isn't.
     """
 
     def __init__(
-        self, state: ProcessState[Any], job: RunningJob, servers: int, least: Least
+        self,
+        state: ProcessState[Any],
+        job: RunningJob,
+        servers: int,
+        least: Least,
+        observer: HooksObserver,
     ) -> None:
         self.counts = dict.fromkeys(COUNTS, 0)
         self._state, self._job, self._servers, self._least = state, job, servers, least
+        self._observer = observer
         # One thread: checkpoints are written in the order in which they were taken. What it has
         # begun it ends before the interpreter does.
         self._writer = ThreadPoolExecutor(1, "cprsim-save")
@@ -129,6 +140,7 @@ class Saves:
 
     def _begin(self, save: Save) -> None:
         job, state = self._job, self._state
+        start_s = time.monotonic()
         usable = copy.deepcopy(job.usable)
         usable.put(job.step, save.portion, job.trained_s)
         job.watch.stop()
@@ -138,7 +150,7 @@ class Saves:
         if not save.blocking:  # what is used from now on is in the next
             state.saved(snapshot)
         written = self._writer.submit(state.write, job.step, snapshot)
-        self._under_way = _UnderWay(job.step, save, snapshot, usable, written)
+        self._under_way = _UnderWay(job.step, save, snapshot, usable, written, start_s)
 
     def _stored(self, under_way: _UnderWay, size: int) -> None:
         job = self._job
@@ -152,6 +164,9 @@ class Saves:
             job.controller.tell(Saved(job.clock, under_way.save, stored=True))
         else:
             job.controller.tell(Stored(job.clock, under_way.save))
+        took_s = time.monotonic() - under_way.start_s
+        whole = under_way.snapshot.chosen is None
+        self._observer.saved(StoredSave(under_way.step, size, whole, took_s))
 
     def _void(self, save: Save, error: Exception, under_way: _UnderWay | None = None) -> None:
         """Say so, and go on: the checkpoints before are as they were."""
@@ -164,6 +179,7 @@ class Saves:
             job.controller.tell(Saved(job.clock, save, stored=False))
         job.controller.tell(Void(job.clock, save))
         step = job.step if under_way is None else under_way.step
+        self._observer.save_failed(step, error)
         warnings.warn(
             f"the save of step {step} failed: {type(error).__name__}: {error}; training goes on, "
             f"the last checkpoint is of step {job.usable.last.step}",
