@@ -14,21 +14,35 @@ STEPS = 40
 
 
 class Together:
-    """The least of what all give, once all have given."""
+    """What all give, once all have given."""
 
     def __init__(self, processes):
         self._given = {}
         self._barrier = threading.Barrier(processes, timeout=HANGS_S)
 
-    def least(self, process):
-        def of_all(number):
-            self._given[process] = number
-            self._barrier.wait()
-            found = min(self._given.values())
-            self._barrier.wait()
-            return found
+    def of(self, process, mine):
+        self._given[process] = mine
+        self._barrier.wait()
+        found = [self._given[each] for each in sorted(self._given)]
+        self._barrier.wait()
+        return found
 
-        return of_all
+
+class Threads:
+    """One of them, as hooks ask it."""
+
+    def __init__(self, together, process):
+        self._together, self._process = together, process
+
+    def least(self, number):
+        return min(self._together.of(self._process, number))
+
+    def total(self, number):
+        return sum(self._together.of(self._process, number))
+
+    def copied(self, content):
+        given = self._together.of(self._process, content)
+        return next((each for each in given if each is not None), None)
 
 
 class Rank:
@@ -39,7 +53,12 @@ class Rank:
         self.rows = [torch.zeros(150, 8), torch.zeros(50, 8)]
         self.mlp = torch.nn.Linear(1, 1)
         self.hooks = TrainerHooks(
-            scenario((300, 100)), policy, self, folder / str(rank), STEPS, together.least(rank)
+            scenario((300, 100)),
+            policy,
+            self,
+            folder / str(rank),
+            STEPS,
+            Threads(together, rank),
         )
 
     def shards(self):
@@ -124,8 +143,13 @@ def test_under_partial_recovery_the_new_one_goes_on_with_the_survivors(both, pol
     assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [27, 27]
     assert all(map(torch.equal, state(ranks[0]), kept))
     if policy == "partial":
-        assert all(map(torch.equal, state(ranks[1]), saved))
+        # Its rows are those of its checkpoint; its dense part is the survivor's.
+        assert all(map(torch.equal, state(ranks[1]), [*saved[:-1], kept[-1]]))
         assert [rank.hooks.summary.pls for rank in ranks] == [0, 7 / (STEPS * 2)]
+        told = both(lambda rank: rank.hooks.job_summary(), ranks)
+        assert [each.pls for each in told] == [7 / (STEPS * 2)] * 2
+        assert [each.updates_lost for each in told] == [7 / (STEPS * 2)] * 2
+        assert told[0].bytes_saved == sum(rank.hooks.summary.bytes_saved for rank in ranks)
     for rank in ranks:
         rank.train(27, 35)
     # Both save at the same steps, so that there is a checkpoint that all have.

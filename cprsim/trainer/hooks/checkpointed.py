@@ -1,6 +1,6 @@
 """What a process of a training loop has in checkpoints: blocks of rows, and the dense part."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,16 +12,9 @@ from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.layout import Layout, Live, RowBlock
 from cprsim.trainer.hooks.nested import from_bytes, joined, packed, unpacked
+from cprsim.trainer.hooks.ranks import Least
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
-
-#: The least of the numbers that all processes of a job give, each its own.
-Least = Callable[[int], int]
-
-
-def least_of_one(number: int) -> int:
-    """The least of the numbers of all processes, where there is but one."""
-    return number
 
 
 class Image(NamedTuple):
@@ -95,14 +88,29 @@ class CheckpointedDense:
 
     def image(self, accounts: dict[str, Any]) -> Image:
         """A copy of it."""
-        state = {name: each.state_dict() for name, each in self._adapter.dense().items()}
-        return Image(self.store, packed({"state": state, "job": accounts}))
+        return Image(self.store, packed({"state": self._state(), "job": accounts}))
+
+    def content(self) -> Arrays:
+        """What another process can take over with `take`."""
+        return packed({"state": self._state()})
+
+    def take(self, content: Arrays) -> int:
+        """Take over what another process has; gives its bytes."""
+        self._load(unpacked(content)["state"])
+        return sum(each.nbytes for each in content)
 
     def load(self, at_most: int) -> tuple[int, int]:
         """As `CheckpointedRows.load`."""
         found = _restored(self.store, self._folder, at_most)
         whole = unpacked(found.arrays)
-        state, self.accounts = whole["state"], whole["job"]
+        self.accounts = whole["job"]
+        self._load(whole["state"])
+        return found.step, found.size
+
+    def _state(self) -> dict[str, Any]:
+        return {name: each.state_dict() for name, each in self._adapter.dense().items()}
+
+    def _load(self, state: Mapping[str, Any]) -> None:
         live = self._adapter.dense()
         if live.keys() != state.keys():
             raise UsageError(
@@ -111,7 +119,6 @@ class CheckpointedDense:
             )
         for name, each in live.items():
             each.load_state_dict(state[name])
-        return found.step, found.size
 
 
 def together(

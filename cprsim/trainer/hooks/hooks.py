@@ -4,7 +4,7 @@ import signal
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -16,11 +16,12 @@ from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.accounts import UsableCheckpoint, UsableCheckpoints
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.checkpointed import Least, least_of_one
 from cprsim.trainer.hooks.notice import Notice
 from cprsim.trainer.hooks.observer import HooksObserver, Observers
 from cprsim.trainer.hooks.process_state import ProcessState
+from cprsim.trainer.hooks.ranks import OneProcess, Ranks
 from cprsim.trainer.hooks.saves import Saves
+from cprsim.trainer.hooks.update_count import share
 from cprsim.trainer.support import HOOKS
 
 _Batch = TypeVar("_Batch")
@@ -33,9 +34,11 @@ class Summary:
     """What came of a job so far, in this process and in those that it goes on from.
 
     `seconds`: by cause, as in `cprsim.contract.ledger`. `pls`: (E4) of CPR, as far as shards of
-    this process were lost. `failures`: that the hooks were told of, starts from a checkpoint among
-    them. `saves`: that are stored; `saves_failed`: that came to nothing. `bytes_saved`,
-    `bytes_loaded`: of files. `checkpoint`: the step of the last usable one.
+    this process were lost. `updates_lost`: of all updates of the rows of this process, the share
+    that was lost for good; by rows where lookups are told, else by steps. `failures`: that the
+    hooks were told of, starts from a checkpoint among them. `saves`: that are stored;
+    `saves_failed`: that came to nothing. `bytes_saved`, `bytes_loaded`: of files. `checkpoint`: the
+    step of the last usable one.
     """
 
     policy: str
@@ -43,6 +46,7 @@ class Summary:
     steps: int
     seconds: dict[str, float]
     pls: float
+    updates_lost: float
     failures: int
     saves: int
     saves_failed: int
@@ -79,9 +83,9 @@ class TrainerHooks(Generic[_Batch]):
     steps
         Of the whole job: a step is `job.useful_time / steps` of progress. A job that goes on may be
         given more than before, which prolongs it.
-    least
-        The least of the numbers that all processes of the job give, each its own: an all-reduce.
-        One process needs none. All must make the same calls in the same order.
+    ranks
+        The processes of the job, `ProcessGroup()` where torch.distributed has them. One process
+        needs none. All must make the same calls in the same order.
     seed
         Of what trackers draw.
     earlier
@@ -111,7 +115,7 @@ class TrainerHooks(Generic[_Batch]):
         adapter: ShardAdapter[_Batch],
         folder: str | Path,
         steps: int,
-        least: Least = least_of_one,
+        ranks: Ranks | None = None,
         seed: int = 0,
         earlier: Sequence[str | Path] = (),
         observers: Sequence[HooksObserver] = (),
@@ -139,7 +143,7 @@ class TrainerHooks(Generic[_Batch]):
                 f"steps = {steps}: the folder {folder} has a checkpoint of step {done}; give as "
                 "many or more, those of the whole job"
             )
-        self._least = least
+        self._ranks = OneProcess() if ranks is None else ranks
         self._plan, self._final_save = plan, scenario.job.final_save
         self._job = RunningJob(plan.start(), steps, scenario.job.useful_time_s / steps)
         self._started = self._unchecked = False
@@ -147,7 +151,7 @@ class TrainerHooks(Generic[_Batch]):
         self.noticed = False
         self._until = 0  # the controller is asked again at this step
         self._observer = Observers(observers)
-        self._saves = Saves(self._state, self._job, self._servers, least, self._observer)
+        self._saves = Saves(self._state, self._job, self._servers, self._ranks, self._observer)
 
     # --- What a loop calls ---
 
@@ -163,7 +167,7 @@ class TrainerHooks(Generic[_Batch]):
             raise UsageError("restore() was called before; after a failure call on_failure(shards)")
         self._job.watch.start()
         self._job.watch.reattribute("load")
-        if self._least(int(self._state.stored)):
+        if self._ranks.least(int(self._state.stored)):
             return self._recover(range(self._servers), dense=True, everything=True)
         last = max(self._state.steps, default=0)
         if last:
@@ -205,7 +209,7 @@ class TrainerHooks(Generic[_Batch]):
         if self._saves.landed() or job.step >= self._until:
             self._act()
         self._observer.stepped(job.step)
-        if self._listening and not self.noticed and self._least(-int(self._notice.came)):
+        if self._listening and not self.noticed and self._ranks.least(-int(self._notice.came)):
             self.noticed = self.save_now()
             if self.noticed:
                 self._observer.noticed(job.step)
@@ -276,8 +280,21 @@ class TrainerHooks(Generic[_Batch]):
             steps=job.steps,
             seconds=dict(job.watch.seconds),
             pls=job.pls(self._servers),
+            updates_lost=share(*self._state.updates.lost_and_all(job.steps)),
             checkpoint=job.usable.last.step,
             **self._saves.counts,
+        )
+
+    def job_summary(self) -> Summary:
+        """The summary of all processes together, which all call: what was lost, and bytes."""
+        mine, total = self.summary, self._ranks.total
+        lost, of = self._state.updates.lost_and_all(mine.steps)
+        return replace(
+            mine,
+            pls=total(mine.pls),
+            updates_lost=share(total(lost), total(of)),
+            bytes_saved=round(total(mine.bytes_saved)),
+            bytes_loaded=round(total(mine.bytes_loaded)),
         )
 
     # --- Saving ---
@@ -333,8 +350,10 @@ class TrainerHooks(Generic[_Batch]):
     def _return_all(self) -> int:
         """Return to the last checkpoint; gives the step at which as much as all had been saved."""
         job = self._job
-        step, size = self._state.load_all(self._last_usable, self._least)
+        step, size = self._state.load_all(self._last_usable, self._ranks)
+        fresh = not self._started
         self._loaded(size)
+        self._state.updates.return_to(self._state.accounts["updates"], 0, fresh)
         whole = job.usable.at(step).whole
         job.watch.undo(job.usable.back_to(step).trained_s)
         job.turns.return_to(step)
@@ -345,10 +364,15 @@ class TrainerHooks(Generic[_Batch]):
         mine = [shard for shard in held.shards if shard in lost]
         loaded = [held.load_shard(shard, self._last_usable) for shard in mine]
         size = sum(size for _, size in loaded)
-        if dense or not self._started:
+        fresh = not self._started
+        if dense or fresh:
             size += held.load_dense(self._last_usable)[1]
+        size += held.copy_dense(self._ranks, lost=dense or fresh) or 0
         self._loaded(size)
         job.turns.return_to(self._latest(job.step))
+        if fresh:
+            since = job.step - job.usable.last.step
+            held.updates.return_to(held.accounts["updates"], since, fresh=True)
         for step, _ in loaded:
             job.lose(job.usable.at(step).whole)
 
@@ -379,4 +403,4 @@ class TrainerHooks(Generic[_Batch]):
         return self._job.usable.last.step if self._started else _ANY
 
     def _latest(self, step: int) -> int:
-        return -self._least(-step)
+        return -self._ranks.least(-step)

@@ -17,13 +17,13 @@ from cprsim.trainer.hooks.checkpointed import (
     CheckpointedDense,
     CheckpointedRows,
     Image,
-    Least,
-    least_of_one,
     together,
 )
 from cprsim.trainer.hooks.job_folder import DENSE, opened
 from cprsim.trainer.hooks.layout import Layout, RowRange
 from cprsim.trainer.hooks.process_trackers import ProcessTrackers
+from cprsim.trainer.hooks.ranks import OneProcess, Ranks
+from cprsim.trainer.hooks.update_count import UpdateCount
 from cprsim.trainer.members.store import CheckpointStore
 
 _Batch = TypeVar("_Batch")
@@ -81,6 +81,8 @@ class ProcessState(Generic[_Batch]):
         )
         self._dense = CheckpointedDense(adapter, place.path / DENSE)
         self._gap = False
+        places = range(len(self._layout.shards) if tracking is None else self._layout.rows)
+        self.updates = UpdateCount(len(places))
         self._rows = [
             CheckpointedRows(block, self._layout, adapter, place.rows(block.number))
             for block in self._layout.blocks
@@ -112,8 +114,11 @@ class ProcessState(Generic[_Batch]):
 
     def observe(self, batch: _Batch) -> None:
         """Tell the trackers which rows a batch has looked up."""
+        numbers = None
         if self._trackers is not None:
-            self._trackers.observe(self._layout.numbers(self._adapter.lookups(batch)))
+            numbers = self._layout.numbers(self._adapter.lookups(batch))
+            self._trackers.observe(numbers)
+        self.updates.did(numbers)
 
     # --- Saving ---
 
@@ -122,6 +127,7 @@ class ProcessState(Generic[_Batch]):
         whole = self._trackers is None or portion == 1 or self._gap
         chosen = None if whole or self._trackers is None else self._trackers.select()
         live = self._layout.tensors(self._adapter.shards())
+        accounts["updates"] = self.updates.document(chosen)
         images = [each.image(live, chosen) for each in self._rows]
         return Snapshot((*images, self._dense.image(accounts)), chosen)
 
@@ -134,25 +140,27 @@ class ProcessState(Generic[_Batch]):
             writing = [pool.submit(each.write, step) for each in snapshot.images]
         return sum(each.result() for each in writing)
 
-    def saved(self, snapshot: Snapshot) -> None:
-        """Take note that what is in the snapshot is stored, or will be."""
+    def saved(self, snapshot: Snapshot, sure: bool = True) -> None:
+        """Take note that what is in the snapshot is stored, or will be, which is not `sure`."""
+        self.updates.saved(snapshot.chosen, sure)
         if self._trackers is not None:
             rows = np.arange(self._layout.rows) if snapshot.chosen is None else snapshot.chosen
             self._trackers.saved(rows)
         if snapshot.chosen is None:
             self._gap = False
 
-    def leave_gap(self) -> None:
-        """What trackers take for saved may not be, so the next save is of all rows."""
-        self._gap = True
+    def void(self) -> None:
+        """What was to be stored wasn't."""
+        self.updates.void()
+        self._gap = True  # trackers take it for saved, so the next save is of all rows
 
     # --- Loading ---
 
-    def load_all(self, at_most: int, least: Least) -> tuple[int, int]:
+    def load_all(self, at_most: int, ranks: Ranks) -> tuple[int, int]:
         """Return everything to one checkpoint; gives its step, and the bytes read."""
         # The dense part first: an optimiser that loads may make state of rows anew.
         loads = [self._dense.load, *(each.load for each in self._rows)]
-        loaded = together(loads, at_most, least)
+        loaded = together(loads, at_most, ranks.least)
         self._trackers = self._new_trackers()
         self._gap = False
         return loaded
@@ -162,16 +170,31 @@ class ProcessState(Generic[_Batch]):
         before = max((step for step in self.steps if step <= at_most), default=0)
         held = [each for each in self._rows if each.has(shard)]
         loads = [partial(each.load, shard=shard) for each in held]
-        step, size = together(loads, at_most, least_of_one)
+        step, size = together(loads, at_most, OneProcess().least)
         if self._trackers is not None:
             self._trackers.forget(shard, self._weights())
         if step < before:  # what others saved since is in files that are spoilt
-            self.leave_gap()
+            self._gap = True
+        self.updates.lose(self._places(shard))
         return step, size
+
+    def _places(self, shard: int) -> list[range]:
+        """What updates are counted by: its rows, or itself."""
+        if self._trackers is None:
+            at = self._layout.shards.index(shard)
+            return [range(at, at + 1)]
+        return [part.numbers for part in self._layout.parts if part.shard == shard]
 
     def load_dense(self, at_most: int) -> tuple[int, int]:
         """Return the dense part to its last checkpoint; gives its step, and the bytes read."""
         return self._dense.load(at_most)
+
+    def copy_dense(self, ranks: Ranks, lost: bool) -> int | None:
+        """Take the dense part from a process that has it; gives its bytes, or None if none has."""
+        content = ranks.copied(None if lost else self._dense.content())
+        if content is None:
+            return None
+        return self._dense.take(content) if lost else 0
 
     @property
     def accounts(self) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from typing import Any
 from cprsim.contract import Save, Saved, Stored, Void
 from cprsim.trainer.coordinator.accounts import UsableCheckpoints
 from cprsim.trainer.coordinator.running_job import RunningJob
-from cprsim.trainer.hooks.checkpointed import Least
 from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
 from cprsim.trainer.hooks.process_state import ProcessState, Snapshot
+from cprsim.trainer.hooks.ranks import Ranks
 from cprsim.trainer.hooks.warned import HooksWarning
 
 #: What each process counts of a job.
@@ -44,8 +44,8 @@ class Saves:
         How far it is, and its controller.
     servers
         How many shards it has in all processes.
-    least
-        The least of the numbers of all processes.
+    ranks
+        The processes of the job.
     observer
         Told of what is stored, and what isn't.
     """
@@ -55,11 +55,11 @@ class Saves:
         state: ProcessState[Any],
         job: RunningJob,
         servers: int,
-        least: Least,
+        ranks: Ranks,
         observer: HooksObserver,
     ) -> None:
         self.counts = dict.fromkeys(COUNTS, 0)
-        self._state, self._job, self._servers, self._least = state, job, servers, least
+        self._state, self._job, self._servers, self._ranks = state, job, servers, ranks
         self._observer = observer
         # One thread: checkpoints are written in the order in which they were taken. What it has
         # begun it ends before the interpreter does.
@@ -107,7 +107,7 @@ class Saves:
     def landed(self) -> bool:
         """Settle the one under way, if all processes have written theirs; whether that was so."""
         under_way = self._under_way
-        if under_way is None or not self._least(int(under_way.written.done())):
+        if under_way is None or not self._ranks.least(int(under_way.written.done())):
             return False
         self.settle()
         return True
@@ -130,13 +130,13 @@ class Saves:
         under_way, self._under_way = self._under_way, None
         if under_way is not None:
             under_way.written.exception()  # which waits
-        everywhere = self._least(self._state.newest)
+        everywhere = self._ranks.least(self._state.newest)
         if under_way is None:
             return
         if under_way.written.exception() is None and everywhere >= under_way.step:
             self._stored(under_way, under_way.written.result())
         else:
-            self._state.leave_gap()
+            self._state.void()
 
     def _begin(self, save: Save) -> None:
         job, state = self._job, self._state
@@ -148,7 +148,7 @@ class Saves:
         accounts["counts"]["saves"] += 1  # this one, once it is there to be returned to
         snapshot = state.snapshot(save.portion, accounts)
         if not save.blocking:  # what is used from now on is in the next
-            state.saved(snapshot)
+            state.saved(snapshot, sure=False)
         written = self._writer.submit(state.write, job.step, snapshot)
         self._under_way = _UnderWay(job.step, save, snapshot, usable, written, start_s)
 
@@ -173,7 +173,7 @@ class Saves:
         job = self._job
         self.counts["saves_failed"] += 1
         if not save.blocking and under_way is not None:
-            self._state.leave_gap()
+            self._state.void()
         if under_way is None and not save.blocking:
             # Its snapshot was never taken: to the controller it began, and came to nothing.
             job.controller.tell(Saved(job.clock, save, stored=False))
