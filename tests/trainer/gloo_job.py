@@ -1,7 +1,10 @@
-"""A rank of a job by gloo: `python -m tests.trainer.gloo_job RANK SIZE GENERATION POLICY FOLDER`.
+"""A rank of a job by gloo.
 
-Table r lies on rank r, the MLP on all. With a STEP more it is killed there, in generation 0. What
-it says last: the steps that it went on from, digests of its rows and of its MLP, and PLS.
+`python -m tests.trainer.gloo_job RANK SIZE GENERATION KIND POLICY FOLDER`
+
+Table r lies on rank r, the MLP on all, or, of the kind `sharded`, a part of it on each. With a STEP
+more it is killed there, in generation 0. What it says last: the steps that it went on from, digests
+of its rows and of its MLP, and PLS.
 """
 
 import hashlib
@@ -12,6 +15,10 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import DTensor
 
 import cprsim
 from cprsim.trainer import RebuiltGroup, TablePart, TrainerHooks
@@ -51,6 +58,11 @@ class Loop:
     def lookups(self, ids):
         return {self.rank: ids[self.rank]}
 
+    def average(self):
+        for each in self.mlp.parameters():
+            dist.all_reduce(each.grad)
+            each.grad /= self.size
+
     def step(self, number):
         drawn = torch.Generator().manual_seed(number)
         ids = torch.randint(ROWS, (self.size, BATCH), generator=drawn)
@@ -64,9 +76,7 @@ class Loop:
         self.table.grad = None
         self.optimizer.zero_grad()
         loss.backward()
-        for each in self.mlp.parameters():
-            dist.all_reduce(each.grad)
-            each.grad /= self.size
+        self.average()
         dist.barrier()  # nothing is applied before all have come so far
         with torch.no_grad():
             self.table -= 0.1 * self.table.grad
@@ -74,17 +84,51 @@ class Loop:
         return ids
 
 
+class ShardedLoop(Loop):
+    """The MLP by `fully_shard`, with Adam: its parameters and state are DTensors."""
+
+    def __init__(self, rank, size):
+        super().__init__(rank, size)
+        fully_shard(self.mlp, mesh=init_device_mesh("cpu", (size,)))
+        self.optimizer = torch.optim.Adam(self.mlp.parameters(), lr=0.1)
+
+    def dense(self):
+        return {"both": self}
+
+    def state_dict(self):
+        model, optimizer = get_state_dict(self.mlp, self.optimizer)
+        return {"model": model, "optimizer": optimizer}
+
+    def load_state_dict(self, state):
+        set_state_dict(
+            self.mlp,
+            self.optimizer,
+            model_state_dict=state["model"],
+            optim_state_dict=state["optimizer"],
+        )
+
+    def average(self):
+        """`fully_shard` has done it."""
+
+
+LOOPS = {"plain": Loop, "sharded": ShardedLoop}
+
+
+def local(tensor):
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
+
+
 def digest(tensors):
     found = hashlib.sha256()
     for each in tensors:
-        found.update(each.detach().numpy().tobytes())
+        found.update(local(each.detach()).numpy().tobytes())
     return found.hexdigest()[:16]
 
 
-def main(rank, size, generation, policy, folder, killed_at=None):
+def main(rank, size, generation, kind, policy, folder, killed_at=None):
     torch.set_num_threads(1)
     ranks = RebuiltGroup(folder / "group", rank, size, generation, timeout_s=HANGS_S)
-    loop = Loop(rank, size)
+    loop = LOOPS[kind](rank, size)
     hooks = TrainerHooks(
         scenario(size, policy), policy, loop, folder / str(rank), STEPS, ranks=ranks
     )
@@ -102,8 +146,8 @@ def main(rank, size, generation, policy, folder, killed_at=None):
         hooks.after_step(ids)
         step += 1
     summary = hooks.job_summary()
-    momentum = [each["momentum_buffer"] for each in loop.optimizer.state.values()]
-    dense = digest([*loop.mlp.parameters(), *momentum])
+    kept = [each for of in loop.optimizer.state.values() for each in of.values()]
+    dense = digest([*loop.mlp.parameters(), *kept])
     sys.stdout.write(f"{begun} {digest([loop.table])} {dense} {summary.pls}\n")
     sys.stdout.flush()
     dist.barrier()  # or rank 0 may go, with the store, before others have ended
@@ -115,7 +159,7 @@ if __name__ == "__main__":
         int(given[0]),
         int(given[1]),
         int(given[2]),
-        given[3],
-        Path(given[4]),
-        *map(int, given[5:]),
+        *given[3:5],
+        Path(given[5]),
+        *map(int, given[6:]),
     )

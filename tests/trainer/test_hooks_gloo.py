@@ -13,8 +13,8 @@ from tests.waiting import HANGS_S
 pytestmark = pytest.mark.slow
 
 
-def started(stack, rank, size, generation, policy, folder, *killed_at):
-    arguments = [rank, size, generation, policy, folder, *killed_at]
+def started(stack, rank, size, generation, policy, folder, *killed_at, kind="plain"):
+    arguments = [rank, size, generation, kind, policy, folder, *killed_at]
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.trainer.gloo_job", *map(str, arguments)],
         stdout=subprocess.PIPE,
@@ -33,9 +33,17 @@ def ended(processes):
     return [out.splitlines()[-1].rsplit(" ", 3) for out, _ in said]
 
 
-def whole_job(size, policy, folder):
+def whole_job(size, policy, folder, kind="plain"):
     with ExitStack() as stack:
-        return ended([started(stack, n, size, 0, policy, folder) for n in range(size)])
+        return ended([started(stack, n, size, 0, policy, folder, kind=kind) for n in range(size)])
+
+
+def killed(size, policy, folder, kind="plain"):
+    """All at step 13."""
+    with ExitStack() as stack:
+        ranks = [started(stack, n, size, 0, policy, folder, 13, kind=kind) for n in range(size)]
+        assert [each.wait(HANGS_S) for each in ranks] == [-signal.SIGKILL] * size
+    (folder / "group/group-0").unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="module", params=[2, 4])
@@ -57,18 +65,14 @@ def one_lost(size, policy, folder):
         return ended(ranks)
 
 
-@pytest.mark.essential
-def test_all_ranks_that_are_killed_go_on_bit_for_bit(clean, tmp_path):
-    size, without = clean
-    if size > 2:
-        pytest.skip("two ranks are enough for it")
-    with ExitStack() as stack:
-        killed = [started(stack, n, size, 0, "full", tmp_path, 13) for n in range(size)]
-        assert [each.wait(HANGS_S) for each in killed] == [-signal.SIGKILL] * size
-    (tmp_path / "group/group-0").unlink(missing_ok=True)
-    found = whole_job(size, "full", tmp_path)
+@pytest.mark.parametrize("kind", [pytest.param("plain", marks=pytest.mark.essential), "sharded"])
+def test_ranks_that_are_killed_go_on_bit_for_bit(kind, tmp_path):
+    """`sharded`: each rank has its part of the MLP, and its own part of the checkpoint."""
+    without = whole_job(2, "full", tmp_path / "clean", kind)
+    killed(2, "full", tmp_path, kind)
+    found = whole_job(2, "full", tmp_path, kind)
 
-    assert [each[0] for each in found] == ["[10]"] * size
+    assert [each[0] for each in found] == ["[10]"] * 2
     assert [each[1:3] for each in found] == [each[1:3] for each in without]
 
 

@@ -1,6 +1,7 @@
 """What a process of a training loop has in checkpoints: blocks of rows, and the dense part."""
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from cprsim.errors import RunError, UsageError
 from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.layout import Layout, Live, RowBlock
-from cprsim.trainer.hooks.nested import from_bytes, joined, packed, unpacked
+from cprsim.trainer.hooks.nested import from_bytes, is_sharded, joined, packed, unpacked
 from cprsim.trainer.hooks.ranks import Least
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
@@ -88,15 +89,16 @@ class CheckpointedDense:
 
     def image(self, accounts: dict[str, Any]) -> Image:
         """A copy of it."""
-        return Image(self.store, packed({"state": self._state(), "job": accounts}))
+        return Image(self.store, packed(self._state() | {"job": accounts}))
 
-    def content(self) -> Arrays:
-        """What another process can take over with `take`."""
-        return packed({"state": self._state()})
+    def content(self) -> Arrays | None:
+        """What another process can take over with `take`; None of shards, which are its own."""
+        state = self._state()
+        return None if state["shards"] else packed(state)
 
     def take(self, content: Arrays) -> int:
         """Take over what another process has; gives its bytes."""
-        self._load(unpacked(content)["state"])
+        self._load(unpacked(content))
         return sum(each.nbytes for each in content)
 
     def load(self, at_most: int) -> tuple[int, int]:
@@ -104,21 +106,37 @@ class CheckpointedDense:
         found = _restored(self.store, self._folder, at_most)
         whole = unpacked(found.arrays)
         self.accounts = whole["job"]
-        self._load(whole["state"])
+        self._load(whole)
         return found.step, found.size
 
     def _state(self) -> dict[str, Any]:
-        return {name: each.state_dict() for name, each in self._adapter.dense().items()}
+        """By name: `state` of what is here as a whole, `shards` of what others hold parts of."""
+        found: dict[str, Any] = {"state": {}, "shards": {}}
+        for name, each in self._adapter.dense().items():
+            state = each.state_dict()
+            if is_sharded(state):
+                found["shards"][name] = _sharded().shards_as_bytes(state)
+            else:
+                found["state"][name] = state
+        return found
 
-    def _load(self, state: Mapping[str, Any]) -> None:
-        live = self._adapter.dense()
-        if live.keys() != state.keys():
+    def _load(self, whole: Mapping[str, Any]) -> None:
+        live, state, shards = self._adapter.dense(), whole["state"], whole["shards"]
+        if live.keys() != state.keys() | shards.keys():
             raise UsageError(
-                f"dense(): gives {sorted(live)}, but the checkpoint has {sorted(state)}; give the "
-                "same, or another folder"
+                f"dense(): gives {sorted(live)}, but the checkpoint has "
+                f"{sorted({*state, *shards})}; give the same, or another folder"
             )
         for name, each in live.items():
-            each.load_state_dict(state[name])
+            if name in shards:
+                each.load_state_dict(_sharded().load_shards(shards[name], each.state_dict()))
+            else:
+                each.load_state_dict(state[name])
+
+
+def _sharded() -> Any:
+    """What knows torch.distributed.checkpoint, which takes a second to import."""
+    return import_module("cprsim.trainer.hooks.sharded")
 
 
 def together(

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -62,6 +63,16 @@ def unpacked(arrays: Arrays) -> Any:
     """The state that `packed` made these arrays of; tensors in CPU memory."""
     text, *contents = arrays
     return _meant(json.loads(text.tobytes()), contents)
+
+
+def is_sharded(state: Any) -> bool:
+    """Whether a state has tensors of which this rank holds a shard (DTensor)."""
+    if isinstance(state, Mapping):
+        return any(map(is_sharded, state.values()))
+    if isinstance(state, list | tuple):
+        return any(map(is_sharded, state))
+    known = sys.modules.get("torch.distributed.tensor")  # or there is no such tensor
+    return known is not None and isinstance(state, known.DTensor)
 
 
 def _said(value: Any, where: str, contents: list[NDArray[np.uint8]]) -> Any:

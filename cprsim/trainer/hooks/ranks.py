@@ -1,7 +1,10 @@
 """The processes of a job, and what they have to agree on."""
 
+import sys
+import traceback
 from collections.abc import Callable
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -139,6 +142,9 @@ class RebuiltGroup(ProcessGroup):
         device: str = "cpu",
         timeout_s: float = 300.0,
     ) -> None:
+        # Functions of this module have the group of the instant at which it is imported as a
+        # default, and so would hold on to it, and to its links: now there is none yet.
+        import_module("torch.distributed.nn.functional")
         self._folder = Path(folder).resolve()
         self._rank, self._size, self._generation = rank, size, generation
         self._backend, self._timeout_s = backend, timeout_s
@@ -152,6 +158,11 @@ class RebuiltGroup(ProcessGroup):
 
         To be called by every survivor, when a collective fails.
         """
+        error = sys.exception()
+        if error is not None:
+            # Its frames hold on to the group, whose links have to close: ranks that wait for others
+            # than the lost one learn of it by that alone.
+            traceback.clear_frames(error.__traceback__)
         dist.destroy_process_group()
         self._generation += 1
         self._join()
