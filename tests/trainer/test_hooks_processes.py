@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from cprsim.trainer import TablePart, TrainerHooks
+from cprsim.trainer import HooksWarning, TablePart, TrainerHooks
+from cprsim.trainer.hooks.process_state import ProcessState
 from tests.trainer.loops import scenario
 from tests.waiting import HANGS_S
 
@@ -53,7 +54,7 @@ class Rank:
         self.rows = [torch.zeros(150, 8), torch.zeros(50, 8)]
         self.mlp = torch.nn.Linear(1, 1)
         self.hooks = TrainerHooks(
-            scenario((300, 100)),
+            scenario((300, 100), **{"async": {"system": "async", "interval": "10 s"}}),
             policy,
             self,
             folder / str(rank),
@@ -189,3 +190,53 @@ def test_when_one_has_nothing_nobody_overwrites_what_others_have(both, tmp_path)
         "bring those back, or give another folder",
         0,
     ]
+
+
+def test_a_notice_to_one_has_all_saved_and_a_full_disk_of_one_has_it_tried_again(
+    both, tmp_path, monkeypatch
+):
+    """Rank 0 is given notice before step 3, and rank 1 has no room then."""
+    together = Together(2)
+    ranks = begun(both, tmp_path, "full", together, 2)
+    write, full = ProcessState.write, [True]
+
+    def refuses(self, step, snapshot):
+        if self is ranks[1].hooks._state and full:
+            full.pop()
+            raise OSError(28, "No space left on device")
+        return write(self, step, snapshot)
+
+    monkeypatch.setattr(ProcessState, "write", refuses)
+    for rank in ranks:
+        rank.hooks._listening = True  # signals reach the main thread alone
+    ranks[0].hooks._notice.came = True
+    with pytest.warns(HooksWarning, match="the save of step 3 failed"):
+        both(lambda rank: rank.train(2, 3), ranks)
+    assert [rank.hooks.noticed for rank in ranks] == [False, False]
+    both(lambda rank: rank.train(3, 4), ranks)
+    assert [rank.hooks.noticed for rank in ranks] == [True, True]
+    assert [max(rank.hooks._state.steps) for rank in ranks] == [4, 4]
+    both(lambda rank: rank.train(4, 6), ranks)  # once is enough
+
+
+def test_a_save_beside_training_that_one_can_not_begin_is_void_there_alone(
+    both, tmp_path, monkeypatch
+):
+    together = Together(2)
+    ranks = begun(both, tmp_path, "async", together, 9)
+    snapshot = ProcessState.snapshot
+
+    def refuses(self, portion, accounts):
+        if self is ranks[1].hooks._state:
+            raise MemoryError("no room for a copy")
+        return snapshot(self, portion, accounts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ProcessState, "snapshot", refuses)
+        both(lambda rank: rank.train(9, 10), ranks)
+    for rank in ranks:
+        rank.hooks._saves._under_way.written.exception()  # which waits
+    with pytest.warns(HooksWarning, match="the save of step 10 failed: MemoryError: no room"):
+        both(lambda rank: rank.train(10, 11), ranks)
+    again = [Rank(n, tmp_path, together, "async") for n in range(2)]
+    assert both(lambda rank: rank.hooks.restore(), again) == [0, 0]

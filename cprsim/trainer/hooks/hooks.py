@@ -210,7 +210,7 @@ class TrainerHooks(Generic[_Batch]):
             self._act()
         self._observer.stepped(job.step)
         if self._listening and not self.noticed and self._ranks.least(-int(self._notice.came)):
-            self.noticed = self.save_now()
+            self.noticed = bool(self._ranks.least(int(self.save_now())))
             if self.noticed:
                 self._observer.noticed(job.step)
 

@@ -38,6 +38,10 @@ class Snapshot(NamedTuple):
     chosen: RowIds | None
 
 
+#: What there is of a save that failed before it had any.
+NOTHING = Snapshot((), None)
+
+
 class ProcessState(Generic[_Batch]):
     """Saves and loads the tables and the dense part that an adapter leads to.
 
@@ -140,7 +144,7 @@ class ProcessState(Generic[_Batch]):
             writing = [pool.submit(each.write, step) for each in snapshot.images]
         return sum(each.result() for each in writing)
 
-    def saved(self, snapshot: Snapshot, sure: bool = True) -> None:
+    def saved(self, snapshot: Snapshot, sure: bool) -> None:
         """Take note that what is in the snapshot is stored, or will be, which is not `sure`."""
         self.updates.saved(snapshot.chosen, sure)
         if self._trackers is not None:

@@ -11,7 +11,7 @@ from cprsim.contract import Save, Saved, Stored, Void
 from cprsim.trainer.coordinator.accounts import UsableCheckpoints
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
-from cprsim.trainer.hooks.process_state import ProcessState, Snapshot
+from cprsim.trainer.hooks.process_state import NOTHING, ProcessState, Snapshot
 from cprsim.trainer.hooks.ranks import Ranks
 from cprsim.trainer.hooks.warned import HooksWarning
 
@@ -78,18 +78,13 @@ class Saves:
         self._state.write(0, snapshot)
 
     def do(self, save: Save) -> bool:
-        """Save; False where it was void at once."""
+        """Save; False where training waited for it and it was void."""
         job = self._job
         job.watch.switch("save")
         self.settle()
         if not save.blocking:
             job.watch.switch("stall")
-        try:
-            self._begin(save)
-        except Exception as error:  # nothing that goes wrong in a save ends training
-            self._void(save, error)
-            job.watch.switch("train")
-            return False
+        self._under_way = self._begun(save)
         stored = True
         if save.blocking:
             stored = self.settle()
@@ -120,7 +115,7 @@ class Saves:
         try:
             size = under_way.written.result()
         except Exception as error:
-            self._void(under_way.save, error, under_way)
+            self._void(under_way, error)
             return False
         self._stored(under_way, size)
         return True
@@ -138,19 +133,24 @@ class Saves:
         else:
             self._state.void()
 
-    def _begin(self, save: Save) -> None:
+    def _begun(self, save: Save) -> _UnderWay:
+        """The save with its snapshot, being written; nothing that goes wrong ends training."""
         job, state = self._job, self._state
         start_s = time.monotonic()
-        usable = copy.deepcopy(job.usable)
+        usable, snapshot = copy.deepcopy(job.usable), NOTHING
         usable.put(job.step, save.portion, job.trained_s)
         job.watch.stop()
         accounts = self._accounts(usable)
         accounts["counts"]["saves"] += 1  # this one, once it is there to be returned to
-        snapshot = state.snapshot(save.portion, accounts)
-        if not save.blocking:  # what is used from now on is in the next
-            state.saved(snapshot, sure=False)
-        written = self._writer.submit(state.write, job.step, snapshot)
-        self._under_way = _UnderWay(job.step, save, snapshot, usable, written, start_s)
+        written: Future[int] = Future()
+        try:
+            snapshot = state.snapshot(save.portion, accounts)
+            if not save.blocking:  # what is used from now on is in the next
+                state.saved(snapshot, sure=False)
+            written = self._writer.submit(state.write, job.step, snapshot)
+        except Exception as error:  # known once all processes have come so far
+            written.set_exception(error)
+        return _UnderWay(job.step, save, snapshot, usable, written, start_s)
 
     def _stored(self, under_way: _UnderWay, size: int) -> None:
         job = self._job
@@ -160,29 +160,26 @@ class Saves:
         self.counts["saves"] += 1
         self.counts["bytes_saved"] += size
         if under_way.save.blocking:
-            self._state.saved(under_way.snapshot)
+            self._state.saved(under_way.snapshot, sure=True)
             job.controller.tell(Saved(job.clock, under_way.save, stored=True))
         else:
+            self._state.updates.stored()
             job.controller.tell(Stored(job.clock, under_way.save))
         took_s = time.monotonic() - under_way.start_s
         whole = under_way.snapshot.chosen is None
         self._observer.saved(StoredSave(under_way.step, size, whole, took_s))
 
-    def _void(self, save: Save, error: Exception, under_way: _UnderWay | None = None) -> None:
+    def _void(self, under_way: _UnderWay, error: Exception) -> None:
         """Say so, and go on: the checkpoints before are as they were."""
         job = self._job
         self.counts["saves_failed"] += 1
-        if not save.blocking and under_way is not None:
+        if not under_way.save.blocking:
             self._state.void()
-        if under_way is None and not save.blocking:
-            # Its snapshot was never taken: to the controller it began, and came to nothing.
-            job.controller.tell(Saved(job.clock, save, stored=False))
-        job.controller.tell(Void(job.clock, save))
-        step = job.step if under_way is None else under_way.step
-        self._observer.save_failed(step, error)
+        job.controller.tell(Void(job.clock, under_way.save))
+        self._observer.save_failed(under_way.step, error)
         warnings.warn(
-            f"the save of step {step} failed: {type(error).__name__}: {error}; training goes on, "
-            f"the last checkpoint is of step {job.usable.last.step}",
+            f"the save of step {under_way.step} failed: {type(error).__name__}: {error}; training "
+            f"goes on, the last checkpoint is of step {job.usable.last.step}",
             HooksWarning,
             stacklevel=6,
         )

@@ -40,6 +40,10 @@ class UpdateCount:
         self._cleared = None if sure else (chosen, self._since[at].clone())
         self._since[at] = 0
 
+    def stored(self) -> None:
+        """What was told last is saved for sure."""
+        self._cleared = None
+
     def void(self) -> None:
         """What was told last wasn't saved after all."""
         if self._cleared is not None:
