@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cprsim.errors import RunError, ScenarioError, UsageError
-from cprsim.trainer import HooksWarning, TablePart, TrainerHooks, split_rows
+from cprsim.trainer import HooksWarning, ProcessGroup, TablePart, TrainerHooks, split_rows
 from tests.trainer.loops import scenario
 
 STEPS = 10
@@ -485,3 +485,14 @@ def test_without_torch_it_is_said_what_to_install(monkeypatch):
         ),
     ):
         cprsim.trainer.TrainerHooks  # noqa: B018
+
+
+def test_ranks_of_no_process_group():
+    with pytest.raises(
+        UsageError,
+        match=said(
+            "ProcessGroup(): torch.distributed has no process group; call init_process_group() "
+            "before, or give no `ranks` to a job of one process"
+        ),
+    ):
+        ProcessGroup()
