@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.units import counted
 from cprsim.figures.parts import findings, key, layout, style, ticks
 from cprsim.figures.parts.findings import Findings
 from cprsim.figures.parts.heading import Heading
@@ -163,7 +164,7 @@ def _finding(fits: Sequence[Fit]) -> str:
 
 
 def _facts(sample: Sample) -> str:
-    counts = f"{sample.n:,} duration{'s' * (sample.n != 1)}"
+    counts = counted(sample.n, "duration")
     if not sample.censored:
         return f"{counts}, none censored; mean {ticks.duration(sample.mean_s)}"
     counts += f", {sample.censored:,} censored ({layout.percent(sample.censored / sample.n)})"

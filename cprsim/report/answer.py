@@ -194,9 +194,8 @@ def _points(mean: "Mean") -> str:
 
 def _verdict(advice: "Advice") -> str:
     names = [each.name for each in advice.found]
-    assumed = {} if advice.best is None else assumed_costs(advice.best)
-    given = ", ".join(f"{key} = {value}" for key, value in assumed.items())
-    condition = f", if {given}, which is assumed" * bool(given)
+    assumed = "" if advice.best is None else assumed_costs(advice.best)
+    condition = f", if {assumed}, which is assumed" * bool(assumed)
     return f"Answer: {words.sentence(advice.certificate, names)}{condition}."
 
 

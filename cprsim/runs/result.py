@@ -9,7 +9,7 @@ import pandas as pd
 
 from cprsim.basics.labelled import dataset
 from cprsim.basics.notebook import notebook_html, percent
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import counted, format_duration
 from cprsim.contract import Plan
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.job.accuracy import Drop
@@ -120,7 +120,7 @@ class Result:
         """A picture of the result; `"breakdown"`: where the time goes under each policy."""
         from cprsim.figures import draw  # noqa: PLC0415  (matplotlib is slow to import)
 
-        count = f"{self.count:,} replication{'s' * (self.count != 1)}"
+        count = counted(self.count, "replication")
         about = "; ".join(filter(None, (self.scenario.title, count)))
         return draw(name, self.summary, title=about)
 
