@@ -87,7 +87,7 @@ def _panel(
     bottom = 1 - (top_in + _NAMES + _HEIGHT) / whole_in
     axes = figure.add_axes((left_in / WIDTH_IN, bottom, width_in / WIDTH_IN, _HEIGHT / whole_in))
     axes.set_ylim(0, top)
-    ticks.linear_ticks(axes, "y", _HEIGHT, 0.01, " %", beyond=top / _HEADROOM)
+    ticks.number_ticks(axes, "y", _HEIGHT, 0.01, " %", beyond=top / _HEADROOM)
     axes.grid(axis="y")
     axes.tick_params(axis="x", length=0)
     if leftmost:

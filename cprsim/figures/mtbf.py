@@ -129,7 +129,7 @@ def _scales(axes: Axes, columns: dict[str, NDArray[np.float64]]) -> None:
     axes.set(xscale="log", yscale="log", ylim=_limits(values))
     low, high = _limits(nodes)
     axes.set_xlim(max(low, _LEAST_NODES), high)
-    ticks.log_ticks(axes, "x", _PANEL[1])
+    ticks.number_ticks(axes, "x", _PANEL[1])
     ticks.duration_ticks(axes, "y", _HEIGHT)
     axes.set_xlabel("nodes")
     axes.grid()

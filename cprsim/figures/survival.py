@@ -206,7 +206,7 @@ def _survival(axes: Axes, data: _Data) -> None:
         axes.plot(grid, left, **look)
     bottom = 1 - _ROOM * (1 - lowest) if _LOWEST < lowest < 1 else 0.0
     axes.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
-    ticks.linear_ticks(axes, "y", _PANEL, 0.01, " %")
+    ticks.number_ticks(axes, "y", _PANEL, 0.01, " %")
 
 
 def _censored(axes: Axes, data: _Data) -> None:
@@ -246,10 +246,9 @@ def _rates_axis(axes: Axes, data: _Data, found: Hazard, best: Floats) -> None:
     if rates.max() > _STEEP * rates.min():
         axes.set_yscale("log")
         axes.set_ylim(min(least, rates.min()) / _ROOM, max(most, rates.max()) * _ROOM)
-        ticks.log_ticks(axes, "y", _PANEL, 1 / data.unit[1])
     else:
         axes.set_ylim(0, _ROOM * most)
-        ticks.linear_ticks(axes, "y", _PANEL, 1 / data.unit[1])
+    ticks.number_ticks(axes, "y", _PANEL, 1 / data.unit[1])
 
 
 def _quantiles(axes: Axes, data: _Data) -> None:
@@ -292,8 +291,8 @@ def _same_scales(axes: Axes, data: _Data, log: bool, durations_s: Floats) -> Non
     else:
         limits = 0.0, float(durations_s.max()) * 1.05
         axes.set(xlim=limits, ylim=limits)
-        ticks.linear_ticks(axes, "x", _RIGHT[1], data.unit[1])
-        ticks.linear_ticks(axes, "y", _PANEL, data.unit[1])
+        ticks.number_ticks(axes, "x", _RIGHT[1], data.unit[1])
+        ticks.number_ticks(axes, "y", _PANEL, data.unit[1])
     axes.set_xlabel("quantile of the law" if log else f"quantile of the law, {data.unit[0]}")
 
 
@@ -306,7 +305,7 @@ def _ages(axes: Axes, data: _Data, log: bool, what: str) -> None:
         ticks.duration_ticks(axes, "x", _LEFT[1])
     else:
         axes.set_xlim(0, last_s * _PAST)
-        ticks.linear_ticks(axes, "x", _LEFT[1], data.unit[1])
+        ticks.number_ticks(axes, "x", _LEFT[1], data.unit[1])
     axes.set_xlabel(what if log else f"{what}, {data.unit[0]}")
 
 
