@@ -80,6 +80,7 @@ def start_save(it: Running, save: int, taken: Held, writes: float) -> None:
     flow.save, flow.writes, flow.began_s = save, writes, it.run.now
     flow.taken_s, flow.taken_slowdown_s = taken.progress_s, taken.slowdown_s
     flow.taken_updates_lost, flow.taken_reads = taken.updates_lost, taken.reads
+    flow.taken_marks = taken.marks
 
 
 @inlined

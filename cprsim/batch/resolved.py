@@ -146,6 +146,10 @@ class _Rows:
             "last_mirrored": mirror is not None and plan.last_save.tier == mirror.tier,
             "save_fails": 0.0 if storage is None else storage.save_fails,
             "load_fails": 0.0 if storage is None else storage.load_fails,
+            "torn": 0.0 if storage is None else storage.torn,
+            "marked": resolved.marked,
+            "checksum": plan.checksum,
+            "older": plan.keep - 1 if resolved.marked else 0,
             "has_outages": storage is not None and storage.outages is not None,
             "interval_s": plan.interval_s,
             "in_turn": self._in_turn(),
@@ -153,12 +157,26 @@ class _Rows:
             "tight": self._tight(),
             "capacity": tuple(resolved.costs.capacities[link] for link in LINKS),
         }
-        return _row(PLAN_ROW, values | sequence)
+        return _row(PLAN_ROW, values | sequence | self._verification())
+
+    def _verification(self) -> dict[str, Any]:
+        """When it is verified, and how the job returns to each tier where a fault is found."""
+        plan, verifies = self._plan, self._plan.verifies
+        if verifies is None:
+            return {}
+        tiers = [schedule.save.tier for schedule in plan.schedules]
+        return {
+            "verifies": True,
+            "verify_every": verifies.every,
+            "verify_s": verifies.takes_s,
+            "returns": self._whole([self._answer(Recover("all", source=tier)) for tier in tiers]),
+            "last_return": self._answer(Recover("all", source=plan.tiers[-1].name)),
+        }
 
     def _in_turn(self) -> bool:
         """Whether training and saves that hold it up follow each other, all alike."""
         plan = self._plan
-        if len(plan.schedules) != 1 or plan.sequence is not None:
+        if len(plan.schedules) != 1 or plan.sequence is not None or self._resolved.marked:
             return False
         ((_, save, _),) = plan.schedules
         transfer, rate = self._resolved.save(save)
@@ -171,6 +189,8 @@ class _Rows:
         One at a time to each tier, and none can be void.
         """
         alone, found = [self._resolved.training(0.0)], list[Schedule]()
+        if self._resolved.marked:
+            return [False] * len(self._plan.schedules)
         for schedule in self._plan.schedules:
             _, save, most = schedule
             transfer, rate = self._resolved.save(save)
@@ -254,6 +274,7 @@ class _Rows:
             "tries_again": self._plan.tries_again(save),
             "can_be_void": save.tier in self._can_fail,
             "reads": save.reads,
+            "alone": not save.leaves,
         }
         return _row(SAVE_ROW, values)
 

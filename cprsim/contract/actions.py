@@ -141,7 +141,19 @@ class Resumed(NamedTuple):
     pending: tuple[Save, ...]
 
 
-Event = Saved | Stored | Void | Failed | Resumed
+class Unusable(NamedTuple):
+    """What `tier` holds last is torn, or by `corrupt` a silent fault is in what was trained.
+
+    The job returns to an older checkpoint of that tier (semantics 34 and 35), and `Resumed`
+    follows. Nothing is to be answered.
+    """
+
+    now: Clock
+    tier: str
+    corrupt: bool
+
+
+Event = Saved | Stored | Void | Failed | Unusable | Resumed
 
 
 class Controller(Protocol):

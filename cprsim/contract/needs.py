@@ -15,7 +15,8 @@ from cprsim.job.tiers import REMOTE
 # fmt: off
 Need = Literal[
     "controller", "schedules", "mirror", "places", "sizes", "background", "copies",
-    "copies and background", "copies and trainers", "rebuilding", "training on",
+    "copies and background", "copies and trainers", "rebuilding", "training on", "verification",
+    "checksums",
 ]
 # fmt: on
 _Plans = Callable[[], Mapping[str, Plan]]
@@ -44,6 +45,8 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
         "places": (places, f"checkpoints in {', '.join(places)}"),
         "sizes": (resized, "checkpoints of another size than the rows they hold"),
         "background": (background, "saves in the background"),
+        "verification": (plan.verifies, "verification of what is trained"),
+        "checksums": (plan.checksum, "saves that are checked"),
         "copies": (copied, "copies on other servers"),
         "copies and background": (copied and background, "saves in the background beside copies"),
         "copies and trainers": (

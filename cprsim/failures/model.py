@@ -223,6 +223,12 @@ class FailureModel:
         """Share of failures that take down at least one parameter server."""
         return self.mean_hit.server_share
 
+    @property
+    def silent_mtbf_s(self) -> float:
+        """Mean training between silent faults, s; infinite for none."""
+        silent = self.spec.silent
+        return math.inf if silent is None else silent.expected_s
+
     @once
     def severity_shares(self) -> dict[Severity, float]:
         """Share of failures of each severity; they add up to 1."""

@@ -196,10 +196,31 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
     if not tables["storage"]:
         del tables["storage"]
     system = draw(st.sampled_from(systems))
-    return tables | {
+    tables |= {
         "failures": {"during_recovery": draw(_YES), "while_waiting": draw(_YES)},
         "policies": {"it": _policy(draw, system, tables)},
     }
+    if draw(_YES) and draw(_YES):
+        _corrupt(draw, tables)
+    return tables
+
+
+def _corrupt(draw: st.DrawFn, tables: Keys) -> None:
+    """Silent faults, what is torn in the store, and what is done about either."""
+    policy = tables["policies"]["it"]
+    if draw(_YES):
+        law = _law(draw, _between(draw, 100.0, 1000.0))
+        tables["failures"]["silent"] = law
+    if draw(_YES):
+        tables["storage"] = tables.get("storage", {}) | {"torn": 0.3 * draw(_SHARES)}
+    if draw(_SHARES) < 0.8:
+        policy["verify_every"] = draw(st.integers(1, 4))
+        tables["costs"]["verify"] = seconds(5 * draw(_SHARES))
+    if draw(_YES):
+        policy["keep"] = draw(st.integers(1, 5))
+    if draw(_YES) and draw(_YES):
+        policy["checksum"] = draw(_YES)
+        tables["costs"]["checksum"] = seconds(2 * draw(_SHARES))
 
 
 def _model(draw: st.DrawFn) -> Keys:

@@ -18,6 +18,7 @@ CAUSE_COLOURS: Final = {
     "detect": "#F0E442",  # yellow
     "slowdown": "#009E73",  # bluish green
     "stall": "#CC79A7",  # reddish purple
+    "verify": "#882255",  # wine, of P. Tol's muted scheme (2021)
 }
 #: Training that counts: what a run is for is the ground on which overhead stands out.
 TRAINING_COLOUR: Final = "#DCE3E8"
