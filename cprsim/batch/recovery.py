@@ -178,7 +178,7 @@ def _load_all(it: Running, number: int, servers: int) -> bool:
     found = load(it, answer, servers, _RELOADED)
     volume, rate = found.volume, found.limit
     left = volume
-    if not left:
+    if not left or not answer.can_fail:
         run.torn_loads = 0
     while left and not run.status:
         start_s = run.now

@@ -42,6 +42,7 @@ from cprsim.contract.differences import VARIANTS
 from cprsim.errors import ScenarioError
 from cprsim.failures.hit import SEVERITIES
 from cprsim.job.platform import STORE_READ
+from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.sim.resolved import Rated, ResolvedPlan
 
 #: Of a link; sums of a few rates differ by less.
@@ -248,8 +249,22 @@ class _Rows:
         save = self._tables.whole[chain]
         if isinstance(sequence, Differences):  # of all bytes, of which the run writes a share
             save = len(self._tables.saves)
-            self._tables.saves.append(self._save_row(Save(schedule.save.tier, blocking=False)))
+            self._tables.saves.append(self._difference_row(Save(schedule.save.tier, False)))
         return period_s, first_s, schedule.max_pending, save, chain, len(links)
+
+    def _difference_row(self, save: Save) -> tuple[Any, ...]:
+        """As that of a save of everything; what it takes besides is the same for each share."""
+        costs, tier = self._resolved.costs, self._plan.tier(save.tier)
+        checked_s, found = self._plan.checked_s(tier, costs), self._save_row(save)
+        if not checked_s:
+            return found
+        whole = costs.save(tier)
+        pace = uncontended_rate(whole, costs.capacities)
+        if pace == math.inf:  # what costs nothing by itself takes but this
+            whole, pace = Transfer(0.0, cap=1.0), 1.0
+        values = dict(zip(SAVE_ROW.names or (), found, strict=True))
+        values |= {"transfer": self._transfer((whole, pace)), "besides": checked_s * pace}
+        return _row(SAVE_ROW, values)
 
     def _save(self, save: Save) -> int:
         """The number of a save; those that are equal have one."""

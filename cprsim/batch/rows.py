@@ -60,11 +60,12 @@ def _columns(kind: str, names: str) -> dict[str, str]:
 
 #: As `cprsim.job.transfer.Transfer`; `limit`: its rate with the links to itself.
 TRANSFER: Final = _row(volume="f8", cap="f8", limit="f8", share="f8", linked="?", uses="6f8")
-#: `contract.Save`. `stored`, `sent`: what it writes to the store and to peers, full checkpoints.
+#: `contract.Save`. `stored`, `sent`: what it writes to the store and to peers, full checkpoints;
+#: `besides`: volume that a run adds to its share of that of the transfer.
 SAVE_ROW: Final = _row(
     **_columns("i8", "tier transfer unsaved unsaved_count"),
     **_columns("?", "blocking tries_again can_be_void alone"),
-    **_columns("f8", "portion reads stored sent snapshot_s"),
+    **_columns("f8", "portion reads stored sent snapshot_s besides"),
 )
 #: `contract.Schedule`, and its chain. `beside`: whether its saves and training never meet.
 SCHEDULE_ROW: Final = _row(

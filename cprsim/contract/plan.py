@@ -145,9 +145,12 @@ class Plan:
     def transfer(self, save: Save, costs: CostModel) -> Transfer:
         """What a save to one of its tiers moves."""
         tier = self.tier(save.tier)
-        checked = self.checksum and tier.medium == "store"
-        extra_s = save.extra_s + costs.costs.checksum_s if checked else save.extra_s
+        extra_s = save.extra_s + self.checked_s(tier, costs)
         return costs.save(tier, save.portion, save.writes, extra_s)
+
+    def checked_s(self, tier: Tier, costs: CostModel) -> float:
+        """What checking a save to that tier adds to it, s."""
+        return costs.costs.checksum_s if self.checksum and tier.medium == "store" else 0.0
 
     def machines_ready(self, of_cluster: int) -> int:
         """Spares that stand ready: its own, or those of the cluster."""

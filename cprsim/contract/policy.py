@@ -104,9 +104,9 @@ class Policy(Section):
 
     system: str
     after_void: AfterVoid | None = None
-    verify_every: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    keep: Annotated[int, Field(ge=1, le=_MOST_KEPT)] | None = None
-    checksum: bool | None = None
+    verify_every: Annotated[int, Field(ge=1, le=1_000_000, examples=[1])] | None = None
+    keep: Annotated[int, Field(ge=1, le=_MOST_KEPT, examples=[3])] | None = None
+    checksum: Annotated[bool, Field(examples=[True])] | None = None
 
     def plan(self, context: Context) -> Plan:
         """Resolve every number for one scenario."""

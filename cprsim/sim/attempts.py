@@ -36,6 +36,10 @@ class Attempts:
         self._of_loads = stream(seed, replication, Cause.LOAD_FAILED).random
         self._away = None if storage.outages is None else _Away(storage.outages, seed, replication)
 
+    def can_be_vain(self, tier: str) -> bool:
+        """Whether what is asked of that tier can be."""
+        return tier in self._tiers
+
     def save_is_void(self, save: Save, start_s: float, now_s: float) -> bool:
         """Whether a save that began at `start_s` and ends now holds nothing."""
         self.torn = False

@@ -144,7 +144,7 @@ class Recovery:
         """Load until it succeeds; the hit of a failure that comes first, or None."""
         load, rate = self._load(answer, servers)
         left = load.volume
-        if not left:
+        if not left or not self._attempts.can_be_vain(answer.source):
             self._torn = 0
         while left:
             start_s = self._work.now
@@ -201,7 +201,7 @@ class Recovery:
     def _has_failed(self, answer: Recover, start_s: float) -> bool:
         """Whether a load that ends now has to be begun again."""
         failed = self._attempts.load_has_failed(answer.source, start_s, self._work.now)
-        if not failed and self._torn:
+        if not failed and self._torn and self._attempts.can_be_vain(answer.source):
             self._torn -= 1
             failed = True
         if failed:

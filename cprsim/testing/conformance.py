@@ -195,6 +195,9 @@ class PolicyConformance:
             "exponential", mean="10 h", hits={"weights": {"parameter_servers": 1, "trainers": 2}}
         ),
         "shared links": _DERIVED | _law("exponential", mean="15 h"),
+        "torn checkpoints and silent faults": _MEASURED
+        | {"storage": {"torn": 0.3}}
+        | _law("exponential", mean="10 h", silent={"mean": "60 h"}),
         "nodes": _DERIVED
         | {"job": _JOB | {"network": "5 GB/s", "final_save": True}}
         | _law("weibull", shape=0.7, mean="320 h", per="node"),
