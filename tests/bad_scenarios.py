@@ -419,7 +419,8 @@ POLICIES = [
     case(
         "key-of-another-system",
         {POLICY: POLICY + "target_pls = 0.1\n"},
-        "policies.full.target_pls: unknown key; known: after_void, checksum, interval, keep, system, verify_every",
+        "policies.full.target_pls: unknown key; known: after_void, checksum, interval, keep, "
+        "system, verify_every",
     ),
     case(
         "negative-interval",

@@ -183,6 +183,12 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
         yield "load", load_s / mtbf_s
         return
     yield "reschedule", answer.pause_s / mtbf_s
+    if answer.regrow is not None:  # those that are left load, and replacements are filled by them
+        yield "load", load_s / mtbf_s
+        filled_s = costs.seconds(costs.load(plan.tier(answer.regrow), "none", servers))
+        smaller_s = max(delay_s + filled_s - answer.pause_s - load_s, 0.0)
+        yield "slowdown", answer.degraded / (1 + answer.degraded) * smaller_s / mtbf_s
+        return
     # A second of wall time so long trains that much less; none is trained in the pause.
     slower = answer.degraded / (1 + answer.degraded)
     yield "slowdown", slower * max(delay_s + load_s - answer.pause_s, 0.0) / mtbf_s

@@ -87,8 +87,10 @@ def _until_loaded(it: Running, struck: bool, deepest: int, depth: int) -> int:
         struck = machines.notice(it)
         if not struck and trains_on:
             _train_on(it, deepest)
-            break
-        if not struck:
+            if not it.answers[deepest].regrows:
+                cursors.resume(it)
+                break
+        elif not struck:
             struck = machines.arrive(it)
         if not struck:
             if plan.during_recovery and not goes_on:
@@ -116,6 +118,7 @@ def _take_stock(it: Running) -> None:
     node_lists.without(lists, LOST, HIT, DOWN)  # what is being rebuilt has no more to lose
     node_lists.without(lists, NEW, LOST, WAITING)
     node_lists.without(lists, PLACED, WAITING, AWAY)
+    node_lists.without(lists, PLACED, PLACED, DOWN)
     node_lists.join(lists, WAITING, LOST)
     node_lists.copy(lists, DOWN, WAITING)
     join_down(it, DOWN)
@@ -194,20 +197,19 @@ def _load_all(it: Running, number: int, servers: int) -> bool:
 @inlined
 def _train_on(it: Running, answer: int) -> None:
     """The others go on, once they have taken over, while the lost nodes are rebuilt."""
-    run, lists = it.run, it.lists
+    run, lists, fills = it.run, it.lists, it.answers[answer].fills
     last = run.comings - 1
     for place in range(last):
         coming = it.comings[place]
-        rebuild(it, coming.hit, EMPTY, answer, coming.left_s)
+        rebuild(it, coming.hit, EMPTY, fills, coming.left_s)
     coming = it.comings[last]
-    rebuild(it, coming.lost, PLACED, answer, coming.left_s)
+    rebuild(it, coming.lost, PLACED, fills, coming.left_s)
     anyone = lists[coming.lost][COUNT]
     while run.comings:
         machines.drop(it, run.comings - 1)
     pause_s = it.answers[answer].pause_s
     if pause_s and anyone:
         do(it, RESCHEDULE, it.transfers[0], pause_s, 1.0)
-    cursors.resume(it)
 
 
 @inlined

@@ -353,15 +353,19 @@ class _Rows:
 
     def _answer(self, answer: Recover) -> int:
         if answer not in self._answers:
-            self._answers[answer] = len(self._tables.answers)
-            self._tables.answers.append(self._answer_row(answer))
+            fills = NONE if answer.regrow is None else self._answer(answer.fills)
+            number = self._answers[answer] = len(self._tables.answers)
+            own = number if fills == NONE else fills
+            self._tables.answers.append(self._answer_row(answer, own))
         return self._answers[answer]
 
-    def _answer_row(self, answer: Recover) -> tuple[Any, ...]:
+    def _answer_row(self, answer: Recover, fills: int) -> tuple[Any, ...]:
         mirror = self._plan.mirror
         values = {
             "depth": rules.DEPTH[answer.rollback],
             "keep": answer.keep_training,
+            "fills": fills,
+            "regrows": answer.regrow is not None,
             "source": self._tiers.get(answer.source, NONE),
             "mirrored": mirror is not None and answer.source == mirror.tier,
             "healthy": NONE if answer.healthy is None else self._tiers[answer.healthy],

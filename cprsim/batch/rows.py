@@ -76,8 +76,8 @@ SCHEDULE_ROW: Final = _row(
 #: `contract.Recover`. `source`, `healthy`: numbers of schedules. `nothing`, `load`: transfers where
 #: no server, and where one, is down; `each`: what of the store's link every other one takes.
 ANSWER_ROW: Final = _row(
-    **_columns("i8", "depth source healthy training nothing load"),
-    **_columns("?", "keep mirrored has_healthy made_anew can_fail"),
+    **_columns("i8", "depth source healthy training nothing load fills"),
+    **_columns("?", "keep mirrored has_healthy made_anew can_fail regrows"),
     **_columns("f8", "reads takeover_s pause_s each"),
 )
 #: `contract.Case`: bits of severities; `sets` of `width` servers, `count` for each server.

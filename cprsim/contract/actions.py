@@ -56,6 +56,10 @@ class Recover(NamedTuple):
     so large a share of time; otherwise it waits for them. `pause_s`: what training stops for before
     it goes on so, until others serve for the lost ones. `takeover_s`: what it takes besides to put
     replacements into their places.
+
+    `regrow`: with `keep_training`, what the lost shards are has been loaded by those that are left
+    before they go on, fewer as they are; replacements are filled from this tier, of which they take
+    their shards back. Without it they are loaded by the replacements themselves.
     """
 
     rollback: Rollback
@@ -66,6 +70,14 @@ class Recover(NamedTuple):
     degraded: float = 0.0
     takeover_s: float = 0.0
     pause_s: float = 0.0
+    regrow: str | None = None
+
+    @property
+    def fills(self) -> "Recover":
+        """How replacements are filled while the rest trains on."""
+        if self.regrow is None:
+            return self
+        return Recover("none", True, self.regrow, degraded=self.degraded)
 
     @property
     def made_anew(self) -> bool:

@@ -105,7 +105,8 @@ class Recovery:
             hit = without(struck, machines.away)
             lost = without(hit, self._down(NOBODY))  # what is being rebuilt has no more to lose
             new = without(lost, waiting)
-            placed, waiting = but(waiting, machines.away), joined(waiting, lost)
+            placed = but(waiting, self._down(machines.away))
+            waiting = joined(waiting, lost)
             down = self._down(waiting)
             answer = self._dialogue.answer(down)
             self._set_back(answer, new.servers, down.servers)
@@ -123,8 +124,10 @@ class Recovery:
             struck = yield from machines.notice(resolved.detect_s)
             if struck is None and trains_on:
                 yield from self._train_on(placed, deepest)
-                break
-            if struck is None:
+                if deepest.regrow is None:
+                    cursor.resume(self._work.now)
+                    break
+            elif struck is None:
                 struck = yield from machines.arrive()
             if struck is None:
                 if resolved.during_recovery and not goes_on:
@@ -157,14 +160,14 @@ class Recovery:
 
     def _train_on(self, placed: Loss, answer: Recover) -> Process:
         """The others go on, once they have taken over, while the lost nodes are rebuilt."""
+        fills = answer.fills
         *_, last = coming = self._machines.coming
         for each in coming[:-1]:
-            self._rebuild(each.hit, NOBODY, answer, each.left_s)
-        self._rebuild(last.lost, placed, answer, last.left_s)
+            self._rebuild(each.hit, NOBODY, fills, each.left_s)
+        self._rebuild(last.lost, placed, fills, last.left_s)
         coming.clear()
         if answer.pause_s and (last.lost.servers or last.lost.trainers):
             yield from self._work.do("reschedule", WAIT, answer.pause_s, 1.0)
-        self._cursor.resume(self._work.now)
 
     def end(self) -> None:
         """The job is done; shards that are still down have missed what they will never learn."""

@@ -93,7 +93,7 @@ def _corrupt(draw: st.DrawFn, tables: dict[str, Any], mtbf_s: float) -> None:
     costs = tables.setdefault("costs", {})
     costs["verify"] = duration(draw, 0.0, mtbf_s / 300)
     for table in tables["policies"].values():
-        table |= draw(_LATE)
+        table.update(draw(_LATE))
 
 
 def _possible(systems: Sequence[str], tables: Mapping[str, Any]) -> Sequence[str]:
@@ -103,7 +103,7 @@ def _possible(systems: Sequence[str], tables: Mapping[str, Any]) -> Sequence[str
     )
     too_much = set() if knows_rows else set(PRIORITY)
     if tables["cluster"]["parameter_servers"] < 2:
-        too_much.add("hot-swap")
+        too_much |= {"hot-swap", "twin-groups"}
     return [each for each in systems if each not in too_much] or ["cpr-vanilla"]
 
 

@@ -467,6 +467,22 @@ def _accepted_loss(draw: st.DrawFn, tables: Keys) -> Keys:
     return {"snapshot": seconds(3 * draw(_SHARES))}
 
 
+def _elastic(draw: st.DrawFn, tables: Keys) -> Keys:
+    keys: Keys = {"bound": draw(_SHARES)}
+    if draw(_YES):
+        keys["reshard"] = seconds(3 * draw(_SHARES))
+    if draw(_YES):
+        keys["least"] = draw(st.integers(1, _servers(tables["cluster"])))
+    return keys
+
+
+def _twin_groups(draw: st.DrawFn, tables: Keys) -> Keys:
+    servers = _servers(tables["cluster"])
+    groups = draw(st.sampled_from([n for n in range(2, servers + 1) if servers % n == 0]))
+    every, sync = seconds(_between(draw, 3.0, 30.0)), seconds(2 * draw(_SHARES))
+    return {"groups": groups, "every": every, "sync": sync}
+
+
 def _slowdown(draw: st.DrawFn) -> Keys:
     return {"slowdown": 0.2 * draw(_SHARES)} if draw(_YES) else {}
 
@@ -488,6 +504,8 @@ _KEYS: Final[Mapping[str, Callable[[st.DrawFn, Keys], Keys]]] = {
     "tiered": _tiered,
     "partial-experts": _experts,
     "accepted-loss": _accepted_loss,
+    "elastic": _elastic,
+    "twin-groups": _twin_groups,
 }
 
 
