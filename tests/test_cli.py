@@ -27,7 +27,7 @@ SCENARIOS = Path(__file__).parents[1] / "scenarios"
 KAGGLE = str(SCENARIOS / "criteo-kaggle.toml")
 KAGGLE_POLICIES = ["full", "partial", "cpr", "cpr-mfu", "cpr-ssu", "cpr-scar"]
 QUICKSTART = str(SCENARIOS / "quickstart.toml")
-CAUSES = ["save", "load", "lost", "reschedule", "detect", "slowdown", "stall"]
+CAUSES = ["save", "load", "lost", "reschedule", "detect", "slowdown", "stall", "verify"]
 PLANNED = ["memory_overhead", "spares"]
 MEASURES = [
     *("overhead", "pls", "updates_lost", "overhead_retrained", "wall_s", "failures", "ettr"),
@@ -289,6 +289,7 @@ def test_results_have_a_row_a_policy_and_replication(run_twice):
         "saves",
         "stored",
         "sent",
+        "corrupt",
         "peer_bytes",
         "store_bytes",
         "machine_overhead",
