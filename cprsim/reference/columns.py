@@ -81,6 +81,9 @@ POLICY_KEYS: Final[dict[str, ColumnMeaning]] = {
     ),
     "spares": ColumnMeaning("", "Machines that stand ready."),
     "note": ColumnMeaning("", "What its plan has to say; there where it says something."),
+    "wall_shares": ColumnMeaning(
+        "share", "With `--vocabulary`: of the wall clock by its terms; they add up to 1."
+    ),
     "predicted_auc_drop": ColumnMeaning("AUC", "With `[accuracy]`: mean, ci95, source and note."),
 }
 

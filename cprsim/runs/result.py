@@ -9,9 +9,10 @@ import pandas as pd
 
 from cprsim.basics.labelled import dataset
 from cprsim.basics.notebook import notebook_html, percent
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import counted, format_duration
 from cprsim.contract import Plan
 from cprsim.contract.ledger import OVERHEAD_CAUSES, RARE_CAUSES
+from cprsim.contract.vocabulary import Vocabulary
 from cprsim.job.accuracy import Drop
 from cprsim.runs.digest import Replications
 from cprsim.runs.engines import Engine
@@ -121,7 +122,7 @@ class Result:
         """A picture of the result; `"breakdown"`: where the time goes under each policy."""
         from cprsim.figures import draw  # noqa: PLC0415  (matplotlib is slow to import)
 
-        count = f"{self.count:,} replication{'s' * (self.count != 1)}"
+        count = counted(self.count, "replication")
         about = "; ".join(filter(None, (self.scenario.title, count)))
         return draw(name, self.summary, title=about)
 
@@ -167,8 +168,11 @@ class Result:
         """What was run, as a scenario file."""
         return self.scenario.to_toml()
 
-    def document(self) -> dict[str, Any]:
-        """The result as one JSON document; numbers that are not finite are null."""
+    def document(self, words: Vocabulary | None = None) -> dict[str, Any]:
+        """The result as one JSON document; numbers that are not finite are null.
+
+        `words`: terms in which each policy also has shares of the wall clock.
+        """
         return {
             "scenario": self.scenario.title,
             "seed": self.seed,
@@ -176,7 +180,7 @@ class Result:
             "engine": self.engine,
             **in_currency(self.currency),
             "policies": {
-                str(name): entry(row) | self._more(str(name))
+                str(name): entry(row, words) | self._more(str(name))
                 for name, row in self.summary.iterrows()
             },
         }
@@ -191,8 +195,8 @@ class Result:
         return more
 
 
-def entry(row: Any) -> dict[str, Any]:
-    """A row of a summary as it stands in a JSON document."""
+def entry(row: Any, words: Vocabulary | None = None) -> dict[str, Any]:
+    """A row of a summary as it stands in a JSON document; `words` as in `Result.document`."""
     entry = {
         "system": row["system"],
         "recovery": row["recovery"],
@@ -207,6 +211,8 @@ def entry(row: Any) -> dict[str, Any]:
             "p50": finite(row[f"{measure}_p50"]),
             "p95": finite(row[f"{measure}_p95"]),
         }
+    if words is not None:
+        entry["wall_shares"] = {term: finite(each) for term, each in words.shares(row).items()}
     return entry
 
 
