@@ -55,8 +55,6 @@ def of_taken(it: Running) -> int:
 @compiled
 def stored(it: Running, tier: int, save: Any, taken: int, reads: float) -> int:
     """Those of what was taken in its place."""
-    if not it.plan.marked:
-        return 0
     torn = it.run.torn and tier == save.tier
     return _in_place(taken, torn, save.alone and reads <= 1.0, it.tiers[tier].last_marks)
 

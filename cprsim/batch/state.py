@@ -77,8 +77,10 @@ def ended(it: Running, save: Any, writes: float) -> None:
 def _put(it: Running, tier: int, checkpoint: Held, save: Any) -> None:
     if checkpoint.progress_s < it.tiers[tier].last_s:
         return  # a newer one was usable before it
-    own = marks.stored(it, tier, save, checkpoint.marks, checkpoint.reads)
-    marks.put_away(it, tier)
+    own = checkpoint.marks
+    if it.plan.marked:
+        own = marks.stored(it, tier, save, checkpoint.marks, checkpoint.reads)
+        marks.put_away(it, tier)
     set_last(it, tier, checkpoint, checkpoint.reads)
     it.tiers[tier].last_marks = own
     it.tiers[tier].unsaved, it.tiers[tier].unsaved_count = save.unsaved, save.unsaved_count

@@ -254,8 +254,14 @@ def _derive(draw: st.DrawFn, tables: Keys) -> None:
 
 def _measure(draw: st.DrawFn, costs: Keys) -> None:
     costs["save"] = seconds(_between(draw, 0.5, 30.0))
-    both = {"load_full": seconds(70 * draw(_SHARES)), "load_partial": seconds(70 * draw(_SHARES))}
-    costs |= both if draw(_YES) else {"load": seconds(40 * draw(_SHARES))}
+    both = {"load_full": _load(draw, 70.0), "load_partial": _load(draw, 70.0)}
+    costs |= both if draw(_YES) else {"load": _load(draw, 40.0)}
+
+
+def _load(draw: st.DrawFn, most: float) -> str:
+    """Nothing, or so long that an outage isn't tried through a million times."""
+    share = draw(_SHARES)
+    return seconds(most * share if share > 1e-3 else 0.0)
 
 
 def _delay(draw: st.DrawFn, costs: Keys) -> None:
