@@ -44,7 +44,7 @@ VOCABULARIES: Final[dict[str, Vocabulary]] = {
             "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME": ("load",),
             "WASTED_PROGRESS_FROM_DISRUPTION": ("lost",),
             "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION": ("detect", "reschedule"),
-            "CUSTOM_BADPUT_EVENTS": ("slowdown",),
+            "CUSTOM_BADPUT_EVENTS": ("slowdown", "verify"),
         },
     ),
     # "Optimizing effective training time for Meta's internal recommendation/ranking workloads",
@@ -54,7 +54,7 @@ VOCABULARIES: Final[dict[str, Vocabulary]] = {
         "the words of Meta's effective training time",
         {
             "effective training": ("train",),
-            "checkpoint saving": ("save", "stall"),
+            "checkpoint saving": ("save", "stall", "verify"),
             "slowed training": ("slowdown",),
             "unsaved training": ("lost",),
             "time to recover": ("detect", "reschedule", "load"),

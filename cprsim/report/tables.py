@@ -17,7 +17,7 @@ from cprsim.basics.units import (
     percent,
     rough_percent,
 )
-from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.ledger import OVERHEAD_CAUSES, RARE_CAUSES
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.report.terminal import Fitting, PolicyTable, plain_table
 from cprsim.survival.kaplan_meier import KaplanMeier
@@ -42,17 +42,19 @@ class RunTable(PolicyTable):
             f"{counted(result.count, 'replication')}, seed {result.seed}; time in % of the useful "
             f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
         )
+        summary = result.summary
+        causes = [c for c in _CAUSES if c not in RARE_CAUSES or summary[c].any()]
         rows = [
             [
                 str(name),
                 *_overheads(row),
-                *(percent(row[cause]) for cause in _CAUSES),
+                *(percent(row[cause]) for cause in causes),
                 *(percent(row[measure]) for measure in ("pls", "updates_lost", "ettr")),
                 format_duration(row["interval_s"]),
             ]
-            for name, row in result.summary.iterrows()
+            for name, row in summary.iterrows()
         ]
-        super().__init__(title, _HEADINGS, rows)
+        super().__init__(title, (*_OVERHEADS, *causes, *_HEADINGS), rows)
 
 
 class FleetTable(PolicyTable):
@@ -129,11 +131,11 @@ _LARGE = 1e3
 #: Letters of a line of a heading that is a term of another vocabulary.
 _TERM = 14
 #: The causes in the order in which people read them: what checkpoints cost, then what failures do.
-_CAUSES = ("save", "load", "lost", "reschedule", "detect", "slowdown", "stall")
+_CAUSES = ("save", "verify", "load", "lost", "reschedule", "detect", "slowdown", "stall")
 assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
 #: Overhead by itself, and as if every lost update were trained again.
 _OVERHEADS = ("overhead", "overhead\nretrained")
-_HEADINGS = (*_OVERHEADS, *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
+_HEADINGS = ("PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
 
 
 def resources_table(result: "Result") -> Table | None:

@@ -11,7 +11,7 @@ from cprsim.basics.labelled import dataset
 from cprsim.basics.notebook import notebook_html, percent
 from cprsim.basics.units import counted, format_duration
 from cprsim.contract import Plan
-from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.ledger import OVERHEAD_CAUSES, RARE_CAUSES
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.job.accuracy import Drop
 from cprsim.runs.digest import Replications
@@ -51,7 +51,8 @@ class Result:
 
         Seconds by cause (`save_s`, ...), `wall_s`, `overhead` (wall / useful - 1), `ettr` (useful /
         wall), `pls`, `updates_lost`, and counts of `failures` that struck, failures `absorbed` in
-        downtimes, and usable `saves`. `stored` and `sent`: what saves wrote to the remote store and
+        downtimes, and usable `saves`; `corrupt`: 1 where a silent fault is in what it ends with.
+        `stored` and `sent`: what saves wrote to the remote store and
         to peers, in full checkpoints. Besides all that `cprsim.runs.measures` lists.
 
         Raises
@@ -146,13 +147,14 @@ class Result:
 
     def _repr_html_(self) -> str:
         useful = format_duration(self.scenario.job.useful_time_s)
-        headings = ("policy", "overhead", "± 95 %", *OVERHEAD_CAUSES, "PLS", "updates lost")
+        causes = [c for c in OVERHEAD_CAUSES if c not in RARE_CAUSES or self.summary[c].any()]
+        headings = ("policy", "overhead", "± 95 %", *causes, "PLS", "updates lost")
         rows = [
             [
                 str(name),
                 percent(row["overhead"]),
                 percent(row["overhead_high"] - row["overhead"]),
-                *(percent(row[cause]) for cause in OVERHEAD_CAUSES),
+                *(percent(row[cause]) for cause in causes),
                 percent(row["pls"]),
                 percent(row["updates_lost"]),
                 format_duration(row["interval_s"]),

@@ -519,7 +519,8 @@ def test_all_systems_are_asked_of_the_example_that_has_them_all() -> None:
     advice = advised("all-systems")
     systems_asked = {each.candidate.system for each in advice.found}
 
-    assert systems_asked == set(systems()) - {"autopilot"}  # which needs a belief
+    # A belief, what is bound to servers, how often to average: nobody knows these but by asking.
+    assert systems_asked == set(systems()) - {"autopilot", "elastic", "twin-groups"}
     assert advice.verdict in {"best", "tied"}
 
 
