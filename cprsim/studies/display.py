@@ -98,7 +98,7 @@ def _differences(title: str, found: Sequence[PairedDifference], equal_within: fl
 
 def _contest(name: str, found: Contest) -> Table:
     title = (
-        f"What foretells the AUC drop, over {name} ({found.points}); 95 % by bootstrap over seeds;\n"
+        f"What foretells the AUC drop, over {name} ({found.points}), 95 % by bootstrap of seeds;\n"
         "the form of change_lost was chosen on the planted samples: there it is no prediction"
     )
     table = _table(title, "measure", "variance explained", "from", "to", "ranks", "from", "to")
