@@ -32,6 +32,11 @@ class Cause(IntEnum):
     LOAD_FAILED = 10
     OUTAGE = 11
     FRAILTY = 12
+    START_SCHEDULE = 20
+    START_INITIALISE = 21
+    START_COMPILE = 22
+    START_COMPILE_WARM = 23
+    SHUTDOWN = 24
 
 
 def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.Generator:

@@ -6,7 +6,19 @@ from typing import Any
 from cprsim.batch import cursors, flows, node_lists, schedules
 from cprsim.batch.compiled import SOURCES, borrow, inlined, kept, together
 from cprsim.batch.job import process
-from cprsim.batch.rows import DETECT, DONE, LOAD, NONE, RESCHEDULE, SAVE, STALL, Running
+from cprsim.batch.rows import (
+    DETECT,
+    DONE,
+    LOAD,
+    NO,
+    NONE,
+    RESCHEDULE,
+    SAVE,
+    SHUTDOWN,
+    STALL,
+    START,
+    Running,
+)
 
 
 @inlined
@@ -22,6 +34,8 @@ def _start(it: Running) -> None:
     run.failures = run.saves = run.passed = run.idle_saves = run.in_vain = 0
     run.flows = run.comings = run.void = run.load = run.rotation = 0
     run.foreground = NONE
+    run.starts = run.ends = 0
+    run.warm = NO
     run.next_end_s = math.inf
     run.training, run.knows_degraded = plan.training, True
     for cause in range(len(it.spent)):
@@ -66,9 +80,10 @@ def _write(it: Running, ledger: Any) -> None:
     ledger[2], ledger[3] = it.spent[SAVE], it.spent[LOAD]
     ledger[4], ledger[5] = it.spent[RESCHEDULE], it.spent[DETECT]
     ledger[6], ledger[7] = run.slowdown_s, it.spent[STALL]
-    ledger[8], ledger[9], ledger[10] = run.now, run.pls, run.updates_lost
-    ledger[11], ledger[12], ledger[13] = run.failures, run.absorbed + run.passed, run.saves
-    ledger[14], ledger[15] = run.stored, run.sent
+    ledger[8], ledger[9] = it.spent[START], it.spent[SHUTDOWN]
+    ledger[10], ledger[11], ledger[12] = run.now, run.pls, run.updates_lost
+    ledger[13], ledger[14], ledger[15] = run.failures, run.absorbed + run.passed, run.saves
+    ledger[16], ledger[17] = run.stored, run.sent
 
 
 def _entry(sources: str) -> Any:

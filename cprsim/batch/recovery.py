@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cprsim.batch import attempts, cursors, machines, node_lists, schedules, state
+from cprsim.batch import attempts, cursors, machines, node_lists, schedules, starts, state
 from cprsim.batch.answers import answer_to, load
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.flows import (
@@ -48,6 +48,7 @@ def recover(it: Running) -> int:
     struck = True
     while struck and not run.status:
         attempts.failure(it)
+        starts.failed(it)
         _take_stock(it)
         number = answer_to(it, DOWN)
         answer = it.answers[number]
@@ -128,8 +129,11 @@ def _set_back(it: Running, answer: Any) -> None:
 
 @inlined
 def _reload(it: Running, number: int) -> bool:
-    """Load what was lost; whether a failure comes first."""
+    """Start again, load what was lost; whether a failure comes first."""
     run, answer = it.run, it.answers[number]
+    if answer.starts_again and not starts.again(it):
+        cursors.strike(it)
+        return True
     servers = node_lists.server_count(it.lists, WAITING, it.plan.servers)
     found = load(it, answer, servers, _RELOADED)
     volume, rate = found.volume, found.limit

@@ -1,13 +1,19 @@
 """Where the time of one run went, by cause, and what it lost beside time."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 #: Causes of wall-clock seconds; they add up to the wall clock. The field's words for them: goodput
 #: and ETTR are train / wall, every other cause is badput.
-CAUSES: Final = ("train", "lost", "save", "load", "reschedule", "detect", "slowdown", "stall")
+CAUSES: Final = (
+    *("train", "lost", "save", "load", "reschedule", "detect", "slowdown", "stall"),
+    *("start", "shutdown"),
+)
 #: Causes that overhead is made of: all but training that counts.
 OVERHEAD_CAUSES: Final = CAUSES[1:]
+#: Of those the ones that only some scenarios have: tables tell them where they aren't all 0.
+RARE_CAUSES: Final = ("start", "shutdown")
 #: The field's word for each cause of overhead, in the order in which bars stack them.
 CAUSE_LABELS: Final = {
     "save": "saving",
@@ -17,7 +23,14 @@ CAUSE_LABELS: Final = {
     "detect": "detection",
     "slowdown": "slowdown",
     "stall": "snapshot stall",
+    "start": "start-up",
+    "shutdown": "shutdown",
 }
+
+
+def told_causes(is_told: Callable[[str], Any]) -> tuple[str, ...]:
+    """Causes of overhead that a table has columns for: all but rare ones that `is_told` denies."""
+    return tuple(each for each in OVERHEAD_CAUSES if each not in RARE_CAUSES or is_told(each))
 
 
 def overhead(wall_s: Any, useful_s: Any) -> Any:
@@ -42,7 +55,8 @@ class Ledger:
     `train`: training that counts, at full speed. `lost`: training that was rolled back. `save`:
     waiting for saves, interrupted ones too. `load`: loading checkpoints or copies. `reschedule`:
     waiting for replacements. `detect`: until failures are noticed. `slowdown`: how much longer than
-    at full speed the training that counts took. `stall`: snapshots of background saves.
+    at full speed the training that counts took. `stall`: snapshots of background saves. `start`:
+    getting nodes, initialising, compiling, warming up. `shutdown`: ending, after the last save.
 
     `pls`: portion of lost samples, (E4) of CPR. `updates_lost`: share of all updates of embedding
     shards that were made and then lost for good; it differs from `pls` where a shard fails twice
@@ -59,6 +73,8 @@ class Ledger:
     detect: float = 0.0
     slowdown: float = 0.0
     stall: float = 0.0
+    start: float = 0.0
+    shutdown: float = 0.0
     wall: float = 0.0
     pls: float = 0.0
     updates_lost: float = 0.0

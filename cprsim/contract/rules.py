@@ -146,3 +146,14 @@ def r31_tries_again(after_void: str | None, blocking: bool, leaves: bool) -> boo
     As the policy has it, or else where it is blocking. One that leaves rows to others always is.
     """
     return leaves or (blocking if after_void is None else after_void == "retry")
+
+
+def r34_start_s(schedule_s: float, cold_s: float, warm_s: float, first: bool, warm: bool) -> float:
+    """What a start takes, s: the first in an allocation waits for it; others find a warm cache."""
+    start_s = warm_s if warm else cold_s
+    return schedule_s + start_s if first else start_s
+
+
+def r34_keeps_cache(on_node: bool, severity: int) -> bool:
+    """Whether the compile cache outlives a failure of that severity (by place in `SEVERITIES`)."""
+    return not on_node or severity == 0

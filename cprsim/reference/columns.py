@@ -26,6 +26,12 @@ REPLICATIONS: Final[dict[str, ColumnMeaning]] = {
         "s", "How much longer than at full speed the training that counts took."
     ),
     "stall_s": ColumnMeaning("s", "Snapshots of background saves, which hold training up."),
+    "start_s": ColumnMeaning(
+        "s", "Getting nodes, initialising, compiling, warming up; there with `costs.start` alone."
+    ),
+    "shutdown_s": ColumnMeaning(
+        "s", "Ending, after the last save; there with `costs.shutdown` alone."
+    ),
     "wall_s": ColumnMeaning(
         "s", "From the start of the job to its end; the seconds above add up to it."
     ),

@@ -16,7 +16,7 @@ from cprsim.basics.units import (
     percent,
     rough_percent,
 )
-from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.ledger import OVERHEAD_CAUSES, told_causes
 from cprsim.report.terminal import Fitting, PolicyTable, plain_table
 from cprsim.survival.kaplan_meier import KaplanMeier
 
@@ -40,17 +40,19 @@ class RunTable(PolicyTable):
             f"{counted(result.count, 'replication')}, seed {result.seed}; time in % of the useful "
             f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
         )
+        told = told_causes(lambda cause: result.summary[cause].any())
+        causes = [cause for cause in _CAUSES if cause in told]
         rows = [
             [
                 str(name),
                 *_overheads(row),
-                *(percent(row[cause]) for cause in _CAUSES),
+                *(percent(row[cause]) for cause in causes),
                 *(percent(row[measure]) for measure in ("pls", "updates_lost", "ettr")),
                 format_duration(row["interval_s"]),
             ]
             for name, row in result.summary.iterrows()
         ]
-        super().__init__(title, _HEADINGS, rows)
+        super().__init__(title, (*_OVERHEADS, *causes, *_BESIDE), rows)
 
 
 class FleetTable(PolicyTable):
@@ -103,11 +105,14 @@ def given_up_line(result: "FleetResult") -> str | None:
 #: Amounts from which on cents are no longer told, unless the interval is as narrow.
 _LARGE = 1e3
 #: The causes in the order in which people read them: what checkpoints cost, then what failures do.
-_CAUSES = ("save", "load", "lost", "reschedule", "detect", "slowdown", "stall")
+_CAUSES = (
+    *("save", "load", "lost", "reschedule", "detect", "slowdown", "stall"),
+    *("start", "shutdown"),
+)
 assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
 #: Overhead by itself, and as if every lost update were trained again.
 _OVERHEADS = ("overhead", "overhead\nretrained")
-_HEADINGS = (*_OVERHEADS, *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
+_BESIDE = ("PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
 
 
 def resources_table(result: "Result") -> Table | None:

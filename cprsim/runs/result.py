@@ -11,7 +11,7 @@ from cprsim.basics.labelled import dataset
 from cprsim.basics.notebook import notebook_html, percent
 from cprsim.basics.units import format_duration
 from cprsim.contract import Plan
-from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.ledger import OVERHEAD_CAUSES, told_causes
 from cprsim.job.accuracy import Drop
 from cprsim.runs.digest import Replications
 from cprsim.runs.engines import Engine
@@ -145,13 +145,14 @@ class Result:
 
     def _repr_html_(self) -> str:
         useful = format_duration(self.scenario.job.useful_time_s)
-        headings = ("policy", "overhead", "± 95 %", *OVERHEAD_CAUSES, "PLS", "updates lost")
+        causes = told_causes(lambda cause: self.summary[cause].any())
+        headings = ("policy", "overhead", "± 95 %", *causes, "PLS", "updates lost")
         rows = [
             [
                 str(name),
                 percent(row["overhead"]),
                 percent(row["overhead_high"] - row["overhead"]),
-                *(percent(row[cause]) for cause in OVERHEAD_CAUSES),
+                *(percent(row[cause]) for cause in causes),
                 percent(row["pls"]),
                 percent(row["updates_lost"]),
                 format_duration(row["interval_s"]),

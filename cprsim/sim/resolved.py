@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from cprsim.contract import Plan, Recover, Save, rules
 from cprsim.errors import RunError
 from cprsim.job.costs import CostModel
+from cprsim.job.start import has_starts
 from cprsim.job.tiers import Medium
 from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.scenario import Scenario
@@ -17,7 +18,8 @@ Rated = tuple[Transfer, float]
 class ResolvedPlan:
     """The plan, and the costs with the rate that each has with its links to itself.
 
-    `store_fails`: whether saves to the store or loads from it can be in vain.
+    `store_fails`: whether saves to the store or loads from it can be in vain. `starts`: whether
+    starts or ends take any time.
     """
 
     policy: str
@@ -33,6 +35,7 @@ class ResolvedPlan:
     spares: int
     update_shares: tuple[float, ...] | None
     store_fails: bool
+    starts: bool
     _training: dict[float, Rated] = field(default_factory=dict)
     _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
     _amounts: dict[tuple[str, float, float], tuple[Medium, float]] = field(default_factory=dict)
@@ -57,6 +60,7 @@ class ResolvedPlan:
             spares=plan.machines_ready(scenario.cluster.spares),
             update_shares=scenario.cluster.update_shares,
             store_fails=costs.storage is not None and costs.storage.fails,
+            starts=has_starts(scenario.costs),
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
 
