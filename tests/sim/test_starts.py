@@ -105,7 +105,10 @@ def test_nobody_fails_in_the_first_start(tmp_path):
     each_300_s = {"distribution": "deterministic", "mean": "300 s", "ages": "new"}
     job = scenario(tmp_path, "1,0,node\n", PARTS)
     renewed = Scenario(**job.mapping() | {"failures": each_300_s})
-    assert played(renewed).failures == 3  # at 300 s of training each, with 25 s between
+    # Two intervals are saved in each 300 s, of which later ones hold 25 s of start, 10 s of load.
+    ledger = played(renewed)
+    assert ledger.failures == 4
+    assert ledger.lost == 96 + 3 * 61
 
 
 def test_starts_that_take_no_time_change_nothing(tmp_path):
