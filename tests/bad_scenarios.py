@@ -217,6 +217,46 @@ QUANTITIES = [
         "costs.checksum: '-1 s' is out of range: it must be >= 0",
     ),
     case(
+        "a-warm-up-at-no-rate",
+        {COSTS: COSTS + 'start = { warmup = "5 min" }\n'},
+        "costs.start: 'warmup' and 'warmup_rate' go together; give both, or neither",
+    ),
+    case(
+        "a-warm-cache-of-nothing",
+        {COSTS: COSTS + 'start = { compile_warm = "1 min" }\n'},
+        "costs.start: 'compile_warm' goes with compile, what it takes without a cache",
+    ),
+    case(
+        "a-cache-that-nobody-has",
+        {COSTS: COSTS + 'start = { cache = "node" }\n'},
+        "costs.start: 'cache' goes with compile_warm; leave it out",
+    ),
+    case(
+        "a-warm-up-that-trains-nothing",
+        {COSTS: COSTS + 'start = { warmup = "5 min", warmup_rate = 0 }\n'},
+        "costs.start.warmup_rate: 0 is out of range: it must be > 0",
+    ),
+    case(
+        "a-start-without-a-unit",
+        {COSTS: COSTS + "start = { initialise = 5 }\n"},
+        'costs.start.initialise: 5 has no unit: write a string with one, e.g. "5 h"',
+    ),
+    case(
+        "a-cache-in-an-unknown-place",
+        {COSTS: COSTS + 'start = { compile = "1 h", cache = "disk" }\n'},
+        "costs.start.cache: 'disk' is not one of 'store' or 'node'",
+    ),
+    case(
+        "an-end-before-the-end",
+        {COSTS: COSTS + 'shutdown = "-1 s"\n'},
+        "costs.shutdown: '-1 s' is out of range: it must be >= 0",
+    ),
+    case(
+        "a-misspelt-part-of-a-start",
+        {COSTS: COSTS + 'start = { compil = "1 min" }\n'},
+        "costs.start.compil: unknown key; did you mean 'compile'?",
+    ),
+    case(
         "outages-without-end",
         {CLUSTER: CLUSTER + '[storage]\noutages = { every = "1 ms", lasts = "1 s" }\n'},
         "storage.outages.every: that makes 3.6e+07 of them in the job; give one that makes at most "

@@ -14,9 +14,10 @@ from cprsim.closed_form.cpr import expected_pls
 from cprsim.closed_form.intervals import whole_periods
 from cprsim.contract import Context, Loss, Plan, Recover, Schedule, every, rules
 from cprsim.contract.ledger import overhead_retrained
-from cprsim.failures.hit import Severity
+from cprsim.failures.hit import SEVERITIES, Severity
+from cprsim.job.start import mean_start
 
-_OF_FAILURES = ("load", "lost", "reschedule", "slowdown", "verify", "pls", "updates")
+_OF_FAILURES = ("load", "lost", "reschedule", "slowdown", "verify", "pls", "updates", "start")
 _NOT_ALL: tuple[Severity, ...] = ("process", "node")
 
 
@@ -37,12 +38,14 @@ class Expected:
     verify: float
     pls: float
     updates_lost: float
+    start: float = 0.0
+    shutdown: float = 0.0
 
     @property
     def overhead(self) -> float:
         """Wall time / useful time - 1, to first order in the shares."""
         parts = self.save, self.load, self.lost, self.reschedule, self.detect, self.slowdown
-        return sum((*parts, self.stall, self.verify))
+        return sum((*parts, self.stall, self.verify, self.start, self.shutdown))
 
     @property
     def overhead_retrained(self) -> float:
@@ -72,6 +75,8 @@ def expected(plan: Plan, context: Context) -> Expected:
 
 def _worked_out(plan: Plan, context: Context) -> Expected:
     save, stall = _saves(plan, context)
+    costs = mean_start(context.costs.costs)
+    first_s = rules.r36_start_s(*costs[:3], first=True, warm=False)
     causes = dict.fromkeys(_OF_FAILURES, 0.0)
     for kind in kinds(context):
         for cause, share in _of_failures(plan, context, kind):
@@ -89,6 +94,8 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
         verify=causes["verify"],
         pls=causes["pls"],
         updates_lost=causes["updates"],
+        start=first_s / context.useful_time_s + causes["start"],
+        shutdown=costs.shutdown_s / context.useful_time_s,
     )
 
 
@@ -152,6 +159,8 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
     """What failures of one kind cost, by cause, over useful time."""
     costs, mtbf_s = context.costs, context.mtbf_s / kind.share
     answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
+    if answer.starts_again:
+        yield "start", _start_s(context, kind) / mtbf_s
     schedule = _to(plan, answer.source)
     if answer.rollback == "all":
         yield "lost", _redone_s(plan, context, answer.source, schedule) / mtbf_s
@@ -213,6 +222,15 @@ def _of_silent_faults(plan: Plan, context: Context) -> Iterator[tuple[str, float
     source = plan.tier(plan.schedules[0].save.tier if plan.schedules else plan.tiers[-1].name)
     load_s = context.costs.seconds(context.costs.load(source, "all", 0))
     yield "load", load_s * mean_attempts(context.costs.load_fails(source)) / context.silent_mtbf_s
+
+
+def _start_s(context: Context, kind: "FailureKind") -> float:
+    """What a start after a failure takes, s; the compile cache is warm where it outlives it."""
+    measured = context.costs.costs
+    on_node = measured.start is not None and measured.start.on_node
+    warm = rules.r36_keeps_cache(on_node, SEVERITIES.index(kind.loss.severity))
+    schedule_s, cold_s, warm_s, _ = mean_start(measured)
+    return rules.r36_start_s(schedule_s, cold_s, warm_s, first=False, warm=warm)
 
 
 def share_read(plan: Plan, answer: Recover) -> float:

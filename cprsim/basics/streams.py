@@ -34,6 +34,11 @@ class Cause(IntEnum):
     FRAILTY = 12
     SILENT = 16
     SAVE_TORN = 17
+    START_SCHEDULE = 20
+    START_INITIALISE = 21
+    START_COMPILE = 22
+    START_COMPILE_WARM = 23
+    SHUTDOWN = 24
 
 
 def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.Generator:

@@ -98,6 +98,24 @@ def resume(it: Running) -> None:
 
 
 @compiled
+def pause(it: Running) -> None:
+    """The job runs on no nodes from now on; a renewed clock stands still."""
+    run = it.run
+    run.paused_s = run.next_s - run.now
+    run.next_s = math.inf
+    run.running = False
+
+
+@compiled
+def go_on(it: Running) -> None:
+    """It runs again after a pause; what fell strictly inside is absorbed."""
+    if it.plan.source == RENEWAL:
+        it.run.next_s = it.run.now + it.run.paused_s
+    else:
+        resume(it)
+
+
+@compiled
 def _next_s(it: Running, now: float) -> float:
     """When the next failure strikes."""
     run, source = it.run, it.plan.source

@@ -20,6 +20,7 @@ from cprsim.failures.silent import faults_s
 from cprsim.failures.timeline import Cohort
 from cprsim.failures.victims import Victims
 from cprsim.job.platform import Outages
+from cprsim.job.start import StartDraws, starts_vary
 from cprsim.scenario import Scenario
 
 _Rows = NDArray[np.intp]
@@ -45,6 +46,7 @@ class RunDraws:
     def __init__(self, scenario: Scenario, seed: int, shared: SharedDraws | None = None) -> None:
         self._scenario, self._seed, self._shared = scenario, seed, shared
         self._cohorts: dict[int, tuple[Cohort, CohortDraws | None]] = {}
+        self._of_starts: dict[int, StartDraws] = {}
         self._first = _first_sizes(scenario)
         self._sizes = dict(self._first)
         self._lacks: set[int] = set()
@@ -52,6 +54,7 @@ class RunDraws:
     def forget(self) -> None:
         """Keep nothing of what was drawn: the next runs are of other cohorts."""
         self._cohorts.clear()
+        self._of_starts.clear()
         self._sizes = dict(self._first)
 
     def lacks(self, status: int) -> None:
@@ -73,6 +76,8 @@ class RunDraws:
             self._failures(gathered, number, rows)
             self._attempts(gathered, replications[start:stop].tolist())
             self._silent(gathered, replications[start:stop].tolist())
+            if starts_vary(self._scenario.costs):
+                _starts(gathered, self._start_draws(number), rows, self._sizes[codes.MORE_STARTS])
 
     def _cohort(self, number: int) -> tuple[Cohort, CohortDraws | None]:
         if number not in self._cohorts:
@@ -83,6 +88,11 @@ class RunDraws:
             cohort = self._scenario.failure_model.process.cohort(self._seed, number, *more)
             self._cohorts[number] = cohort, found
         return self._cohorts[number]
+
+    def _start_draws(self, number: int) -> StartDraws:
+        if number not in self._of_starts:
+            self._of_starts[number] = StartDraws(self._scenario.costs, self._seed, number)
+        return self._of_starts[number]
 
     def _durations(self, law: Distribution, number: int) -> CohortDraws:
         if self._shared is None:
@@ -243,6 +253,12 @@ def _bursts(gathered: Gathered, shocks: Sequence[Shocks], count: int) -> None:
     gathered.rows["burst_width"][gathered.place] = width
 
 
+def _starts(gathered: Gathered, draws: StartDraws, rows: _Rows, count: int) -> None:
+    block = draws.upto(count)[rows]
+    gathered.numbers("starts", "start_count", block.reshape(len(rows), -1))
+    gathered.rows["start_count"][gathered.place] //= block.shape[-1]
+
+
 def _logs(gathered: Gathered, cohort: ReplayCohort, rows: list[int], servers: int) -> None:
     """Failures at times that nothing moves; replications of a log as it stands share them."""
     known: dict[int, tuple[int, int]] = {}
@@ -295,6 +311,7 @@ def _first_sizes(scenario: Scenario) -> dict[int, int]:
     sizes = dict.fromkeys(range(codes.MORE_GAPS, codes.MORE_ROOM), most)
     sizes[codes.MORE_LIVES] = _generations(failures / model.nodes, model.nodes)
     sizes[codes.MORE_VOIDS] = 64
+    sizes[codes.MORE_STARTS] = most
     if bursts is not None:
         sizes[codes.MORE_BURSTS] = _doubled(1.5 * useful_s / bursts.gap_s(model.nodes))
     if storage is not None and storage.outages is not None:

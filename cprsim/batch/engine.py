@@ -15,6 +15,7 @@ from cprsim.batch.node_lists import FIRST, FIXED
 from cprsim.batch.play import play
 from cprsim.batch.resolved import Tables
 from cprsim.batch.rows import (
+    CAUSES,
     COMING_ROW,
     DONE,
     FLOW_ROW,
@@ -252,7 +253,7 @@ def _room(plans: Any, flows: int) -> tuple[NDArray[Any], ...]:
         tiers,
         kept,
         links,
-        np.zeros(7),
+        np.zeros(CAUSES),
         *flowing,
         lists,
         np.zeros(nodes, NODE_ROW).view(np.recarray),

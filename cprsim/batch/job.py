@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cprsim.batch import attempts, flows, marks, node_lists, schedules, state
+from cprsim.batch import attempts, flows, marks, node_lists, schedules, starts, state
 from cprsim.batch.answers import answer_to
 from cprsim.batch.beside import beside
 from cprsim.batch.compiled import compiled, inlined
@@ -39,6 +39,7 @@ def process(it: Running) -> None:
     """Run the job from start to end."""
     run, plan = it.run, it.plan
     useful_s = plan.useful_s
+    starts.first(it)
     while not run.status:
         if run.progress_s >= useful_s:  # an end and a failure: the end comes first
             over = _is_over(plan.final_save, _saved_s(it), useful_s)
@@ -72,6 +73,10 @@ def _end(it: Running) -> None:
         flow = it.flows[place]
         if flow.kind >= REPLACING and it.answers[flow.answer].depth == _LOST:
             state.refill(it, flow.down)
+    if it.plan.starts:
+        flows.abandon_saves(it)
+        flows.abandon_rebuilding(it)
+        starts.end(it)
 
 
 @inlined

@@ -10,10 +10,13 @@ from cprsim.batch.rows import (
     DETECT,
     DONE,
     LOAD,
+    NO,
     NONE,
     RESCHEDULE,
     SAVE,
+    SHUTDOWN,
     STALL,
+    START,
     VERIFY,
     Running,
     code,
@@ -38,6 +41,8 @@ def _start(it: Running) -> None:
     run.failures = run.saves = run.passed = run.idle_saves = run.in_vain = 0
     run.flows = run.comings = run.void = run.load = run.rotation = 0
     run.foreground = NONE
+    run.starts = run.ends = 0
+    run.warm = NO
     run.next_end_s = math.inf
     run.training, run.knows_degraded = plan.training, True
     for cause in range(len(it.spent)):
@@ -83,9 +88,10 @@ def _write(it: Running, ledger: Any) -> None:
     ledger[2], ledger[3] = it.spent[SAVE], it.spent[LOAD]
     ledger[4], ledger[5] = it.spent[RESCHEDULE], it.spent[DETECT]
     ledger[6], ledger[7], ledger[8] = run.slowdown_s, it.spent[STALL], it.spent[VERIFY]
-    ledger[9], ledger[10], ledger[11] = run.now, run.pls, run.updates_lost
-    ledger[12], ledger[13], ledger[14] = run.failures, run.absorbed + run.passed, run.saves
-    ledger[15], ledger[16], ledger[17] = run.stored, run.sent, marks.is_corrupt(it)
+    ledger[9], ledger[10] = it.spent[START], it.spent[SHUTDOWN]
+    ledger[11], ledger[12], ledger[13] = run.now, run.pls, run.updates_lost
+    ledger[14], ledger[15], ledger[16] = run.failures, run.absorbed + run.passed, run.saves
+    ledger[17], ledger[18], ledger[19] = run.stored, run.sent, marks.is_corrupt(it)
 
 
 def _entry(sources: str) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cprsim.batch import attempts, cursors, machines, marks, node_lists, schedules, state
+from cprsim.batch import attempts, cursors, machines, marks, node_lists, schedules, starts, state
 from cprsim.batch.answers import answer_to, load
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.flows import (
@@ -66,6 +66,7 @@ def _until_loaded(it: Running, struck: bool, deepest: int, depth: int) -> int:
     node_lists.clear(lists, WAITING)  # nodes that are waited for, or that load
     while struck and not run.status:
         attempts.failure(it)
+        starts.failed(it)
         _take_stock(it)
         number = answer_to(it, DOWN)
         answer = it.answers[number]
@@ -166,7 +167,10 @@ def _return(it: Running, answer: Any) -> None:
 
 @inlined
 def _reload(it: Running, number: int) -> bool:
-    """Load what was lost after a failure; whether another comes first."""
+    """Start again, load what was lost; whether a failure comes first."""
+    if it.answers[number].starts_again and not starts.again(it):
+        cursors.strike(it)
+        return True
     servers = node_lists.server_count(it.lists, WAITING, it.plan.servers)
     struck = _load_all(it, number, servers)
     if not struck and not it.plan.during_recovery:

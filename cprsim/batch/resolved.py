@@ -42,6 +42,7 @@ from cprsim.contract.differences import VARIANTS
 from cprsim.errors import ScenarioError
 from cprsim.failures.hit import SEVERITIES
 from cprsim.job.platform import STORE_READ
+from cprsim.job.start import mean_start
 from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.sim.resolved import Rated, ResolvedPlan
 
@@ -156,6 +157,7 @@ class _Rows:
             "in_turn": self._in_turn(),
             "beside": beside[:1] == [True],  # most saves are to the nearest tier
             "tight": self._tight(),
+            **self._starts(),
             "capacity": tuple(resolved.costs.capacities[link] for link in LINKS),
         }
         return _row(PLAN_ROW, values | sequence | self._verification())
@@ -172,6 +174,15 @@ class _Rows:
             "verify_s": verifies.takes_s,
             "returns": self._whole([self._answer(Recover("all", source=tier)) for tier in tiers]),
             "last_return": self._answer(Recover("all", source=plan.tiers[-1].name)),
+        }
+
+    def _starts(self) -> dict[str, Any]:
+        """What the row of the plan says of starts and ends."""
+        costs = self._resolved.costs.costs
+        return {
+            "starts": self._resolved.starts,
+            "cache_on_node": costs.start is not None and costs.start.on_node,
+            "start_costs": tuple(mean_start(costs)),  # of each, where none is drawn
         }
 
     def _in_turn(self) -> bool:
@@ -371,6 +382,7 @@ class _Rows:
             "healthy": NONE if answer.healthy is None else self._tiers[answer.healthy],
             "has_healthy": answer.healthy is not None,
             "made_anew": answer.rollback == "none",
+            "starts_again": answer.starts_again,
             "can_fail": answer.source in self._can_fail,
             "reads": answer.reads,
             "takeover_s": answer.takeover_s,

@@ -35,7 +35,8 @@ NONE: Final = code(-1)
 ZERO: Final = code(0)
 NO, YES = cast(bool, np.bool_(False)), cast(bool, np.bool_(True))
 #: Causes of foreground seconds, places in `RUN.spent`.
-TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY = codes(7)
+TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = codes(9)
+CAUSES: Final = 9
 #: What a flow is of: the foreground, a save, the wait for machines, the filling of shards.
 FOREGROUND, SAVING, REPLACING, FILLING = codes(4)
 #: Which save comes next: by schedules, by `contract`'s words for more.
@@ -46,6 +47,7 @@ RENEWAL, ABSOLUTE, LIVES, SHARED = codes(4)
 #: or `cprsim.sim` has to say why it is given up.
 DONE, MORE_GAPS, MORE_VICTIMS, MORE_SEVERITIES, MORE_LIVES, MORE_BURSTS = codes(6)
 MORE_DELAYS, MORE_VOIDS, MORE_LOADS, MORE_OUTAGES, MORE_SILENT, MORE_ROOM, GIVEN_UP = codes(13)[6:]
+MORE_STARTS: Final = code(32)
 
 
 def _row(**columns: str) -> np.dtype[Any]:
@@ -77,7 +79,7 @@ SCHEDULE_ROW: Final = _row(
 #: no server, and where one, is down; `each`: what of the store's link every other one takes.
 ANSWER_ROW: Final = _row(
     **_columns("i8", "depth source healthy training nothing load fills"),
-    **_columns("?", "keep mirrored has_healthy made_anew can_fail regrows"),
+    **_columns("?", "keep mirrored has_healthy made_anew can_fail regrows starts_again"),
     **_columns("f8", "reads takeover_s pause_s each"),
 )
 #: `contract.Case`: bits of severities; `sets` of `width` servers, `count` for each server.
@@ -96,6 +98,8 @@ PLAN_ROW: Final = _row(
     **_columns("f8", "useful_s nearly_done_s detect_s per_shard delay_s step_s behind"),
     **_columns("f8", "save_fails load_fails more_s max_overhead limit_s interval_s whole rows"),
     **_columns("f8", "prior_mtbf_s prior_weight prior_save_s verify_s torn"),
+    **_columns("?", "starts cache_on_node"),
+    start_costs="4f8",
     capacity="6f8",
 )
 #: What one run draws: places in the arrays of draws, and how many there are.
@@ -107,7 +111,7 @@ DRAWS_ROW: Final = _row(
     ),
     **_columns("i8", "burst_nodes burst_width voids void_count loads load_count"),
     **_columns("i8", "outages outage_count hits lives life_count life_stride"),
-    **_columns("i8", "torn silent silent_count"),
+    **_columns("i8", "torn silent silent_count starts start_count"),
     circle_s="f8",
 )
 #: The state of one run, as `cprsim.sim` has it.
@@ -120,8 +124,10 @@ RUN_ROW: Final = _row(
     **_columns("i8", "status failures saves absorbed passed idle_saves in_vain"),
     **_columns("i8", "flows comings struck bursts void load"),
     **_columns("i8", "source rotation answered epoch back_since foreground training"),
-    **_columns("i8", "begun faults torn_loads"),
+    **_columns("i8", "begun faults torn_loads starts ends"),
     **_columns("?", "cut news knows_degraded running corrupt torn"),
+    warm="?",
+    paused_s="f8",
     full_at="6f8",
 )
 #: What a run keeps of each schedule and its tier; and, beside training, of its save under way.

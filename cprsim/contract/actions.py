@@ -55,7 +55,8 @@ class Recover(NamedTuple):
     `keep_training`: the rest trains on while the lost nodes are replaced and filled, `degraded` by
     so large a share of time; otherwise it waits for them. `pause_s`: what training stops for before
     it goes on so, until others serve for the lost ones. `takeover_s`: what it takes besides to put
-    replacements into their places.
+    replacements into their places. `restarts`: whether all processes are started again where all
+    return; otherwise those that are up go on.
 
     `regrow`: with `keep_training`, what the lost shards are has been loaded by those that are left
     before they go on, fewer as they are; replacements are filled from this tier, of which they take
@@ -71,6 +72,7 @@ class Recover(NamedTuple):
     takeover_s: float = 0.0
     pause_s: float = 0.0
     regrow: str | None = None
+    restarts: bool = True
 
     @property
     def fills(self) -> "Recover":
@@ -83,6 +85,11 @@ class Recover(NamedTuple):
     def made_anew(self) -> bool:
         """Whether lost shards come out of copies or parities, not out of a checkpoint."""
         return self.rollback == "none"
+
+    @property
+    def starts_again(self) -> bool:
+        """Whether it is a new attempt: all processes are started again."""
+        return self.rollback == "all" and self.restarts
 
     @property
     def loads(self) -> Rollback:

@@ -1,5 +1,6 @@
 """Where the time of one run went, by cause, and what it lost beside time."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -7,12 +8,12 @@ from typing import Any, Final
 #: and ETTR are train / wall, every other cause is badput.
 CAUSES: Final = (
     *("train", "lost", "save", "load", "reschedule", "detect", "slowdown", "stall"),
-    "verify",
+    *("verify", "start", "shutdown"),
 )
 #: Causes that overhead is made of: all but training that counts.
 OVERHEAD_CAUSES: Final = CAUSES[1:]
-#: Causes that a table of runs leaves out where none of them took any time.
-RARE_CAUSES: Final = ("verify",)
+#: Of those the ones that only some scenarios have: tables tell them where they aren't all 0.
+RARE_CAUSES: Final = ("verify", "start", "shutdown")
 #: The field's word for each cause of overhead, in the order in which bars stack them.
 CAUSE_LABELS: Final = {
     "save": "saving",
@@ -23,7 +24,14 @@ CAUSE_LABELS: Final = {
     "slowdown": "slowdown",
     "stall": "snapshot stall",
     "verify": "verification",
+    "start": "start-up",
+    "shutdown": "shutdown",
 }
+
+
+def told_causes(is_told: Callable[[str], Any]) -> tuple[str, ...]:
+    """Causes of overhead that a table has columns for: all but rare ones that `is_told` denies."""
+    return tuple(each for each in OVERHEAD_CAUSES if each not in RARE_CAUSES or is_told(each))
 
 
 def overhead(wall_s: Any, useful_s: Any) -> Any:
@@ -49,7 +57,8 @@ class Ledger:
     waiting for saves, interrupted ones too. `load`: loading checkpoints or copies. `reschedule`:
     waiting for replacements. `detect`: until failures are noticed. `slowdown`: how much longer than
     at full speed the training that counts took. `stall`: snapshots of background saves. `verify`:
-    looking whether what was trained is sound.
+    looking whether what was trained is sound. `start`: getting nodes, initialising, compiling,
+    warming up. `shutdown`: ending, after the last save.
 
     `pls`: portion of lost samples, (E4) of CPR. `updates_lost`: share of all updates of embedding
     shards that were made and then lost for good; it differs from `pls` where a shard fails twice
@@ -68,6 +77,8 @@ class Ledger:
     slowdown: float = 0.0
     stall: float = 0.0
     verify: float = 0.0
+    start: float = 0.0
+    shutdown: float = 0.0
     wall: float = 0.0
     pls: float = 0.0
     updates_lost: float = 0.0

@@ -185,3 +185,14 @@ def r35_serves(marks: int, verified: bool) -> bool:
 def r35_is_tried(marks: int, verified: bool) -> bool:
     """Whether a checkpoint that serves nobody is loaded before it is found so."""
     return marks & TORN != 0 and (not verified or marks & VERIFIED != 0)
+
+
+def r36_start_s(schedule_s: float, cold_s: float, warm_s: float, first: bool, warm: bool) -> float:
+    """What a start takes, s: the first in an allocation waits for it; others find a warm cache."""
+    start_s = warm_s if warm else cold_s
+    return schedule_s + start_s if first else start_s
+
+
+def r36_keeps_cache(on_node: bool, severity: int) -> bool:
+    """Whether the compile cache outlives a failure of that severity (by place in `SEVERITIES`)."""
+    return not on_node or severity == 0

@@ -35,16 +35,19 @@ class Vocabulary:
 VOCABULARIES: Final[dict[str, Vocabulary]] = {
     "cprsim": Vocabulary("cprsim's own words", {cause: (cause,) for cause in CAUSES}),
     # https://github.com/AI-Hypercomputer/ml-goodput-measurement, 0.2.3: goodput and BadputType.
-    # Of its types these have no cause here: DATA_LOADING_SYNC, OTHER and those of elastic jobs.
+    # Of its types these have no cause here: those of loading data and of elastic jobs. Of starts
+    # we have one cause where it has three (TPU_INITIALIZATION, TRAINING_PREP, PROGRAM_STARTUP).
     "goodput": Vocabulary(
         "the words of ml-goodput-measurement",
         {
             "GOODPUT": ("train",),
+            "PROGRAM_STARTUP": ("start",),
             "UNPRODUCTIVE_CHECKPOINT_SAVE_TIME": ("save", "stall"),
             "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME": ("load",),
             "WASTED_PROGRESS_FROM_DISRUPTION": ("lost",),
             "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION": ("detect", "reschedule"),
             "CUSTOM_BADPUT_EVENTS": ("slowdown", "verify"),
+            "OTHER": ("shutdown",),
         },
     ),
     # "Optimizing effective training time for Meta's internal recommendation/ranking workloads",
@@ -54,10 +57,12 @@ VOCABULARIES: Final[dict[str, Vocabulary]] = {
         "the words of Meta's effective training time",
         {
             "effective training": ("train",),
+            "time to start": ("start",),
             "checkpoint saving": ("save", "stall", "verify"),
             "slowed training": ("slowdown",),
             "unsaved training": ("lost",),
             "time to recover": ("detect", "reschedule", "load"),
+            "shutdown": ("shutdown",),
         },
     ),
 }

@@ -139,6 +139,12 @@ class _NodeCursor:
             self._place(node, now_s)
         self._running, self.next_s = True, self._ends[0][0] if self._ends else math.inf
 
+    def pause(self, now_s: float) -> None:  # noqa: ARG002  (ages go on meanwhile)
+        self._running, self.next_s = False, math.inf
+
+    def go_on(self, now_s: float) -> None:
+        self.resume(now_s)
+
     def _place(self, node: int, now_s: float) -> float:
         """Place a new node, and return when its life ends."""
         generation = self._generation[node] + 1

@@ -32,6 +32,12 @@ class Cursor(Protocol):
     def resume(self, now_s: float) -> None:
         """The job can be hit again from `now_s` on; a renewed clock starts."""
 
+    def pause(self, now_s: float) -> None:
+        """The job runs on no nodes from `now_s` on; a renewed clock stands still."""
+
+    def go_on(self, now_s: float) -> None:
+        """It runs again after a pause; what fell strictly inside is absorbed."""
+
 
 class Timeline(Protocol):
     """The failures of one replication."""
@@ -71,6 +77,7 @@ class _RenewalCursor:
     def __init__(self, timeline: RenewalTimeline) -> None:
         self._timeline = timeline
         self._struck = 0
+        self._left_s = 0.0  # until the next one, in a pause
         self.next_s = timeline.gaps[0]
         self.absorbed = 0
 
@@ -85,6 +92,12 @@ class _RenewalCursor:
 
     def resume(self, now_s: float) -> None:
         self.next_s = now_s + self._timeline.gaps[self._struck]
+
+    def pause(self, now_s: float) -> None:
+        self._left_s, self.next_s = self.next_s - now_s, math.inf
+
+    def go_on(self, now_s: float) -> None:
+        self.next_s = now_s + self._left_s
 
 
 class AbsoluteTimeline:
@@ -148,3 +161,9 @@ class _AbsoluteCursor:
             self._index += 1
             self.absorbed += 1
         self.next_s = self._timeline.at_s(self._index)
+
+    def pause(self, now_s: float) -> None:  # noqa: ARG002  (the times are fixed)
+        self.next_s = math.inf
+
+    def go_on(self, now_s: float) -> None:
+        self.resume(now_s)

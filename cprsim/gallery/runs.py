@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from cprsim.basics.manifest import read_manifest
+from cprsim.contract.ledger import RARE_CAUSES
 from cprsim.errors import UsageError
 from cprsim.fleets.fleet import Fleet, load
 from cprsim.fleets.play import run_fleet
@@ -30,6 +31,7 @@ def of_folder(folder: Path) -> Result:
     manifest = read_manifest(folder, _FILES)
     plans = scenario.plans_of(manifest["policies"])
     table = pd.read_csv(folder / "results.csv", dtype={"policy": object})
+    table = table.assign(**{f"{c}_s": 0.0 for c in RARE_CAUSES if f"{c}_s" not in table})
     measures = measures_of(Basis.of(scenario, next(iter(plans))))
     if missing := [name for name in measures if name not in table]:
         raise UsageError(

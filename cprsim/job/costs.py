@@ -8,7 +8,7 @@ time, derived ones move bytes and share links with whatever moves at the same ti
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -28,6 +28,7 @@ from cprsim.job.platform import (
     Storage,
     capacities,
 )
+from cprsim.job.start import Start
 from cprsim.job.tiers import REMOTE, Tier
 from cprsim.job.transfer import Transfer, uncontended_rate, uncontended_s
 from cprsim.job.workload import Job, Model
@@ -50,7 +51,9 @@ class Costs(Section):
     shards, where that differs. `reschedule`: from the detection of a failure until all replacements
     are there, a duration or a distribution of it. `detect`: from a failure until it is noticed.
     `verify`: to look whether what was trained is sound (`verify_every` of policies). `checksum`:
-    what checking a save to the store adds to it (`checksum` of policies).
+    what checking a save to the store adds to it (`checksum` of policies). `start`: what each start
+    takes. `shutdown`: what it takes to end after the last save, such as to publish the model, a
+    duration or a distribution of it.
 
     A save of chosen rows takes more than its share of the bytes. `select`: time to choose the rows
     of a save. `gather`: time for each million of them that one server collects. `save_fixed`: time
@@ -70,6 +73,8 @@ class Costs(Section):
     gather_s: Seconds = Field(0.0, alias="gather")
     save_fixed_s: Seconds = Field(0.0, alias="save_fixed")
     append_s: Seconds = Field(0.0, alias="append")
+    start: Annotated[Start, Field(examples=[{"initialise": "2 min"}])] | None = None
+    shutdown: Delay = 0.0
 
 
 def time_of_throughput(lost: float) -> float:

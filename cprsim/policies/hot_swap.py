@@ -30,7 +30,8 @@ class HotSwap(InMemory):
     before the last full step. With none of the `spares` left the job waits for the first machine
     that is repaired, after its `costs.reschedule` (with exponential lives that is so for
     `closed_form.redundancy.stalled_share` of the time). The loss of a pair, or of the cluster,
-    falls back to the remote checkpoint.
+    falls back to the remote checkpoint. Processes that are up go on, so that a start
+    (`costs.start`) is charged in that last case alone.
 
     `takeover`: from a failure until a spare has taken over. `spares`: machines that stand ready.
     `snapshot`: bytes that all servers together copy to their peers in a step.
@@ -64,7 +65,8 @@ class HotSwap(InMemory):
                 'cluster two, or use system = "peer-memory" with copies = 1'
             )
         groups = Groups(context.servers, _COPIES)
-        return self.mirrored(groups, self._step_bytes(context), self.takeover_s, self.spares)
+        step = self._step_bytes(context)
+        return self.mirrored(groups, step, self.takeover_s, self.spares, restarts=False)
 
     def _step_bytes(self, context: Context) -> float:
         """What one snapshot copies to peers, all servers together, B."""

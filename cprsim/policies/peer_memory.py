@@ -31,14 +31,14 @@ _BUFFERS = 2
 _MOST_COPIES = 4
 
 
-def memory_answers(groups: Groups, takeover_s: float = 0.0) -> Answers:
+def memory_answers(groups: Groups, takeover_s: float = 0.0, *, restarts: bool = True) -> Answers:
     """All return to the last step in memory, or to the remote store where a shard has no copy.
 
     A host whose process alone died still has its memory, so nothing is fetched then, and nothing
     for a lost trainer, whose dense part is copied from another one.
     """
     stored = Recover("all", takeover_s=takeover_s)
-    fetched = Recover("all", source=MEMORY, takeover_s=takeover_s)
+    fetched = Recover("all", source=MEMORY, takeover_s=takeover_s, restarts=restarts)
     return Answers(
         (
             Case(stored, severities=("cluster",)),
@@ -74,12 +74,17 @@ class InMemory(Policy):
         bytes_per_step: float,
         takeover_s: float = 0.0,
         spares: int | None = None,
+        *,
+        restarts: bool = True,
     ) -> Plan:
-        """The plan that mirrors steps in these groups; each copy of a step is so many bytes."""
+        """The plan that mirrors steps in these groups; each copy of a step is so many bytes.
+
+        `restarts`: whether processes that are up are started again, too.
+        """
         return Plan(
             recovery="full",
             schedules=every(self.interval_s, Save(blocking=False)),
-            recover=memory_answers(groups, takeover_s),
+            recover=memory_answers(groups, takeover_s, restarts=restarts),
             tiers=(Tier(MEMORY, "peers", load_s=self.retrieval_s), REMOTE),
             mirror=Mirror(MEMORY, self.iteration_s, self.behind),
             slowdown=self.stall_s / self.iteration_s,

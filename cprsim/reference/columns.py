@@ -27,6 +27,12 @@ REPLICATIONS: Final[dict[str, ColumnMeaning]] = {
     ),
     "stall_s": ColumnMeaning("s", "Snapshots of background saves, which hold training up."),
     "verify_s": ColumnMeaning("s", "Looking whether what was trained is sound."),
+    "start_s": ColumnMeaning(
+        "s", "Getting nodes, initialising, compiling, warming up; there with `costs.start` alone."
+    ),
+    "shutdown_s": ColumnMeaning(
+        "s", "Ending, after the last save; there with `costs.shutdown` alone."
+    ),
     "wall_s": ColumnMeaning(
         "s", "From the start of the job to its end; the seconds above add up to it."
     ),

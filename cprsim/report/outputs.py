@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from cprsim.basics.manifest import with_manifest
 from cprsim.basics.spreadsheet import csv_bytes
+from cprsim.contract.ledger import RARE_CAUSES, told_causes
 from cprsim.runs.replications import ReplicationTable
 from cprsim.runs.result import Result
 from cprsim.scenario import Scenario
 from cprsim.version import PACKAGE, __version__
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from cprsim.contract.vocabulary import Vocabulary
     from cprsim.report.source import ScenarioSource
 
@@ -52,13 +55,19 @@ def contents(
     about = _about(result, scenario, trace)
     files = {"scenario.toml": scenario.encode()}
     if isinstance(result.kept, ReplicationTable):
-        files["results.csv"] = csv_bytes(result.kept.table)
+        files["results.csv"] = csv_bytes(_told(result.kept.table))
     drawn = {name: result.figure(name) for name in result.PICTURES}
     files |= {f"{name}.png": save_bytes(figure, "png") for name, figure in drawn.items()}
     if type(result) is Result:  # the one job that it tells of
         files["report.html"] = report(result, page_bytes(drawn["breakdown"]), about, source, words)
     of_others = dict.fromkeys(NAMES)  # what a run of another kind has left
     return of_others | with_manifest(files, about)
+
+
+def _told(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Without causes that only some scenarios have, where this one has none of them."""
+    told = told_causes(lambda cause: table[f"{cause}_s"].any())
+    return table.drop(columns=[f"{each}_s" for each in RARE_CAUSES if each not in told])
 
 
 def trace_sha256(scenario: Scenario) -> str | None:

@@ -17,7 +17,7 @@ from cprsim.basics.units import (
     percent,
     rough_percent,
 )
-from cprsim.contract.ledger import OVERHEAD_CAUSES, RARE_CAUSES
+from cprsim.contract.ledger import OVERHEAD_CAUSES, told_causes
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.report.terminal import Fitting, PolicyTable, plain_table
 from cprsim.survival.kaplan_meier import KaplanMeier
@@ -43,7 +43,8 @@ class RunTable(PolicyTable):
             f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
         )
         summary = result.summary
-        causes = [c for c in _CAUSES if c not in RARE_CAUSES or summary[c].any()]
+        told = told_causes(lambda cause: summary[cause].any())
+        causes = [cause for cause in _CAUSES if cause in told]
         rows = [
             [
                 str(name),
@@ -54,7 +55,7 @@ class RunTable(PolicyTable):
             ]
             for name, row in summary.iterrows()
         ]
-        super().__init__(title, (*_OVERHEADS, *causes, *_HEADINGS), rows)
+        super().__init__(title, (*_OVERHEADS, *causes, *_BESIDE), rows)
 
 
 class FleetTable(PolicyTable):
@@ -131,11 +132,14 @@ _LARGE = 1e3
 #: Letters of a line of a heading that is a term of another vocabulary.
 _TERM = 14
 #: The causes in the order in which people read them: what checkpoints cost, then what failures do.
-_CAUSES = ("save", "verify", "load", "lost", "reschedule", "detect", "slowdown", "stall")
+_CAUSES = (
+    *("save", "verify", "load", "lost", "reschedule", "detect", "slowdown", "stall"),
+    *("start", "shutdown"),
+)
 assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
 #: Overhead by itself, and as if every lost update were trained again.
 _OVERHEADS = ("overhead", "overhead\nretrained")
-_HEADINGS = ("PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
+_BESIDE = ("PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
 
 
 def resources_table(result: "Result") -> Table | None:

@@ -11,7 +11,7 @@ from cprsim.basics.labelled import dataset
 from cprsim.basics.notebook import notebook_html, percent
 from cprsim.basics.units import counted, format_duration
 from cprsim.contract import Plan
-from cprsim.contract.ledger import OVERHEAD_CAUSES, RARE_CAUSES
+from cprsim.contract.ledger import OVERHEAD_CAUSES, told_causes
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.job.accuracy import Drop
 from cprsim.runs.digest import Replications
@@ -147,7 +147,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         useful = format_duration(self.scenario.job.useful_time_s)
-        causes = [c for c in OVERHEAD_CAUSES if c not in RARE_CAUSES or self.summary[c].any()]
+        causes = told_causes(lambda cause: self.summary[cause].any())
         headings = ("policy", "overhead", "± 95 %", *causes, "PLS", "updates lost")
         rows = [
             [

@@ -22,7 +22,10 @@ from cprsim.errors import UnitError
 #: Keys that lead to a value in nested tables; places in lists are numbers as text.
 KeyPath = tuple[str, ...]
 #: Keys that take a law, which then stands for no single value.
-_LAWS = (("costs", "reschedule"), ("storage", "outages", "lasts"))
+_LAWS = (
+    *(("costs", "reschedule"), ("costs", "shutdown"), ("storage", "outages", "lasts")),
+    *(("costs", "start", key) for key in ("schedule", "initialise", "compile", "compile_warm")),
+)
 #: Laws that take no `min` and `max` to cut them.
 _BARE = ("deterministic", "empirical", "uniform")
 #: Less of a law than that between `min` and `max` takes too long to be drawn.
@@ -226,8 +229,8 @@ def tables(mapping: Any, path: KeyPath = ()) -> list[tuple[KeyPath, dict[str, An
     """Tables of a scenario's mapping that stand for a value, with the keys that lead to them.
 
     `[failures]` and `[failures.silent]` are laws themselves, and a delay in `costs.reschedule` is
-    drawn at each failure, one in `storage.outages.lasts` at each outage, unless it says `per =
-    "job"`.
+    drawn at each failure, one in `storage.outages.lasts` at each outage, those of `costs.start` and
+    `costs.shutdown` at each start and end, unless it says `per = "job"`.
     """
     if isinstance(mapping, dict):
         if "distribution" in mapping and _stands_for_a_value(mapping, path):

@@ -11,6 +11,7 @@ from cprsim.basics.streams import COHORT, Cause, CohortDraws, Draws
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import CprsimError, RunError, told
 from cprsim.failures.timeline import Cursor, Timeline
+from cprsim.job.start import StartDraws, Starts
 from cprsim.scenario import Scenario
 from cprsim.sim.attempts import Attempts
 from cprsim.sim.job import JobRun
@@ -38,10 +39,11 @@ def simulate(
     numbers = list(replications)
     timelines = scenario.failure_model.timelines(seed, numbers)
     rows = []
-    drawn = zip(numbers, timelines, _delays(scenario, seed, numbers), strict=True)
-    for number, timeline, delays in drawn:
+    waits = zip(_delays(scenario, seed, numbers), _starts(scenario, seed, numbers), strict=True)
+    for number, timeline, (delays, starts) in zip(numbers, timelines, waits, strict=True):
         for each in plans:
-            ledger = _run(each, timeline.cursor(), delays, Attempts(each, seed, number))
+            attempts = Attempts(each, seed, number)
+            ledger = _run(each, timeline.cursor(), attempts, delays, starts)
             rows.append([getattr(ledger, column) for column in COLUMNS])
     return np.asarray(rows, dtype=np.float64).reshape(-1, len(plans), len(COLUMNS))
 
@@ -52,8 +54,10 @@ def play(
     """One replication under one policy, watched by `observer`."""
     cursor = scenario.failure_model.timeline(seed, replication).cursor()
     delays = next(_delays(scenario, seed, [replication]))
+    starts = next(_starts(scenario, seed, [replication]))
     resolved = ResolvedPlan.from_scenario(scenario, policy)
-    return _run(resolved, cursor, delays, Attempts(resolved, seed, replication), observer)
+    attempts = Attempts(resolved, seed, replication)
+    return _run(resolved, cursor, attempts, delays, starts, observer)
 
 
 def play_against(
@@ -61,23 +65,26 @@ def play_against(
 ) -> Ledger:
     """One run under one policy against a timeline of the caller's.
 
-    Replacements take the mean rescheduling delay; saves and loads fail as in replication 0 of seed
-    0.
+    Replacements take the mean rescheduling delay; saves and loads fail, and starts take as long, as
+    in replication 0 of seed 0.
     """
     delays = _ConstantDelay(scenario.cost_model.reschedule_mean_s)
     resolved = ResolvedPlan.from_scenario(scenario, policy)
-    return _run(resolved, timeline.cursor(), delays, Attempts(resolved, 0, 0), observer)
+    starts = next(_starts(scenario, 0, [0]))
+    attempts = Attempts(resolved, 0, 0)
+    return _run(resolved, timeline.cursor(), attempts, delays, starts, observer)
 
 
 def _run(
     each: ResolvedPlan,
     cursor: Cursor,
-    delays: Delays,
     attempts: Attempts,
+    delays: Delays,
+    starts: Starts,
     observer: Observer | None = None,
 ) -> Ledger:
     env = simpy.Environment()
-    run = JobRun(env, each, cursor, delays, attempts, observer)
+    run = JobRun(env, each, cursor, delays, attempts, starts, observer)
     try:
         env.run(until=env.process(run.process()))
     except (CprsimError, MemoryError, AssertionError):
@@ -98,6 +105,16 @@ def _delays(scenario: Scenario, seed: int, replications: Iterable[int]) -> Itera
         if known is None or known[0] != number:
             known = number, CohortDraws(delay.sample, seed, number, Cause.RESCHEDULE)
         yield Draws(known[1], row)
+
+
+def _starts(scenario: Scenario, seed: int, replications: Iterable[int]) -> Iterator[Starts]:
+    """What starts and ends take, of replications by number."""
+    draws = StartDraws(scenario.costs, seed, -1)
+    for replication in replications:
+        number, row = divmod(replication, COHORT)
+        if draws.cohort != number:
+            draws = StartDraws(scenario.costs, seed, number)
+        yield draws.row(row)
 
 
 class _ConstantDelay:

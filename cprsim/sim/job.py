@@ -9,6 +9,7 @@ from cprsim.contract import Action, Clock, Save, Saved, Train, Void, rules
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.failures.timeline import Cursor
+from cprsim.job.start import Starts
 from cprsim.job.transfer import Transfer
 from cprsim.sim.attempts import Attempts
 from cprsim.sim.background import BackgroundSaves, Dialogue
@@ -16,6 +17,7 @@ from cprsim.sim.limits import Limits
 from cprsim.sim.observer import Observer
 from cprsim.sim.recovery import Delays, Recovery
 from cprsim.sim.resolved import ResolvedPlan
+from cprsim.sim.starts import Attempted
 from cprsim.sim.state import State
 from cprsim.sim.work import WAIT, Process, Work
 
@@ -33,6 +35,7 @@ class JobRun:
         cursor: Cursor,
         delays: Delays,
         attempts: Attempts,
+        starts: Starts,
         observer: Observer | None = None,
     ) -> None:
         self._resolved, plan = resolved, resolved.plan
@@ -57,20 +60,24 @@ class JobRun:
         self._background = background = BackgroundSaves(
             resolved, state, work, dialogue, limits, attempts
         )
+        self._attempted = attempted = Attempted(resolved, work, cursor, starts)
         self._recovery = Recovery(
-            resolved, state, work, cursor, delays, dialogue, limits, background, attempts
+            *(resolved, state, work, cursor, delays, dialogue, limits, background, attempts),
+            attempted,
         )
 
     def process(self) -> Process:
         """Run the job from start to end."""
         resolved, state, work, cursor = self._resolved, self._state, self._work, self._cursor
         ask, useful_time_s = self._dialogue.ask, resolved.useful_time_s
+        yield from self._attempted.first()
         while True:
             if state.progress_s >= useful_time_s:  # an end and a failure: the end comes first
                 over = rules.r4_is_over(resolved.final_save, self._saved_s, useful_time_s)
                 if over and not self._verifies:
                     self._recovery.end()
                     work.end()
+                    yield from self._attempted.end()
                     return
                 if cursor.next_s > work.now:
                     yield from self._verify() if over else self._save_the_end()

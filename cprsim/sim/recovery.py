@@ -14,6 +14,7 @@ from cprsim.sim.machines import NOBODY, Coming, Machines, but, joined, without
 from cprsim.sim.observer import BackgroundTask
 from cprsim.sim.resolved import Rated, ResolvedPlan
 from cprsim.sim.spares import Spares
+from cprsim.sim.starts import Attempted
 from cprsim.sim.state import State
 from cprsim.sim.work import WAIT, Process, Work
 
@@ -54,10 +55,11 @@ class Recovery:
         limits: Limits,
         background: BackgroundSaves,
         attempts: Attempts,
+        attempted: Attempted,
     ) -> None:
         self._resolved, self._state, self._work, self._cursor = resolved, state, work, cursor
         self._delays, self._dialogue, self._limits = delays, dialogue, limits
-        self._background, self._attempts = background, attempts
+        self._background, self._attempts, self._attempted = background, attempts, attempted
         self._spares = Spares(resolved.spares)
         self._rebuilding: dict[Flow, _Rebuild] = {}
         self._degraded: float | None = 0.0
@@ -102,6 +104,7 @@ class Recovery:
         while struck is not None:
             self._limits.failure()
             self._work.see_failure(struck)
+            self._attempted.failed(struck.severity)
             hit = without(struck, machines.away)
             lost = without(hit, self._down(NOBODY))  # what is being rebuilt has no more to lose
             new = without(lost, waiting)
@@ -137,7 +140,9 @@ class Recovery:
         return depth
 
     def _reload(self, answer: Recover, servers: int) -> Process:
-        """Load what was lost after a failure; the hit of another that comes first, or None."""
+        """Start again, load what was lost; the hit of a failure that comes first, or None."""
+        if answer.starts_again and not (yield from self._attempted.again()):
+            return self._cursor.strike()
         struck = yield from self._load_all(answer, servers)
         if struck is None and not self._resolved.during_recovery:
             self._cursor.resume(self._work.now)

@@ -6,6 +6,7 @@ from cprsim.basics.distributions import Distribution
 from cprsim.contract import Plan, Recover, Save, rules
 from cprsim.errors import RunError
 from cprsim.job.costs import CostModel
+from cprsim.job.start import has_starts
 from cprsim.job.tiers import Medium
 from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.scenario import Scenario
@@ -19,7 +20,7 @@ class ResolvedPlan:
     """The plan, and the costs with the rate that each has with its links to itself.
 
     `store_fails`: whether saves to the store or loads from it can be in vain. `torn`: whether what
-    is in it can be.
+    is in it can be. `starts`: whether starts or ends take any time.
     """
 
     policy: str
@@ -37,6 +38,7 @@ class ResolvedPlan:
     store_fails: bool
     torn: bool
     silent: Distribution | None
+    starts: bool
     _training: dict[float, Rated] = field(default_factory=dict)
     _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
     _amounts: dict[tuple[str, float, float], tuple[Medium, float]] = field(default_factory=dict)
@@ -63,6 +65,7 @@ class ResolvedPlan:
             store_fails=costs.storage is not None and costs.storage.fails,
             torn=costs.storage is not None and costs.storage.torn > 0,
             silent=scenario.failures.silent,
+            starts=has_starts(scenario.costs),
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
 

@@ -18,7 +18,7 @@ Row = tuple[Any, ...]
 
 # Who made the file ("cprs"), and how its tables are laid out.
 _APPLICATION = 0x63707273
-_LAYOUT = 3
+_LAYOUT = 4
 _TABLES = (
     "CREATE TABLE definition (document TEXT NOT NULL, hash BLOB NOT NULL)",
     "CREATE TABLE runs (started TEXT NOT NULL, versions TEXT NOT NULL)",

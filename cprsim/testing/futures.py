@@ -80,6 +80,16 @@ class _OtherCursor:
         self._cursor.resume(now_s)
         self._look()
 
+    def pause(self, now_s: float) -> None:
+        self._now_s = now_s
+        self._cursor.pause(now_s)
+        self._look()
+
+    def go_on(self, now_s: float) -> None:
+        self._now_s = now_s
+        self._cursor.go_on(now_s)
+        self._look()
+
     def _look(self) -> None:
         at_s = self._cursor.next_s
         if at_s > self._after_s:

@@ -192,6 +192,7 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
     else:
         _measure(draw, tables["costs"])
     _delay(draw, tables["costs"])
+    _start(draw, tables["costs"])
     _fail(draw, tables["storage"])
     if not tables["storage"]:
         del tables["storage"]
@@ -271,6 +272,22 @@ def _delay(draw: st.DrawFn, costs: Keys) -> None:
         costs["reschedule"] = seconds(30 * draw(_SHARES))
     elif kind == "law":
         costs["reschedule"] = _law(draw, 20.0)
+
+
+def _start(draw: st.DrawFn, costs: Keys) -> None:
+    """What starts and ends take."""
+    if draw(_YES) or draw(_YES):
+        return
+    parts = ("schedule", "initialise", "compile", *(["compile_warm"] if draw(_YES) else []))
+    costs["start"] = {
+        part: _law(draw, 8.0) if draw(_YES) else seconds(10 * draw(_SHARES)) for part in parts
+    }
+    if "compile_warm" in parts:
+        costs["start"]["cache"] = draw(st.sampled_from(["store", "node"]))
+    if draw(_YES):
+        costs["start"] |= {"warmup": seconds(5 * draw(_SHARES)), "warmup_rate": 0.5}
+    if draw(_YES):
+        costs["shutdown"] = _law(draw, 5.0) if draw(_YES) else seconds(5 * draw(_SHARES))
 
 
 def _fail(draw: st.DrawFn, storage: Keys) -> None:

@@ -5,12 +5,14 @@ import re
 
 import pytest
 
+from cprsim.closed_form.intervals import young_s
 from cprsim.closed_form.stall import (
     checkfreq_settled,
     checkfreq_steps,
     relative_throughput,
     step_from_throughput_s,
     wasted_per_failure_s,
+    wasted_share,
 )
 
 MINUTE = 60.0
@@ -122,3 +124,10 @@ def test_settled_steps_are_where_adding_two_at_a_time_stops(first, stall_s):
 def test_refuses_what_makes_no_sense(call, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         call()
+
+
+def test_the_share_that_is_wasted_is_that_of_metas_figure_7():
+    interval_s = young_s(15.0, 86400 / 3)
+
+    assert round(interval_s, 1) == 929.5
+    assert round(100 * wasted_share(interval_s, 15.0, 86400 / 3), 2) == 3.23

@@ -9,7 +9,8 @@ import matplotlib as mpl
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.typing import ColorType
 
-#: Safe for the colour-blind: Okabe and Ito, "Color Universal Design" (2008).
+#: Safe for the colour-blind: Okabe and Ito, "Color Universal Design" (2008); the two dark ones lie
+#: far from these and from those of systems, for eyes that lack red or green, too.
 CAUSE_COLOURS: Final = {
     "save": "#0072B2",  # blue
     "load": "#56B4E9",  # sky blue
@@ -19,6 +20,8 @@ CAUSE_COLOURS: Final = {
     "slowdown": "#009E73",  # bluish green
     "stall": "#CC79A7",  # reddish purple
     "verify": "#00008C",  # navy, the farthest from all others
+    "start": "#601800",  # dark red
+    "shutdown": "#001860",  # dark blue
 }
 #: Training that counts: what a run is for is the ground on which overhead stands out.
 TRAINING_COLOUR: Final = "#DCE3E8"

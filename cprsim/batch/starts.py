@@ -1,0 +1,77 @@
+"""`cprsim.sim.starts`: starts and ends, and whether the compile cache is warm."""
+
+from cprsim.batch import cursors
+from cprsim.batch.compiled import compiled, inlined
+from cprsim.batch.node_lists import SEVERITY, STRUCK
+from cprsim.batch.rows import MORE_STARTS, NO, SHUTDOWN, START, YES, Running, code
+from cprsim.batch.work import do
+from cprsim.contract import rules
+
+_start_s = compiled(rules.r36_start_s)
+_keeps_cache = compiled(rules.r36_keeps_cache)
+_SCHEDULE, _COLD, _WARM, _SHUTDOWN = map(code, range(4))
+
+
+@inlined
+def failed(it: Running) -> None:
+    """A failure has struck, and may have taken the compile cache with it."""
+    if it.run.warm:
+        it.run.warm = _keeps_cache(it.plan.cache_on_node, it.lists[STRUCK][SEVERITY])
+
+
+@inlined
+def first(it: Running) -> None:
+    """The start of an allocation, in which nobody of the job can fail."""
+    if it.plan.starts:
+        cursors.pause(it)
+        start(it, YES)
+        cursors.go_on(it)
+
+
+@inlined
+def again(it: Running) -> bool:
+    """A start in a recovery; whether no failure came first."""
+    return not it.plan.starts or start(it, NO)
+
+
+@inlined
+def end(it: Running) -> None:
+    """The end of the job, which no failure takes anything from any more."""
+    run = it.run
+    if it.plan.starts:
+        cursors.pause(it)
+        seconds = _cost(it, run.ends, _SHUTDOWN)
+        run.ends += 1
+        do(it, SHUTDOWN, it.transfers[0], seconds, 1.0)
+
+
+@compiled
+def start(it: Running, in_allocation: bool) -> bool:
+    """One start; whether no failure came first."""
+    run = it.run
+    number = run.starts
+    run.starts += 1
+    start_s = _start_s(
+        _cost(it, number, _SCHEDULE),
+        _cost(it, number, _COLD),
+        _cost(it, number, _WARM),
+        in_allocation,
+        run.warm,
+    )
+    done_s = do(it, START, it.transfers[0], start_s, 1.0)
+    if done_s < start_s:
+        return False
+    run.warm = True
+    return True
+
+
+@compiled
+def _cost(it: Running, number: int, part: int) -> float:
+    """A part of the start, or of the end, of that number, s."""
+    draws = it.draws
+    if not draws.start_count:
+        return it.plan.start_costs[part]
+    if number >= draws.start_count:
+        it.run.status = MORE_STARTS
+        return 0.0
+    return it.numbers[draws.starts + 4 * number + part]

@@ -1,0 +1,148 @@
+"""What it takes to start a job, and to end it: an attempt's costs beside training and saving."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from cprsim.basics.distributions import Distribution
+from cprsim.basics.schema import Seconds, Section
+from cprsim.basics.streams import COHORT, Cause, CohortDraws
+from cprsim.job.delays import Delay
+
+if TYPE_CHECKING:
+    from cprsim.job.costs import Costs
+
+_LEAST = 8  # starts that are drawn at first
+
+
+class Start(Section):
+    """What a start takes before the first step is trained at full speed.
+
+    `schedule`: until the job has its nodes; after a failure `costs.reschedule` stands for it.
+    `initialise`: processes, connections, data loaders. `compile`: with nothing in the compile
+    cache. `compile_warm`: with it; without this key each start compiles anew. `cache`: where the
+    cache lies, in a place that outlives the nodes (`"store"`) or on their own disks (`"node"`).
+    `warmup`: for so long training is slower at first. `warmup_rate`: its speed then, as a share of
+    full speed.
+    """
+
+    schedule: Annotated[Delay, Field(examples=["5 min"])] = 0.0
+    initialise: Annotated[Delay, Field(examples=["2 min"])] = 0.0
+    compile: Annotated[Delay, Field(examples=["10 min"])] = 0.0
+    compile_warm: Annotated[Delay | None, Field(examples=["1 min"])] = None
+    cache: Literal["store", "node"] = "store"
+    warmup_s: Seconds = Field(0.0, alias="warmup")
+    warmup_rate: Annotated[float, Field(gt=0, le=1, examples=[0.5])] | None = None
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        if self.compile_warm is not None and "compile" not in self.model_fields_set:
+            raise ValueError("'compile_warm' goes with compile, what it takes without a cache")
+        if self.cache == "node" and self.compile_warm is None:
+            raise ValueError("'cache' goes with compile_warm; leave it out")
+        if (self.warmup_s > 0) != (self.warmup_rate is not None):
+            raise ValueError("'warmup' and 'warmup_rate' go together; give both, or neither")
+        return self
+
+    @property
+    def slow_s(self) -> float:
+        """Time that a warm-up costs: what it trains meanwhile counts as trained at full speed."""
+        return self.warmup_s * (1 - (self.warmup_rate or 1.0))
+
+    @property
+    def on_node(self) -> bool:
+        """Whether a node takes its compile cache with it."""
+        return self.cache == "node"
+
+
+class StartCosts(NamedTuple):
+    """Seconds of one start and one end: waiting for nodes, the rest cold or warm, the end."""
+
+    schedule_s: float
+    cold_s: float
+    warm_s: float
+    shutdown_s: float
+
+
+@dataclass(frozen=True)
+class StartDraws:
+    """What the starts and ends of the replications of a cohort take.
+
+    The n-th start and the n-th end of a replication take the same under every policy, each part of
+    them of a stream of its own.
+    """
+
+    costs: "Costs"
+    seed: int
+    cohort: int
+    _known: dict[Cause, CohortDraws] = field(default_factory=dict, compare=False)
+
+    def upto(self, count: int) -> NDArray[np.float64]:
+        """Seconds as of `StartCosts`, shape (COHORT, count, 4)."""
+        schedule, initialise, cold, warm, end = (
+            self._part(delay, cause, count) for delay, cause in _parts(self.costs)
+        )
+        start = self.costs.start
+        slow_s = 0.0 if start is None else start.slow_s
+        found = schedule, initialise + cold + slow_s, initialise + warm + slow_s, end
+        return np.stack(found, axis=-1)
+
+    def row(self, row: int) -> "Starts":
+        """Those of one replication."""
+        return Starts(self, row)
+
+    def _part(self, delay: Delay, cause: Cause, count: int) -> NDArray[np.float64]:
+        if not isinstance(delay, Distribution):
+            return np.full((COHORT, count), delay)
+        if cause not in self._known:
+            self._known[cause] = CohortDraws(delay.sample, self.seed, self.cohort, cause)
+        return self._known[cause].upto(count)[:, :count]
+
+
+class Starts:
+    """Starts and ends of one replication, by number."""
+
+    def __init__(self, draws: StartDraws, row: int) -> None:
+        self._draws, self._row = draws, row
+        self._known: list[StartCosts] = []
+
+    def __getitem__(self, number: int) -> StartCosts:
+        """The costs of the start, and those of the end, of that number."""
+        while number >= len(self._known):
+            count = max(_LEAST, 2 * len(self._known))
+            rows = self._draws.upto(count)[self._row].tolist()
+            self._known = [StartCosts(*each) for each in rows]
+        return self._known[number]
+
+
+def mean_start(costs: "Costs") -> StartCosts:
+    """Expected seconds of each part."""
+    schedule, initialise, cold, warm, end = (
+        delay.expected_s if isinstance(delay, Distribution) else delay for delay, _ in _parts(costs)
+    )
+    slow_s = 0.0 if costs.start is None else costs.start.slow_s
+    return StartCosts(schedule, initialise + cold + slow_s, initialise + warm + slow_s, end)
+
+
+def has_starts(costs: "Costs") -> bool:
+    """Whether starts or ends take any time."""
+    return starts_vary(costs) or any(mean_start(costs))
+
+
+def starts_vary(costs: "Costs") -> bool:
+    """Whether any part is drawn."""
+    return any(isinstance(delay, Distribution) for delay, _ in _parts(costs))
+
+
+def _parts(costs: "Costs") -> Iterator[tuple[Delay, Cause]]:
+    start = costs.start or Start()
+    yield start.schedule, Cause.START_SCHEDULE
+    yield start.initialise, Cause.START_INITIALISE
+    yield start.compile, Cause.START_COMPILE
+    warm = start.compile if start.compile_warm is None else start.compile_warm
+    yield warm, Cause.START_COMPILE if start.compile_warm is None else Cause.START_COMPILE_WARM
+    yield costs.shutdown, Cause.SHUTDOWN

@@ -1,0 +1,54 @@
+"""Starts and ends of one run, and whether the compile cache is warm (semantics 36)."""
+
+from cprsim.contract import rules
+from cprsim.failures.hit import SEVERITIES, Severity
+from cprsim.failures.timeline import Cursor
+from cprsim.job.start import Starts
+from cprsim.sim.resolved import ResolvedPlan
+from cprsim.sim.work import WAIT, Process, Work
+
+
+class Attempted:
+    """Counts the starts of one run, and charges them."""
+
+    def __init__(self, resolved: ResolvedPlan, work: Work, cursor: Cursor, costs: Starts) -> None:
+        self._work, self._cursor, self._costs = work, cursor, costs
+        self._charges = resolved.starts
+        start = resolved.costs.costs.start
+        self._on_node = start is not None and start.on_node
+        self._warm = False
+        self._starts = self._ends = 0
+
+    def failed(self, severity: Severity) -> None:
+        """A failure has struck, and may have taken the compile cache with it."""
+        kept = rules.r36_keeps_cache(self._on_node, SEVERITIES.index(severity))
+        self._warm = self._warm and kept
+
+    def first(self) -> Process:
+        """The start of an allocation, in which nobody of the job can fail."""
+        if self._charges:
+            self._cursor.pause(self._work.now)
+            yield from self._start(first=True)
+            self._cursor.go_on(self._work.now)
+
+    def again(self) -> Process:
+        """A start in a recovery; whether no failure came first."""
+        return (yield from self._start(first=False)) if self._charges else True
+
+    def end(self) -> Process:
+        """The end of the job, which no failure takes anything from any more."""
+        if self._charges:
+            self._cursor.pause(self._work.now)
+            shutdown_s = self._costs[self._ends].shutdown_s
+            self._ends += 1
+            yield from self._work.do("shutdown", WAIT, shutdown_s, 1.0)
+
+    def _start(self, first: bool) -> Process:
+        schedule_s, cold_s, warm_s, _ = self._costs[self._starts]
+        self._starts += 1
+        start_s = rules.r36_start_s(schedule_s, cold_s, warm_s, first, self._warm)
+        done_s = yield from self._work.do("start", WAIT, start_s, 1.0)
+        if done_s < start_s:
+            return False
+        self._warm = True
+        return True
