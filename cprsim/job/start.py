@@ -44,7 +44,8 @@ class Start(Section):
             raise ValueError("'compile_warm' goes with compile, what it takes without a cache")
         if self.cache == "node" and self.compile_warm is None:
             raise ValueError("'cache' goes with compile_warm; leave it out")
-        if (self.warmup_s > 0) != (self.warmup_rate is not None):
+        has_rate, has_length = self.warmup_rate is not None, "warmup_s" in self.model_fields_set
+        if (self.warmup_s > 0 and not has_rate) or (has_rate and not has_length):
             raise ValueError("'warmup' and 'warmup_rate' go together; give both, or neither")
         return self
 
