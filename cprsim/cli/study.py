@@ -50,6 +50,7 @@ def study(
     from cprsim.studies.play import play
     from cprsim.studies.store import RunStore
     from cprsim.trainer.config import ready
+    from cprsim.trainer.members.forking import check_sockets
 
     mapping = load_mapping(config, overrides or ())
     block = study_section(mapping.get("study"))
@@ -58,6 +59,8 @@ def study(
         files.check_writable(out, outputs.NAMES)
         store = RunStore(out / _RUNS)
         store.check(planned)
+        if not so_far:
+            check_sockets()
         told = [] if so_far else notes(planned)
         for note in (*told, *store.notes(planned, so_far)):
             echo(f"cprsim: {note}", err=True)
