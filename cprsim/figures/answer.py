@@ -24,7 +24,6 @@ _TIME: Final = 2.42  # left edge
 _BETWEEN: Final = 0.17
 _BAR: Final = 0.15
 _BELOW: Final = 0.145  # from the middle of a bar to that of what is written
-_LEGEND: Final = 0.3
 _HEADINGS: Final = 0.4
 _FOOT: Final = 0.27  # tick labels
 _LAST: Final = 0.05  # below the last row
@@ -76,7 +75,7 @@ def answer(
         head = Heading.of(finding(table, least, currency), title)
         causes = [cause for cause in CAUSE_LABELS if (shown[cause] > _NOTHING).any()]
         legend_in = head.ends_in
-        headings_in = legend_in + (_LEGEND if causes else _MARGIN)
+        headings_in = legend_in + (key.causes_height_in(causes) if causes else _MARGIN)
         panels_in, height_in = headings_in + _HEADINGS, rows[-1].top_in + rows[-1].height_in + _LAST
         foot_in = panels_in + height_in + _FOOT
         width_in = WIDTH_IN - _MARGIN - _TIME - sum(each.width_in + _BETWEEN for each in beside)

@@ -16,7 +16,6 @@ from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, WIDTH_I
 _MARGIN: Final = 0.1
 _LEFT: Final = 0.62  # of the first panel: numbers on y and what they are
 _BETWEEN: Final = 0.15
-_LEGEND: Final = 0.3
 _NAMES: Final = 0.28
 _HEIGHT: Final = 2.6
 _TICKS: Final = 0.25  # names of percentiles
@@ -51,7 +50,7 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
         causes = [cause for cause in CAUSE_LABELS if (table[cause] > 0).any()]
         head = Heading.of(_finding(table, causes), title)
         legend_in = head.ends_in
-        panels_in = legend_in + _LEGEND
+        panels_in = legend_in + key.causes_height_in(causes)
         rows = -(-len(policies) // _MOST)
         figure = Figure(figsize=(WIDTH_IN, panels_in + rows * _ROW + _FOOT))
         head.write(figure)

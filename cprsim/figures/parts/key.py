@@ -17,6 +17,9 @@ _SWATCH: Final = 0.34
 _BESIDE: Final = 0.08  # from a sample to its words
 _RIGHT: Final = WIDTH_IN - 0.1
 _BELOW: Final = 0.06
+_CAUSES: Final = 0.3  # a row of causes
+_CAUSES_ROW: Final = 0.17  # each further one
+_MOST_IN_A_ROW: Final = 8
 
 
 def entry(
@@ -52,8 +55,13 @@ def entry(
     return top_in + _BELOW
 
 
+def causes_height_in(names: Sequence[str]) -> float:
+    """Room that `causes` takes, inches."""
+    return _CAUSES + (_rows(names) - 1) * _CAUSES_ROW
+
+
 def causes(figure: Figure, names: Sequence[str], at_in: tuple[float, float]) -> None:
-    """Causes of lost time in one row, in their colours, from `at_in`: inches from the top left."""
+    """Causes of lost time in rows, in their colours, from `at_in`: inches from the top left."""
     if not names:
         return
     left_in, top_in = at_in
@@ -61,10 +69,14 @@ def causes(figure: Figure, names: Sequence[str], at_in: tuple[float, float]) -> 
         handles=[Patch(color=style.CAUSE_COLOURS[c], label=CAUSE_LABELS[c]) for c in names],
         loc="upper left",
         bbox_to_anchor=(left_in / WIDTH_IN, 1 - top_in / figure.get_figheight()),
-        ncols=len(names),
+        ncols=-(-len(names) // _rows(names)),
         borderpad=0.3,
         borderaxespad=0,
         handlelength=1.1,
         handletextpad=0.4,
         columnspacing=1.1,
     )
+
+
+def _rows(names: Sequence[str]) -> int:
+    return max(1, -(-len(names) // _MOST_IN_A_ROW))
