@@ -161,6 +161,62 @@ QUANTITIES = [
         'write e.g. load = "2 min", or give [model] and [storage]',
     ),
     case(
+        "everything-is-torn",
+        {CLUSTER: CLUSTER + "[storage]\ntorn = 1.0\n"},
+        "storage.torn: 1.0 is out of range: it must be < 1",
+    ),
+    case(
+        "silent-faults-without-a-mean",
+        {LAW: LAW + "[failures.silent]\n"},
+        "failures.silent: distribution 'exponential' needs 'mean': e.g. mean = \"28 h\"",
+    ),
+    case(
+        "silent-faults-that-are-no-table",
+        {LAW: LAW + 'silent = "10 d"\n'},
+        "failures.silent: '10 d' is not a table",
+    ),
+    case(
+        "silent-faults-of-another-shape",
+        {LAW: LAW + '[failures.silent]\nmean = "10 d"\nshape = 0.7\n'},
+        "failures.silent: distribution 'exponential' takes no 'shape'; leave it out",
+    ),
+    case(
+        "silent-faults-all-the-time",
+        {LAW: LAW + '[failures.silent]\nmean = "1 ms"\n'},
+        "failures.silent.mean: makes 36,000,000 silent faults in the job; 150,000 are the most: "
+        "make them rarer",
+    ),
+    case(
+        "a-verification-of-no-save",
+        {POLICY: POLICY + "verify_every = 0\n"},
+        "policies.full.verify_every: 0 is out of range: it must be >= 1",
+    ),
+    case(
+        "a-verification-of-half-a-save",
+        {POLICY: POLICY + "verify_every = 1.5\n"},
+        "policies.full.verify_every: 1.5 is not a whole number",
+    ),
+    case(
+        "no-checkpoint-is-kept",
+        {POLICY: POLICY + "keep = 0\n"},
+        "policies.full.keep: 0 is out of range: it must be >= 1",
+    ),
+    case(
+        "a-checksum-that-is-no-yes-or-no",
+        {POLICY: POLICY + 'checksum = "crc32"\n'},
+        "policies.full.checksum: 'crc32' is not true or false",
+    ),
+    case(
+        "a-verification-in-bytes",
+        {COSTS: COSTS + 'verify = "2 GB"\n'},
+        f"costs.verify: '2 GB' has an unknown unit 'GB' for a duration: {DURATION_UNITS}",
+    ),
+    case(
+        "a-checksum-of-less-than-no-time",
+        {COSTS: COSTS + 'checksum = "-1 s"\n'},
+        "costs.checksum: '-1 s' is out of range: it must be >= 0",
+    ),
+    case(
         "outages-without-end",
         {CLUSTER: CLUSTER + '[storage]\noutages = { every = "1 ms", lasts = "1 s" }\n'},
         "storage.outages.every: that makes 3.6e+07 of them in the job; give one that makes at most "
@@ -363,7 +419,8 @@ POLICIES = [
     case(
         "key-of-another-system",
         {POLICY: POLICY + "target_pls = 0.1\n"},
-        "policies.full.target_pls: unknown key; known: after_void, interval, system",
+        "policies.full.target_pls: unknown key; known: after_void, checksum, interval, keep, "
+        "system, verify_every",
     ),
     case(
         "negative-interval",

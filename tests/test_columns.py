@@ -3,6 +3,7 @@
 import pytest
 
 import cprsim
+from cprsim.contract.vocabulary import VOCABULARIES
 from cprsim.reference.columns import POLICY_KEYS, REPLICATIONS, STATISTICS
 from cprsim.runs.measures import MEASURES
 
@@ -20,7 +21,7 @@ def test_every_column_of_results_is_listed_in_its_place(result: cprsim.Result) -
 
 
 def test_every_key_of_a_policy_is_listed(result: cprsim.Result) -> None:
-    found = result.document()["policies"]["cpr"].keys()
+    found = result.document(VOCABULARIES["ett"])["policies"]["cpr"].keys()
 
     assert found - MEASURES.keys() == POLICY_KEYS.keys() - {"note", "predicted_auc_drop"}
     assert REPLICATIONS.keys() >= MEASURES.keys()

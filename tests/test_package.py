@@ -20,7 +20,7 @@ from tools.paths import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 Command = Callable[..., str]
 #: What comes with extras alone, by the name to import it by.
-EXTRAS = ("distributed", "pyarrow", "torch", "xarray")
+EXTRAS = ("distributed", "opentelemetry", "prometheus_client", "pyarrow", "torch", "xarray")
 
 
 def test_the_citation_is_of_this_version() -> None:

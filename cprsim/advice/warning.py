@@ -49,23 +49,19 @@ def _never(best: Found) -> Iterator[str]:
         yield f"{best.name}: {' and '.join(never)} = never; it makes no save in the whole job."
 
 
-def assumed_costs(each: Found) -> dict[str, object]:
-    """Costs of its own that nobody measured here: defaults of its system, by key."""
+def assumed_costs(each: Found) -> str:
+    """Costs of its own that nobody measured here: defaults of its system, `"key = value, ..."`."""
     if each.candidate.origin is not None:
-        return {}
+        return ""
     table = each.candidate.policy.mapping()
-    return {key: value for key, value in table.items() if key in _OWN_KEYS}
+    return ", ".join(f"{key} = {value}" for key, value in table.items() if key in _OWN_KEYS)
 
 
 def _defaults(advice: "Advice") -> Iterator[str]:
     """Who stands on what: systems once, the best first."""
     found = sorted(advice.found, key=lambda each: each is not advice.best)
     assumed = {each.candidate.system: assumed_costs(each) for each in found}
-    told = [
-        f"{system} ({', '.join(f'{key} = {value}' for key, value in costs.items())})"
-        for system, costs in assumed.items()
-        if costs
-    ]
+    told = [f"{system} ({costs})" for system, costs in assumed.items() if costs]
     if told:
         yield (
             f"Defaults, and not measured, are what these hold training up for: {', '.join(told)}; "

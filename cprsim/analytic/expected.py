@@ -16,7 +16,7 @@ from cprsim.contract import Context, Loss, Plan, Recover, Schedule, every, rules
 from cprsim.contract.ledger import overhead_retrained
 from cprsim.failures.hit import Severity
 
-_OF_FAILURES = ("load", "lost", "reschedule", "slowdown", "pls", "updates")
+_OF_FAILURES = ("load", "lost", "reschedule", "slowdown", "verify", "pls", "updates")
 _NOT_ALL: tuple[Severity, ...] = ("process", "node")
 
 
@@ -34,6 +34,7 @@ class Expected:
     detect: float
     slowdown: float
     stall: float
+    verify: float
     pls: float
     updates_lost: float
 
@@ -41,7 +42,7 @@ class Expected:
     def overhead(self) -> float:
         """Wall time / useful time - 1, to first order in the shares."""
         parts = self.save, self.load, self.lost, self.reschedule, self.detect, self.slowdown
-        return sum((*parts, self.stall))
+        return sum((*parts, self.stall, self.verify))
 
     @property
     def overhead_retrained(self) -> float:
@@ -75,6 +76,8 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
     for kind in kinds(context):
         for cause, share in _of_failures(plan, context, kind):
             causes[cause] += share
+    for cause, share in _of_silent_faults(plan, context):
+        causes[cause] += share
     return Expected(
         save=save,
         load=causes["load"],
@@ -83,6 +86,7 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
         detect=context.costs.costs.detect_s / context.mtbf_s,
         slowdown=training_slowdown(plan, context) + causes["slowdown"],
         stall=stall,
+        verify=causes["verify"],
         pls=causes["pls"],
         updates_lost=causes["updates"],
     )
@@ -179,11 +183,36 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
         yield "load", load_s / mtbf_s
         return
     yield "reschedule", answer.pause_s / mtbf_s
+    if answer.regrow is not None:  # those that are left load, and replacements are filled by them
+        yield "load", load_s / mtbf_s
+        filled_s = costs.seconds(costs.load(plan.tier(answer.regrow), "none", servers))
+        smaller_s = max(delay_s + filled_s - answer.pause_s - load_s, 0.0)
+        yield "slowdown", answer.degraded / (1 + answer.degraded) * smaller_s / mtbf_s
+        return
     # A second of wall time so long trains that much less; none is trained in the pause.
     slower = answer.degraded / (1 + answer.degraded)
     yield "slowdown", slower * max(delay_s + load_s - answer.pause_s, 0.0) / mtbf_s
     if answer.rollback == "lost":
         yield "updates", (delay_s + load_s) / mtbf_s * servers / context.servers
+
+
+def _of_silent_faults(plan: Plan, context: Context) -> Iterator[tuple[str, float]]:
+    """What verifying costs, and what it finds: all that was trained since it last was is lost.
+
+    First order (A. Benoit, A. Cavelan, Y. Robert, H. Sun, ACM TOPC 3(2), 2016): an interval of
+    training has a silent fault with probability `interval / mtbf`.
+    """
+    verifies = plan.verifies
+    if verifies is None:
+        return
+    total_s = context.useful_time_s
+    apart_s = min((each.period_s for each in plan.schedules), default=math.inf) * verifies.every
+    apart_s = min(apart_s, total_s)
+    yield "verify", verifies.takes_s / apart_s
+    yield "lost", apart_s / context.silent_mtbf_s
+    source = plan.tier(plan.schedules[0].save.tier if plan.schedules else plan.tiers[-1].name)
+    load_s = context.costs.seconds(context.costs.load(source, "all", 0))
+    yield "load", load_s * mean_attempts(context.costs.load_fails(source)) / context.silent_mtbf_s
 
 
 def share_read(plan: Plan, answer: Recover) -> float:

@@ -170,13 +170,9 @@ class Section(BaseModel):
         """The keys and values that a scenario file would have; the inverse of validation."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
-    def as_written(self, info: SerializationInfo | None = None) -> dict[str, Any]:
-        """As `mapping`, every quantity in the units that it was given in.
-
-        `info`: of the section that this is a part of, which may not ask for that.
-        """
-        context = _AS_WRITTEN if info is None else info.context
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True, context=context)
+    def as_written(self) -> dict[str, Any]:
+        """As `mapping`, every quantity in the units that it was given in."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, context=_AS_WRITTEN)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """As of any pydantic model; what was worked out of the fields is worked out anew."""

@@ -32,6 +32,8 @@ class Cause(IntEnum):
     LOAD_FAILED = 10
     OUTAGE = 11
     FRAILTY = 12
+    SILENT = 16
+    SAVE_TORN = 17
 
 
 def stream(seed: int, number: int, cause: Cause, entity: int = 0) -> np.random.Generator:

@@ -15,14 +15,18 @@ _far_from_its_end = compiled(rules.r29_far_from_its_end)
 def save_is_void(it: Running, save: Any, start_s: float) -> bool:
     """Whether a save that began at `start_s` and ends now holds nothing."""
     run, draws = it.run, it.draws
+    run.torn = False
     if not save.can_be_void:
         return False
     if run.void >= draws.void_count:
         run.status = MORE_VOIDS
         return False
     drawn = it.numbers[draws.voids + run.void]
+    torn = it.plan.torn > 0 and it.numbers[draws.torn + run.void] < it.plan.torn
+    run.torn = torn and not it.plan.checksum
+    void = torn and it.plan.checksum
     run.void += 1
-    return drawn < it.plan.save_fails or _was_away(it, start_s)
+    return drawn < it.plan.save_fails or _was_away(it, start_s) or void
 
 
 @compiled
@@ -36,10 +40,13 @@ def load_has_failed(it: Running, answer: Any, start_s: float) -> bool:
         return False
     drawn = it.numbers[draws.loads + run.load]
     run.load += 1
-    if drawn < it.plan.load_fails or _was_away(it, start_s):
+    failed = drawn < it.plan.load_fails or _was_away(it, start_s)
+    if not failed and run.torn_loads:
+        run.torn_loads -= 1
+        failed = True
+    if failed:
         vain(it)
-        return True
-    return False
+    return failed
 
 
 @compiled

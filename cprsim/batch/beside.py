@@ -149,7 +149,7 @@ def _begin(it: Running, number: int, order: int) -> float:
         tier.writes, tier.taken_reads = it.links[ASKED].writes, it.links[ASKED].reads
     tier.taken_s, tier.taken_slowdown_s = run.progress_s, run.slowdown_s
     tier.taken_updates_lost, tier.begins_s = run.updates_lost, run.now
-    volume = transfer.volume * tier.writes
+    volume = transfer.volume * tier.writes + save.besides
     tier.lands_s = run.now + volume / transfer.limit if volume > 0 else run.now
     schedules.saved(it, number, NO)
     return tier.lands_s

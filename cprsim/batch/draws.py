@@ -16,6 +16,7 @@ from cprsim.batch.rows import DRAWS_ROW, NONE
 from cprsim.failures.bursts import Shocks
 from cprsim.failures.cohorts import InstantCohort, NodeCohort, RenewalCohort, ReplayCohort
 from cprsim.failures.hit import SEVERITIES, Hit
+from cprsim.failures.silent import faults_s
 from cprsim.failures.timeline import Cohort
 from cprsim.failures.victims import Victims
 from cprsim.job.platform import Outages
@@ -71,6 +72,7 @@ class RunDraws:
             gathered.place = slice(first + start, first + stop)
             self._failures(gathered, number, rows)
             self._attempts(gathered, replications[start:stop].tolist())
+            self._silent(gathered, replications[start:stop].tolist())
 
     def _cohort(self, number: int) -> tuple[Cohort, CohortDraws | None]:
         if number not in self._cohorts:
@@ -117,6 +119,18 @@ class RunDraws:
             severities = cohort.severities.upto(count)[rows, :count]
             gathered.choices("severities", "severity_count", severities)
 
+    def _uniform(self, replications: list[int], cause: Cause, count: int) -> NDArray[np.float64]:
+        return np.array([stream(self._seed, n, cause).random(count) for n in replications])
+
+    def _silent(self, gathered: "Gathered", replications: list[int]) -> None:
+        """When silent faults strike."""
+        law = self._scenario.failures.silent
+        if law is None:
+            return
+        count = self._sizes[codes.MORE_SILENT]
+        drawn = [faults_s(law, self._seed, n, count) for n in replications]
+        gathered.numbers("silent", "silent_count", np.array(drawn))
+
     def _attempts(self, gathered: "Gathered", replications: list[int]) -> None:
         """How saves and loads turn out, and when the store is away."""
         storage = self._scenario.cost_model.storage
@@ -126,8 +140,11 @@ class RunDraws:
             ("void", Cause.SAVE_VOID, codes.MORE_VOIDS),
             ("load", Cause.LOAD_FAILED, codes.MORE_LOADS),
         ):
-            drawn = [stream(self._seed, n, cause).random(self._sizes[status]) for n in replications]
-            gathered.numbers(f"{name}s", f"{name}_count", np.array(drawn))
+            drawn = self._uniform(replications, cause, self._sizes[status])
+            gathered.numbers(f"{name}s", f"{name}_count", drawn)
+        if storage.torn:  # as many as saves that can be void
+            drawn = self._uniform(replications, Cause.SAVE_TORN, self._sizes[codes.MORE_VOIDS])
+            gathered.numbers("torn", "void_count", drawn)
         if storage.outages is not None:
             count = self._sizes[codes.MORE_OUTAGES]
             away = [_away_s(storage.outages, self._seed, n, count) for n in replications]
@@ -282,6 +299,8 @@ def _first_sizes(scenario: Scenario) -> dict[int, int]:
         sizes[codes.MORE_BURSTS] = _doubled(1.5 * useful_s / bursts.gap_s(model.nodes))
     if storage is not None and storage.outages is not None:
         sizes[codes.MORE_OUTAGES] = _doubled(1.5 * useful_s / storage.outages.every_s)
+    if scenario.failures.silent is not None:
+        sizes[codes.MORE_SILENT] = _doubled(1.5 * useful_s / scenario.failures.silent.expected_s)
     return sizes
 
 

@@ -19,6 +19,7 @@ from cprsim.batch.rows import (
     DONE,
     FLOW_ROW,
     GIVEN_UP,
+    KEPT_ROW,
     LINK_ROW,
     MORE_ROOM,
     NODE_ROW,
@@ -237,19 +238,21 @@ def _room(plans: Any, flows: int) -> tuple[NDArray[Any], ...]:
     rows = (
         (RUN_ROW, 1),
         (TIER_ROW, TIERS),
+        (KEPT_ROW, TIERS * max(int(plans.older.max()), 1)),
         (LINK_ROW, 3),
         (FLOW_ROW, flows + 1),
         (FLOW_ROW, flows + 1),
         (COMING_ROW, flows + 1),
     )
-    state, tiers, links, *flowing = (
+    state, tiers, kept, links, *flowing = (
         np.zeros(count, dtype).view(np.recarray) for dtype, count in rows
     )
     return (
         state,
         tiers,
+        kept,
         links,
-        np.zeros(6),
+        np.zeros(7),
         *flowing,
         lists,
         np.zeros(nodes, NODE_ROW).view(np.recarray),

@@ -75,11 +75,12 @@ def _end(it: Running, flow: Any) -> None:
 def start_save(it: Running, save: int, taken: Held, writes: float) -> None:
     """Begin to store what was taken."""
     transfer = it.transfers[it.saves[save].transfer]
-    place = open_flow(it, SAVING, transfer, transfer.volume * writes)
+    place = open_flow(it, SAVING, transfer, transfer.volume * writes + it.saves[save].besides)
     flow = it.flows[place]
     flow.save, flow.writes, flow.began_s = save, writes, it.run.now
     flow.taken_s, flow.taken_slowdown_s = taken.progress_s, taken.slowdown_s
     flow.taken_updates_lost, flow.taken_reads = taken.updates_lost, taken.reads
+    flow.taken_marks = taken.marks
 
 
 @inlined

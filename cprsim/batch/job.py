@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from cprsim.batch import attempts, flows, node_lists, schedules, state
+from cprsim.batch import attempts, flows, marks, node_lists, schedules, state
 from cprsim.batch.answers import answer_to
 from cprsim.batch.beside import beside
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.differences import ASKED
 from cprsim.batch.node_lists import DOWN
-from cprsim.batch.recovery import recover
+from cprsim.batch.recovery import recover, return_to_verified
 from cprsim.batch.rows import (
     DIFFERENCES,
     NO,
@@ -17,6 +17,7 @@ from cprsim.batch.rows import (
     SAVE,
     STALL,
     TRAIN,
+    VERIFY,
     Running,
     code,
 )
@@ -30,6 +31,7 @@ _WAITED = code(-2)
 _ROUNDING, _LOST = rules.ROUNDING, rules.LOST
 _is_over = compiled(rules.r4_is_over)
 _is_void = compiled(rules.r9_is_void)
+_verifies_now = compiled(rules.r34_verifies)
 
 
 @compiled
@@ -39,11 +41,15 @@ def process(it: Running) -> None:
     useful_s = plan.useful_s
     while not run.status:
         if run.progress_s >= useful_s:  # an end and a failure: the end comes first
-            if _is_over(plan.final_save, _saved_s(it), useful_s):
+            over = _is_over(plan.final_save, _saved_s(it), useful_s)
+            if over and not _verifies(it):
                 _end(it)
                 return
             if run.next_s <= run.now:
                 recover(it)
+                continue
+            if over:
+                _verify(it)
                 continue
             save = _last_save(it)
         elif run.next_s <= run.now:
@@ -107,15 +113,48 @@ def _training(it: Running) -> int:
 
 
 @compiled
+def _verifies(it: Running) -> bool:
+    """Whether what is trained now is verified before it is saved, or the job is over."""
+    run, plan = it.run, it.plan
+    if not plan.verifies or marks.is_verified(it):
+        return False
+    return _verifies_now(run.begun, plan.verify_every, run.progress_s >= plan.useful_s)
+
+
+@compiled
+def _verify(it: Running) -> bool:
+    """Verify what was trained; whether it is sound, and no failure has taken the job back."""
+    if not _hold_up(it, VERIFY, it.transfers[0], it.plan.verify_s):
+        return False
+    it.run.begun = 0
+    if it.run.status:
+        return False
+    if marks.verify(it):
+        return True
+    attempts.vain(it)
+    if not it.run.status:
+        return_to_verified(it)
+    return False
+
+
+@compiled
 def _save(it: Running, number: int) -> None:
     run, save = it.run, it.saves[number]
     attempts.save(it)
+    if not _verifies(it):
+        run.begun += 1
+    elif not _verify(it):
+        return
     writes, reads = 1.0, save.reads
     if it.plan.sequence == DIFFERENCES and number != it.plan.last_save:
         writes, reads = it.links[ASKED].writes, it.links[ASKED].reads
     while not run.status:
         start_s = run.now
-        if not _hold_up(it, save):
+        hold, cause = it.transfers[save.transfer], SAVE
+        volume = hold.volume
+        if not save.blocking:
+            hold, cause, volume = it.transfers[0], STALL, save.snapshot_s
+        if not _hold_up(it, cause, hold, volume):
             return
         if not (save.blocking and attempts.save_is_void(it, save, start_s)):
             _held_up(it, number, writes, reads)
@@ -130,14 +169,9 @@ def _save(it: Running, number: int) -> None:
         flows.settle(it, NO, 0.0)
 
 
-@inlined
-def _hold_up(it: Running, save: Any) -> bool:
+@compiled
+def _hold_up(it: Running, cause: int, hold: Any, volume: float) -> bool:
     """Hold training up for so much of a save; whether that isn't void for a rollback."""
-    if save.blocking:
-        hold, cause = it.transfers[save.transfer], SAVE
-        volume = hold.volume
-    else:
-        hold, cause, volume = it.transfers[0], STALL, save.snapshot_s
     left = volume - do(it, cause, hold, volume, hold.limit)
     while left > 0 and not it.run.status:
         depth = recover(it)

@@ -3,10 +3,24 @@
 import math
 from typing import Any
 
-from cprsim.batch import cursors, flows, node_lists, schedules
+from cprsim.batch import cursors, flows, marks, node_lists, schedules
 from cprsim.batch.compiled import SOURCES, borrow, inlined, kept, together
 from cprsim.batch.job import process
-from cprsim.batch.rows import DETECT, DONE, LOAD, NONE, RESCHEDULE, SAVE, STALL, Running
+from cprsim.batch.rows import (
+    DETECT,
+    DONE,
+    LOAD,
+    NONE,
+    RESCHEDULE,
+    SAVE,
+    STALL,
+    VERIFY,
+    Running,
+    code,
+)
+from cprsim.contract import rules
+
+_VERIFIED = code(rules.VERIFIED)
 
 
 @inlined
@@ -17,7 +31,9 @@ def _start(it: Running) -> None:
     run.stored = run.sent = run.since_s = run.since_progress_s = 0.0
     run.timed_saves = run.saving_s = 0.0
     run.returned_s = run.returned_slowdown_s = run.returned_updates_lost = 0.0
-    run.turned_s = run.rotation_lost_s = 0.0
+    run.turned_s = run.rotation_lost_s = run.verified_s = run.redone_s = 0.0
+    run.begun = run.faults = run.torn_loads = 0
+    run.corrupt = run.torn = False
     run.status = DONE
     run.failures = run.saves = run.passed = run.idle_saves = run.in_vain = 0
     run.flows = run.comings = run.void = run.load = run.rotation = 0
@@ -32,7 +48,8 @@ def _start(it: Running) -> None:
         tier = it.tiers[number]
         tier.last_s = tier.last_slowdown_s = tier.last_updates_lost = 0.0
         tier.whole_s = tier.start_s = tier.portions = 0.0
-        tier.last_reads = 1.0
+        tier.last_reads, tier.last_marks = 1.0, _VERIFIED
+        tier.kept_first = tier.kept_count = 0
         tier.unsaved, tier.unsaved_count = 0, 1
         tier.tier_since = run.epoch
     for link in range(len(it.links)):
@@ -65,10 +82,10 @@ def _write(it: Running, ledger: Any) -> None:
     ledger[0], ledger[1] = it.plan.useful_s, run.lost_s
     ledger[2], ledger[3] = it.spent[SAVE], it.spent[LOAD]
     ledger[4], ledger[5] = it.spent[RESCHEDULE], it.spent[DETECT]
-    ledger[6], ledger[7] = run.slowdown_s, it.spent[STALL]
-    ledger[8], ledger[9], ledger[10] = run.now, run.pls, run.updates_lost
-    ledger[11], ledger[12], ledger[13] = run.failures, run.absorbed + run.passed, run.saves
-    ledger[14], ledger[15] = run.stored, run.sent
+    ledger[6], ledger[7], ledger[8] = run.slowdown_s, it.spent[STALL], it.spent[VERIFY]
+    ledger[9], ledger[10], ledger[11] = run.now, run.pls, run.updates_lost
+    ledger[12], ledger[13], ledger[14] = run.failures, run.absorbed + run.passed, run.saves
+    ledger[15], ledger[16], ledger[17] = run.stored, run.sent, marks.is_corrupt(it)
 
 
 def _entry(sources: str) -> Any:
@@ -93,6 +110,7 @@ def _entry(sources: str) -> Any:
         (
             state,
             tiers,
+            older,
             links,
             spent,
             under_way,
@@ -122,6 +140,7 @@ def _entry(sources: str) -> Any:
                     borrow(choices),
                     state[0],
                     borrow(tiers),
+                    borrow(older),
                     borrow(links),
                     borrow(spent),
                     borrow(under_way),
@@ -137,8 +156,8 @@ def _entry(sources: str) -> Any:
             )
             _start(it)
             process(it)
-            statuses[number] = it.run.status
             _write(it, ledgers[number])
+            statuses[number] = it.run.status
 
     return play
 

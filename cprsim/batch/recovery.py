@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cprsim.batch import attempts, cursors, machines, node_lists, schedules, state
+from cprsim.batch import attempts, cursors, machines, marks, node_lists, schedules, state
 from cprsim.batch.answers import answer_to, load
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.flows import (
@@ -26,11 +26,13 @@ from cprsim.batch.node_lists import (
     STRUCK,
     WAITING,
 )
-from cprsim.batch.rows import LOAD, MORE_ROOM, NONE, REPLACING, RESCHEDULE, YES, Running, code
+from cprsim.batch.rows import LOAD, MORE_ROOM, NO, NONE, REPLACING, RESCHEDULE, YES, Running, code
 from cprsim.batch.work import do
 from cprsim.contract import rules
 
 _RELOADED = code(0)  # room for what is loaded
+_ZERO = code(0)
+_is_read = compiled(rules.r35_is_read)
 _NONE, _LOST, _ALL = map(code, (rules.NONE, rules.LOST, rules.ALL))
 _is_void = compiled(rules.r9_is_void)
 _can_fail = compiled(rules.r11_can_fail)
@@ -41,11 +43,27 @@ _trains_on = compiled(rules.r13_trains_on)
 @compiled
 def recover(it: Running) -> int:
     """From a failure at this instant until training can go on; the deepest of the rollbacks."""
+    cursors.strike(it)
+    return _until_loaded(it, YES, NONE, _NONE)
+
+
+@compiled
+def return_to_verified(it: Running) -> None:
+    """A silent fault was found: the job returns to the last checkpoint that was verified."""
+    tier = marks.last_verified(it)
+    number = it.plan.last_return if tier == NONE else it.whole[it.plan.returns + tier]
+    _fall_back(it, it.answers[number].source, YES)
+    node_lists.clear(it.lists, NEW)
+    node_lists.clear(it.lists, DOWN)
+    _return(it, it.answers[number])
+    _until_loaded(it, _load_all(it, number, _ZERO), number, _ALL)
+
+
+@compiled
+def _until_loaded(it: Running, struck: bool, deepest: int, depth: int) -> int:
+    """From a failure, if there is one, until training can go on; `deepest` is to be loaded."""
     run, plan, lists = it.run, it.plan, it.lists
     node_lists.clear(lists, WAITING)  # nodes that are waited for, or that load
-    deepest, depth = NONE, _NONE
-    cursors.strike(it)
-    struck = True
     while struck and not run.status:
         attempts.failure(it)
         _take_stock(it)
@@ -69,8 +87,10 @@ def recover(it: Running) -> int:
         struck = machines.notice(it)
         if not struck and trains_on:
             _train_on(it, deepest)
-            break
-        if not struck:
+            if not it.answers[deepest].regrows:
+                cursors.resume(it)
+                break
+        elif not struck:
             struck = machines.arrive(it)
         if not struck:
             if plan.during_recovery and not goes_on:
@@ -98,6 +118,7 @@ def _take_stock(it: Running) -> None:
     node_lists.without(lists, LOST, HIT, DOWN)  # what is being rebuilt has no more to lose
     node_lists.without(lists, NEW, LOST, WAITING)
     node_lists.without(lists, PLACED, WAITING, AWAY)
+    node_lists.without(lists, PLACED, PLACED, DOWN)
     node_lists.join(lists, WAITING, LOST)
     node_lists.copy(lists, DOWN, WAITING)
     join_down(it, DOWN)
@@ -115,6 +136,23 @@ def _note(it: Running, answer: int) -> None:
 @inlined
 def _set_back(it: Running, answer: Any) -> None:
     """Return who has to return to a checkpoint; `NEW` have just lost their state."""
+    servers = node_lists.server_count(it.lists, NEW, it.plan.servers)
+    if it.plan.torn and _is_read(answer.depth, answer.has_healthy, servers):
+        _fall_back(it, answer.source, NO)
+    _return(it, answer)
+
+
+@compiled
+def _fall_back(it: Running, tier: int, corrupt: bool) -> None:
+    """Leave out what can't be returned to; it is loaded before that is known of torn ones."""
+    torn = marks.fall_back(it, tier, corrupt)
+    it.run.torn_loads += torn
+    if torn or corrupt:
+        schedules.unusable(it, tier, corrupt)
+
+
+@compiled
+def _return(it: Running, answer: Any) -> None:
     if answer.depth == _ALL:
         state.roll_back(
             it, answer.source, answer.mirrored, answer.has_healthy, answer.healthy, DOWN
@@ -128,12 +166,23 @@ def _set_back(it: Running, answer: Any) -> None:
 
 @inlined
 def _reload(it: Running, number: int) -> bool:
-    """Load what was lost; whether a failure comes first."""
-    run, answer = it.run, it.answers[number]
+    """Load what was lost after a failure; whether another comes first."""
     servers = node_lists.server_count(it.lists, WAITING, it.plan.servers)
+    struck = _load_all(it, number, servers)
+    if not struck and not it.plan.during_recovery:
+        cursors.resume(it)
+    return struck
+
+
+@compiled
+def _load_all(it: Running, number: int, servers: int) -> bool:
+    """Load until it succeeds; whether a failure comes first."""
+    run, answer = it.run, it.answers[number]
     found = load(it, answer, servers, _RELOADED)
     volume, rate = found.volume, found.limit
     left = volume
+    if not left or not answer.can_fail:
+        run.torn_loads = 0
     while left and not run.status:
         start_s = run.now
         left -= do(it, LOAD, found, left, rate)
@@ -142,28 +191,25 @@ def _reload(it: Running, number: int) -> bool:
             return True
         if attempts.load_has_failed(it, answer, start_s):
             left = volume
-    if not it.plan.during_recovery:
-        cursors.resume(it)
     return False
 
 
 @inlined
 def _train_on(it: Running, answer: int) -> None:
     """The others go on, once they have taken over, while the lost nodes are rebuilt."""
-    run, lists = it.run, it.lists
+    run, lists, fills = it.run, it.lists, it.answers[answer].fills
     last = run.comings - 1
     for place in range(last):
         coming = it.comings[place]
-        rebuild(it, coming.hit, EMPTY, answer, coming.left_s)
+        rebuild(it, coming.hit, EMPTY, fills, coming.left_s)
     coming = it.comings[last]
-    rebuild(it, coming.lost, PLACED, answer, coming.left_s)
+    rebuild(it, coming.lost, PLACED, fills, coming.left_s)
     anyone = lists[coming.lost][COUNT]
     while run.comings:
         machines.drop(it, run.comings - 1)
     pause_s = it.answers[answer].pause_s
     if pause_s and anyone:
         do(it, RESCHEDULE, it.transfers[0], pause_s, 1.0)
-    cursors.resume(it)
 
 
 @inlined

@@ -42,6 +42,7 @@ from cprsim.contract.differences import VARIANTS
 from cprsim.errors import ScenarioError
 from cprsim.failures.hit import SEVERITIES
 from cprsim.job.platform import STORE_READ
+from cprsim.job.transfer import Transfer, uncontended_rate
 from cprsim.sim.resolved import Rated, ResolvedPlan
 
 #: Of a link; sums of a few rates differ by less.
@@ -146,6 +147,10 @@ class _Rows:
             "last_mirrored": mirror is not None and plan.last_save.tier == mirror.tier,
             "save_fails": 0.0 if storage is None else storage.save_fails,
             "load_fails": 0.0 if storage is None else storage.load_fails,
+            "torn": 0.0 if storage is None else storage.torn,
+            "marked": resolved.marked,
+            "checksum": plan.checksum,
+            "older": plan.keep - 1 if resolved.marked else 0,
             "has_outages": storage is not None and storage.outages is not None,
             "interval_s": plan.interval_s,
             "in_turn": self._in_turn(),
@@ -153,12 +158,26 @@ class _Rows:
             "tight": self._tight(),
             "capacity": tuple(resolved.costs.capacities[link] for link in LINKS),
         }
-        return _row(PLAN_ROW, values | sequence)
+        return _row(PLAN_ROW, values | sequence | self._verification())
+
+    def _verification(self) -> dict[str, Any]:
+        """When it is verified, and how the job returns to each tier where a fault is found."""
+        plan, verifies = self._plan, self._plan.verifies
+        if verifies is None:
+            return {}
+        tiers = [schedule.save.tier for schedule in plan.schedules]
+        return {
+            "verifies": True,
+            "verify_every": verifies.every,
+            "verify_s": verifies.takes_s,
+            "returns": self._whole([self._answer(Recover("all", source=tier)) for tier in tiers]),
+            "last_return": self._answer(Recover("all", source=plan.tiers[-1].name)),
+        }
 
     def _in_turn(self) -> bool:
         """Whether training and saves that hold it up follow each other, all alike."""
         plan = self._plan
-        if len(plan.schedules) != 1 or plan.sequence is not None:
+        if len(plan.schedules) != 1 or plan.sequence is not None or self._resolved.marked:
             return False
         ((_, save, _),) = plan.schedules
         transfer, rate = self._resolved.save(save)
@@ -171,6 +190,8 @@ class _Rows:
         One at a time to each tier, and none can be void.
         """
         alone, found = [self._resolved.training(0.0)], list[Schedule]()
+        if self._resolved.marked:
+            return [False] * len(self._plan.schedules)
         for schedule in self._plan.schedules:
             _, save, most = schedule
             transfer, rate = self._resolved.save(save)
@@ -228,8 +249,22 @@ class _Rows:
         save = self._tables.whole[chain]
         if isinstance(sequence, Differences):  # of all bytes, of which the run writes a share
             save = len(self._tables.saves)
-            self._tables.saves.append(self._save_row(Save(schedule.save.tier, blocking=False)))
+            self._tables.saves.append(self._difference_row(Save(schedule.save.tier, False)))
         return period_s, first_s, schedule.max_pending, save, chain, len(links)
+
+    def _difference_row(self, save: Save) -> tuple[Any, ...]:
+        """As that of a save of everything; what it takes besides is the same for each share."""
+        costs, tier = self._resolved.costs, self._plan.tier(save.tier)
+        checked_s, found = self._plan.checked_s(tier, costs), self._save_row(save)
+        if not checked_s:
+            return found
+        whole = costs.save(tier)
+        pace = uncontended_rate(whole, costs.capacities)
+        if pace == math.inf:  # what costs nothing by itself takes but this
+            whole, pace = Transfer(0.0, cap=1.0), 1.0
+        values = dict(zip(SAVE_ROW.names or (), found, strict=True))
+        values |= {"transfer": self._transfer((whole, pace)), "besides": checked_s * pace}
+        return _row(SAVE_ROW, values)
 
     def _save(self, save: Save) -> int:
         """The number of a save; those that are equal have one."""
@@ -254,6 +289,7 @@ class _Rows:
             "tries_again": self._plan.tries_again(save),
             "can_be_void": save.tier in self._can_fail,
             "reads": save.reads,
+            "alone": not save.leaves,
         }
         return _row(SAVE_ROW, values)
 
@@ -317,15 +353,19 @@ class _Rows:
 
     def _answer(self, answer: Recover) -> int:
         if answer not in self._answers:
-            self._answers[answer] = len(self._tables.answers)
-            self._tables.answers.append(self._answer_row(answer))
+            fills = NONE if answer.regrow is None else self._answer(answer.fills)
+            number = self._answers[answer] = len(self._tables.answers)
+            own = number if fills == NONE else fills
+            self._tables.answers.append(self._answer_row(answer, own))
         return self._answers[answer]
 
-    def _answer_row(self, answer: Recover) -> tuple[Any, ...]:
+    def _answer_row(self, answer: Recover, fills: int) -> tuple[Any, ...]:
         mirror = self._plan.mirror
         values = {
             "depth": rules.DEPTH[answer.rollback],
             "keep": answer.keep_training,
+            "fills": fills,
+            "regrows": answer.regrow is not None,
             "source": self._tiers.get(answer.source, NONE),
             "mirrored": mirror is not None and answer.source == mirror.tier,
             "healthy": NONE if answer.healthy is None else self._tiers[answer.healthy],

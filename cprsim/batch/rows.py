@@ -35,7 +35,7 @@ NONE: Final = code(-1)
 ZERO: Final = code(0)
 NO, YES = cast(bool, np.bool_(False)), cast(bool, np.bool_(True))
 #: Causes of foreground seconds, places in `RUN.spent`.
-TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL = codes(6)
+TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY = codes(7)
 #: What a flow is of: the foreground, a save, the wait for machines, the filling of shards.
 FOREGROUND, SAVING, REPLACING, FILLING = codes(4)
 #: Which save comes next: by schedules, by `contract`'s words for more.
@@ -45,7 +45,7 @@ RENEWAL, ABSOLUTE, LIVES, SHARED = codes(4)
 #: What ends a run: its end; more numbers have to be drawn of something, or more room is needed;
 #: or `cprsim.sim` has to say why it is given up.
 DONE, MORE_GAPS, MORE_VICTIMS, MORE_SEVERITIES, MORE_LIVES, MORE_BURSTS = codes(6)
-MORE_DELAYS, MORE_VOIDS, MORE_LOADS, MORE_OUTAGES, MORE_ROOM, GIVEN_UP = codes(12)[6:]
+MORE_DELAYS, MORE_VOIDS, MORE_LOADS, MORE_OUTAGES, MORE_SILENT, MORE_ROOM, GIVEN_UP = codes(13)[6:]
 
 
 def _row(**columns: str) -> np.dtype[Any]:
@@ -60,11 +60,12 @@ def _columns(kind: str, names: str) -> dict[str, str]:
 
 #: As `cprsim.job.transfer.Transfer`; `limit`: its rate with the links to itself.
 TRANSFER: Final = _row(volume="f8", cap="f8", limit="f8", share="f8", linked="?", uses="6f8")
-#: `contract.Save`. `stored`, `sent`: what it writes to the store and to peers, full checkpoints.
+#: `contract.Save`. `stored`, `sent`: what it writes to the store and to peers, full checkpoints;
+#: `besides`: volume that a run adds to its share of that of the transfer.
 SAVE_ROW: Final = _row(
     **_columns("i8", "tier transfer unsaved unsaved_count"),
-    **_columns("?", "blocking tries_again can_be_void"),
-    **_columns("f8", "portion reads stored sent snapshot_s"),
+    **_columns("?", "blocking tries_again can_be_void alone"),
+    **_columns("f8", "portion reads stored sent snapshot_s besides"),
 )
 #: `contract.Schedule`, and its chain. `beside`: whether its saves and training never meet.
 SCHEDULE_ROW: Final = _row(
@@ -75,8 +76,8 @@ SCHEDULE_ROW: Final = _row(
 #: `contract.Recover`. `source`, `healthy`: numbers of schedules. `nothing`, `load`: transfers where
 #: no server, and where one, is down; `each`: what of the store's link every other one takes.
 ANSWER_ROW: Final = _row(
-    **_columns("i8", "depth source healthy training nothing load"),
-    **_columns("?", "keep mirrored has_healthy made_anew can_fail"),
+    **_columns("i8", "depth source healthy training nothing load fills"),
+    **_columns("?", "keep mirrored has_healthy made_anew can_fail regrows"),
     **_columns("f8", "reads takeover_s pause_s each"),
 )
 #: `contract.Case`: bits of severities; `sets` of `width` servers, `count` for each server.
@@ -88,12 +89,13 @@ PLAN_ROW: Final = _row(
     **_columns("i8", "servers nodes leaves spares schedules last_save most_last"),
     **_columns("i8", "first_schedule first_case cases tight"),
     **_columns("i8", "training sequence rotations rotations_at rotation_servers"),
-    **_columns("i8", "at points variant updates source"),
+    **_columns("i8", "at points variant updates source verify_every older returns last_return"),
     **_columns("?", "final_save during_recovery while_waiting holds_nodes"),
     **_columns("?", "unslowed uneven last_mirrored has_outages in_turn beside"),
+    **_columns("?", "marked verifies checksum"),
     **_columns("f8", "useful_s nearly_done_s detect_s per_shard delay_s step_s behind"),
     **_columns("f8", "save_fails load_fails more_s max_overhead limit_s interval_s whole rows"),
-    **_columns("f8", "prior_mtbf_s prior_weight prior_save_s"),
+    **_columns("f8", "prior_mtbf_s prior_weight prior_save_s verify_s torn"),
     capacity="6f8",
 )
 #: What one run draws: places in the arrays of draws, and how many there are.
@@ -105,6 +107,7 @@ DRAWS_ROW: Final = _row(
     ),
     **_columns("i8", "burst_nodes burst_width voids void_count loads load_count"),
     **_columns("i8", "outages outage_count hits lives life_count life_stride"),
+    **_columns("i8", "torn silent silent_count"),
     circle_s="f8",
 )
 #: The state of one run, as `cprsim.sim` has it.
@@ -113,21 +116,27 @@ RUN_ROW: Final = _row(
     **_columns("f8", "returned_s returned_slowdown_s returned_updates_lost"),
     **_columns("f8", "train_s train_to_s next_end_s"),
     **_columns("f8", "since_s since_progress_s turned_s rotation_lost_s answered_down"),
-    **_columns("f8", "timed_saves saving_s"),
+    **_columns("f8", "timed_saves saving_s verified_s redone_s"),
     **_columns("i8", "status failures saves absorbed passed idle_saves in_vain"),
     **_columns("i8", "flows comings struck bursts void load"),
     **_columns("i8", "source rotation answered epoch back_since foreground training"),
-    **_columns("?", "cut news knows_degraded running"),
+    **_columns("i8", "begun faults torn_loads"),
+    **_columns("?", "cut news knows_degraded running corrupt torn"),
     full_at="6f8",
 )
 #: What a run keeps of each schedule and its tier; and, beside training, of its save under way.
 TIER_ROW: Final = _row(
     **_columns("f8", "due_s period_s last_s last_slowdown_s last_updates_lost last_reads"),
     **_columns("f8", "whole_s start_s portions"),
-    **_columns("i8", "pending taken_link stored_link unsaved unsaved_count tier_since"),
+    **_columns("i8", "pending taken_link stored_link unsaved unsaved_count tier_since last_marks"),
     **_columns("f8", "lands_s begins_s writes taken_s taken_slowdown_s taken_updates_lost"),
     **_columns("f8", "taken_reads"),
-    **_columns("i8", "under_way order"),
+    **_columns("i8", "under_way order taken_marks kept_first kept_count"),
+)
+#: What a tier held before its last.
+KEPT_ROW: Final = _row(
+    **_columns("f8", "last_s last_slowdown_s last_updates_lost last_reads whole_s portions"),
+    **_columns("i8", "last_marks unsaved unsaved_count"),
 )
 #: A checkpoint in a chain of differences: of the one that is stored, under way, or asked for.
 LINK_ROW: Final = _row(
@@ -135,7 +144,7 @@ LINK_ROW: Final = _row(
 )
 #: A flow; of a save what it holds, of lost nodes the answer, and who they are.
 FLOW_ROW: Final = _row(
-    **_columns("i8", "kind save answer down place"),
+    **_columns("i8", "kind save answer down place taken_marks"),
     **_columns("f8", "volume done done_then since_s rate limit share ends_at taken_rate"),
     **_columns("f8", "writes taken_s taken_slowdown_s taken_updates_lost taken_reads began_s"),
     **_columns("?", "linked rises"),
@@ -167,6 +176,7 @@ class Running(NamedTuple):
     choices: Any  # int32, drawn
     run: Any
     tiers: Any
+    kept: Any
     links: Any
     spent: Any
     flows: Any

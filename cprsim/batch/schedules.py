@@ -83,6 +83,18 @@ def skip(it: Running, save: Any) -> None:
     it.tiers[number].taken_link = it.tiers[number].stored_link  # the next is the same link
 
 
+@compiled
+def unusable(it: Running, tier: int, corrupt: bool) -> None:
+    """The job returns to an older checkpoint of a tier, if it is one, than it holds last."""
+    run, plan = it.run, it.plan
+    run.source = tier
+    for i in range(plan.schedules):
+        it.tiers[i].stored_link = NONE
+    it.links[STORED].has_link = False
+    if corrupt:
+        run.answered = plan.last_return if tier == NONE else it.whole[plan.returns + tier]
+
+
 @inlined
 def resume(it: Running) -> None:
     """Training goes on after a recovery."""

@@ -3,15 +3,17 @@
 import math
 from typing import Any, NamedTuple
 
-from cprsim.batch import node_lists
+from cprsim.batch import marks, node_lists
 from cprsim.batch.compiled import compiled, inlined, part
 from cprsim.batch.node_lists import FIRST
-from cprsim.batch.rows import NONE, TIERS, Running
+from cprsim.batch.rows import NONE, TIERS, ZERO, Running, code
 from cprsim.contract import rules
 
 _round = compiled(rules.r25_round)
 _unsaved_s = compiled(rules.r25_unsaved_s)
 _lost = compiled(rules.r23_lost)
+_returned = compiled(rules.r35_returned)
+_START = code(rules.VERIFIED)
 
 
 class Held(NamedTuple):
@@ -21,19 +23,22 @@ class Held(NamedTuple):
     slowdown_s: float
     updates_lost: float
     reads: float
+    marks: int
 
 
 @inlined
 def taken(it: Running, reads: float) -> Held:
     """What a save that starts now will hold."""
     run = it.run
-    return Held(run.progress_s, run.slowdown_s, run.updates_lost, reads)
+    return Held(run.progress_s, run.slowdown_s, run.updates_lost, reads, marks.of_taken(it))
 
 
 @compiled
 def under_way(row: Any) -> Held:
     """What the save of a flow, or of a tier's row, will hold."""
-    return Held(row.taken_s, row.taken_slowdown_s, row.taken_updates_lost, row.taken_reads)
+    return Held(
+        row.taken_s, row.taken_slowdown_s, row.taken_updates_lost, row.taken_reads, row.taken_marks
+    )
 
 
 @compiled
@@ -42,12 +47,13 @@ def saved(it: Running, tier: int, mirrored: bool) -> Held:
     if mirrored:
         return _mirrored(it)
     if tier == NONE:
-        return Held(0.0, 0.0, 0.0, 1.0)
+        return Held(0.0, 0.0, 0.0, 1.0, _START)
     return Held(
         it.tiers[tier].last_s,
         it.tiers[tier].last_slowdown_s,
         it.tiers[tier].last_updates_lost,
         it.tiers[tier].last_reads,
+        it.tiers[tier].last_marks,
     )
 
 
@@ -71,7 +77,12 @@ def ended(it: Running, save: Any, writes: float) -> None:
 def _put(it: Running, tier: int, checkpoint: Held, save: Any) -> None:
     if checkpoint.progress_s < it.tiers[tier].last_s:
         return  # a newer one was usable before it
+    own = checkpoint.marks
+    if it.plan.marked:
+        own = marks.stored(it, tier, save, checkpoint.marks, checkpoint.reads)
+        marks.put_away(it, tier)
     set_last(it, tier, checkpoint, checkpoint.reads)
+    it.tiers[tier].last_marks = own
     it.tiers[tier].unsaved, it.tiers[tier].unsaved_count = save.unsaved, save.unsaved_count
     complete, it.tiers[tier].portions = _round(it.tiers[tier].portions, save.portion)
     if complete:
@@ -85,6 +96,7 @@ def set_last(it: Running, tier: int, checkpoint: Held, reads: float) -> None:
     it.tiers[tier].last_slowdown_s = checkpoint.slowdown_s
     it.tiers[tier].last_updates_lost = checkpoint.updates_lost
     it.tiers[tier].last_reads = reads
+    it.tiers[tier].last_marks = checkpoint.marks
 
 
 @inlined
@@ -94,13 +106,17 @@ def roll_back(
     """The whole job returns to the last usable checkpoint of a tier."""
     run = it.run
     to = saved(it, source, mirrored)
+    own_marks = to.marks
+    if it.plan.marked:
+        own_marks = _returned(to.marks, mirrored, marks.is_corrupt(it))
+        marks.returned(it, to.progress_s, own_marks, source)
     run.lost_s += run.progress_s - to.progress_s + run.slowdown_s - to.slowdown_s
     run.progress_s, run.slowdown_s = to.progress_s, to.slowdown_s
     stale = _stale(it, source, has_healthy, healthy, down)
     run.updates_lost = to.updates_lost
     if stale:
         run.updates_lost += stale
-    to = Held(to.progress_s, to.slowdown_s, run.updates_lost, to.reads)
+    to = Held(to.progress_s, to.slowdown_s, run.updates_lost, to.reads, own_marks)
     run.returned_s, run.returned_slowdown_s = to.progress_s, to.slowdown_s
     run.returned_updates_lost = to.updates_lost
     run.epoch += 1
@@ -239,7 +255,7 @@ def _mirrored(it: Running) -> Held:
     trained_s = run.progress_s - run.returned_s
     steps = math.floor(trained_s / plan.step_s) - plan.behind
     if steps <= 0:
-        return Held(run.returned_s, run.returned_slowdown_s, run.returned_updates_lost, 1.0)
+        return Held(run.returned_s, run.returned_slowdown_s, run.returned_updates_lost, 1.0, ZERO)
     share = min(steps * plan.step_s / trained_s, 1.0)
     slower_s = run.slowdown_s - run.returned_slowdown_s
     return Held(
@@ -247,4 +263,5 @@ def _mirrored(it: Running) -> Held:
         run.returned_slowdown_s + share * slower_s,
         run.returned_updates_lost,
         1.0,
+        ZERO,
     )

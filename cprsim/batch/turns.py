@@ -62,7 +62,7 @@ def in_turn(it: Running) -> bool:
         run.idle_saves = 0
     if saves:
         state.set_last(
-            it, ZERO, state.Held(last_s, last_slowdown_s, run.updates_lost, 0.0), save.reads
+            it, ZERO, state.Held(last_s, last_slowdown_s, run.updates_lost, 0.0, ZERO), save.reads
         )
         tier.unsaved, tier.unsaved_count = save.unsaved, save.unsaved_count
         tier.whole_s, tier.portions, tier.due_s, run.train_s = whole_s, portions, due_s, due_s

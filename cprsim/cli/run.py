@@ -20,6 +20,7 @@ from cprsim.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from cprsim.contract.vocabulary import Vocabulary
     from cprsim.report.source import ScenarioSource
     from cprsim.scenario import Scenario
 
@@ -35,6 +36,10 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html, results.csv ...")
     ] = None,
+    vocabulary: Annotated[
+        str | None,
+        typer.Option(help="Shares of the wall clock by the words of cprsim, goodput or ett."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a scenario, or a fleet of jobs: where the time goes."""
@@ -45,17 +50,20 @@ def run(
         "engine": engine,
         "workers": workers,
     }
+    from cprsim.contract.vocabulary import vocabulary as named
+
+    words = None if vocabulary is None else named(vocabulary)
     with ProgressBar("simulating", "replications", silent=as_json) as progress:
         result, source = _played(scenario, overrides or (), asked, out, progress)
     if out is not None:
         from cprsim.report import outputs
 
-        write(out, outputs.contents(result, source), silent=as_json)
+        write(out, outputs.contents(result, source, words), silent=as_json)
         _say_what_is_left_out(result, out)
     if as_json:
-        print_json(result.document())
+        print_json(result.document(words))
     else:
-        _show_run(result)
+        _show_run(result, words)
 
 
 def _played(
@@ -112,13 +120,15 @@ def _say_what_is_left_out(result: Any, out: Path) -> None:
         echo(f"cprsim: {out / 'results.csv'} isn't there: {result.kept.reason}", err=True)
 
 
-def _show_run(result: Any) -> None:
+def _show_run(result: Any, words: "Vocabulary | None") -> None:
     """Tables of a run of a scenario or a fleet."""
     from cprsim.fleets.result import FleetResult
     from cprsim.report import tables
 
     of_fleet = isinstance(result, FleetResult)
     print_table(tables.FleetTable(result) if of_fleet else tables.RunTable(result))
+    if words is not None:
+        print_table(tables.WallTable(result, words))
     taken = tables.resources_table(result)
     if taken is not None:
         print_table(taken)

@@ -43,8 +43,9 @@ def study(
     check_torch()
     check_whole("workers", workers, 1)
     from cprsim.studies import outputs
-    from cprsim.studies.design import runs, study_section
-    from cprsim.studies.display import tables
+    from cprsim.studies.change import change_per_pls
+    from cprsim.studies.design import notes, runs, study_section
+    from cprsim.studies.display import lines, tables
     from cprsim.studies.findings import with_drops
     from cprsim.studies.play import play
     from cprsim.studies.store import RunStore
@@ -57,14 +58,18 @@ def study(
         files.check_writable(out, outputs.NAMES)
         store = RunStore(out / _RUNS)
         store.check(planned)
-        for note in store.notes(planned, so_far):
+        told = [] if so_far else notes(planned)
+        for note in (*told, *store.notes(planned, so_far)):
             echo(f"cprsim: {note}", err=True)
         if not so_far:
             with resumable(out), ProgressBar("training", "runs", silent=False) as progress:
                 play(planned, store, workers, progress.update)
-        source = scenario.title or config.name
         done = store.done(planned)
-        write(out, outputs.contents(done, len(planned), source, block.linear_up_to))
-        found = with_drops(outputs.runs_table(done), str(out))
-    for table in tables(found, block.linear_up_to):
-        print_table(table)
+        table = outputs.runs_table(done, change_per_pls(scenario, section))
+        about = (scenario.title or config.name, block.reading, outputs.made_with(done))
+        write(out, outputs.contents(table, len(planned), *about))
+        found = with_drops(table, str(out))
+    for each in tables(found, block.reading):
+        print_table(each)
+    for line in lines(found):
+        echo(line)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cprsim.basics.units import counted
 from cprsim.cli.common import Overrides, ProgressBar, ScenarioFile, echo_wrapped, load, write
 
 if TYPE_CHECKING:
@@ -71,10 +72,9 @@ def _sentence(history: "History", useful_time_s: float) -> str:
     from cprsim.contract.ledger import overhead
 
     wall_s = history.ledger.wall
-    struck = len(history.failures)
     return (
         f"{history.policy}, seed {history.seed}, replication {history.replication}: "
         f"{format_duration(wall_s)} for {format_duration(useful_time_s)} of training "
         f"(overhead {format_percent(overhead(wall_s, useful_time_s))}), "
-        f"{struck:,} failure{'s' * (struck != 1)}"
+        f"{counted(len(history.failures), 'failure')}"
     )

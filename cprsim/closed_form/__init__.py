@@ -9,5 +9,6 @@ the exact ones. `scipy` is imported inside the functions that need it, because i
 - `cpr`: the CPR paper's first-order overheads and its portion of lost samples (PLS)
 - `makespan`: exact wall times under exponential failures
 - `renewal`: exact long-run goodput under any failure law
+- `verified`: silent faults, found by verifying before saves
 - `ettr`: Meta's effective training time ratio
 """

@@ -20,6 +20,7 @@ from cprsim.contract.actions import (
     Saved,
     Stored,
     Train,
+    Unusable,
     Void,
 )
 from cprsim.contract.answers import Always, Answers, Case, Groups, InARow, Together, Within
@@ -27,7 +28,7 @@ from cprsim.contract.chains import Chains
 from cprsim.contract.differences import Differences
 from cprsim.contract.growing import Growing
 from cprsim.contract.learned import Learned
-from cprsim.contract.plan import AfterVoid, Copies, Mirror, Plan, Sequence, Tracking
+from cprsim.contract.plan import AfterVoid, Copies, Mirror, Plan, Sequence, Tracking, Verification
 from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.contract.rotations import Rotation, Rotations
 from cprsim.contract.schedules import Schedule, ScheduledController, every
@@ -75,6 +76,8 @@ __all__ = [
     "Together",
     "Tracking",
     "Train",
+    "Unusable",
+    "Verification",
     "Void",
     "Within",
     "every",

@@ -56,6 +56,10 @@ class Recover(NamedTuple):
     so large a share of time; otherwise it waits for them. `pause_s`: what training stops for before
     it goes on so, until others serve for the lost ones. `takeover_s`: what it takes besides to put
     replacements into their places.
+
+    `regrow`: with `keep_training`, what the lost shards are has been loaded by those that are left
+    before they go on, fewer as they are; replacements are filled from this tier, of which they take
+    their shards back. Without it they are loaded by the replacements themselves.
     """
 
     rollback: Rollback
@@ -66,6 +70,14 @@ class Recover(NamedTuple):
     degraded: float = 0.0
     takeover_s: float = 0.0
     pause_s: float = 0.0
+    regrow: str | None = None
+
+    @property
+    def fills(self) -> "Recover":
+        """How replacements are filled while the rest trains on."""
+        if self.regrow is None:
+            return self
+        return Recover("none", True, self.regrow, degraded=self.degraded)
 
     @property
     def made_anew(self) -> bool:
@@ -141,7 +153,19 @@ class Resumed(NamedTuple):
     pending: tuple[Save, ...]
 
 
-Event = Saved | Stored | Void | Failed | Resumed
+class Unusable(NamedTuple):
+    """What `tier` holds last is torn, or by `corrupt` a silent fault is in what was trained.
+
+    The job returns to an older checkpoint of that tier (semantics 34 and 35), and `Resumed`
+    follows. Nothing is to be answered.
+    """
+
+    now: Clock
+    tier: str
+    corrupt: bool
+
+
+Event = Saved | Stored | Void | Failed | Unusable | Resumed
 
 
 class Controller(Protocol):

@@ -15,6 +15,7 @@ from cprsim.contract.actions import (
     Saved,
     Stored,
     Train,
+    Unusable,
     Void,
 )
 from cprsim.contract.schedules import ScheduledController
@@ -67,6 +68,9 @@ class ChainController(ScheduledController):
         elif isinstance(event, Void):  # the next is the same link
             number = self._number[event.save.tier]
             self._taken[number] = self._stored[number]
+        elif isinstance(event, Unusable):  # all chains begin anew
+            self._source = event.tier
+            self._stored = [_NONE] * len(self._chains)
         elif isinstance(event, Resumed):
             self._return(event, under_way)
 

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from cprsim.closed_form.incremental import rebaseline_pays
-from cprsim.contract.actions import Action, Clock, Controller, Event, Save, Saved, Stored
+from cprsim.contract.actions import (
+    Action,
+    Clock,
+    Controller,
+    Event,
+    Save,
+    Saved,
+    Stored,
+    Unusable,
+)
 from cprsim.contract.schedules import ScheduledController
 
 if TYPE_CHECKING:
@@ -148,6 +157,8 @@ class DifferencesController(ScheduledController):
             self._under_way = self._asked
         elif isinstance(event, Stored):
             self._stored = self._under_way
+        elif isinstance(event, Unusable):  # nothing can build on it
+            self._stored = None
 
     def ask(self, now: Clock) -> Action:
         """As the schedule has it; a save is of what was modified."""

@@ -5,9 +5,14 @@ from typing import Any, Final
 
 #: Causes of wall-clock seconds; they add up to the wall clock. The field's words for them: goodput
 #: and ETTR are train / wall, every other cause is badput.
-CAUSES: Final = ("train", "lost", "save", "load", "reschedule", "detect", "slowdown", "stall")
+CAUSES: Final = (
+    *("train", "lost", "save", "load", "reschedule", "detect", "slowdown", "stall"),
+    "verify",
+)
 #: Causes that overhead is made of: all but training that counts.
 OVERHEAD_CAUSES: Final = CAUSES[1:]
+#: Causes that a table of runs leaves out where none of them took any time.
+RARE_CAUSES: Final = ("verify",)
 #: The field's word for each cause of overhead, in the order in which bars stack them.
 CAUSE_LABELS: Final = {
     "save": "saving",
@@ -17,6 +22,7 @@ CAUSE_LABELS: Final = {
     "detect": "detection",
     "slowdown": "slowdown",
     "stall": "snapshot stall",
+    "verify": "verification",
 }
 
 
@@ -42,13 +48,15 @@ class Ledger:
     `train`: training that counts, at full speed. `lost`: training that was rolled back. `save`:
     waiting for saves, interrupted ones too. `load`: loading checkpoints or copies. `reschedule`:
     waiting for replacements. `detect`: until failures are noticed. `slowdown`: how much longer than
-    at full speed the training that counts took. `stall`: snapshots of background saves.
+    at full speed the training that counts took. `stall`: snapshots of background saves. `verify`:
+    looking whether what was trained is sound.
 
     `pls`: portion of lost samples, (E4) of CPR. `updates_lost`: share of all updates of embedding
     shards that were made and then lost for good; it differs from `pls` where a shard fails twice
     between checkpoints, since what is lost already can't be lost again. `failures`: struck;
     `absorbed`: fell into a downtime; `saves`: checkpoints that became usable. `stored` and `sent`:
     bytes that saves wrote to the remote store and to the memory of peers, in full checkpoints.
+    `corrupt`: 1 where a silent fault is in what the job ends with, which nobody has found.
     """
 
     train: float = 0.0
@@ -59,6 +67,7 @@ class Ledger:
     detect: float = 0.0
     slowdown: float = 0.0
     stall: float = 0.0
+    verify: float = 0.0
     wall: float = 0.0
     pls: float = 0.0
     updates_lost: float = 0.0
@@ -67,3 +76,4 @@ class Ledger:
     saves: int = 0
     stored: float = 0.0
     sent: float = 0.0
+    corrupt: int = 0

@@ -15,7 +15,8 @@ from cprsim.job.tiers import REMOTE
 # fmt: off
 Need = Literal[
     "controller", "schedules", "mirror", "places", "sizes", "background", "copies",
-    "copies and background", "copies and trainers", "rebuilding", "training on",
+    "copies and background", "copies and trainers", "rebuilding", "training on", "verification",
+    "checksums", "fewer servers",
 ]
 # fmt: on
 _Plans = Callable[[], Mapping[str, Plan]]
@@ -44,6 +45,8 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
         "places": (places, f"checkpoints in {', '.join(places)}"),
         "sizes": (resized, "checkpoints of another size than the rows they hold"),
         "background": (background, "saves in the background"),
+        "verification": (plan.verifies, "verification of what is trained"),
+        "checksums": (plan.checksum, "saves that are checked"),
         "copies": (copied, "copies on other servers"),
         "copies and background": (copied and background, "saves in the background beside copies"),
         "copies and trainers": (
@@ -60,12 +63,14 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
 def needs_of_answer(answer: Recover, servers: object, copies: Copies | None = None) -> Needs:
     """Of the answer to a failure that took `servers`, if any, of shards with such copies."""
     known = (REMOTE.name, None if copies is None else copies.tier)
-    places = {answer.source, answer.healthy or REMOTE.name}.difference(known)
+    named = {answer.source, answer.healthy or REMOTE.name, answer.regrow or REMOTE.name}
+    places = named.difference(known)
     anew = answer.made_anew and servers
     asked: dict[Need, tuple[object, str]] = {
         "places": (places, f"checkpoints in {', '.join(sorted(places))}"),
         "copies": (anew and copies, "copies on other servers"),
         "rebuilding": (anew and not copies, "lost shards made anew"),
+        "fewer servers": (answer.regrow, "training with fewer servers"),
         "training on": (answer.keep_training, "training while lost nodes are replaced"),
     }
     return {need: words for need, (asks, words) in asked.items() if asks}

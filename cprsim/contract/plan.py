@@ -60,6 +60,20 @@ class Copies(NamedTuple):
     per_shard: int
 
 
+class Verification(NamedTuple):
+    """Before each save of that number it is verified that no silent fault is in what was trained.
+
+    `takes_s`: what that holds training up for, s. The end of the job is verified, too.
+    """
+
+    every: int
+    takes_s: float
+
+
+#: Checkpoints that a tier keeps: torchtitan's `keep_latest_k`.
+KEEP = 10
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a policy comes to in one scenario.
@@ -74,7 +88,9 @@ class Plan:
     send to each other in a useful second, all together, to keep copies and parities; it draws on
     their cards. `memory_overhead`: memory that the policy takes, as a share of that of the rows
     that it copies or tracks. `spares`: machines that it holds ready; None for the cluster's own.
-    `after_void`: what follows a save that turned out void (see `tries_again`).
+    `after_void`: what follows a save that turned out void (see `tries_again`). `verifies`: when it
+    is verified that no silent fault is in what was trained. `keep`: how many checkpoints each tier
+    keeps. `checksum`: whether saves to the store are checked, so that torn ones are void.
     `note`: why it isn't what its system is for, to be told to whoever reads its numbers.
     """
 
@@ -91,6 +107,9 @@ class Plan:
     memory_overhead: float = 0.0
     spares: int | None = None
     after_void: AfterVoid | None = None
+    verifies: Verification | None = None
+    keep: int = KEEP
+    checksum: bool = False
     note: str | None = None
 
     @property
@@ -125,7 +144,13 @@ class Plan:
 
     def transfer(self, save: Save, costs: CostModel) -> Transfer:
         """What a save to one of its tiers moves."""
-        return costs.save(self.tier(save.tier), save.portion, save.writes, save.extra_s)
+        tier = self.tier(save.tier)
+        extra_s = save.extra_s + self.checked_s(tier, costs)
+        return costs.save(tier, save.portion, save.writes, extra_s)
+
+    def checked_s(self, tier: Tier, costs: CostModel) -> float:
+        """What checking a save to that tier adds to it, s."""
+        return costs.costs.checksum_s if self.checksum and tier.medium == "store" else 0.0
 
     def machines_ready(self, of_cluster: int) -> int:
         """Spares that stand ready: its own, or those of the cluster."""

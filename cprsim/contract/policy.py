@@ -1,16 +1,17 @@
 """A policy: what a scenario file names, and what it may know when it plans."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
-from pydantic import PlainSerializer, SerializationInfo, WithJsonSchema, WrapValidator
+from pydantic import Field, PlainSerializer, SerializationInfo, WithJsonSchema, WrapValidator
 
 from cprsim.basics import units
 from cprsim.basics.schema import A_DURATION, Section, text_of
 from cprsim.contract.actions import Loss
 from cprsim.contract.checks import flaw_of
-from cprsim.contract.plan import AfterVoid, Plan
+from cprsim.contract.plan import AfterVoid, Plan, Verification
 from cprsim.contract.settings import DurationSpan, Setting
 from cprsim.errors import CprsimError, PolicyError, told
 from cprsim.failures.hit import Severity
@@ -20,6 +21,8 @@ from cprsim.rows.model import RowModel
 
 #: Of a job: the shortest interval that is searched; no save is worth more of them.
 LEAST_SHARE = 1e-4
+#: Checkpoints of one tier: what a run remembers of each takes some 100 B.
+_MOST_KEPT = 1000
 
 
 def _one(_waiting_s: float, _loading_s: float) -> float:
@@ -34,6 +37,7 @@ class Context:
     number of parameter servers that one failure takes down, `trainers_hit` of trainers.
     `server_failure_share`: share of the failures that take down at least one parameter server.
     `samples`: of the whole job, `rows`: those of its model; None where the scenario doesn't tell.
+    `silent_mtbf_s`: mean training between silent faults, s.
     `severities`: shares of the failures by how much memory survives them (see `Loss`).
     `failures_per_recovery`: mean failures in a recovery, its first included, which takes so many
     seconds of waiting and so many of loading after its last one.
@@ -49,6 +53,7 @@ class Context:
     trainers_hit: float = 0.0
     samples: int | None = None
     rows: RowModel | None = None
+    silent_mtbf_s: float = math.inf
     severities: Mapping[Severity, float] = field(default_factory=lambda: {"node": 1.0})
     failures_per_recovery: Callable[[float, float], float] = field(default=_one, compare=False)
     expectations: dict[object, object] = field(
@@ -86,6 +91,12 @@ class Policy(Section):
     `after_void`: what follows a save to the store that turned out void (`storage.save_fails`): it
     is tried again at once ("retry"), or left out until the next is due ("skip"). Without it the
     blocking ones are tried again, those in the background left out (semantics 31).
+
+    `verify_every`: before each save of that number, and at the end, it is verified that no silent
+    fault is in what was trained, which takes `costs.verify`; without it nobody looks. `keep`: how
+    many checkpoints each tier keeps, for those that are torn or corrupt; 10 if not given.
+    `checksum`: whether saves to the store are checked, which takes `costs.checksum`: torn ones are
+    void at once (semantics 34 and 35).
     """
 
     #: Which entry point of which distribution it came by, for its faults; empty for others.
@@ -93,6 +104,9 @@ class Policy(Section):
 
     system: str
     after_void: AfterVoid | None = None
+    verify_every: Annotated[int, Field(ge=1, le=1_000_000, examples=[1])] | None = None
+    keep: Annotated[int, Field(ge=1, le=_MOST_KEPT, examples=[3])] | None = None
+    checksum: Annotated[bool, Field(examples=[True])] | None = None
 
     def plan(self, context: Context) -> Plan:
         """Resolve every number for one scenario."""
@@ -143,9 +157,23 @@ class Policy(Section):
             raise PolicyError(f"{self.known_as()}: its plan() raised {told(error)}") from error
         if flaw:
             raise PolicyError(f"{self.known_as()}: its plan() returned {flaw}")
-        if self.after_void is None or self.after_void == plan.after_void:
+        said = self._said(context)
+        if all(getattr(plan, name) == value for name, value in said.items()):
             return plan
-        return replace(plan, after_void=self.after_void)
+        return replace(plan, **said)
+
+    def _said(self, context: Context) -> dict[str, Any]:
+        """Of the plan what the keys say that all policies have."""
+        verifies = None
+        if self.verify_every is not None:
+            verifies = Verification(self.verify_every, context.costs.costs.verify_s)
+        said = {
+            "after_void": self.after_void,
+            "verifies": verifies,
+            "keep": self.keep,
+            "checksum": self.checksum,
+        }
+        return {name: value for name, value in said.items() if value is not None}
 
 
 def _parse_interval(value: object, checked: Any) -> str | float:

@@ -16,6 +16,7 @@ from cprsim.contract.actions import (
     Save,
     Saved,
     Train,
+    Unusable,
 )
 from cprsim.contract.schedules import ScheduledController
 
@@ -77,6 +78,9 @@ class RotationController(ScheduledController):
                 self._train = Train(event.now.progress_s)
         elif isinstance(event, Failed):
             self._down = event.loss
+        elif isinstance(event, Unusable):
+            if event.corrupt:  # nothing has failed that was answered
+                self._answer = Recover("all", source=event.tier)
         elif isinstance(event, Resumed):
             self._count(event.now.progress_s)
 

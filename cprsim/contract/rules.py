@@ -146,3 +146,42 @@ def r31_tries_again(after_void: str | None, blocking: bool, leaves: bool) -> boo
     As the policy has it, or else where it is blocking. One that leaves rows to others always is.
     """
     return leaves or (blocking if after_void is None else after_void == "retry")
+
+
+#: Marks of a checkpoint, as bits: a silent fault is in it; what it holds was verified; it is torn.
+CORRUPT, VERIFIED, TORN = 1, 2, 4
+
+
+def r34_verifies(begun: int, every: int, at_end: bool) -> bool:
+    """Whether what is trained is verified before a save, `begun` having begun since it last was."""
+    return at_end or begun + 1 >= every
+
+
+def r34_marks(corrupt: bool, verified: bool) -> int:
+    """Those of a checkpoint that is taken now."""
+    return CORRUPT * corrupt + VERIFIED * verified
+
+
+def r35_marks(marks: int, torn: bool, alone: bool, before: int) -> int:
+    """Those of a checkpoint in its place; one that isn't whole (`alone`) needs the one before."""
+    return marks | TORN if torn or (not alone and before & TORN != 0) else marks
+
+
+def r35_is_read(depth: int, has_healthy: bool, lost_servers: int) -> bool:
+    """Whether anybody reads the checkpoint that an answer returns to."""
+    return depth != NONE and (lost_servers > 0 or (depth == ALL and not has_healthy))
+
+
+def r35_returned(marks: int, mirrored: bool, corrupt: bool) -> int:
+    """Those of what the job has returned to; a mirror is as `corrupt` as what it mirrors."""
+    return CORRUPT * corrupt if mirrored else marks & (CORRUPT | VERIFIED)
+
+
+def r35_serves(marks: int, verified: bool) -> bool:
+    """Whether a job can return to a checkpoint, or to one that was `verified`."""
+    return marks & TORN == 0 and (not verified or marks & VERIFIED != 0)
+
+
+def r35_is_tried(marks: int, verified: bool) -> bool:
+    """Whether a checkpoint that serves nobody is loaded before it is found so."""
+    return marks & TORN != 0 and (not verified or marks & VERIFIED != 0)

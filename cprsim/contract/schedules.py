@@ -17,6 +17,7 @@ from cprsim.contract.actions import (
     Saved,
     Stored,
     Train,
+    Unusable,
     Void,
 )
 
@@ -84,7 +85,7 @@ class ScheduledController:
             self._loss = event.loss
         elif isinstance(event, Void):
             self._skip(event)
-        else:
+        elif not isinstance(event, Unusable):
             self._resume(event)
 
     def ask(self, now: Clock) -> Action:

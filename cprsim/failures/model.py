@@ -70,6 +70,7 @@ class FailureModel:
         if counts == (0, 0):
             faults.append("failures.hits: a failure that hits no node is none; hit at least one")
         faults += self._too_many_bursts() + self._too_many_lives() + self._too_many()
+        faults += self._too_many_silent()
         if faults:
             raise ScenarioError(*faults)
         try:
@@ -103,6 +104,15 @@ class FailureModel:
         return [
             f"failures.{key}: makes {failures:,.0f} failures in the job, {memory} for {COHORT} "
             f"jobs that are drawn together; {_MOST_FAILURES:,} are the most: make failures rarer"
+        ]
+
+    def _too_many_silent(self) -> list[str]:
+        faults = self.job.useful_time_s / self.silent_mtbf_s
+        if faults <= _MOST_FAILURES:
+            return []
+        return [
+            f"failures.silent.mean: makes {faults:,.0f} silent faults in the job; "
+            f"{_MOST_FAILURES:,} are the most: make them rarer"
         ]
 
     def _too_many_lives(self) -> list[str]:
@@ -222,6 +232,12 @@ class FailureModel:
     def server_failure_share(self) -> float:
         """Share of failures that take down at least one parameter server."""
         return self.mean_hit.server_share
+
+    @property
+    def silent_mtbf_s(self) -> float:
+        """Mean training between silent faults, s; infinite for none."""
+        silent = self.spec.silent
+        return math.inf if silent is None else silent.expected_s
 
     @once
     def severity_shares(self) -> dict[Severity, float]:

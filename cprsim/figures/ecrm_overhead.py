@@ -40,7 +40,7 @@ def ecrm_overhead(table: pd.DataFrame, title: str = "") -> Figure:
         (axes,) = frame.axes
         size_axis(axes, table)
         axes.set_ylim(0, _HEADROOM * float(table[["overhead", "published"]].to_numpy().max()))
-        ticks.linear_ticks(axes, "y", frame.height_in, 0.01, " %")
+        ticks.number_ticks(axes, "y", frame.height_in, 0.01, " %")
         for system, nth, _, rows in looks(table):
             axes.plot(rows["size_gb"], rows["overhead"], **curves.line(system, nth))
             axes.plot(rows["size_gb"], rows["published"], **curves.points(system, hollow=True))

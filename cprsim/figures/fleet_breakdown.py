@@ -72,9 +72,8 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
 def _finding(table: pd.DataFrame, causes: list[str]) -> str:
     """What the jobs of the first policy lose at the lowest percentile and at the highest."""
     rows = table[table["policy"] == table["policy"].iloc[0]].sort_values("percentile")
-    shares = rows[causes].sum(axis=1).to_numpy(dtype=np.float64)
-    (first, low), *_ = zip(rows["percentile"], shares, strict=True)
-    *_, (last, high) = zip(rows["percentile"], shares, strict=True)
+    first, last = rows["percentile"].iloc[[0, -1]]
+    low, high = rows[causes].sum(axis=1).iloc[[0, -1]]
     said = f"Under {rows['policy'].iloc[0]}, the job at P{last:g} loses {layout.percent(high)}"
     return f"{said} of its time" + f", that at P{first:g} {layout.percent(low)}" * bool(
         first < last
@@ -88,7 +87,7 @@ def _panel(
     bottom = 1 - (top_in + _NAMES + _HEIGHT) / whole_in
     axes = figure.add_axes((left_in / WIDTH_IN, bottom, width_in / WIDTH_IN, _HEIGHT / whole_in))
     axes.set_ylim(0, top)
-    ticks.linear_ticks(axes, "y", _HEIGHT, 0.01, " %", beyond=top / _HEADROOM)
+    ticks.number_ticks(axes, "y", _HEIGHT, 0.01, " %", beyond=top / _HEADROOM)
     axes.grid(axis="y")
     axes.tick_params(axis="x", length=0)
     if leftmost:

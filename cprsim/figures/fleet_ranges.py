@@ -77,7 +77,7 @@ def _panel(
     values = table.loc[table["policy"] != table["policy"].iloc[0], [*LABELS]].to_numpy() / 100
     most = float(values.max())
     axes.set_xlim(min(0.0, float(values.min())), _ROOM * most)
-    ticks.linear_ticks(axes, "x", width_in, 0.01, " %", beyond=most)
+    ticks.number_ticks(axes, "x", width_in, 0.01, " %", beyond=most)
     axes.grid(axis="x")
     axes.set_ylim(len(LABELS) - 0.5, -0.5)
     axes.set_yticks(range(len(LABELS)), list(LABELS.values()) if named else [""] * len(LABELS))

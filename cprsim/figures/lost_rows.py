@@ -251,7 +251,7 @@ def _scales(axes: Axes, place: _Place, table: pd.DataFrame) -> None:
     _fraction_ticks(axes, place.width_in)
     losses = table["relative"].to_numpy(dtype=np.float64)
     axes.set_ylim(0, _HEADROOM * float(np.max(losses, initial=1, where=np.isfinite(losses))))
-    ticks.linear_ticks(axes, "y", place.height_in, 0.01, " %")
+    ticks.number_ticks(axes, "y", place.height_in, 0.01, " %")
 
 
 def _fraction_ticks(axes: Axes, width_in: float) -> None:

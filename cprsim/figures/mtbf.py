@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from cprsim.basics.units import counted
 from cprsim.figures.parts import key, layout, style, ticks
 from cprsim.figures.parts.heading import Heading
 from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
@@ -107,16 +108,13 @@ def _finding(rows: pd.DataFrame) -> str:
     if seen.empty:
         return ""
     first, last = seen.iloc[0], seen.iloc[-1]
-    said = f"The MTBF is {ticks.duration(last['measured_s'])} on {_nodes(last['nodes'])}"
+    few, many = (counted(round(each["nodes"]), "node") for each in (first, last))
+    said = f"The MTBF is {ticks.duration(last['measured_s'])} on {many}"
     if len(seen) == 1:
         return said
-    said += f", {ticks.duration(first['measured_s'])} on {_nodes(first['nodes'])}"
+    said += f", {ticks.duration(first['measured_s'])} on {few}"
     inside = (seen["low_s"] <= seen["linear_s"]) & (seen["linear_s"] <= seen["high_s"])
     return f"{said}: {'as' if inside.all() else 'not as'} 1 / nodes says"
-
-
-def _nodes(count: float) -> str:
-    return f"{count:,.0f} node" + "s" * bool(count != 1)
 
 
 def _scales(axes: Axes, columns: dict[str, NDArray[np.float64]]) -> None:
@@ -131,7 +129,7 @@ def _scales(axes: Axes, columns: dict[str, NDArray[np.float64]]) -> None:
     axes.set(xscale="log", yscale="log", ylim=_limits(values))
     low, high = _limits(nodes)
     axes.set_xlim(max(low, _LEAST_NODES), high)
-    ticks.log_ticks(axes, "x", _PANEL[1])
+    ticks.number_ticks(axes, "x", _PANEL[1])
     ticks.duration_ticks(axes, "y", _HEIGHT)
     axes.set_xlabel("nodes")
     axes.grid()

@@ -113,7 +113,7 @@ def _time_axis(frame: Frame, table: pd.DataFrame) -> None:
     y = table[["overhead", "overhead_high"]].to_numpy(dtype=np.float64).ravel()
     low, high = _limits(y)
     frame.axes[0].set(yscale="log", ylim=(low, high))
-    ticks.log_ticks(frame.axes[0], "y", frame.height_in, 0.01, " %")
+    ticks.number_ticks(frame.axes[0], "y", frame.height_in, 0.01, " %")
     if (table["overhead"] <= _NOTHING).any():
         _aside(frame.axes, "y", low)
 
@@ -157,7 +157,7 @@ def _draw(axes: Axes, frame: Frame, table: pd.DataFrame, measure: str, bound: fl
         low, high = _limits(np.append(x[:, 1:], bound or x.max()))
         axes.set_xscale("log")
         axes.set_xlim(low, high)
-        ticks.log_ticks(axes, "x", frame.width_in, 0.01, " %")
+        ticks.number_ticks(axes, "x", frame.width_in, 0.01, " %")
         if (table[measure] <= _NOTHING).any():
             _aside([axes], "x", low)
     at = _places(axes, table, measure)

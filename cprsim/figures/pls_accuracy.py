@@ -60,10 +60,10 @@ def pls_accuracy(
         )
         low, high = points["auc_drop_low"].min(), points["auc_drop_high"].max()
         frame.axes[0].set_ylim(min(0, _ROOM * low), _ROOM * high)
-        ticks.linear_ticks(frame.axes[0], "y", frame.height_in)
+        ticks.number_ticks(frame.axes[0], "y", frame.height_in)
         for axes in frame.axes:
             axes.set_xlim(0, _ROOM * points["pls_high"].max())
-            ticks.linear_ticks(axes, "x", frame.width_in)
+            ticks.number_ticks(axes, "x", frame.width_in)
         for _, system, rows in curves.by_policy(one):
             curves.with_whiskers(frame.axes[0], rows, "pls", "auc_drop", curves.points(system))
             if system in slopes:

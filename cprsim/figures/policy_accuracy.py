@@ -52,7 +52,7 @@ def policy_accuracy(runs: pd.DataFrame, points: pd.DataFrame, title: str = "") -
         low = min(by_seed.to_numpy().min(), points["auc_drop_low"].min(), 0)
         high = max(by_seed.to_numpy().max(), points["auc_drop_high"].max())
         axes.set_ylim(low - _ROOM * high, (1 + _ROOM) * high)
-        ticks.linear_ticks(axes, "y", frame.height_in)
+        ticks.number_ticks(axes, "y", frame.height_in)
         axes.set_xlim(-0.5, len(order) - 0.5)
         curves.named_ticks(axes, dict(enumerate(order)))
         axes.grid(visible=False, axis="x")

@@ -70,8 +70,8 @@ def _limits(frame: Frame, shown: pd.DataFrame) -> tuple[float, float]:
     axes.set_yscale("log")
     axes.set_xlim(*limits)
     axes.set_ylim(*limits)
-    ticks.log_ticks(axes, "x", frame.width_in, 1.0, " s")
-    ticks.log_ticks(axes, "y", frame.height_in, 1.0, " s")
+    ticks.number_ticks(axes, "x", frame.width_in, 1.0, " s")
+    ticks.number_ticks(axes, "y", frame.height_in, 1.0, " s")
     return limits
 
 

@@ -165,7 +165,7 @@ def _tornado(
     most = float(np.nanmax(np.append(losses, 10 * within)))
     high = low * (1.1 * most / low) ** (_BARS[1] / (_BARS[1] - _WORDS))
     axes.set(xscale="log", xlim=(low, high))
-    ticks.log_ticks(axes, "x", _BARS[1], 0.01, beyond=most)
+    ticks.number_ticks(axes, "x", _BARS[1], 0.01, beyond=most)
     marks = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
     told = [(at, text.get_text()) for at, text in marks]
     kept = [each for i, each in enumerate(told) if i == 0 or told[i - 1][0] < most]

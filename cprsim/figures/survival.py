@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from cprsim.basics.distributions import Distribution
+from cprsim.basics.units import counted
 from cprsim.figures.parts import findings, key, layout, style, ticks
 from cprsim.figures.parts.findings import Findings
 from cprsim.figures.parts.heading import Heading
@@ -163,7 +164,7 @@ def _finding(fits: Sequence[Fit]) -> str:
 
 
 def _facts(sample: Sample) -> str:
-    counts = f"{sample.n:,} duration{'s' * (sample.n != 1)}"
+    counts = counted(sample.n, "duration")
     if not sample.censored:
         return f"{counts}, none censored; mean {ticks.duration(sample.mean_s)}"
     counts += f", {sample.censored:,} censored ({layout.percent(sample.censored / sample.n)})"
@@ -205,7 +206,7 @@ def _survival(axes: Axes, data: _Data) -> None:
         axes.plot(grid, left, **look)
     bottom = 1 - _ROOM * (1 - lowest) if _LOWEST < lowest < 1 else 0.0
     axes.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
-    ticks.linear_ticks(axes, "y", _PANEL, 0.01, " %")
+    ticks.number_ticks(axes, "y", _PANEL, 0.01, " %")
 
 
 def _censored(axes: Axes, data: _Data) -> None:
@@ -245,10 +246,9 @@ def _rates_axis(axes: Axes, data: _Data, found: Hazard, best: Floats) -> None:
     if rates.max() > _STEEP * rates.min():
         axes.set_yscale("log")
         axes.set_ylim(min(least, rates.min()) / _ROOM, max(most, rates.max()) * _ROOM)
-        ticks.log_ticks(axes, "y", _PANEL, 1 / data.unit[1])
     else:
         axes.set_ylim(0, _ROOM * most)
-        ticks.linear_ticks(axes, "y", _PANEL, 1 / data.unit[1])
+    ticks.number_ticks(axes, "y", _PANEL, 1 / data.unit[1])
 
 
 def _quantiles(axes: Axes, data: _Data) -> None:
@@ -291,8 +291,8 @@ def _same_scales(axes: Axes, data: _Data, log: bool, durations_s: Floats) -> Non
     else:
         limits = 0.0, float(durations_s.max()) * 1.05
         axes.set(xlim=limits, ylim=limits)
-        ticks.linear_ticks(axes, "x", _RIGHT[1], data.unit[1])
-        ticks.linear_ticks(axes, "y", _PANEL, data.unit[1])
+        ticks.number_ticks(axes, "x", _RIGHT[1], data.unit[1])
+        ticks.number_ticks(axes, "y", _PANEL, data.unit[1])
     axes.set_xlabel("quantile of the law" if log else f"quantile of the law, {data.unit[0]}")
 
 
@@ -305,7 +305,7 @@ def _ages(axes: Axes, data: _Data, log: bool, what: str) -> None:
         ticks.duration_ticks(axes, "x", _LEFT[1])
     else:
         axes.set_xlim(0, last_s * _PAST)
-        ticks.linear_ticks(axes, "x", _LEFT[1], data.unit[1])
+        ticks.number_ticks(axes, "x", _LEFT[1], data.unit[1])
     axes.set_xlabel(what if log else f"{what}, {data.unit[0]}")
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from matplotlib.figure import Figure
 
+from cprsim.basics.units import counted
 from cprsim.contract.ledger import CAUSES
 from cprsim.figures.parts import lanes, layout, style
 from cprsim.figures.parts.heading import Heading, listed
@@ -41,7 +42,7 @@ def timeline(history: History, title: str = "") -> Figure:
     """
     wall_s, useful_s = history.ledger.wall, history.ledger.train
     finding = (
-        f"{_failures(len(history.failures))}: {duration(useful_s)} of training take "
+        f"{counted(len(history.failures), 'failure')}: {duration(useful_s)} of training take "
         f"{duration(wall_s)} under {history.policy}"
     )
     facts = f"seed {history.seed}, replication {history.replication}"
@@ -174,7 +175,3 @@ def _compared(walls: Mapping[str, float]) -> str:
 
 def _about(title: str, facts: str) -> str:
     return "; ".join(filter(None, (title, facts)))
-
-
-def _failures(count: int) -> str:
-    return "1 failure" if count == 1 else f"{count:,} failures"

@@ -80,7 +80,7 @@ def tradeoff(table: pd.DataFrame, title: str = "") -> Figure:
             name, loss = kept[i // len(LOSSES)], [*LOSSES][i % len(LOSSES)]
             axes.set_xscale("log")
             axes.set_xlim(*curves.log_limits(both, 10, _ROOM))
-            ticks.log_ticks(axes, "x", frame.width_in, 0.01, " %")
+            ticks.number_ticks(axes, "x", frame.width_in, 0.01, " %")
             _draw(axes, loss, shown[shown["circumstances"] == name] if several else shown)
         curves.write_key(frame, _entries(drawn))
     return frame.figure

@@ -7,7 +7,7 @@ from cprsim.failures.logs.concentration import OF_WORST
 from cprsim.failures.logs.log import OUTSIDE, Rows
 from cprsim.failures.logs.systems import OTHERS
 from cprsim.failures.logs.views import ZERO
-from cprsim.fitting.repair_causes import counted
+from cprsim.fitting.repair_causes import count_lines
 
 #: Failures that are no gaps of their own.
 COALESCED: Final = "failures coalesced with the one before them"
@@ -32,7 +32,7 @@ def left_out_lines(rows: Rows | None, left_out: Mapping[str, int]) -> list[str]:
         told.append("Left out:")
     return [
         *([" ".join(told)] if told else []),
-        *counted((count, _with_option(why)) for why, count in left_out.items()),
+        *count_lines((count, _with_option(why)) for why, count in left_out.items()),
     ]
 
 

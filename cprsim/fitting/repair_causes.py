@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import counted, format_duration
 from cprsim.failures.logs.log import FailureLog
 from cprsim.failures.logs.repairs import RepairTimes, repair_times
 from cprsim.survival.kaplan_meier import KaplanMeier
@@ -72,7 +72,7 @@ class RepairsByCause:
             chance = "beyond chance" if self.test.is_sure else "no more than by chance"
             p = f"p {self.test.p:.2g}" if self.test.p >= 1e-4 else "p < 0.0001"
             told += f"; repair times differ {chance} (log-rank test, {p})"
-        return [f"{told}:", *counted((each.sample.n, each.told) for each in self.causes)]
+        return [f"{told}:", *count_lines((each.sample.n, each.told) for each in self.causes)]
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""
@@ -129,7 +129,7 @@ class PlannedOutages:
     @property
     def note(self) -> str:
         """What they are, in a sentence."""
-        told = f"Planned: {self.count:,} outage{'s' * (self.count != 1)} of nodes"
+        told = f"Planned: {counted(self.count, 'outage')} of nodes"
         if self.found is not None:
             told += f", {typically(*self._typical)}"
         return f"{told}; left out of the failures."
@@ -168,7 +168,7 @@ def shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3].rstrip()}..."
 
 
-def counted(rows: Iterator[tuple[int, str]]) -> list[str]:
+def count_lines(rows: Iterator[tuple[int, str]]) -> list[str]:
     """Lines of counts, one under the other, and of what."""
     every = [(f"{count:,}", what) for count, what in rows]
     width = max((len(count) for count, _ in every), default=0)

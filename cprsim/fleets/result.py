@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.vocabulary import Vocabulary
 from cprsim.errors import RunError
 from cprsim.fleets.fleet import Fleet, dotted
 from cprsim.runs.engines import Engine
@@ -142,7 +143,7 @@ class FleetResult(Result):
         """The fleet as a scenario file."""
         return self.fleet.to_toml()
 
-    def document(self) -> dict[str, Any]:
+    def document(self, words: Vocabulary | None = None) -> dict[str, Any]:
         """The result as one JSON document; numbers that are not finite are null."""
         return {
             "scenario": self.fleet.title,
@@ -152,7 +153,7 @@ class FleetResult(Result):
             **in_currency(self.currency),
             "drawn": [dotted(path) for path in self.fleet.drawn],
             "given_up": {name: len(jobs) for name, jobs in self.given_up.items()},
-            "policies": {str(name): _entry(row) for name, row in self.summary.iterrows()},
+            "policies": {str(name): _entry(row, words) for name, row in self.summary.iterrows()},
         }
 
 
@@ -196,9 +197,9 @@ def at_percentiles(table: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def _entry(row: Any) -> dict[str, Any]:
+def _entry(row: Any, words: Vocabulary | None) -> dict[str, Any]:
     """A row of the summary as it stands in the JSON document."""
-    document = entry(row)
+    document = entry(row, words)
     document["overhead"] |= {f"p{p}": float(row[f"overhead_p{p}"]) for p in PERCENTILES}
     for key in ("machine_s", "given_back_s"):
         document[key] = float(row[key])

@@ -96,6 +96,7 @@ class Recorder(Observer):
         self._counting: list[_Span] = []  # training that has not been rolled back
         self._progress_s = 0.0
         self._slower_s = 0.0
+        self._unanswered = False
 
     def span(self, cause: str, start_s: float, end_s: float) -> None:
         """Write it down."""
@@ -117,10 +118,13 @@ class Recorder(Observer):
     def failure(self, at_s: float, hit: Hit) -> None:
         """Write it down; the answer comes next."""
         self.failures.append(Failure(at_s, hit, Recover("none")))
+        self._unanswered = True
 
     def answered(self, answer: Recover, progress_s: float, slowdown_s: float) -> None:
         """Take back what the job has lost."""
-        self.failures[-1] = self.failures[-1]._replace(answer=answer)
+        if self._unanswered:  # else a silent fault was found
+            self.failures[-1] = self.failures[-1]._replace(answer=answer)
+        self._unanswered = False
         if answer.rollback != "all":
             return
         self._take_back(self._progress_s - progress_s, self._slower_s - slowdown_s)

@@ -49,6 +49,8 @@ class Costs(Section):
     `load_full`: a load of everything, where that differs. `load_partial`: a load of the lost
     shards, where that differs. `reschedule`: from the detection of a failure until all replacements
     are there, a duration or a distribution of it. `detect`: from a failure until it is noticed.
+    `verify`: to look whether what was trained is sound (`verify_every` of policies). `checksum`:
+    what checking a save to the store adds to it (`checksum` of policies).
 
     A save of chosen rows takes more than its share of the bytes. `select`: time to choose the rows
     of a save. `gather`: time for each million of them that one server collects. `save_fixed`: time
@@ -62,6 +64,8 @@ class Costs(Section):
     load_partial_s: Seconds | None = Field(None, alias="load_partial")
     reschedule: Delay = 0.0
     detect_s: Seconds = Field(0.0, alias="detect")
+    verify_s: Seconds = Field(0.0, alias="verify")
+    checksum_s: Seconds = Field(0.0, alias="checksum")
     select_s: Seconds = Field(0.0, alias="select")
     gather_s: Seconds = Field(0.0, alias="gather")
     save_fixed_s: Seconds = Field(0.0, alias="save_fixed")

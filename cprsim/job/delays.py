@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Discriminator, PlainSerializer, Tag, WithJsonSchema
+from pydantic import Discriminator, Tag, WithJsonSchema
 
 from cprsim.basics import units
 from cprsim.basics.distributions import Distribution
@@ -15,6 +15,6 @@ Delay = Annotated[
         WithJsonSchema(written_as(units.SECONDS, "time", "20 min")),
         Tag(VARIANTS[0]),
     ]
-    | Annotated[Distribution, PlainSerializer(Distribution.as_written), Tag(VARIANTS[1])],
+    | Annotated[Distribution, Tag(VARIANTS[1])],
     Discriminator(lambda value: VARIANTS[isinstance(value, dict | Distribution)]),
 ]

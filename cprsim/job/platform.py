@@ -82,7 +82,8 @@ class Storage(Section):
     `write`: bandwidth of saves to it, all nodes together. `read`: bandwidth of loads from it, all
     nodes together; where costs are measured, neither need be known beside how likely saves and
     loads fail. `save_fails`: probability that a save to it turns out void at its end. `load_fails`:
-    probability that a load from it has to be begun again at its end. `outages`: times for which it
+    probability that a load from it has to be begun again at its end. `torn`: probability that a
+    checkpoint in it is torn or rots, which a load tells at its end. `outages`: times for which it
     is away; a save or load that one falls into is in vain, too.
     """
 
@@ -90,6 +91,7 @@ class Storage(Section):
     read: Rate | None = None
     save_fails: _Chance = 0.0
     load_fails: _Chance = 0.0
+    torn: _Chance = 0.0
     outages: Annotated[Outages, Field(examples=[{"every": "30 d", "lasts": "20 min"}])] | None = (
         None
     )
@@ -97,7 +99,7 @@ class Storage(Section):
     @property
     def fails(self) -> bool:
         """Whether anything it is asked for can be in vain."""
-        return bool(self.save_fails or self.load_fails or self.outages)
+        return bool(self.save_fails or self.load_fails or self.torn or self.outages)
 
     @model_validator(mode="after")
     def _rates_together(self) -> Self:

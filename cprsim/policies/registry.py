@@ -10,6 +10,7 @@ from cprsim.policies.autopilot import Autopilot
 from cprsim.policies.check_n_run import CheckNRun
 from cprsim.policies.cpr import CprVanilla
 from cprsim.policies.ecrm import Ecrm
+from cprsim.policies.elastic import Elastic
 from cprsim.policies.full import Full
 from cprsim.policies.hot_swap import HotSwap
 from cprsim.policies.partial import Partial
@@ -18,6 +19,7 @@ from cprsim.policies.peer_memory import PeerMemory
 from cprsim.policies.priority import CprMfu, CprScar, CprSsu
 from cprsim.policies.replication import Replication
 from cprsim.policies.tiered import Tiered
+from cprsim.policies.twin_groups import TwinGroups
 
 _CLASSES: dict[str, type[Policy]] = {}
 
@@ -67,5 +69,7 @@ for _policy in (
     Tiered,
     PartialExperts,
     Autopilot,
+    Elastic,
+    TwinGroups,
 ):
     register(_policy)

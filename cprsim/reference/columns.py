@@ -26,6 +26,7 @@ REPLICATIONS: Final[dict[str, ColumnMeaning]] = {
         "s", "How much longer than at full speed the training that counts took."
     ),
     "stall_s": ColumnMeaning("s", "Snapshots of background saves, which hold training up."),
+    "verify_s": ColumnMeaning("s", "Looking whether what was trained is sound."),
     "wall_s": ColumnMeaning(
         "s", "From the start of the job to its end; the seconds above add up to it."
     ),
@@ -38,6 +39,7 @@ REPLICATIONS: Final[dict[str, ColumnMeaning]] = {
     "saves": ColumnMeaning("", "Checkpoints that became usable."),
     "stored": ColumnMeaning("full checkpoints", "What saves wrote to the remote store."),
     "sent": ColumnMeaning("full checkpoints", "What saves wrote to the memory of peers."),
+    "corrupt": ColumnMeaning("", "1 where a silent fault is in what the job ended with."),
     "overhead": ColumnMeaning(
         "share", "What the job took beyond its useful time: wall / useful - 1."
     ),
@@ -79,6 +81,9 @@ POLICY_KEYS: Final[dict[str, ColumnMeaning]] = {
     ),
     "spares": ColumnMeaning("", "Machines that stand ready."),
     "note": ColumnMeaning("", "What its plan has to say; there where it says something."),
+    "wall_shares": ColumnMeaning(
+        "share", "With `--vocabulary`: of the wall clock by its terms; they add up to 1."
+    ),
     "predicted_auc_drop": ColumnMeaning("AUC", "With `[accuracy]`: mean, ci95, source and note."),
 }
 

@@ -93,12 +93,10 @@ def verdict_lines(advice: "Advice") -> Iterator[str]:
 
 def robust_lines(robust: "Robustness") -> Iterator[str]:
     """Where the choice stays the same, and what it loses where the MTBF was wrong by two."""
-    held = [_range(lever, robust) for lever in robust.levers]
+    held = "; ".join(_range(lever, robust) for lever in robust.levers)
     if held:
-        yield (
-            f"With these settings {robust.choice} stays the choice for {'; '.join(held)}. "
-            "More than the ends in brackets was not tried."
-        )
+        tried = " More than the ends in brackets was not tried." * ("[" in held)
+        yield f"With these settings {robust.choice} stays the choice for {held}.{tried}"
     mtbf = next((each for each in robust.levers if each.name == "MTBF"), None)
     if mtbf is None or robust.second is None:
         return
@@ -194,9 +192,8 @@ def _points(mean: "Mean") -> str:
 
 def _verdict(advice: "Advice") -> str:
     names = [each.name for each in advice.found]
-    assumed = {} if advice.best is None else assumed_costs(advice.best)
-    given = ", ".join(f"{key} = {value}" for key, value in assumed.items())
-    condition = f", if {given}, which is assumed" * bool(given)
+    assumed = "" if advice.best is None else assumed_costs(advice.best)
+    condition = f", if {assumed}, which is assumed" * bool(assumed)
     return f"Answer: {words.sentence(advice.certificate, names)}{condition}."
 
 

@@ -15,6 +15,7 @@ from cprsim.scenario import Scenario
 from cprsim.version import PACKAGE, __version__
 
 if TYPE_CHECKING:
+    from cprsim.contract.vocabulary import Vocabulary
     from cprsim.report.source import ScenarioSource
 
 _LIBRARIES = ("simpy", "numpy", "scipy", "pandas", "matplotlib", "pydantic")
@@ -31,12 +32,17 @@ NAMES = (
 )
 
 
-def contents(result: Result, source: "ScenarioSource | None" = None) -> dict[str, bytes | None]:
+def contents(
+    result: Result,
+    source: "ScenarioSource | None" = None,
+    words: "Vocabulary | None" = None,
+) -> dict[str, bytes | None]:
     """Name and bytes of each of `NAMES`, None for no such file; the same result, the same bytes.
 
     There is no results.csv of replications that are not kept.
 
-    `source`: the scenario file that the result comes from, for what its comments say.
+    `source`: the scenario file that the result comes from, for what its comments say. `words`: in
+    which the report tells where the wall clock goes.
     """
     from cprsim.figures import page_bytes, save_bytes  # noqa: PLC0415  (matplotlib is slow to import)
     from cprsim.report.report import report  # noqa: PLC0415
@@ -50,7 +56,7 @@ def contents(result: Result, source: "ScenarioSource | None" = None) -> dict[str
     drawn = {name: result.figure(name) for name in result.PICTURES}
     files |= {f"{name}.png": save_bytes(figure, "png") for name, figure in drawn.items()}
     if type(result) is Result:  # the one job that it tells of
-        files["report.html"] = report(result, page_bytes(drawn["breakdown"]), about, source)
+        files["report.html"] = report(result, page_bytes(drawn["breakdown"]), about, source, words)
     of_others = dict.fromkeys(NAMES)  # what a run of another kind has left
     return of_others | with_manifest(files, about)
 

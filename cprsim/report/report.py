@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cprsim.basics.units import format_duration
+from cprsim.contract.vocabulary import Vocabulary
 from cprsim.figures import page_bytes
 from cprsim.figures.timeline import timelines
 from cprsim.history.recorder import record
@@ -13,7 +14,7 @@ from cprsim.report import html
 from cprsim.report.basis import inputs, repeat
 from cprsim.report.recommendation import certified, recommendation
 from cprsim.report.source import ScenarioSource
-from cprsim.report.tables import RunTable, accuracy_table, resources_table
+from cprsim.report.tables import RunTable, WallTable, accuracy_table, resources_table
 from cprsim.runs.result import Result
 from cprsim.selection.words import interval
 
@@ -23,6 +24,7 @@ def report(
     breakdown: bytes,
     manifest: Mapping[str, Any],
     source: ScenarioSource | None = None,
+    words: Vocabulary | None = None,
 ) -> bytes:
     """The page.
 
@@ -36,13 +38,15 @@ def report(
         Versions and the like, as in `manifest.json`.
     source
         The file that the scenario was read from, whose comments go into the page.
+    words
+        Terms in which a table says where the wall clock goes.
     """
     title = result.scenario.title or "cprsim run"
     parts = [
         html.heading(title),
         html.section("Answer", _answer(result)),
         html.section("Where the time goes", [_breakdown(result, breakdown)]),
-        html.section("Results", _tables(result)),
+        html.section("Results", _tables(result, words)),
         html.section("Recommendation", _recommendation(result)),
         html.section("One run, watched", _timelines(result)),
         html.folded(
@@ -74,11 +78,12 @@ def _answer(result: Result) -> list[str]:
     return [html.paragraph(recommendation(result)[0], "short"), html.paragraph(asked)]
 
 
-def _tables(result: Result) -> list[str]:
+def _tables(result: Result, words: Vocabulary | None) -> list[str]:
     table = RunTable(result).wide()
     _, _, caption = str(table.title).partition("\n")
     parts = [html.terminal_table(caption, table)]
-    more = filter(None, (resources_table(result), accuracy_table(result)))
+    wall = None if words is None else WallTable(result, words).wide()
+    more = filter(None, (wall, resources_table(result), accuracy_table(result)))
     return parts + [html.terminal_table(str(each.title), each) for each in more]
 
 

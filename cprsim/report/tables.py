@@ -1,6 +1,7 @@
 """Tables for a terminal."""
 
 import math
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ from cprsim.basics.units import (
     percent,
     rough_percent,
 )
-from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.ledger import OVERHEAD_CAUSES, RARE_CAUSES
+from cprsim.contract.vocabulary import Vocabulary
 from cprsim.report.terminal import Fitting, PolicyTable, plain_table
 from cprsim.survival.kaplan_meier import KaplanMeier
 
@@ -40,17 +42,19 @@ class RunTable(PolicyTable):
             f"{counted(result.count, 'replication')}, seed {result.seed}; time in % of the useful "
             f"{format_duration(result.scenario.job.useful_time_s)}, ± 95 % of the mean"
         )
+        summary = result.summary
+        causes = [c for c in _CAUSES if c not in RARE_CAUSES or summary[c].any()]
         rows = [
             [
                 str(name),
                 *_overheads(row),
-                *(percent(row[cause]) for cause in _CAUSES),
+                *(percent(row[cause]) for cause in causes),
                 *(percent(row[measure]) for measure in ("pls", "updates_lost", "ettr")),
                 format_duration(row["interval_s"]),
             ]
-            for name, row in result.summary.iterrows()
+            for name, row in summary.iterrows()
         ]
-        super().__init__(title, _HEADINGS, rows)
+        super().__init__(title, (*_OVERHEADS, *causes, *_HEADINGS), rows)
 
 
 class FleetTable(PolicyTable):
@@ -91,6 +95,28 @@ class FleetTable(PolicyTable):
         super().__init__(title, headings, rows)
 
 
+class WallTable(PolicyTable):
+    """Shares of the wall clock in somebody's terms, which add up to 100 % in each row."""
+
+    def __init__(self, result: "Result", words: Vocabulary) -> None:
+        summary: Any = result.summary.to_dict("index")
+        shares = {name: words.shares(row) for name, row in summary.items()}
+        terms = [term for term in words.terms if any(each[term] for each in shares.values())]
+        rows = [[name, *(percent(each[term]) for term in terms)] for name, each in shares.items()]
+        title = f"Of the wall clock of all together, in %, by {words.about}"
+        super().__init__(title, [_broken(term) for term in terms], rows)
+
+
+def _broken(term: str) -> str:
+    """A term on lines of some twelve letters, broken behind a space or an underscore."""
+    lines = [""]
+    for part in re.findall(r"[^ _]+[ _]?", term):
+        if lines[-1] and len(lines[-1] + part) > _TERM:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
 def given_up_line(result: "FleetResult") -> str | None:
     """How many jobs of a fleet are left out since they get nowhere; None where none is."""
     counts = {name: len(jobs) for name, jobs in result.given_up.items() if jobs}
@@ -102,12 +128,14 @@ def given_up_line(result: "FleetResult") -> str | None:
 
 #: Amounts from which on cents are no longer told, unless the interval is as narrow.
 _LARGE = 1e3
+#: Letters of a line of a heading that is a term of another vocabulary.
+_TERM = 14
 #: The causes in the order in which people read them: what checkpoints cost, then what failures do.
-_CAUSES = ("save", "load", "lost", "reschedule", "detect", "slowdown", "stall")
+_CAUSES = ("save", "verify", "load", "lost", "reschedule", "detect", "slowdown", "stall")
 assert sorted(_CAUSES) == sorted(OVERHEAD_CAUSES)
 #: Overhead by itself, and as if every lost update were trained again.
 _OVERHEADS = ("overhead", "overhead\nretrained")
-_HEADINGS = (*_OVERHEADS, *_CAUSES, "PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
+_HEADINGS = ("PLS %", "updates\nlost %", "ETTR %", "saves\nevery")
 
 
 def resources_table(result: "Result") -> Table | None:

@@ -9,9 +9,10 @@ import pandas as pd
 
 from cprsim.basics.labelled import dataset
 from cprsim.basics.notebook import notebook_html, percent
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import counted, format_duration
 from cprsim.contract import Plan
-from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.ledger import OVERHEAD_CAUSES, RARE_CAUSES
+from cprsim.contract.vocabulary import Vocabulary
 from cprsim.job.accuracy import Drop
 from cprsim.runs.digest import Replications
 from cprsim.runs.engines import Engine
@@ -50,7 +51,8 @@ class Result:
 
         Seconds by cause (`save_s`, ...), `wall_s`, `overhead` (wall / useful - 1), `ettr` (useful /
         wall), `pls`, `updates_lost`, and counts of `failures` that struck, failures `absorbed` in
-        downtimes, and usable `saves`. `stored` and `sent`: what saves wrote to the remote store and
+        downtimes, and usable `saves`; `corrupt`: 1 where a silent fault is in what it ends with.
+        `stored` and `sent`: what saves wrote to the remote store and
         to peers, in full checkpoints. Besides all that `cprsim.runs.measures` lists.
 
         Raises
@@ -120,7 +122,7 @@ class Result:
         """A picture of the result; `"breakdown"`: where the time goes under each policy."""
         from cprsim.figures import draw  # noqa: PLC0415  (matplotlib is slow to import)
 
-        count = f"{self.count:,} replication{'s' * (self.count != 1)}"
+        count = counted(self.count, "replication")
         about = "; ".join(filter(None, (self.scenario.title, count)))
         return draw(name, self.summary, title=about)
 
@@ -145,13 +147,14 @@ class Result:
 
     def _repr_html_(self) -> str:
         useful = format_duration(self.scenario.job.useful_time_s)
-        headings = ("policy", "overhead", "± 95 %", *OVERHEAD_CAUSES, "PLS", "updates lost")
+        causes = [c for c in OVERHEAD_CAUSES if c not in RARE_CAUSES or self.summary[c].any()]
+        headings = ("policy", "overhead", "± 95 %", *causes, "PLS", "updates lost")
         rows = [
             [
                 str(name),
                 percent(row["overhead"]),
                 percent(row["overhead_high"] - row["overhead"]),
-                *(percent(row[cause]) for cause in OVERHEAD_CAUSES),
+                *(percent(row[cause]) for cause in causes),
                 percent(row["pls"]),
                 percent(row["updates_lost"]),
                 format_duration(row["interval_s"]),
@@ -165,8 +168,11 @@ class Result:
         """What was run, as a scenario file."""
         return self.scenario.to_toml()
 
-    def document(self) -> dict[str, Any]:
-        """The result as one JSON document; numbers that are not finite are null."""
+    def document(self, words: Vocabulary | None = None) -> dict[str, Any]:
+        """The result as one JSON document; numbers that are not finite are null.
+
+        `words`: terms in which each policy also has shares of the wall clock.
+        """
         return {
             "scenario": self.scenario.title,
             "seed": self.seed,
@@ -174,7 +180,7 @@ class Result:
             "engine": self.engine,
             **in_currency(self.currency),
             "policies": {
-                str(name): entry(row) | self._more(str(name))
+                str(name): entry(row, words) | self._more(str(name))
                 for name, row in self.summary.iterrows()
             },
         }
@@ -189,8 +195,8 @@ class Result:
         return more
 
 
-def entry(row: Any) -> dict[str, Any]:
-    """A row of a summary as it stands in a JSON document."""
+def entry(row: Any, words: Vocabulary | None = None) -> dict[str, Any]:
+    """A row of a summary as it stands in a JSON document; `words` as in `Result.document`."""
     entry = {
         "system": row["system"],
         "recovery": row["recovery"],
@@ -205,6 +211,8 @@ def entry(row: Any) -> dict[str, Any]:
             "p50": finite(row[f"{measure}_p50"]),
             "p95": finite(row[f"{measure}_p95"]),
         }
+    if words is not None:
+        entry["wall_shares"] = {term: finite(each) for term, each in words.shares(row).items()}
     return entry
 
 

@@ -34,7 +34,7 @@ def tidy(
             **columns_of(values, columns, bases),
         }
     )
-    return table.astype(dict.fromkeys(("failures", "absorbed", "saves"), "int64"))
+    return table.astype(dict.fromkeys(("failures", "absorbed", "saves", "corrupt"), "int64"))
 
 
 def columns_of(

@@ -225,8 +225,9 @@ class Drawn(Section):
 def tables(mapping: Any, path: KeyPath = ()) -> list[tuple[KeyPath, dict[str, Any]]]:
     """Tables of a scenario's mapping that stand for a value, with the keys that lead to them.
 
-    `[failures]` is a law itself, and a delay in `costs.reschedule` is drawn at each failure, one in
-    `storage.outages.lasts` at each outage, unless it says `per = "job"`.
+    `[failures]` and `[failures.silent]` are laws themselves, and a delay in `costs.reschedule` is
+    drawn at each failure, one in `storage.outages.lasts` at each outage, unless it says `per =
+    "job"`.
     """
     if isinstance(mapping, dict):
         if "distribution" in mapping and _stands_for_a_value(mapping, path):
@@ -246,6 +247,6 @@ _NESTED = (dict, list, tuple)
 
 
 def _stands_for_a_value(table: dict[str, Any], path: KeyPath) -> bool:
-    if path in ((), ("failures",)):
+    if path in ((), ("failures",), ("failures", "silent")):
         return False
     return path not in _LAWS or table.get("per") == "job"

@@ -92,6 +92,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
             trainers_hit=failures.trainers_hit,
             samples=self.job.samples,
             rows=None if self.model is None else self.model.rows,
+            silent_mtbf_s=failures.silent_mtbf_s,
             severities=failures.severity_shares,
             failures_per_recovery=failures.per_recovery,
         )

@@ -90,5 +90,5 @@ class BackgroundSaves:
             else:
                 self._dialogue.tell(Void(self._dialogue.now(), save))
             return
-        self._state.usable(taken, save)
+        self._state.usable(taken, save, self._attempts.torn)
         self._dialogue.tell(Stored(self._dialogue.now(), save))

@@ -21,8 +21,9 @@ from cprsim.sim.resolved import ResolvedPlan
 #: Columns of one replication under one policy, in the order of `simulate`'s last axis.
 COLUMNS: tuple[str, ...] = tuple(Ledger.__dataclass_fields__)
 #: Which numbers the same scenario and seed give. A change of the simulation, of plans, costs or
-#: streams that moves any raises it: what is stored under another version can't go on (`sweeps`).
-MODEL_VERSION = 4
+#: streams that moves any raises it, or one of `COLUMNS`: what is stored under another version can't
+#: go on (`sweeps`).
+MODEL_VERSION = 5
 
 
 def simulate(

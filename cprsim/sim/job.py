@@ -47,7 +47,10 @@ class JobRun:
             plan.schedules,
             plan.mirror,
             resolved.update_shares,
+            plan.keep - 1 if resolved.marked else None,
+            attempts.faults,
         )
+        self._begun = 0  # saves since it was last verified
         self._work = work = Work(env, cursor, resolved.costs.capacities, observer)
         self._dialogue = dialogue = Dialogue(plan.start(), state, work)
         self._limits = limits = Limits(resolved, state, work)
@@ -64,12 +67,13 @@ class JobRun:
         ask, useful_time_s = self._dialogue.ask, resolved.useful_time_s
         while True:
             if state.progress_s >= useful_time_s:  # an end and a failure: the end comes first
-                if rules.r4_is_over(resolved.final_save, self._saved_s, useful_time_s):
+                over = rules.r4_is_over(resolved.final_save, self._saved_s, useful_time_s)
+                if over and not self._verifies:
                     self._recovery.end()
                     work.end()
                     return
                 if cursor.next_s > work.now:
-                    yield from self._save_the_end()
+                    yield from self._verify() if over else self._save_the_end()
                     continue
             if cursor.next_s <= work.now:
                 yield from self._recovery.recover()
@@ -99,6 +103,7 @@ class JobRun:
             saves=state.saves,
             stored=state.stored,
             sent=state.sent,
+            corrupt=int(state.is_corrupt),
         )
 
     # --- Training and saving ---------------------------------------------------------------------
@@ -152,7 +157,8 @@ class JobRun:
 
     def _save_uncontended(self, save: Save) -> simpy.Event | None:
         work = self._work
-        if work.background or not save.blocking or self._resolved.store_fails:
+        resolved = self._resolved
+        if work.background or not save.blocking or resolved.store_fails or resolved.plan.verifies:
             return None
         if save is not self._known_save:  # most saves are alike
             transfer, rate = self._resolved.save(save)
@@ -164,8 +170,34 @@ class JobRun:
         self._stored(save)
         return event
 
+    @property
+    def _verifies(self) -> bool:
+        """Whether what is trained now is verified before it is saved, or the job is over."""
+        verifies, state = self._resolved.plan.verifies, self._state
+        if verifies is None or state.is_verified:
+            return False
+        at_end = state.progress_s >= self._resolved.useful_time_s
+        return rules.r34_verifies(self._begun, verifies.every, at_end)
+
+    def _verify(self) -> Process:
+        """Verify what was trained; whether it is sound, and no failure has taken the job back."""
+        verifies = self._resolved.plan.verifies
+        assert verifies is not None
+        if not (yield from self._hold_up("verify", WAIT, verifies.takes_s, 1.0)):
+            return False
+        self._begun = 0
+        if self._state.verify():
+            return True
+        self._limits.corrupt()
+        yield from self._recovery.return_to_verified()
+        return False
+
     def _save(self, save: Save) -> Process:
         self._limits.save()
+        if not self._verifies:
+            self._begun += 1
+        elif not (yield from self._verify()):
+            return
         if save.blocking:
             cause, (hold, rate) = "save", self._resolved.save(save)
             volume = hold.volume
@@ -216,7 +248,7 @@ class JobRun:
         """The last byte of a blocking save is stored."""
         state = self._state
         state.wrote(*self._resolved.amount(save))
-        state.usable(state.taken(save), save)
+        state.usable(state.taken(save), save, self._attempts.torn)
         self._dialogue.tell(Saved(Clock(self._work.now, state.progress_s), save, True))
 
     @property

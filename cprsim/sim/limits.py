@@ -30,7 +30,7 @@ class Limits:
         self.failures = 0
         self.idle_saves = 0  # since it last trained
         self.tiny_steps = 0  # since it last asked for more
-        self.in_vain = 0  # void saves and failed loads
+        self.in_vain = 0  # void saves, failed loads, training that was corrupt
         self._resolved, self._state, self._work = resolved, state, work
 
     def failure(self) -> None:
@@ -62,9 +62,14 @@ class Limits:
                 "ask for longer training"
             )
 
-    def vain(self) -> None:
+    def corrupt(self) -> None:
+        """One more silent fault that was found."""
+        self.vain("verify more often, or make silent faults rarer")
+
+    def vain(
+        self, way_out: str = "make saves and loads fail less often, or outages shorter or rarer"
+    ) -> None:
         """One more save that turned out void, or load that failed."""
-        way_out = "make saves and loads fail less often, or outages shorter or rarer"
         if self.in_vain >= MOST_IN_VAIN:
             self._give_up(way_out)
         self._check(way_out)

@@ -32,7 +32,7 @@ class Observer:
         """A failure struck at `at_s`."""
 
     def answered(self, answer: Recover, progress_s: float, slowdown_s: float) -> None:
-        """What is done about the last failure, and what training now counts.
+        """What is done about the last failure, or a silent fault, and what training now counts.
 
         `progress_s`: useful seconds, `slowdown_s`: how much longer than that they took; both are
         less than before if the whole job has been rolled back.

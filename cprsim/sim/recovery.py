@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from cprsim.contract import Loss, Recover, Resumed, rules
+from cprsim.contract import Loss, Recover, Resumed, Unusable, rules
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.sim.attempts import Attempts
@@ -62,6 +62,7 @@ class Recovery:
         self._rebuilding: dict[Flow, _Rebuild] = {}
         self._degraded: float | None = 0.0
         self._machines = Machines(work, cursor)
+        self._torn = 0  # checkpoints that have yet to be found so, by a load each
 
     @property
     def degraded(self) -> float:
@@ -82,17 +83,30 @@ class Recovery:
         Failures while nodes are waited for and while loading are part of it: what the deepest
         rollback among their answers needs is what has to be loaded.
         """
+        return (yield from self._until_loaded(self._cursor.strike(), _NOTHING))
+
+    def return_to_verified(self) -> Process:
+        """A silent fault was found: the job returns to the last checkpoint that was verified."""
+        found = self._state.last_verified()
+        answer = Recover("all", source=found or self._resolved.plan.tiers[-1].name)
+        self._fall_back(answer.source, corrupt=True)
+        self._return(answer, (), frozenset())
+        struck = yield from self._load_all(answer, 0)
+        yield from self._until_loaded(struck, answer)
+
+    def _until_loaded(self, struck: Hit | None, deepest: Recover) -> Process:
+        """From a failure, if there is one, until training can go on; `deepest` is to be loaded."""
         resolved, cursor, machines = self._resolved, self._cursor, self._machines
         waiting = NOBODY  # nodes that are waited for, or that load
-        deepest, depth = _NOTHING, rules.NONE
-        struck = cursor.strike()
+        depth = rules.DEPTH[deepest.rollback]
         while struck is not None:
             self._limits.failure()
             self._work.see_failure(struck)
             hit = without(struck, machines.away)
             lost = without(hit, self._down(NOBODY))  # what is being rebuilt has no more to lose
             new = without(lost, waiting)
-            placed, waiting = but(waiting, machines.away), joined(waiting, lost)
+            placed = but(waiting, self._down(machines.away))
+            waiting = joined(waiting, lost)
             down = self._down(waiting)
             answer = self._dialogue.answer(down)
             self._set_back(answer, new.servers, down.servers)
@@ -110,8 +124,10 @@ class Recovery:
             struck = yield from machines.notice(resolved.detect_s)
             if struck is None and trains_on:
                 yield from self._train_on(placed, deepest)
-                break
-            if struck is None:
+                if deepest.regrow is None:
+                    cursor.resume(self._work.now)
+                    break
+            elif struck is None:
                 struck = yield from machines.arrive()
             if struck is None:
                 if resolved.during_recovery and not goes_on:
@@ -121,9 +137,18 @@ class Recovery:
         return depth
 
     def _reload(self, answer: Recover, servers: int) -> Process:
-        """Load what was lost; the hit of a failure that comes first, or None."""
+        """Load what was lost after a failure; the hit of another that comes first, or None."""
+        struck = yield from self._load_all(answer, servers)
+        if struck is None and not self._resolved.during_recovery:
+            self._cursor.resume(self._work.now)
+        return struck
+
+    def _load_all(self, answer: Recover, servers: int) -> Process:
+        """Load until it succeeds; the hit of a failure that comes first, or None."""
         load, rate = self._load(answer, servers)
         left = load.volume
+        if not left or not self._attempts.can_be_vain(answer.source):
+            self._torn = 0
         while left:
             start_s = self._work.now
             left -= yield from self._work.do("load", load, left, rate)
@@ -131,20 +156,18 @@ class Recovery:
                 return self._cursor.strike()
             if self._has_failed(answer, start_s):
                 left = load.volume
-        if not self._resolved.during_recovery:
-            self._cursor.resume(self._work.now)
         return None
 
     def _train_on(self, placed: Loss, answer: Recover) -> Process:
         """The others go on, once they have taken over, while the lost nodes are rebuilt."""
+        fills = answer.fills
         *_, last = coming = self._machines.coming
         for each in coming[:-1]:
-            self._rebuild(each.hit, NOBODY, answer, each.left_s)
-        self._rebuild(last.lost, placed, answer, last.left_s)
+            self._rebuild(each.hit, NOBODY, fills, each.left_s)
+        self._rebuild(last.lost, placed, fills, last.left_s)
         coming.clear()
         if answer.pause_s and (last.lost.servers or last.lost.trainers):
             yield from self._work.do("reschedule", WAIT, answer.pause_s, 1.0)
-        self._cursor.resume(self._work.now)
 
     def end(self) -> None:
         """The job is done; shards that are still down have missed what they will never learn."""
@@ -154,6 +177,19 @@ class Recovery:
 
     def _set_back(self, answer: Recover, servers: Sequence[int], down: frozenset[int]) -> None:
         """Return who has to return to a checkpoint; `servers` have just lost their state."""
+        depth, fresher = rules.DEPTH[answer.rollback], answer.healthy is not None
+        if self._resolved.torn and rules.r35_is_read(depth, fresher, len(servers)):
+            self._fall_back(answer.source, corrupt=False)
+        self._return(answer, servers, down)
+
+    def _fall_back(self, source: str, corrupt: bool) -> None:
+        """Leave out what can't be returned to; it is loaded before that is known of torn ones."""
+        torn = self._state.fall_back(source, corrupt)
+        self._torn += torn
+        if torn or corrupt:
+            self._dialogue.tell(Unusable(self._dialogue.now(), source, corrupt))
+
+    def _return(self, answer: Recover, servers: Sequence[int], down: frozenset[int]) -> None:
         if answer.rollback == "all":
             self._state.roll_back(answer.source, down, answer.healthy)
         elif answer.rollback == "lost":
@@ -168,6 +204,9 @@ class Recovery:
     def _has_failed(self, answer: Recover, start_s: float) -> bool:
         """Whether a load that ends now has to be begun again."""
         failed = self._attempts.load_has_failed(answer.source, start_s, self._work.now)
+        if not failed and self._torn and self._attempts.can_be_vain(answer.source):
+            self._torn -= 1
+            failed = True
         if failed:
             self._limits.vain()
         return failed

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from cprsim.basics.distributions import Distribution
 from cprsim.contract import Plan, Recover, Save, rules
 from cprsim.errors import RunError
 from cprsim.job.costs import CostModel
@@ -17,7 +18,8 @@ Rated = tuple[Transfer, float]
 class ResolvedPlan:
     """The plan, and the costs with the rate that each has with its links to itself.
 
-    `store_fails`: whether saves to the store or loads from it can be in vain.
+    `store_fails`: whether saves to the store or loads from it can be in vain. `torn`: whether what
+    is in it can be.
     """
 
     policy: str
@@ -33,6 +35,8 @@ class ResolvedPlan:
     spares: int
     update_shares: tuple[float, ...] | None
     store_fails: bool
+    torn: bool
+    silent: Distribution | None
     _training: dict[float, Rated] = field(default_factory=dict)
     _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
     _amounts: dict[tuple[str, float, float], tuple[Medium, float]] = field(default_factory=dict)
@@ -57,8 +61,15 @@ class ResolvedPlan:
             spares=plan.machines_ready(scenario.cluster.spares),
             update_shares=scenario.cluster.update_shares,
             store_fails=costs.storage is not None and costs.storage.fails,
+            torn=costs.storage is not None and costs.storage.torn > 0,
+            silent=scenario.failures.silent,
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
+
+    @property
+    def marked(self) -> bool:
+        """Whether checkpoints differ in more than their age."""
+        return self.torn or self.silent is not None or self.plan.verifies is not None
 
     def can_fail_waiting(self, depth: int) -> bool:
         """Whether nodes that are up can fail while the job waits for others, in such a rollback."""

@@ -1,10 +1,12 @@
-"""What a study found: accuracy at each of its points, slopes, and which policies differ.
+"""What a study found: accuracy at each of its points, slopes, which policies differ, and why.
 
 All functions take a table of runs: `seed`, `policy`, its `system`, `failures`, `servers_hit` by
-each of them out of `servers`, `auc`, `pls`, `updates_lost`. Only seeds of which all runs are there
-count, so a study that isn't done yet can be looked at.
+each of them out of `servers`, `auc`, `pls`, `updates_lost`, and `change_lost` where that is known.
+Only seeds of which all runs are there count, so a study that isn't done yet can be looked at.
 """
 
+import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +16,15 @@ from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
 from cprsim.runs.summaries import half_width
-from cprsim.studies.paired import PairedDifference, compare_all
+from cprsim.studies.paired import EQUAL_WITHIN, PairedDifference, compare, compare_all
+from cprsim.studies.predictors import Contest, contest
+from cprsim.studies.ranges import (
+    RANGE_STARTS,
+    RangeSlope,
+    bent_slopes,
+    measured_ranges,
+    range_slopes,
+)
 from cprsim.studies.slope import Slope, fit_slope, seed_slopes
 
 #: What tells the points of a study apart.
@@ -23,8 +33,54 @@ Floats = NDArray[np.float64]
 #: A line is fitted to points whose mean PLS is at most that, where nobody says otherwise. Chosen:
 #: far above what CPR accepts by default (0.1), and drops are nearly in proportion up to there.
 LINEAR_UP_TO: Final = 1.5
+#: Measures that may foretell how much accuracy is lost, in the order in which they are told.
+PREDICTORS: Final = ("pls", "updates_lost", "change_lost")
+#: Points with which measures are held against each other, at least: a line goes through fewer.
+_FEWEST_POINTS: Final = 3
 _TAKEN: Final = [*POINT, "seed", "auc", "pls", "updates_lost"]
 _MEASURES: Final = ("pls", "updates_lost", "auc", "auc_drop")
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """How a study is read.
+
+    Parameters
+    ----------
+    linear_up_to
+        A line through the origin is fitted to the points whose mean PLS is at most that.
+    equal_within
+        Differences that are smaller, in AUC, are none; of slopes at a PLS of 1.
+    range_starts
+        PLS at which the line that bends may do so.
+    """
+
+    linear_up_to: float = LINEAR_UP_TO
+    equal_within: float = EQUAL_WITHIN
+    range_starts: tuple[float, ...] = RANGE_STARTS
+
+
+@dataclass(frozen=True)
+class Bend:
+    """The line of one system, range by range, and whether it bends.
+
+    `difference`: of the slope of the first range less that of the last, paired by seed; none where
+    points lie in one range alone.
+    """
+
+    ranges: list[RangeSlope]
+    difference: PairedDifference | None
+
+    @property
+    def applies(self) -> str:
+        """Which slope, in a few words."""
+        if self.difference is None:
+            return "the line: all points lie in one range"
+        if self.difference.verdict == "different":
+            return "that of the range: the line bends"
+        if self.difference.is_equal:
+            return "the line: the ranges agree within the margin"
+        return "undecided: neither a bend nor a straight line is shown"
 
 
 def read_runs(path: Path) -> pd.DataFrame:
@@ -81,13 +137,35 @@ def slopes(table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO) -> dict[str,
 
     Those whose mean PLS is at most `linear_up_to`.
     """
-    found = {}
+    return {
+        system: fit_slope(*by_seed) for system, by_seed in _of_systems(table, linear_up_to).items()
+    }
+
+
+def bends(table: pd.DataFrame, reading: Thresholds) -> dict[str, Bend]:
+    """The slopes of each system that loses samples by range of PLS; of all points, however large.
+
+    Whether the first and the last differ is adjusted for the number of systems.
+    """
+    found, compared = {}, []
+    for system, (pls, drops) in _of_systems(table, np.inf).items():
+        starts = measured_ranges(pls, reading.range_starts)
+        by_seed = bent_slopes(pls, drops, starts)
+        ranges = range_slopes(pls, by_seed, starts)
+        found[system] = ranges
+        if len(starts) > 1:
+            names = (ranges[0].name, ranges[-1].name)
+            compared.append((system, (*names, by_seed[:, 0] - by_seed[:, -1])))
+    tested = compare([each for _, each in compared], reading.equal_within)
+    differences = dict(zip([system for system, _ in compared], tested, strict=True))
+    return {system: Bend(ranges, differences.get(system)) for system, ranges in found.items()}
+
+
+def _of_systems(table: pd.DataFrame, up_to: float) -> dict[str, tuple[Floats, Floats]]:
+    """Of each system that loses samples what `_by_seed` has of points that hit one server."""
     one = table[table["servers_hit"] == 1]
-    for system, runs in one.groupby("system", sort=False):
-        pls, drops = _by_seed(runs, linear_up_to)
-        if pls.size:
-            found[str(system)] = fit_slope(pls, drops)
-    return found
+    found = {str(name): _by_seed(runs, up_to) for name, runs in one.groupby("system", sort=False)}
+    return {system: each for system, each in found.items() if each[0].size}
 
 
 def _by_seed(runs: pd.DataFrame, linear_up_to: float) -> tuple[Floats, Floats]:
@@ -112,15 +190,32 @@ def compared_at(table: pd.DataFrame) -> pd.DataFrame:
     return struck[(struck[at] == best[at]).all(axis=1)]
 
 
-def policy_differences(table: pd.DataFrame) -> list[PairedDifference]:
+def policy_differences(
+    table: pd.DataFrame, equal_within: float = EQUAL_WITHIN
+) -> list[PairedDifference]:
     """AUC of each policy less that of each less accurate one, at `compared_at`, paired by seed."""
     aucs = compared_at(table).pivot_table(values="auc", index="seed", columns="policy")
     order = aucs.mean(axis=0).sort_values(ascending=False, kind="stable").index
-    return compare_all({str(name): aucs[name].to_numpy(dtype=np.float64) for name in order})
+    values = {str(name): aucs[name].to_numpy(dtype=np.float64) for name in order}
+    return compare_all(values, equal_within)
+
+
+def comparisons(table: pd.DataFrame) -> list[tuple[str, int]]:
+    """What is compared, and how many differences that are; of a table of runs to be done as well.
+
+    Slopes by range are left out: only the runs tell which ranges have points.
+    """
+    several = table[table["servers_hit"] > 1]
+    shares = table[table["policy"].isin(several["policy"].head(1)) & (table["failures"] > 0)]
+    counts = {
+        "differences between policies": compared_at(table)["policy"].nunique(),
+        "differences by servers hit": shares["servers_hit"].nunique(),
+    }
+    return [(what, math.comb(count, 2)) for what, count in counts.items() if count > 1]
 
 
 def share_differences(
-    table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO
+    table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO, equal_within: float = EQUAL_WITHIN
 ) -> list[PairedDifference]:
     """How much AUC a unit of PLS costs where more servers fail at once, less that of fewer.
 
@@ -135,4 +230,31 @@ def share_differences(
         pls, drops = _by_seed(those, linear_up_to)
         if pls.size:
             found[f"{hit} of {servers}"] = seed_slopes(pls, drops)
-    return compare_all(dict(reversed(found.items())))
+    return compare_all(dict(reversed(found.items())), equal_within)
+
+
+def contests(table: pd.DataFrame) -> dict[str, Contest]:
+    """Which measure foretells the drop of AUC: of policies at the same failures, and of all points.
+
+    Of points that lose samples, since all measures know that nothing is lost where none are; with
+    fewer than three there is nothing to hold against each other.
+    """
+    found = {}
+    for name, runs in (
+        ("policies at the same failures", compared_at(table)),
+        ("all points", table[table["failures"] > 0]),
+    ):
+        lossy = runs[runs.groupby(POINT)["pls"].transform("mean") > 0]
+        if lossy.groupby(POINT).ngroups >= _FEWEST_POINTS:
+            of = {name: _points_by_seed(lossy, name) for name in PREDICTORS if _knows(lossy, name)}
+            found[name] = contest(of, _points_by_seed(lossy, "auc_drop"))
+    return found
+
+
+def _knows(runs: pd.DataFrame, measure: str) -> bool:
+    return measure in runs and bool(runs[measure].notna().all())
+
+
+def _points_by_seed(runs: pd.DataFrame, measure: str) -> Floats:
+    """Shape (seeds, points)."""
+    return runs.pivot_table(values=measure, index="seed", columns=POINT).to_numpy(np.float64)

@@ -1,19 +1,32 @@
-"""What a study leaves: its table of runs, and the block `[accuracy]` that scenarios can take."""
+"""What a study leaves: its table of runs, what it found, and a block `[accuracy]` for scenarios."""
 
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 import pandas as pd
 
 from cprsim.basics.manifest import with_manifest
 from cprsim.basics.spreadsheet import csv_bytes
-from cprsim.studies.findings import slopes, with_drops
+from cprsim.studies.change import with_change
+from cprsim.studies.findings import (
+    Thresholds,
+    bends,
+    comparisons,
+    contests,
+    policy_differences,
+    share_differences,
+    slopes,
+    with_drops,
+)
+from cprsim.studies.paired import PairedDifference, least_pairs
+from cprsim.studies.predictors import told
 from cprsim.studies.slope import Slope
 
 #: Files of `cprsim study --out`, beside the folder of runs.
-NAMES: Final = ("runs.csv", "accuracy.toml", "manifest.json")
+NAMES: Final = ("runs.csv", "findings.json", "accuracy.toml", "manifest.json")
 _COLUMNS: Final = [
     "seed",
     "policy",
@@ -25,35 +38,74 @@ _COLUMNS: Final = [
     "log_loss",
     "pls",
     "updates_lost",
+    "change_lost",
     "predictions_sha256",
 ]
 _HASH_DIGITS: Final = 16  # of a hash, in the table: enough to see that two are the same
 
 
-def runs_table(done: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """A row a run that is done: what it was, and what came out."""
-    table = pd.DataFrame(done, columns=_COLUMNS)
+def runs_table(
+    done: Sequence[Mapping[str, Any]], change_per_pls: Mapping[str, float]
+) -> pd.DataFrame:
+    """A row a run that is done: what it was, and what came out; `change_lost` as in `change`."""
+    table = with_change(pd.DataFrame(done, columns=_COLUMNS), change_per_pls)
     return table.assign(predictions_sha256=table["predictions_sha256"].str[:_HASH_DIGITS])
 
 
 def contents(
-    done: Sequence[Mapping[str, Any]], planned: int, source: str, linear_up_to: float
+    table: pd.DataFrame,
+    planned: int,
+    source: str,
+    reading: Thresholds,
+    made_with: Sequence[Mapping[str, Any]],
 ) -> dict[str, bytes]:
     """Name and bytes of each of `NAMES`; `source` says what data the slopes come from."""
-    table = runs_table(done)
-    found = slopes(with_drops(table, "the study"), linear_up_to)
+    runs = with_drops(table, "the study")
     about = {
         "source": source,
         "runs": len(table),
         "planned": planned,
-        "linear_up_to": linear_up_to,
-        "made_with": _made_with(done),
+        **asdict(reading),
+        "made_with": made_with,
     }
+    found = json.dumps(findings_document(runs, reading), indent=2, allow_nan=False) + "\n"
     files = {
         "runs.csv": csv_bytes(table),
-        "accuracy.toml": accuracy_block(found, source).encode(),
+        "findings.json": found.encode(),
+        "accuracy.toml": accuracy_block(slopes(runs, reading.linear_up_to), source).encode(),
     }
     return with_manifest(files, about)
+
+
+def findings_document(runs: pd.DataFrame, reading: Thresholds) -> dict[str, Any]:
+    """What `findings.json` says; drops and slopes in AUC, intervals of 95 %."""
+    return {
+        "seeds": runs["seed"].nunique(),
+        "least_seeds": {what: least_pairs(count) for what, count in comparisons(runs)},
+        "slopes": {
+            system: asdict(slope) for system, slope in slopes(runs, reading.linear_up_to).items()
+        },
+        "ranges": {
+            system: {
+                "applies": bend.applies,
+                "slopes": [asdict(each) for each in bend.ranges],
+                "bend": None if bend.difference is None else _told(bend.difference),
+            }
+            for system, bend in bends(runs, reading).items()
+        },
+        "policies": [_told(each) for each in policy_differences(runs, reading.equal_within)],
+        "servers_hit": [
+            _told(each)
+            for each in share_differences(runs, reading.linear_up_to, reading.equal_within)
+        ],
+        "predictors": {
+            name: asdict(each) | {"told": told(each)} for name, each in contests(runs).items()
+        },
+    }
+
+
+def _told(difference: PairedDifference) -> dict[str, Any]:
+    return asdict(difference) | {"verdict": difference.verdict}
 
 
 def accuracy_block(found: Mapping[str, Slope], source: str) -> str:
@@ -69,7 +121,7 @@ def accuracy_block(found: Mapping[str, Slope], source: str) -> str:
     return "\n".join([*head, "[accuracy.systems]", *lines, ""])
 
 
-def _made_with(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def made_with(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Versions that runs were made with; one entry, unless a study went on after a change."""
     found = []
     for document in done:

@@ -1,5 +1,6 @@
 """Two kinds of runs compared seed by seed: what both share cancels in the differences."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,11 @@ from cprsim.runs.summaries import half_width
 
 #: Differences with which all signs can be tried: 2 to that many sums.
 MOST_PAIRS = 20
+#: Chance that is taken of calling anything different, or equal, that isn't.
+LEVEL = 0.05
+#: AUC by which two kinds of runs may differ and still be called equal, where nobody says otherwise.
+#: Assumed: a margin of ours, set when the study of the planted samples was known.
+EQUAL_WITHIN = 0.001
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,11 @@ class PairedDifference:
         Chance of a mean at least so far from 0 if neither is better: see `sign_flip_p`.
     adjusted_p
         The same among all comparisons that are made together: see `holm`.
+    equal_within
+        By how much they may differ and be equal all the same.
+    equal_p
+        Chance of a mean so near 0 if they differ by more than that: see `equivalence_p`. Adjusted
+        as well.
     """
 
     first: str
@@ -40,15 +51,33 @@ class PairedDifference:
     high: float
     p: float
     adjusted_p: float
+    equal_within: float
+    equal_p: float
 
     @property
     def is_significant(self) -> bool:
         """Whether all comparisons found significant are right with a chance of 95 %."""
-        return self.adjusted_p < 0.05
+        return self.adjusted_p < LEVEL
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether all that are found equal within the margin are, with a chance of 95 %."""
+        return self.equal_p < LEVEL
+
+    @property
+    def verdict(self) -> str:
+        """What was shown; that no difference was shown is no equality."""
+        if self.is_significant:
+            return "different, by less than the margin" if self.is_equal else "different"
+        return "equal" if self.is_equal else "undecided"
 
 
-def compare_all(values: dict[str, NDArray[np.float64]]) -> list[PairedDifference]:
+def compare_all(
+    values: dict[str, NDArray[np.float64]], equal_within: float = EQUAL_WITHIN
+) -> list[PairedDifference]:
     """Each kind with each behind it; `values` of a kind stand in the order of the pairs.
+
+    `equal_within`: how far apart means may be and be equal all the same, in the unit of `values`.
 
     Raises
     ------
@@ -57,22 +86,32 @@ def compare_all(values: dict[str, NDArray[np.float64]]) -> list[PairedDifference
     """
     names = list(values)
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-    differences = [values[a] - values[b] for a, b in pairs]
-    chances = [sign_flip_p(each) for each in differences]
+    return compare([(a, b, values[a] - values[b]) for a, b in pairs], equal_within)
+
+
+def compare(
+    pairs: Sequence[tuple[str, str, NDArray[np.float64]]], equal_within: float = EQUAL_WITHIN
+) -> list[PairedDifference]:
+    """What differences show, adjusted for their number: of each what is compared, and they.
+
+    Raises `UsageError` as `compare_all` does.
+    """
+    chances = [sign_flip_p(differences) for _, _, differences in pairs]
+    equal = [equivalence_p(differences, equal_within) for _, _, differences in pairs]
     return [
-        _difference(first, second, each, p, adjusted)
-        for (first, second), each, p, adjusted in zip(
-            pairs, differences, chances, holm(chances), strict=True
+        _difference(*pair, p, adjusted, equal_within, equal_p)
+        for pair, p, adjusted, equal_p in zip(
+            pairs, chances, holm(chances), holm(equal), strict=True
         )
     ]
 
 
 def _difference(
-    first: str, second: str, differences: NDArray[np.float64], p: float, adjusted: float
+    first: str, second: str, differences: NDArray[np.float64], *chances: float
 ) -> PairedDifference:
     mean, half = float(differences.mean()), float(half_width(differences))
     return PairedDifference(
-        first, second, differences.size, mean, mean - half, mean + half, p, adjusted
+        first, second, differences.size, mean, mean - half, mean + half, *chances
     )
 
 
@@ -93,6 +132,43 @@ def sign_flip_p(differences: NDArray[np.float64]) -> float:
     # Sums of the same numbers in other signs differ by rounding.
     found = abs(differences.sum()) - ROUNDING * np.abs(differences).sum()
     return float(np.mean(np.abs(sums) >= found))
+
+
+def least_pairs(comparisons: int) -> int:
+    """How many pairs `compare_all` needs before it can find any of its comparisons significant.
+
+    The smallest p of n pairs is 2^(1 - n), when all differences have the same sign, and Holm's
+    method multiplies the smallest by the number of comparisons.
+    """
+    return 2 + math.floor(math.log2(comparisons / LEVEL)) if comparisons else 2
+
+
+def enough(what: str, comparisons: int, pairs: int) -> str:
+    """Whether so many seeds can show anything, in a sentence: best read before they are trained."""
+    least = least_pairs(comparisons)
+    of = f"{what}: {comparisons} to test"
+    if pairs >= least:
+        return f"{of}, of which {least} seeds can find one significant; there are {pairs}"
+    if least > MOST_PAIRS:
+        return f"{of}; no number of seeds up to {MOST_PAIRS} can find one significant: test fewer"
+    return f"{of}, none of which {pairs} seeds can find significant; give {least} seeds or more"
+
+
+def equivalence_p(differences: NDArray[np.float64], within: float) -> float:
+    """The p of two one-sided t-tests (Schuirmann, J. Pharmacokinetics Biopharm. 15, 1987).
+
+    The null hypothesis is that the mean is at least `within` away from 0, on either side; each side
+    is tested by itself, and the larger p counts. Rejected at 5 % where the 90 % interval by
+    Student's t lies within both margins.
+    """
+    from scipy.stats import ttest_1samp  # noqa: PLC0415  (scipy is slow to import)
+
+    mean, half = float(differences.mean()), float(half_width(differences))
+    if half == 0:  # all alike, as two policies are that lose nothing
+        return float(abs(mean) >= within)
+    below = ttest_1samp(differences, -within, alternative="greater").pvalue
+    above = ttest_1samp(differences, within, alternative="less").pvalue
+    return float(max(below, above))
 
 
 def holm(chances: Sequence[float]) -> list[float]:

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
 
+from cprsim.basics.units import counted
 from cprsim.sweeps.explained import DamageError
 from cprsim.sweeps.layout import Row, insert, row_hash
 from cprsim.sweeps.reading import Tally, point_rows, stored_tally
@@ -55,7 +56,7 @@ def _mended_indexes(connection: sqlite3.Connection) -> list[str]:
 
 
 def _told(count: int, what: str, which: str) -> list[str]:
-    return [f"{count:,} {what}{'s' * (count > 1)}{which}"] if count else []
+    return [f"{counted(count, what)}{which}"] if count else []
 
 
 def _mended_points(connection: sqlite3.Connection, points: Iterable[Row]) -> list[str]:

@@ -195,6 +195,9 @@ class PolicyConformance:
             "exponential", mean="10 h", hits={"weights": {"parameter_servers": 1, "trainers": 2}}
         ),
         "shared links": _DERIVED | _law("exponential", mean="15 h"),
+        "torn checkpoints and silent faults": _MEASURED
+        | {"storage": {"torn": 0.3}}
+        | _law("exponential", mean="10 h", silent={"mean": "60 h"}),
         "nodes": _DERIVED
         | {"job": _JOB | {"network": "5 GB/s", "final_save": True}}
         | _law("weibull", shape=0.7, mean="320 h", per="node"),
@@ -227,6 +230,7 @@ class PolicyConformance:
                 ("peer_bytes_per_s", 0 <= plan.peer_bytes_per_s < math.inf, "finite and >= 0"),
                 ("memory_overhead", 0 <= plan.memory_overhead < math.inf, "finite and >= 0"),
                 ("spares", plan.spares is None or plan.spares >= 0, "None or >= 0"),
+                ("keep", plan.keep >= 1, ">= 1"),
             ):
                 require(holds, f"{where}: {name} of {plan} must be {demand}")
             for schedule in plan.schedules:
@@ -436,6 +440,10 @@ class PolicyConformance:
         require(
             not (answer.keep_training and answer.rollback == "all"),
             f"{where}: {answer} lets a job train on that has lost all it had",
+        )
+        require(
+            answer.regrow is None or (answer.keep_training and answer.rollback == "lost"),
+            f"{where}: {answer} has replacements take back shards that nobody has loaded",
         )
 
 

@@ -233,6 +233,21 @@ def _autopilot(draw: st.DrawFn, job: JobSize) -> Keys:
     return keys | ({"weight": draw(st.floats(0.1, 20.0))} if draw(YES) else {})
 
 
+def _elastic(draw: st.DrawFn, job: JobSize) -> Keys:
+    keys = draw(_FEWER)
+    keys["least"] = min(keys.get("least", 1), job.servers)
+    return keys | {"reshard": _seconds(draw, job)} | _blocking(draw, job)
+
+
+def _twin_groups(draw: st.DrawFn, job: JobSize) -> Keys:
+    groups = draw(st.sampled_from([n for n in range(2, 9) if job.servers % n == 0]))
+    keys = {"groups": groups, "sync": _seconds(draw, job), "every": f"{job.mtbf_s / 10!r} s"}
+    return keys | _rule(draw, job, "given")
+
+
+_FEWER: Final[_Tables] = st.fixed_dictionaries(
+    {"bound": st.floats(0.0, 1.0)}, optional={"least": st.integers(1, 4)}
+)
 _KEYS: Final[Mapping[str, Callable[[st.DrawFn, JobSize], Keys]]] = {
     "full": _blocking,
     "partial": _blocking,
@@ -250,6 +265,8 @@ _KEYS: Final[Mapping[str, Callable[[st.DrawFn, JobSize], Keys]]] = {
     "partial-experts": _partial_experts,
     "accepted-loss": _accepted_loss,
     "autopilot": _autopilot,
+    "elastic": _elastic,
+    "twin-groups": _twin_groups,
 }
 #: The systems that policies are drawn of.
 SYSTEMS: Final = tuple(_KEYS)

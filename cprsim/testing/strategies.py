@@ -82,7 +82,18 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
         for number in range(draw(_POLICY_COUNTS))
         for system in [draw(st.sampled_from(_possible(systems, tables)))]
     }
+    if draw(SHARES) < 0.1:
+        _corrupt(draw, tables, mtbf_s)
     return tables | draw(_TITLES)
+
+
+def _corrupt(draw: st.DrawFn, tables: dict[str, Any], mtbf_s: float) -> None:
+    """Silent faults, rarer than failures, and policies that verify what is trained, or don't."""
+    tables["failures"]["silent"] = {"mean": _time(mtbf_s * (5.0 + 50.0 * draw(SHARES)))}
+    costs = tables.setdefault("costs", {})
+    costs["verify"] = duration(draw, 0.0, mtbf_s / 300)
+    for table in tables["policies"].values():
+        table.update(draw(_LATE))
 
 
 def _possible(systems: Sequence[str], tables: Mapping[str, Any]) -> Sequence[str]:
@@ -92,7 +103,7 @@ def _possible(systems: Sequence[str], tables: Mapping[str, Any]) -> Sequence[str
     )
     too_much = set() if knows_rows else set(PRIORITY)
     if tables["cluster"]["parameter_servers"] < 2:
-        too_much.add("hot-swap")
+        too_much |= {"hot-swap", "twin-groups"}
     return [each for each in systems if each not in too_much] or ["cpr-vanilla"]
 
 
@@ -127,10 +138,16 @@ def _sizes(least: float, most: float) -> st.SearchStrategy[str]:
     return st.floats(least, most).map(lambda size: f"{size!r} B")
 
 
+_LATE: Final = st.fixed_dictionaries(
+    {},
+    optional={"verify_every": st.integers(1, 3), "keep": st.integers(3, 9), "checksum": YES},
+)
 _CHANCES: Final = st.floats(0.0, 0.3)
 _STORE_FAILS: Final = st.one_of(
     *[st.just({})] * 3,  # most stores do not, and are played in batches
-    st.fixed_dictionaries({}, optional={"save_fails": _CHANCES, "load_fails": _CHANCES}),
+    st.fixed_dictionaries(
+        {}, optional={"save_fails": _CHANCES, "load_fails": _CHANCES, "torn": _CHANCES}
+    ),
 )
 _SKEWS: Final = st.one_of(
     st.sampled_from(["uniform", "dlrm-production"]),

@@ -21,16 +21,36 @@ from cprsim.errors import UsageError
 if TYPE_CHECKING:
     from cprsim.trainer.hooks.adapter import ShardAdapter, TablePart, split_rows
     from cprsim.trainer.hooks.hooks import Summary, TrainerHooks
+    from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
+    from cprsim.trainer.hooks.ranks import ProcessGroup, RebuiltGroup
+    from cprsim.trainer.hooks.warned import HooksWarning
 
 # Names and the modules they come from: imported when first asked for, since they need torch.
 _HOMES = {
+    "HooksObserver": "cprsim.trainer.hooks.observer",
+    "HooksWarning": "cprsim.trainer.hooks.warned",
+    "ProcessGroup": "cprsim.trainer.hooks.ranks",
+    "RebuiltGroup": "cprsim.trainer.hooks.ranks",
     "ShardAdapter": "cprsim.trainer.hooks.adapter",
+    "StoredSave": "cprsim.trainer.hooks.observer",
     "Summary": "cprsim.trainer.hooks.hooks",
     "TablePart": "cprsim.trainer.hooks.adapter",
     "TrainerHooks": "cprsim.trainer.hooks.hooks",
     "split_rows": "cprsim.trainer.hooks.adapter",
 }
-__all__ = ["ShardAdapter", "Summary", "TablePart", "TrainerHooks", "check_torch", "split_rows"]
+__all__ = [
+    "HooksObserver",
+    "HooksWarning",
+    "ProcessGroup",
+    "RebuiltGroup",
+    "ShardAdapter",
+    "StoredSave",
+    "Summary",
+    "TablePart",
+    "TrainerHooks",
+    "check_torch",
+    "split_rows",
+]
 
 
 def check_torch() -> None:

@@ -71,9 +71,11 @@ def check_fits(scenario: Scenario, section: TrainerSection, at_once: int = 1) ->
 
 def _store(scenario: Scenario) -> Iterator[str]:
     """Saves and loads that fail."""
-    for key in ("save_fails", "load_fails", "outages"):
+    for key in ("save_fails", "load_fails", "torn", "outages"):
         if scenario.storage is not None and getattr(scenario.storage, key):
             yield f"storage.{key}: can be simulated but not trained yet; leave it out"
+    if scenario.failures.silent is not None:
+        yield "failures.silent: can be simulated but not trained yet; leave it out"
 
 
 def _members(scenario: Scenario, at_once: int) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """What of the contract is carried out on real processes, and by hooks in somebody else's loop.
 
-A loop is stopped by nothing but its own calls: it can wait for a save, not have one beside it.
+A loop is stopped by nothing but its own calls: it can wait for a save, or have it written beside
+its training.
 """
 
 from cprsim.contract.needs import Interpreter
@@ -8,4 +9,4 @@ from cprsim.contract.needs import Interpreter
 TRAINER = Interpreter(
     ("controller", "schedules", "background", "copies", "training on"), "trained yet"
 )
-HOOKS = Interpreter(("controller", "schedules"), "done by hooks")
+HOOKS = Interpreter(("controller", "schedules", "background"), "done by hooks")

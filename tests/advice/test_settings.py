@@ -58,7 +58,20 @@ def test_every_system_says_what_may_be_chosen_and_all_values_make_a_plan():
             assert len({repr(plan) for plan in plans}) == len(plans), (policy.system, setting.key)
     assert len(seen) == 13
     # Autopilot plans for itself: a belief is no choice.
-    assert seen | {"cpr-scar", "cpr-ssu", "autopilot"} == set(systems())
+    others = {"cpr-scar", "cpr-ssu", "autopilot", "elastic", "twin-groups"}
+    assert seen | others == set(systems())
+
+
+def test_servers_that_are_left_and_groups_that_fit_may_be_chosen():
+    fewer = {"it": {"system": "elastic", "bound": 0.5}}
+    scenario = measured(**fewer)
+    servers = scenario.cluster.parameter_servers
+    interval, least = scenario.policies["it"].settings(scenario.context)
+    assert (interval.key, least.key) == ("interval", "least")
+    assert least.values[-1] == servers - 1
+    twins = {"it": {"system": "twin-groups", "every": "1 min", "sync": "1 s"}}
+    keys = [each.key for each in measured(**twins).policies["it"].settings(scenario.context)]
+    assert keys[:2] == ["every", "interval"]
 
 
 def test_an_interval_of_the_whole_job_makes_no_save():

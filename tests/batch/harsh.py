@@ -196,10 +196,31 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
     if not tables["storage"]:
         del tables["storage"]
     system = draw(st.sampled_from(systems))
-    return tables | {
+    tables |= {
         "failures": {"during_recovery": draw(_YES), "while_waiting": draw(_YES)},
         "policies": {"it": _policy(draw, system, tables)},
     }
+    if draw(_YES) and draw(_YES):
+        _corrupt(draw, tables)
+    return tables
+
+
+def _corrupt(draw: st.DrawFn, tables: Keys) -> None:
+    """Silent faults, what is torn in the store, and what is done about either."""
+    policy = tables["policies"]["it"]
+    if draw(_YES):
+        law = _law(draw, _between(draw, 100.0, 1000.0))
+        tables["failures"]["silent"] = law
+    if draw(_YES):
+        tables["storage"] = tables.get("storage", {}) | {"torn": 0.3 * draw(_SHARES)}
+    if draw(_SHARES) < 0.8:
+        policy["verify_every"] = draw(st.integers(1, 4))
+        tables["costs"]["verify"] = seconds(5 * draw(_SHARES))
+    if draw(_YES):
+        policy["keep"] = draw(st.integers(1, 5))
+    if draw(_YES) and draw(_YES):
+        policy["checksum"] = draw(_YES)
+        tables["costs"]["checksum"] = seconds(2 * draw(_SHARES))
 
 
 def _model(draw: st.DrawFn) -> Keys:
@@ -233,8 +254,14 @@ def _derive(draw: st.DrawFn, tables: Keys) -> None:
 
 def _measure(draw: st.DrawFn, costs: Keys) -> None:
     costs["save"] = seconds(_between(draw, 0.5, 30.0))
-    both = {"load_full": seconds(70 * draw(_SHARES)), "load_partial": seconds(70 * draw(_SHARES))}
-    costs |= both if draw(_YES) else {"load": seconds(40 * draw(_SHARES))}
+    both = {"load_full": _load(draw, 70.0), "load_partial": _load(draw, 70.0)}
+    costs |= both if draw(_YES) else {"load": _load(draw, 40.0)}
+
+
+def _load(draw: st.DrawFn, most: float) -> str:
+    """Nothing, or so long that an outage isn't tried through a million times."""
+    share = draw(_SHARES)
+    return seconds(most * share if share > 1e-3 else 0.0)
 
 
 def _delay(draw: st.DrawFn, costs: Keys) -> None:
@@ -446,6 +473,22 @@ def _accepted_loss(draw: st.DrawFn, tables: Keys) -> Keys:
     return {"snapshot": seconds(3 * draw(_SHARES))}
 
 
+def _elastic(draw: st.DrawFn, tables: Keys) -> Keys:
+    keys: Keys = {"bound": draw(_SHARES)}
+    if draw(_YES):
+        keys["reshard"] = seconds(3 * draw(_SHARES))
+    if draw(_YES):
+        keys["least"] = draw(st.integers(1, _servers(tables["cluster"])))
+    return keys
+
+
+def _twin_groups(draw: st.DrawFn, tables: Keys) -> Keys:
+    servers = _servers(tables["cluster"])
+    groups = draw(st.sampled_from([n for n in range(2, servers + 1) if servers % n == 0]))
+    every, sync = seconds(_between(draw, 3.0, 30.0)), seconds(2 * draw(_SHARES))
+    return {"groups": groups, "every": every, "sync": sync}
+
+
 def _slowdown(draw: st.DrawFn) -> Keys:
     return {"slowdown": 0.2 * draw(_SHARES)} if draw(_YES) else {}
 
@@ -467,6 +510,8 @@ _KEYS: Final[Mapping[str, Callable[[st.DrawFn, Keys], Keys]]] = {
     "tiered": _tiered,
     "partial-experts": _experts,
     "accepted-loss": _accepted_loss,
+    "elastic": _elastic,
+    "twin-groups": _twin_groups,
 }
 
 

@@ -103,6 +103,14 @@ OF_SYSTEM: dict[str, dict[str, int]] = {
         "training_goes_on_degraded": 150,
         "runs_at_several_paces": 35,
     },
+    "elastic": {
+        "returns_of_lost_to_remote": 300,
+        "reschedules_in_the_background": 80,
+        "loads_in_the_background": 60,
+        "training_goes_on_degraded": 100,
+        "runs_at_several_paces": 20,
+    },
+    "twin-groups": {"returns_of_lost_to_twins": 300, "returns_of_all_to_remote": 60},
 }
 
 

@@ -1,6 +1,6 @@
 """What plans need of who carries them out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -14,6 +14,7 @@ from cprsim.contract import (
     Rotation,
     Rotations,
     Save,
+    Verification,
     every,
 )
 from cprsim.contract.needs import Interpreter, needs_of
@@ -30,6 +31,16 @@ def test_needs_are_those_of_every_kind_of_loss():
     assert needs == {"training on": "training while lost nodes are replaced"}
     assert Interpreter(()).lacks(needs) == list(needs.values())
     assert Interpreter(("training on",)).lacks(needs) == []
+
+
+def test_verifications_and_checksums_are_needs():
+    plan = Plan("full", every(10.0), Always(Recover("all")), checksum=True)
+    plan = replace(plan, verifies=Verification(2, 5.0))
+
+    assert needs_of(plan) == {
+        "verification": "verification of what is trained",
+        "checksums": "saves that are checked",
+    }
 
 
 def test_an_answer_for_the_loss_of_a_whole_cluster_counts():

@@ -274,7 +274,7 @@ def test_rounding_of_the_clock_is_no_overhead() -> None:
 
 def test_one_replication_has_no_interval() -> None:
     figure = drawn("one replication")
-    assert end_labels(figure.axes[0]) == ["11.2 %", "21.2 %"]  # 7 x 1 % and 0.2 % x (1 + ... + 6)
+    assert end_labels(figure.axes[0]) == ["13.6 %", "23.6 %"]  # 8 x 1 % and 0.2 % x (1 + ... + 7)
     assert not any("±" in text for text in words(figure))
 
 

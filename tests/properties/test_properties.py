@@ -118,7 +118,7 @@ def test_without_failures_saves_are_all_that_comes_on_top(tables: dict[str, Any]
     # Beside training, background saves take a share of its links: that is the fabric's to test.
     tables["job"].pop("network", None)
     tables["failures"] = {"exactly": 0}
-    for key in ("save_fails", "outages"):
+    for key in ("save_fails", "torn", "outages"):
         tables.get("storage", {}).pop(key, None)
     scenario = Scenario(**tables)
     job, costs = scenario.job, scenario.cost_model
@@ -133,17 +133,17 @@ def test_without_failures_saves_are_all_that_comes_on_top(tables: dict[str, Any]
         (schedule,) = plan.schedules
         tier, save = plan.tier(schedule.save.tier), schedule.save
         if save.blocking:
-            save_s = costs.seconds(costs.save(tier, save.portion, save.writes))
+            save_s = costs.seconds(plan.transfer(save, costs))
             stops_s = ledger.saves * save_s
             if job.final_save:  # which is of everything
-                stops_s += costs.seconds(costs.save(tier)) - save_s
+                stops_s += costs.seconds(plan.transfer(plan.last_save, costs)) - save_s
             assert saves == ledger.saves == saves_of(schedule.period_s, scenario)
         else:
             stalls = [span for span in seen.spans if span.cause == "stall"]
             # With nothing to wait for but the last save, to land.
             stops_s = len(stalls) * tier.snapshot_s + ledger.save
             assert job.final_save or ledger.save == 0
-        assert ledger.wall == pytest.approx(training_s + stops_s, rel=1e-12)
+        assert ledger.wall == pytest.approx(training_s + stops_s + ledger.verify, rel=1e-12)
 
 
 def saves_of(interval_s: float, scenario: Scenario) -> int:

@@ -10,7 +10,7 @@ from cprsim.errors import RunError, ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.studies import play
-from cprsim.studies.design import Run, runs, study_section
+from cprsim.studies.design import Run, notes, runs, study_section
 from cprsim.trainer.section import trainer_section
 
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "train-study.toml"
@@ -88,6 +88,8 @@ def test_the_shipped_study_has_what_was_asked() -> None:
         ("seeds = 3", "study.parts: is missing"),
         ("seeds = 21\n[parts.a]\npolicies = ['full']\nfailures = [1]",
          "study.seeds: 21 is out of range: it must be <= 20"),
+        ("range_starts = [0.8, 0.3]\n[parts.a]\npolicies = ['full']\nfailures = [1]",
+         "study: range_starts = [0.8, 0.3] doesn't ascend; write e.g. [0.3, 0.8]"),
         ("[parts.a]\npolicies = ['full']", "study.parts.a.failures: is missing"),
         ("[parts.a]\npolicies = ['full']\nfailures = [0]",
          "study.parts.a.failures.0: 0 is out of range: it must be >= 1"),
@@ -132,3 +134,12 @@ def test_a_run_on_a_machine_too_slow_for_its_deadlines_is_not_kept(
         "cpr-vanilla, seed 0: 3 processes were replaced though 2 were struck; give trainer.answer "
         "more time, and start again"
     )
+
+
+def test_seeds_that_are_too_few_are_told_before_there_are_runs() -> None:
+    assert notes(planned()) == [
+        "differences between policies: 1 to test, none of which 3 seeds can find significant; give "
+        "6 seeds or more",
+        "differences by servers hit: 1 to test, none of which 3 seeds can find significant; give 6 "
+        "seeds or more",
+    ]

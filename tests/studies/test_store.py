@@ -194,7 +194,7 @@ def test_a_study_says_which_files_it_passes_over(
         f"cprsim: {store.path(kept[0])}: damaged, and left out\n"
         f"cprsim: {store.path(kept[3])} and 1 more: of an older version, without a hash, and "
         "taken as found; delete what is to be trained again\n"
-        f"cprsim: wrote 3 files into {out}: runs.csv, accuracy.toml, manifest.json\n"
+        f"cprsim: wrote 4 files into {out}: runs.csv, findings.json, accuracy.toml, manifest.json\n"
     )
     assert json.loads((out / "manifest.json").read_text())["runs"] == len(kept) - 1
     assert (

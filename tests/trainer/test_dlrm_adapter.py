@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 import cprsim
+from cprsim.errors import UsageError
 from cprsim.trainer import TrainerHooks
 from tools.pages.walkthroughs import code
 
@@ -33,6 +34,48 @@ class DLRM_Net(nn.Module):  # noqa: N801  (its name there)
             table(ids, offsets) for table, ids, offsets in zip(self.emb_l, lS_i, lS_o, strict=True)
         ]
         return self.top_l(torch.cat([self.bot_l(dense_x), *rows], dim=1))
+
+
+class RowWise(torch.optim.Optimizer):
+    """Its state is that of the script's RWSAdagrad, made in the first step unless a flag is set."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr})
+        self.momentum_initialized = False
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["step"] = 0
+
+    @torch.no_grad()
+    def step(self):
+        for p in (p for group in self.param_groups for p in group["params"]):
+            state, grad = self.state[p], p.grad.to_dense() if p.grad.is_sparse else p.grad
+            name = "momentum" if p.grad.is_sparse else "sum"
+            if not self.momentum_initialized:
+                state[name] = torch.zeros(len(p)) if p.grad.is_sparse else torch.zeros_like(p)
+            state["step"] += 1
+            if p.grad.is_sparse:
+                state[name] += grad.pow(2).mean(dim=1)
+                p.sub_(0.1 * grad / (state[name].sqrt() + 1e-10).unsqueeze(1))
+            else:
+                state[name] += grad.pow(2)
+                p.sub_(0.1 * grad / (state[name].sqrt() + 1e-10))
+        self.momentum_initialized = True
+
+
+class Prepared(RowWise):
+    """The same with the page's recipe."""
+
+    def __init__(self, params, lr):
+        params = list(params)
+        super().__init__(params, lr)
+        names = {}
+        exec(code(PAGE.read_text(encoding="utf-8"), "rwsadagrad.py"), names)
+        model = DLRM_Net()
+        count = len(model.emb_l)
+        for mine, theirs in zip(model.emb_l, params[:count], strict=True):
+            mine.weight = theirs
+        names["make_state"](model, self)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +134,7 @@ class Script:
         return [each.detach().clone() for each in self.dlrm.parameters()]
 
 
-@pytest.mark.parametrize("optimiser", [torch.optim.SGD, torch.optim.Adagrad])
+@pytest.mark.parametrize("optimiser", [torch.optim.SGD, torch.optim.Adagrad, Prepared])
 @pytest.mark.parametrize("stacked", [True, False])
 def test_a_script_that_starts_again_ends_as_one_that_was_never_stopped(
     adapter, optimiser, stacked, tmp_path
@@ -127,3 +170,9 @@ def test_state_of_rows_is_stored_with_them_alone(adapter, tmp_path):
     assert [len(part.state) for parts in script.adapter.shards().values() for part in parts] == [
         1
     ] * 3
+
+
+def test_without_the_recipe_the_first_step_says_what_is_to_be_done(adapter, tmp_path):
+    script = Script(adapter, RowWise, "full", tmp_path)
+    with pytest.raises(UsageError, match="make the state of the optimiser before restore"):
+        script.train(1)

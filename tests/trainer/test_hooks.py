@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -132,8 +131,8 @@ def test_a_lost_shard_gets_the_rows_that_were_chosen_when_they_were_saved(
 
     def noted(self):
         chosen = select(self)
-        # Rows of shard 1 come after those of shard 0, table by table: 150, 50 and 10 of each.
-        for place, (first, end) in enumerate(pairwise((210, 360, 410, 420))):
+        # The second half of each table is in shard 1.
+        for place, (first, end) in enumerate(((150, 300), (350, 400), (410, 420))):
             ids = chosen[(chosen >= first) & (chosen < end)] - first
             for at in (2 * place, 2 * place + 1):
                 image[at][ids] = rows_of(loop, 1)[at][ids]
@@ -163,9 +162,12 @@ def test_what_a_tracker_knew_of_a_lost_shard_is_lost_with_it(tmp_path, monkeypat
 
     # Of shard 0 a quarter of each tracked half and all of the small table; of shard 1 nothing is
     # known to have been used, but for what is saved whole each time.
-    assert ((chosen >= 410) & (chosen < 420)).sum() == 10
-    assert (chosen < 210).sum() == round(0.25 * 150) + round(0.25 * 50) + 10
-    assert ((chosen >= 210) & (chosen < 410)).sum() == 0
+    def of(first, end):
+        return ((chosen >= first) & (chosen < end)).sum()
+
+    assert of(400, 410) == of(410, 420) == 10
+    assert of(0, 150) + of(300, 350) == round(0.25 * 150) + round(0.25 * 50)
+    assert of(150, 300) == of(350, 400) == 0
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -219,7 +221,7 @@ def spoil(folder):
     newest.write_bytes(content)
 
 
-@pytest.mark.parametrize("member", ["shard-0-0", "shard-1-0", "dense"])
+@pytest.mark.parametrize("member", ["rows-0-0", "dense"])
 def test_a_spoilt_checkpoint_takes_all_back_to_the_one_before(member, clean, tmp_path):
     loop = Loop()
     hooks = hooked(loop, "full", tmp_path)
@@ -239,7 +241,7 @@ def test_a_spoilt_checkpoint_takes_one_shard_back_further_under_partial_recovery
     train(loop, hooks, hooks.restore(), 10)
     saved = rows_of(loop, 1)
     train(loop, hooks, 10, 27)
-    spoil(tmp_path / "shard-1-0")
+    spoil(tmp_path / "rows-0-0")
     kept = rows_of(loop, 0)
     lose(loop, 1)
 
@@ -290,7 +292,7 @@ def test_mfu_counts_the_rows_that_batches_look_up(tmp_path):
     for step in range(2):
         for table, ids in Adapter(loop).lookups(batch(step)).items():
             np.add.at(counts[table], ids.reshape(-1).numpy(), 1)
-    for first, uses in ((0, counts[0, :150]), (150, counts[1, :50]), (210, counts[0, 150:])):
+    for first, uses in ((0, counts[0, :150]), (300, counts[1, :50]), (150, counts[0, 150:])):
         taken = np.isin(np.arange(len(uses)), chosen - first)
         assert 0 < taken.sum() <= round(0.25 * len(uses))
         assert uses[taken].min() >= uses[~taken].max()

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cprsim.errors import RunError, ScenarioError, UsageError
-from cprsim.trainer import TablePart, TrainerHooks, split_rows
+from cprsim.trainer import HooksWarning, ProcessGroup, TablePart, TrainerHooks, split_rows
 from tests.trainer.loops import scenario
 
 STEPS = 10
@@ -35,6 +35,11 @@ class Held:
 def hooks(adapter, folder, policy="cpr-mfu", **more):
     more = {"steps": STEPS, "scenario": scenario()} | more
     return TrainerHooks(more.pop("scenario"), policy, adapter, folder, **more)
+
+
+def steps(it, count):
+    for _ in range(count):
+        it.after_step({})
 
 
 def said(text):
@@ -118,14 +123,6 @@ def test_a_row_in_two_shards(tmp_path):
 
 
 WRONG_LOOKUPS = {
-    "too large": (
-        {0: torch.tensor([5]), 1: torch.tensor([[3, 100]])},
-        "lookups(): row 100 of table 1 is not here; see the part of that table that shards() gives",
-    ),
-    "negative": (
-        {1: torch.tensor([3, -1])},
-        "lookups(): row -1 of table 1 is not here; see the part of that table that shards() gives",
-    ),
     "table": (
         {3: torch.tensor([0])},
         "lookups(): table 3 is not here; shards() gives [0, 1, 2]",
@@ -142,11 +139,37 @@ WRONG_LOOKUPS = {
 
 
 @pytest.mark.parametrize(("batch", "text"), WRONG_LOOKUPS.values(), ids=WRONG_LOOKUPS)
-def test_rows_that_are_not_there(batch, text, tmp_path):
+def test_lookups_that_can_not_be_meant(batch, text, tmp_path):
     it = hooks(Held(), tmp_path)
     it.restore()
     with pytest.raises(UsageError, match=said(text)):
         it.after_step(batch)
+
+
+@pytest.mark.parametrize("row", [100, -2])
+def test_rows_that_are_not_there_are_left_out_and_told_once_a_table(row, tmp_path):
+    it = hooks(Held(), tmp_path)
+    it.restore()
+    batch = {0: torch.tensor([5]), 1: torch.tensor([[3, row]])}
+    with pytest.warns(
+        HooksWarning,
+        match=said(
+            f"lookups(): row {row} of table 1 is not here and is left out, as others of that table "
+            "will be; see the part of it that shards() gives"
+        ),
+    ):
+        it.after_step(batch)
+    it.after_step(batch)
+    layout = it._state._layout
+    assert layout.numbers(batch).tolist() == [5, 300 + 3]
+
+
+@pytest.mark.parametrize("policy", ["cpr-mfu", "cpr-ssu", "cpr-scar"])
+def test_padding_is_no_row(policy, tmp_path):
+    it = hooks(Held(), tmp_path, policy)
+    it.restore()
+    it.after_step({0: torch.tensor([[5, -1], [-1, -1]]), 1: torch.tensor([-1])})
+    assert it._state._layout.numbers({0: torch.tensor([[5, -1], [-1, -1]])}).tolist() == [5]
 
 
 def test_a_row_between_parts_is_not_there(tmp_path):
@@ -156,7 +179,7 @@ def test_a_row_between_parts_is_not_there(tmp_path):
     it = hooks(adapter, tmp_path)
     it.restore()
     it.after_step({0: torch.tensor([0, 99, 200, 299])})
-    with pytest.raises(UsageError, match=r"^lookups\(\): row 150 of table 0 is not here"):
+    with pytest.warns(HooksWarning, match=r"^lookups\(\): row 150 of table 0 is not here"):
         it.after_step({0: torch.tensor([99, 150])})
 
 
@@ -168,7 +191,7 @@ def test_tensors_that_change_their_shapes_on_the_way(tmp_path):
         UsageError,
         match=said(
             "shards(): gives tensors of other shapes than at the start; make the state of the "
-            "optimiser before, and new hooks if the tables themselves have changed"
+            "optimiser before restore(), and new hooks if the tables themselves have changed"
         ),
     ):
         it.restore()
@@ -180,8 +203,8 @@ def test_dense_state_that_can_not_be_stored(tmp_path):
     with pytest.raises(
         UsageError,
         match=said(
-            "dense().state.sampler.seen is a set, which is not stored; give tensors, numbers, "
-            "strings, or lists, tuples and dictionaries of these"
+            "dense().state.sampler.seen is a set, which is not stored; give tensors, arrays, "
+            "numbers, strings, bytes, or lists, tuples and dictionaries of these"
         ),
     ):
         hooks(adapter, tmp_path).restore()
@@ -203,19 +226,39 @@ def test_a_dense_part_that_the_checkpoint_does_not_have(tmp_path):
 
 def test_a_folder_of_another_job(tmp_path):
     hooks(Held(), tmp_path)
-    smaller = Held(((200, 8), (100, 8), (20, 8)))
-    for adapter, steps, what in (
-        (Held(), 11, "steps differ"),
-        (smaller, STEPS, "tables differ"),
-        (smaller, 11, "steps and tables differ"),
-    ):
+    smaller, wider = Held(((200, 8), (100, 8), (20, 8))), Held(((300, 8), (100, 16), (20, 8)))
+    for adapter in (smaller, wider):
         with pytest.raises(
             UsageError,
             match=said(
-                f"folder {tmp_path}: has checkpoints of another job ({what}); give another folder"
+                f"folder {tmp_path}: has checkpoints of another job (tables differ); give another "
+                "folder"
             ),
         ):
-            hooks(adapter, tmp_path, steps=steps)
+            hooks(adapter, tmp_path)
+
+
+def test_fewer_steps_than_are_done(tmp_path):
+    it = hooks(Held(), tmp_path, "full")
+    it.restore()
+    steps(it, STEPS)
+    with pytest.raises(
+        UsageError,
+        match=said(
+            f"steps = 8: the folder {tmp_path} has a checkpoint of step 9; give as many or more, "
+            "those of the whole job"
+        ),
+    ):
+        hooks(Held(), tmp_path, steps=8)
+
+
+def test_a_folder_of_earlier_processes_that_has_nothing(tmp_path):
+    (tmp_path / "none").mkdir()
+    with pytest.raises(
+        UsageError,
+        match=said(f"earlier: {tmp_path}/none has no checkpoints of hooks; leave it out"),
+    ):
+        hooks(Held(), tmp_path / "it", earlier=[tmp_path / "none"])
 
 
 def test_a_folder_that_can_not_be_used(tmp_path):
@@ -262,18 +305,77 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", refuse)
     for _ in range(2):
         it.after_step({})
-    with pytest.raises(OSError, match=r"No space left on device: .*shard-0-0/00000001\.npys"):
+    with pytest.warns(HooksWarning) as warned:
+        it.after_step({})
+    assert [str(each.message) for each in warned] == [
+        "the save of step 3 failed: OSError: [Errno 28] No space left on device: "
+        f"'{tmp_path}/rows-0-0/00000001.npys'; training goes on, the last checkpoint is of step 0"
+    ]
+    monkeypatch.undo()
+    for _ in range(3):  # the next is a period later, and has room
+        it.after_step({})
+    assert (it.summary.saves, it.summary.saves_failed) == (1, 1)
+    assert hooks(Held(), tmp_path, "full").restore() == 6
+
+
+@pytest.mark.parametrize("policy", ["full", "cpr-mfu", "async"])
+def test_saves_that_all_fail_end_no_training(policy, tmp_path, monkeypatch):
+    job = scenario(**{"async": {"system": "async", "interval": "10 s"}})
+    it = hooks(Held(), tmp_path, policy, scenario=job)
+    it.restore()
+
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.warns(HooksWarning, match="No space left on device"):
+        steps(it, STEPS)
+    assert (it.summary.step, it.summary.saves) == (STEPS, 0)
+    assert it.summary.saves_failed > 0
+    monkeypatch.undo()
+    assert hooks(Held(), tmp_path, policy, scenario=job).restore() == 0
+
+
+def test_a_full_disk_at_the_start_is_said_before_training_begins(tmp_path, monkeypatch):
+    it = hooks(Held(), tmp_path, "full")
+
+    def refuse(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(
+        RunError, match=r"the first checkpoint can't be stored \(\[Errno 28\] No space .* make room"
+    ):
+        it.restore()
+
+
+def test_state_that_can_no_longer_be_stored_ends_no_training(tmp_path):
+    adapter = Held()
+    it = hooks(adapter, tmp_path, "full")
+    it.restore()
+    adapter.rest["mlp"] = type("", (), {"state_dict": lambda self: {"seen": {1, 2}}})()
+    with pytest.warns(HooksWarning, match="step 3 failed: UsageError: .*seen is a set"):
+        steps(it, 5)
+
+
+def test_state_of_rows_that_the_first_step_makes_is_found_at_the_first_step(tmp_path):
+    adapter = Held()
+    it = hooks(adapter, tmp_path, "full")
+    it.restore()
+    rows = adapter.parts[0]
+    adapter.found = adapter.found | {0: [rows._replace(state=(torch.zeros(300),))]}
+    with pytest.raises(UsageError, match="make the state of the optimiser before restore"):
         it.after_step({})
 
 
 def test_a_folder_whose_checkpoints_are_all_spoilt(tmp_path):
     hooks(Held(), tmp_path).restore()
-    for file in (tmp_path / "shard-1-0").glob("*.npys"):
+    for file in (tmp_path / "rows-0-0").glob("*.npys"):
         file.write_bytes(b"")
     with pytest.raises(
         RunError,
         match=said(
-            f"{tmp_path}/shard-1-0: no sound checkpoint is left in it; begin in another folder"
+            f"{tmp_path}/rows-0-0: no sound checkpoint is left in it; begin in another folder"
         ),
     ):
         hooks(Held(), tmp_path).restore()
@@ -284,7 +386,7 @@ def test_a_shard_whose_checkpoints_are_gone(tmp_path):
     it.restore()
     for _ in range(5):
         it.after_step({})
-    for file in (tmp_path / "shard-1-0").iterdir():
+    for file in (tmp_path / "rows-0-0").iterdir():
         file.unlink()
     with pytest.raises(
         RunError,
@@ -335,7 +437,6 @@ def test_no_steps(tmp_path):
 @pytest.mark.parametrize(
     ("policy", "lacks"),
     [
-        ({"system": "async", "interval": "10 s"}, "saves in the background"),
         (
             {"system": "replication", "copies": 2},
             "copies on other servers and training while lost nodes are replaced",
@@ -384,3 +485,14 @@ def test_without_torch_it_is_said_what_to_install(monkeypatch):
         ),
     ):
         cprsim.trainer.TrainerHooks  # noqa: B018
+
+
+def test_ranks_of_no_process_group():
+    with pytest.raises(
+        UsageError,
+        match=said(
+            "ProcessGroup(): torch.distributed has no process group; call init_process_group() "
+            "before, or give no `ranks` to a job of one process"
+        ),
+    ):
+        ProcessGroup()

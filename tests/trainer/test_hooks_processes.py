@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from cprsim.trainer import TablePart, TrainerHooks
+from cprsim.trainer import HooksWarning, TablePart, TrainerHooks
+from cprsim.trainer.hooks.process_state import ProcessState
 from tests.trainer.loops import scenario
 from tests.waiting import HANGS_S
 
@@ -14,21 +15,35 @@ STEPS = 40
 
 
 class Together:
-    """The least of what all give, once all have given."""
+    """What all give, once all have given."""
 
     def __init__(self, processes):
         self._given = {}
         self._barrier = threading.Barrier(processes, timeout=HANGS_S)
 
-    def least(self, process):
-        def of_all(number):
-            self._given[process] = number
-            self._barrier.wait()
-            found = min(self._given.values())
-            self._barrier.wait()
-            return found
+    def of(self, process, mine):
+        self._given[process] = mine
+        self._barrier.wait()
+        found = [self._given[each] for each in sorted(self._given)]
+        self._barrier.wait()
+        return found
 
-        return of_all
+
+class Threads:
+    """One of them, as hooks ask it."""
+
+    def __init__(self, together, process):
+        self._together, self._process = together, process
+
+    def least(self, number):
+        return min(self._together.of(self._process, number))
+
+    def total(self, number):
+        return sum(self._together.of(self._process, number))
+
+    def copied(self, content):
+        given = self._together.of(self._process, content)
+        return next((each for each in given if each is not None), None)
 
 
 class Rank:
@@ -39,7 +54,12 @@ class Rank:
         self.rows = [torch.zeros(150, 8), torch.zeros(50, 8)]
         self.mlp = torch.nn.Linear(1, 1)
         self.hooks = TrainerHooks(
-            scenario((300, 100)), policy, self, folder / str(rank), STEPS, together.least(rank)
+            scenario((300, 100), **{"async": {"system": "async", "interval": "10 s"}}),
+            policy,
+            self,
+            folder / str(rank),
+            STEPS,
+            Threads(together, rank),
         )
 
     def shards(self):
@@ -124,8 +144,13 @@ def test_under_partial_recovery_the_new_one_goes_on_with_the_survivors(both, pol
     assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [27, 27]
     assert all(map(torch.equal, state(ranks[0]), kept))
     if policy == "partial":
-        assert all(map(torch.equal, state(ranks[1]), saved))
+        # Its rows are those of its checkpoint; its dense part is the survivor's.
+        assert all(map(torch.equal, state(ranks[1]), [*saved[:-1], kept[-1]]))
         assert [rank.hooks.summary.pls for rank in ranks] == [0, 7 / (STEPS * 2)]
+        told = both(lambda rank: rank.hooks.job_summary(), ranks)
+        assert [each.pls for each in told] == [7 / (STEPS * 2)] * 2
+        assert [each.updates_lost for each in told] == [7 / (STEPS * 2)] * 2
+        assert told[0].bytes_saved == sum(rank.hooks.summary.bytes_saved for rank in ranks)
     for rank in ranks:
         rank.train(27, 35)
     # Both save at the same steps, so that there is a checkpoint that all have.
@@ -165,3 +190,53 @@ def test_when_one_has_nothing_nobody_overwrites_what_others_have(both, tmp_path)
         "bring those back, or give another folder",
         0,
     ]
+
+
+def test_a_notice_to_one_has_all_saved_and_a_full_disk_of_one_has_it_tried_again(
+    both, tmp_path, monkeypatch
+):
+    """Rank 0 is given notice before step 3, and rank 1 has no room then."""
+    together = Together(2)
+    ranks = begun(both, tmp_path, "full", together, 2)
+    write, full = ProcessState.write, [True]
+
+    def refuses(self, step, snapshot):
+        if self is ranks[1].hooks._state and full:
+            full.pop()
+            raise OSError(28, "No space left on device")
+        return write(self, step, snapshot)
+
+    monkeypatch.setattr(ProcessState, "write", refuses)
+    for rank in ranks:
+        rank.hooks._listening = True  # signals reach the main thread alone
+    ranks[0].hooks._notice.came = True
+    with pytest.warns(HooksWarning, match="the save of step 3 failed"):
+        both(lambda rank: rank.train(2, 3), ranks)
+    assert [rank.hooks.noticed for rank in ranks] == [False, False]
+    both(lambda rank: rank.train(3, 4), ranks)
+    assert [rank.hooks.noticed for rank in ranks] == [True, True]
+    assert [max(rank.hooks._state.steps) for rank in ranks] == [4, 4]
+    both(lambda rank: rank.train(4, 6), ranks)  # once is enough
+
+
+def test_a_save_beside_training_that_one_can_not_begin_is_void_there_alone(
+    both, tmp_path, monkeypatch
+):
+    together = Together(2)
+    ranks = begun(both, tmp_path, "async", together, 9)
+    snapshot = ProcessState.snapshot
+
+    def refuses(self, portion, accounts):
+        if self is ranks[1].hooks._state:
+            raise MemoryError("no room for a copy")
+        return snapshot(self, portion, accounts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ProcessState, "snapshot", refuses)
+        both(lambda rank: rank.train(9, 10), ranks)
+    for rank in ranks:
+        rank.hooks._saves._under_way.written.exception()  # which waits
+    with pytest.warns(HooksWarning, match="the save of step 10 failed: MemoryError: no room"):
+        both(lambda rank: rank.train(10, 11), ranks)
+    again = [Rank(n, tmp_path, together, "async") for n in range(2)]
+    assert both(lambda rank: rank.hooks.restore(), again) == [0, 0]

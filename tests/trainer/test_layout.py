@@ -1,5 +1,7 @@
 """Numbers of rows in a process, against a dictionary of every row."""
 
+import enum
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,10 @@ import torch
 from cprsim.trainer import TablePart, split_rows
 from cprsim.trainer.hooks.layout import Layout
 from cprsim.trainer.hooks.nested import packed, rows_as_bytes, unpacked
+
+
+class State(enum.IntEnum):
+    ON = 1
 
 
 def table(number, rows, dim=4, kind=torch.float32):
@@ -43,7 +49,7 @@ def test_every_row_has_a_number_of_its_own_in_the_block_of_its_shard(shards):
     assert sorted(number.values()) == list(range(layout.rows))
     for block in layout.blocks:
         inside = [row for row, n in number.items() if n in block.numbers]
-        assert {shard[row] for row in inside} == {block.shard}
+        assert {shard[row] for row in inside} == {part.shard for part in block.parts}
         assert len({part.kinds for part in block.parts}) == 1
     rng = np.random.default_rng(3)
     for uses in (40, 40, 7, 0):  # the same shape twice, and others
@@ -77,6 +83,9 @@ def test_state_comes_back_as_it_was_whatever_its_types():
         "half": torch.tensor([1.5, -2], dtype=torch.bfloat16),
         "mask": torch.tensor([[True], [False]]),
         "empty": torch.empty(0, 3),
+        "numpy": [np.float64(1 / 3), np.int32(-7), np.bool_(True), np.arange(6.0).reshape(2, 3)],
+        "raw": b"\x00\xff",
+        "enum": State.ON,
     }
     found = unpacked(packed(state))
 
@@ -84,6 +93,11 @@ def test_state_comes_back_as_it_was_whatever_its_types():
     assert found["a"].keys() == {0, "none", "yes"}
     assert found["b"][:4] == [1, 2.5, float("inf"), "text"]
     assert isinstance(found["b"][4], tuple)
+    assert (found["raw"], found["enum"]) == (b"\x00\xff", 1)
+    for mine, other in zip(found["numpy"], state["numpy"], strict=True):
+        assert type(mine) is type(other)
+        assert mine.dtype == other.dtype
+        assert np.array_equal(mine, other)
     for mine, other in (
         (found["a"][0], state["a"][0]),
         (found["b"][4][0], state["b"][4][0]),
@@ -91,6 +105,23 @@ def test_state_comes_back_as_it_was_whatever_its_types():
     ):
         assert mine.dtype == other.dtype
         assert torch.equal(mine, other)
+
+
+def test_the_state_of_numpys_generators_comes_back():
+    drawn = np.random.RandomState(3)
+    other = np.random.RandomState(4)
+    other.set_state(unpacked(packed({"state": drawn.get_state(legacy=False)}))["state"])
+
+    assert other.uniform() == drawn.uniform()
+
+
+def test_what_is_in_a_file_does_not_depend_on_the_number_of_shards():
+    """Rows have the same numbers however many shards they lie in."""
+    many, one = PLACES["each in all shards"], {0: [table(n, rows) for n, rows in enumerate(ROWS)]}
+    lookups = {n: torch.arange(rows) for n, rows in enumerate(ROWS)}
+    assert torch.equal(
+        Layout(many, 3, None).numbers(lookups), Layout(one, 3, None).numbers(lookups)
+    )
 
 
 def test_state_of_optimisers_comes_back(tmp_path):

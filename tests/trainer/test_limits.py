@@ -60,6 +60,10 @@ MUCH = {
     "storage={load_fails=0.1}": (
         "storage.load_fails: can be simulated but not trained yet; leave it out"
     ),
+    "storage={torn=0.1}": "storage.torn: can be simulated but not trained yet; leave it out",
+    'failures.silent={mean="9 d"}': (
+        "failures.silent: can be simulated but not trained yet; leave it out"
+    ),
     'storage={outages={every="60 d",lasts="4 h"}}': (
         "storage.outages: can be simulated but not trained yet; leave it out"
     ),

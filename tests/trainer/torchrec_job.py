@@ -20,7 +20,7 @@ from torchrec.distributed.planner.types import ParameterConstraints
 from torchrec.optim.apply_optimizer_in_backward import apply_optimizer_in_backward
 
 import cprsim
-from cprsim.trainer import TrainerHooks
+from cprsim.trainer import ProcessGroup, TrainerHooks
 from tools.pages.walkthroughs import code
 
 PAGE = Path(__file__).parents[2] / "docs/plug-into-torchrec.md"
@@ -88,7 +88,7 @@ def main(rank, port, folder):
     optimizer = torch.optim.Adagrad(top.parameters(), lr=0.05)
     adapter = names["TorchRecAdapter"](model.module.ebc, {"top": top, "adagrad": optimizer}, rank)
     hooks = TrainerHooks(
-        scenario(), "cpr", adapter, folder / str(rank), STEPS, least=names["least"]
+        scenario(), "cpr", adapter, folder / str(rank), STEPS, ranks=ProcessGroup()
     )
 
     def rows():

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from cprsim.basics.tabular import LogPath
+from cprsim.basics.units import counted
 from cprsim.errors import LogError
 
 #: Why rows of a log that holds several systems are left out.
@@ -13,7 +14,7 @@ def several(path: LogPath, failures: Mapping[int, int]) -> LogError:
     """That a log holds systems with so many failures each, and how to choose; for raising."""
     (first, count), *others = sorted(failures.items())
     listed = [
-        f"{first} ({count:,} failure{'s' * (count != 1)})",
+        f"{first} ({counted(count, 'failure')})",
         *(f"{each} ({n:,})" for each, n in others),
     ]
     return LogError(

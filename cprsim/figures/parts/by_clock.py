@@ -50,7 +50,7 @@ def _finding(cycle: Cycle, says: str, which: str, at: Mapping[float, str]) -> Fi
         x, rate, (low, high) = np.arange(size) + 0.5, cycle.rate, cycle.band
         axes.set(xlim=(0, size), ylim=(0, _ROOM * float(np.nanmax(high))))
         axes.set_xticks(list(at), list(at.values()))
-        ticks.linear_ticks(axes, "y", size_in.height, 1 / seconds)
+        ticks.number_ticks(axes, "y", size_in.height, 1 / seconds)
         if cycle.is_sure:
             first, last, _ = cycle.busiest
             ends = [(first, last + 1)] if first <= last else [(first, size), (0, last + 1)]

@@ -34,8 +34,8 @@ def by_node(nodes: Concentration) -> Finding:
     def draw(axes: Axes, size_in: Size) -> None:
         axes.grid()
         axes.set(xlim=(0, 1.06), ylim=(0, 1.02))
-        ticks.linear_ticks(axes, "x", size_in.width, 0.01, " %")
-        ticks.linear_ticks(axes, "y", size_in.height, 0.01, " %")
+        ticks.number_ticks(axes, "x", size_in.width, 0.01, " %")
+        ticks.number_ticks(axes, "y", size_in.height, 0.01, " %")
         axes.set_xlabel("share of the nodes, those that fail most first")
         axes.fill_between(at, low, high, facecolor=style.RULE, linewidth=0)
         axes.plot(at, mean, **_CHANCE)

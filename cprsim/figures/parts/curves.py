@@ -204,7 +204,7 @@ def log_shares(to: Frame, values: Floats) -> None:
     """A log y axis in percent that holds all values > 0."""
     low, high = log_limits(values, 10**_LEAST_DECADES)
     to.axes[0].set(yscale="log", ylim=(low, high))
-    ticks.log_ticks(to.axes[0], "y", to.height_in, 0.01, " %")
+    ticks.number_ticks(to.axes[0], "y", to.height_in, 0.01, " %")
 
 
 def log_limits(values: Floats, least_span: float, room: float = _ROOM) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from cprsim.figures.parts import layout, style
 from cprsim.figures.parts.style import SMALL_PT, TITLE_PT, WIDTH_IN
+from cprsim.selection import words
 
 #: From the edges of the figure, inches.
 MARGIN: Final = 0.1
@@ -48,5 +49,5 @@ class Heading:
 def listed(names: Sequence[str], most: int = 3) -> str:
     """Names in words: `"a, b and c"`; beyond `most` the others are counted."""
     if len(names) > most:
-        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return words.listed(names) if names else ""

@@ -102,7 +102,7 @@ def draw_lanes(figure: Figure, rows: Sequence[LaneRow], top_in: float, end_s: fl
     axes.tick_params(axis="y", left=False, labelleft=False)
     axes.spines["left"].set_visible(False)
     unit, factor = ticks.unit_of(end_s)
-    ticks.linear_ticks(axes, "x", WIDTH, factor)
+    ticks.number_ticks(axes, "x", WIDTH, factor)
     axes.set_xlabel(f"wall-clock time, {unit}", labelpad=2)
     return axes
 

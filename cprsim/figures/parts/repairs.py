@@ -42,7 +42,7 @@ def repairs(sample: Sample, fits: Sequence[Fit], is_adequate: bool) -> Finding:
         axes.set_xlim(first_s, curve.last_s * _ROOM)
         axes.set_ylim(0, 1.02)
         ticks.duration_ticks(axes, "x", size_in.width)
-        ticks.linear_ticks(axes, "y", size_in.height, 0.01, " %")
+        ticks.number_ticks(axes, "y", size_in.height, 0.01, " %")
         axes.set_xlabel("outage")
         _steps(axes, curve, first_s)
         for found in fits[:1]:

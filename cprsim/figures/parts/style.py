@@ -18,6 +18,7 @@ CAUSE_COLOURS: Final = {
     "detect": "#F0E442",  # yellow
     "slowdown": "#009E73",  # bluish green
     "stall": "#CC79A7",  # reddish purple
+    "verify": "#00008C",  # navy, the farthest from all others
 }
 #: Training that counts: what a run is for is the ground on which overhead stands out.
 TRAINING_COLOUR: Final = "#DCE3E8"
@@ -55,6 +56,8 @@ SYSTEM_COLOURS: Final = {
     "peer-memory": "#486CFC",  # cornflower
     "hot-swap": "#9C54CC",  # orchid
     "autopilot": "#E553CF",  # pink
+    "elastic": "#A22172",  # plum
+    "twin-groups": "#AA992F",  # olive
 }
 #: Markers of the same; a circle for all others.
 SYSTEM_MARKERS: Final = {
@@ -74,6 +77,8 @@ SYSTEM_MARKERS: Final = {
     "peer-memory": "H",
     "hot-swap": "8",
     "autopilot": "$+$",
+    "elastic": "$e$",
+    "twin-groups": "$2$",
 }
 #: White in the colour of a system's second policy, third ... on a map.
 _PALER: Final = (0.0, 0.35, 0.6, 0.2, 0.5)

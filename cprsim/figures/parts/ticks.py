@@ -77,7 +77,7 @@ def number(value: float) -> str:
     return power if mantissa == "1" else f"{mantissa}×{power}"
 
 
-def linear_ticks(
+def number_ticks(
     axes: Axes,
     which: Which,
     length_in: float,
@@ -87,29 +87,14 @@ def linear_ticks(
 ) -> None:
     """Round ticks within the limits, in units of `factor`, as many as have room.
 
-    `length_in`: of the axis, inches. `suffix` stands behind each number. `beyond`: where the
-    longest bar ends; the axis is made longer where the last tick wouldn't stand there or farther.
+    The axis is linear or log. `length_in`: of it, inches. `suffix` stands behind each number.
+    `beyond`: where the longest bar ends; the axis is made longer where the last tick wouldn't stand
+    there or farther.
     """
     axis = _axis(axes, which)
     low, high = (end / factor for end in axis.get_view_interval())
-    _set_ticks(axis, length_in, _even(low, high), factor, suffix, beyond)
-
-
-def log_ticks(
-    axes: Axes,
-    which: Which,
-    length_in: float,
-    factor: float = 1.0,
-    suffix: str = "",
-    beyond: float | None = None,
-) -> None:
-    """Round ticks on a log axis, in units of `factor`, as many as have room.
-
-    `suffix` and `beyond` are as in `linear_ticks`.
-    """
-    axis = _axis(axes, which)
-    low, high = (end / factor for end in axis.get_view_interval())
-    _set_ticks(axis, length_in, _decades(low, high), factor, suffix, beyond)
+    some = _decades(low, high) if axis.get_scale() == "log" else _even(low, high)
+    _set_ticks(axis, length_in, some, factor, suffix, beyond)
 
 
 def duration_ticks(axes: Axes, which: Which, length_in: float) -> None:

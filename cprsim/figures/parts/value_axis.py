@@ -59,8 +59,7 @@ class ValueAxis:
         """Make it the x axis of axes that are so wide, inches."""
         axes.set_xscale("log" if self.logarithmic else "linear")
         axes.set_xlim(self.low, self.high)
-        draw = ticks.log_ticks if self.logarithmic else ticks.linear_ticks
-        draw(axes, "x", width_in, self.factor, beyond=self.most)
+        ticks.number_ticks(axes, "x", width_in, self.factor, beyond=self.most)
 
     def parts(self, value: float, shares: Floats) -> list[float]:
         """Where the parts of a bar that ends at `value` end, each as long as its share says.

@@ -1,28 +1,33 @@
 """What a process of a training loop has in checkpoints: blocks of rows, and the dense part."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from cprsim.errors import RunError, UsageError
 from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.layout import Layout, RowBlock
-from cprsim.trainer.hooks.nested import from_bytes, packed, rows_as_bytes, unpacked
+from cprsim.trainer.hooks.layout import Layout, Live, RowBlock
+from cprsim.trainer.hooks.nested import from_bytes, is_sharded, joined, packed, unpacked
+from cprsim.trainer.hooks.ranks import Least
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.store import CheckpointStore, ReadCheckpoint
 
-#: The least of the numbers that all processes of a job give, each its own.
-Least = Callable[[int], int]
 
+class Image(NamedTuple):
+    """A copy of what a store is to have: all, or the rows `ids` of it."""
 
-def least_of_one(number: int) -> int:
-    """The least of the numbers of all processes, where there is but one."""
-    return number
+    store: CheckpointStore
+    arrays: Arrays
+    ids: NDArray[np.int64] | None = None
+
+    def write(self, step: int) -> int:
+        """Store it; gives the bytes written."""
+        return self.store.write(step, self.arrays, self.ids)
 
 
 class CheckpointedRows:
@@ -31,40 +36,40 @@ class CheckpointedRows:
     def __init__(
         self, block: RowBlock, layout: Layout, adapter: ShardAdapter[Any], folder: Path
     ) -> None:
-        self.shard = block.shard
-        self._folder = folder / f"shard-{block.shard}-{block.number}"
-        self.store = CheckpointStore(self._folder)
+        self._folder = folder
+        self.store = CheckpointStore(folder)
         self._block, self._layout, self._adapter = block, layout, adapter
 
-    def save(self, step: int, numbers: RowIds | None) -> int:
-        """Store its rows, or those of these numbers in the process; gives the bytes written."""
-        live = self._layout.tensors(self._adapter.shards())
+    def image(self, live: Live, numbers: RowIds | None) -> Image:
+        """A copy of its rows, or of those of these numbers in the process."""
         if numbers is None:
-            return self.store.write(step, self._joined([live[part] for part in self._block.parts]))
+            return Image(self.store, self._block.bytes_of(live))
         chosen = []
         for part in self._block.parts:
             ids = _within(numbers, part.numbers) - part.start
             chosen.append(tuple(each[ids] for each in live[part]))
         mine = _within(numbers, self._block.numbers) - self._block.numbers.start
-        return self.store.write(step, self._joined(chosen), mine)
+        return Image(self.store, joined(chosen), mine)
 
-    def load(self, at_most: int) -> tuple[int, int]:
-        """Return to the last sound checkpoint up to a step; gives its step, and the bytes read."""
+    def load(self, at_most: int, shard: int | None = None) -> tuple[int, int]:
+        """Return to the last sound checkpoint up to a step; gives its step, and the bytes read.
+
+        All rows return, or those of one shard.
+        """
         found = _restored(self.store, self._folder, at_most)
         live = self._layout.tensors(self._adapter.shards())
         for part in self._block.parts:
+            if shard is not None and part.shard != shard:
+                continue
             first = part.start - self._block.numbers.start
             for mine, stored in zip(live[part], found.arrays, strict=True):
                 content = stored[first : first + part.rows]
                 mine.copy_(from_bytes(content, mine.dtype, mine.shape))
         return found.step, found.size
 
-    def _joined(self, parts: Sequence[tuple[Tensor, ...]]) -> Arrays:
-        """Each kind of tensor, rows of all parts one after the other, as bytes."""
-        return tuple(
-            np.concatenate([rows_as_bytes(each) for each in kind])
-            for kind in zip(*parts, strict=True)
-        )
+    def has(self, shard: int) -> bool:
+        """Whether rows of that shard are among these."""
+        return any(part.shard == shard for part in self._block.parts)
 
 
 class CheckpointedDense:
@@ -77,34 +82,65 @@ class CheckpointedDense:
     """
 
     def __init__(self, adapter: ShardAdapter[Any], folder: Path) -> None:
-        self._folder = folder / "dense"
-        self.store = CheckpointStore(self._folder)
+        self._folder = folder
+        self.store = CheckpointStore(folder)
         self.accounts: dict[str, Any] = {}
         self._adapter = adapter
 
-    def save(self, step: int, accounts: dict[str, Any]) -> int:
-        """Store it; gives the bytes written."""
-        state = {name: each.state_dict() for name, each in self._adapter.dense().items()}
-        return self.store.write(step, packed({"state": state, "job": accounts}))
+    def image(self, accounts: dict[str, Any]) -> Image:
+        """A copy of it."""
+        return Image(self.store, packed(self._state() | {"job": accounts}))
+
+    def content(self) -> Arrays | None:
+        """What another process can take over with `take`; None of shards, which are its own."""
+        state = self._state()
+        return None if state["shards"] else packed(state)
+
+    def take(self, content: Arrays) -> int:
+        """Take over what another process has; gives its bytes."""
+        self._load(unpacked(content))
+        return sum(each.nbytes for each in content)
 
     def load(self, at_most: int) -> tuple[int, int]:
         """As `CheckpointedRows.load`."""
         found = _restored(self.store, self._folder, at_most)
         whole = unpacked(found.arrays)
-        state, self.accounts = whole["state"], whole["job"]
-        live = self._adapter.dense()
-        if live.keys() != state.keys():
+        self.accounts = whole["job"]
+        self._load(whole)
+        return found.step, found.size
+
+    def _state(self) -> dict[str, Any]:
+        """By name: `state` of what is here as a whole, `shards` of what others hold parts of."""
+        found: dict[str, Any] = {"state": {}, "shards": {}}
+        for name, each in self._adapter.dense().items():
+            state = each.state_dict()
+            if is_sharded(state):
+                found["shards"][name] = _sharded().shards_as_bytes(state)
+            else:
+                found["state"][name] = state
+        return found
+
+    def _load(self, whole: Mapping[str, Any]) -> None:
+        live, state, shards = self._adapter.dense(), whole["state"], whole["shards"]
+        if live.keys() != state.keys() | shards.keys():
             raise UsageError(
-                f"dense(): gives {sorted(live)}, but the checkpoint has {sorted(state)}; give the "
-                "same, or another folder"
+                f"dense(): gives {sorted(live)}, but the checkpoint has "
+                f"{sorted({*state, *shards})}; give the same, or another folder"
             )
         for name, each in live.items():
-            each.load_state_dict(state[name])
-        return found.step, found.size
+            if name in shards:
+                each.load_state_dict(_sharded().load_shards(shards[name], each.state_dict()))
+            else:
+                each.load_state_dict(state[name])
+
+
+def _sharded() -> Any:
+    """What knows torch.distributed.checkpoint, which takes a second to import."""
+    return import_module("cprsim.trainer.hooks.sharded")
 
 
 def together(
-    kept: Sequence[CheckpointedRows | CheckpointedDense], at_most: int, least: Least
+    loads: Sequence[Callable[[int], tuple[int, int]]], at_most: int, least: Least
 ) -> tuple[int, int]:
     """Return all of these, in all processes, to the last checkpoint that every one of them has.
 
@@ -112,7 +148,7 @@ def together(
     """
     size = 0
     while True:
-        loaded = [each.load(at_most) for each in kept]
+        loaded = [load(at_most) for load in loads]
         size += sum(read for _, read in loaded)
         steps = [step for step, _ in loaded]
         first, last = least(min(steps)), -least(-max(steps))

@@ -1,20 +1,27 @@
 """Checkpoints and recovery, by the policies of cprsim, for a training loop of your own."""
 
+import signal
 import sys
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from cprsim.basics.files import check_writable
 from cprsim.contract import Clock, Failed, Loss, Resumed, Save, Saved, Train
 from cprsim.errors import RunError, UsageError
+from cprsim.metrics.catalogue import Reading
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.accounts import UsableCheckpoint, UsableCheckpoints
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.checkpointed import Least, least_of_one
-from cprsim.trainer.hooks.process_state import ProcessState, claim
+from cprsim.trainer.hooks.notice import Notice
+from cprsim.trainer.hooks.observer import HooksObserver, Observers
+from cprsim.trainer.hooks.process_state import ProcessState
+from cprsim.trainer.hooks.ranks import OneProcess, Ranks
+from cprsim.trainer.hooks.saves import Saves
+from cprsim.trainer.hooks.update_count import share
 from cprsim.trainer.support import HOOKS
 
 _Batch = TypeVar("_Batch")
@@ -27,8 +34,11 @@ class Summary:
     """What came of a job so far, in this process and in those that it goes on from.
 
     `seconds`: by cause, as in `cprsim.contract.ledger`. `pls`: (E4) of CPR, as far as shards of
-    this process were lost. `failures`: that the hooks were told of, starts from a checkpoint among
-    them. `bytes_saved`, `bytes_loaded`: of files.
+    this process were lost. `updates_lost`: of all updates of the rows of this process, the share
+    that was lost for good; by rows where lookups are told, else by steps. `failures`: that the
+    hooks were told of, starts from a checkpoint among them. `saves`: that are stored;
+    `saves_failed`: that came to nothing. `bytes_saved`, `bytes_loaded`: of files. `checkpoint`: the
+    step of the last usable one.
     """
 
     policy: str
@@ -36,10 +46,20 @@ class Summary:
     steps: int
     seconds: dict[str, float]
     pls: float
+    updates_lost: float
     failures: int
     saves: int
+    saves_failed: int
     bytes_saved: int
     bytes_loaded: int
+    checkpoint: int
+
+    @property
+    def reading(self) -> Reading:
+        """The same for exporters of metrics."""
+        counts = asdict(self)
+        seconds, policy = counts.pop("seconds"), counts.pop("policy")
+        return Reading(seconds, counts, {"policy": policy})
 
 
 class TrainerHooks(Generic[_Batch]):
@@ -61,12 +81,19 @@ class TrainerHooks(Generic[_Batch]):
     folder
         For the checkpoints of this process, which nobody else writes to.
     steps
-        Of the whole job: a step is `job.useful_time / steps` of progress.
-    least
-        The least of the numbers that all processes of the job give, each its own: an all-reduce.
-        One process needs none. All must make the same calls in the same order.
+        Of the whole job: a step is `job.useful_time / steps` of progress. A job that goes on may be
+        given more than before, which prolongs it.
+    ranks
+        The processes of the job, `ProcessGroup()` where torch.distributed has them. One process
+        needs none. All must make the same calls in the same order.
     seed
         Of what trackers draw.
+    earlier
+        Folders of the processes that the job had before, where it is divided anew into other
+        processes and `folder` is new. All rows that are here are taken out of them; they are only
+        read, and may be removed once all processes have begun.
+    observers
+        Told of saves, losses, loads and steps.
 
     Raises
     ------
@@ -74,6 +101,11 @@ class TrainerHooks(Generic[_Batch]):
         Where the policy can't be carried out.
     UsageError
         Where the adapter gives what can't be used, or the folder is of another job.
+
+    Attributes
+    ----------
+    noticed
+        Whether a signal has given notice (`saving_on`), and all is saved.
     """
 
     def __init__(
@@ -83,8 +115,10 @@ class TrainerHooks(Generic[_Batch]):
         adapter: ShardAdapter[_Batch],
         folder: str | Path,
         steps: int,
-        least: Least = least_of_one,
+        ranks: Ranks | None = None,
         seed: int = 0,
+        earlier: Sequence[str | Path] = (),
+        observers: Sequence[HooksObserver] = (),
     ) -> None:
         (self._policy,) = scenario.select([policy])
         plan = scenario.plan(policy)
@@ -95,16 +129,29 @@ class TrainerHooks(Generic[_Batch]):
         check_writable(self._folder, option="folder")
         self._servers = scenario.cluster.parameter_servers
         self._state = ProcessState(
-            adapter, self._folder, self._servers, scenario.context.rows, plan.tracking, seed
+            adapter,
+            self._folder,
+            [Path(each) for each in earlier],
+            self._servers,
+            scenario.context.rows,
+            plan.tracking,
+            seed,
         )
-        tables = self._state.document()
-        claim(self._folder, {"steps": steps, "shards": self._servers, "tables": tables})
-        self._least = least
+        done = self._state.newest
+        if done > steps:
+            raise UsageError(
+                f"steps = {steps}: the folder {folder} has a checkpoint of step {done}; give as "
+                "many or more, those of the whole job"
+            )
+        self._ranks = OneProcess() if ranks is None else ranks
         self._plan, self._final_save = plan, scenario.job.final_save
         self._job = RunningJob(plan.start(), steps, scenario.job.useful_time_s / steps)
-        self._started = False
+        self._started = self._unchecked = False
+        self._notice, self._listening = Notice(), False
+        self.noticed = False
         self._until = 0  # the controller is asked again at this step
-        self._counts = {"failures": 0, "saves": 0, "bytes_saved": 0, "bytes_loaded": 0}
+        self._observer = Observers(observers)
+        self._saves = Saves(self._state, self._job, self._servers, self._ranks, self._observer)
 
     # --- What a loop calls ---
 
@@ -120,7 +167,7 @@ class TrainerHooks(Generic[_Batch]):
             raise UsageError("restore() was called before; after a failure call on_failure(shards)")
         self._job.watch.start()
         self._job.watch.reattribute("load")
-        if self._least(int(self._state.stored)):
+        if self._ranks.least(int(self._state.stored)):
             return self._recover(range(self._servers), dense=True, everything=True)
         last = max(self._state.steps, default=0)
         if last:
@@ -128,27 +175,67 @@ class TrainerHooks(Generic[_Batch]):
                 f"folder {self._folder}: has a checkpoint of step {last}, but not of all shards of "
                 "the job; bring those back, or give another folder"
             )
-        self._state.save_rows(0, portion=1.0)
-        self._state.save_dense(0, self._accounts())
-        self._started = True
+        try:
+            self._saves.first()
+        except OSError as error:
+            raise RunError(
+                f"folder {self._folder}: the first checkpoint can't be stored ({error}); make "
+                "room, or give another folder"
+            ) from None
+        self._started = self._unchecked = True
         self._job.watch.reattribute("train")
         self._job.watch.start()  # what the job begins with costs it nothing
         self._act()
         return 0
 
     def after_step(self, batch: _Batch) -> None:
-        """A step is done, its updates are in the rows. Saves where the policy says so."""
+        """A step is done, its updates are in the rows. Saves where the policy says so.
+
+        A save that fails, of a full disk or a state that can't be stored, ends nothing: it is void,
+        and a `HooksWarning` says so.
+        """
         job = self._job
         if not self._started:
             raise UsageError("after_step() before restore(): call that once, before the first step")
         if job.step == job.steps:
             raise UsageError(f"after_step(): all {job.steps} steps are done; give more as `steps`")
         job.watch.stop()
+        if self._unchecked:  # state that an optimiser makes in its first step
+            self._state.check()
+            self._unchecked = False
         self._state.observe(batch)
         job.turns.did(0)
         job.executed += 1
-        if job.step >= self._until:
+        if self._saves.landed() or job.step >= self._until:
             self._act()
+        self._observer.stepped(job.step)
+        if self._listening and not self.noticed and self._ranks.least(-int(self._notice.came)):
+            self.noticed = bool(self._ranks.least(int(self.save_now())))
+            if self.noticed:
+                self._observer.noticed(job.step)
+
+    def save_now(self) -> bool:
+        """Save all rows and the dense part after the step that was done last; whether it is stored.
+
+        The policy's next save is due a period later. Where there are several processes all call it.
+        """
+        if not self._started:
+            raise UsageError("save_now() before restore(): call that once, before the first step")
+        return self._saves.everything(self._plan.last_save)
+
+    @contextmanager
+    def saving_on(self, *signals: signal.Signals) -> Iterator[None]:
+        """In this block a signal (SIGTERM, if none is named) has all saved after the next step.
+
+        Then `noticed` is True, for the loop to end by. Where there are several processes, all enter
+        such a block; one that is given notice is enough. Only the main thread may.
+        """
+        with self._notice.heard(signals or (signal.SIGTERM,)):
+            self._listening = True
+            try:
+                yield
+            finally:
+                self._listening = False
 
     def on_failure(self, lost: Collection[int], dense: bool = False) -> int:
         """Shards are lost: return to checkpoints as the policy says; gives the step to go on from.
@@ -193,7 +280,21 @@ class TrainerHooks(Generic[_Batch]):
             steps=job.steps,
             seconds=dict(job.watch.seconds),
             pls=job.pls(self._servers),
-            **self._counts,
+            updates_lost=share(*self._state.updates.lost_and_all(job.steps)),
+            checkpoint=job.usable.last.step,
+            **self._saves.counts,
+        )
+
+    def job_summary(self) -> Summary:
+        """The summary of all processes together, which all call: what was lost, and bytes."""
+        mine, total = self.summary, self._ranks.total
+        lost, of = self._state.updates.lost_and_all(mine.steps)
+        return replace(
+            mine,
+            pls=total(mine.pls),
+            updates_lost=share(total(lost), total(of)),
+            bytes_saved=round(total(mine.bytes_saved)),
+            bytes_loaded=round(total(mine.bytes_loaded)),
         )
 
     # --- Saving ---
@@ -201,6 +302,7 @@ class TrainerHooks(Generic[_Batch]):
     def _act(self) -> None:
         """Do what the controller says until it says to train, or all is done."""
         job = self._job
+        stored = True
         while job.step < job.steps:
             action = job.controller.ask(job.clock)
             if isinstance(action, Train):
@@ -208,41 +310,27 @@ class TrainerHooks(Generic[_Batch]):
                 return
             if not isinstance(action, Save):
                 raise RunError(f"nothing has failed, but the controller answered {action}")
-            self._save(action)
+            if not stored:  # it would have the same again
+                self._until = job.step + 1
+                return
+            stored = self._saves.do(action)
+        self._saves.settle()
         if not job.is_over(self._final_save):
-            self._save(self._plan.last_save)
-
-    def _save(self, save: Save) -> None:
-        """Store all shards, then the dense part, which makes it a checkpoint."""
-        job, counts = self._job, self._counts
-        job.watch.switch("save")
-        counts["saves"] += 1
-        counts["bytes_saved"] += self._state.save_rows(job.step, save.portion)
-        job.usable.put(job.step, save.portion, job.trained_s)
-        job.watch.stop()
-        counts["bytes_saved"] += self._state.save_dense(job.step, self._accounts())
-        job.controller.tell(Saved(job.clock, save, stored=True))
-        job.watch.switch("train")
-
-    def _accounts(self) -> dict[str, Any]:
-        """What another process has to know to go on from this checkpoint."""
-        return {
-            "seconds": self._job.watch.seconds,
-            "lost_steps": self._job.lost_steps,
-            "usable": self._job.usable.since(min(self._state.steps, default=0)),
-            "counts": self._counts,
-        }
+            self._saves.do(self._plan.last_save._replace(blocking=True))
 
     # --- Recovery ---
 
     def _recover(self, lost: Collection[int], dense: bool, everything: bool) -> int:
         """Return as the controller says, or `everything` where nothing but checkpoints is left."""
         job = self._job
-        self._counts["failures"] += 1
+        self._saves.settle_with_the_lost()
+        self._saves.counts["failures"] += 1
+        self._observer.lost(frozenset(lost), dense)
         loss = Loss(frozenset(lost), frozenset({0} if dense else ()))
         job.controller.tell(Failed(job.clock, loss))
         answer = HOOKS.check_answer(job.controller.ask(job.clock))
         job.watch.switch("load")
+        read = self._saves.counts["bytes_loaded"]
         if answer.rollback == "all":
             self._return_all()
         elif everything:
@@ -254,6 +342,7 @@ class TrainerHooks(Generic[_Batch]):
         self._catch_up()
         job.controller.tell(Resumed(job.clock, ()))
         job.watch.switch("train")
+        self._observer.loaded(job.step, self._saves.counts["bytes_loaded"] - read)
         self._until = job.step
         self._act()
         return job.step
@@ -261,8 +350,10 @@ class TrainerHooks(Generic[_Batch]):
     def _return_all(self) -> int:
         """Return to the last checkpoint; gives the step at which as much as all had been saved."""
         job = self._job
-        step, size = self._state.load_all(self._last_usable, self._least)
+        step, size = self._state.load_all(self._last_usable, self._ranks)
+        fresh = not self._started
         self._loaded(size)
+        self._state.updates.return_to(self._state.accounts["updates"], 0, fresh)
         whole = job.usable.at(step).whole
         job.watch.undo(job.usable.back_to(step).trained_s)
         job.turns.return_to(step)
@@ -273,21 +364,27 @@ class TrainerHooks(Generic[_Batch]):
         mine = [shard for shard in held.shards if shard in lost]
         loaded = [held.load_shard(shard, self._last_usable) for shard in mine]
         size = sum(size for _, size in loaded)
-        if dense or not self._started:
+        fresh = not self._started
+        if dense or fresh:
             size += held.load_dense(self._last_usable)[1]
+        size += held.copy_dense(self._ranks, lost=dense or fresh) or 0
         self._loaded(size)
         job.turns.return_to(self._latest(job.step))
+        if fresh:
+            since = job.step - job.usable.last.step
+            held.updates.return_to(held.accounts["updates"], since, fresh=True)
         for step, _ in loaded:
             job.lose(job.usable.at(step).whole)
 
     def _loaded(self, size: int) -> None:
         """Count it; a process that has just been started goes on from the accounts of another."""
-        job, counts = self._job, self._counts
+        job, counts = self._job, self._saves.counts
         counts["bytes_loaded"] += size
         if not self._started:
             before = self._state.accounts
             job.usable = UsableCheckpoints([UsableCheckpoint(*each) for each in before["usable"]])
-            job.lost_steps = before["lost_steps"]
+            # (E4) counts a step of each shard, and there may be other shards than before.
+            job.lost_steps = round(before["lost_steps"] * self._servers / before["shards"])
             job.watch.go_on(before["seconds"])
             for name, number in before["counts"].items():
                 counts[name] += number
@@ -299,11 +396,11 @@ class TrainerHooks(Generic[_Batch]):
         if not self._started and self._plan.schedules:
             clock = Clock(job.watch.now_s, saved * job.step_s)
             job.controller.tell(Saved(clock, self._plan.schedules[0].save, stored=True))
-        self._started = True
+        self._started = self._unchecked = True
 
     @property
     def _last_usable(self) -> int:
         return self._job.usable.last.step if self._started else _ANY
 
     def _latest(self, step: int) -> int:
-        return -self._least(-step)
+        return -self._ranks.least(-step)

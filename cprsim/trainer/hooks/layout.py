@@ -1,6 +1,7 @@
 """Which rows a process holds of which tables, and the numbers they have there."""
 
 import itertools
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -10,7 +11,12 @@ from torch import Tensor
 from cprsim.errors import UsageError
 from cprsim.rows.model import RowModel
 from cprsim.trainer.hooks.adapter import TablePart
+from cprsim.trainer.hooks.nested import joined
+from cprsim.trainer.hooks.warned import HooksWarning
+from cprsim.trainer.members.parameters import Arrays
 
+#: What loaders write where a sample has fewer lookups than there is room for: no row.
+PADDING = -1
 #: Of each tensor of a part, its type and the shape of a row.
 Kinds: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -31,10 +37,17 @@ class RowRange(NamedTuple):
         return range(self.start, self.start + self.rows)
 
 
-class RowBlock(NamedTuple):
-    """Parts of one shard whose rows are alike, so that one file has room for all of them."""
+#: The tensors of each part, as they are now.
+Live: TypeAlias = Mapping[RowRange, tuple[Tensor, ...]]
 
-    shard: int
+
+class RowBlock(NamedTuple):
+    """Parts whose rows are alike, of whatever shards, so that one file has room for all of them.
+
+    What a save takes is files, so there are as few as there can be, and they don't know of shards:
+    the same rows are in the same place of a file, however many shards they lie in.
+    """
+
     number: int
     parts: tuple[RowRange, ...]
 
@@ -43,9 +56,13 @@ class RowBlock(NamedTuple):
         """Of its rows in the process."""
         return range(self.parts[0].start, self.parts[-1].numbers.stop)
 
+    def bytes_of(self, live: Live) -> Arrays:
+        """What its tensors hold now, a copy: rows of all parts one after the other."""
+        return joined([live[part] for part in self.parts])
+
 
 class Layout:
-    """The rows that a process holds, numbered shard by shard, block by block, part by part.
+    """The rows that a process holds, numbered block by block, table by table.
 
     Parameters
     ----------
@@ -81,7 +98,7 @@ class Layout:
         if found.keys() != {part[:5] for part in self.parts}:
             raise UsageError(
                 "shards(): gives tensors of other shapes than at the start; make the state of the "
-                "optimiser before, and new hooks if the tables themselves have changed"
+                "optimiser before restore(), and new hooks if the tables themselves have changed"
             )
         return {part: found[part[:5]] for part in self.parts}
 
@@ -90,10 +107,25 @@ class Layout:
         return self._lookup.numbers(lookups)
 
     def document(self) -> list[Any]:
-        """What a folder of checkpoints says of the rows in it."""
-        return [
-            [*part[:4], [[kind, list(shape)] for kind, shape in part[4]]] for part in self.parts
-        ]
+        """What a folder of checkpoints says of the rows in it, block by block.
+
+        Of each stretch of a table its number, first row, rows, and types and shapes of a row; not
+        which shards it lies in, for files don't depend on that.
+        """
+        found: list[list[Any]] = []
+        for part in self.parts:
+            kinds = [[kind, list(shape)] for kind, shape in part.kinds]
+            last = found[-1] if found else None
+            if (
+                last
+                and last[0] == part.table
+                and last[1] + last[2] == part.first
+                and last[3] == kinds
+            ):
+                last[2] += part.rows
+            else:
+                found.append([part.table, part.first, part.rows, kinds])
+        return found
 
 
 class _Lookup:
@@ -116,6 +148,7 @@ class _Lookup:
         self._ends = begins + _integers(part.rows for part in ordered)
         self._shift = _integers(part.start for part in ordered) - begins
         self._whole = len(ordered) == len(base)  # each table is one part
+        self._strange: set[int] = set()  # tables of which it was said that rows aren't here
         self._last: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
         self._spread: list[Tensor] = []
 
@@ -142,14 +175,27 @@ class _Lookup:
             parts = torch.bucketize(joined, self._ends, right=True) * ~wrong
             wrong |= joined < self._begins[parts]
             shifts = [self._shift[parts]]
+        found = joined + shifts[0]
         if wrong.any():
-            at = int(wrong.nonzero()[0])
-            table = _integers(lookups).repeat_interleave(_integers(map(len, given)))[at]
-            raise UsageError(
-                f"lookups(): row {int(ids[at])} of table {table} is not here; see the part of that "
-                "table that shards() gives"
+            self._warn_of(
+                ids, _integers(lookups).repeat_interleave(_integers(map(len, given))), wrong
             )
-        return joined + shifts[0]
+            return found[~wrong]
+        return found
+
+    def _warn_of(self, ids: Tensor, tables: Tensor, wrong: Tensor) -> None:
+        """Tell of a row that is not here, once a table; padding is nothing to tell of."""
+        strange = wrong & (ids != PADDING)
+        for at in strange.nonzero().flatten().tolist():
+            table = int(tables[at])
+            if table not in self._strange:
+                self._strange.add(table)
+                warnings.warn(
+                    f"lookups(): row {int(ids[at])} of table {table} is not here and is left out, "
+                    "as others of that table will be; see the part of it that shards() gives",
+                    HooksWarning,
+                    stacklevel=5,
+                )
 
     def _spread_over(self, tables: tuple[int, ...], counts: tuple[int, ...]) -> list[Tensor]:
         """What is known of tables, once for each lookup; most batches have as many as the last."""
@@ -170,18 +216,18 @@ def _kinds(part: TablePart) -> Kinds:
 
 
 def _blocks(shards: Mapping[int, Sequence[TablePart]]) -> list[RowBlock]:
+    alike: dict[Kinds, list[tuple[int, int, int, int]]] = {}
+    for shard, given in shards.items():
+        for each in given:
+            at = (each.table, each.first, len(each.weights), shard)
+            alike.setdefault(_kinds(each), []).append(at)
     blocks, start = [], 0
-    for shard, given in sorted(shards.items()):
-        alike: dict[Kinds, list[TablePart]] = {}
-        for each in sorted(given, key=lambda part: (part.table, part.first)):
-            alike.setdefault(_kinds(each), []).append(each)
-        for number, (kinds, members) in enumerate(sorted(alike.items())):
-            parts = []
-            for each in members:
-                rows = len(each.weights)
-                parts.append(RowRange(shard, each.table, each.first, rows, kinds, start))
-                start += rows
-            blocks.append(RowBlock(shard, number, tuple(parts)))
+    for number, (kinds, members) in enumerate(sorted(alike.items())):
+        parts = []
+        for table, first, rows, shard in sorted(members):
+            parts.append(RowRange(shard, table, first, rows, kinds, start))
+            start += rows
+        blocks.append(RowBlock(number, tuple(parts)))
     return blocks
 
 

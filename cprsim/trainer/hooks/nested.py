@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,8 +23,22 @@ def as_bytes(tensor: Tensor) -> NDArray[np.uint8]:
 
 def rows_as_bytes(tensor: Tensor) -> NDArray[np.uint8]:
     """The same, shape (rows, bytes of a row)."""
-    width = tensor.element_size() * math.prod(tensor.shape[1:])
-    return as_bytes(tensor).reshape(len(tensor), width)
+    return _as_rows(as_bytes(tensor), tensor)
+
+
+def joined(parts: Sequence[tuple[Tensor, ...]]) -> Arrays:
+    """Each kind of tensor, rows of all parts one after the other, as bytes."""
+    return tuple(_joined_as_bytes(kind) for kind in zip(*parts, strict=True))
+
+
+def _joined_as_bytes(tensors: Sequence[Tensor]) -> NDArray[np.uint8]:
+    """The same of all rows of several tensors, one after the other."""
+    joined = torch.cat([each.detach().cpu() for each in tensors])  # which copies, but for none
+    return _as_rows(joined.contiguous().reshape(-1).view(torch.uint8).numpy(), joined)
+
+
+def _as_rows(content: NDArray[np.uint8], of: Tensor) -> NDArray[np.uint8]:
+    return content.reshape(len(of), of.element_size() * math.prod(of.shape[1:]))
 
 
 def from_bytes(content: NDArray[np.uint8], kind: torch.dtype, shape: Sequence[int]) -> Tensor:
@@ -34,14 +49,14 @@ def from_bytes(content: NDArray[np.uint8], kind: torch.dtype, shape: Sequence[in
 
 
 def packed(state: Mapping[str, Any]) -> Arrays:
-    """The state as arrays: a text that says what is where, then every tensor of it.
+    """The state as arrays: a text that says what is where, then the bytes of every tensor of it.
 
-    Raises `UsageError` for what is neither a tensor nor a number, a string, None, or a list, tuple
-    or dictionary of these.
+    Raises `UsageError` for what is neither a tensor nor a number, a string, None, bytes, an array
+    or scalar of NumPy, or a list, tuple or dictionary of these.
     """
-    tensors: list[Tensor] = []
-    text = json.dumps(_said(state, "dense()", tensors)).encode()
-    return (np.frombuffer(text, np.uint8), *(as_bytes(each) for each in tensors))
+    contents: list[NDArray[np.uint8]] = []
+    text = json.dumps(_said(state, "dense()", contents)).encode()
+    return (np.frombuffer(text, np.uint8), *contents)
 
 
 def unpacked(arrays: Arrays) -> Any:
@@ -50,25 +65,55 @@ def unpacked(arrays: Arrays) -> Any:
     return _meant(json.loads(text.tobytes()), contents)
 
 
-def _said(value: Any, where: str, tensors: list[Tensor]) -> Any:
-    if isinstance(value, Tensor):
-        tensors.append(value)
-        kind = str(value.dtype).removeprefix("torch.")
-        return {"tensor": len(tensors) - 1, "dtype": kind, "shape": list(value.shape)}
+def is_sharded(state: Any) -> bool:
+    """Whether a state has tensors of which this rank holds a shard (DTensor)."""
+    if isinstance(state, Mapping):
+        return any(map(is_sharded, state.values()))
+    if isinstance(state, list | tuple):
+        return any(map(is_sharded, state))
+    known = sys.modules.get("torch.distributed.tensor")  # or there is no such tensor
+    return known is not None and isinstance(state, known.DTensor)
+
+
+def _said(value: Any, where: str, contents: list[NDArray[np.uint8]]) -> Any:
     if isinstance(value, Mapping):
         pairs = [
-            [_said(key, where, tensors), _said(each, f"{where}.{key}", tensors)]
+            [_said(key, where, contents), _said(each, f"{where}.{key}", contents)]
             for key, each in value.items()
         ]
         return {"mapping": pairs}
     if isinstance(value, list | tuple):
-        parts = [_said(each, f"{where}.{at}", tensors) for at, each in enumerate(value)]
+        parts = [_said(each, f"{where}.{at}", contents) for at, each in enumerate(value)]
         return {"tuple" if isinstance(value, tuple) else "list": parts}
+    # NumPy's float64 is a float as well, and would come back as one.
+    if isinstance(value, Tensor | bytes | np.generic | np.ndarray):
+        return _said_of_bytes(value, where, contents)
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise UsageError(
-        f"{where} is a {type(value).__name__}, which is not stored; give tensors, "
-        "numbers, strings, or lists, tuples and dictionaries of these"
+    raise _refused(f"a {type(value).__name__}", where)
+
+
+def _said_of_bytes(value: Any, where: str, contents: list[NDArray[np.uint8]]) -> dict[str, Any]:
+    """Put the bytes of a tensor, of bytes, or of an array behind those there; say what they are."""
+    at = len(contents)
+    if isinstance(value, Tensor):
+        contents.append(as_bytes(value))
+        kind = str(value.dtype).removeprefix("torch.")
+        return {"tensor": at, "dtype": kind, "shape": list(value.shape)}
+    if isinstance(value, bytes):
+        contents.append(np.frombuffer(value, np.uint8))
+        return {"bytes": at}
+    if value.dtype.hasobject or value.dtype.names:
+        raise _refused(f"an array of {value.dtype}", where)
+    contents.append(np.frombuffer(value.tobytes(), np.uint8))
+    name = "array" if isinstance(value, np.ndarray) else "scalar"
+    return {name: at, "dtype": value.dtype.str, "shape": list(value.shape)}
+
+
+def _refused(what: str, where: str) -> UsageError:
+    return UsageError(
+        f"{where} is {what}, which is not stored; give tensors, arrays, numbers, strings, bytes, "
+        "or lists, tuples and dictionaries of these"
     )
 
 
@@ -77,6 +122,13 @@ def _meant(said: Any, contents: Sequence[NDArray[np.uint8]]) -> Any:
         return said
     if "tensor" in said:
         return from_bytes(contents[said["tensor"]], getattr(torch, said["dtype"]), said["shape"])
+    if "bytes" in said:
+        return contents[said["bytes"]].tobytes()
+    for name in ("array", "scalar"):
+        if name in said:
+            flat = np.frombuffer(contents[said[name]].tobytes(), said["dtype"])
+            array = flat.reshape(said["shape"]).copy()
+            return array if name == "array" else array[()]
     if "mapping" in said:
         return {_meant(key, contents): _meant(each, contents) for key, each in said["mapping"]}
     kind = tuple if "tuple" in said else list

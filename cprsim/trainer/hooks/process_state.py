@@ -1,35 +1,45 @@
 """The state of one process of a training loop: its tables, the dense part, its trackers."""
 
-import json
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from torch import Tensor
 
-from cprsim.basics.files import sync_folder
 from cprsim.contract import Tracking
-from cprsim.errors import UsageError
 from cprsim.rows.model import RowModel
+from cprsim.rows.trackers import RowIds
 from cprsim.trainer.hooks.adapter import ShardAdapter
 from cprsim.trainer.hooks.checkpointed import (
     CheckpointedDense,
     CheckpointedRows,
-    Least,
-    least_of_one,
+    Image,
     together,
 )
+from cprsim.trainer.hooks.job_folder import DENSE, opened
 from cprsim.trainer.hooks.layout import Layout, RowRange
 from cprsim.trainer.hooks.process_trackers import ProcessTrackers
-from cprsim.trainer.members.array_files import read_small
-from cprsim.trainer.members.atomic import written
-from cprsim.trainer.members.manifests import SpoiltError
+from cprsim.trainer.hooks.ranks import OneProcess, Ranks
+from cprsim.trainer.hooks.update_count import UpdateCount
+from cprsim.trainer.members.store import CheckpointStore
 
 _Batch = TypeVar("_Batch")
-#: The file that says whose folder it is.
-_CLAIM = "job.json"
+#: Threads that write: most of the time they wait for the disk.
+_WRITERS = 8
+
+
+class Snapshot(NamedTuple):
+    """Copies of all that a save stores; `chosen`: the rows in it, or None for all."""
+
+    images: tuple[Image, ...]
+    chosen: RowIds | None
+
+
+#: What there is of a save that failed before it had any.
+NOTHING = Snapshot((), None)
 
 
 class ProcessState(Generic[_Batch]):
@@ -40,7 +50,9 @@ class ProcessState(Generic[_Batch]):
     adapter
         Leads to tensors and lookups.
     folder
-        Of the checkpoints of this process.
+        For the checkpoints of this process.
+    earlier
+        Folders of processes that the job had before, where `folder` is new.
     servers
         How many shards the job has in all processes.
     rows
@@ -55,18 +67,29 @@ class ProcessState(Generic[_Batch]):
         self,
         adapter: ShardAdapter[_Batch],
         folder: Path,
+        earlier: Sequence[Path],
         servers: int,
         rows: RowModel | None,
         tracking: Tracking | None,
         seed: int,
     ) -> None:
         self._adapter, self._tracking, self._seed = adapter, tracking, seed
-        self._layout = Layout(adapter.shards(), servers, rows)
+        given = adapter.shards()
+        self._layout = Layout(given, servers, rows)
         self._tables = rows.tracked_tables if rows is not None else ()
         self._trackers = self._new_trackers()
-        self._dense = CheckpointedDense(adapter, folder)
+        live = self._layout.tensors(given)
+        blocks = self._layout.blocks
+        place = opened(
+            folder, self._layout, lambda: [each.bytes_of(live) for each in blocks], earlier
+        )
+        self._dense = CheckpointedDense(adapter, place.path / DENSE)
+        self._gap = False
+        places = range(len(self._layout.shards) if tracking is None else self._layout.rows)
+        self.updates = UpdateCount(len(places))
         self._rows = [
-            CheckpointedRows(block, self._layout, adapter, folder) for block in self._layout.blocks
+            CheckpointedRows(block, self._layout, adapter, place.rows(block.number))
+            for block in self._layout.blocks
         ]
 
     @property
@@ -77,52 +100,105 @@ class ProcessState(Generic[_Batch]):
     @property
     def stored(self) -> bool:
         """Whether all that is here has been stored before."""
-        return not any(each.store.empty for each in self._checkpointed)
+        return not any(store.empty for store in self._stores)
 
     @property
     def steps(self) -> list[int]:
         """Of all checkpoints of anything here."""
-        return [step for each in self._checkpointed for step in each.store.steps]
+        return [step for store in self._stores for step in store.steps]
 
-    def document(self) -> list[Any]:
-        """Which rows these are."""
-        return self._layout.document()
+    @property
+    def newest(self) -> int:
+        """The step of the newest checkpoint of which everything here is stored; -1: of none."""
+        return min(max(store.steps, default=-1) for store in self._stores)
+
+    def check(self) -> None:
+        """Raise `UsageError` where tensors are not of the shapes that they had at the start."""
+        self._layout.tensors(self._adapter.shards())
 
     def observe(self, batch: _Batch) -> None:
         """Tell the trackers which rows a batch has looked up."""
+        numbers = None
         if self._trackers is not None:
-            self._trackers.observe(self._layout.numbers(self._adapter.lookups(batch)))
+            numbers = self._layout.numbers(self._adapter.lookups(batch))
+            self._trackers.observe(numbers)
+        self.updates.did(numbers)
 
-    def save_rows(self, step: int, portion: float) -> int:
-        """Store the rows that deserve it, or all of them; gives the bytes written."""
-        chosen = None if self._trackers is None or portion == 1 else self._trackers.select()
-        size = sum(each.save(step, chosen) for each in self._rows)
+    # --- Saving ---
+
+    def snapshot(self, portion: float, accounts: dict[str, Any]) -> Snapshot:
+        """Copies of the rows that deserve a save, or of all, and of the dense part."""
+        whole = self._trackers is None or portion == 1 or self._gap
+        chosen = None if whole or self._trackers is None else self._trackers.select()
+        live = self._layout.tensors(self._adapter.shards())
+        accounts["updates"] = self.updates.document(chosen)
+        images = [each.image(live, chosen) for each in self._rows]
+        return Snapshot((*images, self._dense.image(accounts)), chosen)
+
+    def write(self, step: int, snapshot: Snapshot) -> int:
+        """Store it, all files at once; gives the bytes written. Any thread may."""
+        if len(snapshot.images) == 1:
+            return snapshot.images[0].write(step)
+        # Each of them is its own store; whoever returns takes a step that all of them have.
+        with ThreadPoolExecutor(min(_WRITERS, len(snapshot.images)), "cprsim-write") as pool:
+            writing = [pool.submit(each.write, step) for each in snapshot.images]
+        return sum(each.result() for each in writing)
+
+    def saved(self, snapshot: Snapshot, sure: bool) -> None:
+        """Take note that what is in the snapshot is stored, or will be, which is not `sure`."""
+        self.updates.saved(snapshot.chosen, sure)
         if self._trackers is not None:
-            self._trackers.saved(np.arange(self._layout.rows) if chosen is None else chosen)
-        return size
+            rows = np.arange(self._layout.rows) if snapshot.chosen is None else snapshot.chosen
+            self._trackers.saved(rows)
+        if snapshot.chosen is None:
+            self._gap = False
 
-    def save_dense(self, step: int, accounts: dict[str, Any]) -> int:
-        """Store the dense part, last of all, with the accounts; gives the bytes written."""
-        return self._dense.save(step, accounts)
+    def void(self) -> None:
+        """What was to be stored wasn't."""
+        self.updates.void()
+        self._gap = True  # trackers take it for saved, so the next save is of all rows
 
-    def load_all(self, at_most: int, least: Least) -> tuple[int, int]:
+    # --- Loading ---
+
+    def load_all(self, at_most: int, ranks: Ranks) -> tuple[int, int]:
         """Return everything to one checkpoint; gives its step, and the bytes read."""
-        loaded = together(self._checkpointed, at_most, least)
+        # The dense part first: an optimiser that loads may make state of rows anew.
+        loads = [self._dense.load, *(each.load for each in self._rows)]
+        loaded = together(loads, at_most, ranks.least)
         self._trackers = self._new_trackers()
+        self._gap = False
         return loaded
 
     def load_shard(self, shard: int, at_most: int) -> tuple[int, int]:
         """Return one shard to its last checkpoint; gives its step, and the bytes read."""
-        loaded = together(
-            [each for each in self._rows if each.shard == shard], at_most, least_of_one
-        )
+        before = max((step for step in self.steps if step <= at_most), default=0)
+        held = [each for each in self._rows if each.has(shard)]
+        loads = [partial(each.load, shard=shard) for each in held]
+        step, size = together(loads, at_most, OneProcess().least)
         if self._trackers is not None:
             self._trackers.forget(shard, self._weights())
-        return loaded
+        if step < before:  # what others saved since is in files that are spoilt
+            self._gap = True
+        self.updates.lose(self._places(shard))
+        return step, size
+
+    def _places(self, shard: int) -> list[range]:
+        """What updates are counted by: its rows, or itself."""
+        if self._trackers is None:
+            at = self._layout.shards.index(shard)
+            return [range(at, at + 1)]
+        return [part.numbers for part in self._layout.parts if part.shard == shard]
 
     def load_dense(self, at_most: int) -> tuple[int, int]:
         """Return the dense part to its last checkpoint; gives its step, and the bytes read."""
         return self._dense.load(at_most)
+
+    def copy_dense(self, ranks: Ranks, lost: bool) -> int | None:
+        """Take the dense part from a process that has it; gives its bytes, or None if none has."""
+        content = ranks.copied(None if lost else self._dense.content())
+        if content is None:
+            return None
+        return self._dense.take(content) if lost else 0
 
     @property
     def accounts(self) -> dict[str, Any]:
@@ -130,9 +206,8 @@ class ProcessState(Generic[_Batch]):
         return self._dense.accounts
 
     @property
-    def _checkpointed(self) -> list[CheckpointedRows | CheckpointedDense]:
-        """The dense part first: an optimiser that loads may make state of rows anew."""
-        return [self._dense, *self._rows]
+    def _stores(self) -> list[CheckpointStore]:
+        return [self._dense.store, *(each.store for each in self._rows)]
 
     def _new_trackers(self) -> ProcessTrackers | None:
         if self._tracking is None:
@@ -144,25 +219,3 @@ class ProcessState(Generic[_Batch]):
     def _weights(self) -> Mapping[RowRange, Tensor]:
         live = self._layout.tensors(self._adapter.shards())
         return {part: tensors[0] for part, tensors in live.items()}
-
-
-def claim(folder: Path, job: Mapping[str, Any]) -> None:
-    """Write down whose folder it is; raise `UsageError` if it is that of another job."""
-    path = folder / _CLAIM
-    if not os.path.lexists(path):
-        with written(path) as file:
-            file.write(json.dumps(job).encode())
-        sync_folder(folder)
-        return
-    try:
-        found = json.loads(read_small(path))
-    except (SpoiltError, ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise UsageError(f"folder {folder}: {_CLAIM} in it can't be read; give another")
-    other = [name for name in job if found.get(name) != json.loads(json.dumps(job[name]))]
-    if other:
-        raise UsageError(
-            f"folder {folder}: has checkpoints of another job ({' and '.join(other)} differ); "
-            "give another folder"
-        )

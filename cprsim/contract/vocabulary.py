@@ -1,0 +1,70 @@
+"""The ledger's causes in the words of others, as shares of the wall clock."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
+from cprsim.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Somebody's terms for where the wall clock goes.
+
+    `about`: whose they are. `terms`: the causes that each stands for; every cause has one.
+    """
+
+    about: str
+    terms: Mapping[str, tuple[str, ...]]
+
+    def shares(self, overheads: Mapping[str, float]) -> dict[str, float]:
+        """Of the wall clock, a term each; they add up to 1.
+
+        `overheads`: seconds by cause over useful seconds, as in a row of `Result.summary`.
+        """
+        seconds = {"train": 1.0} | {cause: float(overheads[cause]) for cause in OVERHEAD_CAUSES}
+        wall = sum(seconds.values())
+        return {
+            term: sum(seconds[cause] for cause in causes) / wall
+            for term, causes in self.terms.items()
+        }
+
+
+#: By name, as `--vocabulary` takes them; the first term of each is what counts.
+VOCABULARIES: Final[dict[str, Vocabulary]] = {
+    "cprsim": Vocabulary("cprsim's own words", {cause: (cause,) for cause in CAUSES}),
+    # https://github.com/AI-Hypercomputer/ml-goodput-measurement, 0.2.3: goodput and BadputType.
+    # Of its types these have no cause here: DATA_LOADING_SYNC, OTHER and those of elastic jobs.
+    "goodput": Vocabulary(
+        "the words of ml-goodput-measurement",
+        {
+            "GOODPUT": ("train",),
+            "UNPRODUCTIVE_CHECKPOINT_SAVE_TIME": ("save", "stall"),
+            "UNPRODUCTIVE_CHECKPOINT_RESTORE_TIME": ("load",),
+            "WASTED_PROGRESS_FROM_DISRUPTION": ("lost",),
+            "INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION": ("detect", "reschedule"),
+            "CUSTOM_BADPUT_EVENTS": ("slowdown", "verify"),
+        },
+    ),
+    # "Optimizing effective training time for Meta's internal recommendation/ranking workloads",
+    # PyTorch blog, 2026: ETT % = 100 - idleness - failure. Training that is slowed down isn't
+    # spoken of there; it stands by itself.
+    "ett": Vocabulary(
+        "the words of Meta's effective training time",
+        {
+            "effective training": ("train",),
+            "checkpoint saving": ("save", "stall", "verify"),
+            "slowed training": ("slowdown",),
+            "unsaved training": ("lost",),
+            "time to recover": ("detect", "reschedule", "load"),
+        },
+    ),
+}
+
+
+def vocabulary(name: str) -> Vocabulary:
+    """That of a name; `UsageError` where there is none."""
+    if name not in VOCABULARIES:
+        raise UsageError(f"vocabulary: {name!r} is none of {', '.join(VOCABULARIES)}")
+    return VOCABULARIES[name]

@@ -1,0 +1,35 @@
+"""Silent faults: they corrupt what is trained, and a verification alone finds them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cprsim.basics.distributions import Distribution, Name
+from cprsim.basics.streams import Cause, stream
+
+
+class SilentLaw(Distribution):
+    """Faults that corrupt what the job trains, and that nobody is told of.
+
+    The time between them is training, that which is done again included. `distribution`: its law,
+    exponential if not given; the other keys are those of any law.
+    """
+
+    distribution: Name = "exponential"
+
+
+class SilentFaults:
+    """Those of one replication, one after the other."""
+
+    def __init__(self, law: Distribution, seed: int, replication: int) -> None:
+        self._law, self._rng = law, stream(seed, replication, Cause.SILENT)
+        self.next_s = 0.0  # training by then, s
+        self.move_on()
+
+    def move_on(self) -> None:
+        """Past the next fault to the one after."""
+        self.next_s += float(self._law.sample(self._rng, 1)[0])
+
+
+def faults_s(law: Distribution, seed: int, replication: int, count: int) -> NDArray[np.float64]:
+    """Training by each of the first of them, s, shape (count,)."""
+    return np.cumsum(law.sample(stream(seed, replication, Cause.SILENT), count))

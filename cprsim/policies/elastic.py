@@ -1,0 +1,90 @@
+"""Elastic servers: after a loss the job goes on with those that are left."""
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from cprsim.basics.schema import Part, Seconds
+from cprsim.contract import (
+    REMOTE,
+    Answers,
+    Case,
+    Context,
+    Interval,
+    Plan,
+    Policy,
+    Recover,
+    Setting,
+    Tier,
+    every,
+    whole_numbers,
+)
+from cprsim.policies.full import checkpoint_interval_s
+
+#: The other servers, which a replacement takes its rows back from.
+OTHERS = "others"
+#: Lost servers that the rest goes on without; a plan has an answer for each count of them.
+_MOST_LOST = 100
+
+
+def fewer_serve(servers: int, least: int, bound: float, reshard_s: float) -> Answers:
+    """The rest goes on with the rows of lost servers, as long as `least` servers are left.
+
+    With k of n servers lost, what a useful second takes on servers, a share `bound` of it, takes
+    `k / (n - k)` longer. Lost trainers are waited for.
+    """
+    waits = Recover("lost")
+    goes_on = Recover("lost", keep_training=True, pause_s=reshard_s, regrow=OTHERS)
+    fewer = (
+        Case(
+            goes_on._replace(degraded=bound * lost / (servers - lost)),
+            servers=(lost, lost),
+            trainers=(0, 0),
+        )
+        for lost in range(1, min(servers - least, _MOST_LOST) + 1)
+    )
+    return Answers((Case(waits, severities=("cluster",)), *fewer, Case(waits)))
+
+
+class Elastic(Policy):
+    """Goes on with fewer servers, and with all again when the replacement comes.
+
+    After DLRover's elastic parameter servers (Wang et al., VLDB 2024) and Lazarus (arXiv
+    2407.04656). When a server is lost, those that are left load its rows from the last checkpoint,
+    and training goes on: what these rows had learned since is lost, as under `partial`, but nobody
+    waits for a machine. While there are fewer, a useful second takes longer. When the replacement
+    is there it takes its rows back over the servers' cards, beside training, and nothing is lost.
+
+    First order: a failure costs `costs.detect`, one load, `reshard`, and `bound k / (n - k)` of
+    the time until the replacement serves, in place of that time.
+
+    `interval`: as of `partial`. `bound`: share of a useful second that is the servers', which the
+    others take over evenly; 0 where trainers alone set the pace. `least`: servers that have to be
+    left, half of them if not given; with fewer, or where more than 100 are lost, the job waits for
+    replacements. `reshard`: what training stops for to place the rows anew. Measured by none of the
+    papers for this; assumed: 0.
+    """
+
+    system: Literal["elastic"]
+    interval: Interval = "optimal"
+    least: Annotated[int, Field(ge=1, examples=[12])] | None = None
+    bound: Annotated[float, Field(ge=0, le=1), Part]
+    reshard_s: Seconds = Field(0.0, alias="reshard")
+
+    def settings(self, context: Context) -> tuple[Setting, ...]:
+        """Its interval, and how few servers may be left."""
+        most = context.servers - 1
+        return (*super().settings(context), *whole_numbers("least", max(1, most - 3), most))
+
+    def plan(self, context: Context) -> Plan:
+        """Half of the servers have to be left, where `least` isn't given."""
+        least = math.ceil(context.servers / 2) if self.least is None else self.least
+        if least > context.servers:
+            raise ValueError(
+                f"least = {least} is more than the {context.servers} parameter servers; give at "
+                "most that"
+            )
+        rule = fewer_serve(context.servers, least, self.bound, self.reshard_s)
+        interval_s = checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
+        return Plan("partial", every(interval_s), rule, tiers=(Tier(OTHERS, "peers"), REMOTE))

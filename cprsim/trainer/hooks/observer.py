@@ -1,0 +1,88 @@
+"""Those who watch the hooks of a training loop."""
+
+import warnings
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cprsim.trainer.hooks.warned import HooksWarning
+
+
+class StoredSave(NamedTuple):
+    """A save that is stored: after which step, bytes written, whether it has all rows.
+
+    `took_s`: seconds from its beginning until the loop knew of its end; training may have gone on.
+    """
+
+    step: int
+    size: int
+    whole: bool
+    took_s: float
+
+
+class HooksObserver:
+    """Sees what hooks do; changes nothing. A subclass defines what it wants to see.
+
+    Errors in it are warned of, and end no training.
+    """
+
+    def stepped(self, step: int) -> None:
+        """So many steps are done."""
+
+    def saved(self, save: StoredSave) -> None:
+        """A checkpoint has become usable."""
+
+    def save_failed(self, step: int, error: Exception) -> None:
+        """A save after that step came to nothing."""
+
+    def lost(self, shards: frozenset[int], dense: bool) -> None:
+        """The hooks were told of a failure, or a process has begun from a checkpoint."""
+
+    def loaded(self, step: int, size: int) -> None:
+        """Training goes on from a step; bytes that were read here."""
+
+    def noticed(self, step: int) -> None:
+        """A notice has come, and all is saved."""
+
+
+class Observers(HooksObserver):
+    """Several, each told in turn."""
+
+    def __init__(self, observers: Sequence[HooksObserver]) -> None:
+        self._observers = list(observers)
+
+    def stepped(self, step: int) -> None:
+        """To all."""
+        if self._observers:  # at every step of a loop
+            self._tell("stepped", step)
+
+    def saved(self, save: StoredSave) -> None:
+        """To all."""
+        self._tell("saved", save)
+
+    def save_failed(self, step: int, error: Exception) -> None:
+        """To all."""
+        self._tell("save_failed", step, error)
+
+    def lost(self, shards: frozenset[int], dense: bool) -> None:
+        """To all."""
+        self._tell("lost", shards, dense)
+
+    def loaded(self, step: int, size: int) -> None:
+        """To all."""
+        self._tell("loaded", step, size)
+
+    def noticed(self, step: int) -> None:
+        """To all."""
+        self._tell("noticed", step)
+
+    def _tell(self, what: str, *facts: object) -> None:
+        for each in self._observers:
+            try:
+                getattr(each, what)(*facts)
+            except Exception as error:  # who looks on may not end training
+                warnings.warn(
+                    f"observer {type(each).__name__}.{what}: {type(error).__name__}: {error}; "
+                    "training goes on",
+                    HooksWarning,
+                    stacklevel=4,
+                )

@@ -1,0 +1,196 @@
+"""Saves of a training loop: a snapshot, written while the loop waits or beside its training."""
+
+import copy
+import time
+import warnings
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from cprsim.contract import Save, Saved, Stored, Void
+from cprsim.trainer.coordinator.accounts import UsableCheckpoints
+from cprsim.trainer.coordinator.running_job import RunningJob
+from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
+from cprsim.trainer.hooks.process_state import NOTHING, ProcessState, Snapshot
+from cprsim.trainer.hooks.ranks import Ranks
+from cprsim.trainer.hooks.warned import HooksWarning
+
+#: What each process counts of a job.
+COUNTS = ("failures", "saves", "saves_failed", "bytes_saved", "bytes_loaded")
+
+
+@dataclass
+class _UnderWay:
+    """A save whose snapshot is taken, and what is usable once it is written."""
+
+    step: int
+    save: Save
+    snapshot: Snapshot
+    usable: UsableCheckpoints
+    written: Future[int]
+    start_s: float
+
+
+class Saves:
+    """Carries out the saves that a controller asks for, one at a time.
+
+    A save that fails is void: it is warned of and told to the controller, and training goes on.
+
+    Parameters
+    ----------
+    state
+        What is saved.
+    job
+        How far it is, and its controller.
+    servers
+        How many shards it has in all processes.
+    ranks
+        The processes of the job.
+    observer
+        Told of what is stored, and what isn't.
+    """
+
+    def __init__(
+        self,
+        state: ProcessState[Any],
+        job: RunningJob,
+        servers: int,
+        ranks: Ranks,
+        observer: HooksObserver,
+    ) -> None:
+        self.counts = dict.fromkeys(COUNTS, 0)
+        self._state, self._job, self._servers, self._ranks = state, job, servers, ranks
+        self._observer = observer
+        # One thread: checkpoints are written in the order in which they were taken. What it has
+        # begun it ends before the interpreter does.
+        self._writer = ThreadPoolExecutor(1, "cprsim-save")
+        self._under_way: _UnderWay | None = None
+        self._all_rows: int | None = None  # when all of them were saved last
+
+    @property
+    def under_way(self) -> bool:
+        """Whether one is written beside training."""
+        return self._under_way is not None
+
+    def first(self) -> None:
+        """Store what the job begins with; errors are the caller's."""
+        snapshot = self._state.snapshot(1.0, self._accounts(self._job.usable))
+        self._state.write(0, snapshot)
+
+    def do(self, save: Save) -> bool:
+        """Save; False where training waited for it and it was void."""
+        job = self._job
+        job.watch.switch("save")
+        self.settle()
+        if not save.blocking:
+            job.watch.switch("stall")
+        self._under_way = self._begun(save)
+        stored = True
+        if save.blocking:
+            stored = self.settle()
+        else:
+            job.controller.tell(Saved(job.clock, save, stored=False))
+        job.watch.switch("train")
+        return stored
+
+    def everything(self, save: Save) -> bool:
+        """Save all there is, unless that was done after this step; whether it is stored."""
+        self._job.watch.stop()
+        done = self.settle() and self._all_rows == self._job.usable.last.step == self._job.step
+        return done or self.do(save._replace(blocking=True))
+
+    def landed(self) -> bool:
+        """Settle the one under way, if all processes have written theirs; whether that was so."""
+        under_way = self._under_way
+        if under_way is None or not self._ranks.least(int(under_way.written.done())):
+            return False
+        self.settle()
+        return True
+
+    def settle(self) -> bool:
+        """Wait until nothing is under way; False if it was void."""
+        under_way, self._under_way = self._under_way, None
+        if under_way is None:
+            return True
+        try:
+            size = under_way.written.result()
+        except Exception as error:
+            self._void(under_way, error)
+            return False
+        self._stored(under_way, size)
+        return True
+
+    def settle_with_the_lost(self) -> None:
+        """The same after a failure, which may have taken a part of it: it counts if all have it."""
+        under_way, self._under_way = self._under_way, None
+        if under_way is not None:
+            under_way.written.exception()  # which waits
+        everywhere = self._ranks.least(self._state.newest)
+        if under_way is None:
+            return
+        if under_way.written.exception() is None and everywhere >= under_way.step:
+            self._stored(under_way, under_way.written.result())
+        else:
+            self._state.void()
+
+    def _begun(self, save: Save) -> _UnderWay:
+        """The save with its snapshot, being written; nothing that goes wrong ends training."""
+        job, state = self._job, self._state
+        start_s = time.monotonic()
+        usable, snapshot = copy.deepcopy(job.usable), NOTHING
+        usable.put(job.step, save.portion, job.trained_s)
+        job.watch.stop()
+        accounts = self._accounts(usable)
+        accounts["counts"]["saves"] += 1  # this one, once it is there to be returned to
+        written: Future[int] = Future()
+        try:
+            snapshot = state.snapshot(save.portion, accounts)
+            if not save.blocking:  # what is used from now on is in the next
+                state.saved(snapshot, sure=False)
+            written = self._writer.submit(state.write, job.step, snapshot)
+        except Exception as error:  # known once all processes have come so far
+            written.set_exception(error)
+        return _UnderWay(job.step, save, snapshot, usable, written, start_s)
+
+    def _stored(self, under_way: _UnderWay, size: int) -> None:
+        job = self._job
+        job.usable = under_way.usable
+        if under_way.snapshot.chosen is None:
+            self._all_rows = under_way.step
+        self.counts["saves"] += 1
+        self.counts["bytes_saved"] += size
+        if under_way.save.blocking:
+            self._state.saved(under_way.snapshot, sure=True)
+            job.controller.tell(Saved(job.clock, under_way.save, stored=True))
+        else:
+            self._state.updates.stored()
+            job.controller.tell(Stored(job.clock, under_way.save))
+        took_s = time.monotonic() - under_way.start_s
+        whole = under_way.snapshot.chosen is None
+        self._observer.saved(StoredSave(under_way.step, size, whole, took_s))
+
+    def _void(self, under_way: _UnderWay, error: Exception) -> None:
+        """Say so, and go on: the checkpoints before are as they were."""
+        job = self._job
+        self.counts["saves_failed"] += 1
+        if not under_way.save.blocking:
+            self._state.void()
+        job.controller.tell(Void(job.clock, under_way.save))
+        self._observer.save_failed(under_way.step, error)
+        warnings.warn(
+            f"the save of step {under_way.step} failed: {type(error).__name__}: {error}; training "
+            f"goes on, the last checkpoint is of step {job.usable.last.step}",
+            HooksWarning,
+            stacklevel=6,
+        )
+
+    def _accounts(self, usable: UsableCheckpoints) -> dict[str, Any]:
+        """What another process has to know to go on from this checkpoint."""
+        first = min(self._state.steps, default=0)
+        return {
+            "seconds": dict(self._job.watch.seconds),
+            "lost_steps": self._job.lost_steps,
+            "shards": self._servers,
+            "usable": [tuple(each) for each in usable.since(first)],
+            "counts": dict(self.counts),
+        }

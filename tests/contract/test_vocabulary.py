@@ -1,0 +1,87 @@
+"""The words of others: each is a partition of the ledger's causes, on the page as in the code."""
+
+import dataclasses
+import json
+import re
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from cprsim.cli.command import _main
+from cprsim.contract.ledger import CAUSES, Ledger
+from cprsim.contract.vocabulary import VOCABULARIES, vocabulary
+from cprsim.errors import UsageError
+
+GLOSSARY = Path(__file__).parents[2] / "docs" / "glossary.md"
+
+
+def written() -> dict[str, dict[str, tuple[str, ...]]]:
+    """Terms and their causes, a vocabulary each, as docs/glossary.md has them."""
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    text = GLOSSARY.read_text().partition("## In the words of others")[2]
+    for name, term, causes in re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", text, re.MULTILINE):
+        found.setdefault(name, {})[term] = tuple(causes.strip("`").split("`, `"))
+    return found
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_a_vocabulary_is_a_partition_of_the_causes(name: str) -> None:
+    told = list(chain.from_iterable(VOCABULARIES[name].terms.values()))
+
+    assert sorted(told) == sorted(CAUSES)
+    assert set(CAUSES) <= {each.name for each in dataclasses.fields(Ledger)}
+
+
+def test_the_page_has_the_same_partitions() -> None:
+    assert written() == {
+        name: dict(words.terms) for name, words in VOCABULARIES.items() if name != "cprsim"
+    }
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_shares_of_the_wall_clock_add_up_and_begin_with_what_counts(name: str) -> None:
+    # useful / wall of 1 h of training in 1.25 h is 0.8, whatever the rest is called
+    overheads = dict.fromkeys(CAUSES[1:], 0.0) | {"save": 0.05, "stall": 0.05, "lost": 0.15}
+
+    shares = vocabulary(name).shares(overheads)
+
+    assert sum(shares.values()) == pytest.approx(1.0, abs=1e-15)
+    assert next(iter(shares.values())) == pytest.approx(0.8)
+
+
+def test_causes_that_share_a_term_add_up() -> None:
+    overheads = dict.fromkeys(CAUSES[1:], 0.0) | {"save": 0.05, "stall": 0.05, "lost": 0.15}
+
+    shares = vocabulary("goodput").shares(overheads)
+
+    assert shares["UNPRODUCTIVE_CHECKPOINT_SAVE_TIME"] == pytest.approx(0.1 / 1.25)
+    assert shares["WASTED_PROGRESS_FROM_DISRUPTION"] == pytest.approx(0.15 / 1.25)
+
+
+def test_an_unknown_vocabulary_is_named_with_those_there_are() -> None:
+    with pytest.raises(UsageError) as caught:
+        vocabulary("etr")
+
+    assert str(caught.value) == "vocabulary: 'etr' is none of cprsim, goodput, ett"
+
+
+def test_run_tells_the_wall_clock_in_other_words_in_table_json_and_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["run", "quickstart", "--policy", "full", "--replications", "5", "--vocabulary"]
+
+    assert _main([*asked, "ett", "--out", str(tmp_path)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "by the words of Meta's effective training time effective checkpoint" in shown
+    assert "words of Meta&#x27;s effective training time" in (tmp_path / "report.html").read_text()
+
+    assert _main([*asked, "goodput", "--json"]) == 0
+    policy = json.loads(capsys.readouterr().out)["policies"]["full"]
+    goodput = 1 / (1 + policy["overhead"]["mean"])
+    assert policy["wall_shares"]["GOODPUT"] == pytest.approx(goodput, rel=1e-12)
+    assert list(policy["wall_shares"]) == list(VOCABULARIES["goodput"].terms)
+
+    assert _main([*asked, "etr"]) == 2
+    error = "cprsim: vocabulary: 'etr' is none of cprsim, goodput, ett\n"
+    assert capsys.readouterr().err == error

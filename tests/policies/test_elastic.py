@@ -1,0 +1,147 @@
+"""Elastic servers: against numbers worked by hand, waiting, and spares."""
+
+import math
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from cprsim.analytic.expected import expected
+from cprsim.batch import engine as batch
+from cprsim.contract.ledger import Ledger
+from cprsim.errors import ScenarioError
+from cprsim.scenario import Scenario
+from cprsim.sim.engine import COLUMNS, play
+from cprsim.testing import PolicyConformance, Recording, assert_time_adds_up
+
+ELASTIC = {"system": "elastic", "interval": "32 s", "bound": 0.5}
+
+
+class TestElastic(PolicyConformance):
+    policy: ClassVar = {"system": "elastic", "interval": "1 h", "bound": 0.6, "reshard": "30 s"}
+
+
+# A second loss, and a trainer's, are waited for.
+class TestElasticWithAllButOne(PolicyConformance):
+    policy: ClassVar = {"system": "elastic", "interval": "2 h", "bound": 1.0, "least": 7}
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Any:
+    """128 s of training on four servers; saves of 8 s, loads of 4 s, machines after 20 s."""
+
+    def playing(
+        policy: dict[str, Any], *strikes: tuple[float, int], trainers: int = 0
+    ) -> tuple[Ledger, Recording]:
+        log = tmp_path / "failures.csv"
+        rows = [f"{at_s!r},{node}\n" for at_s, node in strikes]
+        log.write_text("time_s,node\n" + "".join(rows), encoding="utf-8")
+        scenario = Scenario(
+            job={"useful_time": "128 s"},
+            cluster={"parameter_servers": 4, "trainers": trainers},
+            costs={"save": "8 s", "load": "4 s", "reschedule": "20 s", "detect": "1 s"},
+            failures={"trace": str(log)},
+            policies={"it": policy},
+        )
+        seen = Recording()
+        ledger = play(scenario, "it", 0, 0, seen)
+        assert_time_adds_up(ledger)
+        return ledger, seen
+
+    return playing
+
+
+def test_the_rest_loads_the_rows_and_goes_on_slower(job: Any) -> None:
+    # Server 0 fails at 20 s. Noticed at 21 s; placing rows anew until 23, loading until 27. Its
+    # replacement is there at 41 s and takes its rows back until 45 s. With one of four gone, half
+    # of a second takes a third longer.
+    ledger, seen = job(ELASTIC | {"reshard": "2 s"}, (20.0, 0))
+
+    assert (ledger.detect, ledger.reschedule, ledger.load) == (1, 2, 4)
+    assert ledger.pls == ledger.updates_lost == 20 / 128 / 4
+    # From 27 to 45 s 18 s of the clock are trained, of which a seventh is the slowdown; a save of
+    # 8 s is due after 12 s of training, 14 s of the clock, and none of it is slower.
+    assert ledger.slowdown == pytest.approx((45 - 27 - 4) / 7)
+    assert [each.cause for each in seen.spans[:5]] == [
+        "train", "detect", "reschedule", "load", "train",
+    ]  # fmt: skip
+
+
+def test_with_too_few_left_it_waits(job: Any) -> None:
+    waits, _ = job({"system": "partial", "interval": "32 s"}, (20.0, 0))
+    least, _ = job(ELASTIC | {"least": 4}, (20.0, 0))
+    assert least == waits
+    assert (waits.reschedule, waits.load) == (20, 4)
+    # Two of four may go, one after the other; the third is waited for.
+    ledger, _ = job(ELASTIC, (20.0, 0), (26.5, 1))
+    assert ledger.reschedule == 0
+    third, _ = job(ELASTIC, (20.0, 0), (26.5, 1), (33.0, 2))
+    assert third.reschedule > 0
+
+
+def test_a_trainer_is_waited_for(job: Any) -> None:
+    ledger, _ = job(ELASTIC, (20.0, 4), trainers=2)
+    assert (ledger.reschedule, ledger.load, ledger.pls) == (20, 0, 0)
+
+
+def test_a_failure_while_the_rest_loads_has_it_loaded_again(job: Any) -> None:
+    # Loading from 21 to 25 s; at 23 s server 1 fails as well: noticed at 24, loaded until 28.
+    ledger, _ = job(ELASTIC, (20.0, 0), (23.0, 1))
+    assert (ledger.detect, ledger.load) == (2, 2 + 4)
+    assert ledger.updates_lost == 2 * 20 / 128 / 4
+
+
+def test_where_servers_bind_nothing_it_costs_no_more_than_its_load(job: Any) -> None:
+    ledger, _ = job(ELASTIC | {"bound": 0.0}, (20.0, 0))
+    assert ledger.wall == 128 + 3 * 8 + 1 + 4
+    assert ledger.slowdown == 0
+
+
+def scenario(failures: dict[str, Any] | None = None, **cluster: int) -> Scenario:
+    return Scenario(
+        job={"useful_time": "20 d"},
+        cluster={"parameter_servers": 16, **cluster},
+        costs={"save": "2 min", "load": "3 min", "reschedule": "1 h", "detect": "1 min"},
+        failures=failures or {"distribution": "exponential", "mean": "12 h"},
+        policies={
+            "elastic": {"system": "elastic", "interval": "1 h", "bound": 0.6},
+            "partial": {"system": "partial", "interval": "1 h"},
+        },
+    )
+
+
+def test_against_waiting_and_against_spares() -> None:
+    """Waiting costs the time of a machine; fewer servers a few percent of it; spares none."""
+    names, wall = ["elastic", "partial"], COLUMNS.index("wall")
+    apart, ready = (
+        batch.simulate(scenario(spares=spares), names, range(256), 0)[..., wall]
+        for spares in (0, 4)
+    )
+    saved = (apart[:, 1] - apart[:, 0]) / apart[:, 1]
+    assert saved.mean() - 3 * saved.std(ddof=1) / math.sqrt(len(saved)) > 0.05
+    # With a spare for each failure both load and go on, the one a little before the other.
+    assert ready[:, 0].mean() == pytest.approx(ready[:, 1].mean(), rel=0.01)
+
+
+def test_estimates_are_of_the_first_order() -> None:
+    it = scenario()
+    found = expected(it.plan("elastic"), it.context)
+    played = batch.simulate(it, ["elastic"], range(256), 0)[:, 0]
+    useful_s = it.job.useful_time_s
+    for cause in ("load", "slowdown", "detect", "reschedule"):
+        mean = played[:, COLUMNS.index(cause)].mean() / useful_s
+        # First order: a failure adds a tenth of the MTBF, in which others strike, to that share.
+        assert getattr(found, cause) == pytest.approx(mean, rel=0.15), cause
+    assert np.all(played[:, COLUMNS.index("lost")] == 0)
+
+
+def test_more_servers_than_there_are_can_not_be_left() -> None:
+    with pytest.raises(ScenarioError, match="least = 5 is more than the 4 parameter"):
+        Scenario(
+            job={"useful_time": "128 s"},
+            cluster={"parameter_servers": 4},
+            costs={"save": "8 s", "load": "4 s"},
+            failures={"exactly": 0},
+            policies={"it": ELASTIC | {"least": 5}},
+        )

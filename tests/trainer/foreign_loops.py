@@ -1,0 +1,188 @@
+"""Loops as others write them, with hooks: `python -m tests.trainer.foreign_loops KIND FOLDER STEP`.
+
+`sparse-adam`: one EmbeddingBag a table, SparseAdam for tables, Adam with a cosine schedule and
+dropout for the rest. `script`: all in one long function, one optimiser for everything, batches by
+epoch, as training scripts of papers are. Killed before STEP, if one is given; says where it began
+and a digest of all that it has learned.
+"""
+
+import hashlib
+import os
+import signal
+import sys
+from pathlib import Path
+
+import torch
+from torch import nn
+
+import cprsim
+from cprsim.trainer import TablePart, TrainerHooks
+
+STEPS, BATCH, DIM, ROWS = 24, 16, 4, (60, 40)
+
+
+class NoHooks:
+    """The loop by itself."""
+
+    def restore(self):
+        return 0
+
+    def after_step(self, batch):
+        pass
+
+
+def hooks_of(adapter, folder):
+    if folder is None:
+        return NoHooks()
+    scenario = cprsim.Scenario(
+        job={"useful_time": f"{STEPS} s"},
+        model={"tables": [{"rows": rows, "dim": DIM} for rows in ROWS]},
+        cluster={"parameter_servers": 2, "trainers": 1},
+        costs={"save": "1 s", "load": "1 s", "reschedule": "1 s"},
+        failures={"exactly": 1},
+        policies={"full": {"system": "full", "interval": "5 s"}},
+    )
+    return TrainerHooks(scenario, "full", adapter, folder, STEPS)
+
+
+class RandomState:
+    """Of torch's generator: dropout goes on with the same draws."""
+
+    def state_dict(self):
+        return {"torch": torch.get_rng_state()}
+
+    def load_state_dict(self, state):
+        torch.set_rng_state(state["torch"])
+
+
+class SparseAdamLoop:
+    """A model, its two optimisers, a schedule."""
+
+    def __init__(self):
+        torch.manual_seed(0)
+        self.tables = nn.ModuleList(nn.EmbeddingBag(n, DIM, mode="mean", sparse=True) for n in ROWS)
+        self.top = nn.Sequential(nn.Linear(2 * DIM, 8), nn.ReLU(), nn.Dropout(0.2), nn.Linear(8, 1))
+        self.of_rows = torch.optim.SparseAdam(list(self.tables.parameters()), lr=0.01)
+        self.of_top = torch.optim.Adam(self.top.parameters(), lr=0.01)
+        self.schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self.of_top, STEPS)
+        for (
+            table
+        ) in self.tables:  # made by the first step otherwise, and anew by the first of a restart
+            moments = {each: torch.zeros_like(table.weight) for each in ("exp_avg", "exp_avg_sq")}
+            self.of_rows.state[table.weight].update({"step": 0, **moments})
+
+    def shards(self):
+        found = {}
+        for n, table in enumerate(self.tables):
+            state = self.of_rows.state[table.weight]
+            found[n] = [TablePart(n, table.weight, (state["exp_avg"], state["exp_avg_sq"]))]
+        return found
+
+    def dense(self):
+        parts = {"top": self.top, "adam": self.of_top, "schedule": self.schedule}
+        return parts | {"counts": self, "random": RandomState()}
+
+    def state_dict(self):
+        """What SparseAdam keeps of a table as a whole: how many steps it has had."""
+        return {"steps": [self.of_rows.state[each.weight]["step"] for each in self.tables]}
+
+    def load_state_dict(self, state):
+        for table, steps in zip(self.tables, state["steps"], strict=True):
+            self.of_rows.state[table.weight]["step"] = steps
+
+    def lookups(self, ids):
+        return dict(enumerate(ids))
+
+    def train(self, hooks, killed_at):
+        first = hooks.restore()
+        for step in range(first, STEPS):
+            if step == killed_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            ids, labels = batch(step)
+            looked = [table(i) for table, i in zip(self.tables, ids, strict=True)]
+            logits = self.top(torch.cat(looked, dim=1)).squeeze(1)
+            loss = nn.functional.binary_cross_entropy_with_logits(logits, labels)
+            self.of_rows.zero_grad()
+            self.of_top.zero_grad()
+            loss.backward()
+            self.of_rows.step()
+            self.of_top.step()
+            self.schedule.step()
+            hooks.after_step(ids)
+        kept = [each for of in self.of_rows.state.values() for each in of.values()]
+        return first, [*self.tables.parameters(), *self.top.parameters(), *kept]
+
+
+class ScriptLoop:
+    """One model, one optimiser for tables and MLP, two epochs of batches in one function."""
+
+    def __init__(self):
+        torch.manual_seed(0)
+        self.net = nn.Module()
+        self.net.emb = nn.ModuleList(nn.EmbeddingBag(n, DIM, mode="sum", sparse=True) for n in ROWS)
+        self.net.mlp = nn.Sequential(nn.Linear(2 * DIM, 1), nn.Sigmoid())
+        self.optimizer = torch.optim.Adagrad(self.net.parameters(), lr=0.05)
+
+    def shards(self):
+        of = self.optimizer.state
+        return {
+            n: [TablePart(n, each.weight, (of[each.weight]["sum"],))]
+            for n, each in enumerate(self.net.emb)
+        }
+
+    def dense(self):
+        return {"mlp": self.net.mlp, "sums": self}
+
+    def state_dict(self):
+        of = self.optimizer.state
+        return {"sums": [of[each]["sum"] for each in self.net.mlp.parameters()]}
+
+    def load_state_dict(self, state):
+        for each, found in zip(self.net.mlp.parameters(), state["sums"], strict=True):
+            self.optimizer.state[each]["sum"].copy_(found)
+
+    def lookups(self, ids):
+        return dict(enumerate(ids))
+
+    def train(self, hooks, killed_at):
+        first, epochs = hooks.restore(), 2
+        skip, a_epoch = first, STEPS // epochs
+        for epoch in range(epochs):
+            for j in range(a_epoch):
+                if epoch * a_epoch + j < skip:
+                    continue
+                if epoch * a_epoch + j == killed_at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                ids, labels = batch(j)  # the same in each epoch
+                looked = [table(i) for table, i in zip(self.net.emb, ids, strict=True)]
+                out = self.net.mlp(torch.cat(looked, dim=1)).squeeze(1)
+                self.optimizer.zero_grad()
+                nn.functional.mse_loss(out, labels).backward()
+                self.optimizer.step()
+                hooks.after_step(ids)
+        sums = [of["sum"] for of in self.optimizer.state.values()]
+        return first, [*self.net.parameters(), *sums]
+
+
+LOOPS = {"sparse-adam": SparseAdamLoop, "script": ScriptLoop}
+
+
+def batch(step):
+    drawn = torch.Generator().manual_seed(step)
+    ids = [torch.randint(rows, (BATCH, 2), generator=drawn) for rows in ROWS]
+    return ids, (ids[0].sum(dim=1) % 2).float()
+
+
+def trained(kind, folder=None, killed_at=None):
+    loop = LOOPS[kind]()
+    first, learned = loop.train(hooks_of(loop, folder), killed_at)
+    found = hashlib.sha256()
+    for each in learned:
+        found.update(torch.as_tensor(each).detach().numpy().tobytes())
+    return f"from {first}: {found.hexdigest()}"
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    torch.sparse.check_sparse_tensor_invariants.disable()
+    sys.stdout.write(trained(sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:])) + "\n")

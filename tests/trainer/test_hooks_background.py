@@ -1,0 +1,132 @@
+"""Saves that are written beside training: what counts is what is stored, whatever happens."""
+
+import threading
+
+import pytest
+import torch
+
+from cprsim.trainer import HooksWarning
+from cprsim.trainer.hooks.process_state import ProcessState
+from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
+from tests.waiting import HANGS_S, wait_until
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
+ASYNC = {"async": {"system": "async", "interval": "10 s"}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """More would spin for cores."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """Writing waits until the gate is open."""
+    opened, write = threading.Event(), ProcessState.write
+
+    def waits(self, step, snapshot):
+        if step:  # not the first
+            assert opened.wait(HANGS_S)
+        return write(self, step, snapshot)
+
+    monkeypatch.setattr(ProcessState, "write", waits)
+    yield opened
+    opened.set()
+
+
+def begun(folder, **more):
+    loop = Loop()
+    hooks = hooked(loop, "async", folder, scenario=scenario(**ASYNC), **more)
+    return loop, hooks
+
+
+def train_patiently(loop, hooks, first, end=STEPS):
+    """What is under way is stored before the next step is done."""
+    for step in range(first, end):
+        train(loop, hooks, step, step + 1)
+        if hooks._saves.under_way:
+            wait_until(hooks._saves._under_way.written.done)
+
+
+def test_training_goes_on_while_a_save_is_written(tmp_path, gate):
+    loop, hooks = begun(tmp_path)
+    train(loop, hooks, hooks.restore(), 15)  # it was due at step 10
+    assert hooks.summary.saves == 0
+    gate.set()
+    written = hooks._saves._under_way.written
+    wait_until(written.done)
+    train(loop, hooks, 15, 16)
+
+    assert hooks.summary.saves == 1
+    assert hooks.summary.seconds["stall"] > 0
+    assert hooks._job.usable.last.step == 10
+
+
+def test_what_is_stored_is_the_snapshot_not_what_training_made_of_it(tmp_path, gate):
+    loop, hooks = begun(tmp_path)
+    train(loop, hooks, hooks.restore(), 10)
+    then = loop.state()
+    train(loop, hooks, 10, 19)
+    gate.set()
+    wait_until(hooks._saves._under_way.written.done)
+    other, again = begun(tmp_path)
+
+    assert again.restore() == 10
+    assert all(map(torch.equal, other.state(), then))
+
+
+def test_a_run_with_saves_beside_it_ends_as_one_without(tmp_path):
+    loop, hooks = begun(tmp_path)
+    train_patiently(loop, hooks, hooks.restore())
+    other, again = begun(tmp_path)
+    step = again.restore()  # what was begun is stored before the job is over
+    train(other, again, step)
+
+    assert step == 30
+    assert hooks.summary.saves == 3
+    assert all(map(torch.equal, other.state(), loop.state()))
+
+
+def test_the_next_save_is_skipped_until_the_one_before_is_written(tmp_path, gate):
+    """`in_flight` is 1: at step 20 nothing is begun; it is once the first has landed."""
+    loop, hooks = begun(tmp_path)
+    train(loop, hooks, hooks.restore(), 25)
+    assert hooks._saves._under_way.step == 10
+    gate.set()
+    wait_until(hooks._saves._under_way.written.done)
+    train(loop, hooks, 25, 26)
+
+    assert hooks.summary.saves == 1
+    assert hooks._saves._under_way.step == 26
+
+
+def test_a_failure_waits_for_what_is_under_way(tmp_path):
+    loop, hooks = begun(tmp_path)
+    train(loop, hooks, hooks.restore(), 10)
+    for table in loop.tables:
+        table.weight.detach().fill_(float("nan"))
+
+    assert hooks.on_failure({0}) == 10
+    assert all(each.isfinite().all() for each in loop.state())
+    assert hooks.summary.saves == 1
+
+
+def test_one_that_fails_beside_training_is_void(tmp_path, monkeypatch):
+    write = ProcessState.write
+
+    def fails_once(self, step, snapshot):
+        if step == 10:
+            raise OSError(28, "No space left on device")
+        return write(self, step, snapshot)
+
+    monkeypatch.setattr(ProcessState, "write", fails_once)
+    loop, hooks = begun(tmp_path)
+    with pytest.warns(HooksWarning, match="the save of step 10 failed"):
+        train_patiently(loop, hooks, hooks.restore())
+
+    assert (hooks.summary.saves, hooks.summary.saves_failed) == (2, 1)
+    assert begun(tmp_path)[1].restore() in range(20, STEPS)

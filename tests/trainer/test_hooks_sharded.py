@@ -1,0 +1,75 @@
+"""A dense part of DTensors in one process: torch.distributed.checkpoint in a store that hashes."""
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Shard, distribute_tensor
+
+from cprsim.trainer import TrainerHooks
+from cprsim.trainer.hooks.nested import is_sharded
+from tests.trainer.test_hooks_changed_jobs import STEPS, Counted, job
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def mesh(tmp_path_factory):
+    store = tmp_path_factory.mktemp("group") / "store"
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=0, world_size=1)
+    yield init_device_mesh("cpu", (1,))
+    dist.destroy_process_group()
+
+
+class Sharded(Counted):
+    """Its MLP is a DTensor, beside something that isn't."""
+
+    def __init__(self, mesh):
+        super().__init__()
+        whole = torch.arange(6.0).view(3, 2)
+        self.dtensor = distribute_tensor(whole, mesh, [Shard(0)])
+
+    def dense(self):
+        return {"mlp": self.mlp, "sharded": self}
+
+    def state_dict(self):
+        return {"weight": self.dtensor, "of": {"steps": 3, "kinds": ["a", "b"]}}
+
+    def load_state_dict(self, state):
+        assert isinstance(state["weight"], DTensor)
+        self.dtensor, self.of = state["weight"], state["of"]
+
+
+def hooked(it, folder):
+    return TrainerHooks(job(), "it", it, folder, STEPS)
+
+
+def test_a_dtensor_comes_back_bit_for_bit(mesh, tmp_path):
+    it = Sharded(mesh)
+    hooks = hooked(it, tmp_path)
+    hooks.restore()
+    it.dtensor.to_local().mul_(1 / 3)
+    hooks.save_now()
+    other = Sharded(mesh)
+    hooked(other, tmp_path).restore()
+
+    assert torch.equal(other.dtensor.to_local(), torch.arange(6.0).view(3, 2) * (1 / 3))
+    assert other.of == {"steps": 3, "kinds": ["a", "b"]}
+
+
+def test_a_spoilt_one_is_found_by_its_hash(mesh, tmp_path):
+    it = Sharded(mesh)
+    hooks = hooked(it, tmp_path)
+    hooks.restore()
+    for number in range(8):
+        hooks.after_step(it.step(number))
+    newest = max((tmp_path / "dense").glob("*.npys"))
+    newest.write_bytes(newest.read_bytes().replace(b"PK", b"QK", 1))
+
+    assert hooked(Sharded(mesh), tmp_path).restore() == 0
+
+
+def test_what_is_sharded_is_known_wherever_it_is_in_a_state(mesh):
+    found = distribute_tensor(torch.zeros(2), mesh, [Shard(0)])
+    assert is_sharded({"a": [1, ({"b": found},)]})
+    assert not is_sharded({"a": [1, ({"b": torch.zeros(2)},)], "c": "x"})
