@@ -139,8 +139,8 @@ def _sizes(least: float, most: float) -> st.SearchStrategy[str]:
 
 
 _LATE: Final = st.fixed_dictionaries(
-    {},
-    optional={"verify_every": st.integers(1, 3), "keep": st.integers(3, 9), "checksum": YES},
+    {"checksum": YES},
+    optional={"verify_every": st.integers(1, 3), "keep": st.integers(3, 9)},
 )
 _CHANCES: Final = st.floats(0.0, 0.3)
 _STORE_FAILS: Final = st.one_of(
@@ -259,9 +259,12 @@ def _costs(draw: st.DrawFn, tables: Mapping[str, Any]) -> tuple[dict[str, Any], 
         # A save that takes no time has no optimal interval.
         at_once = key != "save" and draw(SHARES) < 0.1
         costs[key] = "0 s" if at_once else duration(draw, mtbf_s / 300, mtbf_s / 30)
-    for key in ("select", "gather", "save_fixed", "append"):
+    for key in ("select", "gather", "save_fixed", "append", "checksum", "shutdown"):
         if draw(SHARES) < 0.1:
             costs[key] = duration(draw, 0.0, mtbf_s / 1000)
+    if draw(SHARES) < 0.1:
+        parts = ("schedule", "initialise", "compile", "compile_warm")
+        costs["start"] = {part: duration(draw, 0.0, mtbf_s / 1000) for part in parts}
     for key in ("reschedule", "detect"):
         kind = draw(_DELAYS)
         if kind == "law" and key == "reschedule":
