@@ -38,6 +38,7 @@ from cprsim.survival.sample import Sample
 from tests.figures import (
     test_breakdown,
     test_curves,
+    test_ladder,
     test_lost_rows,
     test_mtbf,
     test_pareto,
@@ -78,6 +79,7 @@ DRAWN: dict[str, Callable[[], Figure]] = {
     "fleet-ranges": partial(shown, "fleet-ranges"),
     "policy-breakdown": partial(test_breakdown.drawn, "three"),
     "production": lambda: breakdown(OUTLIER, "A job with an outlier"),
+    "ett-ladder": partial(test_ladder.drawn, "three"),
     "answer": lambda: answer(ANSWERS["all"][0], "overhead", ANSWERS["all"][1], "USD", "A job"),
     "pareto": partial(test_pareto.drawn, "all"),
     "robust": partial(test_robust.drawn, "all"),
