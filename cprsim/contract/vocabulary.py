@@ -30,6 +30,11 @@ class Vocabulary:
             for term, causes in self.terms.items()
         }
 
+    @property
+    def words(self) -> dict[str, str]:
+        """The term of each cause."""
+        return {cause: term for term, causes in self.terms.items() for cause in causes}
+
 
 #: By name, as `--vocabulary` takes them; the first term of each is what counts.
 VOCABULARIES: Final[dict[str, Vocabulary]] = {

@@ -11,9 +11,10 @@ from cprsim.basics.labelled import dataset
 from cprsim.basics.notebook import notebook_html, percent
 from cprsim.basics.units import counted, format_duration
 from cprsim.contract import Plan
-from cprsim.contract.ledger import OVERHEAD_CAUSES, told_causes
+from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, told_causes
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.job.accuracy import Drop
+from cprsim.metrics import Reading, Readings
 from cprsim.runs.digest import Replications
 from cprsim.runs.engines import Engine
 from cprsim.runs.measures import MEASURES, PLANNED, Basis
@@ -167,6 +168,27 @@ class Result:
     def to_toml(self) -> str:
         """What was run, as a scenario file."""
         return self.scenario.to_toml()
+
+    def readings(self, words: Vocabulary | None = None) -> Readings:
+        """Means over the replications, a reading a policy, for exporters of metrics.
+
+        Their labels are the policy and the scenario. `words`: terms that stand for causes.
+        """
+        found = []
+        for name, row in self.summary.iterrows():
+            means = self.kept.means(str(name))
+            counts = {key: means[key] for key in ("failures", "saves", "pls", "updates_lost")}
+            if not math.isnan(row["store_bytes"]):
+                counts["bytes_saved"] = row["store_bytes"]
+            found.append(
+                Reading(
+                    {cause: means[f"{cause}_s"] for cause in CAUSES},
+                    counts,
+                    {"policy": str(name), "scenario": self.scenario.title},
+                    {} if words is None else words.words,
+                )
+            )
+        return Readings(found)
 
     def document(self, words: Vocabulary | None = None) -> dict[str, Any]:
         """The result as one JSON document; numbers that are not finite are null.
