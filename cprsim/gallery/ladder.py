@@ -9,6 +9,7 @@ import pandas as pd
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.contract.vocabulary import VOCABULARIES
 from cprsim.gallery.picture import Picture, Titled, drawn_by
+from cprsim.runs.engines import chosen
 from cprsim.runs.runner import run
 from cprsim.scenario import Scenario
 from cprsim.scenario.levers import Levers, load_levers
@@ -30,7 +31,8 @@ def table(levers: Levers, replications: int = 400) -> pd.DataFrame:
         *((tuple(names[: i + 1]), "together") for i in range(len(names))),
         *(((name,), "alone") for name in names),
     ]
-    found = {which: measured(levers.scenario(which), replications) for which, _ in pulled}
+    runs = len({which for which, _ in pulled})
+    found = {which: measured(levers.scenario(which), replications, runs) for which, _ in pulled}
     return pd.DataFrame(
         [
             {"lever": which[-1] if which else AS_IT_IS, "way": way, "sets": _sets(levers, which)}
@@ -40,10 +42,14 @@ def table(levers: Levers, replications: int = 400) -> pd.DataFrame:
     )
 
 
-def measured(scenario: Scenario, replications: int) -> dict[str, Any]:
-    """Shares of the wall clock, with half the interval of what counts, and updates lost."""
+def measured(scenario: Scenario, replications: int, runs: int) -> dict[str, Any]:
+    """Shares of the wall clock, with half the interval of what counts, and updates lost.
+
+    `runs`: how many such are made, by which the engine is chosen.
+    """
     name = next(iter(scenario.policies))
-    row: Any = run(scenario, name, replications).summary.iloc[0]
+    engine = chosen(scenario, [name], "auto", runs * replications)[name]
+    row: Any = run(scenario, name, replications, engine=engine).summary.iloc[0]
     shares = VOCABULARIES["cprsim"].shares(row)
     ett = shares["train"]
     half = (row["overhead_high"] - row["overhead"]) * ett**2  # ett is 1 / (1 + overhead)
