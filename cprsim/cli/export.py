@@ -60,11 +60,10 @@ def export(
     told, left = _table(folder, form) if is_sweep else (_metrics(folder, form, vocabulary), "")
     if out is not None:
         write(out.parent, {out.name: told})
-    elif isinstance(told, bytes):
-        sys.stdout.buffer.write(told)
     else:
-        told(sys.stdout.buffer)
-    sys.stdout.buffer.flush()
+        stdout = sys.stdout.buffer
+        stdout.write(told) if isinstance(told, bytes) else told(stdout)
+        stdout.flush()
     if left:
         echo(f"cprsim: {left}", err=True)
 

@@ -1,6 +1,7 @@
 """What a run found: a row a policy with intervals, and where they are kept, its replications."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -169,6 +170,10 @@ class Result:
         """What was run, as a scenario file."""
         return self.scenario.to_toml()
 
+    def wall_shares(self, words: Vocabulary) -> dict[str, dict[str, float]]:
+        """Of the wall clock of all replications together, by policy, a term each."""
+        return {str(name): words.shares(row) for name, row in self.summary.iterrows()}
+
     def readings(self, words: Vocabulary | None = None) -> Readings:
         """Means over the replications, a reading a policy, for exporters of metrics.
 
@@ -195,6 +200,7 @@ class Result:
 
         `words`: terms in which each policy also has shares of the wall clock.
         """
+        shares = {} if words is None else self.wall_shares(words)
         return {
             "scenario": self.scenario.title,
             "seed": self.seed,
@@ -202,7 +208,7 @@ class Result:
             "engine": self.engine,
             **in_currency(self.currency),
             "policies": {
-                str(name): entry(row, words) | self._more(str(name))
+                str(name): entry(row, shares.get(str(name))) | self._more(str(name))
                 for name, row in self.summary.iterrows()
             },
         }
@@ -217,8 +223,8 @@ class Result:
         return more
 
 
-def entry(row: Any, words: Vocabulary | None = None) -> dict[str, Any]:
-    """A row of a summary as it stands in a JSON document; `words` as in `Result.document`."""
+def entry(row: Any, shares: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """A row of a summary as it stands in a JSON document; `shares`: of `Result.wall_shares`."""
     entry = {
         "system": row["system"],
         "recovery": row["recovery"],
@@ -233,8 +239,8 @@ def entry(row: Any, words: Vocabulary | None = None) -> dict[str, Any]:
             "p50": finite(row[f"{measure}_p50"]),
             "p95": finite(row[f"{measure}_p95"]),
         }
-    if words is not None:
-        entry["wall_shares"] = {term: finite(each) for term, each in words.shares(row).items()}
+    if shares is not None:
+        entry["wall_shares"] = {term: finite(each) for term, each in shares.items()}
     return entry
 
 
