@@ -172,7 +172,8 @@ class Result:
 
     def wall_shares(self, words: Vocabulary) -> dict[str, dict[str, float]]:
         """Of the wall clock of all replications together, by policy, a term each."""
-        return {str(name): words.shares(row) for name, row in self.summary.iterrows()}
+        summary: Any = self.summary.to_dict("index")
+        return {name: words.shares(row) for name, row in summary.items()}
 
     def readings(self, words: Vocabulary | None = None) -> Readings:
         """Means over the replications, a reading a policy, for exporters of metrics.
