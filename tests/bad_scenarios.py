@@ -252,6 +252,30 @@ QUANTITIES = [
         "costs.shutdown: '-1 s' is out of range: it must be >= 0",
     ),
     case(
+        "an-allocation-of-no-time",
+        {JOB: JOB + 'allocation = "0 s"\n'},
+        "job.allocation: '0 s' is out of range: it must be > 0",
+    ),
+    case(
+        "an-allocation-that-is-over-before-anything-is-trained",
+        {
+            JOB: JOB + 'allocation = "10 min"\n',
+            COSTS: COSTS + 'start = { compile = "8 min" }\nshutdown = "5 s"\n',
+        },
+        "policies.full: in job.allocation = 10 min nothing is trained: a start takes 8 min of it, "
+        "a load 1 min, and a last save and a shutdown 1.08 min; give a longer one",
+    ),
+    case(
+        "an-allocation-whose-saves-go-with-it",
+        {
+            JOB: JOB + 'allocation = "1 h"\n',
+            POLICY: 'system = "tiered"\n'
+            'local = { interval = "1 min", save = "1 s", load = "1 s" }\n',
+        },
+        "policies.full: it saves to local, which goes with its nodes at the end of "
+        "job.allocation; save to the store as well",
+    ),
+    case(
         "a-misspelt-part-of-a-start",
         {COSTS: COSTS + 'start = { compil = "1 min" }\n'},
         "costs.start.compil: unknown key; did you mean 'compile'?",

@@ -154,10 +154,14 @@ class Failed(NamedTuple):
 
 
 class Resumed(NamedTuple):
-    """Training can go on after a recovery, from `now.progress_s`; `pending` background saves."""
+    """Training can go on after a recovery, from `now.progress_s`; `pending` background saves.
+
+    `source`: of another allocation, in which nothing had failed, the tier that it was loaded from.
+    """
 
     now: Clock
     pending: tuple[Save, ...]
+    source: str | None = None
 
 
 class Unusable(NamedTuple):

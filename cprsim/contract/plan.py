@@ -14,6 +14,7 @@ from cprsim.contract.learned import Learned
 from cprsim.contract.rotations import Rotations
 from cprsim.contract.schedules import Schedule, ScheduledController
 from cprsim.job.costs import CostModel
+from cprsim.job.start import mean_start
 from cprsim.job.tiers import REMOTE, Tier
 from cprsim.job.transfer import Transfer
 from cprsim.rows.trackers.contract import TrackerName
@@ -151,6 +152,17 @@ class Plan:
     def checked_s(self, tier: Tier, costs: CostModel) -> float:
         """What checking a save to that tier adds to it, s."""
         return costs.costs.checksum_s if self.checksum and tier.medium == "store" else 0.0
+
+    def stop_s(self, costs: CostModel) -> float:
+        """What a planned stop takes on average: the last save, with what goes with it, and the end.
+
+        With the links to itself, s.
+        """
+        save = self.last_save
+        snapshot_s = 0.0 if save.blocking else self.tier(save.tier).snapshot_s
+        verify_s = 0.0 if self.verifies is None else self.verifies.takes_s
+        save_s = snapshot_s + costs.seconds(self.transfer(save, costs))
+        return verify_s + save_s + mean_start(costs.costs).shutdown_s
 
     def machines_ready(self, of_cluster: int) -> int:
         """Spares that stand ready: its own, or those of the cluster."""

@@ -1,5 +1,6 @@
 """What all runs of one policy in one scenario share."""
 
+import math
 from dataclasses import dataclass, field
 
 from cprsim.basics.distributions import Distribution
@@ -20,7 +21,8 @@ class ResolvedPlan:
     """The plan, and the costs with the rate that each has with its links to itself.
 
     `store_fails`: whether saves to the store or loads from it can be in vain. `torn`: whether what
-    is in it can be. `starts`: whether starts or ends take any time.
+    is in it can be. `starts`: whether starts or ends take any time. `allocation_s`: how long nodes
+    are held at a stretch, of which the end of each takes `stop_s`.
     """
 
     policy: str
@@ -39,6 +41,8 @@ class ResolvedPlan:
     torn: bool
     silent: Distribution | None
     starts: bool
+    allocation_s: float
+    stop_s: float
     _training: dict[float, Rated] = field(default_factory=dict)
     _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
     _amounts: dict[tuple[str, float, float], tuple[Medium, float]] = field(default_factory=dict)
@@ -66,6 +70,8 @@ class ResolvedPlan:
             torn=costs.storage is not None and costs.storage.torn > 0,
             silent=scenario.failures.silent,
             starts=has_starts(scenario.costs),
+            allocation_s=scenario.job.allocation_s or math.inf,
+            stop_s=0.0 if scenario.job.allocation_s is None else plan.stop_s(costs),
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
 

@@ -195,6 +195,10 @@ class PolicyConformance:
             "exponential", mean="10 h", hits={"weights": {"parameter_servers": 1, "trainers": 2}}
         ),
         "shared links": _DERIVED | _law("exponential", mean="15 h"),
+        "allocations": _MEASURED
+        | {"job": _JOB | {"allocation": "9 h"}}
+        | _costs("5 min", "4 min")
+        | _law("exponential", mean="10 h"),
         "torn checkpoints and silent faults": _MEASURED
         | {"storage": {"torn": 0.3}}
         | _law("exponential", mean="10 h", silent={"mean": "60 h"}),
