@@ -252,6 +252,43 @@ QUANTITIES = [
         "costs.shutdown: '-1 s' is out of range: it must be >= 0",
     ),
     case(
+        "a-notice-after-the-failure",
+        {LAW: LAW + 'notice = { lead = "-2 min" }\n'},
+        "failures.notice.lead: '-2 min' is out of range: it must be > 0",
+    ),
+    case(
+        "more-notices-than-failures",
+        {LAW: LAW + 'notice = { lead = "2 min", recall = 1.5 }\n'},
+        "failures.notice.recall: 1.5 is out of range: it must be <= 1",
+    ),
+    case(
+        "a-notice-without-a-lead",
+        {LAW: LAW + "notice = { recall = 0.9 }\n"},
+        "failures.notice.lead: is missing",
+    ),
+    case(
+        "false-alarms-in-no-time",
+        {LAW: LAW + 'notice = { lead = "2 min", false_alarms = "2 a day" }\n'},
+        "failures.notice.false_alarms: '2 a day' is no number in a time: write e.g. \"1 / 10 d\"",
+    ),
+    case(
+        "false-alarms-of-no-number",
+        {LAW: LAW + 'notice = { lead = "2 min", false_alarms = "0 / 10 d" }\n'},
+        "failures.notice.false_alarms: '0 / 10 d' is out of range: both must be > 0; leave it out "
+        "for none",
+    ),
+    case(
+        "too-many-false-alarms",
+        {LAW: LAW + 'notice = { lead = "2 min", false_alarms = "100 / 1 s" }\n'},
+        "failures.notice.false_alarms: makes 3,600,000 in the job; 150,000 are the most: make them "
+        "rarer",
+    ),
+    case(
+        "a-notice-that-is-drained",
+        {POLICY: POLICY + 'on_notice = "drain"\n'},
+        "policies.full.on_notice: 'drain' is not one of 'save'",
+    ),
+    case(
         "an-allocation-of-no-time",
         {JOB: JOB + 'allocation = "0 s"\n'},
         "job.allocation: '0 s' is out of range: it must be > 0",
@@ -484,7 +521,7 @@ POLICIES = [
         "key-of-another-system",
         {POLICY: POLICY + "target_pls = 0.1\n"},
         "policies.full.target_pls: unknown key; known: after_void, checksum, interval, keep, "
-        "system, verify_every",
+        "on_notice, system, verify_every",
     ),
     case(
         "negative-interval",

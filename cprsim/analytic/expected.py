@@ -86,6 +86,8 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
             causes[cause] += share
     for cause, share in _of_silent_faults(plan, context):
         causes[cause] += share
+    for cause, share in _of_notices(plan, context):
+        causes[cause] += share
     detect = context.costs.costs.detect_s / context.mtbf_s
     slowdown = training_slowdown(plan, context) + causes["slowdown"]
     held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
@@ -230,6 +232,22 @@ def _of_silent_faults(plan: Plan, context: Context) -> Iterator[tuple[str, float
     source = plan.tier(plan.schedules[0].save.tier if plan.schedules else plan.tiers[-1].name)
     load_s = context.costs.seconds(context.costs.load(source, "all", 0))
     yield "load", load_s * mean_attempts(context.costs.load_fails(source)) / context.silent_mtbf_s
+
+
+def _of_notices(plan: Plan, context: Context) -> Iterator[tuple[str, float]]:
+    """What saves after notices cost and keep, over useful time, where full recovery has them.
+
+    First order (G. Aupy, Y. Robert, F. Vivien, JPDC 74(2), 2014): of an announced failure what is
+    trained after the save is lost, not half an interval.
+    """
+    answer, notices = plan.on_notice, context.notices
+    if answer is None or notices is None:
+        return
+    schedule = plan.schedules[0]
+    redone_s = _redone_s(plan, context, schedule.save.tier, schedule)
+    announced = notices.recall / context.mtbf_s
+    yield "lost", announced * (min(notices.lead_s - answer.takes_s, redone_s) - redone_s)
+    yield "save", (announced + notices.false_alarms_per_s) * answer.takes_s
 
 
 def _of_stops(plan: Plan, context: Context, wall: float) -> Iterator[tuple[str, float]]:

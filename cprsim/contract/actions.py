@@ -176,7 +176,17 @@ class Unusable(NamedTuple):
     corrupt: bool
 
 
-Event = Saved | Stored | Void | Failed | Unusable | Resumed
+class Notice(NamedTuple):
+    """A failure is announced for `deadline_s` on the wall clock, or none comes for all that.
+
+    Told while training goes on, and only where the plan has an answer (`Plan.on_notice`).
+    """
+
+    now: Clock
+    deadline_s: float
+
+
+Event = Saved | Stored | Void | Failed | Unusable | Notice | Resumed
 
 
 class Controller(Protocol):

@@ -11,6 +11,7 @@ from cprsim.contract.chains import Chains
 from cprsim.contract.differences import Differences
 from cprsim.contract.growing import Growing
 from cprsim.contract.learned import Learned
+from cprsim.contract.notice import EmergencySave, NoticeController
 from cprsim.contract.rotations import Rotations
 from cprsim.contract.schedules import Schedule, ScheduledController
 from cprsim.job.costs import CostModel
@@ -92,6 +93,7 @@ class Plan:
     `after_void`: what follows a save that turned out void (see `tries_again`). `verifies`: when it
     is verified that no silent fault is in what was trained. `keep`: how many checkpoints each tier
     keeps. `checksum`: whether saves to the store are checked, so that torn ones are void.
+    `on_notice`: what answers the notice of a failure; without it nobody is told of any.
     `note`: why it isn't what its system is for, to be told to whoever reads its numbers.
     """
 
@@ -111,6 +113,7 @@ class Plan:
     verifies: Verification | None = None
     keep: int = KEEP
     checksum: bool = False
+    on_notice: EmergencySave | None = None
     note: str | None = None
 
     @property
@@ -176,4 +179,6 @@ class Plan:
         """A controller that saves by the plan's schedules, and by its sequence if it has one."""
         if self.sequence is not None:
             return self.sequence.controller(self)
+        if self.on_notice is not None:
+            return NoticeController(self, self.on_notice)
         return ScheduledController(self.schedules, self.recover)

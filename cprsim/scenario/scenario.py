@@ -94,6 +94,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
             samples=self.job.samples,
             rows=None if self.model is None else self.model.rows,
             silent_mtbf_s=failures.silent_mtbf_s,
+            notices=self.failures.notice,
             severities=failures.severity_shares,
             failures_per_recovery=failures.per_recovery,
         )

@@ -14,6 +14,7 @@ from cprsim.job.transfer import Transfer
 from cprsim.sim.attempts import Attempts
 from cprsim.sim.background import BackgroundSaves, Dialogue
 from cprsim.sim.limits import Limits
+from cprsim.sim.notices import Herald
 from cprsim.sim.observer import Observer
 from cprsim.sim.recovery import Delays, Recovery
 from cprsim.sim.resolved import ResolvedPlan
@@ -62,6 +63,10 @@ class JobRun:
             resolved, state, work, dialogue, limits, attempts
         )
         self._attempted = attempted = Attempted(resolved, work, cursor, starts)
+        self._herald: Herald | None = None
+        if attempts.notices is not None and resolved.notices is not None:
+            lead_s = resolved.notices.lead_s
+            self._herald = Herald(attempts.notices, lead_s, work, cursor, dialogue, limits)
         self._recovery = Recovery(
             *(resolved, state, work, cursor, delays, dialogue, limits, background, attempts),
             attempted,
@@ -93,6 +98,8 @@ class JobRun:
             if cursor.next_s <= work.now:
                 yield from self._recovery.recover()
             else:
+                if self._herald is not None:
+                    self._herald.announce()
                 action = ask(Clock(work.now, state.progress_s))
                 event = self._uncontended(action)
                 if event is not None:

@@ -208,6 +208,8 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
         _corrupt(draw, tables)
     if draw(_SHARES) < 0.2:
         _allocate(draw, tables)
+    if draw(_SHARES) < 0.1:  # which no policy that is drawn answers
+        tables["failures"]["notice"] = {"lead": "20 s", "false_alarms": "1 / 100 s"}
     return tables
 
 
