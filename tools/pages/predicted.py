@@ -107,20 +107,22 @@ What came out of the first comparisons, and is in the simulator since:
 - **Whole steps.** A save is due at a step, so an interval is rounded up to whole steps. The
   policies of the calibrated scenario have intervals that are.
 
+- **Rows that nobody used** are in no save of chosen rows, however many it may take: `writes` of
+  CPR's policies, counted with the trainer's own trackers in the first samples; and each tracker
+  takes its own time to choose (`select`).
+- **Stretches of training** take more than their steps: members start and stop, and are slower just
+  after a recovery. Where that is rolled back it is lost.
+
 ## What falls short
 
 - **SCAR** saves the rows that moved most. The row model takes every update to move its row alike,
   and with Adagrad the first updates of a row move it most: it chooses rarer rows than MFU does.
-- **Rows that nobody used** are in no save of chosen rows, however many it may take. It is charged
-  for all that it may take, and `save_fixed`, which is most of it here, is measured with MFU at
-  1/8: other fractions are off.
-- **A tracker of its own.** Choosing rows is measured with MFU, and charged alike for SSU and
-  SCAR.
 - **SSU's lists** are of a share of a table's rows, and are filled a batch at a time. The row model
   follows them sample by sample; where one batch brings more rows than a list holds, real lists
   lose more. Where only large tables are tracked, the two agree.
-- **Failures of several members** are charged like one: how long their replacements take to start
-  depends on how many start at once, and on the cores there are.
+- **Failures of several sizes** in one job are all charged like the largest: how long replacements
+  take to start depends on how many start at once, and on the cores there are.
+- **Saves after a recovery** are charged like others, and take longer.
 
 """
 _HEADS = ("configuration", "policy", "what", "predicted", "measured", "noise", "distance", "within")
