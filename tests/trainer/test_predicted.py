@@ -15,6 +15,7 @@ from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.policies.full import FULL_ROLLBACK
 from cprsim.scenario import Scenario, load_scenario
+from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.sim.engine import play, play_against
 from cprsim.trainer.coordinator.accounts import MeasuredSpan, ShardSave
 from cprsim.trainer.section import trainer_section
@@ -32,7 +33,7 @@ from cprsim.trainer.validation.predicted import Predicted, Prediction
 from cprsim.trainer.validation.rehearsal import first_struck, rehearsal, strikes
 from cprsim.trainer.validation.stretches import StretchTimes
 from cprsim.trainer.validation.validated import Validated
-from tools.pages.predicted import rows_of, table
+from tools.pages.predicted import CONFIG, CONFIGURATIONS, rows_of, table
 
 #: Steps of 0.01 s; what failures hit comes from the log.
 SMALL = """
@@ -540,3 +541,13 @@ def test_the_page_tells_what_is_within_bounds():
     lines = table(rows).splitlines()
     assert "| here | full | load | 100 ms | 90 ms | 9,000 ms | +10 ms (+11.1 %) | yes |" in lines
     assert "| here | full | failures | 4 | 4 | 0 | 0 | yes |" in lines
+
+
+@pytest.mark.slow
+def test_every_configuration_of_the_page_can_be_predicted():
+    assert len(CONFIGURATIONS) >= 20
+    for each in CONFIGURATIONS.values():
+        mapping = load_mapping(CONFIG, each.overrides)
+        scenario = Scenario(**scenario_tables(mapping))
+        plans = scenario.plans_of(list(each.policies))
+        check_predictable(trainer_section(mapping["trainer"]), scenario.cluster.trainers, plans)
