@@ -30,6 +30,8 @@ _PORTIONS: Final[_Tables] = st.fixed_dictionaries(
         "fraction": st.floats(0.1, 1.0),
         "slowdown": st.floats(0.0, 0.2),
         "merge_after": st.integers(1, 20),
+        "writes": st.floats(0.05, 1.0),
+        "select": st.floats(0.0, 20.0).map(lambda size: f"{size!r} s"),
     },
 )
 _AFTER_VOID: Final[_Tables] = st.sampled_from(

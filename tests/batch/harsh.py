@@ -378,6 +378,8 @@ def _priority(draw: st.DrawFn, tables: Keys) -> Keys:
     keys = {"fraction": draw(st.sampled_from([1.0, 0.5, 0.4, 0.3, 0.125]))}
     if draw(_YES):
         keys["merge_after"] = draw(st.integers(1, 6))
+    if draw(_YES):
+        keys |= {"writes": 0.05 + 0.95 * draw(_SHARES), "select": seconds(2 * draw(_SHARES))}
     return keys | _slowdown(draw) | _cpr(draw, tables)
 
 
