@@ -1,4 +1,4 @@
-"""Many kills at random instants over short runs; `make soak` has 200 of them.
+"""Many kills and hangs at random instants over short runs; `make soak` has 200 of them.
 
 What a run is checked for: it ends; full recovery predicts what a run without failures does, at
 whatever instants it was hit, or with two trainers, whose steps come in any order, gives all servers

@@ -46,6 +46,5 @@ class Filling:
             servers, Op.LOADED, epoch=epoch, strikes=self._strikes
         )
         for message in replies.values():
-            if "lost" in message.facts:
-                self._cluster.end(("server", message.facts["lost"]))
+            self._cluster.end_lost(message)
         return not self._cluster.dead
