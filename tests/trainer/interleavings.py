@@ -5,10 +5,10 @@ it up to so many times, wherever and whichever way (Emmi, Qadeer and Rakamaric, 
 scheduling", POPL 2011), with one fault before any action.
 """
 
+import random
 import sys
 import time
 
-import numpy as np
 import torch
 
 from tests.trainer.modelled import Case, check
@@ -22,21 +22,25 @@ class FailedAtError(AssertionError):
     """What broke, and how to see it again."""
 
 
+#: Members that may be struck: servers most often, and the trainer.
+_STRUCK = [("server", number) for number in range(4)] + [("trainer", 0)]
+
+
 def by_seed(seed):
     """A case, who picks, and faults: what this seed has."""
-    rng = np.random.default_rng(seed)
+    rng = random.Random(seed)
     case = Case(
-        interval=float(rng.choice([2.0, 3.0, 1e9])), free=bool(rng.integers(2)), room=1 + seed % 3
+        steps=rng.choice((2, 3, 4)),
+        interval=rng.choice((2.0, 3.0, 1e9)),
+        free=rng.random() < 0.5,
+        room=rng.choice((1, 2, 3)),
     )
-    first = int(rng.integers(_SPAN))
+    first = rng.randrange(_SPAN)
     # Half of the pairs come close together, where they meet each other.
-    second = first + int(rng.integers(40)) if rng.integers(2) else int(rng.integers(_SPAN))
-    hit = rng.permutation(case.servers)[:2] if rng.integers(4) else rng.integers(4, size=2)
-    faults = [
-        (at, ("server", int(server)), bool(rng.integers(2)))
-        for at, server in zip((first, second), hit, strict=True)
-    ]
-    return case, lambda count: int(rng.integers(count)), faults
+    second = first + rng.randrange(40) if rng.random() < 0.5 else rng.randrange(_SPAN)
+    hit = rng.sample(_STRUCK, 2) if rng.random() < 0.75 else rng.choices(_STRUCK, k=2)
+    faults = [(at, name, rng.random() < 0.5) for at, name in zip((first, second), hit, strict=True)]
+    return case, lambda count: int(rng.random() * count), faults
 
 
 def search(seeds):

@@ -49,6 +49,8 @@ class MemoryChannel(Channel):
                 for part in parts
             )
             self.unsent.append(Message(op, step, copies))
+            self._world.unsent[self] = None
+            self.member.moved = True
             if self._world.sends_at_once():
                 self.flush()
 
@@ -63,11 +65,15 @@ class MemoryChannel(Channel):
     def flush(self):
         while self.can_send:
             self.other.inbox.append(self.unsent.popleft())
+        if not self.unsent:
+            self._world.unsent.pop(self, None)
+        self.member.moved = self.other.member.moved = True
 
     def close(self):
         for each in (self, self.other):
-            each.gone = True
+            each.gone = each.member.moved = True
             each.unsent.clear()
+            self._world.unsent.pop(each, None)
         self.member.channels.pop(self, None)
 
 
@@ -89,7 +95,10 @@ class Work:
 
 @dataclass(eq=False)
 class ModelMember:
-    """What a member has around it; `tasks` are its steps, and what each waits for."""
+    """What a member has around it; `tasks` are its steps, and what each waits for.
+
+    `moved`: something may have come that one of them waits for, since they were last looked at.
+    """
 
     world: "World"
     name: tuple
@@ -100,6 +109,8 @@ class ModelMember:
     tasks: list = field(default_factory=list)
     channels: dict = field(default_factory=dict)
     works: deque = field(default_factory=deque)
+    moved: bool = True
+    _ready: list = field(default_factory=list)
 
     def now_s(self):
         return self.world.now
@@ -110,10 +121,12 @@ class ModelMember:
             raise PeerLostError(address)
         mine, its = self.world.link(self, server)
         server.tasks.append((server.serve(its), Wait(lambda: True)))  # it accepts once it runs
+        server.moved = True
         return mine
 
     def beside(self, work):
         self.works.append(Work(work))
+        self.moved = True
         return self.works[-1]
 
     def begin(self, steps):
@@ -123,9 +136,31 @@ class ModelMember:
     def resume(self, task):
         self.tasks.remove(task)
         self.begin(task[0])
+        self.moved = True
+
+    def work(self):
+        self.works.popleft().take()
+        self.moved = True
+
+    def actions(self):
+        """What it could do next; none once it is stopped or dead."""
+        if self.moved:
+            now, self.moved = self.world.now, False
+            able = self.alive and not self.hung
+            self._ready = [
+                (self.resume, task)
+                for task in self.tasks
+                if able and (task[1].due_s <= now or task[1].ready())
+            ]
+            if able and self.works:
+                self._ready.append((self.work,))
+        return self._ready
+
+    def hang(self):
+        self.hung = self.moved = True
 
     def end(self):
-        self.alive = False
+        self.alive, self.moved = False, True
         self.tasks.clear()
         self.works.clear()
         for each in list(self.channels):
@@ -142,6 +177,7 @@ class World:
     def __init__(self, specs, pick, room=2):
         self._specs, self._pick, self._room = specs, pick, room
         self._faults = []
+        self.unsent = {}  # channels that have some, in the order in which they got it
         self.now, self.actions = 0.0, 0
         self.members, self.doors, self.stores = {}, {}, {}
         self._controller = ModelMember(self, ("controller", 0), room=math.inf)
@@ -223,7 +259,7 @@ class World:
         if how == SIGKILL:
             member.end()
         else:
-            member.hung = True
+            member.hang()
 
     def end(self, name):
         member = self.members[name]
@@ -234,7 +270,7 @@ class World:
     def is_over(self):
         """The job is done: whoever is ended now, is so rightly."""
         for each in self.members.values():
-            each.hung = True
+            each.hang()
 
     def close(self):
         """Nothing is left of it but what it held."""
@@ -257,20 +293,11 @@ class World:
     def _actions(self):
         found = []
         for member in self.members.values():
-            if not member.alive or member.hung:
-                continue
-            for task in member.tasks:
-                wait = task[1]
-                if wait.due_s <= self.now or wait.ready():
-                    found.append((member.resume, task))
-            found += [(each.flush,) for each in member.channels if each.can_send]
-            if member.works and not member.works[0].done():
-                found.append((self._work, member))
-        found += [(each.flush,) for each in self._controller.channels if each.can_send]
+            found += member.actions()
+        for each in self.unsent:
+            if each.can_send and not each.member.hung:
+                found.append((each.flush,))
         return found
-
-    def _work(self, member):
-        member.works.popleft().take()
 
     def _tick(self, end_s):
         well = [each for each in self.members.values() if each.alive and not each.hung]
@@ -278,6 +305,8 @@ class World:
         if due_s == math.inf:
             raise ModelBrokenError("all wait for each other")
         self.now = max(self.now, due_s)
+        for each in well:
+            each.moved = True
 
     def _strike_due(self):
         while self._faults and self._faults[0][0] <= self.actions:
@@ -286,7 +315,7 @@ class World:
             if member.alive and not member.hung:
                 self.struck.append(name)
                 if hangs:
-                    member.hung = True
+                    member.hang()
                 else:
                     member.end()
 

@@ -127,6 +127,7 @@ class ClusterRecovery:
         has to be loaded.
         """
         down: set[Name] = set()
+        fell: set[str] = set()
         deepest = Recover("none")
         loaded: dict[Name, int] = {}
         attempts = 0
@@ -138,6 +139,7 @@ class ClusterRecovery:
                 )
             died = set(self._cluster.dead)
             down |= died - self.away
+            fell |= {role for role, _ in died}
             answer = self._answer(down | self.away)
             self._saves.lose(died - self.away, answer.rollback)
             if rules.r12_goes_as_deep(_depth(answer), _depth(deepest)):
@@ -163,6 +165,10 @@ class ClusterRecovery:
                 self._filling.copy_all()
             if not self._cluster.dead:
                 self.connect(again=deepest.rollback == "none")
+            # The server may have passed on to some copies what no trainer pushes again.
+            torn = deepest.rollback == "none" and {"server", "trainer"} <= fell
+            if torn and not self._cluster.dead:
+                self._filling.copy_all(self.away)
         self._strikes.recovered()
         self._settle(deepest.rollback, loaded)
         self._job.controller.tell(Resumed(self._job.clock, self._saves.pending))

@@ -20,7 +20,7 @@ from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.members.shard_state import ShardState
 from cprsim.trainer.members.store import CheckpointStore
 from cprsim.trainer.members.trackers import ShardTracker, Unsettled
-from cprsim.trainer.members.waiting import Around, Steps, Wait, received, sent
+from cprsim.trainer.members.waiting import Around, Steps, Wait, received, sent, unless_gone
 from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError, listening
 
 
@@ -124,7 +124,8 @@ class Server:
                     greeted = _Greeted(message.step, facts["by"])
                     state = self._states[facts["shard"]]
                     forwarder.greet(greeted.epoch, facts["shard"], facts["copies"], self.number)
-                    yield from self._opened(greeted, forwarder)
+                    # Who has gone meanwhile is waited for by newer ones, and has sent nothing more.
+                    yield from unless_gone(link, self._opened(greeted, forwarder))
                 elif message.op == Op.SYNC:
                     yield from forwarder.sync()
                 if message.op == Op.FETCH:

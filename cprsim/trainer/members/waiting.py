@@ -90,3 +90,12 @@ def answers(channels: Mapping[K, Channel], due_s: float) -> Steps[dict[K, Messag
     if not over():
         yield Wait(over, due_s)
     return {key: each.inbox.popleft() for key, each in channels.items() if each.inbox}
+
+
+def unless_gone(channel: Channel, steps: Steps[None]) -> Steps[None]:
+    """Take these steps while the other side is there; raises `PeerLostError` once it is not."""
+    for wait in steps:
+        ready = wait.ready
+        yield Wait(lambda: channel.gone or ready(), wait.due_s)  # noqa: B023  (over by the next)
+        if channel.gone:
+            raise PeerLostError("the connection is closed")
