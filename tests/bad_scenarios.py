@@ -197,6 +197,12 @@ QUANTITIES = [
         "policies.full.verify_every: 1.5 is not a whole number",
     ),
     case(
+        "verified-checkpoints-that-are-not-kept",
+        {POLICY: POLICY + "verify_every = 11\n"},
+        "policies.full: keep = 10 keeps no checkpoint that was verified with verify_every = 11; "
+        "give at least that many to keep, or verify more often",
+    ),
+    case(
         "no-checkpoint-is-kept",
         {POLICY: POLICY + "keep = 0\n"},
         "policies.full.keep: 0 is out of range: it must be >= 1",

@@ -159,7 +159,8 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
     """What failures of one kind cost, by cause, over useful time."""
     costs, mtbf_s = context.costs, context.mtbf_s / kind.share
     answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
-    if answer.starts_again:
+    severity = SEVERITIES.index(kind.loss.severity)
+    if rules.r36_starts_again(answer.starts_again, severity):
         yield "start", _start_s(context, kind) / mtbf_s
     schedule = _to(plan, answer.source)
     if answer.rollback == "all":

@@ -3,7 +3,7 @@
 import math
 from typing import Literal
 
-from cprsim.closed_form.intervals import exact_interval_s, young_interval_s
+from cprsim.closed_form.intervals import exact_interval_s, young_interval_s, young_s
 from cprsim.contract import Always, Context, Interval, Plan, Policy, Recover, every
 
 #: Whoever is hit, server or trainer: the job restarts as a whole from its last checkpoint.
@@ -53,11 +53,14 @@ class Full(Policy):
 
         A silent fault costs all that was trained since it was last verified, a failure half an
         interval: with one verification a save it is the optimum of Benoit, Cavelan, Robert and Sun
-        (`cprsim.closed_form.verified`).
+        (`cprsim.closed_form.verified`). Where that many saves don't come in the job, only its end
+        is verified.
         """
         every = self.verify_every
         if every is None:
             return context.save_s, context.mtbf_s
         rate = 1 / context.mtbf_s + 2 * every / context.silent_mtbf_s
         charge_s = context.save_s + context.costs.costs.verify_s / every
+        if rate and every * young_s(charge_s, 1 / rate) >= context.useful_time_s:
+            return context.save_s, context.mtbf_s  # verified at the end alone
         return charge_s, 1 / rate if rate else math.inf

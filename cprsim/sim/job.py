@@ -52,6 +52,7 @@ class JobRun:
             resolved.update_shares,
             plan.keep - 1 if resolved.marked else None,
             attempts.faults,
+            plan.tiers,
         )
         self._begun = 0  # saves since it was last verified
         self._work = work = Work(env, cursor, resolved.costs.capacities, observer)
