@@ -233,6 +233,12 @@ QUANTITIES = [
         "costs.start: 'compile_warm' goes with compile, what it takes without a cache",
     ),
     case(
+        "a-warm-cache-that-is-slower-than-none",
+        {COSTS: COSTS + 'start = { compile = "1 min", compile_warm = "1 h" }\n'},
+        "costs.start: 'compile_warm' = 1 h is longer than 'compile' = 1 min, which has no cache to "
+        "read; give at most that",
+    ),
+    case(
         "a-cache-that-nobody-has",
         {COSTS: COSTS + 'start = { cache = "node" }\n'},
         "costs.start: 'cache' goes with compile_warm; leave it out",
