@@ -233,7 +233,7 @@ def _corrupt(draw: st.DrawFn, tables: Keys) -> None:
         policy["verify_every"] = draw(st.integers(1, 4))
         tables["costs"]["verify"] = seconds(5 * draw(_SHARES))
     if draw(_YES):
-        policy["keep"] = draw(st.integers(1, 5))
+        policy["keep"] = draw(st.integers(policy.get("verify_every", 1), 5))
     if draw(_YES) and draw(_YES):
         policy["checksum"] = draw(_YES)
         tables["costs"]["checksum"] = seconds(2 * draw(_SHARES))
