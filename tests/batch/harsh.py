@@ -364,7 +364,8 @@ def _nothing(draw: st.DrawFn, tables: Keys) -> Keys:
 
 
 def _autopilot(draw: st.DrawFn, tables: Keys) -> Keys:
-    return {"prior": seconds(_between(draw, 5.0, 2000.0)), "weight": 0.2 + 5 * draw(_SHARES)}
+    keys: Keys = {"prior": seconds(_between(draw, 5.0, 2000.0)), "weight": 0.2 + 5 * draw(_SHARES)}
+    return keys | ({"target_pls": 0.003 + draw(_SHARES) * 0.1} if draw(_YES) else {})
 
 
 def _cpr(draw: st.DrawFn, tables: Keys) -> Keys:
@@ -377,6 +378,8 @@ def _priority(draw: st.DrawFn, tables: Keys) -> Keys:
     keys = {"fraction": draw(st.sampled_from([1.0, 0.5, 0.4, 0.3, 0.125]))}
     if draw(_YES):
         keys["merge_after"] = draw(st.integers(1, 6))
+    if draw(_YES):
+        keys |= {"writes": 0.05 + 0.95 * draw(_SHARES), "select": seconds(2 * draw(_SHARES))}
     return keys | _slowdown(draw) | _cpr(draw, tables)
 
 

@@ -1,47 +1,42 @@
 """Write docs/predicted.md: real runs, predicted and measured on this machine.
 
-Run `python -m tools.pages.predicted` on a quiet machine (some minutes). Costs are calibrated on the
-model and servers of scenarios/train-quick.toml, and each configuration is trained, in turns and
-several times, since a machine's speed drifts. Medians of what was measured stand beside what is
-predicted at median costs.
+Run `python -m tools.pages.predicted` on a quiet machine (some ten minutes). Each configuration of
+scenarios/train-quick.toml is calibrated on its servers and tables, predicted, and then trained, its
+policies in turns and several times. Predictions are written into build/predicted/ before anything
+is trained with them, and the page has their hashes.
 """
 
-import os
+import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from statistics import median
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from cprsim.basics.files import write_all
 from cprsim.contract import Tracking
+from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.figures import save_bytes
-from cprsim.figures.predicted import SECONDS, SHARE
 from cprsim.gallery.predicted import PICTURE as GALLERY
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.members import forking
-from cprsim.trainer.section import TrainerSection, trainer_section
-from cprsim.trainer.training import Trained, train
-from cprsim.trainer.validation.calibration import Calibration, calibrate
-from cprsim.trainer.validation.predicted import Compared, predict
+from cprsim.trainer.section import trainer_section
+from cprsim.trainer.validation.compared import OVERHEAD, Comparison
+from cprsim.trainer.validation.predicted import Predicted
 from cprsim.trainer.validation.rehearsal import rehearsal, strikes
-from tools.paths import DOCS, FIGURES, SCENARIOS
+from cprsim.trainer.validation.validated import Validated, validate
+from tools.paths import DOCS, FIGURES, ROOT, SCENARIOS
 
-PAGE = DOCS / "predicted.md"
-PICTURE = FIGURES / "predicted-measured.svg"
+PAGE = "predicted.md"
+PICTURE = "predicted-measured.svg"
 CONFIG = SCENARIOS / "train-quick.toml"
 #: What the picture is drawn of.
-TABLE = CONFIG.with_name("train-quick-predicted.csv")
-_REPEATS = 3
-CAUSES = ("save", "load", "lost", "reschedule", "detect")
-OVERHEAD, UPDATES = "overhead", "updates_lost"
-#: What is beyond is rounding.
-_DIGITS = 12
+TABLE = "train-quick-predicted.csv"
+_WRITTEN = ROOT / "build" / "predicted"
+UPDATES = "updates_lost"
 _EXACT = ("pls", "failures", "lost_steps")
-#: What the sum, and updates lost, may be off by.
-_FEW = 0.05
 
 
 class Configuration(NamedTuple):
@@ -52,44 +47,83 @@ class Configuration(NamedTuple):
     seed: int = 0
 
 
+def _tables(*rows: int, dim: int) -> str:
+    """Tables of so many rows each."""
+    each = (f'{{ rows = {one}, dim = {dim}, skew = "dlrm-production" }}' for one in rows)
+    return f"model.tables=[{', '.join(each)}]"
+
+
+def _every(interval: str, *policies: str) -> list[str]:
+    return [f'policies.{policy}.interval="{interval}"' for policy in policies]
+
+
+def _servers(count: int, hit: int = 1) -> list[str]:
+    of_hits = [f"failures.hits={{parameter_servers={hit}}}"] if hit > 1 else []
+    return [f"cluster.parameter_servers={count}", *of_hits]
+
+
+_MFU, _SSU = "policies.cpr-mfu", "policies.cpr-ssu"
 CONFIGURATIONS = {
     "as shipped": Configuration(
         ("full", "partial", "cpr-vanilla", "cpr-mfu", "cpr-ssu", "cpr-scar")
     ),
-    "intervals of half the length": Configuration(
-        ("full", "cpr-mfu"),
-        ('policies.full.interval="0.1 s"', 'policies.cpr-mfu.interval="0.1 s"'),
+    "half the interval": Configuration(("full", "cpr-mfu"), _every("0.1 s", "full", "cpr-mfu")),
+    "a save every other step": Configuration(("full",), _every("0.02 s", "full"), 4),
+    "2.5 times the interval": Configuration(
+        ("full", "partial", "cpr-ssu"), _every("0.5 s", "full", "partial", "cpr-ssu"), 5
     ),
-    "a quarter of the rows": Configuration(("cpr-mfu",), ("policies.cpr-mfu.fraction=0.25",)),
-    "two tracked tables": Configuration(("cpr-mfu", "cpr-ssu"), ("model.tracked_tables=2",), 1),
-    "8 failures": Configuration(("full", "partial"), ("failures.exactly=8",), 1),
-    "both servers at once": Configuration(
-        ("full", "partial"), ("failures.hits={parameter_servers=2}",), 2
+    "a 32nd of the rows": Configuration(("cpr-mfu",), [f"{_MFU}.fraction=0.03125"], 4),
+    "a quarter of the rows": Configuration(
+        ("cpr-mfu", "cpr-ssu"), [f"{_MFU}.fraction=0.25", f"{_SSU}.fraction=0.25"], 3
     ),
+    "half of the rows": Configuration(("cpr-mfu",), [f"{_MFU}.fraction=0.5"], 6),
+    "SSU of every batch": Configuration(("cpr-ssu",), [f"{_SSU}.subsample=1"], 7),
+    "SSU of every fourth batch": Configuration(("cpr-ssu",), [f"{_SSU}.subsample=4"], 2),
+    "one tracked table": Configuration(("cpr-mfu", "cpr-ssu"), ["model.tracked_tables=1"], 1),
+    "two tracked tables": Configuration(("cpr-mfu", "cpr-ssu"), ["model.tracked_tables=2"], 1),
+    "larger tables": Configuration(
+        ("full", "cpr-mfu"), [_tables(100_000, 50_000, 10_000, 1_000, dim=16)], 8
+    ),
+    "wider rows": Configuration(("partial", "cpr-ssu"), [_tables(20_000, 5_000, 500, dim=64)], 9),
+    "smaller batches": Configuration(("full", "cpr-mfu"), ["trainer.batch=256"], 10),
+    "larger batches": Configuration(("partial", "cpr-mfu"), ["trainer.batch=1024"], 11),
+    "twice as long": Configuration(
+        ("full", "cpr-mfu"), ["job.samples=200_000", 'job.useful_time="4 s"'], 12
+    ),
+    "8 failures": Configuration(("full", "partial", "cpr-mfu"), ["failures.exactly=8"], 1),
+    "16 failures": Configuration(("full", "cpr-ssu"), ["failures.exactly=16"], 13),
+    "no failures": Configuration(("full", "cpr-mfu"), ["failures.exactly=0"], 14),
+    "both servers at once": Configuration(("full", "partial", "cpr-mfu"), _servers(2, 2), 2),
+    "3 servers": Configuration(("full", "partial", "cpr-mfu"), _servers(3), 2),
+    "2 of 3 servers at once": Configuration(("full", "cpr-mfu"), _servers(3, 2), 15),
+    "5 servers": Configuration(("full", "cpr-ssu"), _servers(5), 2),
+    "3 of 5 servers at once": Configuration(("full", "partial"), _servers(5, 3), 2),
 }
 
 _INTRO = """\
 # Predicted against measured
 
 `python -m tools.pages.predicted` trains {runs} times for real on this machine, kills servers, and
-puts what that took beside what a simulation predicted. `cprsim validate CONFIG` does it for any
-scenario with a block `[trainer]`; [trainer.md](trainer.md) says how it goes about it. The figures
-below are of one machine and one day: {cores} cores, other load {load:.1f} when it began and
-{load_after:.1f} at its end.
+puts what that took beside what a simulation predicted. `cprsim validate CONFIG --repeats 5` does it
+for any scenario with a block `[trainer]`; [trainer.md](trainer.md) says how it goes about it. The
+figures below are of one machine and one day: {cores} cores, the load at most {before:.1f} before a
+configuration and {during:.1f} during one, which has what was trained in it.
 
 ## What is an input, what is calibrated, what is a prediction
 
 - **Inputs**: the scenario (rows, samples, servers, intervals), the steps at which failures
-  strike, and how the updates of the first samples spread over the servers.
-- **Calibrated**, in short runs of their own (`cprsim/trainer/validation/rehearsal.py`: {whole}
-  saves of everything, {portions} of chosen rows by MFU, {kills} kills), as medians: {costs}.
-- **Predicted**: everything else. Configurations differ from the rehearsal in their policy, their
-  interval, how many rows a save takes, and in how many failures strike, when, and how many
-  servers.
+  strike, and where the updates of the first samples go.
+- **Calibrated**, on the servers and tables of the configuration, in a short run that knows nothing
+  of its policies' intervals or failures (`cprsim/trainer/validation/rehearsal.py`: {whole} saves of
+  everything, {portions} of chosen rows where there are any, {kills} kills).
+- **Predicted**: everything else, and written down before anything was trained: the hashes below are
+  of those files.
 
 A cause is within bounds if it is off by at most 10 % or 50 ms, the sum (*overhead*) by at most
-5 %, and so are updates lost. Measured seconds are medians of {repeats} runs. PLS, failures and lost
-steps are counted, and have to agree exactly.
+5 %, and so are updates lost. Each policy is trained {repeats} times, all of a configuration in
+turns. Of three runs or more each save, load, ... counts with its lower quartile over the runs, and
+so does each in the calibration; *noise* is how far the sums of single runs are apart. PLS, failures
+and lost steps are counted, and have to agree exactly.
 
 ![Predicted seconds against measured ones](figures/predicted-measured.svg)
 
@@ -109,99 +143,88 @@ What came out of the first comparisons, and is in the simulator since:
   follows.
 - **Whole steps.** A save is due at a step, so an interval is rounded up to whole steps. The
   policies of the calibrated scenario have intervals that are.
+- **Rows that nobody used** are in no save of chosen rows, however many it may take: `writes` of
+  CPR's policies, counted with the trainer's own trackers in the first samples; and each tracker
+  takes its own time to choose (`select`).
+- **Stretches of training** take more than their steps: members start and stop, and are slower just
+  after a recovery. Where that is rolled back it is lost.
 
 ## What falls short
 
 - **SCAR** saves the rows that moved most. The row model takes every update to move its row alike,
   and with Adagrad the first updates of a row move it most: it chooses rarer rows than MFU does.
-- **Rows that nobody used** are in no save of chosen rows, however many it may take. It is charged
-  for all that it may take, and `save_fixed`, which is most of it here, is measured with MFU at
-  1/8: other fractions are off.
-- **A tracker of its own.** Choosing rows is measured with MFU, and charged alike for SSU and
-  SCAR.
 - **SSU's lists** are of a share of a table's rows, and are filled a batch at a time. The row model
   follows them sample by sample; where one batch brings more rows than a list holds, real lists
   lose more. Where only large tables are tracked, the two agree.
-- **Failures of several members** are charged like one: how long their replacements take to start
-  depends on how many start at once, and on the cores there are.
+- **Failures of several sizes** in one job are all charged like the largest: how long replacements
+  take to start depends on how many start at once, and on the cores there are.
+- **Saves after a recovery** are charged like others, and take longer.
 
 """
-_HEADS = ("configuration", "policy", "what", "predicted", "measured", "distance", "within")
+_HEADS = ("configuration", "policy", "what", "predicted", "measured", "noise", "distance", "within")
 
 
-class Row(NamedTuple):
-    """One quantity of one run. `bound`: what it may be off by; 0 if it has to agree."""
+class Found(NamedTuple):
+    """One quantity of one policy in one configuration."""
 
     configuration: str
     policy: str
-    what: str
-    predicted: float
-    measured: float
-    bound: float
-
-    @property
-    def within(self) -> bool:
-        """Whether it is off by no more; counts may differ by rounding."""
-        return abs(self.predicted - self.measured) <= self.bound + 1e-9 * abs(self.measured)
+    row: Comparison
 
 
-def rows_of(name: str, policy: str, runs: Sequence[dict[str, Any]]) -> Iterator[Row]:
-    """What is compared of a policy's runs; each is a document."""
-    first = runs[0]
-    for cause in CAUSES:
-        predicted = first["predicted"][cause]
-        measured = median(run["measured"][cause] for run in runs)
-        if predicted or measured:
-            yield Row(name, policy, cause, predicted, measured, max(SHARE * measured, SECONDS))
-    measured = median(run["overhead_s"]["measured"] for run in runs)
-    yield Row(name, policy, OVERHEAD, first["overhead_s"]["predicted"], measured, _FEW * measured)
-    for count in (UPDATES, *_EXACT):
-        predicted, measured = first[count]["predicted"], first[count]["measured"]
-        if predicted or measured:
-            bound = _FEW * measured if count == UPDATES else 0.0
-            yield Row(name, policy, count, predicted, measured, bound)
+def rows_of(name: str, found: Validated) -> list[Found]:
+    """What is compared of a configuration: seconds of overhead, then counts of what there was."""
+    return [
+        Found(name, each.policy, row)
+        for each in found.compared
+        for row in (*each.seconds(), *each.counts())
+        if row.what != "train" and (row.predicted or row.measured)
+    ]
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Found]) -> str:
     """All rows."""
     lines = [f"| {' | '.join(_HEADS)} |", f"|{' --- |' * len(_HEADS)}"]
     return "\n".join([*lines, *map(_line, rows)]) + "\n"
 
 
-def _line(row: Row) -> str:
-    off = round(row.predicted - row.measured, _DIGITS)
-    if row.what in (*CAUSES, OVERHEAD):
-        values = [f"{1e3 * row.predicted:,.0f} ms", f"{1e3 * row.measured:,.0f} ms"]
-        values.append(f"{1e3 * off:+,.0f} ms")
+def _line(found: Found) -> str:
+    row = found.row
+    if row.what in (*OVERHEAD_CAUSES, OVERHEAD):
+        values = [f"{1e3 * each:,.0f} ms" for each in (row.predicted, row.measured, row.noise)]
+        values.append(f"{1e3 * row.off:+,.0f} ms")
     else:
-        values = [f"{row.predicted:.4g}", f"{row.measured:.4g}", f"{off:+.2g}"]
-    if row.measured:
-        values[-1] += f" ({100 * off / row.measured:+.1f} %)"
+        values = [f"{each:.4g}" for each in (row.predicted, row.measured, row.noise)]
+        values.append(f"{row.off:+.2g}" if row.off else "0")
+    if row.measured and row.off:
+        values[-1] += f" ({row.percent(1)} %)"
     verdict = "yes" if row.within else "**no**"
-    return f"| {row.configuration} | {row.policy} | {row.what} | {' | '.join(values)} | {verdict} |"
+    told = (found.configuration, found.policy, row.what, *values, verdict)
+    return f"| {' | '.join(told)} |"
 
 
-def page(rows: Sequence[Row], calibration: Calibration, load: tuple[float, float]) -> str:
+def page(found: Mapping[str, Validated]) -> str:
     """The whole page."""
+    rows = [row for name, each in found.items() for row in rows_of(name, each)]
 
     def met(whats: Sequence[str]) -> tuple[int, int]:
-        chosen = [row for row in rows if row.what in whats]
+        chosen = [each.row for each in rows if each.row.what in whats]
         return sum(row.within for row in chosen), len(chosen)
 
-    (within, every), (sums, configurations) = met(CAUSES), met([OVERHEAD])
+    (within, every), (sums, configurations) = met(OVERHEAD_CAUSES), met([OVERHEAD])
     (updates, lossy), (exact, counted) = met([UPDATES]), met(_EXACT)
     script = rehearsal(Tracking("mfu", 0.125)).script
     portions = sum(each.save.portion < 1 for each in script)
+    compared = [each for one in found.values() for each in one.compared]
     text = _INTRO.format(
-        runs=_REPEATS * sum(len(each.policies) for each in CONFIGURATIONS.values()),
-        cores=os.cpu_count(),
-        load=load[0],
-        load_after=load[1],
+        runs=sum(len(each.runs) for each in compared),
+        repeats=max(len(each.runs) for each in compared),
+        cores=max(each.load.cores for each in found.values()),
+        before=max(each.load.before for each in found.values()),
+        during=max(each.load.during for each in found.values()),
         whole=len(script) - portions,
         portions=portions,
         kills=len(strikes(script)),
-        costs=", ".join(f"{name} {value_s * 1e3:.2f} ms" for name, value_s in _costs(calibration)),
-        repeats=_REPEATS,
         within=within,
         all=every,
         sums=sums,
@@ -211,65 +234,62 @@ def page(rows: Sequence[Row], calibration: Calibration, load: tuple[float, float
         exact=exact,
         counted=counted,
     )
-    return text + "## All of it\n\n" + table(rows)
+    return f"{text}{_hashes(found)}\n## All of it\n\n{table(rows)}"
 
 
-def _costs(calibration: Calibration) -> Iterator[tuple[str, float]]:
-    for name, value_s in vars(calibration).items():
-        yield f"`{name.removesuffix('_s')}`", value_s
+def _hashes(found: Mapping[str, Validated]) -> str:
+    lines = [
+        "| configuration | overrides | seed | SHA-256 of the predictions |",
+        "| --- " * 4 + "|",
+    ]
+    for name, each in found.items():
+        asked = CONFIGURATIONS[name]
+        told = ", ".join(f"`{override}`" for override in asked.overrides)
+        lines.append(f"| {name} | {told} | {asked.seed} | `{each.predicted.sha256}` |")
+    return "\n".join(lines) + "\n"
 
 
-def measure() -> tuple[list[Row], Calibration]:
-    """Calibrate and do all runs, again and again; then predict them at median costs."""
-    calibrations = []
-    runs: dict[tuple[str, str], list[Trained]] = {}
-    for turn in range(_REPEATS):
-        scenario, section = _scenario()
-        tracking = scenario.plan("cpr-mfu").tracking
-        calibrations.append(calibrate(scenario, section, tracking, turn))
-        sys.stderr.write(f"{turn + 1} of {_REPEATS}: {calibrations[-1]}\n")
-        for name, each in CONFIGURATIONS.items():
-            scenario, section = _scenario(each.overrides)
-            for policy in each.policies:
-                trained = train(scenario, section, policy, each.seed)
-                runs.setdefault((name, policy), []).append(trained)
-    calibration = pooled(calibrations)
-    rows: list[Row] = []
-    for name, each in CONFIGURATIONS.items():
-        found = predict(*_scenario(each.overrides), each.policies, calibration, each.seed)
-        for policy, prediction in found.of.items():
-            compared = [Compared(policy, prediction, one) for one in runs[name, policy]]
-            rows += rows_of(name, policy, [one.document() for one in compared])
-    return rows, calibration
+def measured(name: str, repeats: int) -> Validated:
+    """A configuration, predicted and trained."""
+    asked = CONFIGURATIONS[name]
+    mapping = load_mapping(CONFIG, asked.overrides)
+    scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
 
+    def write_down(predicted: Predicted) -> None:
+        file = f"{name.replace(' ', '-').replace(',', '')}.json"
+        write_all(_WRITTEN, {file: predicted.content()})
+        sys.stderr.write(f"{name}: predictions {predicted.sha256}\n")
 
-def pooled(calibrations: Sequence[Calibration]) -> Calibration:
-    """The median of each number."""
-    names = vars(calibrations[0])
-    return Calibration(
-        **{name: median(getattr(each, name) for each in calibrations) for name in names}
+    found = validate(
+        scenario, section, asked.policies, asked.seed, repeats=repeats, announce=write_down
     )
-
-
-def _scenario(overrides: Sequence[str] = ()) -> tuple[Scenario, TrainerSection]:
-    mapping = load_mapping(CONFIG, overrides)
-    return Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
+    for policy, verdict in found.verdicts().items():
+        sys.stderr.write(f"  {policy}: {verdict}\n")
+    return found
 
 
 def main() -> None:
     """Measure, and write the table, its picture and the page."""
+    parser = argparse.ArgumentParser(prog="python -m tools.pages.predicted")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--only", action="append", choices=CONFIGURATIONS)
+    parser.add_argument("--into", type=Path, help="a folder in place of the docs, to try it out")
+    asked = parser.parse_args()
     forking.context()
-    before = os.getloadavg()[0]
-    rows, calibration = measure()
-    seconds = [row for row in rows if row.what in (*CAUSES, OVERHEAD)]
+    found = {name: measured(name, asked.repeats) for name in asked.only or CONFIGURATIONS}
     shown = pd.DataFrame(
-        [row[:5] for row in seconds],
+        [
+            (name, policy, row.what, row.predicted, row.measured)
+            for one, each in found.items()
+            for name, policy, row in rows_of(one, each)
+            if row.what in (*OVERHEAD_CAUSES, OVERHEAD)
+        ],
         columns=["configuration", "policy", "cause", "predicted", "measured"],
     )
-    text = page(rows, calibration, (before, os.getloadavg()[0]))
-    write_all(TABLE.parent, {TABLE.name: shown.to_csv(index=False, float_format="%.6g").encode()})
-    write_all(PICTURE.parent, {PICTURE.name: save_bytes(GALLERY.figure(TABLE), "svg")})
-    write_all(PAGE.parent, {PAGE.name: text.encode()})
+    scenarios, figures, docs = (asked.into or each for each in (SCENARIOS, FIGURES, DOCS))
+    write_all(scenarios, {TABLE: shown.to_csv(index=False, float_format="%.6g").encode()})
+    write_all(figures, {PICTURE: save_bytes(GALLERY.figure(scenarios / TABLE), "svg")})
+    write_all(docs, {PAGE: page(found).encode()})
 
 
 if __name__ == "__main__":
