@@ -209,7 +209,7 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
     if draw(_SHARES) < 0.2:
         _allocate(draw, tables)
     if draw(_SHARES) < 0.1:  # which no policy that is drawn answers
-        tables["failures"]["notice"] = {"lead": "20 s", "false_alarms": "1 / 100 s"}
+        tables["failures"]["notice"] = {"lead": "20 s", "false_alarms": "1 / 2 min"}
     return tables
 
 
