@@ -71,6 +71,18 @@ interval = "80 ms"
 [policies.behind]
 system = "async"
 interval = "65 ms"
+[policies."two at once"]
+system = "async"
+interval = "65 ms"
+in_flight = 2
+[policies.unmissed]
+system = "accepted-loss"
+interval = "65 ms"
+[policies.twins]
+system = "replication"
+[policies.triplets]
+system = "replication"
+copies = 3
 """
 #: Two in one step, one when a save is due, two in one instant, the trainer, one behind the end.
 KILLS = "time_s,node\n0.03,0\n0.101,2\n0.109,1\n0.21,1\n0.33,0\n0.33,2\n0.4,3\n0.9,1\n"
@@ -102,19 +114,22 @@ def test_what_is_counted_is_predicted_exactly(config, tmp_path, capsys):
     assert found["predictions_sha256"] == hashlib.sha256(written).hexdigest()
     for policy, before in json.loads(written)["policies"].items():
         assert found["policies"][policy]["predicted"] == before["predicted"]
-    assert list(found["policies"]) == ["full", "partial", "portions"]
-    assert found["left_out"] == ["behind"]
+    saved = ["full", "partial", "portions"]
+    assert list(found["policies"]) == [*saved, "behind", "unmissed", "triplets"]
+    # The first has two saves under way; of the second both copies of a shard are lost at once.
+    assert found["left_out"] == ["two at once", "twins"]
     for policy, of_policy in found["policies"].items():
         for seconds in (of_policy["predicted"], of_policy["measured"]):
             assert set(seconds) == set(CAUSES)
-            assert seconds["save"] > 0
             assert seconds["load"] > 0
+            assert (seconds["save"] > 0) == (policy in saved)
+            assert (seconds["stall"] > 0) == (policy in ("behind", "unmissed"))
         assert of_policy["silent"] == 0
         for count in ("failures", "lost_steps"):
             assert of_policy[count]["predicted"] == of_policy[count]["measured"]
         pls = of_policy["pls"]
         assert pls["predicted"] == pytest.approx(pls["measured"], rel=1e-9)
-        assert (pls["measured"] > 0) == (policy != "full")
+        assert (pls["measured"] > 0) == (policy in ("partial", "portions", "unmissed"))
         updates = of_policy["updates_lost"]
         assert updates["predicted"] == pytest.approx(updates["measured"], rel=0.1)
     full = found["policies"]["full"]
@@ -399,8 +414,8 @@ def test_a_plan_that_can_not_be_predicted_is_refused():
         check_predictable(trainer_section({}), 1, {"mine": Plan("full", (), FULL_ROLLBACK)})
 
     assert str(error.value) == (
-        "policies.mine: can't be validated yet; choose a policy with one schedule of saves that "
-        "training waits for, and no copies"
+        "policies.mine: can't be validated yet; choose a policy with one schedule, all of whose "
+        "saves are alike, at most one under way at a time, and with one answer to all failures"
     )
 
 
@@ -521,7 +536,7 @@ def test_what_is_predicted_is_hashed_as_canonical_json():
     scenario = SimpleNamespace(title="small")
     calibration = Calibration(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
     of = compared(run_of(*USUAL)).prediction
-    content = Predicted(scenario, 1, calibration, {"full": of}).content()
+    content = Predicted(scenario, 1, calibration, {}, {"full": of}).content()
 
     again = json.dumps(json.loads(content), sort_keys=True, separators=(",", ":"))
     assert content == again.encode()
