@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from cprsim.cli import command as cli
-from cprsim.contract import Plan, Save, Tracking, every
+from cprsim.contract import Clock, Failed, Plan, Save, Tracking, Train, every
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError, ScenarioError
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.policies.accepted_loss import nobody_waits
 from cprsim.policies.full import FULL_ROLLBACK
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
@@ -25,12 +26,18 @@ from cprsim.trainer.validation.compared import Compared, Load
 from cprsim.trainer.validation.modelled import (
     check_predictable,
     largest_hit,
+    lost,
     period_of,
     saved_rows,
 )
 from cprsim.trainer.validation.pinned import pinned
 from cprsim.trainer.validation.predicted import Predicted, Prediction
-from cprsim.trainer.validation.rehearsal import first_struck, rehearsal, strikes
+from cprsim.trainer.validation.rehearsal import (
+    first_struck,
+    rehearsal,
+    rehearsal_of,
+    strikes,
+)
 from cprsim.trainer.validation.stretches import StretchTimes
 from cprsim.trainer.validation.validated import Validated
 from tools.pages.predicted import CONFIG, CONFIGURATIONS, rows_of, table
@@ -321,6 +328,33 @@ def test_a_calibrated_model_charges_what_was_measured():
         "2 members were silent for too long in the rehearsal, which spoils it; try again on a "
         'quieter machine, or give them longer, e.g. answer = "10 s" in [trainer]'
     )
+
+
+def test_what_trains_on_is_rehearsed_with_its_own_saves_and_answers(modelled):
+    """A save holds training up for 3 ms; one that has to land before a failure for less."""
+    own = Plan("partial", every(9.0, Save(blocking=False)), nobody_waits(2, 1))
+    plan = rehearsal_of(own, lost(1))
+    spans, struck, now_s = [], 0, 0.0
+    for stretch in plan.script:
+        after = [("train", 0.1), ("stall", 0.003)]
+        if stretch.returns is not None:
+            before = [("train", 0.02), ("stall", 0.0001), ("detect", 0.002)]
+            after = [*before, ("reschedule", 0.01), ("load", 0.02), *after]
+            struck += 1
+        for cause, took_s in after:
+            spans.append(MeasuredSpan(cause, now_s, now_s + took_s))
+            now_s += took_s
+    ran = SimpleNamespace(spans=spans, parts=[], replaced=struck, struck=struck)
+
+    found = measured([(ran, plan)], modelled)
+
+    assert {each.returns for each in strikes(plan.script)} == {"lost"}
+    assert (found.stall_s, found.beside_s) == pytest.approx((0.003, 0.02))
+    assert (found.save_s, found.reschedule_s) == pytest.approx((0.0, 0.01))
+    assert plan.start().ask(Clock(0.0, 0.0)) == Train(15)
+    asked = plan.start()
+    asked.tell(Failed(Clock(1.0, 1.0), lost(1)))
+    assert asked.ask(Clock(1.0, 1.0)).keep_training
 
 
 def test_stretches_take_more_than_their_steps(modelled):
