@@ -4,6 +4,7 @@
 
 PYTHON ?= python3
 ARGS =
+HITS = 200
 VENV := .venv
 INSTALLED := $(VENV)/.installed
 PYTEST = $(VENV)/bin/python -m pytest -n 2 --dist worksteal
@@ -39,8 +40,8 @@ check: $(INSTALLED) ## check style, format, types, who imports whom, and names
 	@$(call or_report,$(VENV)/bin/python -m tools.check_names)
 	@echo "Style, format, types, imports and names are in order"
 
-soak: $(INSTALLED) ## kill members of the real trainer 200 times, at random instants
-	@$(VENV)/bin/python -c "from tests.trainer.soak import main; main()"
+soak: $(INSTALLED) ## kill and stop members of the real trainer HITS=200 times, at random instants
+	@$(VENV)/bin/python -c "from tests.trainer.soak import main; main($(HITS))"
 
 study: $(INSTALLED) ## measure what failures do to accuracy (under an hour; goes on where it was stopped)
 	@$(VENV)/bin/cprsim study scenarios/train-study.toml --out study

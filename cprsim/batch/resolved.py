@@ -25,6 +25,7 @@ from cprsim.batch.rows import (
     TRANSFER,
 )
 from cprsim.contract import (
+    Accepted,
     Answers,
     Case,
     Chains,
@@ -183,6 +184,18 @@ class _Rows:
             "starts": self._resolved.starts,
             "cache_on_node": costs.start is not None and costs.start.on_node,
             "start_costs": tuple(mean_start(costs)),  # of each, where none is drawn
+        } | self._allocations()
+
+    def _allocations(self) -> dict[str, Any]:
+        """Where there are several, how long each lasts, and what the next one loads."""
+        resolved = self._resolved
+        if resolved.allocation_s == math.inf:
+            return {}
+        return {
+            "allocated": True,
+            "allocation_s": resolved.allocation_s,
+            "stop_s": resolved.stop_s,
+            "hands_over": self._answer(Recover("all", source=self._plan.last_save.tier)),
         }
 
     def _in_turn(self) -> bool:
@@ -316,6 +329,7 @@ class _Rows:
                 "prior_mtbf_s": sequence.mtbf_s,
                 "prior_weight": sequence.weight,
                 "prior_save_s": sequence.save_s,
+                **self._accepted(sequence.accepted),
             }
         if isinstance(sequence, Chains):
             return {"sequence": CHAINS}
@@ -339,6 +353,16 @@ class _Rows:
             variant = VARIANTS.index(sequence.variant)
             return {"sequence": DIFFERENCES, "variant": variant, **points, **sizes}
         return {"sequence": SCHEDULED}
+
+    def _accepted(self, accepted: Accepted | None) -> dict[str, Any]:
+        if accepted is None:
+            return {"partial_answer": NONE}
+        return {
+            "partial_answer": self._answer(accepted.partial),
+            "full_answer": self._answer(accepted.full),
+            "partial_mtbfs": accepted.mtbfs,
+            "spared_s": accepted.spared_s,
+        }
 
     # --- Answers ----------------------------------------------------------------------------------
 

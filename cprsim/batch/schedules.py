@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from cprsim.batch.compiled import compiled, inlined, part
-from cprsim.batch.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link
+from cprsim.batch.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link, last_link
 from cprsim.batch.rows import (
     CHAINS,
     DIFFERENCES,
@@ -26,6 +26,7 @@ _due_s = compiled(rules.r3_due_s)
 _too_dear = compiled(growing.too_dear)
 _mtbf_seen_s = compiled(learned.mtbf_seen_s)
 _save_seen_s = compiled(learned.save_seen_s)
+_partial_costs_less = compiled(learned.partial_costs_less)
 _young_s = compiled(intervals.young_s)
 _unsaved_s = compiled(rules.r25_unsaved_s)
 _ROUNDING = rules.ROUNDING
@@ -40,7 +41,7 @@ def start(it: Running) -> None:
         it.tiers[i].due_s = it.tiers[i].period_s
         it.tiers[i].pending = 0
         it.tiers[i].taken_link = it.tiers[i].stored_link = NONE
-    run.source = run.answered = NONE
+    run.source = run.answered = run.chosen = NONE
     run.train_s = _next_due_s(it)
 
 
@@ -60,7 +61,10 @@ def saved(it: Running, save: Any, stored: bool) -> None:
         # A blocking save holds fewer experts than the hosts can keep of it.
         it.tiers[0].due_s = run.train_s = run.progress_s
     elif plan.sequence == DIFFERENCES:
-        copy_link(it, UNDER_WAY, ASKED)
+        if save == plan.last_save:
+            last_link(it)
+        else:
+            copy_link(it, UNDER_WAY, ASKED)
 
 
 @compiled
@@ -98,6 +102,21 @@ def unusable(it: Running, tier: int, corrupt: bool) -> None:
 @inlined
 def resume(it: Running) -> None:
     """Training goes on after a recovery."""
+    _go_on(it)
+    if it.plan.sequence == ROTATIONS:
+        _count(it)
+
+
+@inlined
+def handed_over(it: Running, tier: int) -> None:
+    """Training goes on in another allocation, with what was saved to a tier."""
+    it.run.source = tier
+    _go_on(it)
+    it.run.turned_s = it.run.progress_s
+
+
+@compiled
+def _go_on(it: Running) -> None:
     run, plan = it.run, it.plan
     run.since_s, run.since_progress_s = run.now, run.progress_s
     if plan.sequence == LEARNED:
@@ -114,8 +133,6 @@ def resume(it: Running) -> None:
     if plan.sequence == CHAINS:
         _return(it, void)
     run.train_s = _next_due_s(it)
-    if plan.sequence == ROTATIONS:
-        _count(it)
 
 
 @compiled
@@ -182,11 +199,17 @@ def _measure(it: Running) -> None:
 
 @compiled
 def _learn(it: Running) -> None:
-    """Plan the interval anew, by all that was seen so far."""
+    """Plan the interval anew, and whether recovery is partial, by all that was seen so far."""
     run, plan = it.run, it.plan
     mtbf_s = _mtbf_seen_s(plan.prior_mtbf_s, plan.prior_weight, run.failures, run.now)
     save_s = _save_seen_s(plan.prior_save_s, run.timed_saves, run.saving_s)
-    it.tiers[0].period_s = _young_s(save_s, mtbf_s)
+    full_s = it.tiers[0].period_s = _young_s(save_s, mtbf_s)
+    if plan.partial_answer == NONE:
+        return
+    run.chosen = plan.full_answer
+    if _partial_costs_less(save_s, full_s, plan.partial_mtbfs, plan.spared_s):
+        it.tiers[0].period_s = plan.partial_mtbfs * mtbf_s
+        run.chosen = plan.partial_answer
 
 
 # --- Chains --------------------------------------------------------------------------------------

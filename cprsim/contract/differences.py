@@ -154,11 +154,19 @@ class DifferencesController(ScheduledController):
         """Move the schedule and the chain on."""
         super().tell(event)
         if isinstance(event, Saved):
-            self._under_way = self._asked
+            self._under_way = self._link(event)
         elif isinstance(event, Stored):
             self._stored = self._under_way
         elif isinstance(event, Unusable):  # nothing can build on it
             self._stored = None
+
+    def _link(self, event: Saved) -> ChainLink | None:
+        """What it has saved: what it was asked for last; any other save is whole, a baseline."""
+        asked = self._asked
+        taken_s = event.now.progress_s
+        if asked is not None and asked.taken_s == taken_s and event.save == asked.save:
+            return asked
+        return ChainLink(event.save, base_s=taken_s, taken_s=taken_s)
 
     def ask(self, now: Clock) -> Action:
         """As the schedule has it; a save is of what was modified."""

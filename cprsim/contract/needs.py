@@ -16,7 +16,7 @@ from cprsim.job.tiers import REMOTE
 Need = Literal[
     "controller", "schedules", "mirror", "places", "sizes", "background", "copies",
     "copies and background", "copies and trainers", "rebuilding", "training on", "verification",
-    "checksums", "fewer servers",
+    "checksums", "fewer servers", "notices",
 ]
 # fmt: on
 _Plans = Callable[[], Mapping[str, Plan]]
@@ -48,6 +48,7 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
         "sizes": (resized, "checkpoints of another size than the rows they hold"),
         "background": (background, "saves in the background"),
         "verification": (plan.verifies, "verification of what is trained"),
+        "notices": (plan.on_notice, "answers to notices of failures"),
         "checksums": (plan.checksum, "saves that are checked"),
         "copies": (copied, "copies on other servers"),
         "copies and background": (copied and background, "saves in the background beside copies"),

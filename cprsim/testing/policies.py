@@ -16,10 +16,11 @@ PRIORITY: Final = ("cpr-scar", "cpr-mfu", "cpr-ssu")
 _Tables = st.SearchStrategy[Keys]
 
 _INTERVALS: Final = st.sampled_from(["optimal", "exact", "given", "default"])
+_TARGET_PLS: Final[st.SearchStrategy[Any]] = st.floats(0.02, 1.0)
 _TARGETS: Final[_Tables] = st.fixed_dictionaries(
     {},
     optional={
-        "target_pls": st.floats(0.02, 1.0),
+        "target_pls": _TARGET_PLS,
         "pls_interval": st.sampled_from(["mean", "E6"]),
     },
 )
@@ -70,6 +71,7 @@ _DIFFERENCES: Final[_Tables] = st.fixed_dictionaries(
         "growth": st.floats(0.0, 1.0),
     },
 )
+_ON_NOTICE: Final[_Tables] = st.sampled_from([{}, {}, {}, {"on_notice": "save"}])
 _BEHIND: Final[_Tables] = st.fixed_dictionaries({}, optional={"behind": st.integers(0, 2)})
 _EXPERTS: Final[_Tables] = st.fixed_dictionaries(
     {"experts": st.integers(4, 9), "per_save": st.integers(1, 4)},
@@ -104,6 +106,10 @@ def _seconds(draw: st.DrawFn, job: JobSize) -> str:
 
 def _blocking(draw: st.DrawFn, job: JobSize) -> Keys:
     return _rule(draw, job, draw(_INTERVALS))
+
+
+def _full(draw: st.DrawFn, job: JobSize) -> Keys:
+    return _blocking(draw, job) | draw(_ON_NOTICE)
 
 
 def _cpr(draw: st.DrawFn, job: JobSize) -> Keys:
@@ -232,7 +238,9 @@ def _accepted_loss(draw: st.DrawFn, job: JobSize) -> Keys:
 
 def _autopilot(draw: st.DrawFn, job: JobSize) -> Keys:
     keys: Keys = {"prior": duration(draw, job.mtbf_s / 10, job.mtbf_s * 10)}
-    return keys | ({"weight": draw(st.floats(0.1, 20.0))} if draw(YES) else {})
+    if draw(YES):
+        keys["weight"] = draw(st.floats(0.1, 20.0))
+    return keys | ({"target_pls": draw(_TARGET_PLS)} if draw(YES) else {})
 
 
 def _elastic(draw: st.DrawFn, job: JobSize) -> Keys:
@@ -251,7 +259,7 @@ _FEWER: Final[_Tables] = st.fixed_dictionaries(
     {"bound": st.floats(0.0, 1.0)}, optional={"least": st.integers(1, 4)}
 )
 _KEYS: Final[Mapping[str, Callable[[st.DrawFn, JobSize], Keys]]] = {
-    "full": _blocking,
+    "full": _full,
     "partial": _blocking,
     "cpr-vanilla": _cpr,
     "cpr-scar": _priority,

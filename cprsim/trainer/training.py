@@ -45,6 +45,7 @@ class Trained:
 
     `seconds`: by cause, as in `cprsim.contract.ledger`. `pls`: (E4) of CPR, of the steps since the
     last whole checkpoint of each failed server. `updates_lost`: counted row by row (see `history`).
+    `dense_lost`: share of the steps whose updates of the MLPs were lost while rows kept theirs.
     `failures`: that struck; `absorbed`: that fell into a downtime. `struck`: processes that were
     hit, `replaced`: those that were started in the places of dead ones. `executed`: steps that were
     trained, those that were rolled back as well. `spans`: where the time went, one after the other.
@@ -58,6 +59,7 @@ class Trained:
     predictions_sha256: str
     pls: float
     updates_lost: float
+    dense_lost: float
     failures: int
     absorbed: int
     struck: int
@@ -132,7 +134,8 @@ def carry_out(
     )
     with owned_folder() as folder:
         servers = _servers(scenario, section, plan, placement, seed, folder)
-        trainers = _trainers(scenario, section, data, placement, seed, folder)
+        copies = 0 if plan.copies is None else plan.copies.per_shard
+        trainers = _trainers(scenario, section, data, placement, copies, seed, folder)
         dense = DenseSpec.from_trainer(trainers[0]) if len(trainers) > 1 else None
         with LocalCluster(servers, trainers, section.deadlines, dense) as cluster:
             strikes = _strikes(scenario, section, job, cluster, seed)
@@ -147,6 +150,7 @@ def carry_out(
         **_scored(predicted, section),
         pls=job.pls(placement.servers),
         updates_lost=updates_lost(job.row_events, job.steps, data, placement),
+        dense_lost=job.dense_lost_steps / job.steps,
         failures=strikes.failures,
         absorbed=strikes.absorbed,
         struck=strikes.struck,
@@ -195,6 +199,7 @@ def _trainers(
     section: TrainerSection,
     data: Data,
     placement: Placement,
+    copies: int,
     seed: int,
     folder: Path,
 ) -> list[TrainerSpec]:
@@ -210,6 +215,7 @@ def _trainers(
         deadline_s=section.answer_s,
         folder=folder / "dense",
         trainers=trainers,
+        copies=copies,
     )
     return [spec] * trainers
 

@@ -5,12 +5,15 @@ strategy for each source of failures, and each draws policies of any system, wit
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from cprsim.errors import PlanError
 from cprsim.failures.presets import PRESETS
+from cprsim.scenario import Scenario
 from cprsim.testing import SYSTEMS
 
 Keys = dict[str, Any]
@@ -203,7 +206,19 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
     }
     if draw(_YES) and draw(_YES):
         _corrupt(draw, tables)
+    if draw(_SHARES) < 0.2:
+        _allocate(draw, tables)
+    if draw(_SHARES) < 0.1:  # which no policy that is drawn answers
+        tables["failures"]["notice"] = {"lead": "20 s", "false_alarms": "1 / 100 s"}
     return tables
+
+
+def _allocate(draw: st.DrawFn, tables: Keys) -> None:
+    """Nodes for so long at a stretch, where that is long enough to train anything."""
+    allocated = tables["job"] | {"allocation": seconds(_between(draw, 30.0, 600.0))}
+    with suppress(PlanError):
+        Scenario(**tables | {"job": allocated, "failures": {"exactly": 0}})
+        tables["job"] = allocated
 
 
 def _corrupt(draw: st.DrawFn, tables: Keys) -> None:
@@ -349,7 +364,8 @@ def _nothing(draw: st.DrawFn, tables: Keys) -> Keys:
 
 
 def _autopilot(draw: st.DrawFn, tables: Keys) -> Keys:
-    return {"prior": seconds(_between(draw, 5.0, 2000.0)), "weight": 0.2 + 5 * draw(_SHARES)}
+    keys: Keys = {"prior": seconds(_between(draw, 5.0, 2000.0)), "weight": 0.2 + 5 * draw(_SHARES)}
+    return keys | ({"target_pls": 0.003 + draw(_SHARES) * 0.1} if draw(_YES) else {})
 
 
 def _cpr(draw: st.DrawFn, tables: Keys) -> Keys:

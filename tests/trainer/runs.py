@@ -240,7 +240,16 @@ def ran(
     ]
     specs = with_copies(specs, plan.copies)
     trainer = TrainerSpec(
-        DATA, placement, DIM, 16, 99, 0.05, deadlines.answer_s, folder / "dense", trainers
+        DATA,
+        placement,
+        DIM,
+        16,
+        99,
+        0.05,
+        deadlines.answer_s,
+        folder / "dense",
+        trainers,
+        copies=0 if plan.copies is None else plan.copies.per_shard,
     )
     dense = DenseSpec.from_trainer(trainer) if trainers > 1 else None
     job = RunningJob(plan.start(), STEPS, 1.0, trainers, warm_start)

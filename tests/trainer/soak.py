@@ -1,4 +1,4 @@
-"""Many kills at random instants over short runs; `make soak` has 200 of them.
+"""Many kills and hangs at random instants over short runs; `make soak` has 200 of them.
 
 What a run is checked for: it ends; full recovery predicts what a run without failures does, at
 whatever instants it was hit, or with two trainers, whose steps come in any order, gives all servers
@@ -24,7 +24,7 @@ from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.trainer.manner import Deadlines, InjectionMode
 from cprsim.trainer.members.store import CheckpointStore
-from tests.trainer.runs import PATIENT, behind, copied, ran
+from tests.trainer.runs import PATIENT, behind, copied, ran, servers_hit
 from tests.waiting import wait_until
 
 #: Useful seconds are steps here, of which these runs have 40.
@@ -32,7 +32,7 @@ _INTERVAL = 7.0
 _QUICK = Deadlines(answer_s=0.5, work_s=10.0)
 #: Kills are spread over so long, s: longer than a quiet machine takes for a run.
 _SPAN_S = 1.5
-_KINDS = ("full", "partial", "hangs", "mfu", "async", "accepted", "copies")
+_KINDS = ("full", "partial", "hangs", "mfu", "async", "accepted", "copies", "hung copies")
 #: Servers and trainers that are hit together; one trainer is every one of them.
 _HITS = (((0,), ()), ((1,), ()), ((0, 1), ()), ((), (0,)), ((1,), (1,)), ((), (0, 1)))
 
@@ -55,7 +55,10 @@ def soak(kills: int, seed: int, folder: Path) -> Soaked:
 
 
 def _soak(kills, seed, folder):
-    clean = ran(full_plan(1e9), [], folder / "clean").predictions
+    clean = {
+        servers: ran(full_plan(1e9), [], folder / f"clean-{servers}", servers=servers).predictions
+        for servers in (2, 4)
+    }
     rng = np.random.default_rng(seed)
     there = _there()
     runs = failures = struck = replaced = 0
@@ -90,7 +93,7 @@ def _check_stores(folder):
 def _one(rng, number, folder, clean):
     times = np.sort(rng.uniform(0, _SPAN_S, 6)).tolist()
     kind = _KINDS[number % len(_KINDS)]
-    trainers = 1 if kind == "copies" else 1 + number // len(_KINDS) % 2
+    trainers = 1 if "copies" in kind else 1 + number // len(_KINDS) % 2
     failures = [(at_s, _hit(rng, trainers)) for at_s in times]
     manner = InjectionMode(saving=0.2, loading=0.2, seed=number)
     given = {
@@ -99,16 +102,20 @@ def _one(rng, number, folder, clean):
         "during_recovery": bool(rng.integers(2)),
         "trainers": trainers,
     }
-    if kind == "hangs":
+    if "hung" in kind or kind == "hangs":
         given |= {"manner": replace(manner, hangs=0.5), "deadlines": _QUICK}
     if kind == "accepted":
         plan = replace(behind(partial_plan(_INTERVAL)), recover=nobody_waits(2, trainers))
         found = ran(plan, failures, folder, watch=True, **given)
         _check_survivors(found.watched)
-    elif kind == "copies":  # a lost trainer's dense part is nowhere else
+    elif kind == "hung copies":  # of four servers two at a time: each shard has a copy left
+        of_servers = [(at_s, servers_hit(*rng.permutation(4)[:2].tolist())) for at_s in times[::3]]
+        found = ran(copied(4, 3, _INTERVAL), of_servers, folder, servers=4, **given)
+        assert found.predictions == clean[4]
+    elif kind == "copies":  # what a trainer that dies had sent to some servers is lost
         of_servers = [(at_s, hit._replace(trainers=())) for at_s, hit in failures if hit.servers]
         found = ran(copied(2, 2, _INTERVAL), of_servers, folder, **given)
-        assert found.predictions == clean
+        assert found.predictions == clean[2]
     elif kind in ("partial", "mfu"):
         plan = partial_plan(_INTERVAL)
         if kind == "mfu":
@@ -122,7 +129,7 @@ def _one(rng, number, folder, clean):
     elif trainers == 1:
         plan = full_plan(_INTERVAL)
         found = ran(behind(plan) if kind == "async" else plan, failures, folder, **given)
-        assert found.predictions == clean
+        assert found.predictions == clean[2]
     else:
         plan = full_plan(_INTERVAL)
         plan = behind(plan) if kind == "async" else plan

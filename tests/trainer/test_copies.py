@@ -112,12 +112,23 @@ def test_in_whatever_they_are_hit(clean, tmp_path, manner, deadlines):
         assert recovered.replaced == recovered.struck > 0
 
 
-def test_a_lost_trainer_is_waited_for_and_servers_keep_their_rows(tmp_path):
+def test_a_lost_trainer_has_the_dense_part_from_a_survivor(clean, tmp_path):
+    """It was lost, and nothing told of it (fault G of the trainer's findings)."""
     kills = [(13.0, servers_hit(0)), (13.0, trainer_hit()), (30.0, trainer_hit(1))]
     recovered = ran(copied(3, 2, 10.0), kills, tmp_path, servers=3, watch=True)
 
     assert recovered.replaced == recovered.struck == 4
     assert recovered.job.executed == STEPS
+    assert recovered.job.dense_lost_steps == 0
+    assert recovered.predictions == clean[3].predictions
     for digests in recovered.digests:
         for shard, sha256 in digests["copies"].items():
             assert sha256 == recovered.digests[int(shard)]["sha256"]
+
+
+def test_kept_dense_parts_are_void_once_the_job_has_returned_to_a_checkpoint(clean, tmp_path):
+    kills = [(14.0, servers_hit(0, 1)), (24.0, trainer_hit())]
+    recovered = ran(copied(3, 2, 10.0), kills, tmp_path, servers=3)
+
+    assert recovered.job.executed == STEPS + 4
+    assert recovered.predictions == clean[3].predictions

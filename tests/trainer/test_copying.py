@@ -1,7 +1,5 @@
-"""Rows that one server fetches from another while they are trained; threads, no processes."""
+"""Rows that one server fetches from another, and updates that go to all copies, in memory."""
 
-import threading
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,65 +10,100 @@ from cprsim.contract import Copies
 from cprsim.failures.hit import Hit
 from cprsim.trainer.coordinator.strikes import StepClock, Strikes
 from cprsim.trainer.manner import Deadlines, InjectionMode
-from cprsim.trainer.members.connections import Connections, ServerLostError
-from cprsim.trainer.members.copying import Fetching, SourceLostError
+from cprsim.trainer.members.connections import Connections, ServersLostError
+from cprsim.trainer.members.copying import Fetching, SourcesLostError
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.remote import RemoteRows
-from cprsim.trainer.members.server import Server, ServerSpec, _accept, with_copies
+from cprsim.trainer.members.server import with_copies
 from cprsim.trainer.members.shard_state import ShardState
-from cprsim.trainer.members.wire import Link, Op, listening
-from tests.waiting import HANGS_S, wait_until
+from cprsim.trainer.members.waiting import Wait, received
+from cprsim.trainer.members.wire import Op
+from tests.trainer.modelled import ModelServer
+from tests.trainer.world import ModelMember, World
 
 ROWS, DIM = 60, 4
-PATIENT = Deadlines(60.0, 60.0)
+DEADLINES = Deadlines(answer_s=8.0, work_s=80.0)
+
+
+class Ring:
+    """Servers that hold each other's rows, and somebody who speaks to them."""
+
+    def __init__(self, folder, servers=2):
+        specs = [
+            ModelServer(
+                each, ROWS // servers, DIM, each, 0.1, 0.05, None, (), folder, deadlines=DEADLINES
+            )
+            for each in range(servers)
+        ]
+        given = with_copies(specs, Copies("copies", servers))
+        self.world = World({("server", each.number): each for each in given}, lambda _: 0)
+        for each in range(servers):
+            self.world.start(("server", each))
+        self.client = self.world.members["trainer", 0] = ModelMember(self.world, ("trainer", 0))
+        self.world.run()
+        self.at = [self.world.address(("server", each)) for each in range(servers)]
+        self.servers = [self.world.members["server", each].server for each in range(servers)]
+        self.links = Connections(self.client, DEADLINES.answer_s)
+        self.rows = RemoteRows(Placement((ROWS,), servers), DIM, self.links)
+
+    def do(self, steps):
+        """Take these steps to their end, with all that follows from them."""
+        ended = []
+
+        def noted():
+            try:
+                ended.append((yield from steps))
+            except (ServersLostError, SourcesLostError) as error:
+                ended.append(error)
+
+        self.client.begin(noted())
+        self.world.run(lambda: ended)
+        (found,) = ended
+        return found
+
+    def routes(self, *shards):
+        """Routes to these servers, for each shard."""
+        return [[(server, self.at[server]) for server in each] for each in shards]
+
+    def strike(self, server, hangs):
+        member = self.world.members["server", server]
+        if hangs:
+            member.hang()
+        else:
+            member.end()
+
+    def digests(self, shard, *servers):
+        held = [self.servers[each] for each in servers] or self.servers
+        return {each._states[shard].shard.digest() for each in held}
 
 
 @pytest.fixture
-def servers(tmp_path):
-    """Two servers that hold each other's rows, and where they answer."""
-    specs = [
-        ServerSpec(
-            number,
-            ROWS // 2,
-            DIM,
-            number,
-            0.1,
-            0.05,
-            None,
-            (),
-            tmp_path / str(number),
-            deadlines=PATIENT,
-        )
-        for number in range(2)
-    ]
-    found = []
-    for spec in with_copies(specs, Copies("copies", 2)):
-        server, address = Server(spec), tmp_path / f"{spec.number}.socket"
-        door = listening(address)
-        threading.Thread(target=_accept, args=(door, server), daemon=True).start()
-        found.append((server, str(address)))
-    return found
+def ring(tmp_path):
+    return Ring(tmp_path)
 
 
 def update(held, step, ids):
     ids = torch.tensor(ids)
-    with held.lock:
-        held.update(step, ids, torch.ones_like(ids), torch.full((len(ids), DIM), step + 1.0))
+    held.update(step, ids, torch.ones_like(ids), torch.full((len(ids), DIM), step + 1.0))
 
 
-def test_rows_that_change_while_they_are_fetched_are_fetched_again(servers):
-    (server, address), _ = servers
-    source = server._states
+def push(ring, step):
+    found = yield from ring.rows.lookup(step, np.arange(ROWS).reshape(-1, 1))
+    yield from ring.rows.update(step, found, torch.ones(ROWS, 1, DIM))
+
+
+def test_rows_that_change_while_they_are_fetched_are_fetched_again(ring):
+    source = ring.servers[0]._states
     update(source[0], 0, [1, 2, 3])
-    empty = {shard: ShardState(server._spec.copies_of[1].shard()) for shard in (0, 1)}
-    fetching = Fetching(60.0)
-    fetching.begin({0: (0, address), 1: (0, address)}, empty)
+    empty = {shard: ShardState(ring.servers[1]._spec.shard()) for shard in (0, 1)}
+    fetching = Fetching(ring.client, 60.0)
+    ring.do(fetching.begin({0: (0, ring.at[0]), 1: (0, ring.at[0])}, empty))
     assert empty[0].applied == 1
     update(source[0], 1, [3, 7])
     update(source[1], 0, [29])
     assert empty[0].shard.digest() != source[0].shard.digest()
 
-    fetching.end()
+    ring.do(fetching.end())
 
     for shard in (0, 1):
         assert empty[shard].shard.digest() == source[shard].shard.digest()
@@ -78,118 +111,165 @@ def test_rows_that_change_while_they_are_fetched_are_fetched_again(servers):
         assert source[shard]._marks == []
 
 
-def test_an_update_that_is_there_already_is_not_applied_twice(servers):
-    (server, _), _ = servers
-    update(server._own, 4, [0])
-    once = server._own.shard.digest()
-    update(server._own, 4, [0])
+def test_an_update_that_is_there_already_is_not_applied_twice(ring):
+    held = ring.servers[0]._own
+    update(held, 4, [0])
+    once = held.shard.digest()
+    update(held, 4, [0])
 
-    assert server._own.shard.digest() == once
-
-
-def test_a_source_that_is_gone_is_named(tmp_path):
-    with pytest.raises(SourceLostError) as error:
-        Fetching(1.0).begin({0: (3, str(tmp_path / "gone"))}, {})
-
-    assert error.value.server == 3
+    assert held.shard.digest() == once
 
 
-def test_updates_go_to_all_copies_and_one_that_is_gone_is_named(servers, tmp_path):
-    links = Connections(60.0)
-    rows = RemoteRows(Placement((ROWS,), 2), DIM, links)
-    (first, at_first), (second, at_second) = servers
-    links.connect([[(0, at_first), (1, at_second)], [(1, at_second), (0, at_first)]], 1)
-    found = rows.lookup(0, np.arange(ROWS).reshape(-1, 1))
-    rows.update(0, found, torch.ones(ROWS, 1, DIM))
-    links.sync()
+@pytest.mark.parametrize("hangs", [False, True], ids=["killed", "hung"])
+def test_all_sources_that_do_not_answer_are_named_at_once(tmp_path, hangs):
+    ring = Ring(tmp_path, 3)
+    for server in (1, 2):
+        ring.strike(server, hangs)
+    sources = {each: (each, ring.at[each]) for each in range(3)}
+    error = ring.do(Fetching(ring.client, 9.0).begin(sources, ring.servers[0]._states))
+
+    assert isinstance(error, SourcesLostError)
+    assert error.servers == {1, 2}
+    assert ring.world.now == (9.0 if hangs else 0.0)
+
+
+def test_updates_go_to_all_copies_and_one_that_is_gone_is_named(ring):
+    ring.do(ring.links.connect(ring.routes([0, 1], [1, 0]), 1))
+    ring.do(push(ring, 0))
+    ring.do(ring.links.sync())
     for shard in (0, 1):
-        assert first._states[shard].shard.digest() == second._states[shard].shard.digest()
-        assert first._states[shard].applied == 1
-    before = first._states[0].shard.digest()
+        assert len(ring.digests(shard)) == 1
+        assert ring.servers[0]._states[shard].applied == 1
+    before = ring.servers[0]._states[0].shard.digest()
 
     # The second is gone; the first answers for both shards, and has the update already.
-    links.connect([[(0, at_first)], [(0, at_first)]], 2)
-    rows.push_again()
-    links.sync()
-    assert first._states[0].shard.digest() == before
+    ring.strike(1, hangs=False)
+    ring.do(ring.links.connect(ring.routes([0], [0]), 2))
+    ring.do(ring.rows.push_again())
+    assert ring.servers[0]._states[0].shard.digest() == before
 
-    gone = (1, str(tmp_path / "gone"))
-    with pytest.raises(ServerLostError) as error:
-        links.connect([[(0, at_first), gone], [(0, at_first)]], 3)
-    assert error.value.server == 1
-    links.close()
+    error = ring.do(ring.links.connect(ring.routes([0, 1], [0]), 3))
+    assert isinstance(error, ServersLostError)
+    assert error.servers == {1}
 
 
-class Slow:
-    """A lock whose first holder takes its time: until it is told to go on."""
+@pytest.mark.parametrize("hung", [(1,), (2, 3), (1, 3)])
+def test_a_loss_names_all_that_hang_and_nobody_else(tmp_path, hung):
+    """Within two deadlines of the trainer, however many do (fault B of the findings)."""
+    ring = Ring(tmp_path, 4)
+    ring.do(ring.links.connect(ring.routes(*([each, (each + 1) % 4] for each in range(4))), 1))
+    for each in hung:
+        ring.strike(each, hangs=True)
+    error = ring.do(ring.rows.lookup(0, np.arange(ROWS).reshape(-1, 1)))
+    named = ring.do(ring.links.settle(error.servers))
 
-    def __init__(self, lock, done):
-        self._lock, self._done = lock, done
-        self.asked, self.go_on = threading.Event(), threading.Event()
-
-    def __enter__(self):
-        self.asked.set()
-        assert self.go_on.wait(HANGS_S)
-        self._lock.acquire()
-
-    def __exit__(self, *_):
-        self._done.append("copied")
-        self._lock.release()
+    assert named == {*hung}
+    assert ring.world.now <= 2 * DEADLINES.answer_s
 
 
-def test_what_is_pushed_again_is_in_all_copies_before_anything_else_is_done(servers, monkeypatch):
-    links = Connections(60.0)
-    rows = RemoteRows(Placement((ROWS,), 2), DIM, links)
-    (first, at_first), (second, at_second) = servers
-    links.connect([[(0, at_first)], [(1, at_second)]], 1)
-    found = rows.lookup(0, np.arange(ROWS).reshape(-1, 1))
-    rows.update(0, found, torch.ones(ROWS, 1, DIM))
-    links.connect([[(0, at_first), (1, at_second)], [(1, at_second), (0, at_first)]], 2)
-    done = []
+def test_after_half_a_message_a_link_is_used_no_more(tmp_path):
+    """A copy that hangs takes no more updates (fault E): it is named, the other copy has all."""
+    ring = Ring(tmp_path, 3)
+    ring.do(ring.links.connect(ring.routes([0, 1, 2]), 1))
+    (held,) = (
+        each
+        for each in ring.world.members["server", 0].channels
+        if each.other.member.name == ("server", 1)
+    )
+    ring.strike(1, hangs=True)
+    gradients = np.ones((3, DIM), np.float32)
 
-    def push():
-        rows.push_again()
-        done.append("pushed")
+    def pushes():
+        for step in range(4):
+            parts = np.arange(3), np.ones(3, np.int32), gradients
+            ring.links.send(0, Op.UPDATE, step, *parts)
+        yield from ring.links.sync()
 
-    slow = Slow(second._states[0].lock, done)
-    monkeypatch.setattr(second._states[0], "lock", slow)
-    pushing = threading.Thread(target=push)
-    pushing.start()
-    assert slow.asked.wait(HANGS_S)
-    wait_until(lambda: first._states[0].applied == 1)  # all else that there is to do is done
-    assert done == []
-    slow.go_on.set()
-    pushing.join()
+    error = ring.do(pushes())
 
-    assert done[0] == "copied"
-    assert done[-1] == "pushed"
-    assert second._states[0].applied == 1
-    assert second._states[0].shard.digest() == first._states[0].shard.digest()
-    links.close()
+    assert error.servers == {1}
+    assert held.gone
+    assert [each.step for each in held.other.inbox] == [0, 1]  # what fitted in
+    assert ring.servers[0]._states[0].applied == ring.servers[2]._states[0].applied == 4
+    assert len(ring.digests(0, 0, 2)) == 1
 
 
-def test_what_a_dead_server_passed_on_comes_before_what_is_pushed_again(servers):
-    """The second takes its time over what the first had passed on to it before it died."""
-    _, (second, at_second) = servers
-    copy, expected = second._states[0], second._spec.copies_of[0].shard()
+def test_a_silent_holder_of_an_older_connection_is_named(tmp_path):
+    """Who waits for its end is not (fault A): the first hangs with a link to the second."""
+    ring = Ring(tmp_path, 3)
+    ring.do(ring.links.connect(ring.routes([0, 1], [1], [2]), 1))
+    ring.strike(0, hangs=True)
+    # It isn't greeted again: the controller believes that it is away.
+    error = ring.do(ring.links.connect(ring.routes([], [1], [2, 1]), 2))
+
+    assert error.servers == {0}
+    assert ring.world.now < DEADLINES.answer_s
+
+
+def test_who_leaves_while_it_is_greeted_holds_up_nobody(tmp_path):
+    """It waited for a copy that hangs for longer than newer connections wait for its end."""
+    ring = Ring(tmp_path, 3)
+    ring.strike(2, hangs=True)
+    left = ring.client.connect(ring.at[0])
+    left.tell(Op.GREET, 1, {"shard": 0, "copies": [(2, ring.at[2])], "by": None})
+    ring.world.run()
+    left.close()
+
+    assert ring.do(ring.links.connect(ring.routes([0, 1]), 2)) is None
+    assert ring.world.now == 0
+
+
+def test_what_a_dead_server_passed_on_comes_before_what_is_pushed_again(ring):
+    copy = ring.servers[1]._states[0]
+    expected = ring.servers[1]._spec.copies_of[0].shard()
     ids, times = np.arange(3), np.ones(3, np.int32)
     gradients = [np.full((3, DIM), 1.0 + step, np.float32) for step in range(2)]
     for each in gradients:
         expected.update(torch.from_numpy(ids), torch.from_numpy(each))
-    passing, pushing = (Link.to(Path(at_second), 60.0) for _ in range(2))
-    with copy.lock:
-        passing.tell(Op.GREET, 1, {"shard": 0, "copies": []})
-        passing.receive()
-        passing.send(Op.UPDATE, 0, ids, times, gradients[0])
+    passing, pushing = (ring.client.connect(ring.at[1]) for _ in range(2))
+    greeting = {"shard": 0, "copies": [], "by": 0}
+
+    def pass_and_push():
+        passing.tell(Op.GREET, 1, greeting)
+        yield from received(passing)
+        pushing.tell(Op.GREET, 2, greeting)
+        pushing.put(Op.UPDATE, 1, ids, times, gradients[1])
+        pushing.put(Op.SYNC)
+        yield Wait(lambda: False, 1.0)  # whatever can be done by then is done
+        passing.put(Op.UPDATE, 0, ids, times, gradients[0])
+        yield Wait(lambda: False, 2.0)
         passing.close()
-        pushing.tell(Op.GREET, 2, {"shard": 0, "copies": []})
-        pushing.send(Op.UPDATE, 1, ids, times, gradients[1])
-        pushing.send(Op.SYNC)
-    for _ in range(2):
-        pushing.receive()
-    pushing.close()
+        for _ in range(2):
+            yield from received(pushing)
+
+    ring.do(pass_and_push())
 
     assert copy.shard.digest() == expected.digest()
+
+
+def test_the_newest_dense_part_is_kept_until_the_rows_return_to_a_checkpoint(ring):
+    link = ring.client.connect(ring.at[0])
+
+    def ask():
+        link.tell(Op.GREET, 1, {"shard": 0, "copies": [], "by": None})
+        for step in (3, 4):
+            link.put(Op.KEEP, step, np.full(2, step, np.float32))
+        link.put(Op.KEPT)
+        yield from received(link)
+        return (yield from received(link))
+
+    kept = ring.do(ask())
+    assert (kept.step, np.frombuffer(kept.parts[0], np.float32).tolist()) == (4, [4.0, 4.0])
+
+    ring.world.tell(("server", 0), Op.LOAD, 0, {"epoch": 2})
+    ring.world.run()
+
+    def again():
+        link.put(Op.KEEP, 5, np.zeros(2, np.float32))  # of an epoch before that
+        link.put(Op.KEPT)
+        return (yield from received(link))
+
+    assert ring.do(again()).parts == ()
 
 
 # --- Who is told to the timeline ---

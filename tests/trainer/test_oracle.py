@@ -129,6 +129,7 @@ def test_a_lost_trainer_takes_no_rows_with_it(tmp_path):
     ((_, before, _),), (after,) = recovered.watched.before, recovered.watched.after
     assert all(np.array_equal(after[server], before[server]) for server in before)
     assert recovered.pls == 0
+    assert recovered.job.dense_lost_steps == 13 - 10  # since the last checkpoint
 
 
 @pytest.mark.parametrize("when", ["saving", "loading"])

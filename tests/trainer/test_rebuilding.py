@@ -33,6 +33,9 @@ class Told:
     def fill(self, name, epoch, sources):
         self.asked.append((Op.FILL, name, sources))
 
+    def end_lost(self, message):
+        assert not message.lost
+
     def next(self, _timeout_s=0.0):
         return self.news.pop(0)
 
@@ -88,7 +91,8 @@ def test_who_is_started_again_loads_again_though_its_answer_came_before_its_deat
 
 
 def test_a_server_that_is_silent_while_the_cluster_predicts_ends_the_run():
-    cluster = Told(news=[Reply(TRAINER, Message(Op.LOST, 1, ()))])
+    lost = Message(Op.LOST, 0, (bytearray(b'{"lost": [1]}'),))
+    cluster = Told(news=[Reply(TRAINER, lost)])
     execution = Execution.__new__(Execution)
     execution._cluster, execution._mailbox = cluster, Mailbox(cluster)
 

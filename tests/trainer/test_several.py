@@ -1,7 +1,5 @@
 """Two trainers, and the server of the dense part that they share."""
 
-import socket
-import threading
 import tomllib
 from collections import Counter
 from fractions import Fraction
@@ -18,10 +16,10 @@ from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.history import JobSetBack, ShardSetBack, updates_lost
 from cprsim.trainer.manner import InjectionMode
 from cprsim.trainer.members.placement import Placement
-from cprsim.trainer.members.server import Server, ServerSpec
-from cprsim.trainer.members.wire import Link, Op
+from cprsim.trainer.members.wire import Op
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.training import train
+from tests.trainer.modelled import ModelServer
 from tests.trainer.runs import (
     BATCH,
     DATA,
@@ -33,6 +31,7 @@ from tests.trainer.runs import (
     trainer_hit,
 )
 from tests.trainer.test_training import QUICK, SECTION, SMALL
+from tests.trainer.world import ModelMember, World
 
 INTERVAL = 10.0
 
@@ -186,31 +185,25 @@ def test_updates_that_rows_hold_are_those_that_were_not_lost(tmp_path):
 
 
 def test_a_server_adds_each_step_of_each_trainer_once(tmp_path):
-    spec = ServerSpec(0, 6, 2, 1, 0.5, 0.1, None, (), tmp_path, trainers=2)
-    server, expected = Server(spec), spec.shard()
+    spec = ModelServer(0, 6, 2, 1, 0.5, 0.1, None, (), tmp_path, trainers=2)
+    world = World({("server", 0): spec}, lambda _: 0)
+    world.start(("server", 0))
+    world.run()
+    client = world.members["trainer", 0] = ModelMember(world, ("trainer", 0))
+    links = [client.connect(world.address(("server", 0))) for _ in range(2)]
+    for link in links:
+        link.tell(Op.GREET, 0, {"shard": 0, "copies": [], "by": None})
     ids, times = np.array([1, 4]), np.array([1, 1])
-    links = []
-    for _ in range(2):
-        mine, its = socket.socketpair()
-        threading.Thread(target=server.serve, args=(Link(its, None),), daemon=True).start()
-        links.append(Link(mine, 60.0))
-        links[-1].tell(Op.GREET, 0, {"shard": 0, "copies": []})
-        links[-1].receive()
     # Trainer 0 is ahead; both do again what the server has already.
     for step in (0, 2, 4, 1, 2, 4, 6, 1, 3, 5):
-        gradients = np.full((2, 2), 1.0 + step, np.float32)
-        link = links[step % 2]
-        link.send(Op.UPDATE, step, ids, times, gradients)
-        link.send(Op.SYNC)
-        link.receive()
+        links[step % 2].put(Op.UPDATE, step, ids, times, np.full((2, 2), 1.0 + step, np.float32))
+        world.run()
+    expected = spec.shard()
     for step in (0, 2, 4, 1, 6, 3, 5):
         expected.update(torch.from_numpy(ids), torch.full((2, 2), 1.0 + step))
-    links[0].send(Op.LOOKUP)
-    rows = np.frombuffer(links[0].receive().parts[0], np.float32).reshape(6, 2)
-    for link in links:
-        link.close()
 
-    assert np.array_equal(rows, expected.weights.numpy())
+    rows = world.members["server", 0].server._own.shard.weights
+    assert torch.equal(rows, expected.weights)
 
 
 def test_messages_larger_than_any_buffer_block_nobody():

@@ -8,11 +8,21 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cprsim.contract import Tracking
 from cprsim.errors import UsageError
 from cprsim.rows.trackers import MFU, SCAR, SSU
 from cprsim.testing import TrackerConformance
-from cprsim.trainer.members.trackers import ShardTracker, TorchMFU, TorchSCAR, TorchSSU
+from cprsim.trainer.members.trackers import (
+    ShardTracker,
+    TorchMFU,
+    TorchSCAR,
+    TorchSSU,
+    Unsettled,
+)
 from cprsim.trainer.members.trackers_lists import Lists
+from cprsim.trainer.members.wire import Op
+from tests.trainer.modelled import ModelServer
+from tests.trainer.world import World
 
 ROWS = 12
 BATCH = st.lists(st.integers(0, ROWS - 1), max_size=30)
@@ -374,3 +384,60 @@ def test_each_list_evicts_as_ssu_does() -> None:
     # sqrt(2 x 36) = 8.5: four of them above.
     assert there.sum() == 36
     assert ((ours - theirs)[there] ** 2 / variance[there]).sum() < 36 + 4 * 8.5
+
+
+# --- Saves that turn out to be void ---
+
+
+@pytest.mark.parametrize("name", ["mfu", "ssu", "scar"])
+def test_rows_of_a_void_save_deserve_the_next_one(name):
+    """And those of one that counts don't (fault F of the trainer's findings)."""
+    weights = torch.zeros(40, 2)
+    tracker = ShardTracker(name, weights, [range(40)], 0.25, subsample=1)
+
+    def train(*rows):
+        ids = torch.tensor(rows)
+        weights[ids] += 1.0
+        tracker.note(ids, torch.ones(len(ids), dtype=torch.int32))
+
+    def save(step):
+        rows = tracker.select()
+        unsettled = Unsettled(step, rows, tracker.noted(rows))
+        tracker.saved(rows)
+        return unsettled
+
+    train(1, 5, 9)
+    void = save(10)
+    train(5, 7)
+    kept = save(20)
+    train(30)
+    tracker.forget_saved(void)
+
+    assert set(kept.rows) == {5, 7}
+    assert set(tracker.select()) == {1, 5, 9, 30}
+    tracker.saved(tracker.select())
+    assert tracker.select().size == 0
+
+
+def test_a_server_hears_with_the_next_save_which_of_its_saves_are_void(tmp_path):
+    tracking = Tracking("mfu", 0.25)
+    spec = ModelServer(0, 8, 1, 0, 0.1, 0.1, tracking, (range(8),), tmp_path)
+    world = World({("server", 0): spec}, lambda _: 0)
+    world.start(("server", 0))
+    world.run()
+    member = world.members["server", 0]
+
+    def save(number, step, *returns_to):
+        facts = {"at": step, "portion": 0.25, "returns_to": returns_to}
+        world.tell(("server", 0), Op.SAVE, number, facts)
+        world.run()
+        said = [*member.to_controller.inbox]
+        return np.frombuffer(said[-1].parts[1], np.int64).tolist()
+
+    ids = torch.tensor([2, 6])
+    times = torch.ones(2, dtype=torch.int32)
+    member.server._own.update(0, ids, times, torch.ones(2, 1))
+    assert save(1, 5, 0) == [2, 6]
+    assert save(2, 7, 0, 5) == []  # that of step 5 is under way
+    assert save(3, 9, 0) == [2, 6]  # it is not, and step 0 is still the usable one
+    assert save(4, 11, 9) == []

@@ -1,37 +1,20 @@
-"""A cluster on this machine: servers and trainers as processes that can really be killed."""
+"""A cluster on this machine: servers and trainers that can really be killed."""
 
 import math
-import time
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
-from multiprocessing.connection import wait
-from pathlib import Path
-from signal import SIGKILL, Signals
+from collections.abc import Callable, Collection, Mapping, Sequence
+from signal import Signals
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self
 
-from cprsim.basics.owned import owned_folder
 from cprsim.errors import RunError
+from cprsim.trainer.coordinator.owed import Owed
+from cprsim.trainer.coordinator.roster import ProcessRoster, Roster, Specs
 from cprsim.trainer.manner import Deadlines
-from cprsim.trainer.members import forking
-from cprsim.trainer.members.member import Member, Name
-from cprsim.trainer.members.server import ServerSpec, run_server
-from cprsim.trainer.members.trainer import TrainerSpec, run_trainer
+from cprsim.trainer.members.member import Name
+from cprsim.trainer.members.server import ServerSpec
+from cprsim.trainer.members.trainer import TrainerSpec
 from cprsim.trainer.members.wire import Message, Op, PeerLostError
-
-#: What is answered at once, or at least step by step.
-_QUICK = (Op.LEAVE, Op.CONNECT, Op.TRAIN, Op.SAVE)
-#: What each answer settles, where that isn't asked for by the same name.
-_SETTLES: dict[Op, tuple[Op, ...]] = {
-    Op.LOADED: (Op.LOAD, Op.FILL, Op.CATCH_UP),
-    Op.TAKEN: (Op.SAVE,),
-    Op.TRAINED: (Op.TRAIN,),
-    Op.PREDICTED: (Op.PREDICT,),
-    Op.LOST: (Op.CONNECT, Op.TRAIN, Op.PREDICT),
-}
-#: An answer that is owed: by whom, to what, and for checkpoints that are written, which.
-_Owed: TypeAlias = tuple[Name, Op, int]
 
 
 class Reply(NamedTuple):
@@ -61,6 +44,8 @@ class LocalCluster:
         How long silence may last.
     dense
         What the server of the dense part is told, where there are several trainers.
+    roster
+        What members are made of: processes, unless a test has others.
     """
 
     def __init__(
@@ -69,26 +54,27 @@ class LocalCluster:
         trainers: Sequence[TrainerSpec],
         deadlines: Deadlines,
         dense: ServerSpec | None = None,
+        roster: Callable[[Specs], Roster] | None = None,
     ) -> None:
-        self._specs: dict[Name, ServerSpec] = {
+        serving: dict[Name, ServerSpec] = {
             ("server", number): spec for number, spec in enumerate(servers)
         }
         if dense is not None:
-            self._specs["dense", 0] = dense
-        self._trainers = trainers
+            serving["dense", 0] = dense
+        #: Those that trainers connect to, in the order of their connections.
+        self.serving: list[Name] = list(serving)
+        #: The trainers.
+        self.training: list[Name] = [("trainer", number) for number in range(len(trainers))]
+        self._specs: Specs = {**serving, **dict(zip(self.training, trainers, strict=True))}
+        self._roster_of = roster or ProcessRoster.of(deadlines)
         self._deadlines = deadlines
-        self._context = forking.context()
-        self._folder = Path()
-        self._owned = ExitStack()
-        self._addresses: dict[Name, Path] = {}
         self._news: deque[Reply | Death] = deque()
-        self._members: dict[Name, Member] = {}
-        self._starts = 0
-        self._due_s: dict[_Owed, float] = {}  # when an answer that is owed must have come
+        self._alive: dict[Name, bool] = {}
 
     def __enter__(self) -> Self:
-        self._folder = self._owned.enter_context(owned_folder())
-        names = [*self.serving, *self.training]
+        self._roster = self._roster_of(self._specs)
+        self._owed = Owed(self._deadlines, self._roster.now_s)
+        names = list(self._specs)
         try:
             self.start(names)
             for _ in names:
@@ -110,38 +96,27 @@ class LocalCluster:
 
     def close(self) -> None:
         """End all members."""
-        for member in self._members.values():
-            if not member.dead:
-                member.end()
-        self._members.clear()
-        self._due_s.clear()
-        self._owned.close()
+        for name, alive in self._alive.items():
+            if alive:
+                self._roster.end(name)
+        self._alive.clear()
+        self._roster.close()
 
     # --- Members ---
 
     @property
     def dead(self) -> list[Name]:
         """Members that have died and not been started again."""
-        return [name for name, member in self._members.items() if member.dead]
+        return [name for name, alive in self._alive.items() if not alive]
 
     def pid(self, name: Name) -> int:
         """The process id of a member."""
-        return self._members[name].pid
+        return self._roster.pid(name)
 
     @property
     def names(self) -> list[Name]:
         """All members."""
-        return list(self._members)
-
-    @property
-    def serving(self) -> list[Name]:
-        """Those that trainers connect to, in the order of their connections."""
-        return list(self._specs)
-
-    @property
-    def training(self) -> list[Name]:
-        """The trainers."""
-        return [("trainer", number) for number in range(len(self._trainers))]
+        return list(self._alive)
 
     def start(self, names: Collection[Name]) -> None:
         """Start these members, in the places of dead ones perhaps; each says READY.
@@ -151,25 +126,13 @@ class LocalCluster:
         started = set(names)
         self._news = deque(event for event in self._news if event.name not in started)
         for name in names:
-            self._members[name] = self._started(name)
-            self._expect(name, Op.READY)
+            self._roster.start(name)
+            self._alive[name] = True
+            self._owed.expect(name, Op.READY)
 
-    def _started(self, name: Name) -> Member:
-        role, index = name
-        if role == "trainer":
-            return Member(
-                name, self._context, run_trainer, (self._trainers[index],), self._deadlines
-            )
-        self._starts += 1
-        address = self._folder / f"{role}-{index}.{self._starts}"
-        self._addresses[name] = address
-        return Member(
-            name, self._context, run_server, (self._specs[name], address), self._deadlines
-        )
-
-    def address(self, name: Name) -> Path:
+    def address(self, name: Name) -> str:
         """Where a server answers trainers."""
-        return self._addresses[name]
+        return self._roster.address(name)
 
     def strike(self, name: Name, how: Signals) -> bool:
         """Send a member a signal behind its back; whether it was there to be hit.
@@ -177,29 +140,29 @@ class LocalCluster:
         Who is killed has gone afterwards: members that a failure kills together are found dead
         together, and not one of them while the other still dies.
         """
-        member = self._members[name]
-        if not member.dead:
-            member.signal(how)
-            if how == SIGKILL:
-                wait([member.sentinel])
-        return not member.dead
+        if self._alive[name]:
+            self._roster.strike(name, how)
+        return self._alive[name]
 
-    def end(self, name: Name) -> None:
-        """Kill a member that has gone silent, if it isn't dead yet."""
-        if not self._members[name].dead:
-            self._declare_dead(name)
+    def end(self, names: Collection[Name]) -> None:
+        """Kill members that have gone silent, those that aren't dead yet."""
+        for name in sorted(names):
+            if self._alive[name]:
+                self._declare_dead(name)
+
+    def end_lost(self, message: Message) -> None:
+        """Kill the servers of which a member says that they don't answer."""
+        self.end([self.serving[each] for each in message.lost])
 
     # --- Asking and hearing ---
 
     def ask(self, name: Name, op: Op, step: int = 0, **facts: Any) -> None:
         """Ask a member for something; to a dead one nothing is said."""
-        member = self._members[name]
-        if member.dead:
+        if not self._alive[name]:
             return
-        if op != Op.HALT:
-            self._expect(name, op)
+        self._owed.ask(name, op, step, facts)
         try:
-            member.link.tell(op, step, facts)
+            self._roster.tell(name, op, step, facts)
         except PeerLostError:
             self._declare_dead(name)
 
@@ -209,7 +172,7 @@ class LocalCluster:
         `holders`: of each shard, the server that answers for it, and those with copies; none for
         one that is away. `again`: what was pushed last may have been lost, and is pushed again.
         """
-        addresses = [str(self.address(name)) for name in self.serving]
+        addresses = [self.address(name) for name in self.serving]
         of_dense = range(len(holders), len(addresses))  # it is held where it is served
         found = [*holders, *([server] for server in of_dense)]
         routes = [[(server, addresses[server]) for server in each] for each in found]
@@ -218,62 +181,33 @@ class LocalCluster:
 
     def fill(self, name: Name, epoch: int, sources: Mapping[int, int]) -> None:
         """Ask a server to fetch shards from others, `sources` by shard."""
-        found = {
-            shard: (each, str(self.address(("server", each)))) for shard, each in sources.items()
-        }
+        found = {shard: (each, self.address(("server", each))) for shard, each in sources.items()}
         self.ask(name, Op.FILL, epoch=epoch, sources=found)
 
     def next(self, timeout_s: float = math.inf) -> Reply | Death | None:
         """What happens next; None if nothing has within that time."""
-        end_s = time.monotonic() + timeout_s
+        end_s = self._roster.now_s() + timeout_s
         while not self._news:
-            limit_s = min(end_s, *self._due_s.values(), math.inf)
-            left_s = max(limit_s - time.monotonic(), 0.0)
-            self._listen(None if limit_s == math.inf else left_s)
-            now_s = time.monotonic()
-            late = [owed for owed, due_s in self._due_s.items() if due_s <= now_s]
-            for name in {name for name, _, _ in late}:
-                self._declare_dead(name)
-            if not self._news and now_s >= end_s:
+            limit_s = min(end_s, self._owed.next_s)
+            for name, message in self._roster.hear(max(limit_s - self._roster.now_s(), 0.0)):
+                if self._alive[name]:
+                    self._hear(name, message)
+            self.end(self._owed.late)
+            if not self._news and self._roster.now_s() >= end_s:
                 return None
         return self._news.popleft()
 
-    def _listen(self, timeout_s: float | None) -> None:
-        alive = {name: member for name, member in self._members.items() if not member.dead}
-        ends = {member.link.fileno(): name for name, member in alive.items()}
-        sentinels = {member.sentinel: name for name, member in alive.items()}
-        for end in wait([*ends, *sentinels], timeout_s):
-            assert isinstance(end, int)
-            name = ends[end] if end in ends else sentinels[end]
-            try:
-                self._hear(name, alive[name].link.receive())
-                # Who has died may have said more before; the end of it is an error.
-                while end in sentinels:
-                    self._hear(name, alive[name].link.receive())
-            except PeerLostError:
-                if not alive[name].dead:
-                    self._declare_dead(name)
-
-    def _hear(self, name: Name, message: Message) -> None:
+    def _hear(self, name: Name, message: Message | None) -> None:
+        if message is None:
+            self._declare_dead(name)
+            return
         if message.op == Op.FAILED:
             raise RunError("{} {}: {}".format(*name, message.facts["error"]))
-        if message.op == Op.STEPPED:
-            self._expect(name, Op.TRAIN)
-        elif message.op == Op.SAVED:
-            self._due_s.pop((name, Op.SAVED, message.step), None)
-        else:
-            for op in _SETTLES.get(message.op, (message.op,)):
-                self._due_s.pop((name, op, 0), None)
-        if message.op == Op.TAKEN:
-            self._expect(name, Op.SAVED, message.step)
+        self._owed.hear(name, message)
         self._news.append(Reply(name, message))
 
-    def _expect(self, name: Name, op: Op, number: int = 0) -> None:
-        quick = op in _QUICK
-        within_s = 3 * self._deadlines.answer_s if quick else self._deadlines.work_s
-        self._due_s[name, op, number] = time.monotonic() + within_s
-
     def _declare_dead(self, name: Name) -> None:
-        self._members[name].end()
-        self._due_s = {owed: due_s for owed, due_s in self._due_s.items() if owed[0] != name}
+        self._roster.end(name)
+        self._alive[name] = False
+        self._owed.forgive({name})
         self._news.append(Death(name))

@@ -79,7 +79,7 @@ class Execution:
             if isinstance(event, Death):
                 lost = event.name
             elif event is not None and event.message.op == Op.LOST:
-                lost = self._cluster.serving[event.message.step]
+                lost = self._cluster.serving[min(event.message.lost)]
             if lost is not None:
                 raise RunError("{} {} was lost while the cluster predicted".format(*lost))
             if isinstance(event, Reply) and event.message.op == Op.PREDICTED:
@@ -144,7 +144,7 @@ class Execution:
                 training.discard(event.name)
                 self._halt(training)
                 if isinstance(event, Reply):
-                    cluster.end(cluster.serving[event.message.step])
+                    cluster.end_lost(event.message)
             elif event.message.op == Op.TRAINED:
                 training.discard(event.name)
 

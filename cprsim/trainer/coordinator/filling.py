@@ -1,13 +1,13 @@
 """Copies of shards are filled: those of a server that is back, or all of them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from cprsim.trainer.coordinator.cluster import LocalCluster
 from cprsim.trainer.coordinator.mailbox import Mailbox
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import Strikes
 from cprsim.trainer.members.copying import Ring
-from cprsim.trainer.members.member import Name
+from cprsim.trainer.members.member import Name, numbers
 from cprsim.trainer.members.wire import Message, Op
 
 
@@ -30,15 +30,17 @@ class Filling:
             self._cluster.ask(name, Op.CATCH_UP, epoch=epoch)
         return self._fetched(servers, epoch)
 
-    def copy_all(self) -> bool:
-        """All fill their copies with what the servers of those shards hold."""
+    def copy_all(self, away: Collection[Name] = ()) -> bool:
+        """All but those away fill their copies with what those hold that answer for the shards."""
         if self._ring.copies == 1:
             return True
-        servers = {name for name in self._cluster.names if name[0] == "server"}
+        servers = {name for name in self._cluster.names if name[0] == "server"}.difference(away)
+        down = numbers("server", away)
         epoch = self._job.next_epoch()
         for name in servers:
-            _, *others = self._ring.shards(name[1])
-            self._cluster.fill(name, epoch, {each: each for each in others})
+            found = {each: self._ring.holders(each, down)[0] for each in self._ring.shards(name[1])}
+            sources = {shard: first for shard, first in found.items() if first != name[1]}
+            self._cluster.fill(name, epoch, sources)
         return self._fetched(servers, epoch) and self.catch_up(servers)
 
     def _fetched(self, servers: set[Name], epoch: int) -> bool:
@@ -46,6 +48,5 @@ class Filling:
             servers, Op.LOADED, epoch=epoch, strikes=self._strikes
         )
         for message in replies.values():
-            if "lost" in message.facts:
-                self._cluster.end(("server", message.facts["lost"]))
+            self._cluster.end_lost(message)
         return not self._cluster.dead

@@ -132,9 +132,7 @@ class Rebuilding:
             each.ready = True
             self._load(event.name)
         elif event.message.op == Op.LOADED and event.message.facts["epoch"] == each.epoch:
-            lost = event.message.facts.get("lost")
-            if lost is None:
+            if not event.message.lost:
                 each.found = event.message.step
-            else:
-                self._cluster.end(("server", lost))
+            self._cluster.end_lost(event.message)
             self._mailbox.news = True

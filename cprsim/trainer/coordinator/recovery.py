@@ -52,6 +52,7 @@ class ClusterRecovery:
         self._rebuilding = Rebuilding(job, cluster, mailbox, strikes, self._ring)
         self._filling = Filling(job, cluster, mailbox, strikes, self._ring)
         self._ready: set[Name] = set()
+        self._dense_step = 0  # how far the dense part of the only trainer is
         mailbox.listeners.append(self._hear)
         self.replaced = 0
         self.waits = False
@@ -85,8 +86,8 @@ class ClusterRecovery:
         holders = [self._ring.holders(shard, away) for shard in range(self._ring.servers)]
         cluster.connect(self._job.epoch, holders, again)
         for message in self._mailbox.replies(trainers, Op.CONNECT, Op.LOST).values():
-            if message.op == Op.LOST:
-                cluster.end(cluster.serving[message.step])
+            cluster.end_lost(message)
+            self._dense_step = message.step
 
     def handle_pending(self) -> bool:
         """Handle deaths, servers that are filled and saves to ask for; whether there were any."""
@@ -126,6 +127,7 @@ class ClusterRecovery:
         has to be loaded.
         """
         down: set[Name] = set()
+        fell: set[str] = set()
         deepest = Recover("none")
         loaded: dict[Name, int] = {}
         attempts = 0
@@ -137,6 +139,7 @@ class ClusterRecovery:
                 )
             died = set(self._cluster.dead)
             down |= died - self.away
+            fell |= {role for role, _ in died}
             answer = self._answer(down | self.away)
             self._saves.lose(died - self.away, answer.rollback)
             if rules.r12_goes_as_deep(_depth(answer), _depth(deepest)):
@@ -162,6 +165,10 @@ class ClusterRecovery:
                 self._filling.copy_all()
             if not self._cluster.dead:
                 self.connect(again=deepest.rollback == "none")
+            # The server may have passed on to some copies what no trainer pushes again.
+            torn = deepest.rollback == "none" and {"server", "trainer"} <= fell
+            if torn and not self._cluster.dead:
+                self._filling.copy_all(self.away)
         self._strikes.recovered()
         self._settle(deepest.rollback, loaded)
         self._job.controller.tell(Resumed(self._job.clock, self._saves.pending))
@@ -236,7 +243,11 @@ class ClusterRecovery:
             job.turns.return_to(to.step)
             return
         for (role, index), step in sorted(loaded.items()):
-            if role == "server":
+            if role == "dense":
+                job.lose_dense(step)
+            elif role == "trainer" and job.turns.trainers == 1:  # a copy may have been newer
+                job.lose_dense(self._dense_step)
+            elif role == "server":
                 job.lose(job.usable.at(step).whole)
                 turns = job.turns
                 job.row_events.append(ShardSetBack(turns.first_missing, index, step, turns.ahead))

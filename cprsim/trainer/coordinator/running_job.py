@@ -30,6 +30,8 @@ class RunningJob:
         Steps that were trained, those that were rolled back as well.
     lost_steps
         Steps since the last whole checkpoint, summed over failures of servers: (E4)'s numerator.
+    dense_lost_steps
+        Steps whose updates of the dense part were lost alone, while rows kept theirs.
     epoch
         Counted on whenever members load or copy rows, and when servers may still have to do what
         dead ones passed on. Connections wait for the ends of those of earlier epochs; once members
@@ -52,12 +54,16 @@ class RunningJob:
         self.row_events: list[RowEvent] = []
         self.parts: list[ShardSave] = []
         self.turns = Turns(trainers, warm_start)
-        self.executed = self.lost_steps = self.epoch = 0
+        self.executed = self.lost_steps = self.dense_lost_steps = self.epoch = 0
         self._asked_s = 0.0
 
     def lose(self, last: int, step: int | None = None) -> None:
         """Steps of a server are lost: from `last`, when all of it was saved, to `step`, or now."""
         self.lost_steps += rules.r23_lost(self.step if step is None else step, last)
+
+    def lose_dense(self, found: int) -> None:
+        """The dense part has returned to the step `found`, alone."""
+        self.dense_lost_steps += max(self.step - found, 0)
 
     def pls(self, servers: int) -> float:
         """(E4) of CPR, so far."""

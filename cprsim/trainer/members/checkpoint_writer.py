@@ -1,19 +1,38 @@
 """The parameters of one member of the cluster, and their checkpoints."""
 
 import time
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Collection
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.trainer.members.member_loop import errors_reported
 from cprsim.trainer.members.parameters import Arrays, Parameters
-from cprsim.trainer.members.store import CheckpointStore
-from cprsim.trainer.members.wire import Link, Message, Op
+from cprsim.trainer.members.store import ReadCheckpoint
+from cprsim.trainer.members.waiting import Around, Beside, Steps, Wait
+from cprsim.trainer.members.wire import Message, Op
 
 _Kind = TypeVar("_Kind", bound=Parameters)
+
+
+class Store(Protocol):
+    """Where checkpoints are: a `CheckpointStore`."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was ever stored."""
+
+    def write(
+        self,
+        step: int,
+        arrays: Arrays,
+        ids: NDArray[np.int64] | None = None,
+        returns_to: Collection[int] = (),
+    ) -> int:
+        """Add a checkpoint; returns the bytes written."""
+
+    def restore(self, at_most: int) -> ReadCheckpoint | None:
+        """Return to the last sound checkpoint of a step up to `at_most`."""
 
 
 class CheckpointWriter(Generic[_Kind]):
@@ -26,55 +45,56 @@ class CheckpointWriter(Generic[_Kind]):
         step 0.
     store
         Where the checkpoints are.
+    around
+        The member's.
     """
 
-    def __init__(self, new: Callable[[], _Kind], store: CheckpointStore) -> None:
+    def __init__(self, new: Callable[[], _Kind], store: Store, around: Around) -> None:
         self.parameters = new()
         self.store = store
-        self._new = new
-        # One thread: checkpoints are written in the order in which they were taken.
-        self._writer = ThreadPoolExecutor(1, "writer")
-        self._writing: set[Future[None]] = set()
+        self._new, self._around = new, around
+        self._writing: list[Beside[None]] = []
         if store.empty:
             store.write(0, self.parameters.arrays())
 
     def save(
         self,
-        link: Link,
         asked: Message,
         arrays: Arrays,
         ids: NDArray[np.int64] | None = None,
         **facts: Any,
     ) -> None:
-        """Tell TAKEN at once; write the copies in a thread, then tell SAVED."""
+        """Tell TAKEN at once; write the copies beside all else, then tell SAVED."""
         # The copies are the caller's own: from here on training may change the rows. What is stored
         # is only known when SAVED comes; until then the save isn't usable.
-        link.send(Op.TAKEN, asked.step)
-        self._writing = {each for each in self._writing if not each.done()}
-        self._writing.add(self._writer.submit(self._write, link, asked, arrays, ids, facts))
+        self._around.control.put(Op.TAKEN, asked.step)
 
-    def _write(
+        def write() -> None:
+            started_s = time.perf_counter()
+            size = self.store.write(asked.facts["at"], arrays, ids, asked.facts["returns_to"])
+            spent_s = time.perf_counter() - started_s
+            facts.update(bytes=size, whole=ids is None, write_s=spent_s)
+
+        self._writing = [each for each in self._writing if not each.done()]
+        self._writing.append(self._around.beside(write))
+        self._around.begin(self._told(self._writing[-1], asked.step, ids, facts))
+
+    def _told(
         self,
-        link: Link,
-        asked: Message,
-        arrays: Arrays,
+        writing: Beside[None],
+        number: int,
         ids: NDArray[np.int64] | None,
         facts: dict[str, Any],
-    ) -> None:
-        started_s = time.perf_counter()
-        with errors_reported(link):
-            size = self.store.write(asked.facts["at"], arrays, ids, asked.facts["returns_to"])
-            facts |= {
-                "bytes": size,
-                "whole": ids is None,
-                "write_s": time.perf_counter() - started_s,
-            }
-            rows = np.empty(0, np.int64) if ids is None else ids
-            link.tell(Op.SAVED, asked.step, facts, rows)
+    ) -> Steps[None]:
+        yield Wait(writing.done)
+        writing.result()  # an error of the disk is the member's own
+        rows = np.empty(0, np.int64) if ids is None else ids
+        self._around.control.tell(Op.SAVED, number, facts, rows)
 
-    def load(self, at_most: int) -> tuple[int, int]:
+    def load(self, at_most: int) -> Steps[tuple[int, int]]:
         """Return to the last sound checkpoint up to a step; gives its step, and the bytes read."""
-        wait(self._writing)  # what is void is found and dropped
+        # What is void is found and dropped.
+        yield Wait(lambda: all(each.done() for each in self._writing))
         found = self.store.restore(at_most)
         if found is None:
             # Nothing sound is left: the initial state is worked out anew, the same as at the start,

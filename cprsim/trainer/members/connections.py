@@ -1,30 +1,29 @@
 """Connections of a trainer: to servers of rows, and to that of the dense part, if there is one."""
 
-import contextlib
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Collection, Sequence
 
-from cprsim.trainer.members.wire import Link, Op, PeerLostError, Raw
+from cprsim.trainer.members.waiting import Around, Steps, Wait, answers, sent
+from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError, Raw
 
 
-class ServerLostError(Exception):
-    """A server has gone or is silent; `server` is its place among those that serve."""
+class ServersLostError(Exception):
+    """Servers have gone or are silent; `servers` are their places among those that serve."""
 
-    def __init__(self, server: int) -> None:
-        super().__init__(server)
-        self.server = server
+    def __init__(self, servers: Collection[int]) -> None:
+        super().__init__(sorted(servers))
+        self.servers = servers
 
 
 class Connections:
     """A connection for each shard, the dense part being the one after the last of rows.
 
-    Each answer has the deadline.
-    `connect`, `sync`, `send` and `receive` raise `ServerLostError` where a server doesn't answer.
+    Whoever is asked is asked together with all others, and all have the same deadline.
+    `connect`, `sync` and `answers` raise `ServersLostError` where servers don't answer.
     """
 
-    def __init__(self, deadline_s: float) -> None:
-        self._deadline_s = deadline_s
-        self._links: dict[int, Link] = {}  # by shard
+    def __init__(self, around: Around, deadline_s: float) -> None:
+        self._around, self._deadline_s = around, deadline_s
+        self._links: dict[int, Channel] = {}  # by shard
         self._answering: dict[int, int] = {}  # the server that answers for each
 
     @property
@@ -32,26 +31,27 @@ class Connections:
         """Those that there is a connection for."""
         return list(self._links)
 
-    def connect(self, routes: Sequence[Sequence[tuple[int, str]]], epoch: int) -> None:
+    def connect(self, routes: Sequence[Sequence[tuple[int, str]]], epoch: int) -> Steps[None]:
         """Connect anew.
 
         `routes`: of each shard, the server that answers for it and those that hold copies, with
         their addresses; none for one that nobody holds at present.
         """
         self.close()
+        gone: set[int] = set()
         for shard, route in enumerate(routes):
             if not route:
                 continue
-            (self._answering[shard], address), *copies = route
+            (server, address), *copies = route
             try:
-                link = self._links[shard] = Link.to(Path(address), self._deadline_s)
-                link.tell(Op.GREET, epoch, {"shard": shard, "copies": copies})
+                link = self._around.connect(address)
             except PeerLostError:
-                raise ServerLostError(self._answering[shard]) from None
-        # All were greeted before any is waited for: each answers once older connections have ended,
-        # and they wait for that together.
-        for shard in self._links:
-            self.receive(shard)
+                gone.add(server)
+                continue
+            self._links[shard], self._answering[shard] = link, server
+            link.tell(Op.GREET, epoch, {"shard": shard, "copies": copies, "by": None})
+        # Each answers once older connections have ended; they wait for that together.
+        yield from self.answers(self._links, gone)
 
     def close(self) -> None:
         """Close all connections."""
@@ -59,46 +59,58 @@ class Connections:
             link.close()
         self._links.clear()
 
-    def settle(self, lost: int) -> None:
-        """Wait until all servers but the lost one have done what was sent; close connections."""
-        for shard, link in self._links.items():
-            if self._answering[shard] == lost:
-                continue
-            with contextlib.suppress(PeerLostError):
-                link.send(Op.SYNC)
-                # Answers to what was asked before the loss may still come; the last of them is that
-                # to SYNC.
-                while link.receive().op not in (Op.SYNC, Op.LOST):
-                    pass
-        self.close()
+    def settle(self, lost: Collection[int]) -> Steps[set[int]]:
+        """Wait until servers have done what was sent; close connections.
 
-    def sync(self) -> None:
+        `lost`: those that are known not to answer. Gives all that don't.
+        """
+        asked = {
+            shard: link
+            for shard, link in self._links.items()
+            if self._answering[shard] not in lost and not link.gone
+        }
+        for link in asked.values():
+            link.put(Op.SYNC)
+
+        # Answers to what was asked before the loss may still come.
+        def done(link: Channel) -> bool:
+            return link.gone or any(each.op == Op.SYNC for each in link.inbox)
+
+        due_s = self._around.now_s() + self._deadline_s
+        yield Wait(lambda: all(done(link) for link in asked.values()), due_s)
+        found = {*lost}
+        for shard, link in self._links.items():
+            if not any(each.op == Op.SYNC for each in link.inbox):
+                found.add(self._answering[shard])
+            found.update(*(each.lost for each in link.inbox))
+        self.close()
+        return found
+
+    def sync(self) -> Steps[None]:
         """Wait until all that was sent is done."""
         for shard in self._links:
             self.send(shard, Op.SYNC, 0)
-        for shard in self._links:
-            self.receive(shard)
+        yield from self.answers(self._links)
 
     def send(self, shard: int, op: Op, step: int, *parts: Raw) -> None:
-        """Send a message."""
-        try:
-            self._links[shard].send(op, step, *parts)
-        except PeerLostError:
-            raise ServerLostError(self._answering[shard]) from None
+        """Begin to send a message; a server that doesn't take it is found out when it answers."""
+        self._links[shard].put(op, step, *parts)
 
-    def push(self, shard: int, step: int, *parts: Raw) -> None:
-        """Send an update; a server that doesn't take it is found out when it is asked next."""
-        try:
-            self._links[shard].send(Op.UPDATE, step, *parts)
-        except PeerLostError:
-            self._links[shard].close()  # half a message may have gone
+    def sent(self) -> Steps[None]:
+        """Wait until all that was sent is on its way; who doesn't take it is done with."""
+        yield from sent(self._links.values(), self._around.now_s() + self._deadline_s)
+        for link in self._links.values():
+            if not link.sent:
+                link.close()  # half a message may have gone
 
-    def receive(self, shard: int) -> bytearray:
-        """Wait for the next message; its first part, or nothing."""
-        try:
-            answer = self._links[shard].receive()
-        except PeerLostError:
-            raise ServerLostError(self._answering[shard]) from None
-        if answer.op == Op.LOST:
-            raise ServerLostError(answer.step)
-        return answer.parts[0] if answer.parts else bytearray()
+    def answers(
+        self, shards: Collection[int], gone: Collection[int] = ()
+    ) -> Steps[dict[int, Message]]:
+        """Wait for the next message of each; servers in `gone` are known not to answer."""
+        links = {shard: self._links[shard] for shard in shards}
+        found = yield from answers(links, self._around.now_s() + self._deadline_s)
+        lost = {*gone, *(self._answering[shard] for shard in links.keys() - found.keys())}
+        lost.update(*(message.lost for message in found.values()))
+        if lost:
+            raise ServersLostError(lost)
+        return found

@@ -1,14 +1,14 @@
 """Copies of shards between servers: updates that go on to them, and rows that are fetched."""
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.shard_state import ShardState
-from cprsim.trainer.members.wire import Link, Message, Op, PeerLostError
+from cprsim.trainer.members.waiting import Around, Steps, answers, received, sent
+from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError
 
 
 class Ring(NamedTuple):
@@ -30,45 +30,61 @@ class Ring(NamedTuple):
 class Forwarder:
     """Passes what a trainer sends for one shard on to the other servers that hold copies of it.
 
-    Each connection of a trainer has its own, so that nothing waits for anything in a circle.
+    Each connection of a trainer has its own, so that nothing waits for anything in a circle. All
+    copies are told something before any is waited for, all for the same time.
 
     Attributes
     ----------
     lost
-        A server that doesn't answer.
+        Servers that don't answer this one, or another.
     """
 
-    def __init__(
-        self, shard: int, copies: Sequence[tuple[int, str]], epoch: int, deadline_s: float
-    ) -> None:
-        self.lost: int | None = None
-        self._links: dict[int, Link] = {}
+    def __init__(self, around: Around, deadlines: Deadlines) -> None:
+        self._around, self._deadlines = around, deadlines
+        self.lost: set[int] = set()
+        self._links: dict[int, Channel] = {}
+
+    def greet(self, epoch: int, shard: int, copies: Sequence[tuple[int, str]], by: int) -> None:
+        """Connect to these servers; `by` is the one that does."""
         for server, address in copies:
             try:
-                link = self._links[server] = Link.to(Path(address), deadline_s)
-                link.tell(Op.GREET, epoch, {"shard": shard, "copies": []})
-                link.receive()
+                link = self._links[server] = self._around.connect(address)
             except PeerLostError:
-                self.lost = server
+                self.lost.add(server)
+            else:
+                link.tell(Op.GREET, epoch, {"shard": shard, "copies": [], "by": by})
 
-    def pass_on(self, message: Message) -> None:
+    def greeted(self, due_s: float) -> Steps[None]:
+        """Wait until all have answered that."""
+        yield from self._answered(due_s)
+
+    def pass_on(self, message: Message) -> Steps[None]:
         """Send a message on."""
         parts = [np.frombuffer(part, np.uint8) for part in message.parts]
-        for server, link in self._links.items():
-            try:
-                link.send(message.op, message.step, *parts)
-            # Told with the next answer: an update has none of its own.
-            except PeerLostError:
-                self.lost = server
+        for link in self._links.values():
+            link.put(message.op, message.step, *parts)
+        links = self._links.values()
+        yield from sent(links, self._around.now_s() + self._deadlines.passed_s)
+        # Told with the next answer: an update has none of its own.
+        self._lose({each for each, link in self._links.items() if link.gone or not link.sent})
 
-    def sync(self) -> None:
+    def sync(self) -> Steps[None]:
         """Wait until all that was sent on is done."""
-        for server, link in self._links.items():
-            try:
-                link.send(Op.SYNC)
-                link.receive()
-            except PeerLostError:
-                self.lost = server
+        for link in self._links.values():
+            link.put(Op.SYNC)
+        yield from self._answered(self._around.now_s() + self._deadlines.passed_s)
+
+    def _answered(self, due_s: float) -> Steps[None]:
+        found = yield from answers(self._links, due_s)
+        for message in found.values():
+            self.lost |= message.lost
+        self._lose(self._links.keys() - found.keys())
+
+    def _lose(self, servers: Collection[int]) -> None:
+        """Have nothing more to do with these: half a message may be on its way."""
+        for server in servers:
+            self._links.pop(server).close()
+        self.lost.update(servers)
 
     def close(self) -> None:
         """Close all connections."""
@@ -76,74 +92,88 @@ class Forwarder:
             link.close()
 
 
-class SourceLostError(Exception):
-    """A server that rows are fetched from doesn't answer; its number is `server`."""
+class SourcesLostError(Exception):
+    """Servers that rows are fetched from don't answer; their numbers are `servers`."""
 
-    def __init__(self, server: int) -> None:
-        super().__init__(server)
-        self.server = server
+    def __init__(self, servers: Collection[int]) -> None:
+        super().__init__(sorted(servers))
+        self.servers = servers
+
+
+class _Fetched(NamedTuple):
+    server: int
+    state: ShardState
+    link: Channel
 
 
 class Fetching:
     """Fills shards with the rows that other servers hold, while those are trained.
 
-    Raises `SourceLostError` where one of them doesn't answer.
+    Raises `SourcesLostError` where some of them don't answer.
     """
 
-    def __init__(self, deadline_s: float) -> None:
-        self._deadline_s = deadline_s
-        self._fetched: list[tuple[int, ShardState, Link]] = []
+    def __init__(self, around: Around, deadline_s: float) -> None:
+        self._around, self._deadline_s = around, deadline_s
+        self._fetched: dict[int, _Fetched] = {}
 
     def begin(
         self, sources: Mapping[int, tuple[int, str]], states: Mapping[int, ShardState]
-    ) -> None:
+    ) -> Steps[None]:
         """Fetch all rows of these shards; `sources` are servers and addresses by shard."""
         self.close()
+        gone = set()
         for shard, (server, address) in sources.items():
             try:
-                link = Link.to(Path(address), self._deadline_s)
-                self._fetched.append((server, states[shard], link))
-                link.send(Op.FETCH, shard)
-                answer = link.receive()
+                link = self._around.connect(address)
             except PeerLostError:
-                raise SourceLostError(server) from None
+                gone.add(server)
+                continue
+            self._fetched[shard] = _Fetched(server, states[shard], link)
+            link.put(Op.FETCH, shard)
+        found = yield from self._answers(gone)
+        for shard, answer in found.items():
             weights, squares = (np.frombuffer(part, np.float32) for part in answer.parts)
             # These rows are as of the step that the other has applied; what it applies from now on
             # it marks, and `end` fetches it.
             states[shard].become(answer.step, (weights, squares))
 
-    def end(self) -> None:
+    def end(self) -> Steps[None]:
         """Fetch what has changed since; nothing must be under way to these rows."""
         # Nobody trains now (the controller sees to that), so nothing can be marked after it was
         # asked for.
-        for server, state, link in self._fetched:
-            try:
-                link.send(Op.FETCH)
-                answer = link.receive()
-            except PeerLostError:
-                raise SourceLostError(server) from None
+        for each in self._fetched.values():
+            each.link.put(Op.FETCH)
+        found = yield from self._answers(set())
+        for shard, answer in found.items():
             ids = np.frombuffer(answer.parts[0], np.int64)
             weights, squares = (np.frombuffer(part, np.float32) for part in answer.parts[1:])
-            state.become(answer.step, (weights, squares), ids)
+            self._fetched[shard].state.become(answer.step, (weights, squares), ids)
         self.close()
+
+    def _answers(self, gone: set[int]) -> Steps[dict[int, Message]]:
+        links = {shard: each.link for shard, each in self._fetched.items()}
+        found = yield from answers(links, self._around.now_s() + self._deadline_s)
+        gone |= {self._fetched[shard].server for shard in links.keys() - found.keys()}
+        if gone:
+            raise SourcesLostError(gone)
+        return found
 
     def close(self) -> None:
         """Close all connections."""
-        for _, _, link in self._fetched:
-            link.close()
+        for each in self._fetched.values():
+            each.link.close()
         self._fetched.clear()
 
 
-def give_copy(state: ShardState, link: Link) -> None:
+def give_copy(state: ShardState, link: Channel) -> Steps[None]:
     """Give all rows to who has asked for them, and once it asks again, those changed since."""
-    # No lock is held while anything is sent: a slow peer must not stop those that train here.
     applied, (weights, squares), marks = state.begin_copy()
+    link.put(Op.FETCH, applied, weights, squares)
     try:
-        link.send(Op.FETCH, applied, weights, squares)
-        link.receive()
+        yield from received(link)
     except PeerLostError:
         state.end_copy(marks)
         raise
     applied, ids, (weights, squares) = state.end_copy(marks)
-    with suppress(PeerLostError):
-        link.send(Op.FETCH, applied, ids, weights, squares)
+    link.put(Op.FETCH, applied, ids, weights, squares)
+    yield from sent([link])

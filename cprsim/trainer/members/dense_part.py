@@ -16,20 +16,18 @@ from torch import Tensor
 
 from cprsim.trainer.members.connections import Connections
 from cprsim.trainer.members.dlrm import Dlrm
+from cprsim.trainer.members.waiting import Steps
 from cprsim.trainer.members.wire import Op
 
 
 class DensePart(Protocol):
-    """What a trainer trains its dense part by.
-
-    All methods raise `ServerLostError` where its server doesn't answer.
-    """
+    """What a trainer trains its dense part by."""
 
     def ask(self, step: int) -> None:
         """Ask for the weights, if they are elsewhere."""
 
-    def fetch(self) -> None:
-        """Wait for the weights that were asked for."""
+    def fetch(self) -> Steps[None]:
+        """Wait for the weights that were asked for; raises `ServersLostError`."""
 
     def step(self, step: int, dense: Tensor, rows: Tensor, labels: Tensor) -> Tensor:
         """Train on a batch; returns the gradient by `rows`. See `Dlrm.step`."""
@@ -44,8 +42,9 @@ class OwnDense:
     def ask(self, step: int) -> None:
         """Nothing: they are here."""
 
-    def fetch(self) -> None:
+    def fetch(self) -> Steps[None]:
         """Nothing: they are here."""
+        yield from ()
 
     def step(self, step: int, dense: Tensor, rows: Tensor, labels: Tensor) -> Tensor:  # noqa: ARG002
         """Train on a batch."""
@@ -62,9 +61,10 @@ class SharedDense:
         """Ask the server for the weights."""
         self._connections.send(self._server, Op.LOOKUP, step)
 
-    def fetch(self) -> None:
+    def fetch(self) -> Steps[None]:
         """Wait for its answer."""
-        weights = np.frombuffer(self._connections.receive(self._server), np.float32)
+        found = yield from self._connections.answers([self._server])
+        weights = np.frombuffer(found[self._server].parts[0], np.float32)
         self._model.parameters.weights = torch.from_numpy(weights)
 
     def step(self, step: int, dense: Tensor, rows: Tensor, labels: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor
 from cprsim.trainer.members.connections import Connections
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.uses import Uses
+from cprsim.trainer.members.waiting import Steps
 from cprsim.trainer.members.wire import Op
 
 
@@ -46,28 +47,29 @@ class RemoteRows:
         """What was pushed last is not to be pushed again."""
         self._pushed = None
 
-    def push_again(self) -> None:
+    def push_again(self) -> Steps[None]:
         """Push once more what was pushed last; who has it already passes over it.
 
         All that hold these rows have it afterwards, as after every step up to which was trained:
-        saves and servers that catch up rely on it. Raises `ServerLostError`.
+        saves and servers that catch up rely on it. Raises `ServersLostError`.
         """
         if self._pushed is not None:
-            self._push(self._pushed)
-            self._connections.sync()
+            yield from self._push(self._pushed)
+            yield from self._connections.sync()
 
-    def lookup(self, step: int, sparse: NDArray[np.int64]) -> LookedUpRows:
-        """The rows of a batch; `sparse` has shape (B, tables)."""
+    def lookup(self, step: int, sparse: NDArray[np.int64]) -> Steps[LookedUpRows]:
+        """The rows of a batch; `sparse` has shape (B, tables). Raises `ServersLostError`."""
         uses, shards = Uses(self._placement, sparse), self._shards
         for shard in shards:
             self._connections.send(shard, Op.LOOKUP, step, uses.ids[uses.parts[shard]])
         rows = torch.zeros((len(uses.ids), self._dim))
-        for shard in shards:
-            answer = torch.from_numpy(np.frombuffer(self._connections.receive(shard), np.float32))
+        found = yield from self._connections.answers(shards)
+        for shard, message in found.items():
+            answer = torch.from_numpy(np.frombuffer(message.parts[0], np.float32))
             rows[uses.parts[shard]] = answer.view(-1, self._dim)
         return LookedUpRows(rows, uses)
 
-    def update(self, step: int, looked: LookedUpRows, of_samples: Tensor) -> None:
+    def update(self, step: int, looked: LookedUpRows, of_samples: Tensor) -> Steps[None]:
         """Push the gradients of what was looked up, shape (B, tables, dim).
 
         Who doesn't take them is found out when it is asked next: the step is done all the same.
@@ -76,10 +78,12 @@ class RemoteRows:
         # Kept before it is sent: a server may die with half of it, and then it is pushed to all
         # once more.
         self._pushed = step, looked.uses, gradients
-        self._push(self._pushed)
+        yield from self._push(self._pushed)
 
-    def _push(self, pushed: _Push) -> None:
+    def _push(self, pushed: _Push) -> Steps[None]:
         step, uses, gradients = pushed
         for shard in self._shards:
             part = uses.parts[shard]
-            self._connections.push(shard, step, uses.ids[part], uses.times[part], gradients[part])
+            pushes = uses.ids[part], uses.times[part], gradients[part]
+            self._connections.send(shard, Op.UPDATE, step, *pushes)
+        yield from self._connections.sent()

@@ -1,11 +1,11 @@
 """A parameter server: one process that holds the rows of one shard and answers for them."""
 
 import socket
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -13,14 +13,15 @@ from torch import Tensor
 
 from cprsim.contract import Copies, Tracking
 from cprsim.trainer.manner import Deadlines
-from cprsim.trainer.members.checkpoint_writer import CheckpointWriter
-from cprsim.trainer.members.copying import Fetching, Forwarder, Ring, SourceLostError, give_copy
-from cprsim.trainer.members.member_loop import run_member
+from cprsim.trainer.members.checkpoint_writer import CheckpointWriter, Store
+from cprsim.trainer.members.copying import Fetching, Forwarder, Ring, SourcesLostError, give_copy
+from cprsim.trainer.members.member_loop import MemberLoop, run_member
 from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.members.shard_state import ShardState
 from cprsim.trainer.members.store import CheckpointStore
-from cprsim.trainer.members.trackers import ShardTracker
-from cprsim.trainer.members.wire import Link, Message, Op, PeerLostError, listening
+from cprsim.trainer.members.trackers import ShardTracker, Unsettled
+from cprsim.trainer.members.waiting import Around, Steps, Wait, received, sent, unless_gone
+from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError, listening
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,8 @@ class ServerSpec:
     """What a server is told when it starts; it is the same each time it is started.
 
     `tables`: rows of tracked tables among its own. `folder`: of its checkpoints. `copies_of`: of
-    servers whose rows it holds copies of, what they are told, by number. `deadlines`: half of them
-    are for other servers, so that whoever waits for both learns which one is silent. `trainers`:
-    how many there are; step s is that of trainer s mod `trainers`.
+    servers whose rows it holds copies of, what they are told, by number. `trainers`: how many there
+    are; step s is that of trainer s mod `trainers`.
     """
 
     number: int
@@ -50,6 +50,10 @@ class ServerSpec:
         """Its rows at the start of the job."""
         return Shard(self.rows, self.dim, self.seed, self.spread, self.learning_rate)
 
+    def store(self) -> Store:
+        """Where its checkpoints are."""
+        return CheckpointStore(self.folder)
+
 
 def with_copies(specs: Sequence[ServerSpec], copies: Copies | None) -> list[ServerSpec]:
     """These servers, with copies of each other's rows."""
@@ -65,20 +69,19 @@ def with_copies(specs: Sequence[ServerSpec], copies: Copies | None) -> list[Serv
 def run_server(spec: ServerSpec, address: Path, control: socket.socket) -> None:
     """Be a server: obey the controller, and answer trainers at `address`."""
 
-    def make() -> Callable[[Link, Message], None]:
-        server = Server(spec)
-        listener = listening(address)
-        threading.Thread(target=_accept, args=(listener, server), daemon=True).start()
-        return server.handle
+    def make(loop: MemberLoop) -> Steps[None]:
+        server = Server(spec, loop)
+        loop.listen(listening(address), server.serve)
+        return server.obey()
 
     run_member(make, control)
 
 
-def _accept(listener: socket.socket, server: "Server") -> None:
-    while True:
-        end, _ = listener.accept()
-        link = Link(end, deadline_s=None)
-        threading.Thread(target=server.serve, args=(link,), daemon=True).start()
+class _Greeted(NamedTuple):
+    """A connection that updates may come by: its epoch, and which server it is from, if one."""
+
+    epoch: int
+    by: int | None
 
 
 class Server:
@@ -88,154 +91,181 @@ class Server:
     returned to a checkpoint, what is still under way in connections of earlier ones is void.
     """
 
-    def __init__(self, spec: ServerSpec) -> None:
-        self._spec = spec
-        self._checkpoints = CheckpointWriter(spec.shard, CheckpointStore(spec.folder))
+    def __init__(self, spec: ServerSpec, around: Around) -> None:
+        self._spec, self._around = spec, around
+        self.number = spec.number
+        self._checkpoints = CheckpointWriter(spec.shard, spec.store(), around)
         self._own = ShardState(self._checkpoints.parameters, spec.trainers)
         self._own.tracker = self._new_tracker()
+        self._unsettled: list[Unsettled] = []  # of saves that may turn out to be void
         self._states = {spec.number: self._own}
         self._states |= {
             number: ShardState(each.shard()) for number, each in spec.copies_of.items()
         }
-        # Half of its own deadline: a silent source is named before this server counts as silent
+        # Less than its own deadline: a silent source is named before this server counts as silent
         # itself.
-        self._fetching = Fetching(spec.deadlines.work_s / 2)
-        self._connections = threading.Condition()
-        self._epochs: list[int] = []  # of connections that are open
+        self._fetching = Fetching(around, spec.deadlines.fetched_s)
+        self._open: list[_Greeted] = []
         self._epoch = 0
+        self._kept: tuple[int, tuple[bytearray, ...]] = 0, ()  # the dense part of a trainer
 
     # --- Trainers, and servers that pass on what they say ---
 
-    def serve(self, link: Link) -> None:
+    def serve(self, link: Channel) -> Steps[None]:
         """Answer one trainer or server until it goes."""
         # None until it has greeted: who only fetches a copy has no epoch, and changes no rows.
-        epoch: int | None = None
-        state, forwarder = self._own, Forwarder(self._spec.number, [], 0, 0.0)
+        greeted: _Greeted | None = None
+        state, forwarder = self._own, Forwarder(self._around, self._spec.deadlines)
         try:
             while True:
-                message = link.receive()
+                message = yield from received(link)
                 if message.op == Op.GREET:
-                    epoch, facts = message.step, message.facts
-                    self._opened(epoch)
+                    facts = message.facts
+                    greeted = _Greeted(message.step, facts["by"])
                     state = self._states[facts["shard"]]
-                    answer_s = self._spec.deadlines.answer_s / 2
-                    forwarder = Forwarder(facts["shard"], facts["copies"], epoch, answer_s)
-                elif message.op == Op.UPDATE and epoch is not None:
-                    # Passed on first, and nobody answers an update: copies apply it while this
-                    # server does. SYNC alone waits for all of them.
-                    forwarder.pass_on(message)
-                    self._update(state, epoch, message)
-                    continue
+                    forwarder.greet(greeted.epoch, facts["shard"], facts["copies"], self.number)
+                    # Who has gone meanwhile is waited for by newer ones, and has sent nothing more.
+                    yield from unless_gone(link, self._opened(greeted, forwarder))
                 elif message.op == Op.SYNC:
-                    forwarder.sync()
-                elif message.op == Op.FETCH:
-                    give_copy(self._states[message.step], link)
+                    yield from forwarder.sync()
+                if message.op == Op.FETCH:
+                    yield from give_copy(self._states[message.step], link)
+                elif message.op not in (Op.UPDATE, Op.KEEP):  # those are not answered
+                    self._answer(link, message, state, sorted(forwarder.lost))
+                    yield from sent([link])
+                elif greeted is None:
                     continue
-                if forwarder.lost is not None:
-                    link.send(Op.LOST, forwarder.lost)
-                elif message.op == Op.LOOKUP:
-                    ids = _tensor(message.parts[0], np.int64) if message.parts else None
-                    link.send(Op.ROWS, message.step, state.lookup(ids).numpy())
-                else:
-                    link.send(message.op, message.step)
+                elif message.op == Op.UPDATE:
+                    # Passed on first: copies apply it while this server does. SYNC alone waits for
+                    # all of them.
+                    yield from forwarder.pass_on(message)
+                    self._update(state, greeted.epoch, message)
+                elif greeted.epoch >= self._epoch:
+                    self._kept = message.step, message.parts
         except PeerLostError:
-            link.close()
+            return
         finally:
+            link.close()
             forwarder.close()
-            self._closed(epoch)
+            if greeted is not None:
+                self._open.remove(greeted)
 
-    def _opened(self, epoch: int) -> None:
+    def _answer(self, link: Channel, message: Message, state: ShardState, lost: list[int]) -> None:
+        if message.op in (Op.GREET, Op.SYNC):
+            link.tell(message.op, message.step, {"lost": lost})
+        elif message.op == Op.KEPT:
+            step, parts = self._kept
+            link.put(Op.KEPT, step, *(np.frombuffer(part, np.uint8) for part in parts))
+        elif lost:
+            link.tell(Op.LOST, message.step, {"lost": lost})
+        else:
+            ids = _tensor(message.parts[0], np.int64) if message.parts else None
+            link.put(Op.ROWS, message.step, state.lookup(ids).numpy())
+
+    def _opened(self, greeted: _Greeted, forwarder: Forwarder) -> Steps[None]:
         """Wait until connections of earlier epochs have been served to their ends.
 
-        Their trainers are dead or have left them; what they had sent belongs into the next save.
+        Their trainers are dead or have left them; what they had sent belongs into the next save. A
+        server that hangs never ends its own: it is lost.
         """
-        with self._connections:
-            self._epochs.append(epoch)
-            # Counted before it waits, so that still newer ones wait for it, too. Older ones wait
-            # for nobody newer, so there is no circle.
-            self._connections.wait_for(lambda: min(self._epochs) >= epoch)
+        began_s, deadlines = self._around.now_s(), self._spec.deadlines
+        # Counted before it waits, so that still newer ones wait for it, too. Older ones wait for
+        # nobody newer, so there is no circle.
+        self._open.append(greeted)
 
-    def _closed(self, epoch: int | None) -> None:
-        with self._connections:
-            if epoch is not None:
-                self._epochs.remove(epoch)
-            self._connections.notify_all()
+        def earlier() -> list[_Greeted]:
+            return [each for each in self._open if each.epoch < greeted.epoch]
+
+        yield Wait(lambda: not earlier(), began_s + deadlines.ended_s)
+        for each in earlier():
+            forwarder.lost.add(self._spec.number if each.by is None else each.by)
+        yield from forwarder.greeted(began_s + deadlines.greeted_s)
 
     def _update(self, state: ShardState, epoch: int, message: Message) -> None:
         *which, last = message.parts
         gradients = _tensor(last, np.float32).view(-1, self._spec.dim)
-        with state.lock:
-            # Sent before the rows returned to a checkpoint: its step is trained again, or counts as
-            # lost with the shard. So it may be dropped, and must be.
-            if epoch < self._epoch:
-                return
-            if which:
-                ids, times = which
-                state.update(
-                    message.step, _tensor(ids, np.int64), _tensor(times, np.int32), gradients
-                )
-            else:
-                state.update_all(message.step, gradients)
+        # Sent before the rows returned to a checkpoint: its step is trained again, or counts as
+        # lost with the shard. So it may be dropped, and must be.
+        if epoch < self._epoch:
+            return
+        if which:
+            ids, times = which
+            state.update(message.step, _tensor(ids, np.int64), _tensor(times, np.int32), gradients)
+        else:
+            state.update_all(message.step, gradients)
 
     # --- The controller ---
 
-    def handle(self, link: Link, message: Message) -> None:
+    def obey(self) -> Steps[None]:
         """Do what the controller asks for."""
-        if message.op == Op.SAVE:
-            self._save(link, message)
-        elif message.op == Op.LOAD:
-            self._load(link, message)
-        elif message.op in (Op.FILL, Op.CATCH_UP):
-            self._fetch(link, message)
-        elif message.op == Op.DIGEST:
-            copies = {number: state.shard.digest() for number, state in self._states.items()}
-            sha256 = copies.pop(self._spec.number)
-            link.tell(Op.DIGEST, self._own.applied, {"sha256": sha256, "copies": copies})
+        control = self._around.control
+        control.put(Op.READY)
+        while True:
+            message = yield from received(control)
+            if message.op == Op.SAVE:
+                self._save(message)
+            elif message.op == Op.LOAD:
+                yield from self._load(message)
+            elif message.op in (Op.FILL, Op.CATCH_UP):
+                yield from self._fetch(message)
+            elif message.op == Op.DIGEST:
+                copies = {number: state.shard.digest() for number, state in self._states.items()}
+                sha256 = copies.pop(self._spec.number)
+                control.tell(Op.DIGEST, self._own.applied, {"sha256": sha256, "copies": copies})
 
-    def _save(self, link: Link, message: Message) -> None:
+    def _save(self, message: Message) -> None:
         """Copy the rows; they are written while trainers go on."""
         started_s = time.perf_counter()
-        with self._own.lock:
-            ids, tracker = None, self._own.tracker
-            if tracker is not None and message.facts["portion"] < 1:
+        ids, tracker = None, self._own.tracker
+        if tracker is not None:
+            self._settle(tracker, message.facts["returns_to"])
+            if message.facts["portion"] < 1:
                 ids = tracker.select()
-            chosen_s = time.perf_counter()
-            # Chosen, copied and noted under one lock: an update in between would count as saved
-            # without being in the save.
-            arrays = self._own.shard.arrays(ids)
-            if tracker is not None:
-                tracker.saved(np.arange(self._spec.rows) if ids is None else ids)
+        chosen_s = time.perf_counter()
+        arrays = self._own.shard.arrays(ids)
+        if tracker is not None:
+            rows = np.arange(self._spec.rows) if ids is None else ids
+            self._unsettled.append(Unsettled(message.facts["at"], rows, tracker.noted(rows)))
+            tracker.saved(rows)
         spent = {
             "select_s": chosen_s - started_s,
             "gather_s": time.perf_counter() - chosen_s,
         }
-        self._checkpoints.save(link, message, arrays, ids, **spent)
+        self._checkpoints.save(message, arrays, ids, **spent)
 
-    def _load(self, link: Link, message: Message) -> None:
+    def _settle(self, tracker: ShardTracker, returns_to: Sequence[int]) -> None:
+        """Rows of void saves are not saved; `returns_to`: the usable one, and those under way."""
+        usable, *under_way = returns_to
+        for each in reversed(self._unsettled):
+            if each.step > usable and each.step not in under_way:
+                tracker.forget_saved(each)
+        self._unsettled = [each for each in self._unsettled if each.step in under_way]
+
+    def _load(self, message: Message) -> Steps[None]:
         """Return to a checkpoint; connections of earlier epochs are void from now on."""
-        with self._own.lock:
-            # Under the lock, together with the epoch: no update of an earlier connection may fall
-            # between the checkpoint's rows and the number that makes it void.
-            step, size = self._checkpoints.load(message.step)
-            self._own.tracker = self._new_tracker()
-            # All steps from here on are new to it, whatever it had applied before.
-            self._epoch = message.facts["epoch"]
-            self._own.return_to(step)
-        link.tell(Op.LOADED, step, {"bytes": size, "epoch": message.facts["epoch"]})
+        # All steps from here on are new to it, whatever it had applied before.
+        self._epoch = message.facts["epoch"]
+        step, size = yield from self._checkpoints.load(message.step)
+        self._own.tracker = self._new_tracker()
+        self._unsettled.clear()
+        self._kept = 0, ()
+        self._own.return_to(step)
+        facts = {"bytes": size, "epoch": message.facts["epoch"]}
+        self._around.control.tell(Op.LOADED, step, facts)
 
-    def _fetch(self, link: Link, message: Message) -> None:
-        """Fetch shards that other servers hold; say so if one of those doesn't answer."""
+    def _fetch(self, message: Message) -> Steps[None]:
+        """Fetch shards that other servers hold; say so if some of those don't answer."""
         facts = message.facts
         told = {"epoch": facts["epoch"]}
         try:
             if message.op == Op.FILL:
                 sources = {int(shard): source for shard, source in facts["sources"].items()}
-                self._fetching.begin(sources, self._states)
+                yield from self._fetching.begin(sources, self._states)
             else:
-                self._fetching.end()
-        except SourceLostError as lost:
-            told["lost"] = lost.server
-        link.tell(Op.LOADED, self._own.applied, told)
+                yield from self._fetching.end()
+        except SourcesLostError as gone:
+            told["lost"] = sorted(gone.servers)
+        self._around.control.tell(Op.LOADED, self._own.applied, told)
 
     def _new_tracker(self) -> ShardTracker | None:
         tracking = self._spec.tracking

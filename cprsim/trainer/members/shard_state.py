@@ -1,6 +1,4 @@
-"""A shard as a server holds it: behind a lock, with how far it has come, its own or a copy."""
-
-import threading
+"""A shard as a server holds it: with how far it has come, its own or a copy."""
 
 import numpy as np
 import torch
@@ -13,19 +11,16 @@ from cprsim.trainer.members.trackers import ShardTracker
 
 
 class ShardState:
-    """Rows that threads look up and update.
+    """Rows that are looked up and updated.
 
     Attributes
     ----------
-    lock
-        Guards all of it.
     tracker
         Takes note of what is updated, if there is one.
     """
 
     def __init__(self, shard: Shard, trainers: int = 1) -> None:
         self.shard = shard
-        self.lock = threading.Lock()
         # Of each trainer, the first step whose updates are not in the rows.
         self._applied = [0] * trainers
         self.tracker: ShardTracker | None = None
@@ -42,8 +37,7 @@ class ShardState:
 
     def lookup(self, ids: Tensor | None) -> Tensor:
         """Copies of rows, or of all of them."""
-        with self.lock:
-            return self.shard.weights.clone() if ids is None else self.shard.lookup(ids)
+        return self.shard.weights.clone() if ids is None else self.shard.lookup(ids)
 
     def update_all(self, step: int, gradients: Tensor) -> None:
         """Apply the update of a step to all rows, as `update` does to some."""
@@ -53,7 +47,7 @@ class ShardState:
         self._done(step)
 
     def update(self, step: int, ids: Tensor, times: Tensor, gradients: Tensor) -> None:
-        """Apply the update of a step; the lock is held. What is in the rows already is not."""
+        """Apply the update of a step. What is in the rows already is not."""
         if self._has(step):
             return
         self.shard.update(ids, gradients)
@@ -76,26 +70,21 @@ class ShardState:
 
     def begin_copy(self) -> tuple[int, Arrays, NDArray[np.bool_]]:
         """How far it is, all rows, and marks of those that are updated from now on."""
-        with self.lock:
-            # Copied and marked under one lock: every update is either in the copy or marked from
-            # here on.
-            marks = np.zeros(len(self.shard), dtype=bool)
-            self._marks.append(marks)
-            return self.applied, self.shard.arrays(), marks
+        marks = np.zeros(len(self.shard), dtype=bool)
+        self._marks.append(marks)
+        return self.applied, self.shard.arrays(), marks
 
     def end_copy(self, marks: NDArray[np.bool_]) -> tuple[int, NDArray[np.int64], Arrays]:
         """How far it is, and the rows that were updated since the copy began."""
-        with self.lock:
-            # By identity: another copy that is under way may have marked the same rows.
-            self._marks = [each for each in self._marks if each is not marks]
-            ids = np.flatnonzero(marks)
-            return self.applied, ids, self.shard.arrays(ids)
+        # By identity: another copy that is under way may have marked the same rows.
+        self._marks = [each for each in self._marks if each is not marks]
+        ids = np.flatnonzero(marks)
+        return self.applied, ids, self.shard.arrays(ids)
 
     def become(self, applied: int, arrays: Arrays, ids: NDArray[np.int64] | None = None) -> None:
         """Take over all rows of another, or some."""
-        with self.lock:
-            weights, squares = (torch.from_numpy(array) for array in arrays)
-            where = slice(None) if ids is None else torch.from_numpy(ids)
-            self.shard.weights[where] = weights.view(-1, self.shard.weights.shape[1])
-            self.shard.squares[where] = squares
-            self.return_to(applied)
+        weights, squares = (torch.from_numpy(array) for array in arrays)
+        where = slice(None) if ids is None else torch.from_numpy(ids)
+        self.shard.weights[where] = weights.view(-1, self.shard.weights.shape[1])
+        self.shard.squares[where] = squares
+        self.return_to(applied)

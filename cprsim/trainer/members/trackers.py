@@ -7,7 +7,7 @@ CPU memory where the others take arrays, and distinct rows beside how often each
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import torch
@@ -58,6 +58,15 @@ class TorchMFU(MFU):
         To check them takes longer than to count them.
         """
         self._count(ids, times, MOST_TIMES)
+
+    def noted(self, ids: RowIds) -> NDArray[np.int32]:
+        """Counts of these rows."""
+        return self._counts[ids]
+
+    def forget_saved(self, ids: RowIds, noted: NDArray[np.int32]) -> None:
+        """Add these counts, up to the largest there is."""
+        self._counts[ids] = np.minimum(self._counts[ids].astype(np.int64) + noted, _MOST)
+        self._bound = int(self._counts.max(initial=0))
 
     def _count(self, ids: Tensor, times: Tensor, most: int) -> None:
         """Count, no row more often than `most`."""
@@ -117,6 +126,26 @@ class TorchSCAR(SCAR):
     def note(self, ids: Tensor, times: Tensor) -> None:  # noqa: ARG002  (for trackers that count)
         """`observe` of distinct ids, int64, that are known to be rows."""
         self._marks.index_fill_(0, ids, True)
+
+    def noted(self, ids: RowIds) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """What these rows are compared with, and whether they were touched."""
+        return self._copy[ids], self._touched[ids]
+
+    def forget_saved(self, ids: RowIds, noted: tuple[NDArray[Any], NDArray[np.bool_]]) -> None:
+        """Compare these rows with what they were compared with before."""
+        self._copy[ids] = noted[0]
+        self._touched[ids] |= noted[1]
+
+
+class Unsettled(NamedTuple):
+    """A save, of the rows of a step, that may yet turn out to be void.
+
+    `noted`: what the tracker knew of these rows before they counted as saved.
+    """
+
+    step: int
+    rows: RowIds
+    noted: Any
 
 
 class ShardTracker:
@@ -194,6 +223,14 @@ class ShardTracker:
         """Take note that these rows, distinct as `select` gave them, have been saved."""
         self._tables.saved(row_ids(np.asarray(rows), self._rows))
 
+    def noted(self, rows: RowIds) -> Any:
+        """What is known of these rows, ascending, for `forget_saved`."""
+        return self._tables.noted(rows)
+
+    def forget_saved(self, save: Unsettled) -> None:
+        """That save is void: what was noted of its rows before counts with what came since."""
+        self._tables.forget_saved(save.rows, save.noted)
+
     @property
     def memory_bytes(self) -> int:
         """What is kept in memory for the rows between calls, bytes; constant."""
@@ -222,6 +259,12 @@ class _Parts:
         for each, part in zip(self._ranges, self._parts, strict=True):
             first, last = np.searchsorted(ordered, (each.start, each.stop))
             part.saved(ordered[first:last] - each.start)
+
+    def noted(self, ids: RowIds) -> Any:
+        return self._whole.noted(ids)
+
+    def forget_saved(self, ids: RowIds, noted: Any) -> None:
+        self._whole.forget_saved(ids, noted)
 
     @property
     def memory_bytes(self) -> int:

@@ -87,6 +87,16 @@ class Lists:
             self._list[first : first + kept.size] = kept
             self._lengths[number] = kept.size
 
+    def noted(self, ids: RowIds) -> RowIds:
+        """Those of these rows that are listed."""
+        self._put_noted()
+        return ids[self._listed.has(ids)]
+
+    def forget_saved(self, ids: RowIds, noted: RowIds) -> None:  # noqa: ARG002  (all of them)
+        """Put rows back on their lists."""
+        self._put_noted()
+        self._put(noted)
+
     @property
     def memory_bytes(self) -> int:
         """The lists, 4 bytes a place, and what is on them, a bit a row."""

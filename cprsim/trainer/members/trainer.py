@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from cprsim.trainer.data.contract import Data
-from cprsim.trainer.members.checkpoint_writer import CheckpointWriter
-from cprsim.trainer.members.connections import Connections, ServerLostError
+from cprsim.trainer.members.checkpoint_writer import CheckpointWriter, Store
+from cprsim.trainer.members.connections import Connections, ServersLostError
 from cprsim.trainer.members.dense_part import DensePart, OwnDense, SharedDense
 from cprsim.trainer.members.dlrm import Dlrm
 from cprsim.trainer.members.member_loop import run_member
@@ -18,7 +18,8 @@ from cprsim.trainer.members.parameters import Parameters
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.remote import RemoteRows
 from cprsim.trainer.members.store import CheckpointStore
-from cprsim.trainer.members.wire import Link, Message, Op
+from cprsim.trainer.members.waiting import Around, Steps, Wait, received
+from cprsim.trainer.members.wire import Message, Op
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class TrainerSpec:
     """What a trainer is told when it starts; it is the same each time it is started.
 
     `deadline_s`: for each answer of a server. `folder`: of the dense part's checkpoints.
-    `trainers`: how many there are; several share their dense part on a server.
+    `trainers`: how many there are; several share their dense part on a server. `copies`: of the
+    dense part of the only trainer, on servers; at most one for each shard.
     """
 
     data: Data
@@ -38,6 +40,7 @@ class TrainerSpec:
     deadline_s: float
     folder: Path
     trainers: int = 1
+    copies: int = 0
 
     def model(self) -> Dlrm:
         """The dense part at the start of the job."""
@@ -50,113 +53,155 @@ class TrainerSpec:
             self.learning_rate,
         )
 
+    def store(self) -> Store:
+        """Where checkpoints of the dense part are."""
+        return CheckpointStore(self.folder)
+
 
 def run_trainer(spec: TrainerSpec, control: socket.socket) -> None:
     """Be a trainer: obey the controller."""
-    run_member(lambda: Trainer(spec).handle, control)
+    run_member(lambda loop: Trainer(spec, loop).obey(), control)
 
 
 class Trainer:
     """The state of a trainer: the dense part, and its connections to the servers."""
 
-    def __init__(self, spec: TrainerSpec) -> None:
-        self._spec = spec
+    def __init__(self, spec: TrainerSpec, around: Around) -> None:
+        self._spec, self._around = spec, around
         self._model = spec.model()
-        self._connections = Connections(spec.deadline_s)
+        self._connections = Connections(around, spec.deadline_s)
         self._rows = RemoteRows(spec.placement, spec.dim, self._connections)
         self._checkpoints: CheckpointWriter[Parameters] | None = (
             None  # None: the dense part's server has it
         )
+        self._done = 0  # steps whose updates its own dense part has
         self._dense: DensePart
         if spec.trainers == 1:
             self._checkpoints = CheckpointWriter(
-                lambda: spec.model().parameters, CheckpointStore(spec.folder)
+                lambda: spec.model().parameters, spec.store(), around
             )
             self._model.parameters = self._checkpoints.parameters
             self._dense = OwnDense(self._model)
         else:
             self._dense = SharedDense(self._model, self._connections, spec.placement.servers)
 
-    def handle(self, link: Link, message: Message) -> None:
-        """Do what the controller asks for; say so if a server doesn't answer."""
-        try:
-            _HANDLERS[message.op](self, link, message)
-        except ServerLostError as lost:
-            self._connections.settle(lost.server)
-            link.send(Op.LOST, lost.server)
+    def obey(self) -> Steps[None]:
+        """Do what the controller asks for; say so if servers don't answer."""
+        control = self._around.control
+        control.put(Op.READY)
+        while True:
+            message = yield from received(control)
+            if message.op == Op.HALT:
+                continue  # it had ended TRAIN before
+            try:
+                yield from _HANDLERS[message.op](self, message)
+            except ServersLostError as lost:
+                silent = yield from self._connections.settle(lost.servers)
+                control.tell(Op.LOST, 0, {"lost": sorted(silent)})
 
-    def _connect(self, link: Link, message: Message) -> None:
+    def _connect(self, message: Message) -> Steps[None]:
         facts = message.facts
-        self._connections.connect(facts["routes"], facts["epoch"])
+        yield from self._connections.connect(facts["routes"], facts["epoch"])
         if facts["again"]:
-            self._rows.push_again()
+            yield from self._rows.push_again()
+            yield from self._take_copy()
         else:
             self._rows.forget()
-        link.send(Op.CONNECT, message.step)
+        self._around.control.put(Op.CONNECT, self._done)
 
-    def _leave(self, link: Link, message: Message) -> None:
+    def _leave(self, message: Message) -> Steps[None]:
         self._connections.close()
-        link.send(Op.LEAVE, message.step)
+        self._around.control.put(Op.LEAVE, message.step)
+        yield from ()
 
-    def _train(self, link: Link, message: Message) -> None:
+    def _train(self, message: Message) -> Steps[None]:
         """Train every so many-th step up to one or until told to halt.
 
         All updates are in the rows afterwards.
         """
+        control = self._around.control
         for step in range(message.facts["first"], message.step, message.facts["every"]):
-            if link.waiting:  # nothing but HALT is said to one who trains
+            yield Wait(lambda: True)  # what has come is seen, also where no server is waited for
+            if control.inbox:  # nothing but HALT is said to one who trains
                 break
-            self._step(step)
-            link.send(Op.STEPPED, step + 1)
+            yield from self._step(step)
+            control.put(Op.STEPPED, step + 1)
         # A save may follow, and members that catch up: both rely on all updates being in the rows
         # by then.
-        self._connections.sync()
-        link.send(Op.TRAINED, message.step)
+        yield from self._connections.sync()
+        control.put(Op.TRAINED, message.step)
 
-    def _step(self, step: int) -> None:
+    def _step(self, step: int) -> Steps[None]:
         dense, sparse, labels = self._spec.data.batch(step)
         self._dense.ask(step)
-        looked = self._rows.lookup(step, sparse)
-        self._dense.fetch()
+        looked = yield from self._rows.lookup(step, sparse)
+        yield from self._dense.fetch()
         gradient = self._dense.step(
             step,
             torch.from_numpy(dense),
             looked.of_samples(sparse.shape[1]),
             torch.from_numpy(labels),
         )
-        self._rows.update(step, looked, gradient)
+        self._done = step + 1
+        for shard in self._keepers:
+            self._connections.send(shard, Op.KEEP, self._done, *self._model.parameters.arrays())
+        yield from self._rows.update(step, looked, gradient)
 
-    def _predict(self, link: Link, message: Message) -> None:
+    @property
+    def _keepers(self) -> list[int]:
+        """Shards whose servers keep copies of the dense part."""
+        return self._connections.shards[: self._spec.copies]
+
+    def _take_copy(self) -> Steps[None]:
+        """Take the newest dense part that a server has kept, if it is newer."""
+        for shard in self._keepers:
+            self._connections.send(shard, Op.KEPT, 0)
+        found = yield from self._connections.answers(self._keepers)
+        for kept in found.values():
+            if kept.parts and kept.step > self._done:
+                arrays = tuple(np.frombuffer(part, np.float32) for part in kept.parts)
+                self._model.parameters.restore(arrays)
+                self._done = kept.step
+
+    def _predict(self, message: Message) -> Steps[None]:
         """Predict the batches from one step to another: probabilities, and the labels."""
         predicted, labels = [], []
         for step in range(message.facts["first"], message.step):
             batch = self._spec.data.batch(step)
             self._dense.ask(step)
-            rows = self._rows.lookup(step, batch.sparse).of_samples(batch.sparse.shape[1])
-            self._dense.fetch()
+            looked = yield from self._rows.lookup(step, batch.sparse)
+            rows = looked.of_samples(batch.sparse.shape[1])
+            yield from self._dense.fetch()
             predicted.append(self._model.predict(torch.from_numpy(batch.dense), rows).numpy())
             labels.append(batch.labels)
-        link.send(Op.PREDICTED, message.step, np.concatenate(predicted), np.concatenate(labels))
+        self._around.control.put(
+            Op.PREDICTED, message.step, np.concatenate(predicted), np.concatenate(labels)
+        )
 
-    def _save(self, link: Link, message: Message) -> None:
+    def _save(self, message: Message) -> Steps[None]:
         if self._checkpoints is not None:
-            self._checkpoints.save(link, message, self._checkpoints.parameters.arrays())
-            return
-        link.send(Op.TAKEN, message.step)
-        link.tell(Op.SAVED, message.step, {"bytes": 0, "whole": True})
+            self._checkpoints.save(message, self._checkpoints.parameters.arrays())
+        else:
+            self._around.control.put(Op.TAKEN, message.step)
+            self._around.control.tell(Op.SAVED, message.step, {"bytes": 0, "whole": True})
+        yield from ()
 
-    def _load(self, link: Link, message: Message) -> None:
+    def _load(self, message: Message) -> Steps[None]:
         self._rows.forget()
         step, size = message.step, 0
         if self._checkpoints is not None:
-            step, size = self._checkpoints.load(message.step)
-        link.tell(Op.LOADED, step, {"bytes": size, "epoch": message.facts["epoch"]})
+            step, size = yield from self._checkpoints.load(message.step)
+        self._done = step
+        facts = {"bytes": size, "epoch": message.facts["epoch"]}
+        self._around.control.tell(Op.LOADED, step, facts)
 
-    def _digest(self, link: Link, message: Message) -> None:
-        link.tell(Op.DIGEST, message.step, {"sha256": self._model.parameters.digest()})
+    def _digest(self, message: Message) -> Steps[None]:
+        facts = {"sha256": self._model.parameters.digest()}
+        self._around.control.tell(Op.DIGEST, message.step, facts)
+        yield from ()
 
 
-_HANDLERS: Mapping[Op, Callable[[Trainer, Link, Message], None]] = {
+_HANDLERS: Mapping[Op, Callable[[Trainer, Message], Steps[None]]] = {
     Op.CONNECT: Trainer._connect,
     Op.LEAVE: Trainer._leave,
     Op.TRAIN: Trainer._train,
@@ -164,5 +209,4 @@ _HANDLERS: Mapping[Op, Callable[[Trainer, Link, Message], None]] = {
     Op.SAVE: Trainer._save,
     Op.LOAD: Trainer._load,
     Op.DIGEST: Trainer._digest,
-    Op.HALT: lambda *_: None,  # it had ended TRAIN before
 }

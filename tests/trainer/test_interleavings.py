@@ -1,0 +1,69 @@
+"""The protocol of members and controller, searched: the very code that processes run."""
+
+import pytest
+
+from tests.trainer.interleavings import by_seed, exhaustive, search
+from tests.trainer.modelled import Case, check
+
+SMALL = Case(servers=2, copies=2, steps=2, interval=1e9)
+
+
+@pytest.mark.slow
+@pytest.mark.essential
+def test_whoever_is_killed_or_hangs_nobody_else_is_and_no_row_is_wrong():
+    assert search(range(300)) > 0
+
+
+@pytest.mark.slow
+def test_the_same_in_many_more_orders():
+    assert search(range(1_000_000, 1_001_000)) > 0
+
+
+@pytest.mark.parametrize("seed", [290, 415])
+def test_what_the_search_has_found_once(seed):
+    """A trainer that left while a copy hung; copies that differed once it and a server had died."""
+    check(*by_seed(seed))
+
+
+def test_a_seed_gives_the_same_again():
+    worlds = [check(*by_seed(11)) for _ in range(2)]
+
+    assert worlds[0].actions == worlds[1].actions
+    assert worlds[0].now == worlds[1].now
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["killed", "hung"])
+def test_one_of_two_fails_before_any_action(hangs):
+    """Every point of the job at which a fault can come, in the plainest order."""
+    actions = check(SMALL, lambda _: 0).actions
+
+    assert all(
+        exhaustive(SMALL, [(at, ("server", server), hangs)], strays=0)
+        for at in range(actions)
+        for server in (0, 1)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hangs", [False, True], ids=["killed", "hung"])
+def test_one_of_two_fails_in_every_order_that_strays_once(hangs):
+    actions = check(SMALL, lambda _: 0).actions
+
+    tried = sum(
+        exhaustive(SMALL, [(at, ("server", 0), hangs)], strays=1) for at in range(0, actions, 7)
+    )
+    assert tried > actions
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [False, True], ids=["killed", "hung"])
+def test_two_of_four_fail_together_before_any_action(first):
+    case = Case(steps=3)
+    actions = check(case, lambda _: 0).actions
+
+    assert all(
+        exhaustive(case, [(at, ("server", 1), first), (at + apart, ("server", other), True)], 0)
+        for at in range(0, actions, 2)
+        for apart in (0, 3, 11)
+        for other in (0, 2, 3)
+    )

@@ -1,0 +1,359 @@
+"""Members side by side in one thread, over links in memory, with a clock that tells no real time.
+
+What is under test is the code of members and of the controller as it runs in processes; in the
+place of sockets, threads and the machine's scheduler is this. Whatever could happen next is a list
+of actions, and whoever drives the world picks one. Actions take no time: the clock goes on only
+when nothing else can happen, to the next limit of who waits. So whoever is neither killed nor
+stopped always answers in time, and is wronged if it is ended: that raises.
+"""
+
+import contextlib
+import itertools
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from signal import SIGKILL
+
+import numpy as np
+
+from cprsim.trainer.members.server import Server
+from cprsim.trainer.members.store import ReadCheckpoint
+from cprsim.trainer.members.trainer import Trainer, TrainerSpec
+from cprsim.trainer.members.waiting import Wait
+from cprsim.trainer.members.wire import Channel, Message, PeerLostError
+
+#: A run that takes more actions goes round in circles.
+_MOST_ACTIONS = 100_000
+
+
+class ModelBrokenError(AssertionError):
+    """Something has happened that must not."""
+
+
+class MemoryChannel(Channel):
+    """One end of a link in memory; what doesn't fit into the other's inbox waits here."""
+
+    def __init__(self, world, member):
+        super().__init__()
+        self._world, self.member = world, member
+        self.other: MemoryChannel
+        self.unsent: deque[Message] = deque()
+        member.channels[self] = None
+
+    def put(self, op, step=0, *parts):
+        if not self.gone:
+            copies = tuple(
+                bytearray(np.asarray(part).tobytes())
+                if not isinstance(part, bytes)
+                else bytearray(part)
+                for part in parts
+            )
+            self.unsent.append(Message(op, step, copies))
+            self._world.unsent[self] = None
+            self.member.moved = True
+            if self._world.sends_at_once():
+                self.flush()
+
+    @property
+    def sent(self):
+        return not self.unsent
+
+    @property
+    def can_send(self):
+        return self.unsent and len(self.other.inbox) < self.other.member.room
+
+    def flush(self):
+        while self.can_send:
+            self.other.inbox.append(self.unsent.popleft())
+        if not self.unsent:
+            self._world.unsent.pop(self, None)
+        self.member.moved = self.other.member.moved = True
+
+    def close(self):
+        for each in (self, self.other):
+            each.gone = each.member.moved = True
+            each.unsent.clear()
+            self._world.unsent.pop(each, None)
+        self.member.channels.pop(self, None)
+
+
+class Work:
+    """Something that is done beside all else, when its turn comes."""
+
+    def __init__(self, work):
+        self._work, self._done, self._result = work, False, None
+
+    def take(self):
+        self._result, self._done = self._work(), True
+
+    def done(self):
+        return self._done
+
+    def result(self):
+        return self._result
+
+
+@dataclass(eq=False)
+class ModelMember:
+    """What a member has around it; `tasks` are its steps, and what each waits for.
+
+    `moved`: something may have come that one of them waits for, since they were last looked at.
+    """
+
+    world: "World"
+    name: tuple
+    room: float = 2
+    alive: bool = True
+    hung: bool = False
+    buried: bool = False  # its end was heard
+    tasks: list = field(default_factory=list)
+    channels: dict = field(default_factory=dict)
+    works: deque = field(default_factory=deque)
+    moved: bool = True
+    _ready: list = field(default_factory=list)
+
+    def now_s(self):
+        return self.world.now
+
+    def connect(self, address):
+        server = self.world.doors.get(address)
+        if server is None or not server.alive:
+            raise PeerLostError(address)
+        mine, its = self.world.link(self, server)
+        server.tasks.append((server.serve(its), Wait(lambda: True)))  # it accepts once it runs
+        server.moved = True
+        return mine
+
+    def beside(self, work):
+        self.works.append(Work(work))
+        self.moved = True
+        return self.works[-1]
+
+    def begin(self, steps):
+        with contextlib.suppress(StopIteration):
+            self.tasks.append((steps, next(steps)))
+
+    def resume(self, task):
+        self.tasks.remove(task)
+        self.begin(task[0])
+        self.moved = True
+
+    def work(self):
+        self.works.popleft().take()
+        self.moved = True
+
+    def actions(self):
+        """What it could do next; none once it is stopped or dead."""
+        if self.moved:
+            now, self.moved = self.world.now, False
+            able = self.alive and not self.hung
+            self._ready = [
+                (self.resume, task)
+                for task in self.tasks
+                if able and (task[1].due_s <= now or task[1].ready())
+            ]
+            if able and self.works:
+                self._ready.append((self.work,))
+        return self._ready
+
+    def hang(self):
+        self.hung = self.moved = True
+
+    def end(self):
+        self.alive, self.moved = False, True
+        self.tasks.clear()
+        self.works.clear()
+        for each in list(self.channels):
+            each.close()
+
+
+class World:
+    """All members and their controller: a roster for `LocalCluster`.
+
+    `pick` chooses one of so many. `room`: messages that a link holds which nobody has received;
+    few, so that senders have to wait.
+    """
+
+    def __init__(self, specs, pick, room=2):
+        self._specs, self._pick, self._room = specs, pick, room
+        self._faults = []
+        self.unsent = {}  # channels that have some, in the order in which they got it
+        self.now, self.actions = 0.0, 0
+        self.members, self.doors, self.stores = {}, {}, {}
+        self._controller = ModelMember(self, ("controller", 0), room=math.inf)
+        self._starts = itertools.count()
+        self._addresses = {}
+        self.struck = []
+
+    # --- What a cluster needs ---
+
+    def now_s(self):
+        return self.now
+
+    def start(self, name):
+        member = self.members[name] = ModelMember(self, name, self._room)
+        mine, member.control = self.link(self._controller, member)
+        member.to_controller = mine
+        spec = self._specs[name]
+        self._addresses[name] = f"{name[0]}-{name[1]}.{next(self._starts)}"
+
+        def live():
+            if isinstance(spec, TrainerSpec):
+                yield from Trainer(spec, member).obey()
+            else:
+                server = Server(spec, member)
+                member.serve = server.serve
+                member.server = server
+                self.doors[self._addresses[name]] = member
+                yield from server.obey()
+
+        member.tasks.append((live(), Wait(lambda: True)))
+
+    def address(self, name):
+        return self._addresses[name]
+
+    def pid(self, _name):
+        return 0
+
+    def tell(self, name, op, step, facts):
+        if not self.members[name].alive:
+            raise PeerLostError(name)
+        self.members[name].to_controller.tell(op, step, facts)
+
+    def hear(self, timeout_s):
+        end_s = self.now + timeout_s
+        while True:
+            self._strike_due()
+            actions = self._actions()
+            heard = [each for each in self.members.values() if self._is_heard(each)]
+            if not actions and not heard:
+                self._tick(end_s)
+                if self.now >= end_s:
+                    return []
+                continue
+            at = self._pick(len(actions) + len(heard))
+            if at >= len(actions):
+                return [self._said(heard[at - len(actions)])]
+            self._act(actions[at])
+
+    def run(self, over=None):
+        """Act, with no controller, until that is so; by default, as long as no time passes."""
+        while over is None or not over():
+            actions = self._actions()
+            if actions:
+                self._act(actions[0])
+            elif over is None:
+                return
+            else:
+                self._tick(math.inf)
+
+    def _act(self, action):
+        self.actions += 1
+        if self.actions > _MOST_ACTIONS:
+            raise ModelBrokenError("it goes round in circles")
+        act, *arguments = action
+        act(*arguments)
+
+    def strike(self, name, how):
+        member = self.members[name]
+        if how == SIGKILL:
+            member.end()
+        else:
+            member.hang()
+
+    def end(self, name):
+        member = self.members[name]
+        if member.alive and not member.hung:
+            raise ModelBrokenError(f"{name} is well and was ended at {self.now} s")
+        member.end()
+
+    def is_over(self):
+        """The job is done: whoever is ended now, is so rightly."""
+        for each in self.members.values():
+            each.hang()
+
+    def close(self):
+        """Nothing is left of it but what it held."""
+
+    # --- What may happen ---
+
+    def strike_later(self, faults):
+        """Have members struck: before which action from now on, who, and whether it is stopped."""
+        due = [(self.actions + at, name, hangs) for at, name, hangs in faults]
+        self._faults = sorted(due, key=lambda each: each[0])
+
+    def link(self, one, other):
+        ends = MemoryChannel(self, one), MemoryChannel(self, other)
+        ends[0].other, ends[1].other = ends[1], ends[0]
+        return ends
+
+    def sends_at_once(self):
+        return self._pick(2) == 0
+
+    def _actions(self):
+        found = []
+        for member in self.members.values():
+            found += member.actions()
+        for each in self.unsent:
+            if each.can_send and not each.member.hung:
+                found.append((each.flush,))
+        return found
+
+    def _tick(self, end_s):
+        well = [each for each in self.members.values() if each.alive and not each.hung]
+        due_s = min([end_s, *(wait.due_s for each in well for _, wait in each.tasks)])
+        if due_s == math.inf:
+            raise ModelBrokenError("all wait for each other")
+        self.now = max(self.now, due_s)
+        for each in well:
+            each.moved = True
+
+    def _strike_due(self):
+        while self._faults and self._faults[0][0] <= self.actions:
+            _, name, hangs = self._faults.pop(0)
+            member = self.members[name]
+            if member.alive and not member.hung:
+                self.struck.append(name)
+                if hangs:
+                    member.hang()
+                else:
+                    member.end()
+
+    def _is_heard(self, member):
+        return member.to_controller.inbox or not (member.alive or member.buried)
+
+    def _said(self, member):
+        if member.to_controller.inbox:
+            return member.name, member.to_controller.inbox.popleft()
+        member.buried = True
+        return member.name, None
+
+
+class MemoryStore:
+    """Checkpoints in memory, as `CheckpointStore` has them on disk; it outlives its member."""
+
+    def __init__(self):
+        self._kept = {}
+
+    @property
+    def empty(self):
+        return not self._kept
+
+    def write(self, step, arrays, ids=None, returns_to=()):
+        first = min(returns_to, default=math.inf)
+        self._kept = {
+            each: it for each, it in self._kept.items() if each <= first or each in returns_to
+        }
+        if ids is not None:
+            whole = [each.copy() for each in self._kept[max(self._kept)]]
+            for each, part in zip(whole, arrays, strict=True):
+                each[ids] = part
+            arrays = whole
+        self._kept[step] = [each.copy() for each in arrays]
+        return 0
+
+    def restore(self, at_most):
+        self._kept = {step: each for step, each in self._kept.items() if step <= at_most}
+        if not self._kept:
+            return None
+        return ReadCheckpoint(max(self._kept), tuple(self._kept[max(self._kept)]), 0)
