@@ -14,6 +14,7 @@ from cprsim.contract import (
     Rotation,
     Rotations,
     Save,
+    Tracking,
     Verification,
     every,
 )
@@ -41,6 +42,14 @@ def test_verifications_and_checksums_are_needs():
         "verification": "verification of what is trained",
         "checksums": "saves that are checked",
     }
+
+
+def test_how_many_rows_a_tracker_finds_to_choose_is_nobodys_need():
+    few = every(10.0, Save(portion=0.125, writes=0.6))
+    plan = Plan("partial", few, Always(Recover("lost")))
+
+    assert list(needs_of(plan)) == ["sizes"]
+    assert needs_of(replace(plan, tracking=Tracking("mfu", 0.125))) == {}
 
 
 def test_an_answer_for_the_loss_of_a_whole_cluster_counts():
