@@ -9,6 +9,7 @@ import torch
 
 from cprsim.errors import RunError, ScenarioError, UsageError
 from cprsim.trainer import HooksWarning, ProcessGroup, TablePart, TrainerHooks, split_rows
+from cprsim.trainer.hooks.checkpointed import Image
 from tests.trainer.loops import scenario
 
 STEPS = 10
@@ -334,6 +335,51 @@ def test_saves_that_all_fail_end_no_training(policy, tmp_path, monkeypatch):
     assert it.summary.saves_failed > 0
     monkeypatch.undo()
     assert hooks(Held(), tmp_path, policy, scenario=job).restore() == 0
+
+
+@pytest.mark.parametrize("policy", ["full", "cpr-mfu", "async"])
+def test_saves_that_are_void_in_a_part_leave_the_last_checkpoint_that_is_whole(
+    policy, tmp_path, monkeypatch
+):
+    """Rows fit, time and again; the dense part doesn't."""
+    job = {"steps": 40, "scenario": scenario(**{"async": {"system": "async", "interval": "10 s"}})}
+    it = hooks(Held(), tmp_path, policy, **job)
+    it.restore()
+    steps(it, 10)
+    it.save_now()
+    write, dense = Image.write, it._state._dense.store
+
+    def refuses(self, step, returns_to):
+        if self.store is dense:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(self, step, returns_to)
+
+    def patiently():
+        for _ in range(29):
+            it.after_step({})
+            it._saves.settle()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Image, "write", refuses)
+        with pytest.warns(HooksWarning, match="No space left"):
+            patiently()
+    assert it.summary.saves_failed >= 2
+    assert it.summary.checkpoint == 10
+    again = hooks(Held(), tmp_path, policy, **job)
+    assert again.restore() == 10
+    steps(again, 15)
+    again._saves.settle()
+    assert hooks(Held(), tmp_path, policy, **job).restore() == again.summary.checkpoint > 10
+
+
+def test_saves_do_not_get_longer_with_those_before(tmp_path):
+    it = hooks(Held(), tmp_path, steps=400)  # one each 25 steps
+    it.restore()
+    steps(it, 300)
+    assert it.summary.saves > 10
+    assert len(list(it._job.usable)) <= 4  # no more than its store has, and one before
+    assert len(it._job.watch.spans) <= 4
+    assert hooks(Held(), tmp_path, steps=400).restore() == it.summary.checkpoint
 
 
 def test_a_full_disk_at_the_start_is_said_before_training_begins(tmp_path, monkeypatch):

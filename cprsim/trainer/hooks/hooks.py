@@ -210,7 +210,7 @@ class TrainerHooks(Generic[_Batch]):
             self._act()
         self._observer.stepped(job.step)
         if self._listening and not self.noticed and self._ranks.least(-int(self._notice.came)):
-            self.noticed = bool(self._ranks.least(int(self.save_now())))
+            self.noticed = self.save_now()
             if self.noticed:
                 self._observer.noticed(job.step)
 
@@ -362,11 +362,13 @@ class TrainerHooks(Generic[_Batch]):
     def _return_lost(self, lost: Collection[int], dense: bool) -> None:
         job, held = self._job, self._state
         mine = [shard for shard in held.shards if shard in lost]
-        loaded = [held.load_shard(shard, self._last_usable) for shard in mine]
-        size = sum(size for _, size in loaded)
-        fresh = not self._started
+        fresh, at_most, size = not self._started, self._last_usable, 0
         if dense or fresh:
-            size += held.load_dense(self._last_usable)[1]
+            step, size = held.load_dense(at_most)
+            if fresh:  # rows may have been stored where the dense part was not any more
+                at_most = step
+        loaded = [held.load_shard(shard, at_most) for shard in mine]
+        size += sum(size for _, size in loaded)
         size += held.copy_dense(self._ranks, lost=dense or fresh) or 0
         self._loaded(size)
         job.turns.return_to(self._latest(job.step))
