@@ -75,6 +75,7 @@ class Saves:
         """Store what the job begins with; errors are the caller's."""
         snapshot = self._state.snapshot(1.0, self._accounts(self._job.usable))
         self._state.write(0, snapshot, returns_to=()).result()
+        self._state.keep_folders()
 
     def do(self, save: Save) -> bool:
         """Save; False where training waited for it and it was void."""
