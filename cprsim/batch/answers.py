@@ -15,8 +15,10 @@ _LINKS = len(LINKS)
 
 @compiled
 def answer_to(it: Running, down: int) -> int:
-    """The answer to who is down, of the first case that fits."""
+    """The answer to who is down: what was chosen, or that of the first case that fits."""
     plan = it.plan
+    if it.run.chosen != NONE:
+        return it.run.chosen
     last = plan.first_case + plan.cases - 1
     servers = node_lists.server_count(it.lists, down, plan.servers)
     trainers = it.lists[down][COUNT] - servers

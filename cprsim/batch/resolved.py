@@ -25,6 +25,7 @@ from cprsim.batch.rows import (
     TRANSFER,
 )
 from cprsim.contract import (
+    Accepted,
     Answers,
     Case,
     Chains,
@@ -316,6 +317,7 @@ class _Rows:
                 "prior_mtbf_s": sequence.mtbf_s,
                 "prior_weight": sequence.weight,
                 "prior_save_s": sequence.save_s,
+                **self._accepted(sequence.accepted),
             }
         if isinstance(sequence, Chains):
             return {"sequence": CHAINS}
@@ -339,6 +341,16 @@ class _Rows:
             variant = VARIANTS.index(sequence.variant)
             return {"sequence": DIFFERENCES, "variant": variant, **points, **sizes}
         return {"sequence": SCHEDULED}
+
+    def _accepted(self, accepted: Accepted | None) -> dict[str, Any]:
+        if accepted is None:
+            return {"partial_answer": NONE}
+        return {
+            "partial_answer": self._answer(accepted.partial),
+            "full_answer": self._answer(accepted.full),
+            "partial_mtbfs": accepted.mtbfs,
+            "spared_s": accepted.spared_s,
+        }
 
     # --- Answers ----------------------------------------------------------------------------------
 

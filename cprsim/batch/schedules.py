@@ -26,6 +26,7 @@ _due_s = compiled(rules.r3_due_s)
 _too_dear = compiled(growing.too_dear)
 _mtbf_seen_s = compiled(learned.mtbf_seen_s)
 _save_seen_s = compiled(learned.save_seen_s)
+_partial_costs_less = compiled(learned.partial_costs_less)
 _young_s = compiled(intervals.young_s)
 _unsaved_s = compiled(rules.r25_unsaved_s)
 _ROUNDING = rules.ROUNDING
@@ -40,7 +41,7 @@ def start(it: Running) -> None:
         it.tiers[i].due_s = it.tiers[i].period_s
         it.tiers[i].pending = 0
         it.tiers[i].taken_link = it.tiers[i].stored_link = NONE
-    run.source = run.answered = NONE
+    run.source = run.answered = run.chosen = NONE
     run.train_s = _next_due_s(it)
 
 
@@ -182,11 +183,17 @@ def _measure(it: Running) -> None:
 
 @compiled
 def _learn(it: Running) -> None:
-    """Plan the interval anew, by all that was seen so far."""
+    """Plan the interval anew, and whether recovery is partial, by all that was seen so far."""
     run, plan = it.run, it.plan
     mtbf_s = _mtbf_seen_s(plan.prior_mtbf_s, plan.prior_weight, run.failures, run.now)
     save_s = _save_seen_s(plan.prior_save_s, run.timed_saves, run.saving_s)
-    it.tiers[0].period_s = _young_s(save_s, mtbf_s)
+    full_s = it.tiers[0].period_s = _young_s(save_s, mtbf_s)
+    if plan.partial_answer == NONE:
+        return
+    run.chosen = plan.full_answer
+    if _partial_costs_less(save_s, full_s, plan.partial_mtbfs, plan.spared_s):
+        it.tiers[0].period_s = plan.partial_mtbfs * mtbf_s
+        run.chosen = plan.partial_answer
 
 
 # --- Chains --------------------------------------------------------------------------------------

@@ -22,21 +22,22 @@ from cprsim.cli.common import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from cprsim.trainer.validation.predicted import Compared, Validated
+    from cprsim.trainer.validation.compared import Compared
+    from cprsim.trainer.validation.predicted import Predicted
+    from cprsim.trainer.validation.validated import Validated
 
-_RESULT = "validate.json"
-#: Of shares: what is beyond is rounding.
-_DIGITS = 12
-#: What has another name for people.
-_WHAT = {"pls": "PLS"}
+_PREDICTIONS, _RESULT = "predictions.json", "validate.json"
 _PICTURE = "predicted-measured.png"
-_FILES = (_RESULT, "scenario.toml", "failures.csv", _PICTURE)
+_FILES = (_PREDICTIONS, _RESULT, "scenario.toml", "failures.csv", _PICTURE)
 
 
 def validate(
     config: TrainedFile,
     policy: Policies = None,
     seed: Annotated[int, typer.Option(help="Of samples, model and failures.")] = 0,
+    repeats: Annotated[
+        int, typer.Option(help="How often each policy is trained; noise is told from 2 on.")
+    ] = 1,
     overrides: Overrides = None,
     out: Annotated[Path | None, typer.Option(help=f"Folder for {', '.join(_FILES)}.")] = None,
     as_json: Json = False,
@@ -47,20 +48,45 @@ def validate(
 
     ready_to_train()
     from cprsim.trainer.config import opened
-    from cprsim.trainer.validation.predicted import validate as predict_and_train
+    from cprsim.trainer.validation.validated import validate as predict_and_train
 
     check_whole("seed", seed, 0)
+    check_whole("repeats", repeats, 1)
+
+    def write_down(predicted: "Predicted") -> None:
+        """Before anything is trained; what came of earlier predictions goes."""
+        if out is not None:
+            earlier = dict.fromkeys(_FILES[1:])
+            files.write_all(out, {**earlier, _PREDICTIONS: predicted.content()})
+
     with opened(config, overrides or ()) as (scenario, section):
         if out is not None:
             files.check_writable(out, _FILES)
         with ProgressBar("training", "steps", silent=as_json) as progress:
-            found = predict_and_train(scenario, section, policy, seed, progress.update)
+            found = predict_and_train(
+                scenario, section, policy, seed, progress.update, repeats, write_down
+            )
     if out is not None:
+        _check(out / _PREDICTIONS, found.predicted)
         write(out, _contents(found), silent=as_json)
     if as_json:
         print_json(found.document())
     else:
         _show(found)
+
+
+def _check(path: Path, predicted: "Predicted") -> None:
+    """Raise `RunError` unless a file still is what was written down before training."""
+    from hashlib import sha256
+
+    from cprsim.errors import RunError
+
+    there = sha256(path.read_bytes()).hexdigest() if path.is_file() else "none"
+    if there != predicted.sha256:
+        raise RunError(
+            f"{path}: was changed since training began, so nothing is compared with it: its "
+            f"SHA-256 is {there}, and was {predicted.sha256}; leave the folder alone meanwhile"
+        )
 
 
 def _contents(found: "Validated") -> dict[str, bytes]:
@@ -74,12 +100,16 @@ def _show(found: "Validated") -> None:
     from cprsim.basics.units import format_duration
     from cprsim.report.terminal import plain_table
 
-    table = plain_table(f"{found.scenario.title}, seed {found.seed}")
-    for heading in ("policy", "", "predicted", "measured", "distance", "%"):
+    predicted, load = found.predicted, found.load
+    again = max(len(each.runs) for each in found.compared) > 1
+    table = plain_table(f"{predicted.scenario.title}, seed {predicted.seed}")
+    for heading in ("policy", "", "predicted", "measured", "distance", "%", *["noise"] * again):
         table.add_column(heading, justify="left" if heading in ("policy", "") else "right")
     for compared in found.compared:
-        _add(table, compared)
+        _add(table, compared, again)
     print_table(table)
+    for name, verdict in found.verdicts().items():
+        echo_wrapped(f"{name}: {verdict}")
     for each in found.compared:
         if each.silent:
             members = "member was" if each.silent == 1 else "members were"
@@ -90,34 +120,29 @@ def _show(found: "Validated") -> None:
         echo_wrapped(f"Left out, for they can't be predicted yet: {', '.join(found.left_out)}")
     costs = (
         f"{name.removesuffix('_s').replace('_', ' ')} {format_duration(value_s)}"
-        for name, value_s in vars(found.calibration).items()
+        for name, value_s in vars(predicted.calibration).items()
     )
     echo_wrapped(f"Calibrated: {', '.join(costs)} (gather: a million rows)")
+    echo_wrapped(
+        f"Load {load.before:.1f} before, {load.during:.1f} at most meanwhile, on {load.cores} "
+        f"cores. Predictions, made before training: SHA-256 {predicted.sha256}"
+    )
 
 
-def _add(table: "Table", compared: "Compared") -> None:
+def _add(table: "Table", compared: "Compared", again: bool) -> None:
     """The rows of one policy: seconds by cause, then counts."""
     from cprsim.basics.units import format_duration
 
     name = compared.policy
-    for cause, predicted, measured in compared.seconds():
-        off_s = predicted - measured
-        times = [format_duration(each) for each in (predicted, measured, off_s)]
-        times[2] = f"{'+' * (off_s > 0)}{times[2]}"
-        cells = (*times, _off(off_s, measured, 0))
-        table.add_row(name, cause, *cells)
+    for row in compared.seconds():
+        times = [format_duration(each) for each in (row.predicted, row.measured, row.off)]
+        times[2] = f"{'+' * (row.off > 0)}{times[2]}"
+        noise = [format_duration(row.noise)] * again
+        table.add_row(name, row.label, *times, row.percent(), *noise)
         name = ""
-    for what, (predicted, measured) in compared.counts().items():
-        off = round(predicted - measured, _DIGITS)
-        told = f"{off:+.2g}" if off else "0"
-        cells = (f"{predicted:.5g}", f"{measured:.5g}", told, _off(off, measured, 1))
-        table.add_row("", _WHAT.get(what, what.replace("_", " ")), *cells)
+    for row in compared.counts():
+        told = f"{row.off:+.2g}" if row.off else "0"
+        cells = (f"{row.predicted:.5g}", f"{row.measured:.5g}", told, row.percent(1))
+        noise = [f"{row.noise:.2g}" if row.noise else "0"] * again
+        table.add_row("", row.label, *cells, *noise)
     table.add_section()
-
-
-def _off(distance: float, measured: float, digits: int) -> str:
-    """A distance in percent of what was measured; nothing of nothing."""
-    if not measured:
-        return ""
-    share = round(100 * distance / measured, digits)
-    return f"{share:+,.{digits}f}" if share else "0"

@@ -27,7 +27,7 @@ from cprsim.contract.answers import Always, Answers, Case, Groups, InARow, Toget
 from cprsim.contract.chains import Chains
 from cprsim.contract.differences import Differences
 from cprsim.contract.growing import Growing
-from cprsim.contract.learned import Learned
+from cprsim.contract.learned import Accepted, Learned
 from cprsim.contract.plan import AfterVoid, Copies, Mirror, Plan, Sequence, Tracking, Verification
 from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.contract.rotations import Rotation, Rotations
@@ -37,6 +37,7 @@ from cprsim.job.tiers import REMOTE, Tier
 
 __all__ = [
     "REMOTE",
+    "Accepted",
     "Action",
     "AfterVoid",
     "Always",

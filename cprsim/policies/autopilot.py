@@ -1,34 +1,67 @@
-"""Autopilot: full recovery whose interval is planned anew by what the job has seen."""
+"""Autopilot: an interval, and a kind of recovery, planned anew by what the job has seen."""
 
+import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cprsim.basics.schema import PositiveSeconds
-from cprsim.contract import Context, Learned, Plan, Policy, every
-from cprsim.policies.full import FULL_ROLLBACK, checkpoint_interval_s
+from cprsim.analytic.expected import expected
+from cprsim.basics.schema import Part, PositiveSeconds
+from cprsim.closed_form.intervals import pls_interval_s
+from cprsim.contract import Accepted, Context, Learned, Plan, Policy
+from cprsim.contract.learned import partial_costs_less
+from cprsim.policies.full import checkpoint_interval_s, full_plan
+from cprsim.policies.partial import partial_plan
 
 
 class Autopilot(Policy):
-    """Full recovery at (E3) of CPR, of the MTBF and the cost of a save that were seen so far.
+    """Recovery at the interval that the MTBF and the cost of a save call for, as seen so far.
 
     Who starts a job seldom knows how often it will fail. The MTBF is believed to be `prior` at
     first, which counts as `weight` failures: a gamma law of the hazard, the conjugate one of
     exponential failures. After n failures in a time t it is taken for (weight prior + t) / (weight
-    + n), and the cost of a save for the mean of those that were seen; the interval is planned anew
-    after each save and each recovery. One failure more or less moves it by less than 1 part in 2
-    (weight + n), so it doesn't oscillate.
+    + n), and the cost of a save for the mean of those that were seen; all is planned anew after
+    each save and each recovery. One failure more or less moves the MTBF by less than 1 part in
+    weight + n, so nothing oscillates.
 
     `prior`: the MTBF of the job that is believed in at first. `weight`: how many failures it counts
-    as.
+    as. `target_pls`: the portion of lost samples to accept, but for those that are lost in saves
+    and recoveries. With it, recovery is partial at (E6) of CPR while (E7) has that cost less;
+    without it, recovery is full at (E3).
     """
 
     system: Literal["autopilot"]
     prior_s: PositiveSeconds = Field(alias="prior")
     weight: Annotated[float, Field(gt=0)] = 1.0
+    target_pls: Annotated[float, Field(gt=0, le=1), Part] | None = None
 
     def plan(self, context: Context) -> Plan:
-        """Start from (E3) at the prior."""
-        first_s = checkpoint_interval_s("optimal", context.save_s, self.prior_s)
-        learned = Learned(self.prior_s, self.weight, context.save_s)
-        return Plan("full", every(first_s), FULL_ROLLBACK, sequence=learned)
+        """Start from what is planned at the prior."""
+        learned = Learned(self.prior_s, self.weight, context.save_s, self._accepted(context))
+        return replace(self._believed(learned), sequence=learned)
+
+    def _accepted(self, context: Context) -> Accepted | None:
+        """What partial recovery needs, where it is allowed."""
+        if self.target_pls is None:
+            return None
+        mtbfs = pls_interval_s(self.target_pls, 1.0, context.servers, context.servers_hit)
+        spared_s = _recovery_s(full_plan, context) - _recovery_s(partial_plan, context)
+        return Accepted(mtbfs, spared_s)
+
+    def _believed(self, learned: Learned) -> Plan:
+        """The plan at the prior."""
+        accepted, save_s = learned.accepted, learned.save_s
+        full_s = checkpoint_interval_s("optimal", save_s, self.prior_s)
+        if accepted and partial_costs_less(save_s, full_s, accepted.mtbfs, accepted.spared_s):
+            return partial_plan(accepted.mtbfs * self.prior_s)
+        return full_plan(full_s)
+
+
+def _recovery_s(plan: Callable[[float], Plan], context: Context) -> float:
+    """What one recovery takes in the mean, s, whatever the interval."""
+    if math.isinf(context.mtbf_s):
+        return 0.0
+    shares = expected(plan(context.useful_time_s), context)
+    return (shares.load + shares.reschedule + shares.start) * context.mtbf_s

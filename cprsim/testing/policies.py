@@ -16,10 +16,11 @@ PRIORITY: Final = ("cpr-scar", "cpr-mfu", "cpr-ssu")
 _Tables = st.SearchStrategy[Keys]
 
 _INTERVALS: Final = st.sampled_from(["optimal", "exact", "given", "default"])
+_TARGET_PLS: Final[st.SearchStrategy[Any]] = st.floats(0.02, 1.0)
 _TARGETS: Final[_Tables] = st.fixed_dictionaries(
     {},
     optional={
-        "target_pls": st.floats(0.02, 1.0),
+        "target_pls": _TARGET_PLS,
         "pls_interval": st.sampled_from(["mean", "E6"]),
     },
 )
@@ -230,7 +231,9 @@ def _accepted_loss(draw: st.DrawFn, job: JobSize) -> Keys:
 
 def _autopilot(draw: st.DrawFn, job: JobSize) -> Keys:
     keys: Keys = {"prior": duration(draw, job.mtbf_s / 10, job.mtbf_s * 10)}
-    return keys | ({"weight": draw(st.floats(0.1, 20.0))} if draw(YES) else {})
+    if draw(YES):
+        keys["weight"] = draw(st.floats(0.1, 20.0))
+    return keys | ({"target_pls": draw(_TARGET_PLS)} if draw(YES) else {})
 
 
 def _elastic(draw: st.DrawFn, job: JobSize) -> Keys:

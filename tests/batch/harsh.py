@@ -349,7 +349,8 @@ def _nothing(draw: st.DrawFn, tables: Keys) -> Keys:
 
 
 def _autopilot(draw: st.DrawFn, tables: Keys) -> Keys:
-    return {"prior": seconds(_between(draw, 5.0, 2000.0)), "weight": 0.2 + 5 * draw(_SHARES)}
+    keys: Keys = {"prior": seconds(_between(draw, 5.0, 2000.0)), "weight": 0.2 + 5 * draw(_SHARES)}
+    return keys | ({"target_pls": 0.003 + draw(_SHARES) * 0.1} if draw(_YES) else {})
 
 
 def _cpr(draw: st.DrawFn, tables: Keys) -> Keys:

@@ -1,4 +1,4 @@
-"""Autopilot: an interval that follows failures and saves, by hand; and beside one who knows."""
+"""Autopilot: a plan that follows failures and saves, by hand; and beside one who knows."""
 
 import math
 from pathlib import Path
@@ -7,13 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import cprsim
+from cprsim.closed_form.cpr import full_overhead, partial_overhead
 from cprsim.closed_form.intervals import young_interval_s
 from cprsim.contract import Clock, Learned, Loss, Plan, Save, Saved, Train, every
-from cprsim.contract.learned import mtbf_seen_s
+from cprsim.contract.learned import mtbf_seen_s, partial_costs_less
+from cprsim.contract.ledger import Ledger
 from cprsim.failures.presets import PRESETS
 from cprsim.sim.engine import play
 from cprsim.testing import PolicyConformance, Recording
@@ -30,26 +32,48 @@ class TestAutopilotFarOff(PolicyConformance):
     policy: ClassVar = {"system": "autopilot", "prior": "500 h", "weight": 0.5}
 
 
+class TestAutopilotThatMayLose(PolicyConformance):
+    policy: ClassVar = {"system": "autopilot", "prior": "20 h", "target_pls": 0.02}
+
+
 def test_a_run_by_hand(tmp_path: Path) -> None:
     # A save takes 8 s, as believed, so sqrt(2 * 8 * 100) = 40 s of training come before the first,
     # which ends at 48 s: one failure believed in 148 s, so the next is due after sqrt(16 * 148) =
     # 48.66 s of training. The failure at 50 s takes the job back from 42 to 40 s. It goes on at
     # 62 s, with one failure believed and one seen in 162 s: sqrt(16 * 162 / 2) = 36 s to the next
     # save, at 98 s.
-    (tmp_path / "log.csv").write_text("time_s,node\n50,0\n")
+    ledger, saves = played(tmp_path, prior="100 s")
+    assert saves == [(40.0, 48.0), (98.0, 106.0)]
+    assert (ledger.lost, ledger.wall) == (2.0, 130.0)
+
+
+def test_a_run_that_may_lose_by_hand(tmp_path: Path) -> None:
+    # 0.8 of an MTBF between saves is what a PLS of 0.1 allows 4 servers, each of which takes 8 s:
+    # 10 s in an MTBF. Full recovery takes sqrt(2 * 8 * 4) = 8 s in it at the prior, more than 8 s
+    # later, so its first save comes at 8 s and partial recovery from 16 s on: 16 s of training to
+    # the next save, and 0.8 (4 + 40) = 35.2 s to the one after it, 10 of which are done when the
+    # failure at 50 s takes 10 + 2 s and none of the progress. Its shard loses them. 0.8 (4 + 95.2)
+    # / 2 = 39.68 s after the third save is the fourth.
+    ledger, saves = played(tmp_path, prior="4 s", target_pls=0.1)
+    assert saves[:2] == [(8.0, 16.0), (32.0, 40.0)]
+    assert saves[2:] == [pytest.approx((87.2, 95.2)), pytest.approx((134.88, 142.88))]
+    assert (ledger.lost, ledger.failures) == (0.0, 1)
+    assert ledger.pls == pytest.approx(10 / 100 / 4)
+
+
+def played(folder: Path, **keys: Any) -> tuple[Ledger, list[tuple[float, float]]]:
+    """A job of 100 s that fails after 50 s: its ledger, and when its saves start and end, s."""
+    (folder / "log.csv").write_text("time_s,node\n50,0\n")
     scenario = cprsim.Scenario(
         job={"useful_time": "100 s"},
         cluster={"parameter_servers": 4},
         costs={"save": "8 s", "load": "2 s", "reschedule": "10 s"},
-        failures={"trace": str(tmp_path / "log.csv")},
-        policies={"it": {"system": "autopilot", "prior": "100 s"}},
+        failures={"trace": str(folder / "log.csv")},
+        policies={"it": {"system": "autopilot"} | keys},
     )
     seen = Recording()
     ledger = play(scenario, "it", seed=0, replication=0, observer=seen)
-
-    saves = [(start_s, end_s) for cause, start_s, end_s in seen.spans if cause == "save"]
-    assert saves == [(40.0, 48.0), (98.0, 106.0)]
-    assert (ledger.lost, ledger.wall) == (2.0, 130.0)
+    return ledger, [(start_s, end_s) for cause, start_s, end_s in seen.spans if cause == "save"]
 
 
 def test_the_belief_is_the_conjugate_one() -> None:
@@ -98,6 +122,18 @@ def test_it_lies_between_belief_and_data(
     assert least * (1 - 1e-12) <= between <= most * (1 + 1e-12)
 
 
+@given(times, times, st.floats(1e-3, 10.0), times, times)
+def test_partial_recovery_is_chosen_by_e7(
+    save_s: float, mtbf_s: float, mtbfs: float, partial_s: float, full_s: float
+) -> None:
+    young_s = young_interval_s(save_s, mtbf_s)
+    full = full_overhead(young_s, save_s, full_s, mtbf_s).overhead
+    partial = partial_overhead(mtbfs * mtbf_s, save_s, partial_s, mtbf_s).overhead
+    assume(abs(partial - full) > 1e-9 * (partial + full))
+    chosen = partial_costs_less(save_s, young_s, mtbfs, full_s - partial_s)
+    assert chosen == (partial < full)
+
+
 # --- Beside Young's interval with the true MTBF --------------------------------------------------
 
 
@@ -107,40 +143,61 @@ MOST = 0.01
 SHORT, LONG = 10, 60
 
 
-def beside_who_knows(failures: dict[str, Any], cluster: dict[str, int]) -> dict[str, float]:
-    """Overhead beyond that of full recovery at the true MTBF, after ten failures, by the guess.
+#: Who knows the MTBF and saves as often as (E3) has it; and the keys of who must guess it.
+YOUNG: dict[str, Any] = {"system": "full"}
+#: The same where samples may be lost: (E6) and (E7).
+LOSING = {"target_pls": 0.05}
+E6: dict[str, Any] = {"system": "cpr-vanilla", "pls_interval": "E6"} | LOSING
+
+
+def beside_who_knows(
+    failures: dict[str, Any],
+    cluster: dict[str, int],
+    knowing: dict[str, Any] = YOUNG,
+    **guessing: Any,
+) -> dict[str, float]:
+    """Overhead beyond that of who knows the true MTBF, after ten failures, by the guess.
 
     A tenth, or ten times, of the MTBF was believed at first. On the same failures; the upper ends
     of 95 % intervals of the mean.
     """
-    short, long = (apart_s(failures, cluster, mtbfs) for mtbfs in (SHORT, LONG))
+    policies = knowing, {"system": "autopilot"} | guessing
+    short, long = (apart_s(failures, cluster, mtbfs, *policies) for mtbfs in (SHORT, LONG))
     later = (long.mean() * LONG - short.mean() * SHORT) / (LONG - SHORT)
     errors = np.hypot(long.sem() * LONG, short.sem() * SHORT) / (LONG - SHORT)
     return dict(later + 1.96 * errors)
 
 
-def apart_s(failures: dict[str, Any], cluster: dict[str, int], mtbfs: int) -> pd.DataFrame:
+def apart_s(
+    failures: dict[str, Any],
+    cluster: dict[str, int],
+    mtbfs: int,
+    knowing: dict[str, Any],
+    guessing: dict[str, Any],
+) -> pd.DataFrame:
     """A row a replication, a column a guess: how much more overhead, of useful time."""
-    full = {"full": {"system": "full"}}
+    known = {"knowing": knowing}
 
     def job(useful: str, cost: str, policies: dict[str, Any]) -> cprsim.Scenario:
         costs = dict.fromkeys(("save", "load", "reschedule"), cost)
-        known = {"useful_time": useful}
         return cprsim.Scenario(
-            job=known, cluster=cluster, costs=costs, failures=failures, policies=policies
+            job={"useful_time": useful},
+            cluster=cluster,
+            costs=costs,
+            failures=failures,
+            policies=policies,
         )
 
-    mtbf_s = job("1 d", "1 s", full).context.mtbf_s
+    mtbf_s = job("1 d", "1 s", known).context.mtbf_s
     guesses = {
-        f"{factor:g} x": {"system": "autopilot", "prior": f"{factor * mtbf_s} s"}
-        for factor in (0.1, 1.0, 10.0)
+        f"{factor:g} x": guessing | {"prior": f"{factor * mtbf_s} s"} for factor in (0.1, 1.0, 10.0)
     }
-    scenario = job(f"{mtbfs * mtbf_s} s", f"{mtbf_s / 300} s", full | guesses)
+    scenario = job(f"{mtbfs * mtbf_s} s", f"{mtbf_s / 300} s", known | guesses)
     result = cprsim.run(scenario, replications=256, seed=1)
     overhead = result.replications.pivot_table(
         index="replication", columns="policy", values="overhead", observed=True
     )
-    return overhead[list(guesses)].sub(overhead["full"], axis=0)
+    return overhead[list(guesses)].sub(overhead["knowing"], axis=0)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -163,6 +220,12 @@ def test_who_must_guess_loses_little_under_shipped_laws(preset: str) -> None:
 )
 def test_who_must_guess_loses_little_under_other_laws(law: dict[str, Any]) -> None:
     assert max(beside_who_knows(law, HALVES).values()) < MOST
+
+
+@pytest.mark.parametrize("shape", [0.7, 1.0])
+def test_who_must_guess_and_may_lose_samples_loses_little(shape: float) -> None:
+    law = {"distribution": "weibull", "mean": "20 h", "shape": shape}
+    assert max(beside_who_knows(law, HALVES, E6, **LOSING).values()) < MOST
 
 
 @needs_lanl

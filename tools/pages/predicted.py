@@ -1,47 +1,42 @@
 """Write docs/predicted.md: real runs, predicted and measured on this machine.
 
-Run `python -m tools.pages.predicted` on a quiet machine (some minutes). Costs are calibrated on the
-model and servers of scenarios/train-quick.toml, and each configuration is trained, in turns and
-several times, since a machine's speed drifts. Medians of what was measured stand beside what is
-predicted at median costs.
+Run `python -m tools.pages.predicted` on a quiet machine (some ten minutes). Each configuration of
+scenarios/train-quick.toml is calibrated on its servers and tables, predicted, and then trained, its
+policies in turns and several times. Predictions are written into build/predicted/ before anything
+is trained with them, and the page has their hashes.
 """
 
-import os
+import argparse
 import sys
-from collections.abc import Iterator, Sequence
-from statistics import median
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from cprsim.basics.files import write_all
 from cprsim.contract import Tracking
+from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.figures import save_bytes
-from cprsim.figures.predicted import SECONDS, SHARE
 from cprsim.gallery.predicted import PICTURE as GALLERY
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.members import forking
-from cprsim.trainer.section import TrainerSection, trainer_section
-from cprsim.trainer.training import Trained, train
-from cprsim.trainer.validation.calibration import Calibration, calibrate
-from cprsim.trainer.validation.predicted import Compared, predict
+from cprsim.trainer.section import trainer_section
+from cprsim.trainer.validation.compared import OVERHEAD, Comparison
+from cprsim.trainer.validation.predicted import Predicted
 from cprsim.trainer.validation.rehearsal import rehearsal, strikes
-from tools.paths import DOCS, FIGURES, SCENARIOS
+from cprsim.trainer.validation.validated import Validated, validate
+from tools.paths import DOCS, FIGURES, ROOT, SCENARIOS
 
-PAGE = DOCS / "predicted.md"
-PICTURE = FIGURES / "predicted-measured.svg"
+PAGE = "predicted.md"
+PICTURE = "predicted-measured.svg"
 CONFIG = SCENARIOS / "train-quick.toml"
 #: What the picture is drawn of.
-TABLE = CONFIG.with_name("train-quick-predicted.csv")
-_REPEATS = 3
-CAUSES = ("save", "load", "lost", "reschedule", "detect")
-OVERHEAD, UPDATES = "overhead", "updates_lost"
-#: What is beyond is rounding.
-_DIGITS = 12
+TABLE = "train-quick-predicted.csv"
+_WRITTEN = ROOT / "build" / "predicted"
+UPDATES = "updates_lost"
 _EXACT = ("pls", "failures", "lost_steps")
-#: What the sum, and updates lost, may be off by.
-_FEW = 0.05
 
 
 class Configuration(NamedTuple):
@@ -72,24 +67,26 @@ _INTRO = """\
 # Predicted against measured
 
 `python -m tools.pages.predicted` trains {runs} times for real on this machine, kills servers, and
-puts what that took beside what a simulation predicted. `cprsim validate CONFIG` does it for any
-scenario with a block `[trainer]`; [trainer.md](trainer.md) says how it goes about it. The figures
-below are of one machine and one day: {cores} cores, other load {load:.1f} when it began and
-{load_after:.1f} at its end.
+puts what that took beside what a simulation predicted. `cprsim validate CONFIG --repeats 5` does it
+for any scenario with a block `[trainer]`; [trainer.md](trainer.md) says how it goes about it. The
+figures below are of one machine and one day: {cores} cores, the load at most {before:.1f} before a
+configuration and {during:.1f} during one, which has what was trained in it.
 
 ## What is an input, what is calibrated, what is a prediction
 
 - **Inputs**: the scenario (rows, samples, servers, intervals), the steps at which failures
-  strike, and how the updates of the first samples spread over the servers.
-- **Calibrated**, in short runs of their own (`cprsim/trainer/validation/rehearsal.py`: {whole}
-  saves of everything, {portions} of chosen rows by MFU, {kills} kills), as medians: {costs}.
-- **Predicted**: everything else. Configurations differ from the rehearsal in their policy, their
-  interval, how many rows a save takes, and in how many failures strike, when, and how many
-  servers.
+  strike, and where the updates of the first samples go.
+- **Calibrated**, on the servers and tables of the configuration, in a short run that knows nothing
+  of its policies' intervals or failures (`cprsim/trainer/validation/rehearsal.py`: {whole} saves of
+  everything, {portions} of chosen rows where there are any, {kills} kills).
+- **Predicted**: everything else, and written down before anything was trained: the hashes below are
+  of those files.
 
 A cause is within bounds if it is off by at most 10 % or 50 ms, the sum (*overhead*) by at most
-5 %, and so are updates lost. Measured seconds are medians of {repeats} runs. PLS, failures and lost
-steps are counted, and have to agree exactly.
+5 %, and so are updates lost. Each policy is trained {repeats} times, all of a configuration in
+turns. Of three runs or more each save, load, ... counts with its lower quartile over the runs, and
+so does each in the calibration; *noise* is how far the sums of single runs are apart. PLS, failures
+and lost steps are counted, and have to agree exactly.
 
 ![Predicted seconds against measured ones](figures/predicted-measured.svg)
 
@@ -126,82 +123,70 @@ What came out of the first comparisons, and is in the simulator since:
   depends on how many start at once, and on the cores there are.
 
 """
-_HEADS = ("configuration", "policy", "what", "predicted", "measured", "distance", "within")
+_HEADS = ("configuration", "policy", "what", "predicted", "measured", "noise", "distance", "within")
 
 
-class Row(NamedTuple):
-    """One quantity of one run. `bound`: what it may be off by; 0 if it has to agree."""
+class Found(NamedTuple):
+    """One quantity of one policy in one configuration."""
 
     configuration: str
     policy: str
-    what: str
-    predicted: float
-    measured: float
-    bound: float
-
-    @property
-    def within(self) -> bool:
-        """Whether it is off by no more; counts may differ by rounding."""
-        return abs(self.predicted - self.measured) <= self.bound + 1e-9 * abs(self.measured)
+    row: Comparison
 
 
-def rows_of(name: str, policy: str, runs: Sequence[dict[str, Any]]) -> Iterator[Row]:
-    """What is compared of a policy's runs; each is a document."""
-    first = runs[0]
-    for cause in CAUSES:
-        predicted = first["predicted"][cause]
-        measured = median(run["measured"][cause] for run in runs)
-        if predicted or measured:
-            yield Row(name, policy, cause, predicted, measured, max(SHARE * measured, SECONDS))
-    measured = median(run["overhead_s"]["measured"] for run in runs)
-    yield Row(name, policy, OVERHEAD, first["overhead_s"]["predicted"], measured, _FEW * measured)
-    for count in (UPDATES, *_EXACT):
-        predicted, measured = first[count]["predicted"], first[count]["measured"]
-        if predicted or measured:
-            bound = _FEW * measured if count == UPDATES else 0.0
-            yield Row(name, policy, count, predicted, measured, bound)
+def rows_of(name: str, found: Validated) -> list[Found]:
+    """What is compared of a configuration: seconds of overhead, then counts of what there was."""
+    return [
+        Found(name, each.policy, row)
+        for each in found.compared
+        for row in (*each.seconds(), *each.counts())
+        if row.what != "train" and (row.predicted or row.measured)
+    ]
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Found]) -> str:
     """All rows."""
     lines = [f"| {' | '.join(_HEADS)} |", f"|{' --- |' * len(_HEADS)}"]
     return "\n".join([*lines, *map(_line, rows)]) + "\n"
 
 
-def _line(row: Row) -> str:
-    off = round(row.predicted - row.measured, _DIGITS)
-    if row.what in (*CAUSES, OVERHEAD):
-        values = [f"{1e3 * row.predicted:,.0f} ms", f"{1e3 * row.measured:,.0f} ms"]
-        values.append(f"{1e3 * off:+,.0f} ms")
+def _line(found: Found) -> str:
+    row = found.row
+    if row.what in (*OVERHEAD_CAUSES, OVERHEAD):
+        values = [f"{1e3 * each:,.0f} ms" for each in (row.predicted, row.measured, row.noise)]
+        values.append(f"{1e3 * row.off:+,.0f} ms")
     else:
-        values = [f"{row.predicted:.4g}", f"{row.measured:.4g}", f"{off:+.2g}"]
-    if row.measured:
-        values[-1] += f" ({100 * off / row.measured:+.1f} %)"
+        values = [f"{each:.4g}" for each in (row.predicted, row.measured, row.noise)]
+        values.append(f"{row.off:+.2g}" if row.off else "0")
+    if row.measured and row.off:
+        values[-1] += f" ({row.percent(1)} %)"
     verdict = "yes" if row.within else "**no**"
-    return f"| {row.configuration} | {row.policy} | {row.what} | {' | '.join(values)} | {verdict} |"
+    told = (found.configuration, found.policy, row.what, *values, verdict)
+    return f"| {' | '.join(told)} |"
 
 
-def page(rows: Sequence[Row], calibration: Calibration, load: tuple[float, float]) -> str:
+def page(found: Mapping[str, Validated]) -> str:
     """The whole page."""
+    rows = [row for name, each in found.items() for row in rows_of(name, each)]
 
     def met(whats: Sequence[str]) -> tuple[int, int]:
-        chosen = [row for row in rows if row.what in whats]
+        chosen = [each.row for each in rows if each.row.what in whats]
         return sum(row.within for row in chosen), len(chosen)
 
-    (within, every), (sums, configurations) = met(CAUSES), met([OVERHEAD])
+    (within, every), (sums, configurations) = met(OVERHEAD_CAUSES), met([OVERHEAD])
     (updates, lossy), (exact, counted) = met([UPDATES]), met(_EXACT)
     script = rehearsal(Tracking("mfu", 0.125)).script
     portions = sum(each.save.portion < 1 for each in script)
+    compared = [each for one in found.values() for each in one.compared]
     text = _INTRO.format(
-        runs=_REPEATS * sum(len(each.policies) for each in CONFIGURATIONS.values()),
-        cores=os.cpu_count(),
-        load=load[0],
-        load_after=load[1],
+        runs=sum(len(each.runs) for each in compared),
+        repeats=max(len(each.runs) for each in compared),
+        cores=max(each.load.cores for each in found.values()),
+        before=max(each.load.before for each in found.values()),
+        during=max(each.load.during for each in found.values()),
         whole=len(script) - portions,
         portions=portions,
         kills=len(strikes(script)),
-        costs=", ".join(f"{name} {value_s * 1e3:.2f} ms" for name, value_s in _costs(calibration)),
-        repeats=_REPEATS,
         within=within,
         all=every,
         sums=sums,
@@ -211,65 +196,62 @@ def page(rows: Sequence[Row], calibration: Calibration, load: tuple[float, float
         exact=exact,
         counted=counted,
     )
-    return text + "## All of it\n\n" + table(rows)
+    return f"{text}{_hashes(found)}\n## All of it\n\n{table(rows)}"
 
 
-def _costs(calibration: Calibration) -> Iterator[tuple[str, float]]:
-    for name, value_s in vars(calibration).items():
-        yield f"`{name.removesuffix('_s')}`", value_s
+def _hashes(found: Mapping[str, Validated]) -> str:
+    lines = [
+        "| configuration | overrides | seed | SHA-256 of the predictions |",
+        "| --- " * 4 + "|",
+    ]
+    for name, each in found.items():
+        asked = CONFIGURATIONS[name]
+        told = ", ".join(f"`{override}`" for override in asked.overrides)
+        lines.append(f"| {name} | {told} | {asked.seed} | `{each.predicted.sha256}` |")
+    return "\n".join(lines) + "\n"
 
 
-def measure() -> tuple[list[Row], Calibration]:
-    """Calibrate and do all runs, again and again; then predict them at median costs."""
-    calibrations = []
-    runs: dict[tuple[str, str], list[Trained]] = {}
-    for turn in range(_REPEATS):
-        scenario, section = _scenario()
-        tracking = scenario.plan("cpr-mfu").tracking
-        calibrations.append(calibrate(scenario, section, tracking, turn))
-        sys.stderr.write(f"{turn + 1} of {_REPEATS}: {calibrations[-1]}\n")
-        for name, each in CONFIGURATIONS.items():
-            scenario, section = _scenario(each.overrides)
-            for policy in each.policies:
-                trained = train(scenario, section, policy, each.seed)
-                runs.setdefault((name, policy), []).append(trained)
-    calibration = pooled(calibrations)
-    rows: list[Row] = []
-    for name, each in CONFIGURATIONS.items():
-        found = predict(*_scenario(each.overrides), each.policies, calibration, each.seed)
-        for policy, prediction in found.of.items():
-            compared = [Compared(policy, prediction, one) for one in runs[name, policy]]
-            rows += rows_of(name, policy, [one.document() for one in compared])
-    return rows, calibration
+def measured(name: str, repeats: int) -> Validated:
+    """A configuration, predicted and trained."""
+    asked = CONFIGURATIONS[name]
+    mapping = load_mapping(CONFIG, asked.overrides)
+    scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
 
+    def write_down(predicted: Predicted) -> None:
+        file = f"{name.replace(' ', '-').replace(',', '')}.json"
+        write_all(_WRITTEN, {file: predicted.content()})
+        sys.stderr.write(f"{name}: predictions {predicted.sha256}\n")
 
-def pooled(calibrations: Sequence[Calibration]) -> Calibration:
-    """The median of each number."""
-    names = vars(calibrations[0])
-    return Calibration(
-        **{name: median(getattr(each, name) for each in calibrations) for name in names}
+    found = validate(
+        scenario, section, asked.policies, asked.seed, repeats=repeats, announce=write_down
     )
-
-
-def _scenario(overrides: Sequence[str] = ()) -> tuple[Scenario, TrainerSection]:
-    mapping = load_mapping(CONFIG, overrides)
-    return Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
+    for policy, verdict in found.verdicts().items():
+        sys.stderr.write(f"  {policy}: {verdict}\n")
+    return found
 
 
 def main() -> None:
     """Measure, and write the table, its picture and the page."""
+    parser = argparse.ArgumentParser(prog="python -m tools.pages.predicted")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--only", action="append", choices=CONFIGURATIONS)
+    parser.add_argument("--into", type=Path, help="a folder in place of the docs, to try it out")
+    asked = parser.parse_args()
     forking.context()
-    before = os.getloadavg()[0]
-    rows, calibration = measure()
-    seconds = [row for row in rows if row.what in (*CAUSES, OVERHEAD)]
+    found = {name: measured(name, asked.repeats) for name in asked.only or CONFIGURATIONS}
     shown = pd.DataFrame(
-        [row[:5] for row in seconds],
+        [
+            (name, policy, row.what, row.predicted, row.measured)
+            for one, each in found.items()
+            for name, policy, row in rows_of(one, each)
+            if row.what in (*OVERHEAD_CAUSES, OVERHEAD)
+        ],
         columns=["configuration", "policy", "cause", "predicted", "measured"],
     )
-    text = page(rows, calibration, (before, os.getloadavg()[0]))
-    write_all(TABLE.parent, {TABLE.name: shown.to_csv(index=False, float_format="%.6g").encode()})
-    write_all(PICTURE.parent, {PICTURE.name: save_bytes(GALLERY.figure(TABLE), "svg")})
-    write_all(PAGE.parent, {PAGE.name: text.encode()})
+    scenarios, figures, docs = (asked.into or each for each in (SCENARIOS, FIGURES, DOCS))
+    write_all(scenarios, {TABLE: shown.to_csv(index=False, float_format="%.6g").encode()})
+    write_all(figures, {PICTURE: save_bytes(GALLERY.figure(scenarios / TABLE), "svg")})
+    write_all(docs, {PAGE: page(found).encode()})
 
 
 if __name__ == "__main__":

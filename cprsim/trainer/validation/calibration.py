@@ -1,9 +1,8 @@
 """What training, saves and recoveries take on this machine, measured in a short real run."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from cprsim.basics.owned import owned_folder
@@ -16,12 +15,13 @@ from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.members.store import MOST_DELTAS
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, carry_out
+from cprsim.trainer.validation.quantile import quantile
 from cprsim.trainer.validation.rehearsal import LONG, LONGS, Rehearsal, Strike, rehearsal, strikes
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Medians of what was measured, s.
+    """Medians, or lower quantiles, of what was measured, s.
 
     `step_s`: of a step of training. The others are those of a scenario's `[costs]`: `gather_s` for
     a million rows, `save_fixed_s` what saves of chosen rows take besides, `append_s` what each of
@@ -55,6 +55,7 @@ def calibrate(
     tracking: Tracking | None,
     seed: int = 0,
     progress: Progress | None = None,
+    level: float = 0.5,
 ) -> Calibration:
     """Rehearse on the scenario's model, servers and samples, and measure.
 
@@ -66,16 +67,18 @@ def calibrate(
         Who chooses the rows of saves of chosen rows; None if there are to be none.
     seed, progress
         As in `train`.
+    level
+        The quantile of all that takes the same each time; the median by default.
     """
     plan = rehearsal(tracking)
     with owned_folder() as folder:
         rehearsed = Scenario(**_mapping(scenario, section, plan, folder))
         ran = carry_out(rehearsed, section, "rehearsal", plan, seed, progress)
-    return measured(ran, plan, scenario)
+    return measured(ran, plan, scenario, level)
 
 
-def measured(ran: Trained, plan: Rehearsal, scenario: Scenario) -> Calibration:
-    """What a rehearsal on the scenario's model and servers has measured.
+def measured(ran: Trained, plan: Rehearsal, scenario: Scenario, level: float = 0.5) -> Calibration:
+    """What a rehearsal on the scenario's model and servers has measured; `level` as before.
 
     Raises
     ------
@@ -88,7 +91,7 @@ def measured(ran: Trained, plan: Rehearsal, scenario: Scenario) -> Calibration:
             'spoils it; try again on a quieter machine, or give them longer, e.g. answer = "10 s" '
             "in [trainer]"
         )
-    found = _RehearsalTimes(ran, plan)
+    found = _RehearsalTimes(ran, plan, level)
     save_s = found.save_s(whole=True)
     of_rows: dict[str, float] = {}
     if plan.tracking is not None:
@@ -98,36 +101,40 @@ def measured(ran: Trained, plan: Rehearsal, scenario: Scenario) -> Calibration:
         save_s=save_s,
         load_full_s=found.load_s("all"),
         load_partial_s=found.load_s("lost"),
-        reschedule_s=median(found.seconds_of("reschedule")),
-        detect_s=median(found.seconds_of("detect")),
+        reschedule_s=found.typical(found.seconds_of("reschedule")),
+        detect_s=found.typical(found.seconds_of("detect")),
         **of_rows,
     )
 
 
 class _RehearsalTimes:
-    """What a rehearsal took, s; medians."""
+    """What a rehearsal took, s; quantiles at one level."""
 
-    def __init__(self, ran: Trained, plan: Rehearsal) -> None:
-        self._ran, self._plan = ran, plan
+    def __init__(self, ran: Trained, plan: Rehearsal, level: float) -> None:
+        self._ran, self._plan, self._level = ran, plan, level
         self._strikes = strikes(plan.script)
 
     def seconds_of(self, cause: str) -> list[float]:
         """All times that went to one cause, in order."""
         return [span.lasted_s for span in self._ran.spans if span.cause == cause]
 
+    def typical(self, values: Iterable[float]) -> float:
+        """Their quantile."""
+        return quantile(list(values), self._level)
+
     @property
     def step_s(self) -> float:
         """Of a step, in the long stretches but the first, which warms up."""
-        return median(self.seconds_of("train")[1:LONGS]) / LONG
+        return self.typical(self.seconds_of("train")[1:LONGS]) / LONG
 
     def save_s(self, *, whole: bool) -> float:
         """Of a save of everything, or of chosen rows."""
         saves = zip(self.seconds_of("save"), self._plan.script, strict=True)
-        return median(took_s for took_s, each in saves if (each.save.portion == 1) == whole)
+        return self.typical(took_s for took_s, each in saves if (each.save.portion == 1) == whole)
 
     def load_s(self, returns: Rollback) -> float:
         """Of a load after failures that were so answered, with nothing appended."""
-        return median(
+        return self.typical(
             took_s
             for took_s, each in self._loads()
             if each.returns == returns and not each.appended
@@ -142,7 +149,7 @@ class _RehearsalTimes:
             for took_s, each in self._loads()
             if lengths[each.appended]
         ]
-        return median(more) if more else 0.0
+        return self.typical(more) if more else 0.0
 
     def _chain_lengths(self) -> list[int]:
         """How many saves a load has to read beside a whole one, after none, 1, 2, ... of them."""
@@ -168,7 +175,7 @@ class _RehearsalTimes:
         for part in self._ran.parts:
             if part.rows is not None:
                 slowest[part.step] = max(stage(part), slowest.get(part.step, 0.0))
-        return median(slowest.values())
+        return self.typical(slowest.values())
 
 
 def _of_rows(

@@ -1,0 +1,201 @@
+"""One policy's real runs beside what was predicted of them, and what that comes to in words."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, NamedTuple
+
+from cprsim.basics.once import once
+from cprsim.basics.units import format_duration
+from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
+from cprsim.trainer.training import Trained
+from cprsim.trainer.validation.predicted import Prediction
+from cprsim.trainer.validation.quantile import quantile
+
+OVERHEAD = "overhead"
+#: What the sum of overhead, and updates lost, may be off by.
+SUM_SHARE = 0.05
+#: What a cause may be off by, as in its picture: the larger of a share and so many seconds.
+CAUSE_SHARE, CAUSE_S = 0.10, 0.05
+#: Of shares: what is beyond is rounding.
+_DIGITS = 12
+#: What has another name for people.
+_WHAT = {"pls": "PLS"}
+
+
+class Load(NamedTuple):
+    """Processes that ran or waited for a core, means of a minute: before, and the most meanwhile.
+
+    What is trained here is in the second; `cores` are those that it may use.
+    """
+
+    before: float
+    during: float
+    cores: int
+
+    @property
+    def most(self) -> float:
+        """The larger."""
+        return max(self.before, self.during)
+
+
+class Comparison(NamedTuple):
+    """One quantity, predicted and measured. `noise`: the largest less the least of the repeats.
+
+    `bound`: what it may be off by; 0 if it has to agree.
+    """
+
+    what: str
+    predicted: float
+    measured: float
+    bound: float
+    noise: float = 0.0
+
+    @property
+    def off(self) -> float:
+        """The distance, but for rounding."""
+        return round(self.predicted - self.measured, _DIGITS)
+
+    @property
+    def within(self) -> bool:
+        """Whether it is off by no more."""
+        return abs(self.off) <= self.bound + 1e-9 * abs(self.measured)
+
+    @property
+    def label(self) -> str:
+        """What it is, for people."""
+        return _WHAT.get(self.what, self.what.replace("_", " "))
+
+    def percent(self, digits: int = 0) -> str:
+        """The distance in percent of what was measured; nothing of nothing."""
+        if not self.measured:
+            return ""
+        share = round(100 * self.off / self.measured, digits)
+        return f"{share:+,.{digits}f}" if share else "0"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One policy's run, as predicted and as it came, once or again and again.
+
+    `level`: the quantile of what took the same each time that counts.
+    """
+
+    policy: str
+    prediction: Prediction
+    runs: Sequence[Trained]
+    level: float = 0.5
+
+    @property
+    def silent(self) -> int:
+        """Members that were silent for too long in real runs: failures that none had struck."""
+        return sum(run.replaced - run.struck for run in self.runs)
+
+    def seconds(self) -> list[Comparison]:
+        """Each cause that took time, and the sum of those of overhead, s."""
+        told = [row for row in map(self._cause, CAUSES) if row.predicted or row.measured]
+        of_overhead = [row for row in told if row.what in OVERHEAD_CAUSES]
+        measured = math.fsum(row.measured for row in of_overhead)
+        sums = [math.fsum(run.seconds[row.what] for row in of_overhead) for run in self._usual]
+        predicted = self.prediction.overhead_s
+        return [
+            *told,
+            Comparison(OVERHEAD, predicted, measured, SUM_SHARE * measured, max(sums) - min(sums)),
+        ]
+
+    def counts(self) -> list[Comparison]:
+        """What is no time; of runs that differ, the one that is farthest off."""
+        found = []
+        for what, predicted in self.prediction.counts().items():
+            each = [_counted(run, what) for run in self._usual]
+            measured = max(each, key=lambda value: abs(value - predicted))
+            bound = SUM_SHARE * measured if what == "updates_lost" else 0.0
+            found.append(Comparison(what, predicted, measured, bound, max(each) - min(each)))
+        return found
+
+    def verdict(self, load: Load) -> str:
+        """What came of it, in words; nothing is said of seconds where the machine had none."""
+        off = [row for row in self.counts() if not row.within]
+        counts = "; ".join(f"{row.label} off by {_distance(row)}" for row in off)
+        if all(row.bound for row in off):  # but for updates lost, which are no count
+            counts = "; ".join(filter(None, ["counts exact", counts]))
+        if load.most > load.cores:
+            return (
+                f"{counts}; no verdict on seconds, for the load was {load.most:.1f} on "
+                f"{load.cores} cores: try again on a quieter machine"
+            )
+        return f"{counts}; {self._of_seconds()}"
+
+    def _of_seconds(self) -> str:
+        *causes, overhead = self.seconds()
+        wide = "; ".join(
+            f"{row.label} off by {_distance(row)} ({_signed(row.off)})"
+            for row in causes
+            if row.what in OVERHEAD_CAUSES and not row.within
+        )
+        if overhead.within:
+            return f"overhead within {100 * SUM_SHARE:g} %{f', but {wide}' if wide else ''}"
+        return f"overhead off by {_distance(overhead)}{f': {wide}' if wide else ''}"
+
+    def document(self) -> dict[str, Any]:
+        """What `cprsim validate --json` prints of it."""
+        *causes, overhead = self.seconds()
+        measured = {row.what: row.measured for row in causes}
+        return {
+            **self.prediction.document(),
+            "measured": {cause: measured.get(cause, 0.0) for cause in CAUSES},
+            "noise_s": {row.what: row.noise for row in (*causes, overhead)},
+            "overhead_s": {"predicted": overhead.predicted, "measured": overhead.measured},
+            **{
+                row.what: {"predicted": row.predicted, "measured": row.measured}
+                for row in self.counts()
+            },
+            "silent": self.silent,
+        }
+
+    @property
+    def _usual(self) -> list[Trained]:
+        """Runs in which nobody was silent for too long, if there are any."""
+        return [run for run in self.runs if run.replaced == run.struck] or list(self.runs)
+
+    def _cause(self, cause: str) -> Comparison:
+        measured = self._measured[cause]
+        sums = [run.seconds[cause] for run in self._usual]
+        bound = max(CAUSE_SHARE * measured, CAUSE_S)
+        predicted = getattr(self.prediction.ledger, cause)
+        return Comparison(cause, predicted, measured, bound, max(sums) - min(sums))
+
+    @once
+    def _measured(self) -> dict[str, float]:
+        """Seconds by cause: of each span its quantile over the runs, where all have as many."""
+        runs = self._usual
+        seconds = {}
+        for cause in CAUSES:
+            spans = [[span.lasted_s for span in run.spans if span.cause == cause] for run in runs]
+            if len(set(map(len, spans))) > 1:
+                spans = [[math.fsum(each)] for each in spans]
+            each_s = zip(*spans, strict=True)
+            seconds[cause] = math.fsum(quantile(span_s, self.level) for span_s in each_s)
+        # Spans don't say what of their training was rolled back later.
+        trained = [(run.seconds["lost"], run.seconds["train"]) for run in runs]
+        share = median(lost_s / (lost_s + kept_s) for lost_s, kept_s in trained)
+        both_s = seconds["train"]
+        return seconds | {"lost": share * both_s, "train": (1 - share) * both_s}
+
+
+def _counted(run: Trained, what: str) -> float:
+    if what == "lost_steps":
+        return run.executed - run.steps
+    return float(getattr(run, what))
+
+
+def _distance(row: Comparison) -> str:
+    """In percent, or as it is where nothing was measured."""
+    if row.measured:
+        return f"{row.percent()} %"
+    return _signed(row.off) if row.what in (*CAUSES, OVERHEAD) else f"{row.off:+.2g}"
+
+
+def _signed(seconds: float) -> str:
+    return f"{'+' * (seconds > 0)}{format_duration(seconds)}"
