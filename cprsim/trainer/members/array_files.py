@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,13 @@ _MOST_BYTES = 1 << 26
 _HEADER_ERRORS = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError)
 
 
+class ReadRows(NamedTuple):
+    """All rows of a checkpoint; of these, `changed` are other than in its base, or may be."""
+
+    arrays: Arrays
+    changed: NDArray[np.int64]
+
+
 def read_small(path: Path) -> bytes:
     """What a manifest holds."""
     with _opened(path) as file:
@@ -34,17 +41,19 @@ def read_small(path: Path) -> bytes:
     return content
 
 
-def read_chain(folder: Path, files: Sequence[File]) -> Arrays:
+def read_chain(folder: Path, files: Sequence[File]) -> ReadRows:
     """All rows of a base with the deltas that follow it."""
     base, *deltas = files
     arrays = _read(folder, base)
+    found = [np.empty(0, np.int64)]
     for each in deltas:
         ids, *changed = _read(folder, each)
         if not _fit(arrays, ids, changed):
             raise SpoiltError(f"{folder / each.name}: has no rows of {base.name}")
         for array, rows in zip(arrays, changed, strict=True):
             array[ids] = rows
-    return tuple(arrays)
+        found.append(ids.astype(np.int64))
+    return ReadRows(tuple(arrays), np.unique(np.concatenate(found)))
 
 
 def _fit(
