@@ -7,6 +7,7 @@ import pytest
 
 from cprsim.closed_form.incremental import rebaseline_pays
 from cprsim.contract import Differences
+from cprsim.contract.actions import ALL_BITS
 from cprsim.policies.check_n_run import mean_save_of_differences
 from cprsim.policies.full import full_plan
 from cprsim.trainer.coordinator.history import JobSetBack
@@ -23,9 +24,9 @@ PLACEMENT = Placement(tuple(table.rows for table in DATA.tables), 2)
 HEADER = 128
 
 
-def differing(variant, interval_s=INTERVAL, share=0.01):
+def differing(variant, interval_s=INTERVAL, bits=ALL_BITS):
     """Saves of what was modified, of which the model expects next to nothing."""
-    sequence = Differences(variant, interval_s, 1.0, 1.0, (0.0, 1.0), (0.0, share))
+    sequence = Differences(variant, interval_s, 1.0, 1.0, (0.0, 1.0), (0.0, 0.01), bits)
     full = full_plan(interval_s)
     (schedule,) = full.schedules
     mean = mean_save_of_differences(sequence, STEPS)

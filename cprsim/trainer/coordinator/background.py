@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.contract import Save, Saved, Stored, rules
+from cprsim.contract.actions import ALL_BITS
 from cprsim.job.costs import Rollback
 from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
@@ -124,13 +125,15 @@ class SavesUnderWay:
         each.unasked.discard(name)
         each.taking.add(name)
         before = self.under_way[: self.under_way.index(each)]
+        save, of_rows = each.save, name[0] == "server"  # the dense part is always stored as it is
         self._cluster.ask(
             name,
             Op.SAVE,
             each.number,
             at=each.step,
-            portion=each.save.portion,
-            since=each.save.since,
+            portion=save.portion,
+            since=save.since if of_rows else None,
+            bits=save.bits if of_rows else ALL_BITS,
             returns_to=[self._job.usable.last.step, *(other.step for other in before)],
         )
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cprsim.trainer.members.manifests import File, SpoiltError
 from cprsim.trainer.members.parameters import Arrays
+from cprsim.trainer.members.quantised import plain
 
 #: What says nothing of the file: the same one may be read at another time.
 _NOT_OF_THE_FILE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
@@ -87,7 +88,7 @@ def _read(folder: Path, file: File) -> list[NDArray[Any]]:
             arrays.append(_array(opened, file.size, path))
     if not arrays:
         raise SpoiltError(f"{path}: has no arrays")
-    return arrays
+    return plain(arrays)
 
 
 def _array(opened: BufferedReader, size: int, path: Path) -> NDArray[Any]:

@@ -7,8 +7,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cprsim.contract.actions import Since
+from cprsim.contract.actions import ALL_BITS, Since
 from cprsim.trainer.members.parameters import Arrays, Parameters
+from cprsim.trainer.members.quantised import quantised
 from cprsim.trainer.members.store import ReadCheckpoint
 from cprsim.trainer.members.waiting import Around, Beside, Steps, Wait
 from cprsim.trainer.members.wire import Message, Op
@@ -73,7 +74,8 @@ class CheckpointWriter(Generic[_Kind]):
 
         def write() -> None:
             started_s, said = time.perf_counter(), asked.facts
-            size = self.store.write(said["at"], arrays, ids, said["returns_to"], said["since"])
+            stored = _in_bits(arrays, said["bits"])
+            size = self.store.write(said["at"], stored, ids, said["returns_to"], said["since"])
             spent_s = time.perf_counter() - started_s
             facts.update(bytes=size, whole=ids is None, write_s=spent_s)
             facts.update(of_bytes=self.parameters.size)
@@ -107,3 +109,11 @@ class CheckpointWriter(Generic[_Kind]):
             found = ReadCheckpoint(0, arrays, 0)
         self.parameters.restore(found.arrays)
         return found
+
+
+def _in_bits(arrays: Arrays, bits: int) -> Arrays:
+    """Rows in so many bits an element; what else there is of each, as it is."""
+    if bits == ALL_BITS:
+        return arrays
+    rows, *others = arrays
+    return (*quantised(rows, bits), *others)

@@ -27,7 +27,7 @@ MOST_DELTAS = 2.0
 
 
 class ReadCheckpoint(NamedTuple):
-    """A checkpoint that was read, all rows of it; `changed`: those that may not be as in its base."""
+    """A checkpoint that was read, all rows; those `changed` may be other than in its base."""
 
     step: int
     arrays: Arrays
