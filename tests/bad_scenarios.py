@@ -252,6 +252,67 @@ QUANTITIES = [
         "costs.shutdown: '-1 s' is out of range: it must be >= 0",
     ),
     case(
+        "a-notice-after-the-failure",
+        {LAW: LAW + 'notice = { lead = "-2 min" }\n'},
+        "failures.notice.lead: '-2 min' is out of range: it must be > 0",
+    ),
+    case(
+        "more-notices-than-failures",
+        {LAW: LAW + 'notice = { lead = "2 min", recall = 1.5 }\n'},
+        "failures.notice.recall: 1.5 is out of range: it must be <= 1",
+    ),
+    case(
+        "a-notice-without-a-lead",
+        {LAW: LAW + "notice = { recall = 0.9 }\n"},
+        "failures.notice.lead: is missing",
+    ),
+    case(
+        "false-alarms-in-no-time",
+        {LAW: LAW + 'notice = { lead = "2 min", false_alarms = "2 a day" }\n'},
+        "failures.notice.false_alarms: '2 a day' is no number in a time: write e.g. \"1 / 10 d\"",
+    ),
+    case(
+        "false-alarms-of-no-number",
+        {LAW: LAW + 'notice = { lead = "2 min", false_alarms = "0 / 10 d" }\n'},
+        "failures.notice.false_alarms: '0 / 10 d' is out of range: both must be > 0; leave it out "
+        "for none",
+    ),
+    case(
+        "too-many-false-alarms",
+        {LAW: LAW + 'notice = { lead = "2 min", false_alarms = "100 / 1 s" }\n'},
+        "failures.notice.false_alarms: makes 3,600,000 in the job; 150,000 are the most: make them "
+        "rarer",
+    ),
+    case(
+        "a-notice-that-is-drained",
+        {POLICY: POLICY + 'on_notice = "drain"\n'},
+        "policies.full.on_notice: 'drain' is not one of 'save'",
+    ),
+    case(
+        "an-allocation-of-no-time",
+        {JOB: JOB + 'allocation = "0 s"\n'},
+        "job.allocation: '0 s' is out of range: it must be > 0",
+    ),
+    case(
+        "an-allocation-that-is-over-before-anything-is-trained",
+        {
+            JOB: JOB + 'allocation = "10 min"\n',
+            COSTS: COSTS + 'start = { compile = "8 min" }\nshutdown = "5 s"\n',
+        },
+        "policies.full: in job.allocation = 10 min nothing is trained: a start takes 8 min of it, "
+        "a load 1 min, and a last save and a shutdown 1.08 min; give a longer one",
+    ),
+    case(
+        "an-allocation-whose-saves-go-with-it",
+        {
+            JOB: JOB + 'allocation = "1 h"\n',
+            POLICY: 'system = "tiered"\n'
+            'local = { interval = "1 min", save = "1 s", load = "1 s" }\n',
+        },
+        "policies.full: it saves to local, which goes with its nodes at the end of "
+        "job.allocation; save to the store as well",
+    ),
+    case(
         "a-misspelt-part-of-a-start",
         {COSTS: COSTS + 'start = { compil = "1 min" }\n'},
         "costs.start.compil: unknown key; did you mean 'compile'?",
@@ -460,7 +521,7 @@ POLICIES = [
         "key-of-another-system",
         {POLICY: POLICY + "target_pls = 0.1\n"},
         "policies.full.target_pls: unknown key; known: after_void, checksum, interval, keep, "
-        "system, verify_every",
+        "on_notice, system, verify_every",
     ),
     case(
         "negative-interval",

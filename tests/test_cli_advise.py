@@ -96,6 +96,15 @@ def test_advise_prints_its_options_and_a_sentence(folder, capsys):
     )
 
 
+def test_advise_tells_rare_causes_where_a_scenario_has_them(folder, capsys):
+    ends = ["--set", "costs.shutdown=33.6 min"]  # 1 % of the useful 56 h
+    for more, told in (([], False), (ends, True)):
+        assert cli._main(["advise", "--closed-form", KAGGLE, *more]) == 0
+        heading = capsys.readouterr().out.partition("option")[0]
+        assert ("shut-" in heading) == told
+        assert "start" not in heading
+
+
 def test_advise_for_kaggle_with_lost_updates_trained_again_by_hand(folder, capsys):
     document = json_of(capsys, "advise", "--closed-form", KAGGLE)
     young_s = math.sqrt(2 * 337.2 * 100_800)

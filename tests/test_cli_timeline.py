@@ -48,11 +48,11 @@ def test_a_trace_of_the_run_that_was_asked_for(
     [
         (
             ("--policy", "full", "--out", "run.txt"),
-            "--out run.txt: a timeline's name ends in .png, .svg, .pdf or .json.gz",
+            "--out run.txt: a timeline's name ends in .png, .svg, .pdf, .json.gz or .prom",
         ),
         (
             ("--policy", "full", "--out", "run.json"),
-            "--out run.json: a timeline's name ends in .png, .svg, .pdf or .json.gz",
+            "--out run.json: a timeline's name ends in .png, .svg, .pdf, .json.gz or .prom",
         ),
         (
             ("--policy", "ful", "--out", "run.png"),

@@ -118,7 +118,7 @@ def test_ten_thousand_faults_are_ten_lines_and_how_many_more(told) -> None:
     assert len(lines) == 11
     assert lines[0] == (
         "cprsim: policies.full.k0: unknown key; known: after_void, checksum, interval, keep, "
-        "system, verify_every"
+        "on_notice, system, verify_every"
     )
     assert lines[-1] == "cprsim: and 9,990 more faults; mend these first"
 

@@ -17,7 +17,10 @@ from cprsim.contract.ledger import overhead_retrained
 from cprsim.failures.hit import SEVERITIES, Severity
 from cprsim.job.start import mean_start
 
-_OF_FAILURES = ("load", "lost", "reschedule", "slowdown", "verify", "pls", "updates", "start")
+_CAUSES = (
+    *("save", "load", "lost", "reschedule", "slowdown", "verify", "pls", "updates"),
+    *("start", "shutdown"),
+)
 _NOT_ALL: tuple[Severity, ...] = ("process", "node")
 
 
@@ -77,25 +80,32 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
     save, stall = _saves(plan, context)
     costs = mean_start(context.costs.costs)
     first_s = rules.r36_start_s(*costs[:3], first=True, warm=False)
-    causes = dict.fromkeys(_OF_FAILURES, 0.0)
+    causes = dict.fromkeys(_CAUSES, 0.0)
     for kind in kinds(context):
         for cause, share in _of_failures(plan, context, kind):
             causes[cause] += share
     for cause, share in _of_silent_faults(plan, context):
         causes[cause] += share
+    for cause, share in _of_notices(plan, context):
+        causes[cause] += share
+    detect = context.costs.costs.detect_s / context.mtbf_s
+    slowdown = training_slowdown(plan, context) + causes["slowdown"]
+    held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
+    for cause, share in _of_stops(plan, context, 1 + save + stall + detect + slowdown + sum(held)):
+        causes[cause] += share
     return Expected(
-        save=save,
+        save=save + causes["save"],
         load=causes["load"],
         lost=causes["lost"],
         reschedule=causes["reschedule"],
-        detect=context.costs.costs.detect_s / context.mtbf_s,
-        slowdown=training_slowdown(plan, context) + causes["slowdown"],
+        detect=detect,
+        slowdown=slowdown,
         stall=stall,
         verify=causes["verify"],
         pls=causes["pls"],
         updates_lost=causes["updates"],
         start=first_s / context.useful_time_s + causes["start"],
-        shutdown=costs.shutdown_s / context.useful_time_s,
+        shutdown=costs.shutdown_s / context.useful_time_s + causes["shutdown"],
     )
 
 
@@ -222,6 +232,47 @@ def _of_silent_faults(plan: Plan, context: Context) -> Iterator[tuple[str, float
     source = plan.tier(plan.schedules[0].save.tier if plan.schedules else plan.tiers[-1].name)
     load_s = context.costs.seconds(context.costs.load(source, "all", 0))
     yield "load", load_s * mean_attempts(context.costs.load_fails(source)) / context.silent_mtbf_s
+
+
+def _of_notices(plan: Plan, context: Context) -> Iterator[tuple[str, float]]:
+    """What saves after notices cost and keep, over useful time, where full recovery has them.
+
+    First order (G. Aupy, Y. Robert, F. Vivien, JPDC 74(2), 2014): of an announced failure what is
+    trained after the save is lost, not half an interval.
+    """
+    answer, notices = plan.on_notice, context.notices
+    if answer is None or notices is None:
+        return
+    schedule = plan.schedules[0]
+    redone_s = _redone_s(plan, context, schedule.save.tier, schedule)
+    announced = notices.recall / context.mtbf_s
+    yield "lost", announced * (min(notices.lead_s - answer.takes_s, redone_s) - redone_s)
+    yield "save", (announced + notices.false_alarms_per_s) * answer.takes_s
+
+
+def _of_stops(plan: Plan, context: Context, wall: float) -> Iterator[tuple[str, float]]:
+    """What the ends of allocations cost where the job takes `wall` without them, over useful time.
+
+    As many as without failures, and a save each, of which about half one would have come anyway.
+    """
+    costs, allocation_s = context.costs, context.costs.job.allocation_s
+    if allocation_s is None:
+        return
+    schedule_s, cold_s, warm_s, shutdown_s = mean_start(costs.costs)
+    start = costs.costs.start
+    start_s = cold_s if start is not None and start.on_node else warm_s
+    tier, stop_s = plan.tier(plan.last_save.tier), plan.stop_s(costs)
+    load_s = costs.seconds(costs.load(tier, "all", 0)) * mean_attempts(costs.load_fails(tier))
+    rest_s = allocation_s - start_s - load_s - stop_s
+    if rest_s <= 0:
+        return  # which is told to whoever wants to play it
+    stops = math.ceil(wall * context.useful_time_s / rest_s * (1 - rules.ROUNDING)) - 1
+    each = stops / context.useful_time_s
+    period_s = plan.schedules[-1].period_s if plan.schedules else math.inf
+    yield "save", each * (stop_s - shutdown_s) * (1 - min(rest_s / wall / period_s, 0.5))
+    yield "shutdown", each * shutdown_s
+    yield "start", each * (schedule_s + start_s)
+    yield "load", each * load_s
 
 
 def _start_s(context: Context, kind: "FailureKind") -> float:

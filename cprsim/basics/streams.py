@@ -32,6 +32,8 @@ class Cause(IntEnum):
     LOAD_FAILED = 10
     OUTAGE = 11
     FRAILTY = 12
+    NOTICE = 13
+    FALSE_ALARM = 14
     SILENT = 16
     SAVE_TORN = 17
     START_SCHEDULE = 20

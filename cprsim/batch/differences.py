@@ -43,6 +43,15 @@ def ask_link(it: Running) -> None:
     it.links[ASKED].total, it.links[ASKED].last = it.links[STORED].total + size, size
 
 
+@inlined
+def last_link(it: Running) -> None:
+    """A last save is under way: of everything, like a baseline."""
+    _baseline(it)
+    save = it.saves[it.plan.last_save]
+    it.links[ASKED].writes, it.links[ASKED].reads = 1.0, save.reads
+    copy_link(it, UNDER_WAY, ASKED)
+
+
 @compiled
 def _ask(it: Running, base_s: float, writes: float, reads: float) -> None:
     run = it.run

@@ -18,7 +18,7 @@ from cprsim.batch.rows import (
     NONE,
     REPLACING,
     SAVING,
-    YES,
+    STOPPING,
     ZERO,
     Running,
     code,
@@ -62,6 +62,8 @@ def _ended_done(it: Running, count: int) -> float:
 def _end(it: Running, flow: Any) -> None:
     if flow.kind == SAVING:
         _land(it, flow)
+    elif flow.kind == STOPPING:
+        it.run.stops = True
     elif flow.kind == REPLACING:
         _replaced(it, flow)
     else:
@@ -106,21 +108,22 @@ def hold_all(it: Running, progress_s: float) -> bool:
 @inlined
 def abandon_saves(it: Running) -> None:
     """Give all saves up: nodes that are lost take their parts of each with them."""
-    _abandon(it, YES)
+    _abandon(it, SAVING, SAVING)
 
 
 @inlined
 def abandon_rebuilding(it: Running) -> None:
     """Give all rebuilding up; its lists are given back."""
-    _abandon(it, NO)
+    _abandon(it, REPLACING, FILLING)
 
 
 @compiled
-def _abandon(it: Running, saves: bool) -> None:
+def _abandon(it: Running, least: int, most: int) -> None:
+    """Flows of these kinds."""
     place = ZERO
     while place < it.run.flows:
         flow = it.flows[place]
-        if (flow.kind == SAVING) == saves and flow.kind != FOREGROUND:
+        if least <= flow.kind <= most:
             forget(it, flow)
             close_flow(it, place)
         else:

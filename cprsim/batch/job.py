@@ -8,7 +8,7 @@ from cprsim.batch.beside import beside
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.differences import ASKED
 from cprsim.batch.node_lists import DOWN
-from cprsim.batch.recovery import recover, return_to_verified
+from cprsim.batch.recovery import hand_over, recover, return_to_verified
 from cprsim.batch.rows import (
     DIFFERENCES,
     NO,
@@ -41,9 +41,15 @@ def process(it: Running) -> None:
     useful_s = plan.useful_s
     starts.first(it)
     while not run.status:
-        if run.progress_s >= useful_s:  # an end and a failure: the end comes first
-            over = _is_over(plan.final_save, _saved_s(it), useful_s)
+        if run.progress_s >= useful_s or run.stops:  # an end and a failure: the end comes first
+            done = run.progress_s >= useful_s
+            over = _is_over(plan.final_save or not done, _saved_s(it), run.progress_s)
+            if not done:
+                _refill(it)
             if over and not _verifies(it):
+                if not done:
+                    _hand_over(it)
+                    continue
                 _end(it)
                 return
             if run.next_s <= run.now:
@@ -67,16 +73,32 @@ def process(it: Running) -> None:
 
 
 @inlined
+def _hand_over(it: Running) -> None:
+    """What was trained in this allocation is saved; the next one goes on with it."""
+    run = it.run
+    if run.progress_s <= run.allocation_began_s:
+        attempts.vain(it)
+    hand_over(it)
+    run.allocation_began_s = run.progress_s
+
+
+@inlined
 def _end(it: Running) -> None:
+    """The job is done."""
+    _refill(it)
+    if it.plan.starts:
+        flows.abandon_saves(it)
+        flows.abandon_rebuilding(it)
+        starts.end(it)
+
+
+@compiled
+def _refill(it: Running) -> None:
     """Shards that are still down have missed what they will never learn."""
     for place in range(it.run.flows):
         flow = it.flows[place]
         if flow.kind >= REPLACING and it.answers[flow.answer].depth == _LOST:
             state.refill(it, flow.down)
-    if it.plan.starts:
-        flows.abandon_saves(it)
-        flows.abandon_rebuilding(it)
-        starts.end(it)
 
 
 @inlined
@@ -117,13 +139,19 @@ def _training(it: Running) -> int:
     return run.training
 
 
+@inlined
+def _at_end(it: Running) -> bool:
+    """Whether nothing more is trained, or not before the job has other nodes."""
+    return it.run.progress_s >= it.plan.useful_s or it.run.stops
+
+
 @compiled
 def _verifies(it: Running) -> bool:
     """Whether what is trained now is verified before it is saved, or the job is over."""
     run, plan = it.run, it.plan
     if not plan.verifies or marks.is_verified(it):
         return False
-    return _verifies_now(run.begun, plan.verify_every, run.progress_s >= plan.useful_s)
+    return _verifies_now(run.begun, plan.verify_every, _at_end(it))
 
 
 @compiled
@@ -166,8 +194,7 @@ def _save(it: Running, number: int) -> None:
             break
         state.ended(it, save, writes)
         attempts.vain(it)
-        at_end = run.progress_s >= it.plan.useful_s
-        if not (at_end or save.tries_again):  # without the last one the job isn't over
+        if not (_at_end(it) or save.tries_again):  # without the last one the job isn't over
             schedules.skip(it, number)
             break
     if run.flows:

@@ -42,7 +42,8 @@ def _start(it: Running) -> None:
     run.flows = run.comings = run.void = run.load = run.rotation = 0
     run.foreground = NONE
     run.starts = run.ends = 0
-    run.warm = NO
+    run.warm = run.stops = NO
+    run.allocation_began_s = 0.0
     run.next_end_s = math.inf
     run.training, run.knows_degraded = plan.training, True
     for cause in range(len(it.spent)):

@@ -60,6 +60,27 @@ def return_to_verified(it: Running) -> None:
 
 
 @compiled
+def hand_over(it: Running) -> None:
+    """An allocation is over: in the next one the job starts, and loads what it has saved."""
+    lists, number = it.lists, it.plan.hands_over
+    for row in (HIT, DOWN, NEW):
+        node_lists.clear(lists, row)
+    abandon_saves(it)
+    if rebuilding(it):
+        join_down(it, DOWN)
+        _take_over_rebuilding(it)
+        node_lists.clear(lists, DOWN)
+    cursors.pause(it)
+    starts.returned(it)
+    starts.allocated(it)
+    _set_back(it, it.answers[number])
+    _load_all(it, number, _ZERO)
+    cursors.replace(it, HIT)
+    cursors.go_on(it)
+    schedules.handed_over(it, it.answers[number].source)
+
+
+@compiled
 def _until_loaded(it: Running, struck: bool, deepest: int, depth: int) -> int:
     """From a failure, if there is one, until training can go on; `deepest` is to be loaded."""
     run, plan, lists = it.run, it.plan, it.lists

@@ -184,6 +184,18 @@ class _Rows:
             "starts": self._resolved.starts,
             "cache_on_node": costs.start is not None and costs.start.on_node,
             "start_costs": tuple(mean_start(costs)),  # of each, where none is drawn
+        } | self._allocations()
+
+    def _allocations(self) -> dict[str, Any]:
+        """Where there are several, how long each lasts, and what the next one loads."""
+        resolved = self._resolved
+        if resolved.allocation_s == math.inf:
+            return {}
+        return {
+            "allocated": True,
+            "allocation_s": resolved.allocation_s,
+            "stop_s": resolved.stop_s,
+            "hands_over": self._answer(Recover("all", source=self._plan.last_save.tier)),
         }
 
     def _in_turn(self) -> bool:

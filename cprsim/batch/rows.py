@@ -37,8 +37,9 @@ NO, YES = cast(bool, np.bool_(False)), cast(bool, np.bool_(True))
 #: Causes of foreground seconds, places in `RUN.spent`.
 TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = codes(9)
 CAUSES: Final = 9
-#: What a flow is of: the foreground, a save, the wait for machines, the filling of shards.
-FOREGROUND, SAVING, REPLACING, FILLING = codes(4)
+#: What a flow is of: the foreground, a save, the time to a planned stop, the wait for machines, the
+#: filling of shards.
+FOREGROUND, SAVING, STOPPING, REPLACING, FILLING = codes(5)
 #: Which save comes next: by schedules, by `contract`'s words for more.
 SCHEDULED, CHAINS, GROWING, LEARNED, ROTATIONS, DIFFERENCES = codes(6)
 #: Where failures come from.
@@ -98,9 +99,9 @@ PLAN_ROW: Final = _row(
     **_columns("f8", "useful_s nearly_done_s detect_s per_shard delay_s step_s behind"),
     **_columns("f8", "save_fails load_fails more_s max_overhead limit_s interval_s whole rows"),
     **_columns("f8", "prior_mtbf_s prior_weight prior_save_s verify_s torn"),
-    **_columns("f8", "partial_mtbfs spared_s"),
-    **_columns("i8", "partial_answer full_answer"),
-    **_columns("?", "starts cache_on_node"),
+    **_columns("f8", "partial_mtbfs spared_s allocation_s stop_s"),
+    **_columns("i8", "partial_answer full_answer hands_over"),
+    **_columns("?", "starts cache_on_node allocated"),
     start_costs="4f8",
     capacity="6f8",
 )
@@ -128,8 +129,8 @@ RUN_ROW: Final = _row(
     **_columns("i8", "source rotation answered epoch back_since foreground training chosen"),
     **_columns("i8", "begun faults torn_loads starts ends"),
     **_columns("?", "cut news knows_degraded running corrupt torn"),
-    warm="?",
-    paused_s="f8",
+    **_columns("?", "warm stops"),
+    **_columns("f8", "paused_s allocation_began_s"),
     full_at="6f8",
 )
 #: What a run keeps of each schedule and its tier; and, beside training, of its save under way.

@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from cprsim.batch.compiled import compiled, inlined, part
-from cprsim.batch.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link
+from cprsim.batch.differences import ASKED, STORED, UNDER_WAY, ask_link, copy_link, last_link
 from cprsim.batch.rows import (
     CHAINS,
     DIFFERENCES,
@@ -61,7 +61,10 @@ def saved(it: Running, save: Any, stored: bool) -> None:
         # A blocking save holds fewer experts than the hosts can keep of it.
         it.tiers[0].due_s = run.train_s = run.progress_s
     elif plan.sequence == DIFFERENCES:
-        copy_link(it, UNDER_WAY, ASKED)
+        if save == plan.last_save:
+            last_link(it)
+        else:
+            copy_link(it, UNDER_WAY, ASKED)
 
 
 @compiled
@@ -99,6 +102,21 @@ def unusable(it: Running, tier: int, corrupt: bool) -> None:
 @inlined
 def resume(it: Running) -> None:
     """Training goes on after a recovery."""
+    _go_on(it)
+    if it.plan.sequence == ROTATIONS:
+        _count(it)
+
+
+@inlined
+def handed_over(it: Running, tier: int) -> None:
+    """Training goes on in another allocation, with what was saved to a tier."""
+    it.run.source = tier
+    _go_on(it)
+    it.run.turned_s = it.run.progress_s
+
+
+@compiled
+def _go_on(it: Running) -> None:
     run, plan = it.run, it.plan
     run.since_s, run.since_progress_s = run.now, run.progress_s
     if plan.sequence == LEARNED:
@@ -115,8 +133,6 @@ def resume(it: Running) -> None:
     if plan.sequence == CHAINS:
         _return(it, void)
     run.train_s = _next_due_s(it)
-    if plan.sequence == ROTATIONS:
-        _count(it)
 
 
 @compiled

@@ -2,12 +2,14 @@
 
 from cprsim.batch import cursors
 from cprsim.batch.compiled import compiled, inlined
+from cprsim.batch.fabric import open_flow
 from cprsim.batch.node_lists import SEVERITY, STRUCK
-from cprsim.batch.rows import MORE_STARTS, NO, SHUTDOWN, START, YES, Running, code
+from cprsim.batch.rows import MORE_STARTS, NO, SHUTDOWN, START, STOPPING, YES, Running, code
 from cprsim.batch.work import do
 from cprsim.contract import rules
 
 _start_s = compiled(rules.r36_start_s)
+_stop_s = compiled(rules.r37_stop_s)
 _keeps_cache = compiled(rules.r36_keeps_cache)
 _SCHEDULE, _COLD, _WARM, _SHUTDOWN = map(code, range(4))
 
@@ -21,11 +23,28 @@ def failed(it: Running) -> None:
 
 @inlined
 def first(it: Running) -> None:
-    """The start of an allocation, in which nobody of the job can fail."""
+    """The start of the job, in which nobody of it can fail."""
     if it.plan.starts:
         cursors.pause(it)
-        start(it, YES)
+    allocated(it)
+    if it.plan.starts:
         cursors.go_on(it)
+
+
+@compiled
+def allocated(it: Running) -> None:
+    """The start of an allocation, whose end is set."""
+    run, plan = it.run, it.plan
+    nodes_s = run.now
+    if plan.starts:
+        nodes_s += _cost(it, run.starts, _SCHEDULE)
+        start(it, YES)
+    if not plan.allocated:
+        return
+    stop_s = _stop_s(nodes_s, plan.allocation_s, plan.stop_s)
+    run.stops = stop_s <= run.now
+    if not run.stops:
+        open_flow(it, STOPPING, it.transfers[0], stop_s - run.now)
 
 
 @inlined
@@ -37,9 +56,17 @@ def again(it: Running) -> bool:
 @inlined
 def end(it: Running) -> None:
     """The end of the job, which no failure takes anything from any more."""
-    run = it.run
     if it.plan.starts:
         cursors.pause(it)
+    returned(it)
+
+
+@compiled
+def returned(it: Running) -> None:
+    """The end of an allocation: others get its nodes, and what lies on their disks is gone."""
+    run = it.run
+    run.warm = run.warm and not it.plan.cache_on_node
+    if it.plan.starts:
         seconds = _cost(it, run.ends, _SHUTDOWN)
         run.ends += 1
         do(it, SHUTDOWN, it.transfers[0], seconds, 1.0)

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from cprsim.cli import (
     advise,
+    export,
     figure,
     fit,
     rows,
@@ -77,7 +78,7 @@ app.command()(scenarios.scenarios)
 app.command()(schema.schema)
 app.command()(rows.rows)
 app.command()(sweep.sweep)
-app.command()(sweep.export)
+app.command()(export.export)
 app.command()(figure.figure)
 app.command()(timeline.timeline)
 app.command()(train.train)

@@ -80,6 +80,18 @@ def sweep_folder(path: Path) -> Path:
     return path
 
 
+def swept_or_run(path: Path) -> Path:
+    """The folder of a sweep or of a run, refused likewise."""
+    from cprsim.errors import UsageError
+
+    if not any((path / name).is_file() for name in ("sweep.db", "results.csv")):
+        raise UsageError(
+            f"{path}: holds no sweep and no run; name a folder given to cprsim sweep --out, or to "
+            "cprsim run --out"
+        )
+    return path
+
+
 ScenarioFile = Annotated[
     Path,
     typer.Argument(metavar="SCENARIO", help=f"{_SCENARIO}.", callback=scenario_file),

@@ -1,6 +1,5 @@
-"""The commands `cprsim sweep` and `cprsim export`."""
+"""The command `cprsim sweep`."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,13 +9,10 @@ from cprsim.cli.common import (
     Json,
     Overrides,
     Policies,
-    echo,
     print_json,
     print_table,
     resumable,
     scenario_or_sweep,
-    sweep_folder,
-    write,
 )
 
 if TYPE_CHECKING:
@@ -127,37 +123,6 @@ def _show(done: "Sweep", quality: "Quality", *, best: bool, as_json: bool) -> No
         print_json(done.document() | more)
     else:
         print_table(BestTable(done, quality) if best else sweep_table(done))
-
-
-def export(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The folder of a sweep.", callback=sweep_folder)
-    ],
-    form: Annotated[str, typer.Option("--format", help="csv or parquet.")],
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file; CSV goes to stdout without.")
-    ] = None,
-) -> None:
-    """Write the table of a sweep, a row a point and policy."""
-    from cprsim.basics import files
-    from cprsim.errors import UsageError
-    from cprsim.sweeps.export import exporter
-    from cprsim.sweeps.stored import Sweep
-
-    if out is None and form == "parquet":
-        raise UsageError("--format parquet is no text; give --out FILE")
-    if out is not None:
-        files.check_writable(out.parent, [out.name])
-    found = Sweep(folder)
-    told = exporter(found, form)
-    if out is None:
-        told(sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-    else:
-        write(out.parent, {out.name: told})
-    if found.unfinished:
-        left = f"{found.unfinished:,} of {len(found.points):,} points"
-        echo(f"cprsim: {left} are still to be done", err=True)
 
 
 def _varied(options: list[str]) -> dict[str, Any]:

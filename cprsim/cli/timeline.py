@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cprsim.history.recorder import History
 
 _TRACE = ".json.gz"
+_METRICS = ".prom"
 
 
 def timeline(
@@ -21,7 +22,8 @@ def timeline(
         Path,
         typer.Option(
             metavar="FILE",
-            help="A picture (.png, .svg, .pdf), or a trace for Perfetto (.json.gz).",
+            help="A picture (.png, .svg, .pdf), a trace for Perfetto (.json.gz), or metrics over "
+            "time as OpenMetrics has them (.prom).",
         ),
     ],
     seed: Annotated[int, typer.Option(help="Seed of all random streams.")] = 0,
@@ -50,9 +52,10 @@ def _check(out: Path) -> None:
     from cprsim.errors import UsageError
     from cprsim.figures import FORMATS
 
-    if not out.name.endswith(_TRACE) and out.suffix.lower().removeprefix(".") not in FORMATS:
-        endings = ", ".join(f".{each}" for each in FORMATS)
-        raise UsageError(f"--out {out}: a timeline's name ends in {endings} or {_TRACE}")
+    others = (_TRACE, _METRICS)
+    if not out.name.endswith(others) and out.suffix.lower().removeprefix(".") not in FORMATS:
+        endings = ", ".join((*(f".{each}" for each in FORMATS), _TRACE))
+        raise UsageError(f"--out {out}: a timeline's name ends in {endings} or {_METRICS}")
     check_writable(out.parent, [out.name])
 
 
@@ -61,6 +64,11 @@ def _content(history: "History", title: str, out: Path) -> bytes:
         from cprsim.history.trace_events import trace_json
 
         return trace_json(history, title)
+    if out.name.endswith(_METRICS):
+        from cprsim.history.readings import readings
+        from cprsim.metrics import openmetrics
+
+        return openmetrics(readings(history, title)).encode()
     from cprsim.figures import save_bytes
     from cprsim.figures.timeline import timeline as draw
 

@@ -119,8 +119,8 @@ def _show(found: "Validated") -> None:
     if found.left_out:
         echo_wrapped(f"Left out, for they can't be predicted yet: {', '.join(found.left_out)}")
     costs = (
-        f"{name.removesuffix('_s').replace('_', ' ')} {format_duration(value_s)}"
-        for name, value_s in vars(predicted.calibration).items()
+        f"{name} {format_duration(value_s)}"
+        for name, value_s in predicted.calibration.told().items()
     )
     echo_wrapped(f"Calibrated: {', '.join(costs)} (gather: a million rows)")
     echo_wrapped(

@@ -9,6 +9,8 @@ the exact ones. `scipy` is imported inside the functions that need it, because i
 - `cpr`: the CPR paper's first-order overheads and its portion of lost samples (PLS)
 - `makespan`: exact wall times under exponential failures
 - `renewal`: exact long-run goodput under any failure law
+- `prediction`: failures that are announced
+- `allocations`: jobs that hold their nodes for so long at a stretch
 - `verified`: silent faults, found by verifying before saves
 - `ettr`: Meta's effective training time ratio
 """

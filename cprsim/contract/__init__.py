@@ -14,6 +14,7 @@ from cprsim.contract.actions import (
     Event,
     Failed,
     Loss,
+    Notice,
     Recover,
     Resumed,
     Save,
@@ -28,6 +29,7 @@ from cprsim.contract.chains import Chains
 from cprsim.contract.differences import Differences
 from cprsim.contract.growing import Growing
 from cprsim.contract.learned import Accepted, Learned
+from cprsim.contract.notice import EmergencySave
 from cprsim.contract.plan import AfterVoid, Copies, Mirror, Plan, Sequence, Tracking, Verification
 from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.contract.rotations import Rotation, Rotations
@@ -51,6 +53,7 @@ __all__ = [
     "Copies",
     "Differences",
     "DurationSpan",
+    "EmergencySave",
     "Event",
     "Failed",
     "Groups",
@@ -60,6 +63,7 @@ __all__ = [
     "Learned",
     "Loss",
     "Mirror",
+    "Notice",
     "Plan",
     "Policy",
     "Recover",

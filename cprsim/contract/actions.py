@@ -171,10 +171,14 @@ class Failed(NamedTuple):
 
 
 class Resumed(NamedTuple):
-    """Training can go on after a recovery, from `now.progress_s`; `pending` background saves."""
+    """Training can go on after a recovery, from `now.progress_s`; `pending` background saves.
+
+    `source`: of another allocation, in which nothing had failed, the tier that it was loaded from.
+    """
 
     now: Clock
     pending: tuple[Save, ...]
+    source: str | None = None
 
 
 class Unusable(NamedTuple):
@@ -189,7 +193,17 @@ class Unusable(NamedTuple):
     corrupt: bool
 
 
-Event = Saved | Stored | Void | Failed | Unusable | Resumed
+class Notice(NamedTuple):
+    """A failure is announced for `deadline_s` on the wall clock, or none comes for all that.
+
+    Told while training goes on, and only where the plan has an answer (`Plan.on_notice`).
+    """
+
+    now: Clock
+    deadline_s: float
+
+
+Event = Saved | Stored | Void | Failed | Unusable | Notice | Resumed
 
 
 class Controller(Protocol):

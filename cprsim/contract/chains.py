@@ -108,6 +108,7 @@ class ChainController(ScheduledController):
 
         Where progress didn't go back so far, those are due at once.
         """
+        self._source = self._source if event.source is None else event.source
         source = self._number.get(self._source, len(self._chains))
         # Without a save to it, the job has returned to its start.
         saved = source < len(self._chains) and self._stored[source] != _NONE

@@ -181,11 +181,19 @@ class DifferencesController(ScheduledController):
         """Move the schedule and the chain on."""
         super().tell(event)
         if isinstance(event, Saved):
-            self._under_way = self._asked
+            self._under_way = self._link(event)
         elif isinstance(event, Stored) and self._under_way is not None:
             self._stored = self._under_way.as_written(event.save)
         elif isinstance(event, Unusable) or self._is_spoilt(event):  # nothing can build on it
             self._stored = None
+
+    def _link(self, event: Saved) -> ChainLink:
+        """What it has saved: what it was asked for last; any other save is whole, a baseline."""
+        asked = self._asked
+        taken_s = event.now.progress_s
+        if asked is not None and asked.taken_s == taken_s and event.save == asked.save:
+            return asked
+        return ChainLink(event.save, taken_s, taken_s, self._differences.whole)
 
     def _is_spoilt(self, event: Event) -> bool:
         """Whether the job has returned to an earlier one, for the last one can't be read."""

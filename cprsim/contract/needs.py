@@ -17,7 +17,7 @@ Need = Literal[
     "controller", "schedules", "mirror", "places", "sizes", "differences", "bits", "background",
     "copies",
     "copies and background", "copies and trainers", "rebuilding", "training on", "verification",
-    "checksums", "fewer servers",
+    "checksums", "fewer servers", "notices",
 ]
 # fmt: on
 _Plans = Callable[[], Mapping[str, Plan]]
@@ -50,6 +50,7 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
         "bits": (fewest < ALL_BITS, f"rows stored in {fewest} bits an element"),
         "background": (background, "saves in the background"),
         "verification": (plan.verifies, "verification of what is trained"),
+        "notices": (plan.on_notice, "answers to notices of failures"),
         "checksums": (plan.checksum, "saves that are checked"),
         "copies": (copied, "copies on other servers"),
         "copies and background": (copied and background, "saves in the background beside copies"),

@@ -11,9 +11,11 @@ from cprsim.contract.chains import Chains
 from cprsim.contract.differences import Differences
 from cprsim.contract.growing import Growing
 from cprsim.contract.learned import Learned
+from cprsim.contract.notice import EmergencySave, NoticeController
 from cprsim.contract.rotations import Rotations
 from cprsim.contract.schedules import Schedule, ScheduledController
 from cprsim.job.costs import CostModel
+from cprsim.job.start import mean_start
 from cprsim.job.tiers import REMOTE, Tier
 from cprsim.job.transfer import Transfer
 from cprsim.rows.trackers.contract import TrackerName
@@ -91,6 +93,7 @@ class Plan:
     `after_void`: what follows a save that turned out void (see `tries_again`). `verifies`: when it
     is verified that no silent fault is in what was trained. `keep`: how many checkpoints each tier
     keeps. `checksum`: whether saves to the store are checked, so that torn ones are void.
+    `on_notice`: what answers the notice of a failure; without it nobody is told of any.
     `note`: why it isn't what its system is for, to be told to whoever reads its numbers.
     """
 
@@ -110,6 +113,7 @@ class Plan:
     verifies: Verification | None = None
     keep: int = KEEP
     checksum: bool = False
+    on_notice: EmergencySave | None = None
     note: str | None = None
 
     @property
@@ -158,6 +162,17 @@ class Plan:
         """What checking a save to that tier adds to it, s."""
         return costs.costs.checksum_s if self.checksum and tier.medium == "store" else 0.0
 
+    def stop_s(self, costs: CostModel) -> float:
+        """What a planned stop takes on average: the last save, with what goes with it, and the end.
+
+        With the links to itself, s.
+        """
+        save = self.last_save
+        snapshot_s = 0.0 if save.blocking else self.tier(save.tier).snapshot_s
+        verify_s = 0.0 if self.verifies is None else self.verifies.takes_s
+        save_s = snapshot_s + costs.seconds(self.transfer(save, costs))
+        return verify_s + save_s + mean_start(costs.costs).shutdown_s
+
     def machines_ready(self, of_cluster: int) -> int:
         """Spares that stand ready: its own, or those of the cluster."""
         return of_cluster if self.spares is None else self.spares
@@ -170,4 +185,6 @@ class Plan:
         """A controller that saves by the plan's schedules, and by its sequence if it has one."""
         if self.sequence is not None:
             return self.sequence.controller(self)
+        if self.on_notice is not None:
+            return NoticeController(self, self.on_notice)
         return ScheduledController(self.schedules, self.recover)

@@ -15,6 +15,7 @@ from cprsim.contract.plan import AfterVoid, Plan, Verification
 from cprsim.contract.settings import DurationSpan, Setting
 from cprsim.errors import CprsimError, PolicyError, told
 from cprsim.failures.hit import Severity
+from cprsim.failures.notice import Notices
 from cprsim.job.costs import CostModel
 from cprsim.job.tiers import REMOTE
 from cprsim.rows.model import RowModel
@@ -37,7 +38,7 @@ class Context:
     number of parameter servers that one failure takes down, `trainers_hit` of trainers.
     `server_failure_share`: share of the failures that take down at least one parameter server.
     `samples`: of the whole job, `rows`: those of its model; None where the scenario doesn't tell.
-    `silent_mtbf_s`: mean training between silent faults, s.
+    `silent_mtbf_s`: mean training between silent faults, s. `notices`: how failures are announced.
     `severities`: shares of the failures by how much memory survives them (see `Loss`).
     `failures_per_recovery`: mean failures in a recovery, its first included, which takes so many
     seconds of waiting and so many of loading after its last one.
@@ -54,6 +55,7 @@ class Context:
     samples: int | None = None
     rows: RowModel | None = None
     silent_mtbf_s: float = math.inf
+    notices: Notices | None = None
     severities: Mapping[Severity, float] = field(default_factory=lambda: {"node": 1.0})
     failures_per_recovery: Callable[[float, float], float] = field(default=_one, compare=False)
     expectations: dict[object, object] = field(

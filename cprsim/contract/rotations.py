@@ -82,7 +82,9 @@ class RotationController(ScheduledController):
             if event.corrupt:  # nothing has failed that was answered
                 self._answer = Recover("all", source=event.tier)
         elif isinstance(event, Resumed):
-            self._count(event.now.progress_s)
+            if event.source is None:  # else the last save has left nothing
+                self._count(event.now.progress_s)
+            self._start_s = event.now.progress_s
 
     def ask(self, now: Clock) -> Action:
         """As the schedules have it; a save is of the rotation's experts."""
@@ -109,6 +111,5 @@ class RotationController(ScheduledController):
         self._lost_s += down * self._unsaved_s(self._answer.source, saves)
         if down < 1.0 and fresher is not None:
             self._lost_s += (1 - down) * self._unsaved_s(fresher, saves)
-        self._start_s = progress_s
         if self._lost_s > sequence.limit_s:
             self._rotation = min(self._rotation + 1, len(sequence.rotations) - 1)

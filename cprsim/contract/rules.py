@@ -193,6 +193,11 @@ def r36_start_s(schedule_s: float, cold_s: float, warm_s: float, first: bool, wa
     return schedule_s + start_s if first else start_s
 
 
+def r37_stop_s(nodes_s: float, allocation_s: float, stop_s: float) -> float:
+    """When training stops, s: in time for a stop that takes so long, in nodes held since then."""
+    return nodes_s + allocation_s - stop_s
+
+
 def r36_keeps_cache(on_node: bool, severity: int) -> bool:
     """Whether the compile cache outlives a failure of that severity (by place in `SEVERITIES`)."""
     return not on_node or severity == 0

@@ -17,7 +17,6 @@ from cprsim.contract.actions import (
     Saved,
     Stored,
     Train,
-    Unusable,
     Void,
 )
 
@@ -85,7 +84,7 @@ class ScheduledController:
             self._loss = event.loss
         elif isinstance(event, Void):
             self._skip(event)
-        elif not isinstance(event, Unusable):
+        elif isinstance(event, Resumed):
             self._resume(event)
 
     def ask(self, now: Clock) -> Action:

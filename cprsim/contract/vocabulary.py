@@ -23,12 +23,21 @@ class Vocabulary:
 
         `overheads`: seconds by cause over useful seconds, as in a row of `Result.summary`.
         """
-        seconds = {"train": 1.0} | {cause: float(overheads[cause]) for cause in OVERHEAD_CAUSES}
+        own = {cause: float(overheads[cause]) for cause in OVERHEAD_CAUSES}
+        return self.of_seconds({"train": 1.0} | own)
+
+    def of_seconds(self, seconds: Mapping[str, float]) -> dict[str, float]:
+        """The same from seconds by cause, all of them."""
         wall = sum(seconds.values())
         return {
             term: sum(seconds[cause] for cause in causes) / wall
             for term, causes in self.terms.items()
         }
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The term of each cause."""
+        return {cause: term for term, causes in self.terms.items() for cause in causes}
 
 
 #: By name, as `--vocabulary` takes them; the first term of each is what counts.

@@ -70,7 +70,7 @@ class FailureModel:
         if counts == (0, 0):
             faults.append("failures.hits: a failure that hits no node is none; hit at least one")
         faults += self._too_many_bursts() + self._too_many_lives() + self._too_many()
-        faults += self._too_many_silent()
+        faults += self._too_many_silent() + self._too_many_alarms()
         if faults:
             raise ScenarioError(*faults)
         try:
@@ -113,6 +113,16 @@ class FailureModel:
         return [
             f"failures.silent.mean: makes {faults:,.0f} silent faults in the job; "
             f"{_MOST_FAILURES:,} are the most: make them rarer"
+        ]
+
+    def _too_many_alarms(self) -> list[str]:
+        notices = self.spec.notice
+        alarms = 0.0 if notices is None else self.job.useful_time_s * notices.false_alarms_per_s
+        if alarms <= _MOST_FAILURES:
+            return []
+        return [
+            f"failures.notice.false_alarms: makes {alarms:,.0f} in the job; {_MOST_FAILURES:,} are "
+            "the most: make them rarer"
         ]
 
     def _too_many_lives(self) -> list[str]:

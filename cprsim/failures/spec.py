@@ -14,6 +14,7 @@ from cprsim.failures.frailty import Frailty, Stays
 from cprsim.failures.logs.columns import Columns
 from cprsim.failures.logs.readers import READERS
 from cprsim.failures.logs.window import Dates, parse_window, written
+from cprsim.failures.notice import Notices
 from cprsim.failures.presets import PRESETS
 from cprsim.failures.severity import SeverityWeights
 from cprsim.failures.silent import SilentLaw
@@ -169,8 +170,8 @@ class Failures(Section):
     log of a whole system. `log`: which log the law was fitted to, for `cprsim fit --for`; the keys
     that go with a trace say what was taken of it. Nothing is played of it. `severity`: how often
     what is in the memory of the nodes hit survives, by weights; every failure is `node` without
-    them. `silent`: faults that nobody is told of. `during_recovery`: whether a failure can strike
-    while loading. `while_waiting`: whether a
+    them. `silent`: faults that nobody is told of. `notice`: how failures are announced.
+    `during_recovery`: whether a failure can strike while loading. `while_waiting`: whether a
     failure can strike also while the job holds nodes that are up and waits for others. See
     docs/semantics.md.
     """
@@ -196,6 +197,7 @@ class Failures(Section):
         None
     )
     silent: Annotated[SilentLaw, Field(examples=[{"mean": "10 d"}])] | None = None
+    notice: Annotated[Notices, Field(examples=[{"lead": "120 s", "recall": 0.9}])] | None = None
     during_recovery: bool = True
     while_waiting: bool = True
     exactly: Annotated[int, Field(ge=0, le=1_000_000)] | None = None

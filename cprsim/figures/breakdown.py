@@ -1,7 +1,6 @@
 """Where the time goes under each policy, by cause, and what learning is lost beside it."""
 
 import math
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +14,7 @@ from cprsim.basics.units import format_duration
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures.parts import breaks, key, layout, style
 from cprsim.figures.parts.heading import Heading, listed
+from cprsim.figures.parts.labels import Label, LabelledRows
 from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, WIDTH_IN
 
 # All in inches; the figure's height follows from the title and the names.
@@ -23,7 +23,6 @@ _NAMES: Final = (_MARGIN, 1.9)  # left edge and width
 _TIME: Final = (2.1, 2.85)
 _LEARNING: Final = (5.25, 1.5)
 _BAR: Final = 0.24
-_GAP: Final = 0.14  # between the names of two policies
 _SLIM: Final = 0.09  # the bar below another, with lost updates trained again
 _BELOW: Final = 0.185  # from the middle of a bar to that of the slim one
 _MORE_GAP: Final = 0.1  # where there are slim ones
@@ -33,25 +32,12 @@ _NOTHING: Final = 1e-9  # of all updates
 _PALE: Final = 0.6  # white in a slim bar's overhead
 
 
-@dataclass(frozen=True, slots=True)
-class _Label:
-    """A policy's name, and in small letters what it does: lines of text."""
-
-    name: list[str]
-    facts: list[str]
-
-    @classmethod
-    def from_row(cls, name: str, row: "pd.Series[Any]") -> "_Label":
-        interval = format_duration(row["interval_s"])
-        saves = "never saves" if interval == "never" else f"saves every {interval}"
-        facts = f"{row['recovery']} recovery, {saves}"
-        return cls(
-            layout.wrap(name, _NAMES[1], TEXT_PT, "bold"), layout.wrap(facts, _NAMES[1], SMALL_PT)
-        )
-
-    @property
-    def height_in(self) -> float:
-        return layout.height_in(self.name, TEXT_PT) + layout.height_in(self.facts, SMALL_PT)
+def _label(name: str, row: "pd.Series[Any]") -> Label:
+    """A policy's name, and in small letters what it does."""
+    interval = format_duration(row["interval_s"])
+    saves = "never saves" if interval == "never" else f"saves every {interval}"
+    facts = f"{row['recovery']} recovery, {saves}"
+    return Label.of(name, _NAMES[1], layout.wrap(facts, _NAMES[1], SMALL_PT))
 
 
 def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
@@ -76,27 +62,23 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         and the updates lost, with x as a share (1 is 100 %) and y in inches from the top.
     """
     with style.styled():
-        labels = [_Label.from_row(str(name), row) for name, row in summary.iterrows()]
         head = Heading.of(finding(summary), title)
         causes = [cause for cause in CAUSE_LABELS if (summary[cause] > 0).any()]
         lossy = np.flatnonzero(summary["updates_lost"] > _NOTHING)
-        below_in = _MORE_GAP * bool(lossy.size)
+        labels = [_label(str(name), row) for name, row in summary.iterrows()]
+        rows = LabelledRows(labels, _MORE_GAP * bool(lossy.size))
         legend_in = head.ends_in
         headings_in = legend_in + (key.causes_height_in(causes) if causes else _MARGIN)
         measures = _measures(bool(lossy.size))
         rows_in = headings_in + _HEADINGS + layout.height_in(measures[1:], SMALL_PT)
-        ends_in = np.cumsum([label.height_in + _GAP + below_in for label in labels])
-        figure = Figure(figsize=(WIDTH_IN, rows_in + ends_in[-1] + _FOOT))
+        figure = Figure(figsize=(WIDTH_IN, rows_in + rows.height_in + _FOOT))
         head.write(figure)
         key.causes(figure, causes, (_MARGIN, legend_in))
-        y = [
-            end_in - below_in - (label.height_in + _GAP) / 2
-            for end_in, label in zip(ends_in, labels, strict=True)
-        ]
+        y = rows.middles_in
         slim_y = [y[i] + _BELOW for i in lossy]
-        _names(figure, labels, rows_in, y)
-        time = _panel(figure, _TIME, ends_in[-1])
-        learning = _panel(figure, _LEARNING, ends_in[-1], sharey=time)
+        rows.write(figure, (sum(_NAMES), rows_in))
+        time = rows.panel(figure, _TIME, _FOOT)
+        learning = rows.panel(figure, _LEARNING, _FOOT, sharey=time)
         again = summary.iloc[lossy]
         broken = breaks.broken_at(summary[["overhead", "overhead_retrained"]].max(axis=1))
         segments = _stack(time, summary, causes, y, broken)
@@ -142,28 +124,6 @@ def finding(summary: pd.DataFrame) -> str:
     worst = f"{most} loses {layout.percent(means[most])} of the time"
     among = listed([least, *map(str, near)], 4)
     return f"No policy is clearly the least of {among}; {worst}"
-
-
-def _names(figure: Figure, labels: list[_Label], top_in: float, y: list[float]) -> None:
-    right_in = sum(_NAMES)
-    for label, centre_in in zip(labels, y, strict=True):
-        at_in = (right_in, top_in + centre_in - label.height_in / 2)
-        below_in = layout.write(figure, at_in, label.name, TEXT_PT, weight="bold", ha="right")
-        at_in = (right_in, below_in)
-        layout.write(figure, at_in, label.facts, SMALL_PT, color=style.FAINT_INK, ha="right")
-
-
-def _panel(
-    figure: Figure, at_in: tuple[float, float], height_in: float, sharey: Axes | None = None
-) -> Axes:
-    left_in, width_in = at_in
-    whole_in = figure.get_figheight()
-    box = (left_in / WIDTH_IN, _FOOT / whole_in, width_in / WIDTH_IN, height_in / whole_in)
-    axes = figure.add_axes(box, sharey=sharey)
-    axes.set_ylim(height_in, 0)
-    axes.tick_params(axis="y", left=False, labelleft=False)
-    axes.grid(axis="x")
-    return axes
 
 
 def _stack(

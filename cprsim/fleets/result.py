@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.errors import RunError
 from cprsim.fleets.fleet import Fleet, dotted
@@ -115,6 +115,14 @@ class FleetResult(Result):
         summary["given_back_s"] = summary["machine_s"].iloc[0] - summary["machine_s"]
         return summary
 
+    def wall_shares(self, words: Vocabulary) -> dict[str, dict[str, float]]:
+        """Of the wall clock of all jobs together, by policy: long jobs weigh more."""
+        means = {name: self.kept.means(name) for name in self.plans}
+        return {
+            name: words.of_seconds({cause: own[f"{cause}_s"] for cause in CAUSES})
+            for name, own in means.items()
+        }
+
     @cached_property
     def percentiles(self) -> pd.DataFrame:
         """A row a policy and percentile of its jobs by overhead: what the jobs there lose.
@@ -145,6 +153,7 @@ class FleetResult(Result):
 
     def document(self, words: Vocabulary | None = None) -> dict[str, Any]:
         """The result as one JSON document; numbers that are not finite are null."""
+        shares = {} if words is None else self.wall_shares(words)
         return {
             "scenario": self.fleet.title,
             "seed": self.seed,
@@ -153,7 +162,10 @@ class FleetResult(Result):
             **in_currency(self.currency),
             "drawn": [dotted(path) for path in self.fleet.drawn],
             "given_up": {name: len(jobs) for name, jobs in self.given_up.items()},
-            "policies": {str(name): _entry(row, words) for name, row in self.summary.iterrows()},
+            "policies": {
+                str(name): _entry(row, shares.get(str(name)))
+                for name, row in self.summary.iterrows()
+            },
         }
 
 
@@ -197,9 +209,9 @@ def at_percentiles(table: pd.DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def _entry(row: Any, words: Vocabulary | None) -> dict[str, Any]:
+def _entry(row: Any, shares: Mapping[str, float] | None) -> dict[str, Any]:
     """A row of the summary as it stands in the JSON document."""
-    document = entry(row, words)
+    document = entry(row, shares)
     document["overhead"] |= {f"p{p}": float(row[f"overhead_p{p}"]) for p in PERCENTILES}
     for key in ("machine_s", "given_back_s"):
         document[key] = float(row[key])

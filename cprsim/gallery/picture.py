@@ -15,10 +15,13 @@ from cprsim.scenario import Scenario, load_scenario
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Takes = Literal["scenario", "run", "sweep", "log", "study", "validation", "fits", "nothing"]
+Takes = Literal[
+    "scenario", "levers", "run", "sweep", "log", "study", "validation", "fits", "nothing"
+]
 #: What a picture is made of, in words.
 TAKES: Final[dict[Takes, str]] = {
     "scenario": "a scenario",
+    "levers": "a scenario with a block [levers]",
     "run": "a scenario, or the folder of a run",
     "sweep": "a scenario, or the folder of a sweep",
     "log": "a log (CSV), or a scenario that replays one",
@@ -68,8 +71,9 @@ class Picture:
             raise UsageError(
                 f"figure {self.name}: plays its paper's own set-up; leave {source} out"
             )
-        if self.takes in ("scenario", "log") and source.is_dir():
-            raise UsageError(f"figure {self.name}: {source} is a folder; give a {self.takes}")
+        if self.takes in ("scenario", "levers", "log") and source.is_dir():
+            file = "log" if self.takes == "log" else "scenario"
+            raise UsageError(f"figure {self.name}: {source} is a folder; give a {file}")
         return self.prepare(source)
 
     def figure(self, source: Path | None = None) -> "Figure":

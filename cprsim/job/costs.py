@@ -115,8 +115,9 @@ class CostModel:
     ) -> Transfer:
         """One save of `portion` of the rows that a tracker chooses among.
 
-        What isn't tracked is saved whole. `writes`: share of these bytes that is really written.
-        What choosing and collecting rows takes, and `extra_s`, is charged as so many more bytes,
+        What isn't tracked is saved whole. `writes`: share of these bytes that is really written,
+        and of the rows that are collected. What choosing and collecting rows takes, and
+        `besides_s`, is charged as so many more bytes,
         at the pace of a save with the links to itself.
         """
         key = "save", tier, portion, writes, besides_s
@@ -133,7 +134,8 @@ class CostModel:
         extra_s = besides_s
         if portion < 1:
             extra_s += self.costs.select_s + self.costs.save_fixed_s
-            extra_s += self.costs.gather_s * self.collected_rows(portion) / GATHERED
+            collected = self.collected_rows(portion) * writes
+            extra_s += self.costs.gather_s * collected / GATHERED
         pace = uncontended_rate(whole, self.capacities)
         if pace == math.inf:  # what costs nothing by itself takes but this
             return Transfer(extra_s, cap=1.0)

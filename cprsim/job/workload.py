@@ -19,13 +19,15 @@ class Job(Section):
     trains on. `final_save`: whether the job ends with one more save, charged to overhead.
     `network`: bytes per second that trainers pull from the parameter servers while training at full
     speed, all servers together; as many are pushed back. Without it training is not slowed by other
-    traffic.
+    traffic. `allocation`: how long it may hold its nodes at a stretch; it stops in time for a last
+    save and its shutdown, and goes on in another allocation. Without it it is done in one.
     """
 
     useful_time_s: PositiveSeconds = Field(alias="useful_time")
     samples: Annotated[int, Field(gt=0)] | None = None
     final_save: bool = False
     network: Rate | None = None
+    allocation_s: PositiveSeconds | None = Field(None, alias="allocation", examples=["24 h"])
 
 
 #: Bytes of one element, by dtype.

@@ -8,8 +8,17 @@ simulator. docs/metrics.md lists the metrics with their units. Exporters need th
 `pip install "cprsim[metrics]"`.
 """
 
-from cprsim.metrics.catalogue import METRICS, Metric, Reading
-from cprsim.metrics.opentelemetry import observe
-from cprsim.metrics.prometheus import PrometheusExporter
+from cprsim.metrics.catalogue import METRICS, Metric, Reading, Readings
+from cprsim.metrics.opentelemetry import collected, observe
+from cprsim.metrics.prometheus import PrometheusExporter, openmetrics
 
-__all__ = ["METRICS", "Metric", "PrometheusExporter", "Reading", "observe"]
+__all__ = [
+    "METRICS",
+    "Metric",
+    "PrometheusExporter",
+    "Reading",
+    "Readings",
+    "collected",
+    "observe",
+    "openmetrics",
+]

@@ -1,10 +1,10 @@
 """What is told of a job to those who watch it: each metric once, with its unit."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, Protocol
 
 from cprsim.errors import UsageError
 
@@ -57,22 +57,36 @@ COUNTED: Final = {
 METRICS: Final = (TIME, GOODPUT, BADPUT, *COUNTED.values())
 
 
+#: Each metric, its labels, and its value.
+Measured = Iterator[tuple[Metric, dict[str, str], float]]
+
+
+class Readable(Protocol):
+    """What exporters tell: a `Reading`, or several."""
+
+    def measured(self) -> Measured:
+        """Each metric, its labels, and its value."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """What is known of a job now.
 
     `seconds`: by cause, as in `cprsim.contract.ledger`. `counts`: by keys of `COUNTED`; what isn't
     in it is no metric of this job. `labels`: what all its metrics carry, such as the policy.
+    `words`: what causes are called where not by their own names (`Vocabulary.words`); those of one
+    word are added up.
     """
 
     seconds: Mapping[str, float]
     counts: Mapping[str, float] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
 
-    def measured(self) -> Iterator[tuple[Metric, dict[str, str], float]]:
+    def measured(self) -> Measured:
         """Each metric, its labels, and its value; those of one metric one after the other."""
-        for cause, spent_s in self.seconds.items():
-            yield TIME, {**self.labels, "cause": cause}, spent_s
+        for word, spent_s in self._by_word().items():
+            yield TIME, {**self.labels, "cause": word}, spent_s
         whole_s = sum(self.seconds.values())
         if whole_s > 0:
             goodput = self.seconds.get(_GOODPUT, 0.0) / whole_s
@@ -81,6 +95,25 @@ class Reading:
         for key, metric in COUNTED.items():
             if key in self.counts:
                 yield metric, dict(self.labels), self.counts[key]
+
+    def _by_word(self) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for cause, spent_s in self.seconds.items():
+            word = self.words.get(cause, cause)
+            found[word] = found.get(word, 0.0) + spent_s
+        return found
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Those of several policies, or jobs, whose labels have the same names and tell them apart."""
+
+    each: Sequence[Reading]
+
+    def measured(self) -> Measured:
+        """Each metric, its labels, and its value, reading by reading."""
+        for reading in self.each:
+            yield from reading.measured()
 
 
 def needed(module: str, package: str) -> ModuleType:

@@ -1,9 +1,9 @@
 """Metrics as Prometheus scrapes them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from cprsim.metrics.catalogue import Metric, Reading, needed
+from cprsim.metrics.catalogue import Metric, Readable, Reading, needed
 
 
 class PrometheusExporter:
@@ -23,7 +23,7 @@ class PrometheusExporter:
         Where prometheus-client is not installed.
     """
 
-    def __init__(self, read: Callable[[], Reading]) -> None:
+    def __init__(self, read: Callable[[], Readable]) -> None:
         self._client = needed("prometheus_client", "prometheus-client")
         self._families = needed("prometheus_client.core", "prometheus-client")
         self._read = read
@@ -46,3 +46,41 @@ class PrometheusExporter:
         registry.register(self)
         text: bytes = self._client.generate_latest(registry)
         return text.decode()
+
+
+class _Series:
+    """A collector of readings at times: one metric after the other, and of it label by label."""
+
+    def __init__(self, readings: Iterable[tuple[float, Reading]]) -> None:
+        self._families = needed("prometheus_client.core", "prometheus-client")
+        self._found: dict[Metric, dict[tuple[tuple[str, str], ...], list[tuple[float, float]]]] = {}
+        for at_s, reading in readings:
+            for metric, labels, value in reading.measured():
+                series = self._found.setdefault(metric, {})
+                series.setdefault(tuple(labels.items()), []).append((at_s, value))
+
+    def collect(self) -> Iterator[Any]:
+        """The families of metrics, each sample with its time; prometheus_client calls it."""
+        for metric, series in self._found.items():
+            kind = f"{metric.kind.capitalize()}MetricFamily"
+            names = [name for name, _ in next(iter(series))]
+            family = getattr(self._families, kind)(metric.prometheus, metric.help, labels=names)
+            for labels, samples in series.items():
+                for at_s, value in samples:
+                    family.add_metric([label for _, label in labels], value, timestamp=at_s)
+            yield family
+
+
+def openmetrics(readings: Iterable[tuple[float, Reading]]) -> str:
+    """Readings of a job at times, in seconds since it began, in the text format of OpenMetrics.
+
+    `promtool tsdb create-blocks-from openmetrics` takes this format.
+
+    Raises `UsageError` where prometheus-client is not installed.
+    """
+    client = needed("prometheus_client", "prometheus-client")
+    exposition = needed("prometheus_client.openmetrics.exposition", "prometheus-client")
+    registry = client.CollectorRegistry()
+    registry.register(_Series(readings))
+    text: bytes = exposition.generate_latest(registry)
+    return text.decode()

@@ -91,7 +91,8 @@ class Cpr(Policy):
         costs, (portion, slower) = context.costs, self._portion_and_slowdown
         fails = costs.save_fails(REMOTE)
         # Portions of a round: the first falls on a shard that is as young as one of them takes.
-        save_s = costs.seconds(costs.save(REMOTE, portion)) / portion * (1 + portion) / 2
+        each_s = costs.seconds(costs.save(REMOTE, portion, *self._writes_and_besides))
+        save_s = each_s / portion * (1 + portion) / 2
         older = 1.0
         if self.after_void == "skip" and portion == 1:
             older = (1 + fails) / (1 - fails)
@@ -105,6 +106,11 @@ class Cpr(Policy):
     @property
     def _portion_and_slowdown(self) -> tuple[float, float]:
         """Of one save, and of training."""
+        return 1.0, 0.0
+
+    @property
+    def _writes_and_besides(self) -> tuple[float, float]:
+        """Share of a save's bytes that is written, and what it takes besides, s."""
         return 1.0, 0.0
 
 

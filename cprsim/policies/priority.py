@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from cprsim.basics.schema import Part
+from cprsim.basics.schema import Part, Seconds
 from cprsim.contract import (
     REMOTE,
     Chains,
@@ -42,6 +42,10 @@ class PrioritySaving(Cpr):
     `slowdown`: share of time that tracking adds to every useful second. With a `fraction` of 1
     nothing is tracked: it is CPR-vanilla.
 
+    `writes`: share of that which a save really writes, and collects: rows that nobody used since
+    they were last saved are in none, however many it may take. `select`: what choosing takes this
+    tracker, beside `costs.select`.
+
     `merge_after`: saves are appended to the last whole one, and each `merge_after`-th is merged
     with them into another: all that is read and written whole. A load reads what was appended,
     which takes `costs.append` for each. Otherwise rows are saved in their places.
@@ -50,6 +54,8 @@ class PrioritySaving(Cpr):
     tracker: ClassVar[TrackerName]
     fraction: Annotated[float, Field(gt=0, le=1), Part] = 0.125
     slowdown: Annotated[float, Field(ge=0)] = 0.0
+    writes: Annotated[float, Field(gt=0, le=1, examples=[0.6])] = 1.0
+    select_s: Seconds = Field(0.0, alias="select")
     merge_after: Annotated[int, Field(ge=1, le=100_000, examples=[24])] | None = None
 
     def settings(self, context: Context) -> tuple[Setting, ...]:
@@ -65,6 +71,10 @@ class PrioritySaving(Cpr):
     def _portion_and_slowdown(self) -> tuple[float, float]:
         return self.fraction, 0.0 if self.fraction == 1 else self.slowdown
 
+    @property
+    def _writes_and_besides(self) -> tuple[float, float]:
+        return (1.0, 0.0) if self.fraction == 1 else (self.writes, self.select_s)
+
     def partial(self, context: Context, interval_s: float) -> Plan:
         """CPR-vanilla's plan, its saves cut into portions."""
         plan = super().partial(context, interval_s)
@@ -78,7 +88,12 @@ class PrioritySaving(Cpr):
             plan,
             schedules=every(
                 interval_s,
-                Save(portion=self.fraction, unsaved_s=self._unsaved_s(context, interval_s)),
+                Save(
+                    portion=self.fraction,
+                    unsaved_s=self._unsaved_s(context, interval_s),
+                    writes=self.writes,
+                    extra_s=self.select_s,
+                ),
             ),
             tracking=Tracking(self.tracker, self.fraction, self._subsample),
             slowdown=self.slowdown,
@@ -116,7 +131,7 @@ def _appended(plan: Plan, context: Context, merge_after: int) -> Plan:
     each = costs.costs.append_s / whole_s if whole_s else 0.0
     merging_s = load_s(1 + merge_after * each) + context.save_s
     chain = [schedule.save._replace(reads=1 + place * each) for place in range(1, merge_after)]
-    chain.append(schedule.save._replace(extra_s=merging_s))
+    chain.append(schedule.save._replace(extra_s=schedule.save.extra_s + merging_s))
     return replace(plan, sequence=Chains((tuple(chain),)))
 
 

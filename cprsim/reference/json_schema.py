@@ -66,6 +66,12 @@ def scenario_schema() -> Schema:
         "properties": {
             "title": {"type": "string", "description": "What it is called.", "default": ""},
             **{name: _of(section) for name, section in sections.items()},
+            "levers": {
+                "description": "What may be changed of the job: each lever by a name of your own, "
+                "in it keys of the file with other values (`cprsim figure ett-ladder`).",
+                "type": "object",
+                "additionalProperties": {"type": "object"},
+            },
             "policies": {
                 "description": "The policies to compare, each by a name of your own.",
                 "type": "object",

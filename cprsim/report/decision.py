@@ -7,10 +7,24 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from cprsim.basics.units import format_duration, format_percent, percent
+from cprsim.contract.ledger import RARE_CAUSES
 from cprsim.report.terminal import plain_table
 
 if TYPE_CHECKING:
     from cprsim.estimates.decision import Decision, Option
+
+
+#: Causes that CPR's equations know, and ones that only some scenarios have, by their headings.
+_CAUSES = {
+    "save": "save",
+    "verify": "veri-\nfy",
+    "load": "load",
+    "lost": "lost",
+    "reschedule": "re-\nsched.",
+    "detect": "de-\ntect",
+    "start": "start",
+    "shutdown": "shut-\ndown",
+}
 
 
 def decision_table(decision: "Decision", title: str) -> Table:
@@ -23,14 +37,20 @@ def decision_table(decision: "Decision", title: str) -> Table:
     table.collapse_padding = True
     table.add_column("option", no_wrap=True)
     table.add_column("saves\nevery", justify="right", no_wrap=True)
-    causes = ("save", "load", "lost", "re-\nsched.", "de-\ntect")
-    for heading in ("over-\nhead", "re-\ntrained", *causes, "PLS", "upd.\nlost"):
-        table.add_column(heading, justify="right")
     options = {
         "full": decision.full,
         "partial": decision.naive_partial,
         "CPR": decision.partial,
     }
+    causes = [
+        cause
+        for cause in _CAUSES
+        if cause not in RARE_CAUSES
+        or any(getattr(option.expected, cause) for option in options.values())
+    ]
+    headings = [_CAUSES[cause] for cause in causes]
+    for heading in ("over-\nhead", "re-\ntrained", *headings, "PLS", "upd.\nlost"):
+        table.add_column(heading, justify="right")
     for name, option in options.items():
         part = option.expected
         table.add_row(
@@ -38,7 +58,7 @@ def decision_table(decision: "Decision", title: str) -> Table:
             format_duration(_interval_s(option, decision)),
             percent(part.overhead),
             percent(part.overhead_retrained),
-            *(percent(v) for v in (part.save, part.load, part.lost, part.reschedule, part.detect)),
+            *(percent(getattr(part, cause)) for cause in causes),
             percent(part.pls),
             percent(part.updates_lost),
         )

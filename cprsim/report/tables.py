@@ -100,8 +100,7 @@ class WallTable(PolicyTable):
     """Shares of the wall clock in somebody's terms, which add up to 100 % in each row."""
 
     def __init__(self, result: "Result", words: Vocabulary) -> None:
-        summary: Any = result.summary.to_dict("index")
-        shares = {name: words.shares(row) for name, row in summary.items()}
+        shares = result.wall_shares(words)
         terms = [term for term in words.terms if any(each[term] for each in shares.values())]
         rows = [[name, *(percent(each[term]) for term in terms)] for name, each in shares.items()]
         title = f"Of the wall clock of all together, in %, by {words.about}"

@@ -1,6 +1,7 @@
 """What a run found: a row a policy with intervals, and where they are kept, its replications."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,9 +12,10 @@ from cprsim.basics.labelled import dataset
 from cprsim.basics.notebook import notebook_html, percent
 from cprsim.basics.units import counted, format_duration
 from cprsim.contract import Plan
-from cprsim.contract.ledger import OVERHEAD_CAUSES, told_causes
+from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, told_causes
 from cprsim.contract.vocabulary import Vocabulary
 from cprsim.job.accuracy import Drop
+from cprsim.metrics import Reading, Readings
 from cprsim.runs.digest import Replications
 from cprsim.runs.engines import Engine
 from cprsim.runs.measures import MEASURES, PLANNED, Basis
@@ -168,11 +170,38 @@ class Result:
         """What was run, as a scenario file."""
         return self.scenario.to_toml()
 
+    def wall_shares(self, words: Vocabulary) -> dict[str, dict[str, float]]:
+        """Of the wall clock of all replications together, by policy, a term each."""
+        summary: Any = self.summary.to_dict("index")
+        return {name: words.shares(row) for name, row in summary.items()}
+
+    def readings(self, words: Vocabulary | None = None) -> Readings:
+        """Means over the replications, a reading a policy, for exporters of metrics.
+
+        Their labels are the policy and the scenario. `words`: terms that stand for causes.
+        """
+        found = []
+        for name, row in self.summary.iterrows():
+            means = self.kept.means(str(name))
+            counts = {key: means[key] for key in ("failures", "saves", "pls", "updates_lost")}
+            if not math.isnan(row["store_bytes"]):
+                counts["bytes_saved"] = row["store_bytes"]
+            found.append(
+                Reading(
+                    {cause: means[f"{cause}_s"] for cause in CAUSES},
+                    counts,
+                    {"policy": str(name), "scenario": self.scenario.title},
+                    {} if words is None else words.words,
+                )
+            )
+        return Readings(found)
+
     def document(self, words: Vocabulary | None = None) -> dict[str, Any]:
         """The result as one JSON document; numbers that are not finite are null.
 
         `words`: terms in which each policy also has shares of the wall clock.
         """
+        shares = {} if words is None else self.wall_shares(words)
         return {
             "scenario": self.scenario.title,
             "seed": self.seed,
@@ -180,7 +209,7 @@ class Result:
             "engine": self.engine,
             **in_currency(self.currency),
             "policies": {
-                str(name): entry(row, words) | self._more(str(name))
+                str(name): entry(row, shares.get(str(name))) | self._more(str(name))
                 for name, row in self.summary.iterrows()
             },
         }
@@ -195,8 +224,8 @@ class Result:
         return more
 
 
-def entry(row: Any, words: Vocabulary | None = None) -> dict[str, Any]:
-    """A row of a summary as it stands in a JSON document; `words` as in `Result.document`."""
+def entry(row: Any, shares: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """A row of a summary as it stands in a JSON document; `shares`: of `Result.wall_shares`."""
     entry = {
         "system": row["system"],
         "recovery": row["recovery"],
@@ -211,8 +240,8 @@ def entry(row: Any, words: Vocabulary | None = None) -> dict[str, Any]:
             "p50": finite(row[f"{measure}_p50"]),
             "p95": finite(row[f"{measure}_p95"]),
         }
-    if words is not None:
-        entry["wall_shares"] = {term: finite(each) for term, each in words.shares(row).items()}
+    if shares is not None:
+        entry["wall_shares"] = {term: finite(each) for term, each in shares.items()}
     return entry
 
 

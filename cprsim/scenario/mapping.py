@@ -2,7 +2,7 @@
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from cprsim.errors import ScenarioError
 from cprsim.failures.spec import SOURCES
 
 #: Tables of a file that are no part of a scenario.
-_BLOCKS = ("sweep", "trainer", "study")
+_BLOCKS = ("sweep", "levers", "trainer", "study")
 
 
 def scenario_tables(mapping: dict[str, Any]) -> dict[str, Any]:
@@ -82,6 +82,17 @@ def set_value(mapping: dict[str, Any], parts: Sequence[str], value: object, what
     table[parts[-1]] = value
     if list(parts[:-1]) == ["failures"]:
         _drop_replaced(table, parts[-1], value)
+
+
+def leaves(
+    tables: Mapping[str, Any], prefix: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Values of nested tables, each with the keys that lead to it."""
+    for key, value in tables.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, (*prefix, key))
+        else:
+            yield (*prefix, key), value
 
 
 def _drop_replaced(failures: dict[str, Any], key: str, value: object) -> None:

@@ -14,7 +14,7 @@ from cprsim.analytic.expected import expected
 from cprsim.basics import units
 from cprsim.basics.once import once
 from cprsim.basics.schema import Section, nearest
-from cprsim.contract import Context, Plan, Policy
+from cprsim.contract import Context, Plan, Policy, rules
 from cprsim.errors import LogError, PlanError, ScenarioError
 from cprsim.failures.model import FailureModel
 from cprsim.failures.spec import Failures
@@ -22,6 +22,7 @@ from cprsim.job.accuracy import Accuracy
 from cprsim.job.costs import CostModel, Costs
 from cprsim.job.platform import Cluster, Storage
 from cprsim.job.prices import Prices
+from cprsim.job.start import mean_start
 from cprsim.job.workload import Job, Model
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.scenario.sections import SECTIONS, build
@@ -93,6 +94,7 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
             samples=self.job.samples,
             rows=None if self.model is None else self.model.rows,
             silent_mtbf_s=failures.silent_mtbf_s,
+            notices=self.failures.notice,
             severities=failures.severity_shares,
             failures_per_recovery=failures.per_recovery,
         )
@@ -140,6 +142,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
         plan = self.plan(policy)
         expected(plan, self.context)
         _check_schedules(plan, self)
+        if self.job.allocation_s is not None:
+            _check_allocation(plan, self.cost_model, self.job.allocation_s)
         return plan
 
     def with_policies(self, policies: Mapping[str, Policy]) -> Self:
@@ -213,6 +217,28 @@ def _check_schedules(plan: Plan, scenario: Scenario) -> None:
                 f"a save every {period} makes {saves:.2g} of them in the job; give an interval "
                 f"that makes at most {_MOST_SAVES:,}"
             )
+
+
+def _check_allocation(plan: Plan, costs: CostModel, allocation_s: float) -> None:
+    """Raise `ValueError` where nothing is handed over, or nothing is trained."""
+    tier = plan.tier(plan.last_save.tier)
+    if not plan.schedules or tier.medium != "store":
+        place = f"to {tier.name}, which goes with its nodes" if plan.schedules else "nothing"
+        raise ValueError(
+            f"it saves {place} at the end of job.allocation; save to the store as well"
+        )
+    parts = mean_start(costs.costs)
+    start_s = rules.r36_start_s(0.0, parts.cold_s, parts.warm_s, first=True, warm=False)
+    load_s = costs.seconds(costs.load(tier, "all", 0))
+    stop_s = plan.stop_s(costs)
+    if start_s + load_s + stop_s >= allocation_s:
+        held, start, load, stop = map(
+            units.format_duration, (allocation_s, start_s, load_s, stop_s)
+        )
+        raise ValueError(
+            f"in job.allocation = {held} nothing is trained: a start takes {start} of it, a load "
+            f"{load}, and a last save and a shutdown {stop}; give a longer one"
+        )
 
 
 def _plan_faults(scenario: Scenario) -> list[str]:

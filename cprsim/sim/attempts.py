@@ -5,6 +5,7 @@ from bisect import bisect_right
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, stream
 from cprsim.contract import Save
+from cprsim.failures.notice import NoticeDraws
 from cprsim.failures.silent import SilentFaults
 from cprsim.job.platform import Outages, Storage
 from cprsim.sim.resolved import ResolvedPlan
@@ -16,6 +17,7 @@ class Attempts:
     The n-th save to the store that comes to its end meets the n-th number of its replication under
     every policy, and so does the n-th load: each kind has a stream of its own. `torn`: whether the
     last save that came to its end is, which a load will tell. `faults`: silent ones, if any.
+    `notices`: those that are answered, if any.
     """
 
     torn = False
@@ -23,6 +25,8 @@ class Attempts:
     def __init__(self, resolved: ResolvedPlan, seed: int, replication: int) -> None:
         silent = resolved.silent
         self.faults = None if silent is None else SilentFaults(silent, seed, replication)
+        notices = resolved.notices
+        self.notices = None if notices is None else NoticeDraws(notices, seed, replication)
         storage = resolved.costs.storage
         self._tiers: frozenset[str] = frozenset()  # of the store, where that can fail
         if storage is None or not storage.fails:

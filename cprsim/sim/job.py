@@ -14,6 +14,7 @@ from cprsim.job.transfer import Transfer
 from cprsim.sim.attempts import Attempts
 from cprsim.sim.background import BackgroundSaves, Dialogue
 from cprsim.sim.limits import Limits
+from cprsim.sim.notices import Herald
 from cprsim.sim.observer import Observer
 from cprsim.sim.recovery import Delays, Recovery
 from cprsim.sim.resolved import ResolvedPlan
@@ -54,6 +55,7 @@ class JobRun:
             attempts.faults,
         )
         self._begun = 0  # saves since it was last verified
+        self._began_s = 0.0  # progress when the job got the nodes that it has
         self._work = work = Work(env, cursor, resolved.costs.capacities, observer)
         self._dialogue = dialogue = Dialogue(plan.start(), state, work)
         self._limits = limits = Limits(resolved, state, work)
@@ -61,6 +63,10 @@ class JobRun:
             resolved, state, work, dialogue, limits, attempts
         )
         self._attempted = attempted = Attempted(resolved, work, cursor, starts)
+        self._herald: Herald | None = None
+        if attempts.notices is not None and resolved.notices is not None:
+            lead_s = resolved.notices.lead_s
+            self._herald = Herald(attempts.notices, lead_s, work, cursor, dialogue, limits)
         self._recovery = Recovery(
             *(resolved, state, work, cursor, delays, dialogue, limits, background, attempts),
             attempted,
@@ -72,9 +78,16 @@ class JobRun:
         ask, useful_time_s = self._dialogue.ask, resolved.useful_time_s
         yield from self._attempted.first()
         while True:
-            if state.progress_s >= useful_time_s:  # an end and a failure: the end comes first
-                over = rules.r4_is_over(resolved.final_save, self._saved_s, useful_time_s)
+            if self._at_end:  # an end and a failure: the end comes first
+                done = state.progress_s >= useful_time_s
+                saves = resolved.final_save or not done
+                over = rules.r4_is_over(saves, self._saved_s, state.progress_s)
+                if not done:
+                    self._recovery.end()
                 if over and not self._verifies:
+                    if not done:
+                        yield from self._hand_over()
+                        continue
                     self._recovery.end()
                     work.end()
                     yield from self._attempted.end()
@@ -85,6 +98,8 @@ class JobRun:
             if cursor.next_s <= work.now:
                 yield from self._recovery.recover()
             else:
+                if self._herald is not None:
+                    self._herald.announce()
                 action = ask(Clock(work.now, state.progress_s))
                 event = self._uncontended(action)
                 if event is not None:
@@ -183,8 +198,7 @@ class JobRun:
         verifies, state = self._resolved.plan.verifies, self._state
         if verifies is None or state.is_verified:
             return False
-        at_end = state.progress_s >= self._resolved.useful_time_s
-        return rules.r34_verifies(self._begun, verifies.every, at_end)
+        return rules.r34_verifies(self._begun, verifies.every, self._at_end)
 
     def _verify(self) -> Process:
         """Verify what was trained; whether it is sound, and no failure has taken the job back."""
@@ -248,8 +262,7 @@ class JobRun:
 
     def _tries_again(self, save: Save) -> bool:
         """Whether a void save is: without the last one the job isn't over."""
-        at_end = self._state.progress_s >= self._resolved.useful_time_s
-        return at_end or self._resolved.plan.tries_again(save)
+        return self._at_end or self._resolved.plan.tries_again(save)
 
     def _stored(self, save: Save) -> None:
         """The last byte of a blocking save is stored."""
@@ -257,6 +270,18 @@ class JobRun:
         state.wrote(*self._resolved.amount(save))
         state.usable(state.taken(save), save, self._attempts.torn)
         self._dialogue.tell(Saved(Clock(self._work.now, state.progress_s), save, True))
+
+    @property
+    def _at_end(self) -> bool:
+        """Whether nothing more is trained, or not before the job has other nodes."""
+        return self._state.progress_s >= self._resolved.useful_time_s or self._attempted.stops
+
+    def _hand_over(self) -> Process:
+        """What was trained in this allocation is saved; the next one goes on with it."""
+        if self._state.progress_s <= self._began_s:
+            self._limits.vain("give a longer job.allocation, or make failures rarer")
+        yield from self._recovery.hand_over()
+        self._began_s = self._state.progress_s
 
     @property
     def _saved_s(self) -> float:

@@ -96,6 +96,20 @@ class Recovery:
         struck = yield from self._load_all(answer, 0)
         yield from self._until_loaded(struck, answer)
 
+    def hand_over(self) -> Process:
+        """An allocation is over: in the next one the job starts, and loads what it has saved."""
+        self._background.abandon()
+        _, hit, _ = self._take_over_rebuilding(NOBODY, Hit((), ()))
+        self._cursor.pause(self._work.now)
+        yield from self._attempted.returned()
+        yield from self._attempted.allocated()
+        answer = Recover("all", source=self._resolved.plan.last_save.tier)
+        self._set_back(answer, (), frozenset())
+        yield from self._load_all(answer, 0)
+        self._cursor.replace(hit, self._work.now)
+        self._cursor.go_on(self._work.now)
+        self._dialogue.tell(Resumed(self._dialogue.now(), (), answer.source))
+
     def _until_loaded(self, struck: Hit | None, deepest: Recover) -> Process:
         """From a failure, if there is one, until training can go on; `deepest` is to be loaded."""
         resolved, cursor, machines = self._resolved, self._cursor, self._machines
@@ -175,7 +189,7 @@ class Recovery:
             yield from self._work.do("reschedule", WAIT, answer.pause_s, 1.0)
 
     def end(self) -> None:
-        """The job is done; shards that are still down have missed what they will never learn."""
+        """Training is over; shards that are still down have missed what they will never learn."""
         for each in self._rebuilding.values():
             if each.answer.rollback == "lost":
                 self._state.refill(each.down.servers)

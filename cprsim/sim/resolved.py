@@ -1,10 +1,12 @@
 """What all runs of one policy in one scenario share."""
 
+import math
 from dataclasses import dataclass, field
 
 from cprsim.basics.distributions import Distribution
 from cprsim.contract import Plan, Recover, Save, rules
 from cprsim.errors import RunError
+from cprsim.failures.notice import Notices
 from cprsim.job.costs import CostModel
 from cprsim.job.start import has_starts
 from cprsim.job.tiers import Medium
@@ -20,7 +22,9 @@ class ResolvedPlan:
     """The plan, and the costs with the rate that each has with its links to itself.
 
     `store_fails`: whether saves to the store or loads from it can be in vain. `torn`: whether what
-    is in it can be. `starts`: whether starts or ends take any time.
+    is in it can be. `notices`: how failures are announced to who answers that. `starts`: whether
+    starts or ends take any time. `allocation_s`: how long nodes are held at a stretch, of which the
+    end of each takes `stop_s`.
     """
 
     policy: str
@@ -38,7 +42,10 @@ class ResolvedPlan:
     store_fails: bool
     torn: bool
     silent: Distribution | None
+    notices: Notices | None
     starts: bool
+    allocation_s: float
+    stop_s: float
     _training: dict[float, Rated] = field(default_factory=dict)
     _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
     _amounts: dict[tuple[str, float, float], tuple[Medium, float]] = field(default_factory=dict)
@@ -65,7 +72,10 @@ class ResolvedPlan:
             store_fails=costs.storage is not None and costs.storage.fails,
             torn=costs.storage is not None and costs.storage.torn > 0,
             silent=scenario.failures.silent,
+            notices=None if plan.on_notice is None else scenario.failures.notice,
             starts=has_starts(scenario.costs),
+            allocation_s=scenario.job.allocation_s or math.inf,
+            stop_s=0.0 if scenario.job.allocation_s is None else plan.stop_s(costs),
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
 

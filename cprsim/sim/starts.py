@@ -1,17 +1,25 @@
-"""Starts and ends of one run, and whether the compile cache is warm (semantics 36)."""
+"""Starts and ends of one run, and whether the compile cache is warm (semantics 36 and 37)."""
+
+import math
 
 from cprsim.contract import rules
 from cprsim.failures.hit import SEVERITIES, Severity
 from cprsim.failures.timeline import Cursor
 from cprsim.job.start import Starts
+from cprsim.sim.fabric import Flow
 from cprsim.sim.resolved import ResolvedPlan
 from cprsim.sim.work import WAIT, Process, Work
 
 
 class Attempted:
-    """Counts the starts of one run, and charges them."""
+    """Counts the starts of one run, and charges them.
+
+    `stops`: whether the job has to give its nodes back, as soon as what it has trained is saved.
+    """
 
     def __init__(self, resolved: ResolvedPlan, work: Work, cursor: Cursor, costs: Starts) -> None:
+        self.stops = False
+        self._resolved = resolved
         self._work, self._cursor, self._costs = work, cursor, costs
         self._charges = resolved.starts
         start = resolved.costs.costs.start
@@ -25,11 +33,27 @@ class Attempted:
         self._warm = self._warm and kept
 
     def first(self) -> Process:
-        """The start of an allocation, in which nobody of the job can fail."""
+        """The start of the job, in which nobody of it can fail."""
         if self._charges:
             self._cursor.pause(self._work.now)
-            yield from self._start(first=True)
+        yield from self.allocated()
+        if self._charges:
             self._cursor.go_on(self._work.now)
+
+    def allocated(self) -> Process:
+        """The start of an allocation, whose end is set."""
+        work, resolved = self._work, self._resolved
+        nodes_s = work.now
+        if self._charges:
+            nodes_s += self._costs[self._starts].schedule_s
+            yield from self._start(first=True)
+        stop_s = rules.r37_stop_s(nodes_s, resolved.allocation_s, resolved.stop_s)
+        self.stops = stop_s <= work.now
+        if work.now < stop_s < math.inf:
+            work.start(None, WAIT, self._stop, stop_s - work.now)
+
+    def _stop(self, _flow: Flow) -> None:
+        self.stops = True
 
     def again(self) -> Process:
         """A start in a recovery; whether no failure came first."""
@@ -39,6 +63,12 @@ class Attempted:
         """The end of the job, which no failure takes anything from any more."""
         if self._charges:
             self._cursor.pause(self._work.now)
+        yield from self.returned()
+
+    def returned(self) -> Process:
+        """The end of an allocation: others get its nodes, and what lies on their disks is gone."""
+        self._warm = self._warm and not self._on_node
+        if self._charges:
             shutdown_s = self._costs[self._ends].shutdown_s
             self._ends += 1
             yield from self._work.do("shutdown", WAIT, shutdown_s, 1.0)

@@ -27,9 +27,9 @@ Moved = Callable[[float], None]
 
 
 class _Background(NamedTuple):
-    """A task in the background, since when, and what is done when it ends."""
+    """A task in the background, if observers see it, since when, and what is done at its end."""
 
-    task: BackgroundTask
+    task: BackgroundTask | None
     start_s: float
     on_end: OnEnd
 
@@ -108,9 +108,13 @@ class Work:
         self._charge(cause, start)
 
     def start(
-        self, task: BackgroundTask, transfer: Transfer, on_end: OnEnd, volume: float | None = None
+        self,
+        task: BackgroundTask | None,
+        transfer: Transfer,
+        on_end: OnEnd,
+        volume: float | None = None,
     ) -> Flow:
-        """Start `transfer`, or only `volume` of it, in the background."""
+        """Start `transfer`, or only `volume` of it, in the background; observers see a `task`."""
         if self._fabric is None:
             self._fabric = Fabric(self._capacities)
         flow = self._fabric.open(transfer, self.now, volume)
@@ -184,7 +188,7 @@ class Work:
     def _leave(self, flow: Flow, completed: bool) -> _Background:
         """A background transfer ends."""
         left = self.background.pop(flow)
-        if self._observer is not None:
+        if self._observer is not None and left.task is not None:
             self._observer.background(left.task, left.start_s, self.now, completed)
         return left
 

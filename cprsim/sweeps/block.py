@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 from cprsim.basics import units
 from cprsim.basics.schema import A_SHARE, Section, faults
 from cprsim.errors import ScenarioError, UsageError
+from cprsim.scenario.mapping import leaves
 from cprsim.sweeps.design import Axis, Design, IsWhole, grid, latin, zipped
 
 
@@ -81,12 +82,6 @@ class SweepBlock(Section):
         return latin(ranges, block.points, block.seed, is_whole)
 
 
-def flat(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flat(tables: Mapping[str, Any]) -> dict[str, Any]:
     """Dotted keys for what TOML made tables of: `failures.mean = [...]` has no quotes."""
-    found: dict[str, Any] = {}
-    for key, value in tables.items():
-        if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{key}.")
-        else:
-            found[f"{prefix}{key}"] = value
-    return found
+    return {".".join(parts): value for parts, value in leaves(tables)}

@@ -195,6 +195,16 @@ class PolicyConformance:
             "exponential", mean="10 h", hits={"weights": {"parameter_servers": 1, "trainers": 2}}
         ),
         "shared links": _DERIVED | _law("exponential", mean="15 h"),
+        "allocations": _MEASURED
+        | {"job": _JOB | {"allocation": "9 h"}}
+        | _costs("5 min", "4 min")
+        | _law("exponential", mean="10 h"),
+        "announced failures": _MEASURED
+        | _law(
+            "exponential",
+            mean="10 h",
+            notice={"lead": "10 min", "recall": 0.8, "false_alarms": "1 / 30 h"},
+        ),
         "torn checkpoints and silent faults": _MEASURED
         | {"storage": {"torn": 0.3}}
         | _law("exponential", mean="10 h", silent={"mean": "60 h"}),
@@ -284,16 +294,18 @@ class PolicyConformance:
             )
 
     def test_controller_never_sees_the_future(self) -> None:
-        """Up to any second, failures after it change nothing."""
+        """Up to any second, failures after it change nothing, but by notices of them."""
         for where, scenario, watch in self._watched(replications=1):
+            notices = scenario.failures.notice
             for share in (0.2, 0.5, 0.9):
                 after_s = share * watch.ledger.wall
-                now = [step for step in watch.transcript if step.now.wall_s <= after_s]
+                until_s = after_s - (0.0 if notices is None else notices.lead_s)
+                now = [step for step in watch.transcript if step.now.wall_s <= until_s]
                 for pace in (0.0, 0.5):
                     other = self._watch(change_future(scenario, after_s, pace), 0)
-                    then = [step for step in other.transcript if step.now.wall_s <= after_s]
+                    then = [step for step in other.transcript if step.now.wall_s <= until_s]
                     require(
-                        now == then and watch.seen.until(after_s) == other.seen.until(after_s),
+                        now == then and watch.seen.until(until_s) == other.seen.until(until_s),
                         f"{where}: failures after {after_s} s change what is done before: "
                         + _first_difference(now, then),
                     )
@@ -339,6 +351,19 @@ class PolicyConformance:
                 differ = differences(found, expected)
                 said = f"engine 'batch' and then 'sim' say {differ}"
                 require(not differ, f"{where}, replication {number}: {said}")
+
+    def test_who_ignores_notices_is_unchanged(self) -> None:
+        """Bit for bit: notices move no failure, and nobody is told who has no answer."""
+        for where, tables in self.conditions.items():
+            scenario = self._scenario(tables)
+            if scenario.failures.notice is None or scenario.plan("it").on_notice is not None:
+                continue
+            silent = {key: value for key, value in tables["failures"].items() if key != "notice"}
+            without = self._scenario({**tables, "failures": silent})
+            engine: dict[str, Engine] = {"it": "sim"}
+            one, two = (simulate(each, engine, [0, 1], 7) for each in (scenario, without))
+            same = one.tobytes() == two.tobytes()
+            require(same, f"{where}: {one.tolist()}, and without notices {two.tolist()}")
 
     def test_same_seed_gives_the_same_numbers(self) -> None:
         """Bit for bit in any engine, whatever was run before with the same plan."""

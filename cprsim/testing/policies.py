@@ -30,6 +30,8 @@ _PORTIONS: Final[_Tables] = st.fixed_dictionaries(
         "fraction": st.floats(0.1, 1.0),
         "slowdown": st.floats(0.0, 0.2),
         "merge_after": st.integers(1, 20),
+        "writes": st.floats(0.05, 1.0),
+        "select": st.floats(0.0, 20.0).map(lambda size: f"{size!r} s"),
     },
 )
 _AFTER_VOID: Final[_Tables] = st.sampled_from(
@@ -69,6 +71,7 @@ _DIFFERENCES: Final[_Tables] = st.fixed_dictionaries(
         "growth": st.floats(0.0, 1.0),
     },
 )
+_ON_NOTICE: Final[_Tables] = st.sampled_from([{}, {}, {}, {"on_notice": "save"}])
 _BEHIND: Final[_Tables] = st.fixed_dictionaries({}, optional={"behind": st.integers(0, 2)})
 _EXPERTS: Final[_Tables] = st.fixed_dictionaries(
     {"experts": st.integers(4, 9), "per_save": st.integers(1, 4)},
@@ -103,6 +106,10 @@ def _seconds(draw: st.DrawFn, job: JobSize) -> str:
 
 def _blocking(draw: st.DrawFn, job: JobSize) -> Keys:
     return _rule(draw, job, draw(_INTERVALS))
+
+
+def _full(draw: st.DrawFn, job: JobSize) -> Keys:
+    return _blocking(draw, job) | draw(_ON_NOTICE)
 
 
 def _cpr(draw: st.DrawFn, job: JobSize) -> Keys:
@@ -252,7 +259,7 @@ _FEWER: Final[_Tables] = st.fixed_dictionaries(
     {"bound": st.floats(0.0, 1.0)}, optional={"least": st.integers(1, 4)}
 )
 _KEYS: Final[Mapping[str, Callable[[st.DrawFn, JobSize], Keys]]] = {
-    "full": _blocking,
+    "full": _full,
     "partial": _blocking,
     "cpr-vanilla": _cpr,
     "cpr-scar": _priority,

@@ -1,17 +1,19 @@
 """Hypothesis strategies of scenario files."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from cprsim.basics import units
-from cprsim.errors import printable
+from cprsim.errors import PlanError, printable
 from cprsim.job.costs import CostModel, Costs
 from cprsim.job.platform import Cluster, Storage
 from cprsim.job.presets import PRESETS
 from cprsim.job.tiers import REMOTE
 from cprsim.job.workload import Job, Model
+from cprsim.scenario import Scenario
 from cprsim.testing.draws import SHARES, UNITS, YES, JobSize, duration, in_unit
 from cprsim.testing.policies import PRIORITY, SYSTEMS, policy
 
@@ -84,7 +86,27 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
     }
     if draw(SHARES) < 0.1:
         _corrupt(draw, tables, mtbf_s)
+    if draw(SHARES) < 0.1:
+        _announce(draw, tables["failures"], mtbf_s)
+    if draw(SHARES) < 0.1:
+        _allocate(tables, mtbf_s * (0.5 + 2.0 * draw(SHARES)))
     return tables | draw(_TITLES)
+
+
+def _announce(draw: st.DrawFn, failures: dict[str, Any], mtbf_s: float) -> None:
+    """Notices, some of them long enough to save in."""
+    notice = {"lead": duration(draw, mtbf_s / 1000, mtbf_s / 10), "recall": 0.9 * draw(SHARES)}
+    if draw(YES):
+        notice["false_alarms"] = f"{1 + 3 * draw(SHARES)!r} / {_time(mtbf_s)}"
+    failures["notice"] = notice
+
+
+def _allocate(tables: dict[str, Any], allocation_s: float) -> None:
+    """Nodes for so long at a stretch, where all policies can hand over what they have trained."""
+    allocated = tables["job"] | {"allocation": _time(allocation_s)}
+    with suppress(PlanError):
+        Scenario(**tables | {"job": allocated})
+        tables["job"] = allocated
 
 
 def _corrupt(draw: st.DrawFn, tables: dict[str, Any], mtbf_s: float) -> None:

@@ -76,6 +76,8 @@ def _store(scenario: Scenario) -> Iterator[str]:
             yield f"storage.{key}: can be simulated but not trained yet; leave it out"
     if scenario.failures.silent is not None:
         yield "failures.silent: can be simulated but not trained yet; leave it out"
+    if scenario.job.allocation_s is not None:
+        yield "job.allocation: can be simulated but not trained yet; leave it out"
 
 
 def _members(scenario: Scenario, at_once: int) -> Iterator[str]:

@@ -5,12 +5,15 @@ strategy for each source of failures, and each draws policies of any system, wit
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from cprsim.errors import PlanError
 from cprsim.failures.presets import PRESETS
+from cprsim.scenario import Scenario
 from cprsim.testing import SYSTEMS
 
 Keys = dict[str, Any]
@@ -203,7 +206,19 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
     }
     if draw(_YES) and draw(_YES):
         _corrupt(draw, tables)
+    if draw(_SHARES) < 0.2:
+        _allocate(draw, tables)
+    if draw(_SHARES) < 0.1:  # which no policy that is drawn answers
+        tables["failures"]["notice"] = {"lead": "20 s", "false_alarms": "1 / 100 s"}
     return tables
+
+
+def _allocate(draw: st.DrawFn, tables: Keys) -> None:
+    """Nodes for so long at a stretch, where that is long enough to train anything."""
+    allocated = tables["job"] | {"allocation": seconds(_between(draw, 30.0, 600.0))}
+    with suppress(PlanError):
+        Scenario(**tables | {"job": allocated, "failures": {"exactly": 0}})
+        tables["job"] = allocated
 
 
 def _corrupt(draw: st.DrawFn, tables: Keys) -> None:
@@ -363,6 +378,8 @@ def _priority(draw: st.DrawFn, tables: Keys) -> Keys:
     keys = {"fraction": draw(st.sampled_from([1.0, 0.5, 0.4, 0.3, 0.125]))}
     if draw(_YES):
         keys["merge_after"] = draw(st.integers(1, 6))
+    if draw(_YES):
+        keys |= {"writes": 0.05 + 0.95 * draw(_SHARES), "select": seconds(2 * draw(_SHARES))}
     return keys | _slowdown(draw) | _cpr(draw, tables)
 
 

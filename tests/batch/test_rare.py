@@ -120,7 +120,8 @@ def test_what_happens_rarely_is_played_alike(what: str) -> None:
 def test_saves_that_are_appended_are_merged_and_read_alike() -> None:
     seen: Seen = Counter()
     costs = COSTS | {"append": "1 s", "select": "0.5 s", "gather": "2 s", "save_fixed": "0.5 s"}
-    compare(job(CPR | {"merge_after": 3}, costs=costs, **TABLES), seen, range(12))
+    keys = {"merge_after": 3, "writes": 0.6, "select": "0.2 s"}
+    compare(job(CPR | keys, costs=costs, **TABLES), seen, range(12))
 
     assert seen["Chains"] == 12
     assert seen["saves"] > 12 * 2 * 3  # merged twice at least

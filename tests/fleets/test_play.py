@@ -12,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from rich.console import Console
 
 from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.vocabulary import vocabulary
 from cprsim.errors import RunError, UsageError
 from cprsim.figures import draw
 from cprsim.fleets.fleet import Fleet
@@ -52,6 +53,18 @@ def test_a_replication_is_the_job_of_that_number(fleet, result):
         assert rows["job.useful_time_s"].tolist() == [useful_s] * 2
         assert rows["cluster.parameter_servers"].tolist() == [job.cluster.parameter_servers] * 2
         assert rows["costs.reschedule_s"].tolist() == [job.costs.reschedule] * 2
+
+
+def test_terms_of_others_share_the_wall_clock_of_all_jobs_together(result):
+    words = vocabulary("ett")
+    own = result.of("full")
+    shares = result.document(words)["policies"]["full"]["wall_shares"]
+    wall_s = own["wall_s"].sum()
+    assert shares["effective training"] == pytest.approx(own["useful_s"].sum() / wall_s)
+    assert shares["unsaved training"] == pytest.approx(own["lost_s"].sum() / wall_s)
+    assert sum(shares.values()) == pytest.approx(1)
+    # Jobs of several lengths: their mean share is another.
+    assert shares["effective training"] != pytest.approx(own["ettr"].mean(), rel=1e-4)
 
 
 def test_a_job_is_the_same_whatever_their_number_policies_and_workers(fleet, result):

@@ -2,14 +2,27 @@
 
 import json
 import re
-from dataclasses import asdict
 
 import pytest
 
-from cprsim.contract.ledger import CAUSES, Ledger
+import cprsim
+from cprsim.basics.files import write_all
+from cprsim.cli.command import _main
+from cprsim.contract.ledger import CAUSES
+from cprsim.contract.vocabulary import VOCABULARIES, vocabulary
 from cprsim.errors import UsageError
-from cprsim.metrics import METRICS, PrometheusExporter, Reading, observe
-from cprsim.metrics.catalogue import COUNTED
+from cprsim.history.readings import readings
+from cprsim.history.recorder import record
+from cprsim.metrics import (
+    METRICS,
+    PrometheusExporter,
+    Reading,
+    collected,
+    observe,
+    openmetrics,
+)
+from cprsim.report import outputs
+from cprsim.scenario import Scenario
 from tools.paths import DOCS
 
 SECONDS = {"train": 60.0, "save": 15.0, "lost": 5.0}
@@ -74,24 +87,149 @@ def test_opentelemetry_collects_the_same():
     assert found["cprsim.goodput", "1", (("policy", "cpr"),)] == 0.75
 
 
-def test_a_simulated_run_is_told_by_the_same_code():
-    ledger = Ledger(train=90.0, save=10.0, wall=100.0, failures=3, saves=4, pls=0.1)
-    counts = {name: value for name, value in asdict(ledger).items() if name in COUNTED}
-    reading = Reading({cause: getattr(ledger, cause) for cause in CAUSES}, counts)
-    told = {metric.name: value for metric, _, value in reading.measured() if metric.name != "time"}
-    assert told == {
-        "goodput": 0.9,
-        "badput": pytest.approx(0.1),
-        "failures": 3,
-        "saves": 4,
-        "pls": 0.1,
-        "updates_lost": 0.0,
+@pytest.fixture(scope="module")
+def result():
+    """Of a job with starts, ends and failures, under two policies."""
+    scenario = cprsim.load_scenario("ett-ladder")
+    policies = scenario.mapping()["policies"] | {"cpr": {"system": "cpr-vanilla"}}
+    return cprsim.run(Scenario(**scenario.mapping() | {"policies": policies}), replications=8)
+
+
+def test_a_simulated_run_is_told_as_prometheus_reads_it(result):
+    pytest.importorskip("prometheus_client", reason="needs cprsim[metrics]")
+    readings = result.readings()
+    found = scraped(PrometheusExporter(lambda: readings).text())
+    scenario = ("scenario", result.scenario.title)
+    for policy in ("job", "cpr"):
+        labels = ("policy", policy), scenario
+        own = result.of(policy)
+        times = {c: found["cprsim_time_seconds", (("cause", c), *labels)] for c in CAUSES}
+        assert times == pytest.approx({c: own[f"{c}_s"].mean() for c in CAUSES})
+        assert sum(times.values()) == pytest.approx(own["wall_s"].mean())
+        goodput = result.scenario.job.useful_time_s / own["wall_s"].mean()
+        assert found["cprsim_goodput_ratio", labels] == pytest.approx(goodput)
+        assert found["cprsim_badput_ratio", labels] == pytest.approx(1 - goodput)
+        assert found["cprsim_failures_total", labels] == pytest.approx(own["failures"].mean())
+        assert found["cprsim_pls_ratio", labels] == pytest.approx(own["pls"].mean())
+    assert found["cprsim_pls_ratio", labels] > 0
+    assert not [name for name, _ in found if name == "cprsim_saved_bytes_total"]  # no [model]
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_words_of_others_add_up_to_the_same(name, result):
+    words = vocabulary(name)
+    told = result.readings(words).each[0]
+    times = {
+        labels["cause"]: value for metric, labels, value in told.measured() if metric.name == "time"
+    }
+    shares = words.shares(result.summary.loc["job"])
+    assert times.keys() == shares.keys()
+    whole_s = sum(times.values())
+    assert {term: each / whole_s for term, each in times.items()} == pytest.approx(shares)
+
+
+def test_a_timeline_ends_with_its_ledger_as_openmetrics_reads_it():
+    parser = pytest.importorskip(
+        "prometheus_client.openmetrics.parser", reason="needs cprsim[metrics]"
+    )
+    scenario = cprsim.load_scenario("ett-ladder")
+    history = record(scenario, "job")
+    text = openmetrics(readings(history, scenario.title))
+    samples = [s for family in parser.text_string_to_metric_families(text) for s in family.samples]
+    last = {}
+    for sample in samples:
+        key = sample.name, sample.labels.get("cause")
+        assert key not in last or sample.timestamp > last[key].timestamp
+        last[key] = sample
+    assert {s.labels["policy"] for s in samples} == {"job"}
+    for cause in CAUSES:
+        spent = last["cprsim_time_seconds", cause]
+        assert float(spent.timestamp) == pytest.approx(history.ledger.wall)
+        assert spent.value == pytest.approx(getattr(history.ledger, cause), abs=1e-6)
+    assert last["cprsim_failures_total", None].value == len(history.failures) > 0
+    assert last["cprsim_saves_total", None].value == history.ledger.saves
+
+
+def test_opentelemetrys_json_has_every_policy(result):
+    pytest.importorskip("opentelemetry.sdk.metrics", reason="needs cprsim[metrics]")
+    told = result.readings()
+    (resource,) = json.loads(collected(lambda: told))["resource_metrics"]
+    (scope,) = resource["scope_metrics"]
+    found = {
+        (metric["name"], tuple(sorted(point["attributes"].items()))): point["value"]
+        for metric in scope["metrics"]
+        for point in metric["data"]["data_points"]
+    }
+    assert resource["resource"]["attributes"] == {"service.name": "cprsim"}
+    assert found == {
+        (metric.opentelemetry, tuple(sorted(labels.items()))): pytest.approx(value)
+        for metric, labels, value in told.measured()
+    }
+
+
+def test_the_folder_of_a_run_is_exported(result, tmp_path, capsys):
+    pytest.importorskip("prometheus_client", reason="needs cprsim[metrics]")
+    run, out = tmp_path / "run", tmp_path / "run.prom"
+    write_all(run, outputs.contents(result))
+    asked = ["export", str(run), "--format", "prometheus"]
+    assert _main([*asked, "--out", str(out)]) == 0
+    capsys.readouterr()
+    found, told = scraped(out.read_text(encoding="utf-8")), result.readings()
+    assert found == pytest.approx(scraped(PrometheusExporter(lambda: told).text()))
+    assert _main([*asked, "--vocabulary", "ett"]) == 0
+    printed = capsys.readouterr().out
+    assert {dict(labels)["cause"] for name, labels in scraped(printed) if "time" in name} == {
+        *vocabulary("ett").terms
     }
 
 
 @pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (
+            ["none", "--format", "prometheus"],
+            "none: holds no sweep and no run; name a folder given to cprsim sweep --out, or to "
+            "cprsim run --out",
+        ),
+        (
+            ["run", "--format", "csv"],
+            "--format csv: run holds a run; give prometheus or opentelemetry",
+        ),
+        (
+            ["sweep", "--format", "prometheus"],
+            "--format prometheus: sweep holds a sweep; give csv or parquet",
+        ),
+        (
+            ["sweep", "--format", "csv", "--vocabulary", "ett"],
+            "--vocabulary goes with --format prometheus or opentelemetry",
+        ),
+        (
+            ["run", "--format", "prometheus", "--vocabulary", "mine"],
+            "vocabulary: 'mine' is none of cprsim, goodput, ett",
+        ),
+        (
+            ["run", "--format", "prometheus"],
+            "run has no scenario.toml; give a scenario, or the folder of a run",
+        ),
+    ],
+)
+def test_what_can_not_be_exported_is_said_in_a_line(asked, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in ("run/results.csv", "sweep/sweep.db"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    assert _main(["export", *asked]) == 2
+    assert capsys.readouterr() == ("", f"cprsim: {said}\n")
+
+
+@pytest.mark.parametrize(
     ("call", "package"),
-    [(PrometheusExporter, "prometheus-client"), (observe, "opentelemetry-sdk")],
+    [
+        (PrometheusExporter, "prometheus-client"),
+        (openmetrics, "prometheus-client"),
+        (observe, "opentelemetry-sdk"),
+        (collected, "opentelemetry-sdk"),
+    ],
 )
 def test_without_the_extra_it_is_said_what_to_install(call, package, monkeypatch):
     def absent(name):

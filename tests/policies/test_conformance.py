@@ -58,6 +58,10 @@ class TestFullOnTheHour(PolicyConformance):
     policy: ClassVar = {"system": "full", "interval": "45 min"}
 
 
+class TestFullOnNotice(PolicyConformance):
+    policy: ClassVar = {"system": "full", "on_notice": "save"}
+
+
 class TestPartial(PolicyConformance):
     policy: ClassVar = {"system": "partial", "interval": "1 h"}
 

@@ -44,6 +44,23 @@ def test_a_load_reads_what_was_appended():
     assert ledger.load == (4 + 2) + 4
 
 
+def test_a_save_takes_as_long_as_what_it_writes_and_choosing():
+    # 0.6 of 2 s, and 0.5 s; to merge them takes as long as before.
+    ledger = play_against(scenario(writes=0.6, select="0.5 s"), "mfu", failing())
+    merged = play_against(scenario(writes=0.6, select="0.5 s", merge_after=3), "mfu", failing())
+
+    assert ledger.save == pytest.approx(9 * 1.7)
+    assert merged.save == pytest.approx(9 * 1.7 + 3 * (7 + 8))
+
+
+def test_rows_that_are_not_written_are_not_collected():
+    given = scenario(writes=0.6).mapping()
+    given["costs"]["gather"] = "8000 s"  # a million rows; a server collects 125 at most
+    ledger = play_against(cprsim.Scenario(**given), "mfu", failing())
+
+    assert ledger.save == pytest.approx(9 * 0.6 * (2 + 1))
+
+
 def test_saves_in_their_places_add_nothing_to_a_load():
     assert play_against(scenario(), "mfu", failing(29.0)).load == 4
 

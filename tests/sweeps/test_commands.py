@@ -166,15 +166,20 @@ def test_parquet_keeps_what_the_table_has(capsys):
     )
 
 
-NO_SWEEP = "holds no sweep; name the folder given to cprsim sweep --out"
+NEITHER = (
+    "holds no sweep and no run; name a folder given to cprsim sweep --out, or to cprsim run --out"
+)
 
 
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
         (["out"], "Missing option '--format'."),
-        (["none", "--format", "csv"], f"none: {NO_SWEEP}"),
-        (["out", "--format", "xml"], "format 'xml' is not one of csv, parquet"),
+        (["none", "--format", "csv"], f"none: {NEITHER}"),
+        (
+            ["out", "--format", "xml"],
+            "format 'xml' is not one of csv, parquet, prometheus, opentelemetry",
+        ),
         (["out", "--format", "parquet"], "--format parquet is no text; give --out FILE"),
         (
             ["out", "--format", "csv", "--out", "s.toml/t.csv"],

@@ -30,6 +30,7 @@ def by_seed(seed):
     """A case, who picks, and faults: what this seed has."""
     rng = random.Random(seed)
     case = Case(
+        copies=2 if seed % 4 == 1 else 3,
         steps=rng.choice((2, 3, 4)),
         interval=rng.choice((2.0, 3.0, 1e9)),
         free=rng.random() < 0.5,

@@ -16,7 +16,7 @@ def test_whoever_is_killed_or_hangs_nobody_else_is_and_no_row_is_wrong():
 
 @pytest.mark.slow
 def test_the_same_in_many_more_orders():
-    assert search(range(1_000_000, 1_002_000)) > 0
+    assert search(range(1_000_000, 1_001_000)) > 0
 
 
 @pytest.mark.parametrize("seed", [290, 415])
@@ -50,7 +50,7 @@ def test_one_of_two_fails_in_every_order_that_strays_once(hangs):
     actions = check(SMALL, lambda _: 0).actions
 
     tried = sum(
-        exhaustive(SMALL, [(at, ("server", 0), hangs)], strays=1) for at in range(0, actions, 3)
+        exhaustive(SMALL, [(at, ("server", 0), hangs)], strays=1) for at in range(0, actions, 7)
     )
     assert tried > actions
 

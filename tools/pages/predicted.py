@@ -47,20 +47,57 @@ class Configuration(NamedTuple):
     seed: int = 0
 
 
+def _tables(*rows: int, dim: int) -> str:
+    """Tables of so many rows each."""
+    each = (f'{{ rows = {one}, dim = {dim}, skew = "dlrm-production" }}' for one in rows)
+    return f"model.tables=[{', '.join(each)}]"
+
+
+def _every(interval: str, *policies: str) -> list[str]:
+    return [f'policies.{policy}.interval="{interval}"' for policy in policies]
+
+
+def _servers(count: int, hit: int = 1) -> list[str]:
+    of_hits = [f"failures.hits={{parameter_servers={hit}}}"] if hit > 1 else []
+    return [f"cluster.parameter_servers={count}", *of_hits]
+
+
+_MFU, _SSU = "policies.cpr-mfu", "policies.cpr-ssu"
 CONFIGURATIONS = {
     "as shipped": Configuration(
         ("full", "partial", "cpr-vanilla", "cpr-mfu", "cpr-ssu", "cpr-scar")
     ),
-    "intervals of half the length": Configuration(
-        ("full", "cpr-mfu"),
-        ('policies.full.interval="0.1 s"', 'policies.cpr-mfu.interval="0.1 s"'),
+    "half the interval": Configuration(("full", "cpr-mfu"), _every("0.1 s", "full", "cpr-mfu")),
+    "a save every other step": Configuration(("full",), _every("0.02 s", "full"), 4),
+    "2.5 times the interval": Configuration(
+        ("full", "partial", "cpr-ssu"), _every("0.5 s", "full", "partial", "cpr-ssu"), 5
     ),
-    "a quarter of the rows": Configuration(("cpr-mfu",), ("policies.cpr-mfu.fraction=0.25",)),
-    "two tracked tables": Configuration(("cpr-mfu", "cpr-ssu"), ("model.tracked_tables=2",), 1),
-    "8 failures": Configuration(("full", "partial"), ("failures.exactly=8",), 1),
-    "both servers at once": Configuration(
-        ("full", "partial"), ("failures.hits={parameter_servers=2}",), 2
+    "a 32nd of the rows": Configuration(("cpr-mfu",), [f"{_MFU}.fraction=0.03125"], 4),
+    "a quarter of the rows": Configuration(
+        ("cpr-mfu", "cpr-ssu"), [f"{_MFU}.fraction=0.25", f"{_SSU}.fraction=0.25"], 3
     ),
+    "half of the rows": Configuration(("cpr-mfu",), [f"{_MFU}.fraction=0.5"], 6),
+    "SSU of every batch": Configuration(("cpr-ssu",), [f"{_SSU}.subsample=1"], 7),
+    "SSU of every fourth batch": Configuration(("cpr-ssu",), [f"{_SSU}.subsample=4"], 2),
+    "one tracked table": Configuration(("cpr-mfu", "cpr-ssu"), ["model.tracked_tables=1"], 1),
+    "two tracked tables": Configuration(("cpr-mfu", "cpr-ssu"), ["model.tracked_tables=2"], 1),
+    "larger tables": Configuration(
+        ("full", "cpr-mfu"), [_tables(100_000, 50_000, 10_000, 1_000, dim=16)], 8
+    ),
+    "wider rows": Configuration(("partial", "cpr-ssu"), [_tables(20_000, 5_000, 500, dim=64)], 9),
+    "smaller batches": Configuration(("full", "cpr-mfu"), ["trainer.batch=256"], 10),
+    "larger batches": Configuration(("partial", "cpr-mfu"), ["trainer.batch=1024"], 11),
+    "twice as long": Configuration(
+        ("full", "cpr-mfu"), ["job.samples=200_000", 'job.useful_time="4 s"'], 12
+    ),
+    "8 failures": Configuration(("full", "partial", "cpr-mfu"), ["failures.exactly=8"], 1),
+    "16 failures": Configuration(("full", "cpr-ssu"), ["failures.exactly=16"], 13),
+    "no failures": Configuration(("full", "cpr-mfu"), ["failures.exactly=0"], 14),
+    "both servers at once": Configuration(("full", "partial", "cpr-mfu"), _servers(2, 2), 2),
+    "3 servers": Configuration(("full", "partial", "cpr-mfu"), _servers(3), 2),
+    "2 of 3 servers at once": Configuration(("full", "cpr-mfu"), _servers(3, 2), 15),
+    "5 servers": Configuration(("full", "cpr-ssu"), _servers(5), 2),
+    "3 of 5 servers at once": Configuration(("full", "partial"), _servers(5, 3), 2),
 }
 
 _INTRO = """\
@@ -106,21 +143,22 @@ What came out of the first comparisons, and is in the simulator since:
   follows.
 - **Whole steps.** A save is due at a step, so an interval is rounded up to whole steps. The
   policies of the calibrated scenario have intervals that are.
+- **Rows that nobody used** are in no save of chosen rows, however many it may take: `writes` of
+  CPR's policies, counted with the trainer's own trackers in the first samples; and each tracker
+  takes its own time to choose (`select`).
+- **Stretches of training** take more than their steps: members start and stop, and are slower just
+  after a recovery. Where that is rolled back it is lost.
 
 ## What falls short
 
 - **SCAR** saves the rows that moved most. The row model takes every update to move its row alike,
   and with Adagrad the first updates of a row move it most: it chooses rarer rows than MFU does.
-- **Rows that nobody used** are in no save of chosen rows, however many it may take. It is charged
-  for all that it may take, and `save_fixed`, which is most of it here, is measured with MFU at
-  1/8: other fractions are off.
-- **A tracker of its own.** Choosing rows is measured with MFU, and charged alike for SSU and
-  SCAR.
 - **SSU's lists** are of a share of a table's rows, and are filled a batch at a time. The row model
   follows them sample by sample; where one batch brings more rows than a list holds, real lists
   lose more. Where only large tables are tracked, the two agree.
-- **Failures of several members** are charged like one: how long their replacements take to start
-  depends on how many start at once, and on the cores there are.
+- **Failures of several sizes** in one job are all charged like the largest: how long replacements
+  take to start depends on how many start at once, and on the cores there are.
+- **Saves after a recovery** are charged like others, and take longer.
 
 """
 _HEADS = ("configuration", "policy", "what", "predicted", "measured", "noise", "distance", "within")

@@ -127,12 +127,8 @@ def label_bars(
     whole = shares <= broken
     halves = np.where(there & whole, np.nan_to_num(half_widths), 0.0)
     ends = np.minimum(np.where(there, shares, 0.0), broken) + halves
-    # x goes so far that the widest label beyond its bar still ends within the axes.
-    rooms_in = [width_in - text_width_in(t, SMALL_PT, "bold") - 2 * PAD_PT / 72 for t in texts]
-    reach = float(max(ends * width_in / np.asarray(rooms_in))) or 1.0
     last = float(max(ends[whole], default=0.0))
-    reach = _percent_ticks(axes, last, reach, broken, width_in)
-    axes.set_xlim(0, reach)
+    reach = fit_bars(axes, width_in, ends, texts, last, broken)
     # A whisker that is shorter than its caps are thick is a mere blot.
     long = halves * width_in / reach * 72 > _LEAST_WHISKER_PT
     _whiskers(axes, np.asarray(y)[long], shares[long], halves[long])
@@ -148,6 +144,27 @@ def label_bars(
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},  # no grid runs through it
         )
     return np.where(long, shares - halves, np.inf)
+
+
+def fit_bars(
+    axes: Axes,
+    width_in: float,
+    ends: NDArray[np.float64],
+    texts: Sequence[str],
+    last: float,
+    broken: float = math.inf,
+) -> float:
+    """Set x and its ticks, in percent, so that bold texts beyond the bars' ends fit.
+
+    `last`: the end of the longest bar that is whole; `broken` as of `label_bars`. Returns where the
+    axis ends.
+    """
+    # x goes so far that the widest label beyond its bar still ends within the axes.
+    rooms_in = [width_in - text_width_in(t, SMALL_PT, "bold") - 2 * PAD_PT / 72 for t in texts]
+    reach = float(max(ends * width_in / np.asarray(rooms_in))) or 1.0
+    reach = _percent_ticks(axes, last, reach, broken, width_in)
+    axes.set_xlim(0, reach)
+    return reach
 
 
 def _whiskers(

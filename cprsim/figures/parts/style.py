@@ -47,7 +47,7 @@ SYSTEM_COLOURS: Final = {
     "partial": "#845400",  # brown
     "cpr-vanilla": "#249000",  # green
     "cpr-mfu": "#183CFC",  # strong blue
-    "cpr-ssu": "#FC486C",  # coral
+    "cpr-ssu": "#FF5082",  # coral
     "cpr-scar": "#8484CC",  # lavender
     "ecrm": "#C018A8",  # magenta
     "async": "#7830CC",  # violet
@@ -60,7 +60,7 @@ SYSTEM_COLOURS: Final = {
     "hot-swap": "#9C54CC",  # orchid
     "autopilot": "#E553CF",  # pink
     "elastic": "#A22172",  # plum
-    "twin-groups": "#AA992F",  # olive
+    "twin-groups": "#A09B46",  # olive
 }
 #: Markers of the same; a circle for all others.
 SYSTEM_MARKERS: Final = {

@@ -16,7 +16,7 @@ from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.accounts import UsableCheckpoint, UsableCheckpoints
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.adapter import ShardAdapter
-from cprsim.trainer.hooks.notice import Notice
+from cprsim.trainer.hooks.notice import StopSignals
 from cprsim.trainer.hooks.observer import HooksObserver, Observers
 from cprsim.trainer.hooks.process_state import ProcessState
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
@@ -147,7 +147,7 @@ class TrainerHooks(Generic[_Batch]):
         self._plan, self._final_save = plan, scenario.job.final_save
         self._job = RunningJob(plan.start(), steps, scenario.job.useful_time_s / steps)
         self._started = self._unchecked = False
-        self._notice, self._listening = Notice(), False
+        self._notice, self._listening = StopSignals(), False
         self.noticed = False
         self._until = 0  # the controller is asked again at this step
         self._observer = Observers(observers)

@@ -9,7 +9,7 @@ from types import FrameType
 from cprsim.errors import UsageError
 
 
-class Notice:
+class StopSignals:
     """Whether a signal has come that gives notice. A handler does nothing but note it."""
 
     def __init__(self) -> None:

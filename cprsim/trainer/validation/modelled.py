@@ -2,24 +2,29 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
+import torch
 
 from cprsim.basics.units import SECONDS, format_exact
 from cprsim.contract import Plan, Tracking
 from cprsim.errors import ScenarioError
+from cprsim.rows.trackers.contract import TrackerName
 from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.running_job import steps_to
 from cprsim.trainer.data import Data
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.store import MOST_DELTAS
+from cprsim.trainer.members.trackers import ShardTracker
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import TRAINER
 from cprsim.trainer.validation.calibration import Calibration
 
-#: Batches in which it is counted where updates go.
+#: Batches in which it is counted where updates go, and how many rows are saved.
 _LOOKED_AT = 100
+_ID_BYTES, _FLOAT_BYTES = 8, 4
 
 
 def is_predictable(plan: Plan) -> bool:
@@ -53,9 +58,24 @@ def check_predictable(section: TrainerSection, trainers: int, plans: Mapping[str
         raise ScenarioError(*found)
 
 
-def tracking_of(plans: Mapping[str, Plan]) -> Tracking | None:
-    """The tracker to calibrate with: that of the first plan that has one."""
-    return next((plan.tracking for plan in plans.values() if plan.tracking is not None), None)
+def trackings_of(plans: Mapping[str, Plan]) -> list[Tracking]:
+    """What to calibrate with: the first that each tracker is asked for with."""
+    found: dict[str, Tracking] = {}
+    for plan in plans.values():
+        if plan.tracking is not None:
+            found.setdefault(plan.tracking.tracker, plan.tracking)
+    return list(found.values())
+
+
+def largest_hit(scenario: Scenario, seed: int) -> int:
+    """Most servers that fail at once in the job, were there nothing but training in it."""
+    cursor, largest = scenario.failure_model.timeline(seed, 0).cursor(), 1
+    while cursor.next_s < scenario.job.useful_time_s:
+        now_s, hit = cursor.next_s, cursor.strike()
+        largest = max(largest, len(hit.servers))
+        cursor.replace(hit, now_s)
+        cursor.resume(now_s)
+    return largest
 
 
 def period_of(plan: Plan, nominal_step_s: float) -> int | None:
@@ -75,31 +95,62 @@ def updates_by_server(data: Data, servers: int) -> list[float]:
     return shares
 
 
+def saved_rows(data: Data, plan: Plan, tracked: Sequence[int], servers: int, period: int) -> float:
+    """Rows that a save of a plan's takes of one server, the fullest of them: a mean.
+
+    Counted in the first samples, of which a tracker as that of each server chooses. SCAR's chooses
+    among as many as MFU's.
+    """
+    assert plan.tracking is not None
+    placement = Placement(tuple(table.rows for table in data.tables), servers)
+    name: TrackerName = "ssu" if plan.tracking.tracker == "ssu" else "mfu"
+    trackers = [
+        ShardTracker(
+            name,
+            torch.empty(placement.rows_of(server), 1),
+            [placement.range_of(table, server) for table in tracked],
+            plan.tracking.fraction,
+            plan.tracking.subsample,
+        )
+        for server in range(servers)
+    ]
+    counts = []
+    for step in range(min(max(_LOOKED_AT, 2 * period), data.steps)):
+        ids = placement.ids(data.batch(step).sparse).ravel()
+        for server, tracker in enumerate(trackers):
+            tracker.observe(*np.unique(ids[ids % servers == server] // servers, return_counts=True))
+        if (step + 1) % period == 0:
+            chosen = [tracker.select() for tracker in trackers]
+            counts.append(max(map(len, chosen)))
+            for tracker, rows in zip(trackers, chosen, strict=True):
+                tracker.saved(rows)
+    return fmean(counts) if counts else 0.0
+
+
 def calibrated(
     scenario: Scenario,
     plans: Mapping[str, Plan],
-    steps: int,
+    data: Data,
     calibration: Calibration,
-    updates: Sequence[float],
 ) -> Scenario:
     """The scenario on this machine: its costs, the time its steps take, saves on whole steps.
 
-    `updates`: how those of rows spread over the servers (`updates_by_server`). Failures are left
-    out; simulations of it are given those that the real run meets.
+    Failures are left out; simulations of it are given those that the real run meets.
     """
-    step_s = calibration.step_s
+    step_s, steps = calibration.step_s, data.steps
     nominal_s = scenario.job.useful_time_s / steps
     never = steps + 1
     mapping = scenario.mapping()
     mapping["job"]["useful_time"] = format_exact(steps * step_s, SECONDS)
     mapping["job"].pop("network", None)  # the measured step has it
-    mapping["cluster"] |= {"spares": 0, "updates": list(updates)}
+    updates = updates_by_server(data, scenario.cluster.parameter_servers)
+    mapping["cluster"] |= {"spares": 0, "updates": updates}
     mapping["costs"] = calibration.costs
     mapping["failures"] = {"exactly": 0, "while_waiting": False}
     given = mapping["policies"]
     mapping["policies"] = {
         name: _resolved(given[name], plan, period_of(plan, nominal_s) or never, step_s)
-        | _of_tracking(scenario, plan)
+        | _of_tracking(scenario, plan, data, period_of(plan, nominal_s), calibration)
         for name, plan in plans.items()
     }
     return Scenario(**mapping)
@@ -113,21 +164,24 @@ def _resolved(policy: Mapping[str, Any], plan: Plan, period: int, step_s: float)
     return {**policy, "interval": interval}
 
 
-def _of_tracking(scenario: Scenario, plan: Plan) -> dict[str, Any]:
+def _of_tracking(
+    scenario: Scenario, plan: Plan, data: Data, period: int | None, calibration: Calibration
+) -> dict[str, Any]:
     """What is to be said of a plan whose saves are of chosen rows."""
-    if plan.tracking is None:
+    tracking, model, servers = plan.tracking, scenario.model, scenario.cluster.parameter_servers
+    if tracking is None or period is None:
         return {}
-    merge_after = _merge_after(scenario, plan, plan.tracking)
-    return {"slowdown": 0.0, "merge_after": merge_after}  # the measured step has the slowdown
-
-
-def _merge_after(scenario: Scenario, plan: Plan, tracking: Tracking) -> int:
-    """How many saves the store appends until it merges them; rows that nobody used are in none."""
-    model, samples = scenario.model, scenario.job.samples
     assert model is not None
     assert model.rows is not None
-    assert samples is not None
-    period = plan.schedules[0].period_s / scenario.job.useful_time_s
-    seen = np.array([samples * period / tracking.subsample])
-    chosen = min(float(model.rows.modified_share(seen)[0]), tracking.fraction)
-    return math.floor(MOST_DELTAS / model.saved_share(chosen)) + 1
+    rows = saved_rows(data, plan, model.rows.tracked_tables, servers, period)
+    each = sum(table.rows for table in data.tables) / servers
+    written = min(max(rows, 1.0) / each, 1.0)
+    table = data.tables[0]
+    # Beside each row a file of chosen ones has its number; and all have a number for Adagrad.
+    of_row = 1 + _ID_BYTES / (table.dim * _FLOAT_BYTES + _FLOAT_BYTES)
+    return {
+        "slowdown": 0.0,  # the measured step has it
+        "writes": min(written / model.saved_share(tracking.fraction), 1.0),
+        "select": format_exact(calibration.select_s[tracking.tracker], SECONDS),
+        "merge_after": math.floor(MOST_DELTAS / (written * of_row)) + 1,
+    }

@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, Ledger
@@ -19,9 +20,9 @@ from cprsim.trainer.validation.modelled import (
     calibrated,
     check_predictable,
     period_of,
-    updates_by_server,
 )
 from cprsim.trainer.validation.pinned import Kill, pinned
+from cprsim.trainer.validation.stretches import StretchTimes
 
 
 class Prediction(NamedTuple):
@@ -108,19 +109,19 @@ def predict(
     plans = scenario.plans_of(policies)
     check_predictable(section, scenario.cluster.trainers, plans)
     data = section.data(scenario, seed)
-    updates = updates_by_server(data, scenario.cluster.parameter_servers)
-    modelled = calibrated(scenario, plans, data.steps, calibration, updates)
+    modelled = calibrated(scenario, plans, data, calibration)
     step_s, nominal_s = calibration.step_s, scenario.job.useful_time_s / data.steps
     found = {}
     for name, plan in plans.items():
         cursor = scenario.failure_model.timeline(seed, 0).cursor()
         met = pinned(modelled, name, step_s, cursor, nominal_s)
-        ledger = play_against(modelled, name, met.timeline)
+        times = StretchTimes(calibration)
+        ledger = play_against(modelled, name, met.timeline, times)
         found[name] = Prediction(
             system=modelled.policies[name].system,
             period=period_of(plan, nominal_s),
             kills=met.kills,
-            ledger=ledger,
+            ledger=replace(ledger, train=times.kept_s, lost=times.lost_s),
             lost_steps=round(ledger.lost / step_s),
         )
     return Predicted(modelled, seed, calibration, found)

@@ -2,7 +2,8 @@
 
 It is asked and told like any other, and servers are really killed in it. Saves of everything come
 first, then saves of chosen rows; between them servers are lost, and what is lost returns to the
-last save, alone and with the whole job in turn.
+last save, alone and with the whole job in turn. Each other save comes with nothing lost before it:
+one that follows a recovery takes longer.
 """
 
 import math
@@ -27,19 +28,18 @@ from cprsim.contract import (
 from cprsim.job.costs import Rollback
 
 #: Steps between saves: those that the time of a step is taken from, and others.
-LONG = 15
-_SHORT = 3
+LONG, SHORT = 15, 3
+#: Of a stretch with a failure: steps before it, and steps in all, without those trained again.
+BEFORE, STRUCK = 2, 12
 #: Saves of everything after long and after short stretches, and saves of chosen rows.
 LONGS = 5
 _WHOLE, _PORTIONS = 12, 24
-#: Of so many short stretches the last ends in a failure.
+#: Of so many short stretches the last has a failure.
 _KILLED = 2
-#: Before the last step of a stretch: then the save is not due yet, and there is something to lose.
-_BEFORE = 1
 
 
 class Stretch(NamedTuple):
-    """Training up to step `end`, where `save` is due; `returns` if a server is lost before that."""
+    """Training up to step `end`, where `save` is due; `returns` if servers are lost before that."""
 
     end: int
     save: Save
@@ -47,7 +47,7 @@ class Stretch(NamedTuple):
 
 
 class Strike(NamedTuple):
-    """A server is killed once so many steps have been trained, rolled back or not.
+    """Servers are killed once so many steps have been trained, rolled back or not.
 
     `appended`: saves of chosen rows before it.
     """
@@ -66,23 +66,32 @@ def stretches(portion: float) -> list[Stretch]:
     saves = [Save()] * _WHOLE + [Save(portion=portion)] * (_PORTIONS if portion < 1 else 0)
     answers: Sequence[Rollback] = ("lost", "all")
     for number, save in enumerate(saves):
-        end += _SHORT
         turn, place = divmod(number, _KILLED)
         killed = place == _KILLED - 1
+        end += STRUCK if killed else SHORT
         found.append(Stretch(end, save, answers[turn % len(answers)] if killed else None))
     return found
 
 
 def strikes(script: Sequence[Stretch]) -> list[Strike]:
     """When servers are killed in it."""
-    found, again, appended = [], 0, 0
+    found, again, appended, start = [], 0, 0, 0
     for each in script:
         if each.returns is not None:
-            found.append(Strike(each.end - _BEFORE + again, each.returns, appended))
+            found.append(Strike(start + BEFORE + again, each.returns, appended))
             if each.returns == "all":
-                again += _SHORT - _BEFORE
+                again += BEFORE
         appended += each.save.portion < 1
+        start = each.end
     return found
+
+
+def first_struck(number: int, servers: int) -> int:
+    """The first of the servers that a strike of that number kills: each in turn, for each answer.
+
+    Answers alternate, so two strikes follow each other on the same server.
+    """
+    return number // 2 % servers
 
 
 @dataclass(frozen=True, slots=True)

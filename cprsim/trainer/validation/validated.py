@@ -16,11 +16,15 @@ from cprsim.scenario import Scenario
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, train
-from cprsim.trainer.validation.calibration import calibrate
+from cprsim.trainer.validation.calibration import calibrate, progress_part, rehearsals
 from cprsim.trainer.validation.compared import Compared, Load
-from cprsim.trainer.validation.modelled import check_predictable, is_predictable, tracking_of
+from cprsim.trainer.validation.modelled import (
+    check_predictable,
+    is_predictable,
+    largest_hit,
+    trackings_of,
+)
 from cprsim.trainer.validation.predicted import Predicted, predict
-from cprsim.trainer.validation.rehearsal import rehearsal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -149,18 +153,20 @@ def validate(
     check_fits(scenario, section)
     level = 0.5 if repeats < _QUARTILE_OF else 0.25
     steps = section.data(scenario, seed).steps
-    tracking = tracking_of(plans)
-    done = rehearsal(tracking).steps
+    trackings = trackings_of(plans)
+    done = sum(each.steps for each in rehearsals(trackings))
     total = done + steps * len(plans) * repeats
     loads = [_load()]
-    part = _part(progress, 0, total)
-    calibration = calibrate(scenario, section, tracking, seed, part, level)
+    part, hit = progress_part(progress, 0, total), largest_hit(scenario, seed)
+    calibration = calibrate(scenario, section, trackings, seed, part, level, hit)
     predicted = predict(scenario, section, list(plans), calibration, seed)
     if announce is not None:
         announce(predicted)
     runs: dict[str, list[Trained]] = {name: [] for name in plans}
     for name in [*plans] * repeats:
-        runs[name].append(train(scenario, section, name, seed, _part(progress, done, total)))
+        runs[name].append(
+            train(scenario, section, name, seed, progress_part(progress, done, total))
+        )
         loads.append(_load())
         done += steps
     before, *meanwhile = loads
@@ -171,13 +177,3 @@ def validate(
 def _load() -> float:
     """Processes that run or wait for a core, mean of the last minute."""
     return os.getloadavg()[0]
-
-
-def _part(progress: Progress | None, before: int, total: int) -> Progress:
-    """Tells of the steps of one run as of `total`, of which others have done `before`."""
-
-    def tell(done: int, _steps: int) -> None:
-        if progress is not None:
-            progress(before + done, total)
-
-    return tell

@@ -1,0 +1,91 @@
+"""The command `cprsim export`: the table of a sweep, the metrics of a run."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cprsim.cli.common import echo, swept_or_run, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import BinaryIO
+
+#: Formats of what a folder holds.
+_OF_A_SWEEP = ("csv", "parquet")
+_OF_A_RUN = ("prometheus", "opentelemetry")
+
+
+def export(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR", help="The folder of a sweep, or of a run.", callback=swept_or_run
+        ),
+    ],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            help="Of a sweep csv or parquet, of a run prometheus or opentelemetry (metrics).",
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file; text goes to stdout without.")
+    ] = None,
+    vocabulary: Annotated[
+        str | None,
+        typer.Option(help="Causes of metrics by the words of cprsim, goodput or ett."),
+    ] = None,
+) -> None:
+    """Write the table of a sweep, a row a point and policy, or the metrics of a run."""
+    from cprsim.basics import files
+    from cprsim.errors import UsageError
+
+    if form not in (*_OF_A_SWEEP, *_OF_A_RUN):
+        known = ", ".join((*_OF_A_SWEEP, *_OF_A_RUN))
+        raise UsageError(f"format {form!r} is not one of {known}")
+    if out is None and form == "parquet":
+        raise UsageError("--format parquet is no text; give --out FILE")
+    if vocabulary is not None and form in _OF_A_SWEEP:
+        raise UsageError(f"--vocabulary goes with --format {' or '.join(_OF_A_RUN)}")
+    is_sweep = (folder / "sweep.db").is_file()
+    if is_sweep != (form in _OF_A_SWEEP):
+        holds, fit = ("sweep", _OF_A_SWEEP) if is_sweep else ("run", _OF_A_RUN)
+        raise UsageError(f"--format {form}: {folder} holds a {holds}; give {' or '.join(fit)}")
+    if out is not None:
+        files.check_writable(out.parent, [out.name])
+    told: bytes | Callable[[BinaryIO], None]
+    told, left = _table(folder, form) if is_sweep else (_metrics(folder, form, vocabulary), "")
+    if out is not None:
+        write(out.parent, {out.name: told})
+    else:
+        stdout = sys.stdout.buffer
+        stdout.write(told) if isinstance(told, bytes) else told(stdout)
+        stdout.flush()
+    if left:
+        echo(f"cprsim: {left}", err=True)
+
+
+def _table(folder: Path, form: str) -> "tuple[Callable[[BinaryIO], None], str]":
+    """That of a sweep, and what is still to be done of it."""
+    from cprsim.sweeps.export import exporter
+    from cprsim.sweeps.stored import Sweep
+
+    found = Sweep(folder)
+    left = f"{found.unfinished:,} of {len(found.points):,} points are still to be done"
+    return exporter(found, form), left if found.unfinished else ""
+
+
+def _metrics(folder: Path, form: str, vocabulary: str | None) -> bytes:
+    """Those of a run, as text."""
+    from cprsim.contract.vocabulary import vocabulary as named
+    from cprsim.gallery.runs import of_folder
+    from cprsim.metrics import PrometheusExporter, collected
+
+    words = None if vocabulary is None else named(vocabulary)
+    readings = of_folder(folder).readings(words)
+    if form == "prometheus":
+        return PrometheusExporter(lambda: readings).text().encode()
+    return collected(lambda: readings).encode()

@@ -1,0 +1,77 @@
+"""Notices of failures: those that come before one, and those that come for nothing."""
+
+import math
+import re
+from typing import Annotated, Any
+
+from pydantic import Field, PlainSerializer, SerializationInfo, WithJsonSchema, WrapValidator
+
+from cprsim.basics import units
+from cprsim.basics.schema import PositiveSeconds, Section, text_of
+from cprsim.basics.streams import Cause, stream
+
+_EXAMPLE = "1 / 10 d"
+_RATE = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*/(.*)")
+
+
+def _parse_rate(value: object, checked: Any) -> units.AsWritten:
+    found = _RATE.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError(f'{value!r} is no number in a time: write e.g. "{_EXAMPLE}"')
+    number, time_s = float(found[1]), units.parse_duration(found[2].strip())
+    if not number > 0 or not time_s > 0:
+        raise ValueError(f"{value!r} is out of range: both must be > 0; leave it out for none")
+    return units.AsWritten(checked(time_s / number), str(value))
+
+
+def _rate_text(every_s: float, info: SerializationInfo) -> str:
+    found = text_of(units.SECONDS, every_s, info)
+    return found if "/" in found else f"1 / {found}"
+
+
+class Notices(Section):
+    """How the job is told of failures before they come (semantics 38).
+
+    `lead`: how long before. `recall`: share of the failures that a notice comes before.
+    `false_alarms`: how often one comes that no failure follows, a number in a time.
+    """
+
+    lead_s: PositiveSeconds = Field(alias="lead", examples=["120 s"])
+    recall: Annotated[float, Field(ge=0, le=1, examples=[0.9])] = 1.0
+    false_alarm_every_s: (
+        Annotated[
+            float,
+            WrapValidator(_parse_rate),
+            PlainSerializer(_rate_text, return_type=str),
+            WithJsonSchema({"type": "string", "pattern": "/", "x-unit": "number / time"}),
+        ]
+        | None
+    ) = Field(None, alias="false_alarms", examples=[_EXAMPLE])
+
+    @property
+    def false_alarms_per_s(self) -> float:
+        """How often one comes for nothing, 1/s."""
+        return 0.0 if self.false_alarm_every_s is None else 1 / self.false_alarm_every_s
+
+
+class NoticeDraws:
+    """Those of one replication: which failures have one, and when others come."""
+
+    def __init__(self, notices: Notices, seed: int, replication: int) -> None:
+        self._notices = notices
+        self._of_failures = stream(seed, replication, Cause.NOTICE).random
+        self._of_alarms = stream(seed, replication, Cause.FALSE_ALARM).exponential
+        self._drawn: list[float] = []
+        self.next_false_s = 0.0
+        self.move_on()
+
+    def comes_before(self, number: int) -> bool:
+        """Whether a notice comes before the failure of that number, from 0."""
+        while number >= len(self._drawn):
+            self._drawn.append(float(self._of_failures()))
+        return self._drawn[number] < self._notices.recall
+
+    def move_on(self) -> None:
+        """Past the next false alarm to the one after."""
+        every_s = self._notices.false_alarm_every_s
+        self.next_false_s += math.inf if every_s is None else float(self._of_alarms(every_s))

@@ -1,0 +1,84 @@
+"""`ett-ladder`: what each lever gives back of a job's time, one after the other and alone."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from cprsim.contract.ledger import OVERHEAD_CAUSES
+from cprsim.contract.vocabulary import VOCABULARIES
+from cprsim.gallery.picture import Picture, Titled, drawn_by
+from cprsim.runs.engines import chosen
+from cprsim.runs.runner import run
+from cprsim.scenario import Scenario
+from cprsim.scenario.levers import Levers, load_levers
+from cprsim.scenario.mapping import leaves
+
+#: The row without any lever.
+AS_IT_IS: Final = "as it is"
+
+
+def table(levers: Levers, replications: int = 400) -> pd.DataFrame:
+    """A row a lever and way of pulling it, as `cprsim.figures.ladder.ladder` takes it.
+
+    Of the scenario's first policy. All rows meet the same failures, as far as their law is the
+    same.
+    """
+    names = [*levers.sets]
+    pulled = [
+        ((), "together"),
+        *((tuple(names[: i + 1]), "together") for i in range(len(names))),
+        *(((name,), "alone") for name in names),
+    ]
+    runs = len({which for which, _ in pulled})
+    found = {which: measured(levers.scenario(which), replications, runs) for which, _ in pulled}
+    return pd.DataFrame(
+        [
+            {"lever": which[-1] if which else AS_IT_IS, "way": way, "sets": _sets(levers, which)}
+            | found[which]
+            for which, way in pulled
+        ]
+    )
+
+
+def measured(scenario: Scenario, replications: int, runs: int) -> dict[str, Any]:
+    """Shares of the wall clock, with half the interval of what counts, and updates lost.
+
+    `runs`: how many such are made, by which the engine is chosen.
+    """
+    name = next(iter(scenario.policies))
+    engine = chosen(scenario, [name], "auto", runs * replications)[name]
+    row: Any = run(scenario, name, replications, engine=engine).summary.iloc[0]
+    shares = VOCABULARIES["cprsim"].shares(row)
+    ett = shares["train"]
+    half = (row["overhead_high"] - row["overhead"]) * ett**2  # ett is 1 / (1 + overhead)
+    causes = {cause: shares[cause] for cause in OVERHEAD_CAUSES}
+    return {"ett": ett, "ett_half": half, **causes, "updates_lost": row["updates_lost"]}
+
+
+def _sets(levers: Levers, which: Sequence[str]) -> str:
+    """What the last of these levers sets, in words."""
+    if not which:
+        return ""
+    sets: Mapping[str, Any] = levers.sets[which[-1]]
+    return ", ".join(
+        f"{value}" if parts[-1] == "system" else f"{parts[-1]} {value}"
+        for parts, value in leaves(sets)
+    )
+
+
+def of_file(path: Path) -> Titled:
+    """The table of a scenario file with `[levers]`."""
+    levers = load_levers(path)
+    return Titled(levers.scenario().title, table(levers))
+
+
+PICTURE = Picture(
+    "ett-ladder",
+    "what each lever of a scenario gives back of its time, by cause, one after the other and alone",
+    "levers",
+    "ett-ladder.toml",
+    of_file,
+    drawn_by("ladder:ladder"),
+)

@@ -1,0 +1,205 @@
+"""What one rehearsal took, by what its script did when."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations
+from statistics import fmean, median
+
+from cprsim.job.costs import GATHERED, Rollback
+from cprsim.trainer.coordinator.accounts import ShardSave
+from cprsim.trainer.members.store import MOST_DELTAS
+from cprsim.trainer.training import Trained
+from cprsim.trainer.validation.quantile import quantile
+from cprsim.trainer.validation.rehearsal import (
+    BEFORE,
+    LONG,
+    SHORT,
+    STRUCK,
+    Rehearsal,
+    Stretch,
+    Strike,
+    first_struck,
+    strikes,
+)
+
+
+class RehearsalTimes:
+    """Seconds of each kind of thing that a rehearsal does; quantiles at one level."""
+
+    def __init__(self, ran: Trained, plan: Rehearsal, level: float, servers: int) -> None:
+        self._ran, self._script, self._level = ran, plan.script, level
+        self._strikes, self._servers = strikes(plan.script), servers
+        self.tracking = plan.tracking
+
+    def _seconds_of(self, cause: str) -> list[float]:
+        """All times that went to one cause, in order."""
+        return [span.lasted_s for span in self._ran.spans if span.cause == cause]
+
+    def _typical(self, values: Iterable[float]) -> float:
+        return quantile(list(values), self._level)
+
+    # --- Training ---------------------------------------------------------------------------------
+
+    @property
+    def step_s(self) -> float:
+        """Of a step: what long stretches take longer than short ones."""
+        return max(self._quiet_s(LONG) - self._quiet_s(SHORT), 0.0) / (LONG - SHORT)
+
+    @property
+    def stretch_s(self) -> float:
+        """Of a stretch besides its steps, where no failure is near."""
+        return max(self._quiet_s(SHORT) - SHORT * self.step_s, 0.0)
+
+    @property
+    def struck_s(self) -> float:
+        """Of a stretch that ends in a failure besides."""
+        struck_s = self._typical(took_s for took_s, _ in self._struck())
+        return max(struck_s - BEFORE * self.step_s - self.stretch_s, 0.0)
+
+    @property
+    def resumed_s(self) -> float:
+        """Of a stretch after a recovery besides."""
+        more = [
+            took_s - (STRUCK - (0 if each.returns == "all" else BEFORE)) * self.step_s
+            for took_s, each in self._resumed()
+        ]
+        return max(self._typical(more) - self.stretch_s, 0.0)
+
+    def _stretches(self) -> Iterator[tuple[Stretch, int, list[float]]]:
+        """Each with its steps and the spans of training in it: two if there is a failure."""
+        spans, start = iter(self._seconds_of("train")), 0
+        for each in self._script:
+            yield each, each.end - start, [next(spans) for _ in range(1 + bool(each.returns))]
+            start = each.end
+
+    def _quiet_s(self, steps: int) -> float:
+        """Of stretches without failures, but the first, which warms up."""
+        _, *others = self._stretches()
+        return self._typical(
+            span_s for each, of, (span_s, *_) in others if of == steps and each.returns is None
+        )
+
+    def _struck(self) -> list[tuple[float, Stretch]]:
+        return [(spans[0], each) for each, _, spans in self._stretches() if each.returns]
+
+    def _resumed(self) -> list[tuple[float, Stretch]]:
+        return [(spans[1], each) for each, _, spans in self._stretches() if each.returns]
+
+    # --- Recovery ---------------------------------------------------------------------------------
+
+    @property
+    def reschedule_s(self) -> float:
+        """Until replacements are there."""
+        return self._of_servers("reschedule")
+
+    @property
+    def detect_s(self) -> float:
+        """Until a loss is noticed."""
+        return self._of_servers("detect")
+
+    def _of_servers(self, cause: str) -> float:
+        """The mean over the servers that were lost: who they are makes a difference."""
+        by_server: dict[int, list[float]] = {}
+        for number, took_s in enumerate(self._seconds_of(cause)):
+            by_server.setdefault(first_struck(number, self._servers), []).append(took_s)
+        return fmean(map(self._typical, by_server.values()))
+
+    @property
+    def load_full_s(self) -> float:
+        """Of a load of everything, with nothing appended."""
+        return self._load_s("all")
+
+    @property
+    def load_partial_s(self) -> float:
+        """Of a load of the lost shards, with nothing appended."""
+        return self._load_s("lost")
+
+    def _load_s(self, returns: Rollback) -> float:
+        slope_s = self._slope_s(returns)
+        return self._typical(took_s - length * slope_s for took_s, length in self._loads(returns))
+
+    @property
+    def append_s(self) -> float:
+        """What each save of chosen rows that was appended has added to loads of lost shards."""
+        return self._slope_s("lost")
+
+    def _slope_s(self, returns: Rollback) -> float:
+        """The median slope of all pairs (Theil 1950; Sen 1968), which outliers leave alone."""
+        slopes = [
+            (later_s - sooner_s) / (longer - shorter)
+            for (sooner_s, shorter), (later_s, longer) in combinations(self._loads(returns), 2)
+            if longer != shorter
+        ]
+        return max(median(slopes), 0.0) if slopes else 0.0
+
+    def _loads(self, returns: Rollback) -> list[tuple[float, int]]:
+        """Those that were so answered, each with how many saves were appended to what it read."""
+        lengths = self._chain_lengths()
+        loads: Iterable[tuple[float, Strike]] = zip(
+            self._seconds_of("load"), self._strikes, strict=True
+        )
+        return [
+            (took_s, lengths[each.appended]) for took_s, each in loads if each.returns == returns
+        ]
+
+    def _chain_lengths(self) -> list[int]:
+        """How many saves a load has to read beside a whole one, after none, 1, 2, ... of them."""
+        lengths, appended, base = [0], 0, 0
+        for part in self._ran.parts:
+            if part.server != 0:
+                continue
+            if part.rows is None:
+                base = part.size
+                continue
+            appended += part.size
+            merged = appended > MOST_DELTAS * base
+            appended = 0 if merged else appended
+            lengths.append(0 if merged else lengths[-1] + 1)
+        return lengths
+
+    # --- Saves ------------------------------------------------------------------------------------
+
+    @property
+    def save_s(self) -> float:
+        """Of a save of everything."""
+        return self._quiet_save_s(whole=True)
+
+    def _quiet_save_s(self, *, whole: bool) -> float:
+        """Of everything, or of chosen rows, where no recovery came just before."""
+        saves = zip(self._seconds_of("save"), self._script, strict=True)
+        return self._typical(
+            took_s
+            for took_s, each in saves
+            if (each.save.portion == 1) == whole and each.returns is None
+        )
+
+    @property
+    def select_s(self) -> float:
+        """What choosing the rows of a save takes."""
+        return self._slowest(lambda part: part.select_s)
+
+    @property
+    def gather_s(self) -> float:
+        """What collecting a million rows takes on one server."""
+        gathered_s = self._slowest(lambda part: part.gather_s)
+        return gathered_s / self._slowest(lambda part: part.rows or 0) * GATHERED
+
+    @property
+    def save_fixed_s(self) -> float:
+        """What saves of chosen rows take beside choosing, collecting, and their share of the bytes.
+
+        The share is of what they really wrote.
+        """
+        rows = self._slowest(lambda part: part.rows or 0)
+        collecting_s = self.gather_s * rows / GATHERED
+        whole = max(part.size for part in self._ran.parts if part.rows is None)
+        by_bytes_s = self.save_s * self._slowest(lambda part: part.size) / whole
+        chosen_s = self._quiet_save_s(whole=False)
+        return max(chosen_s - by_bytes_s - self.select_s - collecting_s, 0.0)
+
+    def _slowest(self, stage: Callable[[ShardSave], float]) -> float:
+        """Of the slowest server's part of a save of chosen rows."""
+        slowest: dict[int, float] = {}
+        for part in self._ran.parts:
+            if part.rows is not None:
+                slowest[part.step] = max(stage(part), slowest.get(part.step, 0.0))
+        return self._typical(slowest.values())

@@ -1,0 +1,76 @@
+"""What stretches of training take that a simulation of whole steps doesn't know of.
+
+Members start and stop between two saves, caches are cold after a recovery, and who is struck ends
+its step first. All of it is training, and where it is rolled back it is lost.
+"""
+
+from dataclasses import dataclass
+
+from cprsim.contract import Recover
+from cprsim.failures.hit import Hit
+from cprsim.sim.observer import Observer
+from cprsim.trainer.validation.calibration import Calibration
+
+RECOVERY = ("detect", "reschedule", "load")
+
+
+@dataclass
+class _Training:
+    """Steps in one go, from the one that the job had done then; `more_s` is beside theirs."""
+
+    since: int
+    steps: int
+    more_s: float
+
+
+class StretchTimes(Observer):
+    """Watches a simulated job, and counts what its stretches take, steps and all.
+
+    Attributes
+    ----------
+    lost_s
+        Of those that were rolled back.
+    """
+
+    def __init__(self, calibration: Calibration) -> None:
+        self._of = calibration
+        self._trained: list[_Training] = []
+        self._done, self._training, self._resumed = 0, False, False
+        self.lost_s = 0.0
+
+    @property
+    def kept_s(self) -> float:
+        """Of those that count."""
+        steps = sum(each.steps for each in self._trained)
+        return steps * self._of.step_s + sum(each.more_s for each in self._trained)
+
+    def span(self, cause: str, start_s: float, end_s: float) -> None:
+        """Training goes on, begins, or has ended."""
+        if cause != "train":
+            self._training = False
+            self._resumed |= cause in RECOVERY
+            return
+        steps = round((end_s - start_s) / self._of.step_s)
+        if not self._training:
+            more_s = self._of.stretch_s + self._resumed * self._of.resumed_s
+            self._trained.append(_Training(self._done, 0, more_s))
+        self._trained[-1].steps += steps
+        self._done += steps
+        self._training, self._resumed = True, False
+
+    def failure(self, at_s: float, hit: Hit) -> None:  # noqa: ARG002
+        """What was under way is stopped."""
+        if self._training:
+            self._trained[-1].more_s += self._of.struck_s
+
+    def answered(self, answer: Recover, progress_s: float, slowdown_s: float) -> None:  # noqa: ARG002
+        """The job may have been rolled back: what it trained since is lost."""
+        self._done = round(progress_s / self._of.step_s)
+        while self._trained and self._trained[-1].since + self._trained[-1].steps > self._done:
+            last = self._trained.pop()
+            kept = max(self._done - last.since, 0)
+            self.lost_s += (last.steps - kept) * self._of.step_s
+            if kept:
+                self._trained.append(_Training(last.since, kept, last.more_s))
+            else:
+                self.lost_s += last.more_s

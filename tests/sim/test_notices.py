@@ -1,0 +1,190 @@
+"""Failures that are announced: who is told when, and what a save in time is worth."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cprsim.analytic.expected import expected
+from cprsim.batch.support import why_unsupported
+from cprsim.closed_form.prediction import (
+    announced_goodput,
+    predicted_interval_s,
+    predicted_waste,
+)
+from cprsim.contract import Clock, EmergencySave, Notice, Resumed, Save, Saved, Train
+from cprsim.contract.ledger import Ledger
+from cprsim.errors import ScenarioError
+from cprsim.scenario import Scenario
+from cprsim.sim.engine import COLUMNS, play, simulate
+from cprsim.testing import Recording
+from cprsim.trainer.support import TRAINER
+
+CERTAIN = {"lead": "20 s", "recall": 1.0}
+
+
+def scenario(failures: dict[str, Any], **more: Any) -> Scenario:
+    """A job of 1000 s that saves for 5 s each 100 s, loads for 10 s, and answers notices."""
+    return Scenario(
+        job={"useful_time": "1000 s"} | more.pop("job", {}),
+        cluster={"parameter_servers": 4},
+        costs={"save": "5 s", "load": "10 s", "reschedule": "30 s"} | more.pop("costs", {}),
+        failures=failures,
+        policies={"it": {"system": "full", "interval": "100 s", "on_notice": "save"} | more},
+    )
+
+
+def log(folder: Path, *times_s: float) -> dict[str, Any]:
+    lines = "".join(f"{each},0\n" for each in times_s)
+    (folder / "log.csv").write_text(f"time_s,node\n{lines}", encoding="utf-8")
+    return {"trace": str(folder / "log.csv")}
+
+
+def played(it: Scenario) -> tuple[Ledger, list[tuple[float, float]]]:
+    """A run, and its saves."""
+    seen = Recording()
+    ledger = play(it, "it", 0, 0, seen)
+    return ledger, [(span.start_s, span.end_s) for span in seen.spans if span.cause == "save"]
+
+
+def test_a_save_follows_the_notice_at_once(tmp_path):
+    ledger, saves = played(scenario(log(tmp_path, 80.0) | {"notice": CERTAIN}))
+
+    assert saves[0] == (60.0, 65.0)
+    assert ledger.lost == 15.0  # from the save to the failure
+    # The next save is an interval after where the job has returned to.
+    assert saves[1] == (80.0 + 40 + 100, 80.0 + 40 + 105)
+
+
+def test_what_nobody_announces_costs_what_it_always_has(tmp_path):
+    quiet = CERTAIN | {"recall": 0.0}
+    told, saves = played(scenario(log(tmp_path, 80.0) | {"notice": quiet}))
+    alone, others = played(scenario(log(tmp_path, 80.0)))
+
+    assert told.lost == 80.0
+    assert saves == others
+    assert told.wall == pytest.approx(alone.wall, rel=1e-12)
+
+
+@pytest.mark.parametrize(("strikes_s", "lost_s"), [(121.0, 16.0), (124.9, 19.9), (126.0, 15.0)])
+def test_a_notice_within_a_save_is_told_after_it(tmp_path, strikes_s, lost_s):
+    """Where that has saved all there is, none follows; else one at once."""
+    ledger, saves = played(scenario(log(tmp_path, strikes_s) | {"notice": CERTAIN}))
+
+    assert saves[0] == (100.0, 105.0)
+    assert ledger.lost == pytest.approx(lost_s)
+
+
+def test_a_notice_that_comes_too_late_is_of_no_use(tmp_path):
+    """Of failures that follow each other, the second is announced when training goes on."""
+    both = log(tmp_path, 80.0, 124.0) | {"notice": CERTAIN}
+    ledger, saves = played(scenario(both))
+
+    # Training goes on at 120 s with nothing to save, and 4 s are too short for one.
+    assert ledger.lost == 15.0 + 4.0
+    assert saves[1][0] == 124.0 + 40 + 100
+
+
+def test_a_false_alarm_costs_a_save():
+    notice = {"lead": "20 s", "false_alarms": "10 / 1000 s"}
+    ledger, saves = played(scenario({"exactly": 0, "notice": notice}))
+
+    early = [
+        start_s
+        for (start_s, _), (_, end_s) in zip(saves[1:], saves, strict=False)
+        if start_s - end_s < 99.9
+    ]
+    assert early
+    assert ledger.wall == pytest.approx(1000 + 5 * len(saves))
+    assert ledger.lost == 0
+
+
+def test_too_short_a_notice_is_ignored_to_the_last_bit_and_said():
+    law = {"distribution": "exponential", "mean": "200 s"}
+    short = scenario(law | {"notice": {"lead": "4 s"}})
+    plan = short.plan("it")
+
+    assert plan.on_notice is None
+    assert plan.note == (
+        "a notice of 4 s is too short to save in, which takes 5 s and a step before it; it is "
+        "ignored"
+    )
+    assert play(short, "it", 1, 2) == play(scenario(law), "it", 1, 2)
+
+
+def test_notices_move_no_failure():
+    """Who ignores them has the same run; who answers the same failures by their number."""
+    law = {"distribution": "gamma", "shape": 0.7, "mean": "200 s", "severity": {"process": 1.0}}
+    notice = {"lead": "20 s", "recall": 0.5, "false_alarms": "1 / 300 s"}
+    ignores = scenario(law | {"notice": notice}, on_notice=None)
+    assert why_unsupported(ignores, "it") is None
+    for number in range(5):
+        assert play(ignores, "it", 3, number) == play(scenario(law), "it", 3, number)
+
+
+def test_the_batch_engine_leaves_answers_to_the_simulator(tmp_path):
+    it = scenario(log(tmp_path, 80.0) | {"notice": CERTAIN})
+    assert why_unsupported(it, "it") == "it answers notices of failures"
+    with pytest.raises(ScenarioError, match="answers to notices of failures can be simulated but"):
+        TRAINER.check_plan("it", it.plan("it"), lambda: {"it": it.plan("it")})
+
+
+def test_the_controller_saves_once_and_where_there_is_time():
+    plan = scenario({"exactly": 0, "notice": CERTAIN}).plan("it")
+    assert plan.on_notice == EmergencySave(Save(), 5.0)
+    controller = plan.start()
+    controller.tell(Notice(Clock(50.0, 50.0), 55.0))
+    assert controller.ask(Clock(50.0, 50.0)) == Save()
+    controller.tell(Saved(Clock(55.0, 50.0), Save(), stored=True))
+    assert controller.ask(Clock(55.0, 50.0)) == Train(150.0)
+    controller.tell(Notice(Clock(55.0, 50.0), 75.0))  # nothing was trained since
+    assert controller.ask(Clock(55.0, 50.0)) == Train(150.0)
+    controller.tell(Notice(Clock(60.0, 55.0), 64.9))  # too late
+    assert controller.ask(Clock(60.0, 55.0)) == Train(150.0)
+    controller.tell(Resumed(Clock(80.0, 50.0), ()))
+    assert controller.ask(Clock(80.0, 50.0)) == Train(150.0)
+
+
+def test_the_interval_is_that_of_unannounced_failures():
+    law = {
+        "distribution": "exponential",
+        "mean": "2000 s",
+        "notice": {"lead": "9 s", "recall": 0.75},
+    }
+    it = scenario(law, interval="optimal")
+    assert it.plan("it").interval_s == pytest.approx(predicted_interval_s(5.0, 2000.0, 0.75))
+    assert it.plan("it").interval_s == pytest.approx(math.sqrt(2 * 4 * 2000 * 5))
+    found = expected(it.plan("it"), it.context)
+    waste = predicted_waste(it.plan("it").interval_s, 5.0, 2000.0, 40.0, 0.75)
+    assert found.overhead == pytest.approx(waste + 0.75 * 4 / 2000)  # what is trained after it
+
+
+@pytest.mark.slow
+@pytest.mark.essential
+@pytest.mark.parametrize("false_every_s", [None, 9000.0])
+def test_goodput_is_that_of_the_renewal_form(false_every_s):
+    """What 200,000 s more of training take; of a notice just a save ahead."""
+    interval_s, save_s, wait_s, load_s, mtbf_s, recall = 1000.0, 60.0, 60.0, 40.0, 8000.0, 0.7
+    notice: dict[str, Any] = {"lead": f"{save_s + 1e-6} s", "recall": recall}
+    if false_every_s is not None:
+        notice["false_alarms"] = f"1 / {false_every_s} s"
+    law = {"distribution": "exponential", "mean": f"{mtbf_s} s", "during_recovery": False}
+    costs = {"save": f"{save_s} s", "load": f"{load_s} s", "reschedule": f"{wait_s} s"}
+    runs, walls_s = 80, []
+    for useful_s in (50_000, 250_000):
+        job = {"useful_time": f"{useful_s} s"}
+        keys = {"job": job, "costs": costs, "interval": f"{interval_s} s"}
+        it = scenario(law | {"notice": notice}, **keys)
+        walls_s.append(simulate(it, ["it"], range(runs), 5)[:, 0, COLUMNS.index("wall")])
+    more_s = np.subtract(*reversed(walls_s))
+
+    alarms = 0.0 if false_every_s is None else 1 / false_every_s
+    rates = interval_s, save_s, mtbf_s, wait_s + load_s, recall, alarms
+    error_s = more_s.std(ddof=1) / math.sqrt(runs)
+    assert error_s < 0.002 * more_s.mean()
+    assert abs(more_s.mean() - 200_000 / announced_goodput(*rates)) < 3 * error_s
+    # To first order it is Aupy's, Robert's and Vivien's, of the wall clock 1 % of what is wasted.
+    waste = predicted_waste(*rates)
+    assert 1 / announced_goodput(*rates) - 1 == pytest.approx(waste, rel=0.03)
