@@ -15,9 +15,8 @@ from cprsim.job.tiers import REMOTE
 # fmt: off
 Need = Literal[
     "controller", "schedules", "mirror", "places", "sizes", "differences", "bits", "background",
-    "copies",
-    "copies and background", "copies and trainers", "rebuilding", "training on", "verification",
-    "checksums", "fewer servers", "notices",
+    "copies", "copies and background", "copies and trainers", "rebuilding", "training on",
+    "verification", "checksums", "fewer servers", "notices",
 ]
 # fmt: on
 _Plans = Callable[[], Mapping[str, Plan]]
