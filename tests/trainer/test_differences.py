@@ -75,6 +75,7 @@ def clean(tmp_path_factory):
     return ran(full_plan(1e9), [], tmp_path_factory.mktemp("clean"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variant", "failures", "manner"),
     [
@@ -98,6 +99,8 @@ def test_a_job_that_returns_to_differences_goes_on_as_one_that_was_saved_whole(
     assert sum(each.size for each in run.job.parts) < sum(each.size for each in whole.job.parts)
 
 
+@pytest.mark.slow
+@pytest.mark.essential
 @pytest.mark.parametrize(
     ("variant", "saves"),
     [

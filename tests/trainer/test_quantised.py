@@ -45,6 +45,14 @@ def test_rows_of_one_value_and_rows_on_the_levels_are_exact():
     assert restored(quantised(rows[:0], 4)).shape == (0, 16)
 
 
+def test_more_rows_than_are_worked_on_at_a_time_are_as_those_alone():
+    rows = np.random.default_rng(3).standard_normal((70_000, 3)).astype(np.float32)
+
+    assert np.array_equal(
+        restored(quantised(rows, 8))[66_000:], restored(quantised(rows[66_000:], 8))
+    )
+
+
 def test_values_that_are_no_numbers_stay_none():
     rows = np.array([[1.0, np.nan], [np.inf, 0.0], [3.0, 4.0]], np.float32)
 

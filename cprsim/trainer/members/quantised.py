@@ -15,6 +15,8 @@ from cprsim.trainer.members.manifests import SpoiltError
 _FORM = np.dtype([("bits", "u1"), ("width", "<u4")])
 #: Most bits of an element that is stored as a code.
 _MOST_BITS = 31
+#: Rows that are worked on at a time, so that memory for it stays small.
+_ROWS = 1 << 16
 
 
 class QuantisedRows(NamedTuple):
@@ -33,9 +35,29 @@ class QuantisedRows(NamedTuple):
 def quantised(rows: NDArray[np.float32], bits: int) -> QuantisedRows:
     """Rows, shape (rows, width), in so many bits an element; at most half a step is lost of each.
 
-    A step is the row's range over `2^bits - 1`. Of rows with values that are no numbers nothing is
-    kept.
+    A step is the row's range over `2^bits - 1`. Of a row with values that are no numbers, some are
+    none afterwards either.
     """
+    blocks = [_coded(rows[each], bits) for each in _blocks(len(rows))]
+    ranges, codes = (np.concatenate(each) for each in zip(*blocks, strict=True))
+    return QuantisedRows(np.array([(bits, rows.shape[1])], _FORM), ranges, codes)
+
+
+def restored(stored: QuantisedRows) -> NDArray[np.float32]:
+    """The rows, shape (rows, width)."""
+    bits, width = (int(each) for each in stored.form[0])
+    blocks = _blocks(len(stored.codes))
+    return np.concatenate(
+        [_decoded(stored.ranges[each], stored.codes[each], bits, width) for each in blocks]
+    )
+
+
+def _blocks(rows: int) -> list[slice]:
+    """What is worked on at a time: there is a byte for each bit meanwhile. One at least."""
+    return [slice(first, first + _ROWS) for first in range(0, max(rows, 1), _ROWS)]
+
+
+def _coded(rows: NDArray[np.float32], bits: int) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     levels = (1 << bits) - 1
     low = rows.min(axis=1, initial=np.inf)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -49,23 +71,19 @@ def quantised(rows: NDArray[np.float32], bits: int) -> QuantisedRows:
     told = np.empty((count, width, bits), np.uint8)
     for bit in range(bits):
         told[:, :, bit] = codes >> (bits - 1 - bit) & 1
-    return QuantisedRows(
-        np.array([(bits, width)], _FORM),
-        np.stack([low, step], axis=1),
-        np.packbits(told.reshape(count, width * bits), axis=1),
-    )
+    packed = np.packbits(told.reshape(count, width * bits), axis=1)
+    return np.stack([low, step], axis=1), packed
 
 
-def restored(rows: QuantisedRows) -> NDArray[np.float32]:
-    """The rows, shape (rows, width)."""
-    bits, width = (int(each) for each in rows.form[0])
-    told = np.unpackbits(rows.codes, axis=1, count=bits * width)
-    told = told.reshape(len(rows.codes), width, bits)
-    codes = np.zeros((len(told), width), np.uint32)
+def _decoded(
+    ranges: NDArray[np.float32], packed: NDArray[np.uint8], bits: int, width: int
+) -> NDArray[np.float32]:
+    told = np.unpackbits(packed, axis=1, count=bits * width).reshape(len(packed), width, bits)
+    codes = np.zeros((len(packed), width), np.uint32)
     for bit in range(bits):
         codes <<= 1
         codes |= told[:, :, bit]
-    low, step = (each[:, None].astype(float) for each in rows.ranges.T)
+    low, step = (each[:, None].astype(float) for each in ranges.T)
     with np.errstate(invalid="ignore"):
         found: NDArray[np.float32] = (low + step * codes).astype(np.float32)
     return found
