@@ -1,10 +1,15 @@
 """What a controller asks for, and what it is told."""
 
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from cprsim.failures.hit import Severity
 from cprsim.job.costs import Rollback
 from cprsim.job.tiers import REMOTE
+
+#: What saves of modified rows build on: the last whole save, or the one before.
+Since = Literal["baseline", "save"]
+#: Of an element that is stored as it is, float32.
+ALL_BITS = 32
 
 # --- Actions -------------------------------------------------------------------------------------
 
@@ -28,6 +33,11 @@ class Save(NamedTuple):
     alone, quantised). `reads`: bytes that are read to return to this checkpoint, as a share of
     those of a whole one (a chain of differences reads more). `extra_s`: what it takes besides, s
     (what was appended is merged).
+
+    `since`: only rows are saved that were modified since the last usable save of all rows
+    (`"baseline"`), or since the last usable one (`"save"`); returning to it reads that, too.
+    `bits`: what an element of a row is stored in; `ALL_BITS`: as it is. With either, `writes` and
+    `reads` are what is expected: whoever counts what was written says so once it is stored.
     """
 
     tier: str = REMOTE.name
@@ -37,6 +47,13 @@ class Save(NamedTuple):
     writes: float = 1.0
     reads: float = 1.0
     extra_s: float = 0.0
+    since: Since | None = None
+    bits: int = ALL_BITS
+
+    @property
+    def expects(self) -> bool:
+        """Whether its sizes are expected ones, of rows that nobody has counted yet."""
+        return self.since is not None or self.bits < ALL_BITS
 
     @property
     def leaves(self) -> bool:

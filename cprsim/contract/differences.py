@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from cprsim.closed_form.incremental import rebaseline_pays
+from cprsim.contract import rules
 from cprsim.contract.actions import (
+    ALL_BITS,
     Action,
     Clock,
     Controller,
     Event,
+    Resumed,
     Save,
     Saved,
+    Since,
     Stored,
     Unusable,
 )
@@ -32,15 +36,26 @@ class ChainLink(NamedTuple):
     """A checkpoint: its save, and what the next one has to know of the saves it builds on.
 
     `base_s`, `taken_s`: progress at its baseline and at itself, s. `diffs`: differences since the
-    baseline, `total` their sizes and `last` that of the last, over the baseline's.
+    baseline, `total` their sizes and `last` that of the last, over the baseline's, which is `whole`
+    of a full checkpoint.
     """
 
     save: Save
     base_s: float
     taken_s: float
+    whole: float
     diffs: int = 0
     total: float = 0.0
     last: float = 0.0
+
+    def as_written(self, save: Save) -> "ChainLink":
+        """The same, where it turned out that this was saved."""
+        if save.writes == self.save.writes:
+            return self
+        if not self.diffs:
+            return self._replace(save=save, whole=save.writes)
+        size = save.writes / self.whole
+        return self._replace(save=save, total=self.total - self.last + size, last=size)
 
 
 # --- Arithmetic, of numbers alone, for whoever compiles it ----------------------------------------
@@ -87,7 +102,8 @@ class Differences:
     """Sizes of saves, as shares of a full checkpoint, and which of them come next.
 
     `whole`: a baseline; `rows`: what of it is tracked. `shares`: of these, what so many intervals
-    (`at`, ascending from 0) modify; in between it is interpolated, and the last holds on.
+    (`at`, ascending from 0) modify; in between it is interpolated, and the last holds on. `bits`:
+    of an element of a row that is saved.
     """
 
     variant: Variant
@@ -96,6 +112,12 @@ class Differences:
     rows: float
     at: tuple[float, ...]
     shares: tuple[float, ...]
+    bits: int = ALL_BITS
+
+    @property
+    def since(self) -> Since:
+        """What differences are told from."""
+        return "save" if self.variant == "consecutive" else "baseline"
 
     def modified(self, since_s: float) -> float:
         """Share of the tracked rows that so much training modifies, useful seconds."""
@@ -112,11 +134,12 @@ class Differences:
             return self._baseline(progress_s)
         writes = written_of(self.whole, self.rows, share)
         reads = read_of(link.save.reads if chained else self.whole, self.rows, share)
-        size = writes / self.whole
+        size = writes / link.whole
         return ChainLink(
-            save=Save(blocking=False, writes=writes, reads=reads),
+            save=self._save(writes, reads, self.since),
             base_s=link.base_s,
             taken_s=progress_s,
+            whole=link.whole,
             diffs=link.diffs + 1,
             total=link.total + size,
             last=size,
@@ -131,14 +154,18 @@ class Differences:
         return DifferencesController(plan, self)
 
     def _baseline(self, progress_s: float) -> ChainLink:
-        save = Save(blocking=False, writes=self.whole, reads=self.whole)
-        return ChainLink(save, base_s=progress_s, taken_s=progress_s)
+        save = self._save(self.whole, self.whole)
+        return ChainLink(save, base_s=progress_s, taken_s=progress_s, whole=self.whole)
+
+    def _save(self, writes: float, reads: float, since: Since | None = None) -> Save:
+        return Save(blocking=False, writes=writes, reads=reads, since=since, bits=self.bits)
 
 
 class DifferencesController(ScheduledController):
     """Saves by a schedule, one at a time, each on top of the last that is stored.
 
-    A rollback of the whole job returns it to that one, so saves go on from there.
+    A rollback of the whole job returns it to that one, so saves go on from there; where it goes
+    further back, nothing is known to build on.
     """
 
     __slots__ = ("_asked", "_differences", "_stored", "_under_way")
@@ -155,18 +182,24 @@ class DifferencesController(ScheduledController):
         super().tell(event)
         if isinstance(event, Saved):
             self._under_way = self._link(event)
-        elif isinstance(event, Stored):
-            self._stored = self._under_way
-        elif isinstance(event, Unusable):  # nothing can build on it
+        elif isinstance(event, Stored) and self._under_way is not None:
+            self._stored = self._under_way.as_written(event.save)
+        elif isinstance(event, Unusable) or self._is_spoilt(event):  # nothing can build on it
             self._stored = None
 
-    def _link(self, event: Saved) -> ChainLink | None:
+    def _link(self, event: Saved) -> ChainLink:
         """What it has saved: what it was asked for last; any other save is whole, a baseline."""
         asked = self._asked
         taken_s = event.now.progress_s
         if asked is not None and asked.taken_s == taken_s and event.save == asked.save:
             return asked
-        return ChainLink(event.save, base_s=taken_s, taken_s=taken_s)
+        return ChainLink(event.save, taken_s, taken_s, self._differences.whole)
+
+    def _is_spoilt(self, event: Event) -> bool:
+        """Whether the job has returned to an earlier one, for the last one can't be read."""
+        if self._stored is None or not isinstance(event, Resumed):
+            return False
+        return event.now.progress_s < self._stored.taken_s * (1 - rules.ROUNDING)
 
     def ask(self, now: Clock) -> Action:
         """As the schedule has it; a save is of what was modified."""

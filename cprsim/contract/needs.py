@@ -6,7 +6,7 @@ An interpreter says which needs it meets. What it doesn't know, it refuses.
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
-from cprsim.contract.actions import Loss, Recover
+from cprsim.contract.actions import ALL_BITS, Loss, Recover
 from cprsim.contract.plan import Copies, Plan
 from cprsim.errors import RunError, ScenarioError
 from cprsim.failures.hit import SEVERITIES
@@ -14,9 +14,9 @@ from cprsim.job.tiers import REMOTE
 
 # fmt: off
 Need = Literal[
-    "controller", "schedules", "mirror", "places", "sizes", "background", "copies",
-    "copies and background", "copies and trainers", "rebuilding", "training on", "verification",
-    "checksums", "fewer servers", "notices",
+    "controller", "schedules", "mirror", "places", "sizes", "differences", "bits", "background",
+    "copies", "copies and background", "copies and trainers", "rebuilding", "training on",
+    "verification", "checksums", "fewer servers", "notices",
 ]
 # fmt: on
 _Plans = Callable[[], Mapping[str, Plan]]
@@ -38,7 +38,11 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
     own = type(plan).start is not Plan.start or plan.sequence is not None
     # How many rows a tracker finds to choose, whoever carries it out sees.
     chosen = plan.tracking is not None
-    resized = any((save.writes != 1 and not chosen) or save.reads != 1 for save in saves)
+    resized = any(
+        ((save.writes != 1 and not chosen) or save.reads != 1) and not save.expects
+        for save in saves
+    )
+    fewest = min((save.bits for save in saves), default=ALL_BITS)
     background = any(not save.blocking for save in saves)
     asked: dict[Need, tuple[object, str]] = {
         "controller": (own, "a controller that decides while the job runs"),
@@ -46,6 +50,8 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
         "mirror": (plan.mirror, "states mirrored every step"),
         "places": (places, f"checkpoints in {', '.join(places)}"),
         "sizes": (resized, "checkpoints of another size than the rows they hold"),
+        "differences": (plan.tells_modified, "saves of modified rows alone"),
+        "bits": (fewest < ALL_BITS, f"rows stored in {fewest} bits an element"),
         "background": (background, "saves in the background"),
         "verification": (plan.verifies, "verification of what is trained"),
         "notices": (plan.on_notice, "answers to notices of failures"),

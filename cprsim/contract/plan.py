@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from cprsim.contract import rules
-from cprsim.contract.actions import Controller, Loss, Recover, Save
+from cprsim.contract.actions import ALL_BITS, Controller, Loss, Recover, Save
 from cprsim.contract.chains import Chains
 from cprsim.contract.differences import Differences
 from cprsim.contract.growing import Growing
@@ -136,11 +136,17 @@ class Plan:
 
     @property
     def last_save(self) -> Save:
-        """`final_save`: of everything, to the furthest tier."""
+        """`final_save`: of everything as it is, to the furthest tier."""
         save = self.schedules[-1].save if self.schedules else Save()
         # Of all bytes, and as many times as there are copies.
         writes = max(save.writes, 1.0)
-        return save._replace(portion=1.0, unsaved_s=(0.0,), writes=writes, reads=1.0)
+        whole = save._replace(portion=1.0, unsaved_s=(0.0,), writes=writes, reads=1.0)
+        return whole._replace(since=None, bits=ALL_BITS)
+
+    @property
+    def tells_modified(self) -> bool:
+        """Whether rows have to be told from one another by when they were modified."""
+        return any(schedule.save.since is not None for schedule in self.schedules)
 
     def tier(self, name: str) -> Tier:
         """The tier of that name."""

@@ -90,7 +90,13 @@ class CheckNRun(Policy):
         interval_s = self._interval_s(context, whole)
         at, shares = self._modified(context, interval_s)
         differences = Differences(
-            self.variant, interval_s, whole, tracked * quantised, tuple(at), tuple(shares)
+            self.variant,
+            interval_s,
+            whole,
+            tracked * quantised,
+            tuple(at),
+            tuple(shares),
+            self.bits,
         )
         return Plan(
             recovery="full",
@@ -152,7 +158,10 @@ class CheckNRun(Policy):
 
 
 def mean_save_of_differences(differences: Differences, useful_time_s: float) -> Save:
-    """The mean of the saves of a run without failures; a baseline where there are none."""
+    """The mean of the saves of a run without failures; a baseline where there are none.
+
+    Where others than the first are differences, so is the mean.
+    """
     link = differences.after(None, 0.0)
     period_s = differences.interval_s
     count = min(whole_periods(useful_time_s, period_s), _MOST_SAVES)
@@ -162,4 +171,4 @@ def mean_save_of_differences(differences: Differences, useful_time_s: float) -> 
     for number in range(1, count):
         link = differences.after(link, number * period_s)
         writes, reads = writes + link.save.writes, reads + link.save.reads
-    return link.save._replace(writes=writes / count, reads=reads / count)
+    return link.save._replace(writes=writes / count, reads=reads / count, since=differences.since)

@@ -7,6 +7,7 @@ its training.
 from cprsim.contract.needs import Interpreter
 
 TRAINER = Interpreter(
-    ("controller", "schedules", "background", "copies", "training on"), "trained yet"
+    ("controller", "schedules", "differences", "bits", "background", "copies", "training on"),
+    "trained yet",
 )
 HOOKS = Interpreter(("controller", "schedules", "background"), "done by hooks")

@@ -188,6 +188,7 @@ def _servers(
             folder=folder / f"server-{server}",
             deadlines=section.deadlines,
             trainers=scenario.cluster.trainers,
+            tells_modified=plan.tells_modified,
         )
         for server in range(placement.servers)
     ]

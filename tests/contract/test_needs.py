@@ -52,6 +52,18 @@ def test_how_many_rows_a_tracker_finds_to_choose_is_nobodys_need():
     assert needs_of(replace(plan, tracking=Tracking("mfu", 0.125))) == {}
 
 
+def test_saves_of_modified_rows_and_of_fewer_bits_are_needs_whatever_their_sizes():
+    save = Save(since="baseline", bits=4, writes=0.2, reads=1.2)
+    both = {
+        "differences": "saves of modified rows alone",
+        "bits": "rows stored in 4 bits an element",
+    }
+
+    assert needs_of(Plan("full", every(10.0, save), Always(Recover("all")))) == both
+    last = Plan("full", every(10.0, save), Always(Recover("all"))).last_save
+    assert last == Save()
+
+
 def test_an_answer_for_the_loss_of_a_whole_cluster_counts():
     plan = Plan("full", every(10.0), lambda loss: _anew(loss.severity == "cluster"))
 

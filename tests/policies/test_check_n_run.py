@@ -10,9 +10,24 @@ import pytest
 import cprsim
 from cprsim.analytic.expected import expected
 from cprsim.closed_form import incremental
-from cprsim.contract import Clock, Save, Saved, Stored, Train
+from cprsim.contract import (
+    Always,
+    Clock,
+    Differences,
+    Failed,
+    Loss,
+    Plan,
+    Recover,
+    Resumed,
+    Save,
+    Saved,
+    Stored,
+    Train,
+    every,
+)
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
+from cprsim.policies.check_n_run import mean_save_of_differences
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
 
@@ -389,3 +404,58 @@ def test_refuses_what_makes_no_sense(keys, tables, message):
     with pytest.raises(ScenarioError) as refused:
         scenario({"system": "check-n-run"} | keys, {"exactly": 0}, **tables)
     assert str(refused.value) == message
+
+
+# --- Where what is written is counted ---
+
+
+def chain(variant="intermittent"):
+    """A controller whose model expects that next to nothing is modified, saving every 10 s."""
+    sequence = Differences(variant, 10.0, 0.5, 0.5, (0.0, 1.0), (0.0, 0.01), bits=8)
+    mean = mean_save_of_differences(sequence, 1000.0)
+    return sequence.controller(
+        Plan("full", every(10.0, mean), Always(Recover("all")), sequence=sequence)
+    )
+
+
+def store(controller, progress_s, writes=None):
+    """What is asked for there, told as stored, with the share that was really written."""
+    now = Clock(progress_s, progress_s)
+    save = controller.ask(now)
+    controller.tell(Saved(now, save, stored=False))
+    counted = save if writes is None else save._replace(writes=writes)
+    controller.tell(Stored(now, counted))
+    return save
+
+
+def test_a_baseline_comes_by_what_was_written_where_that_is_counted():
+    expected, counted = chain(), chain()
+    sizes = (0.4, 0.1, 0.15, 0.35, 0.4)  # 0.4 of a full checkpoint is a baseline: 1/4, 3/8, 7/8
+
+    modelled = [store(expected, 10.0 * (1 + n)).since for n in range(5)]
+    found = [store(counted, 10.0 * (1 + n), each).since for n, each in enumerate(sizes)]
+
+    # 1 + 1/4 > 2/4; 1 + 5/8 > 9/8; 1 + 12/8 <= 4 * 7/8: then one is due.
+    assert modelled == [None, *["baseline"] * 4]
+    assert found == [None, "baseline", "baseline", "baseline", None]
+
+
+def test_what_is_asked_for_says_of_what_and_in_how_many_bits():
+    first, second = (store(chain_, 10.0) for chain_ in (chain("one-shot"), chain("consecutive")))
+    assert first == second
+    assert (first.since, first.bits, first.expects) == (None, 8, True)
+    consecutive = chain("consecutive")
+    assert [store(consecutive, 10.0 * n).since for n in (1, 2, 3)] == [None, "save", "save"]
+
+
+def test_where_the_job_went_back_further_than_the_last_that_is_stored_a_baseline_is_next():
+    for back_to_s, since in ((20.0, "baseline"), (10.0, None)):
+        controller = chain("one-shot")
+        for progress_s in (10.0, 20.0):
+            store(controller, progress_s)
+        now = Clock(25.0, 25.0)
+        controller.tell(Failed(now, Loss(frozenset({0}), frozenset())))
+        assert controller.ask(now) == Recover("all")
+        controller.tell(Resumed(Clock(30.0, back_to_s), ()))
+
+        assert store(controller, back_to_s + 10.0).since == since

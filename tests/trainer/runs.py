@@ -235,6 +235,7 @@ def ran(
             folder=folder / f"server-{server}",
             deadlines=deadlines,
             trainers=trainers,
+            tells_modified=plan.tells_modified,
         )
         for server in range(servers)
     ]

@@ -18,6 +18,7 @@ import numpy as np
 import psutil
 
 from cprsim.contract import Save, Tracking, every
+from cprsim.contract.differences import VARIANTS
 from cprsim.failures.hit import Hit
 from cprsim.policies.accepted_loss import nobody_waits
 from cprsim.policies.full import full_plan
@@ -25,6 +26,7 @@ from cprsim.policies.partial import partial_plan
 from cprsim.trainer.manner import Deadlines, InjectionMode
 from cprsim.trainer.members.store import CheckpointStore
 from tests.trainer.runs import PATIENT, behind, copied, ran, servers_hit
+from tests.trainer.test_differences import differing
 from tests.waiting import wait_until
 
 #: Useful seconds are steps here, of which these runs have 40.
@@ -32,7 +34,10 @@ _INTERVAL = 7.0
 _QUICK = Deadlines(answer_s=0.5, work_s=10.0)
 #: Kills are spread over so long, s: longer than a quiet machine takes for a run.
 _SPAN_S = 1.5
-_KINDS = ("full", "partial", "hangs", "mfu", "async", "accepted", "copies", "hung copies")
+_KINDS = (
+    *("full", "partial", "hangs", "mfu", "async", "accepted", "copies", "hung copies"),
+    "differences",
+)
 #: Servers and trainers that are hit together; one trainer is every one of them.
 _HITS = (((0,), ()), ((1,), ()), ((0, 1), ()), ((), (0,)), ((1,), (1,)), ((), (0, 1)))
 
@@ -126,15 +131,10 @@ def _one(rng, number, folder, clean):
             )
         found = ran(plan, failures, folder, watch=True, **given)
         _check_rows(found.watched)
-    elif trainers == 1:
-        plan = full_plan(_INTERVAL)
-        found = ran(behind(plan) if kind == "async" else plan, failures, folder, **given)
-        assert found.predictions == clean[2]
     else:
-        plan = full_plan(_INTERVAL)
-        plan = behind(plan) if kind == "async" else plan
-        found = ran(plan, failures, folder, watch=True, **given)
-        for (_, _, saved), after in found.watched.recoveries():
+        found = ran(_returning(kind, number), failures, folder, watch=trainers > 1, **given)
+        assert trainers > 1 or found.predictions == clean[2]
+        for (_, _, saved), after in found.watched.recoveries() if found.watched else ():
             for server in after.keys() & saved.keys():
                 assert np.array_equal(after[server], saved[server])
     # Members that were only slow may have been taken for hung where patience is short.
@@ -143,6 +143,14 @@ def _one(rng, number, folder, clean):
     else:
         assert found.replaced >= found.struck
     return found
+
+
+def _returning(kind, number):
+    """A plan by which the whole job returns to its last checkpoint."""
+    if kind == "differences":
+        return differing(VARIANTS[number // len(_KINDS) % len(VARIANTS)], _INTERVAL)
+    plan = full_plan(_INTERVAL)
+    return behind(plan) if kind == "async" else plan
 
 
 def _hit(rng, trainers):

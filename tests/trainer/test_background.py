@@ -57,7 +57,7 @@ class Bench:
         return each
 
     def hear(self, op, each, *names):
-        took = {"bytes": 0, "select_s": 0.0, "gather_s": 0.0, "write_s": 0.0}
+        took = {"bytes": 0, "of_bytes": 0, "select_s": 0.0, "gather_s": 0.0, "write_s": 0.0}
         part = bytearray(json.dumps({"whole": True, **took}).encode())
         for name in names or self.told.names:
             for listener in self.mailbox.listeners:

@@ -428,7 +428,8 @@ def test_a_server_hears_with_the_next_save_which_of_its_saves_are_void(tmp_path)
     member = world.members["server", 0]
 
     def save(number, step, *returns_to):
-        facts = {"at": step, "portion": 0.25, "returns_to": returns_to}
+        facts = {"at": step, "portion": 0.25, "since": None, "bits": 32}
+        facts |= {"returns_to": returns_to}
         world.tell(("server", 0), Op.SAVE, number, facts)
         world.run()
         said = [*member.to_controller.inbox]

@@ -53,6 +53,11 @@ interval = "70 ms"
 [policies.partial]
 system = "partial"
 interval = "70 ms"
+[policies.differences]
+system = "check-n-run"
+interval = "70 ms"
+snapshot = "0 s"
+bits = 8
 [policies.portions]
 system = "cpr-ssu"
 fraction = 0.25
@@ -72,7 +77,7 @@ def scenario(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "policy", ["full", "async", "partial", "accepted", "replication", "portions"]
+    "policy", ["full", "async", "differences", "partial", "accepted", "replication", "portions"]
 )
 def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario, policy):
     simulated = play(scenario, policy, seed=0, replication=0)
@@ -83,7 +88,7 @@ def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario
     assert trained.pls == pytest.approx(simulated.pls, rel=1e-12)
     assert trained.struck == trained.replaced == 7
     assert set(trained.seconds) == set(CAUSES)
-    if policy in ("full", "async", "replication"):
+    if policy in ("full", "async", "differences", "replication"):
         # The simulator's lost seconds are steps of 0.01 s that were trained again.
         assert simulated.lost > 0
         assert trained.executed - trained.steps == round(simulated.lost / 0.01)

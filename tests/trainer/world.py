@@ -339,7 +339,7 @@ class MemoryStore:
     def empty(self):
         return not self._kept
 
-    def write(self, step, arrays, ids=None, returns_to=()):
+    def write(self, step, arrays, ids=None, returns_to=(), _since=None):
         first = min(returns_to, default=math.inf)
         self._kept = {
             each: it for each, it in self._kept.items() if each <= first or each in returns_to

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.contract import Save, Saved, Stored, rules
+from cprsim.contract.actions import ALL_BITS
 from cprsim.job.costs import Rollback
 from cprsim.trainer.coordinator.accounts import ShardSave
 from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
@@ -24,7 +25,8 @@ class SaveUnderWay:
     `trained_s`: seconds of training up to it. `unasked`: members that are to take their part yet,
     since they have been replaced or are still down; `taking`: those that are at it; `writing`:
     those that have taken it and not stored it. `rows`: of servers that store chosen rows alone,
-    which. `happened`: what history is told; None until training may go on.
+    which. `sizes`: what members have written, and what all that they hold takes, bytes. `happened`:
+    what history is told; None until training may go on.
     """
 
     save: Save
@@ -35,12 +37,21 @@ class SaveUnderWay:
     taking: set[Name] = field(default_factory=set)
     writing: set[Name] = field(default_factory=set)
     rows: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    sizes: dict[Name, tuple[int, int]] = field(default_factory=dict)
     happened: RowsSaved | None = None
 
     @property
     def stored(self) -> bool:
         """Whether all members have stored their parts."""
         return not (self.unasked or self.taking or self.writing)
+
+    @property
+    def counted(self) -> Save:
+        """The save, with what was written where that could only be expected."""
+        if not self.save.expects:
+            return self.save
+        written, of_all = map(sum, zip(*self.sizes.values(), strict=True))
+        return self.save._replace(writes=written / of_all)
 
 
 class SavesUnderWay:
@@ -86,7 +97,7 @@ class SavesUnderWay:
         job.row_events.append(each.happened)
         if each.save.blocking:
             self._count(each)
-            job.controller.tell(Saved(job.clock, each.save, stored=True))
+            job.controller.tell(Saved(job.clock, each.counted, stored=True))
             return
         job.controller.tell(Saved(job.clock, each.save, stored=False))
         self._land()
@@ -114,12 +125,15 @@ class SavesUnderWay:
         each.unasked.discard(name)
         each.taking.add(name)
         before = self.under_way[: self.under_way.index(each)]
+        save, of_rows = each.save, name[0] == "server"  # the dense part is always stored as it is
         self._cluster.ask(
             name,
             Op.SAVE,
             each.number,
             at=each.step,
-            portion=each.save.portion,
+            portion=save.portion,
+            since=save.since if of_rows else None,
+            bits=save.bits if of_rows else ALL_BITS,
             returns_to=[self._job.usable.last.step, *(other.step for other in before)],
         )
 
@@ -137,6 +151,7 @@ class SavesUnderWay:
                 each.writing.add(event.name)
             else:
                 each.writing.discard(event.name)
+                each.sizes[event.name] = message.facts["bytes"], message.facts["of_bytes"]
                 if role == "server":
                     self._note(each, index, message)
         self._land()
@@ -155,7 +170,7 @@ class SavesUnderWay:
         for each in list(self.under_way):
             if each.happened is not None and each.stored:
                 self._count(each)
-                self._job.controller.tell(Stored(self._job.clock, each.save))
+                self._job.controller.tell(Stored(self._job.clock, each.counted))
                 self._mailbox.news = True
 
     def _count(self, each: SaveUnderWay) -> None:

@@ -239,7 +239,7 @@ def _sound(folder: Path, at_most: float) -> tuple[int, tuple[NDArray[np.uint8], 
         try:
             manifest = parsed(name.serial, read_small(folder / str(name)))
             if manifest.step <= at_most:
-                return manifest.step, read_chain(folder, manifest.files)
+                return manifest.step, read_chain(folder, manifest.files).arrays
         except SpoiltError:
             continue
     raise RunError(f"{folder}: no sound checkpoint is left in it; begin in another folder")

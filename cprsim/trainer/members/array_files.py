@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.trainer.members.manifests import File, SpoiltError
 from cprsim.trainer.members.parameters import Arrays
+from cprsim.trainer.members.quantised import plain
 
 #: What says nothing of the file: the same one may be read at another time.
 _NOT_OF_THE_FILE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
@@ -23,6 +24,13 @@ _NOT_OF_THE_FILE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 _MOST_BYTES = 1 << 26
 #: What NumPy raises for a header that it can't read, parsing it as Python.
 _HEADER_ERRORS = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError)
+
+
+class ReadRows(NamedTuple):
+    """All rows of a checkpoint; of these, `changed` are other than in its base, or may be."""
+
+    arrays: Arrays
+    changed: NDArray[np.int64]
 
 
 def read_small(path: Path) -> bytes:
@@ -34,17 +42,19 @@ def read_small(path: Path) -> bytes:
     return content
 
 
-def read_chain(folder: Path, files: Sequence[File]) -> Arrays:
+def read_chain(folder: Path, files: Sequence[File]) -> ReadRows:
     """All rows of a base with the deltas that follow it."""
     base, *deltas = files
     arrays = _read(folder, base)
+    found = [np.empty(0, np.int64)]
     for each in deltas:
         ids, *changed = _read(folder, each)
         if not _fit(arrays, ids, changed):
             raise SpoiltError(f"{folder / each.name}: has no rows of {base.name}")
         for array, rows in zip(arrays, changed, strict=True):
             array[ids] = rows
-    return tuple(arrays)
+        found.append(ids.astype(np.int64))
+    return ReadRows(tuple(arrays), np.unique(np.concatenate(found)))
 
 
 def _fit(
@@ -78,7 +88,7 @@ def _read(folder: Path, file: File) -> list[NDArray[Any]]:
             arrays.append(_array(opened, file.size, path))
     if not arrays:
         raise SpoiltError(f"{path}: has no arrays")
-    return arrays
+    return plain(arrays)
 
 
 def _array(opened: BufferedReader, size: int, path: Path) -> NDArray[Any]:

@@ -7,7 +7,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.contract.actions import ALL_BITS, Since
 from cprsim.trainer.members.parameters import Arrays, Parameters
+from cprsim.trainer.members.quantised import quantised
 from cprsim.trainer.members.store import ReadCheckpoint
 from cprsim.trainer.members.waiting import Around, Beside, Steps, Wait
 from cprsim.trainer.members.wire import Message, Op
@@ -28,6 +30,7 @@ class Store(Protocol):
         arrays: Arrays,
         ids: NDArray[np.int64] | None = None,
         returns_to: Collection[int] = (),
+        since: Since | None = None,
     ) -> int:
         """Add a checkpoint; returns the bytes written."""
 
@@ -70,10 +73,12 @@ class CheckpointWriter(Generic[_Kind]):
         self._around.control.put(Op.TAKEN, asked.step)
 
         def write() -> None:
-            started_s = time.perf_counter()
-            size = self.store.write(asked.facts["at"], arrays, ids, asked.facts["returns_to"])
+            started_s, said = time.perf_counter(), asked.facts
+            stored = _in_bits(arrays, said["bits"])
+            size = self.store.write(said["at"], stored, ids, said["returns_to"], said["since"])
             spent_s = time.perf_counter() - started_s
             facts.update(bytes=size, whole=ids is None, write_s=spent_s)
+            facts.update(of_bytes=self.parameters.size)
 
         self._writing = [each for each in self._writing if not each.done()]
         self._writing.append(self._around.beside(write))
@@ -91,8 +96,8 @@ class CheckpointWriter(Generic[_Kind]):
         rows = np.empty(0, np.int64) if ids is None else ids
         self._around.control.tell(Op.SAVED, number, facts, rows)
 
-    def load(self, at_most: int) -> Steps[tuple[int, int]]:
-        """Return to the last sound checkpoint up to a step; gives its step, and the bytes read."""
+    def load(self, at_most: int) -> Steps[ReadCheckpoint]:
+        """Return to the last sound checkpoint up to a step; gives what was read."""
         # What is void is found and dropped.
         yield Wait(lambda: all(each.done() for each in self._writing))
         found = self.store.restore(at_most)
@@ -101,7 +106,14 @@ class CheckpointWriter(Generic[_Kind]):
             # and is the checkpoint of step 0 again.
             arrays = self._new().arrays()
             self.store.write(0, arrays)
-            self.parameters.restore(arrays)
-            return 0, 0
+            found = ReadCheckpoint(0, arrays, 0)
         self.parameters.restore(found.arrays)
-        return found.step, found.size
+        return found
+
+
+def _in_bits(arrays: Arrays, bits: int) -> Arrays:
+    """Rows in so many bits an element; what else there is of each, as it is."""
+    if bits == ALL_BITS:
+        return arrays
+    rows, *others = arrays
+    return (*quantised(rows, bits), *others)

@@ -24,6 +24,11 @@ class Parameters:
     def __len__(self) -> int:
         return len(self.weights)
 
+    @property
+    def size(self) -> int:
+        """Bytes of all of it."""
+        return int(self.weights.nbytes + self.squares.nbytes)
+
     def arrays(self, ids: NDArray[np.int64] | None = None) -> Arrays:
         """Copies of some rows, or of all of them."""
         weights, squares = self.weights.numpy(), self.squares.numpy()

@@ -16,6 +16,7 @@ from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.checkpoint_writer import CheckpointWriter, Store
 from cprsim.trainer.members.copying import Fetching, Forwarder, Ring, SourcesLostError, give_copy
 from cprsim.trainer.members.member_loop import MemberLoop, run_member
+from cprsim.trainer.members.modified import ModifiedRows
 from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.members.shard_state import ShardState
 from cprsim.trainer.members.store import CheckpointStore
@@ -30,7 +31,8 @@ class ServerSpec:
 
     `tables`: rows of tracked tables among its own. `folder`: of its checkpoints. `copies_of`: of
     servers whose rows it holds copies of, what they are told, by number. `trainers`: how many there
-    are; step s is that of trainer s mod `trainers`.
+    are; step s is that of trainer s mod `trainers`. `tells_modified`: whether saves may be of rows
+    that were modified alone.
     """
 
     number: int
@@ -45,6 +47,7 @@ class ServerSpec:
     copies_of: Mapping[int, "ServerSpec"] = field(default_factory=dict)
     deadlines: Deadlines = field(default_factory=Deadlines)
     trainers: int = 1
+    tells_modified: bool = False
 
     def shard(self) -> Shard:
         """Its rows at the start of the job."""
@@ -97,6 +100,8 @@ class Server:
         self._checkpoints = CheckpointWriter(spec.shard, spec.store(), around)
         self._own = ShardState(self._checkpoints.parameters, spec.trainers)
         self._own.tracker = self._new_tracker()
+        if spec.tells_modified:
+            self._own.modified = ModifiedRows(spec.rows)
         self._unsettled: list[Unsettled] = []  # of saves that may turn out to be void
         self._states = {spec.number: self._own}
         self._states |= {
@@ -216,16 +221,19 @@ class Server:
     def _save(self, message: Message) -> None:
         """Copy the rows; they are written while trainers go on."""
         started_s = time.perf_counter()
-        ids, tracker = None, self._own.tracker
+        ids, tracker, modified = None, self._own.tracker, self._own.modified
+        facts = message.facts
+        if modified is not None:
+            ids = modified.select(facts["at"], facts["since"], facts["returns_to"])
         if tracker is not None:
-            self._settle(tracker, message.facts["returns_to"])
-            if message.facts["portion"] < 1:
+            self._settle(tracker, facts["returns_to"])
+            if facts["portion"] < 1:
                 ids = tracker.select()
         chosen_s = time.perf_counter()
         arrays = self._own.shard.arrays(ids)
         if tracker is not None:
             rows = np.arange(self._spec.rows) if ids is None else ids
-            self._unsettled.append(Unsettled(message.facts["at"], rows, tracker.noted(rows)))
+            self._unsettled.append(Unsettled(facts["at"], rows, tracker.noted(rows)))
             tracker.saved(rows)
         spent = {
             "select_s": chosen_s - started_s,
@@ -245,13 +253,15 @@ class Server:
         """Return to a checkpoint; connections of earlier epochs are void from now on."""
         # All steps from here on are new to it, whatever it had applied before.
         self._epoch = message.facts["epoch"]
-        step, size = yield from self._checkpoints.load(message.step)
+        found = yield from self._checkpoints.load(message.step)
         self._own.tracker = self._new_tracker()
         self._unsettled.clear()
         self._kept = 0, ()
-        self._own.return_to(step)
-        facts = {"bytes": size, "epoch": message.facts["epoch"]}
-        self._around.control.tell(Op.LOADED, step, facts)
+        self._own.return_to(found.step)
+        if self._own.modified is not None:
+            self._own.modified.return_to(found.step, found.changed)
+        facts = {"bytes": found.size, "epoch": message.facts["epoch"]}
+        self._around.control.tell(Op.LOADED, found.step, facts)
 
     def _fetch(self, message: Message) -> Steps[None]:
         """Fetch shards that other servers hold; say so if some of those don't answer."""

@@ -5,6 +5,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from cprsim.trainer.members.modified import ModifiedRows
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.members.trackers import ShardTracker
@@ -17,6 +18,8 @@ class ShardState:
     ----------
     tracker
         Takes note of what is updated, if there is one.
+    modified
+        Which rows differ from checkpoints, where that is asked for.
     """
 
     def __init__(self, shard: Shard, trainers: int = 1) -> None:
@@ -24,6 +27,7 @@ class ShardState:
         # Of each trainer, the first step whose updates are not in the rows.
         self._applied = [0] * trainers
         self.tracker: ShardTracker | None = None
+        self.modified: ModifiedRows | None = None
         self._marks: list[NDArray[np.bool_]] = []
 
     @property
@@ -44,6 +48,8 @@ class ShardState:
         if self._has(step):
             return
         self.shard.update_all(gradients)
+        if self.modified is not None:
+            self.modified.note(step, slice(None))
         self._done(step)
 
     def update(self, step: int, ids: Tensor, times: Tensor, gradients: Tensor) -> None:
@@ -53,6 +59,8 @@ class ShardState:
         self.shard.update(ids, gradients)
         if self.tracker is not None:
             self.tracker.note(ids, times)
+        if self.modified is not None:
+            self.modified.note(step, ids.numpy())
         for marks in self._marks:
             marks[ids.numpy()] = True
         self._done(step)
@@ -87,4 +95,6 @@ class ShardState:
         where = slice(None) if ids is None else torch.from_numpy(ids)
         self.shard.weights[where] = weights.view(-1, self.shard.weights.shape[1])
         self.shard.squares[where] = squares
+        if self.modified is not None:  # no checkpoint of this shard's is known to have them
+            self.modified.note(applied, slice(None) if ids is None else ids)
         self.return_to(applied)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.basics.files import sync_folder
+from cprsim.contract.actions import Since
 from cprsim.trainer.members.array_files import read_chain, read_small
 from cprsim.trainer.members.atomic import written
 from cprsim.trainer.members.manifests import File, Manifest, Name, SpoiltError, parsed
@@ -26,11 +27,12 @@ MOST_DELTAS = 2.0
 
 
 class ReadCheckpoint(NamedTuple):
-    """A checkpoint that was read, all rows of it."""
+    """A checkpoint that was read, all rows; those `changed` may be other than in its base."""
 
     step: int
     arrays: Arrays
     size: int
+    changed: NDArray[np.int64] = np.empty(0, np.int64)
 
 
 class CheckpointStore:
@@ -66,18 +68,22 @@ class CheckpointStore:
         arrays: Arrays,
         ids: NDArray[np.int64] | None = None,
         returns_to: Collection[int] = (),
+        since: Since | None = None,
     ) -> int:
         """Add a checkpoint of all rows, or of the rows `ids` on top of the last one.
 
         `returns_to`: steps of checkpoints that the job may return to until all members have stored
-        this one; where they are given, others later than the first of them are void.
+        this one; where they are given, others later than the first of them are void. `since`: `ids`
+        are on top of that one instead, or of its base, and such chains are never merged.
 
         Returns the bytes written. There must be a last one.
         """
         self.clean()
         self._drop_void(returns_to)
         chain: tuple[File, ...] = ()
-        if ids is not None:
+        if since is not None and ids is not None:
+            chain = self._built_on(since, min(returns_to))
+        elif ids is not None:
             chain = self._checkpoints[0].files
         serial = self._next_serial()
         file = self._write_arrays(
@@ -87,11 +93,16 @@ class CheckpointStore:
         # The manifest comes last: a checkpoint exists when that has its name, and its files were
         # synced before.
         self._write_manifest(checkpoint)
-        if sum(each.size for each in (*chain, file)[1:]) > MOST_DELTAS * (*chain, file)[0].size:
+        appended = sum(each.size for each in checkpoint.files[1:])
+        if since is None and appended > MOST_DELTAS * checkpoint.files[0].size:
             with suppress(SpoiltError):  # the chain is, and whoever reads it will find out
                 self._merge(checkpoint)
         self._drop_old(returns_to)
         return file.size
+
+    def _built_on(self, since: Since, usable: int) -> tuple[File, ...]:
+        files = next(each.files for each in self._checkpoints if each.step <= usable)
+        return files[:1] if since == "baseline" else files
 
     def clean(self) -> None:
         """Remove what a writer that was killed has left."""
@@ -104,7 +115,7 @@ class CheckpointStore:
         # The same step under the next serial: readers take the newest manifest, so the chain is
         # used until the base is there, and not after.
         serial = chain.serial + 1
-        base = self._write_arrays(serial, read_chain(self._folder, chain.files))
+        base = self._write_arrays(serial, read_chain(self._folder, chain.files).arrays)
         self._write_manifest(Manifest(serial, chain.step, (base,)))
 
     def _write_arrays(self, serial: int, arrays: Sequence[NDArray[Any]]) -> File:
@@ -155,13 +166,13 @@ class CheckpointStore:
             checkpoint = older[0]
             if checkpoint.step <= at_most:
                 try:
-                    arrays = read_chain(self._folder, checkpoint.files)
+                    rows = read_chain(self._folder, checkpoint.files)
                 except SpoiltError:
                     pass
                 else:
                     self._return_to(checkpoint, older)
                     size = sum(each.size for each in checkpoint.files)
-                    return ReadCheckpoint(checkpoint.step, arrays, size)
+                    return ReadCheckpoint(checkpoint.step, rows.arrays, size, rows.changed)
             del older[0]
         self._checkpoints = []
         return None

@@ -183,14 +183,16 @@ class Trainer:
             self._checkpoints.save(message, self._checkpoints.parameters.arrays())
         else:
             self._around.control.put(Op.TAKEN, message.step)
-            self._around.control.tell(Op.SAVED, message.step, {"bytes": 0, "whole": True})
+            facts = {"bytes": 0, "of_bytes": 0, "whole": True}
+            self._around.control.tell(Op.SAVED, message.step, facts)
         yield from ()
 
     def _load(self, message: Message) -> Steps[None]:
         self._rows.forget()
         step, size = message.step, 0
         if self._checkpoints is not None:
-            step, size = yield from self._checkpoints.load(message.step)
+            found = yield from self._checkpoints.load(message.step)
+            step, size = found.step, found.size
         self._done = step
         facts = {"bytes": size, "epoch": message.facts["epoch"]}
         self._around.control.tell(Op.LOADED, step, facts)
