@@ -17,7 +17,7 @@ or_report = report=$$($(1) 2>&1) || { printf '%s\n' "$$report" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: demo test test-all check soak study bench validation predicted pages figures notebooks \
+.PHONY: demo test test-all check soak study bench validation calibrated predicted pages figures notebooks \
 	docs package clean help
 
 demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a picture in demo/
@@ -61,6 +61,9 @@ pages: $(INSTALLED) ## refresh what README and docs show: output of commands, th
 	@$(VENV)/bin/python -m tools.pages.batch
 	@$(VENV)/bin/python -m tools.pages.favours
 	@$(VENV)/bin/python -m tools.rooms
+
+calibrated: $(INSTALLED) ## measure costs for scenarios/train-quick.toml; keep the machine quiet
+	@$(VENV)/bin/python -m tools.calibrated
 
 predicted: $(INSTALLED) ## train for real, predicted beside measured, into docs/predicted.md; keep the machine quiet
 	@$(VENV)/bin/python -m tools.pages.predicted

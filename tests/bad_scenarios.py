@@ -197,6 +197,12 @@ QUANTITIES = [
         "policies.full.verify_every: 1.5 is not a whole number",
     ),
     case(
+        "verified-checkpoints-that-are-not-kept",
+        {POLICY: POLICY + "verify_every = 11\n"},
+        "policies.full: keep = 10 keeps no checkpoint that was verified with verify_every = 11; "
+        "give at least that many to keep, or verify more often",
+    ),
+    case(
         "no-checkpoint-is-kept",
         {POLICY: POLICY + "keep = 0\n"},
         "policies.full.keep: 0 is out of range: it must be >= 1",
@@ -225,6 +231,12 @@ QUANTITIES = [
         "a-warm-cache-of-nothing",
         {COSTS: COSTS + 'start = { compile_warm = "1 min" }\n'},
         "costs.start: 'compile_warm' goes with compile, what it takes without a cache",
+    ),
+    case(
+        "a-warm-cache-that-is-slower-than-none",
+        {COSTS: COSTS + 'start = { compile = "1 min", compile_warm = "1 h" }\n'},
+        "costs.start: 'compile_warm' = 1 h is longer than 'compile' = 1 min, which has no cache to "
+        "read; give at most that",
     ),
     case(
         "a-cache-that-nobody-has",

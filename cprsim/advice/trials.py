@@ -107,9 +107,13 @@ class Trials:
         return [found[self._key(policy)] for policy in policies]
 
     def loses_nothing(self, policy: Policy) -> bool:
-        """Whether no failure takes any learning for good, by how it recovers."""
+        """Whether no failure takes any learning for good, by how it recovers.
+
+        A silent fault that nobody looks for takes all that is learned after it.
+        """
         plan = self.plan(policy)
-        if plan is None:
+        unseen = plan is not None and plan.verifies is None
+        if plan is None or (unseen and math.isfinite(self.scenario.context.silent_mtbf_s)):
             return False
         found = expected(plan, self.scenario.context)
         return found.pls == 0 == found.updates_lost

@@ -28,6 +28,7 @@ def warnings(advice: "Advice") -> Iterator[str]:
     if best is not None:
         if not advice.of_fleet:
             yield from _never(best)
+            yield from _unseen(best, advice.scenario.context.silent_mtbf_s)
         yield from _bought(best)
     yield from _defaults(advice)
     for each in (best, advice.lossless if advice.lossless is not best else None):
@@ -47,6 +48,15 @@ def _never(best: Found) -> Iterator[str]:
     never = [key for key, value in best.settings.items() if value == "never"]
     if never and best.plan.interval_s > 0:
         yield f"{best.name}: {' and '.join(never)} = never; it makes no save in the whole job."
+
+
+def _unseen(best: Found, silent_mtbf_s: float) -> Iterator[str]:
+    if math.isfinite(silent_mtbf_s) and best.plan.verifies is None:
+        yield (
+            f"{best.name}: nobody looks for silent faults, of which one strikes in "
+            f"{format_duration(silent_mtbf_s)} of training, and what it ends with has those that "
+            "struck; set verify_every in a [policies.NAME]."
+        )
 
 
 def assumed_costs(each: Found) -> str:

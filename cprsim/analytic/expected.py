@@ -154,14 +154,23 @@ def _save_s(plan: Plan, context: Context, schedule: Schedule) -> float:
     once_s = context.costs.seconds(plan.transfer(schedule.save, context.costs))
     if not plan.tries_again(schedule.save):
         return once_s
-    return once_s * mean_attempts(context.costs.save_fails(plan.tier(schedule.save.tier)))
+    return once_s * mean_attempts(_void_share(plan, context, schedule))
+
+
+def _void_share(plan: Plan, context: Context, schedule: Schedule) -> float:
+    """Share of its saves that turn out void: those that fail, and torn ones that are checked."""
+    tier, storage = plan.tier(schedule.save.tier), context.costs.storage
+    fails = context.costs.save_fails(tier)
+    if plan.checksum and storage is not None and tier.medium == "store":
+        fails += storage.torn * (1 - fails)
+    return fails
 
 
 def _skipped_s(plan: Plan, context: Context, schedule: Schedule) -> float:
     """By how much void saves that are left out make the last checkpoint older, useful seconds."""
     if plan.tries_again(schedule.save) or schedule.period_s >= context.useful_time_s:
         return 0.0
-    fails = context.costs.save_fails(plan.tier(schedule.save.tier))
+    fails = _void_share(plan, context, schedule)
     return skipped_age_s(schedule.period_s, context.useful_time_s, fails)
 
 
@@ -169,7 +178,8 @@ def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[
     """What failures of one kind cost, by cause, over useful time."""
     costs, mtbf_s = context.costs, context.mtbf_s / kind.share
     answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
-    if answer.starts_again:
+    severity = SEVERITIES.index(kind.loss.severity)
+    if rules.r36_starts_again(answer.starts_again, severity):
         yield "start", _start_s(context, kind) / mtbf_s
     schedule = _to(plan, answer.source)
     if answer.rollback == "all":

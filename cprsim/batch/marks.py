@@ -55,8 +55,13 @@ def of_taken(it: Running) -> int:
 @compiled
 def stored(it: Running, tier: int, save: Any, taken: int, reads: float) -> int:
     """Those of what was taken in its place."""
-    torn = it.run.torn and tier == save.tier
-    return _in_place(taken, torn, save.alone and reads <= 1.0, it.tiers[tier].last_marks)
+    torn, live = it.run.torn and tier == save.tier, _schedule(it, tier).live
+    return _in_place(taken, torn, save.alone and reads <= 1.0, it.tiers[tier].last_marks, live)
+
+
+@inlined
+def _schedule(it: Running, tier: int) -> Any:
+    return it.schedules[it.plan.first_schedule + tier]
 
 
 # --- Older checkpoints ---------------------------------------------------------------------------
@@ -66,7 +71,7 @@ def stored(it: Running, tier: int, save: Any, taken: int, reads: float) -> int:
 def put_away(it: Running, tier: int) -> None:
     """The last one of a tier is one of its older ones from now on."""
     most, own = it.plan.older, it.tiers[tier]
-    if not most:
+    if not (most and _schedule(it, tier).keeps_older):
         return
     if own.kept_count == most:
         own.kept_first = (own.kept_first + 1) % most

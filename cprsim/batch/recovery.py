@@ -35,6 +35,7 @@ _ZERO = code(0)
 _is_read = compiled(rules.r35_is_read)
 _NONE, _LOST, _ALL = map(code, (rules.NONE, rules.LOST, rules.ALL))
 _is_void = compiled(rules.r9_is_void)
+_starts_again = compiled(rules.r36_starts_again)
 _can_fail = compiled(rules.r11_can_fail)
 _goes_as_deep = compiled(rules.r12_goes_as_deep)
 _trains_on = compiled(rules.r13_trains_on)
@@ -189,7 +190,8 @@ def _return(it: Running, answer: Any) -> None:
 @inlined
 def _reload(it: Running, number: int) -> bool:
     """Start again, load what was lost; whether a failure comes first."""
-    if it.answers[number].starts_again and not starts.again(it):
+    again = _starts_again(it.answers[number].starts_again, it.lists[WAITING][SEVERITY])
+    if again and not starts.again(it):
         cursors.strike(it)
         return True
     servers = node_lists.server_count(it.lists, WAITING, it.plan.servers)

@@ -116,7 +116,9 @@ class _Rows:
         sequence = self._sequence()
         beside = self._beside()
         for i, schedule in enumerate(plan.schedules):
-            tables.schedules.append((*self._schedule(i, schedule), beside[i]))
+            tier = plan.tier(schedule.save.tier)
+            more = beside[i], tier.keeps_older, tier.live
+            tables.schedules.append((*self._schedule(i, schedule), *more))
         first_case, cases = self._cases()
         mirror = plan.mirror
         values = {

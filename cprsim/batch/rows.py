@@ -71,10 +71,11 @@ SAVE_ROW: Final = _row(
     **_columns("f8", "portion reads stored sent snapshot_s besides"),
 )
 #: `contract.Schedule`, and its chain. `beside`: whether its saves and training never meet.
+#: `keeps_older`, `live`: of its tier.
 SCHEDULE_ROW: Final = _row(
     **_columns("f8", "period_s first_period_s"),
     **_columns("i8", "most save chain links"),
-    beside="?",
+    **_columns("?", "beside keeps_older live"),
 )
 #: `contract.Recover`. `source`, `healthy`: numbers of schedules. `nothing`, `load`: transfers where
 #: no server, and where one, is down; `each`: what of the store's link every other one takes.

@@ -118,11 +118,11 @@ def _show(found: "Validated") -> None:
             )
     if found.left_out:
         echo_wrapped(f"Left out, for they can't be predicted yet: {', '.join(found.left_out)}")
-    costs = (
-        f"{name} {format_duration(value_s)}"
-        for name, value_s in predicted.calibration.told().items()
-    )
-    echo_wrapped(f"Calibrated: {', '.join(costs)} (gather: a million rows)")
+    for name, calibration in {"": predicted.calibration, **predicted.beside}.items():
+        told = calibration.told().items()
+        costs = (f"{what} {format_duration(took_s)}" for what, took_s in told)
+        of = f" for {name}" if name else ""
+        echo_wrapped(f"Calibrated{of}: {', '.join(costs)} (gather: a million rows)")
     echo_wrapped(
         f"Load {load.before:.1f} before, {load.during:.1f} at most meanwhile, on {load.cores} "
         f"cores. Predictions, made before training: SHA-256 {predicted.sha256}"

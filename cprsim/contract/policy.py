@@ -3,15 +3,22 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, PlainSerializer, SerializationInfo, WithJsonSchema, WrapValidator
+from pydantic import (
+    Field,
+    PlainSerializer,
+    SerializationInfo,
+    WithJsonSchema,
+    WrapValidator,
+    model_validator,
+)
 
 from cprsim.basics import units
 from cprsim.basics.schema import A_DURATION, Section, text_of
 from cprsim.contract.actions import Loss
 from cprsim.contract.checks import flaw_of
-from cprsim.contract.plan import AfterVoid, Plan, Verification
+from cprsim.contract.plan import KEEP, AfterVoid, Plan, Verification
 from cprsim.contract.settings import DurationSpan, Setting
 from cprsim.errors import CprsimError, PolicyError, told
 from cprsim.failures.hit import Severity
@@ -109,6 +116,16 @@ class Policy(Section):
     verify_every: Annotated[int, Field(ge=1, le=1_000_000, examples=[1])] | None = None
     keep: Annotated[int, Field(ge=1, le=_MOST_KEPT, examples=[3])] | None = None
     checksum: Annotated[bool, Field(examples=[True])] | None = None
+
+    @model_validator(mode="after")
+    def _keeps_what_is_verified(self) -> Self:
+        keep = KEEP if self.keep is None else self.keep
+        if self.verify_every is not None and keep < self.verify_every:
+            raise ValueError(
+                f"keep = {keep} keeps no checkpoint that was verified with verify_every = "
+                f"{self.verify_every}; give at least that many to keep, or verify more often"
+            )
+        return self
 
     def plan(self, context: Context) -> Plan:
         """Resolve every number for one scenario."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from cprsim.closed_form import intervals
+from cprsim.failures.hit import SEVERITIES
 from cprsim.job.costs import Rollback
 
 _Number = TypeVar("_Number", int, float)  # steps, or useful seconds
@@ -17,6 +18,8 @@ ROUNDING = intervals.ROUNDING
 #: How far an answer sets the job back: not at all, the lost shards alone, or all of it.
 NONE, LOST, ALL = 0, 1, 2
 DEPTH: dict[Rollback, int] = {"none": NONE, "lost": LOST, "all": ALL}
+#: A severity, by its place in `SEVERITIES`: all processes are gone.
+CLUSTER = SEVERITIES.index("cluster")
 #: Portions add up to a full save but for rounding.
 _WHOLE = 1 - 1e-9
 #: A job that has taken this many times its useful time, and failed and saved so often in it, will
@@ -162,8 +165,10 @@ def r34_marks(corrupt: bool, verified: bool) -> int:
     return CORRUPT * corrupt + VERIFIED * verified
 
 
-def r35_marks(marks: int, torn: bool, alone: bool, before: int) -> int:
+def r35_marks(marks: int, torn: bool, alone: bool, before: int, live: bool) -> int:
     """Those of a checkpoint in its place; one that isn't whole (`alone`) needs the one before."""
+    if live:
+        marks &= ~VERIFIED
     return marks | TORN if torn or (not alone and before & TORN != 0) else marks
 
 
@@ -193,11 +198,16 @@ def r36_start_s(schedule_s: float, cold_s: float, warm_s: float, first: bool, wa
     return schedule_s + start_s if first else start_s
 
 
-def r37_stop_s(nodes_s: float, allocation_s: float, stop_s: float) -> float:
-    """When training stops, s: in time for a stop that takes so long, in nodes held since then."""
-    return nodes_s + allocation_s - stop_s
+def r36_starts_again(answer_does: bool, severity: int) -> bool:
+    """Whether processes are started again: where the answer has it, or where all were killed."""
+    return answer_does or severity == CLUSTER
 
 
 def r36_keeps_cache(on_node: bool, severity: int) -> bool:
     """Whether the compile cache outlives a failure of that severity (by place in `SEVERITIES`)."""
     return not on_node or severity == 0
+
+
+def r37_stop_s(nodes_s: float, allocation_s: float, stop_s: float) -> float:
+    """When training stops, s: in time for a stop that takes so long, in nodes held since then."""
+    return nodes_s + allocation_s - stop_s

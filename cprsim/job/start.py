@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.schema import Seconds, Section
 from cprsim.basics.streams import COHORT, Cause, CohortDraws
+from cprsim.basics.units import format_duration
 from cprsim.job.delays import Delay
 
 if TYPE_CHECKING:
@@ -44,6 +45,12 @@ class Start(Section):
             raise ValueError("'compile_warm' goes with compile, what it takes without a cache")
         if self.cache == "node" and self.compile_warm is None:
             raise ValueError("'cache' goes with compile_warm; leave it out")
+        cold, warm = self.compile, self.compile_warm
+        if isinstance(cold, float) and isinstance(warm, float) and warm > cold:
+            raise ValueError(
+                f"'compile_warm' = {format_duration(warm)} is longer than 'compile' = "
+                f"{format_duration(cold)}, which has no cache to read; give at most that"
+            )
         has_rate, has_length = self.warmup_rate is not None, "warmup_s" in self.model_fields_set
         if (self.warmup_s > 0 and not has_rate) or (has_rate and not has_length):
             raise ValueError("'warmup' and 'warmup_rate' go together; give both, or neither")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Literal
 
 from cprsim.basics.units import format_duration
-from cprsim.closed_form.intervals import exact_interval_s, young_interval_s
+from cprsim.closed_form.intervals import exact_interval_s, young_interval_s, young_s
 from cprsim.contract import (
     Always,
     Context,
@@ -93,12 +93,16 @@ class Full(Policy):
 
         A silent fault costs all that was trained since it was last verified, a failure half an
         interval: with one verification a save it is the optimum of Benoit, Cavelan, Robert and Sun
-        (`cprsim.closed_form.verified`).
+        (`cprsim.closed_form.verified`). Where that many saves don't come in the job, only its end
+        is verified.
         """
-        every = self.verify_every
-        announced = self._announced(context)
+        every, announced = self.verify_every, self._announced(context)
+        mtbf_s = context.mtbf_s / (1 - announced) if announced < 1 else math.inf
         if every is None:
-            return context.save_s, context.mtbf_s / (1 - announced) if announced < 1 else math.inf
-        rate = (1 - announced) / context.mtbf_s + 2 * every / context.silent_mtbf_s
+            return context.save_s, mtbf_s
         charge_s = context.save_s + context.costs.costs.verify_s / every
-        return charge_s, 1 / rate if rate else math.inf
+        rate = 1 / mtbf_s + 2 * every / context.silent_mtbf_s
+        both_s = 1 / rate if rate else math.inf
+        if every * young_s(charge_s, both_s) >= context.useful_time_s:
+            return context.save_s, mtbf_s
+        return charge_s, both_s

@@ -88,7 +88,7 @@ class TwinGroups(Policy):
                 "each group holds all tables on as many servers"
             )
         sync_s = self._averaging_s(context)
-        twins = Tier(TWINS, "peers", save_s=0.0, snapshot_s=sync_s)
+        twins = Tier(TWINS, "peers", save_s=0.0, snapshot_s=sync_s, live=True)
         averaging = Save(TWINS, blocking=False, writes=2.0 * (self.groups - 1))
         interval_s = math.inf
         if self.interval is not None:

@@ -45,17 +45,20 @@ class RunTable(PolicyTable):
         summary = result.summary
         told = told_causes(lambda cause: summary[cause].any())
         causes = [cause for cause in _CAUSES if cause in told]
+        corrupt = [each for each in ("corrupt",) if each in summary and summary[each].any()]
         rows = [
             [
                 str(name),
                 *_overheads(row),
                 *(percent(row[cause]) for cause in causes),
-                *(percent(row[measure]) for measure in ("pls", "updates_lost", "ettr")),
+                *(percent(row[each]) for each in (*corrupt, "pls", "updates_lost", "ettr")),
                 format_duration(row["interval_s"]),
             ]
             for name, row in summary.iterrows()
         ]
-        super().__init__(title, (*_OVERHEADS, *causes, *_BESIDE), rows)
+        super().__init__(
+            title, (*_OVERHEADS, *causes, *("corrupt\n%" for _ in corrupt), *_BESIDE), rows
+        )
 
 
 class FleetTable(PolicyTable):

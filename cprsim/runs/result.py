@@ -82,7 +82,8 @@ class Result:
         interval of the mean (`_low`, `_high`; not a number for one replication), median (`_p50`)
         and 95th percentile (`_p95`, both to a share of `cprsim.runs.digest.WIDTH` where the
         replications are not kept); for each cause mean seconds over useful seconds; and of the plan
-        `system`, `recovery`, `interval_s`, `memory_overhead` and `spares`.
+        `system`, `recovery`, `interval_s`, `memory_overhead` and `spares`. With `failures.silent`
+        the share of replications that end `corrupt`.
         """
         useful_s = self.scenario.job.useful_time_s
         rows = {}
@@ -97,6 +98,8 @@ class Result:
             row |= {cause: means[f"{cause}_s"] / useful_s for cause in OVERHEAD_CAUSES}
             basis = Basis.of(self.scenario, name)
             row |= {each: getattr(basis, each) for each in PLANNED}
+            if self.scenario.failures.silent is not None:
+                row["corrupt"] = means["corrupt"]
             rows[name] = row
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
 
@@ -240,6 +243,8 @@ def entry(row: Any, shares: Mapping[str, float] | None = None) -> dict[str, Any]
             "p50": finite(row[f"{measure}_p50"]),
             "p95": finite(row[f"{measure}_p95"]),
         }
+    if "corrupt" in row:
+        entry["corrupt"] = finite(row["corrupt"])
     if shares is not None:
         entry["wall_shares"] = {term: finite(each) for term, each in shares.items()}
     return entry

@@ -53,6 +53,7 @@ class JobRun:
             resolved.update_shares,
             plan.keep - 1 if resolved.marked else None,
             attempts.faults,
+            plan.tiers,
         )
         self._begun = 0  # saves since it was last verified
         self._began_s = 0.0  # progress when the job got the nodes that it has

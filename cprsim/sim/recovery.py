@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from cprsim.contract import Loss, Recover, Resumed, Unusable, rules
-from cprsim.failures.hit import Hit
+from cprsim.failures.hit import SEVERITIES, Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.sim.attempts import Attempts
 from cprsim.sim.background import BackgroundSaves, Dialogue
@@ -149,15 +149,17 @@ class Recovery:
             if struck is None:
                 if resolved.during_recovery and not goes_on:
                     cursor.resume(self._work.now)
-                struck = yield from self._reload(deepest, len(waiting.servers))
+                struck = yield from self._reload(deepest, waiting)
         self._dialogue.tell(Resumed(self._dialogue.now(), self._background.saves))
         return depth
 
-    def _reload(self, answer: Recover, servers: int) -> Process:
+    def _reload(self, answer: Recover, lost: Loss) -> Process:
         """Start again, load what was lost; the hit of a failure that comes first, or None."""
-        if answer.starts_again and not (yield from self._attempted.again()):
+        severity = SEVERITIES.index(lost.severity)
+        starts = rules.r36_starts_again(answer.starts_again, severity)
+        if starts and not (yield from self._attempted.again()):
             return self._cursor.strike()
-        struck = yield from self._load_all(answer, servers)
+        struck = yield from self._load_all(answer, len(lost.servers))
         if struck is None and not self._resolved.during_recovery:
             self._cursor.resume(self._work.now)
         return struck

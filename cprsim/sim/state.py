@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cprsim.contract import Mirror, Save, Schedule, rules
 from cprsim.failures.silent import SilentFaults
-from cprsim.job.tiers import Medium
+from cprsim.job.tiers import Medium, Tier
 
 
 class Checkpoint(NamedTuple):
@@ -139,8 +139,8 @@ class State:
     learning lost (see `Ledger`). `stored` and `sent`: what saves wrote to the store and to peers,
     in full checkpoints. `schedules` and `mirror`: those of the plan, nearest tier first; every tier
     holds the initial state. `update_shares`: of all updates, by server; alike if None. `older`: how
-    many checkpoints each tier keeps beside its last; None where all are alike but for their age.
-    `faults`: silent ones, if there are any.
+    many checkpoints each tier of the store keeps beside its last; None where all are alike but for
+    their age. `faults`: silent ones, if there are any. `tiers`: those of the plan.
     """
 
     def __init__(
@@ -152,6 +152,7 @@ class State:
         update_shares: Sequence[float] | None = None,
         older: int | None = None,
         faults: SilentFaults | None = None,
+        tiers: Sequence[Tier] = (),
     ) -> None:
         self.progress_s = 0.0
         self.slowdown_s = 0.0
@@ -165,9 +166,13 @@ class State:
         self._update_shares = update_shares
         self._servers = servers
         self._mirror = mirror
+        keeps = {tier.name: older or 0 for tier in tiers if tier.keeps_older}
         self._tiers = {
-            each.save.tier: _TierContents(each.period_s, older or 0) for each in schedules
+            each.save.tier: _TierContents(each.period_s, keeps.get(each.save.tier, 0))
+            for each in schedules
         }
+        live = {tier.name for tier in tiers if tier.live}
+        self._live = [each.save.tier in live for each in schedules]
         self._marked, self._faults = older is not None, faults
         self._corrupt = False
         self._verified_s = 0.0  # progress where it last was, if it still is there
@@ -210,8 +215,8 @@ class State:
         alone = not save.leaves and taken.reads <= 1.0
         for i in range(rules.r5_nearest(number, save.blocking), number + 1):
             held = self._in_order[i]
-            own = torn and i == number
-            marks = rules.r35_marks(taken.marks, own, alone, held.last.marks)
+            own, live = torn and i == number, self._live[i]
+            marks = rules.r35_marks(taken.marks, own, alone, held.last.marks, live)
             held.put(taken._replace(marks=marks), save)
 
     @property

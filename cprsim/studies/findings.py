@@ -176,6 +176,8 @@ def _by_seed(runs: pd.DataFrame, linear_up_to: float) -> tuple[Floats, Floats]:
         runs.pivot_table(values=values, index="seed", columns=columns).to_numpy(np.float64)
         for values in ("pls", "auc_drop")
     )
+    if not pls.size:
+        return pls, drops
     mean = pls.mean(axis=0)
     within = (mean > 0) & (mean <= linear_up_to)
     return pls[:, within], drops[:, within]

@@ -208,6 +208,10 @@ class PolicyConformance:
         "torn checkpoints and silent faults": _MEASURED
         | {"storage": {"torn": 0.3}}
         | _law("exponential", mean="10 h", silent={"mean": "60 h"}),
+        "verification and starts": _MEASURED
+        | {"costs": _MEASURED["costs"] | {"verify": "2 min", "start": {"compile": "5 min"}}}
+        | _law("exponential", mean="10 h", silent={"mean": "30 h"})
+        | {"policies": {"it": {"verify_every": 2}}},
         "nodes": _DERIVED
         | {"job": _JOB | {"network": "5 GB/s", "final_save": True}}
         | _law("weibull", shape=0.7, mean="320 h", per="node"),
@@ -397,12 +401,13 @@ class PolicyConformance:
         yield from self.conditions.items()
 
     def _scenario(self, tables: Mapping[str, Any]) -> Scenario:
-        """`tables` with the policy as `it`, and two others."""
+        """`tables` with the policy as `it`, which they may give more keys, and two others."""
+        more = tables.get("policies", {}).get("it", {})
         others = {
             "full": {"system": "full", "interval": "2 h"},
             "async": {"system": "async", "snapshot": "10 s", "interval": "1 h"},
         }
-        return Scenario(**tables, policies={"it": dict(self.policy), **others})
+        return Scenario(**{**tables, "policies": {"it": {**self.policy, **more}, **others}})
 
     @staticmethod
     def _engines(scenario: Scenario) -> list[dict[str, Engine]]:

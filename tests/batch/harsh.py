@@ -209,7 +209,7 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
     if draw(_SHARES) < 0.2:
         _allocate(draw, tables)
     if draw(_SHARES) < 0.1:  # which no policy that is drawn answers
-        tables["failures"]["notice"] = {"lead": "20 s", "false_alarms": "1 / 100 s"}
+        tables["failures"]["notice"] = {"lead": "20 s", "false_alarms": "1 / 2 min"}
     return tables
 
 
@@ -233,7 +233,7 @@ def _corrupt(draw: st.DrawFn, tables: Keys) -> None:
         policy["verify_every"] = draw(st.integers(1, 4))
         tables["costs"]["verify"] = seconds(5 * draw(_SHARES))
     if draw(_YES):
-        policy["keep"] = draw(st.integers(1, 5))
+        policy["keep"] = draw(st.integers(policy.get("verify_every", 1), 5))
     if draw(_YES) and draw(_YES):
         policy["checksum"] = draw(_YES)
         tables["costs"]["checksum"] = seconds(2 * draw(_SHARES))

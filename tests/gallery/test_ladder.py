@@ -126,9 +126,8 @@ def test_levers_leave_the_job_as_it_is(write: Write) -> None:
             "with levers.a: costs.shutdwn: unknown key; did you mean 'shutdown'?",
         ),
         (
-            '[levers.a]\npolicies.mine.snapshot = "5 min"',
-            "with levers.a: policies.mine.snapshot: unknown key; known: after_void, checksum, "
-            "interval, keep, system, verify_every",
+            '[levers.a]\npolicies.mine.intervall = "5 min"',
+            "with levers.a: policies.mine.intervall: unknown key; did you mean 'interval'?",
         ),
         (
             '[levers.a]\ncosts.shutdown.mean = "5 min"',

@@ -2,6 +2,8 @@
 
 import pytest
 
+from cprsim import Scenario, run
+from cprsim.basics.units import format_percent
 from cprsim.report.recommendation import certified, recommendation
 from cprsim.report.report import reference_policy
 from tests.report.results import result
@@ -116,3 +118,33 @@ def test_two_policies_that_do_the_same_are_told_to():
     assert recommendation(found) == [
         "Least time of these policies: a, 1.50 % overhead; no other differs."
     ]
+
+
+def test_who_ends_with_a_silent_fault_is_told_before_what_is_lost():
+    silent = {"distribution": "deterministic", "mean": "90 h"}
+    scenario = Scenario(
+        job={"useful_time": "100 h"},
+        cluster={"parameter_servers": 4},
+        costs={"save": "1 min", "load": "1 min", "verify": "6 min"},
+        failures={"exactly": 0, "silent": silent},
+        policies={
+            "never": {"system": "full", "interval": "10 h"},
+            "looks": {"system": "full", "interval": "10 h", "verify_every": 1},
+        },
+    )
+    found = run(scenario, replications=20)
+
+    # All of its runs have the fault of 90 h; who looks finds it before the save of 90 h, or at the
+    # end, and verifies 10 times at 6 min, and once again: 1.1 h, with 10 h or less done again.
+    assert recommendation(found)[1].startswith("On the same failures looks, the next, takes ")
+    ends = [each for each in recommendation(found) if each.startswith("never ends")]
+    overhead = format_percent(found.summary.loc["looks", "overhead"])
+    assert ends == [
+        "never ends with a silent fault in what was trained in 100.00 % of the replications, and "
+        "nobody knows; of the policies that never did, looks takes the least time: "
+        f"{overhead}."
+    ]
+    assert found.document()["policies"]["never"]["corrupt"] == 1.0
+    assert found.document()["policies"]["looks"]["corrupt"] == 0.0
+    alone = recommendation(run(scenario, ["never"], replications=2))
+    assert any(each.endswith("verify_every of a policy has it looked for.") for each in alone)

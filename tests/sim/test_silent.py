@@ -15,7 +15,6 @@ import pytest
 from cprsim.basics.streams import Cause, stream
 from cprsim.contract import Clock, Recover, Resumed, Save, Saved, Unusable
 from cprsim.contract.ledger import Ledger
-from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording, assert_time_adds_up
@@ -101,13 +100,6 @@ def test_what_was_saved_since_is_left_out(job: Any) -> None:
     assert seen.returns == [("remote", 64)]
     assert (ledger.lost, ledger.verify) == (64, 3 * 2)
     assert ledger.saves == 5  # of 32, 64, 96, 96, and 128
-
-
-def test_where_the_last_that_was_verified_is_kept_no_more_the_job_starts_over(job: Any) -> None:
-    # The save of 96 s takes the place of that of 64 s. Faults after 100, 200, ... s of training
-    # never leave 128 s between them.
-    with pytest.raises(RunError, match="the job gets nowhere"):
-        job(FULL | {"verify_every": 2, "keep": 1}, 100)
 
 
 def test_without_verification_nobody_knows(job: Any) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cprsim.analytic.expected import expected
+from cprsim.closed_form.intervals import young_interval_s
 from cprsim.closed_form.makespan import blocking_segment_s
 from cprsim.closed_form.verified import verified_interval_s, verified_segment_s
 from cprsim.scenario import Scenario
@@ -102,6 +103,13 @@ def test_full_recovery_that_verifies_saves_at_that_interval() -> None:
     )
     found_s = it.plan("it").interval_s
     assert found_s == pytest.approx(verified_interval_s(VERIFY_S, SAVE_S, 5e4, 2e4), rel=1e-12)
+
+
+def test_a_job_too_short_for_a_verified_save_saves_for_failures_alone() -> None:
+    failures = {"distribution": "exponential", "mean": "50000 s", "silent": {"mean": "20000 s"}}
+    never = {"verify_every": 1000, "keep": 1000, "interval": "optimal"}
+    found_s = scenario(failures, never).plan("it").interval_s
+    assert found_s == young_interval_s(SAVE_S, 5e4)
 
 
 def test_estimates_have_silent_faults_to_first_order() -> None:

@@ -90,6 +90,14 @@ def test_who_waits_for_lost_shards_starts_no_process_again(tmp_path):
     assert expected(job.plan("it"), job.context).start == 0.18
 
 
+@pytest.mark.parametrize("system", ["partial", "elastic"])
+def test_after_a_failure_of_the_cluster_all_start_again(tmp_path, system):
+    keys = {"bound": 1.0} if system == "elastic" else {}
+    job = scenario(tmp_path, "500,0,cluster\n", PARTS, system=system, **keys)
+
+    assert played(job).start == 180 + 25
+
+
 def test_hot_swap_keeps_the_processes_that_are_up(tmp_path):
     keys = {"system": "hot-swap", "iteration": "1 s", "takeover": "5 s"}
     job = scenario(tmp_path, "500,0,node\n", PARTS, costs={"load": "10 s"}, **keys)

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from cprsim.cli import command as cli
-from cprsim.contract import Plan, Save, Tracking, every
+from cprsim.contract import Clock, Failed, Plan, Save, Tracking, Train, every
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError, ScenarioError
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.policies.accepted_loss import nobody_waits
 from cprsim.policies.full import FULL_ROLLBACK
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
@@ -25,12 +26,18 @@ from cprsim.trainer.validation.compared import Compared, Load
 from cprsim.trainer.validation.modelled import (
     check_predictable,
     largest_hit,
+    lost,
     period_of,
     saved_rows,
 )
 from cprsim.trainer.validation.pinned import pinned
 from cprsim.trainer.validation.predicted import Predicted, Prediction
-from cprsim.trainer.validation.rehearsal import first_struck, rehearsal, strikes
+from cprsim.trainer.validation.rehearsal import (
+    first_struck,
+    rehearsal,
+    rehearsal_of,
+    strikes,
+)
 from cprsim.trainer.validation.stretches import StretchTimes
 from cprsim.trainer.validation.validated import Validated
 from tools.pages.predicted import CONFIG, CONFIGURATIONS, rows_of, table
@@ -71,6 +78,18 @@ interval = "80 ms"
 [policies.behind]
 system = "async"
 interval = "65 ms"
+[policies."two at once"]
+system = "async"
+interval = "65 ms"
+in_flight = 2
+[policies.unmissed]
+system = "accepted-loss"
+interval = "65 ms"
+[policies.twins]
+system = "replication"
+[policies.triplets]
+system = "replication"
+copies = 3
 """
 #: Two in one step, one when a save is due, two in one instant, the trainer, one behind the end.
 KILLS = "time_s,node\n0.03,0\n0.101,2\n0.109,1\n0.21,1\n0.33,0\n0.33,2\n0.4,3\n0.9,1\n"
@@ -102,19 +121,22 @@ def test_what_is_counted_is_predicted_exactly(config, tmp_path, capsys):
     assert found["predictions_sha256"] == hashlib.sha256(written).hexdigest()
     for policy, before in json.loads(written)["policies"].items():
         assert found["policies"][policy]["predicted"] == before["predicted"]
-    assert list(found["policies"]) == ["full", "partial", "portions"]
-    assert found["left_out"] == ["behind"]
+    saved = ["full", "partial", "portions"]
+    assert list(found["policies"]) == [*saved, "behind", "unmissed", "triplets"]
+    # The first has two saves under way; of the second both copies of a shard are lost at once.
+    assert found["left_out"] == ["two at once", "twins"]
     for policy, of_policy in found["policies"].items():
         for seconds in (of_policy["predicted"], of_policy["measured"]):
             assert set(seconds) == set(CAUSES)
-            assert seconds["save"] > 0
             assert seconds["load"] > 0
+            assert (seconds["save"] > 0) == (policy in saved)
+            assert (seconds["stall"] > 0) == (policy in ("behind", "unmissed"))
         assert of_policy["silent"] == 0
         for count in ("failures", "lost_steps"):
             assert of_policy[count]["predicted"] == of_policy[count]["measured"]
         pls = of_policy["pls"]
         assert pls["predicted"] == pytest.approx(pls["measured"], rel=1e-9)
-        assert (pls["measured"] > 0) == (policy != "full")
+        assert (pls["measured"] > 0) == (policy in ("partial", "portions", "unmissed"))
         updates = of_policy["updates_lost"]
         assert updates["predicted"] == pytest.approx(updates["measured"], rel=0.1)
     full = found["policies"]["full"]
@@ -308,6 +330,33 @@ def test_a_calibrated_model_charges_what_was_measured():
     )
 
 
+def test_what_trains_on_is_rehearsed_with_its_own_saves_and_answers(modelled):
+    """A save holds training up for 3 ms; one that has to land before a failure for less."""
+    own = Plan("partial", every(9.0, Save(blocking=False)), nobody_waits(2, 1))
+    plan = rehearsal_of(own, lost(1))
+    spans, struck, now_s = [], 0, 0.0
+    for stretch in plan.script:
+        after = [("train", 0.1), ("stall", 0.003)]
+        if stretch.returns is not None:
+            before = [("train", 0.02), ("stall", 0.0001), ("detect", 0.002)]
+            after = [*before, ("reschedule", 0.01), ("load", 0.02), *after]
+            struck += 1
+        for cause, took_s in after:
+            spans.append(MeasuredSpan(cause, now_s, now_s + took_s))
+            now_s += took_s
+    ran = SimpleNamespace(spans=spans, parts=[], replaced=struck, struck=struck)
+
+    found = measured([(ran, plan)], modelled)
+
+    assert {each.returns for each in strikes(plan.script)} == {"lost"}
+    assert (found.stall_s, found.beside_s) == pytest.approx((0.003, 0.02))
+    assert (found.save_s, found.reschedule_s) == pytest.approx((0.0, 0.01))
+    assert plan.start().ask(Clock(0.0, 0.0)) == Train(15)
+    asked = plan.start()
+    asked.tell(Failed(Clock(1.0, 1.0), lost(1)))
+    assert asked.ask(Clock(1.0, 1.0)).keep_training
+
+
 def test_stretches_take_more_than_their_steps(modelled):
     """Those of `test_failures_strike_where_so_many_steps_have_been_trained`."""
     timeline = AbsoluteTimeline([4.5, 7.875, 9.25, 13.625], [Hit((0,), ())] * 4)
@@ -399,8 +448,8 @@ def test_a_plan_that_can_not_be_predicted_is_refused():
         check_predictable(trainer_section({}), 1, {"mine": Plan("full", (), FULL_ROLLBACK)})
 
     assert str(error.value) == (
-        "policies.mine: can't be validated yet; choose a policy with one schedule of saves that "
-        "training waits for, and no copies"
+        "policies.mine: can't be validated yet; choose a policy with one schedule, all of whose "
+        "saves are alike, at most one under way at a time, and with one answer to all failures"
     )
 
 
@@ -521,7 +570,7 @@ def test_what_is_predicted_is_hashed_as_canonical_json():
     scenario = SimpleNamespace(title="small")
     calibration = Calibration(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
     of = compared(run_of(*USUAL)).prediction
-    content = Predicted(scenario, 1, calibration, {"full": of}).content()
+    content = Predicted(scenario, 1, calibration, {}, {"full": of}).content()
 
     again = json.dumps(json.loads(content), sort_keys=True, separators=(",", ":"))
     assert content == again.encode()

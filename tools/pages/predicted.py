@@ -94,6 +94,11 @@ CONFIGURATIONS = {
     "16 failures": Configuration(("full", "cpr-ssu"), ["failures.exactly=16"], 13),
     "no failures": Configuration(("full", "cpr-mfu"), ["failures.exactly=0"], 14),
     "both servers at once": Configuration(("full", "partial", "cpr-mfu"), _servers(2, 2), 2),
+    "saves beside training": Configuration(
+        ("async", "accepted-loss"), _every("0.15 s", "async", "accepted-loss"), 16
+    ),
+    "copies": Configuration(("replication",), seed=17),
+    "2 copies on 3 servers": Configuration(("replication",), _servers(3), 18),
     "3 servers": Configuration(("full", "partial", "cpr-mfu"), _servers(3), 2),
     "2 of 3 servers at once": Configuration(("full", "cpr-mfu"), _servers(3, 2), 15),
     "5 servers": Configuration(("full", "cpr-ssu"), _servers(5), 2),

@@ -18,7 +18,7 @@ from cprsim.trainer.validation.rehearsal import Rehearsal, first_struck, rehears
 from cprsim.trainer.validation.rehearsed import RehearsalTimes
 
 #: What isn't of the block `[costs]`.
-_OF_TRAINING = ("step_s", "stretch_s", "struck_s", "resumed_s")
+_OF_TRAINING = ("step_s", "stretch_s", "struck_s", "resumed_s", "stall_s", "beside_s")
 #: Of each rehearsal, and of each with saves of chosen rows.
 _OF_ALL = (
     *_OF_TRAINING,
@@ -32,10 +32,12 @@ class Calibration:
     """Medians, or lower quantiles, of what was measured, s.
 
     `step_s`: of a step of training. A stretch of steps takes `stretch_s` longer, `struck_s` more if
-    it ends in a failure, `resumed_s` more if it follows a recovery. `select_s`: what each tracker
-    takes to choose rows. The others are those of a scenario's `[costs]`: `gather_s` for a million
-    rows, `save_fixed_s` what saves of chosen rows take besides, `append_s` what each of them adds
-    to a load.
+    it ends in a failure, `resumed_s` more if it follows a recovery. `stall_s`: of a save in the
+    background. `beside_s`: of a load that training goes on beside, but for being pinned to steps.
+    `select_s`: what each tracker takes to choose rows.
+
+    The others are those of a scenario's `[costs]`: `gather_s` for a million rows, `save_fixed_s`
+    what saves of chosen rows take besides, `append_s` what each of them adds to a load.
     """
 
     step_s: float
@@ -50,6 +52,8 @@ class Calibration:
     stretch_s: float = 0.0
     struck_s: float = 0.0
     resumed_s: float = 0.0
+    stall_s: float = 0.0
+    beside_s: float = 0.0
     select_s: dict[TrackerName, float] = field(default_factory=dict)
 
     @property
@@ -62,30 +66,31 @@ class Calibration:
         }
 
     def told(self) -> dict[str, float]:
-        """All of it by name, without units."""
+        """What was measured, by name, without units."""
         of_trackers = {f"select {name}": value_s for name, value_s in self.select_s.items()}
-        others = {name: value for name, value in vars(self).items() if name != "select_s"}
-        names = {name.removesuffix("_s").replace("_", " "): value for name, value in others.items()}
-        return names | of_trackers
+        others = {name: value_s for name, value_s in vars(self).items() if name != "select_s"}
+        return {
+            name.removesuffix("_s").replace("_", " "): value_s for name, value_s in others.items()
+        } | of_trackers
 
 
 def calibrate(
     scenario: Scenario,
     section: TrainerSection,
-    trackings: Sequence[Tracking],
+    plans: Sequence[Rehearsal],
     seed: int = 0,
     progress: Progress | None = None,
     level: float = 0.5,
     hit: int = 1,
 ) -> Calibration:
-    """Rehearse on the scenario's model, servers and samples, once for each tracker, and measure.
+    """Rehearse on the scenario's model, servers and samples, and measure.
 
     Parameters
     ----------
     scenario, section
         Their policies, failures and costs are not looked at.
-    trackings
-        Who chooses the rows of saves of chosen rows; empty if there are to be none.
+    plans
+        Those of `rehearsals`, or one of `rehearsal_of`.
     seed, progress
         As in `train`; steps are those of all rehearsals.
     level
@@ -93,7 +98,6 @@ def calibrate(
     hit
         Servers that fail at once.
     """
-    plans = rehearsals(trackings)
     total, done, ran = sum(plan.steps for plan in plans), 0, []
     for plan in plans:
         with owned_folder() as folder:

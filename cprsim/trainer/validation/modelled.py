@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from cprsim.basics.units import SECONDS, format_exact
-from cprsim.contract import Plan, Tracking
+from cprsim.contract import Loss, Plan, Tracking
 from cprsim.errors import ScenarioError
 from cprsim.rows.trackers.contract import TrackerName
 from cprsim.scenario import Scenario
@@ -27,13 +27,38 @@ _LOOKED_AT = 100
 _ID_BYTES, _FLOAT_BYTES = 8, 4
 
 
-def is_predictable(plan: Plan) -> bool:
-    """Whether what a rehearsal measures is all that the runs of this plan cost."""
-    one = len(plan.schedules) == 1 and plan.schedules[0].save.blocking
-    return one and plan.copies is None
+def is_predictable(plan: Plan, hit: int = 1) -> bool:
+    """Whether what a rehearsal measures is all that the runs of this plan cost.
+
+    `hit`: servers that fail at once, at most.
+    """
+    if len(plan.schedules) != 1:
+        return False
+    if plan.schedules[0].save.blocking and plan.copies is None:
+        return True
+    one, several = plan.recover(lost(1)), plan.recover(lost(hit))
+    answered_alike = (one.rollback, one.keep_training) == (several.rollback, several.keep_training)
+    return plan.sequence is None and plan.schedules[0].max_pending == 1 and answered_alike
 
 
-def check_predictable(section: TrainerSection, trainers: int, plans: Mapping[str, Plan]) -> None:
+def trains_beside(plan: Plan) -> bool:
+    """Whether it has a rehearsal of its own: training goes on beside saves, copies or losses."""
+    return not plan.schedules[0].save.blocking or plan.copies is not None
+
+
+def waits_for(plan: Plan, servers: int) -> bool:
+    """Whether training waits until so many servers are filled again."""
+    return not plan.recover(lost(servers)).keep_training
+
+
+def lost(servers: int) -> Loss:
+    """The first of them are."""
+    return Loss(frozenset(range(servers)), frozenset())
+
+
+def check_predictable(
+    section: TrainerSection, trainers: int, plans: Mapping[str, Plan], hit: int = 1
+) -> None:
     """Raise `ScenarioError` with all that stands against predicting real runs of these plans."""
     found = []
     if section.failures != "at-step":
@@ -49,10 +74,11 @@ def check_predictable(section: TrainerSection, trainers: int, plans: Mapping[str
         found.append(f"cluster.trainers: {trainers} can't be validated yet; give 1")
     for name, plan in plans.items():
         TRAINER.check_plan(name, plan, lambda: plans)
-        if not is_predictable(plan):
+        if not is_predictable(plan, hit):
             found.append(
-                f"policies.{name}: can't be validated yet; choose a policy with one schedule of "
-                "saves that training waits for, and no copies"
+                f"policies.{name}: can't be validated yet; choose a policy with one schedule, all "
+                "of whose saves are alike, at most one under way at a time, and with one answer to "
+                "all failures"
             )
     if found:
         raise ScenarioError(*found)
@@ -146,19 +172,31 @@ def calibrated(
     updates = updates_by_server(data, scenario.cluster.parameter_servers)
     mapping["cluster"] |= {"spares": 0, "updates": updates}
     mapping["costs"] = calibration.costs
+    if all(map(trains_beside, plans.values())):  # pinned to steps, it has all landed by the next
+        mapping["costs"] |= {"save": "0 s"}
+        if not any(waits_for(plan, 1) for plan in plans.values()):
+            mapping["costs"] |= {"load_full": "0 s", "load_partial": "0 s", "reschedule": "0 s"}
     mapping["failures"] = {"exactly": 0, "while_waiting": False}
     given = mapping["policies"]
     mapping["policies"] = {
-        name: _resolved(given[name], plan, period_of(plan, nominal_s) or never, step_s)
+        name: _resolved(given[name], plan, period_of(plan, nominal_s) or never, calibration)
         | _of_tracking(scenario, plan, data, period_of(plan, nominal_s), calibration)
         for name, plan in plans.items()
     }
     return Scenario(**mapping)
 
 
-def _resolved(policy: Mapping[str, Any], plan: Plan, period: int, step_s: float) -> dict[str, Any]:
+def _resolved(
+    policy: Mapping[str, Any], plan: Plan, period: int, calibration: Calibration
+) -> dict[str, Any]:
     """The policy at the interval that its plan comes to in whole steps."""
-    interval = format_exact(period * step_s / plan.schedules[0].save.portion, SECONDS)
+    save = plan.schedules[0].save
+    interval = format_exact(period * calibration.step_s / save.portion, SECONDS)
+    if plan.copies is not None:  # the measured step has what copies take
+        return {**policy, "interval": interval, "degraded": 0.0}
+    if not save.blocking:
+        stall = format_exact(calibration.stall_s, SECONDS)
+        return {**policy, "interval": interval, "snapshot": stall}
     if plan.recovery == "full":  # what CPR decides for where partial recovery doesn't pay
         return {"system": "full", "interval": interval}
     return {**policy, "interval": interval}

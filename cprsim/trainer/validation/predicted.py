@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from cprsim.contract import Plan
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play_against
@@ -19,7 +20,10 @@ from cprsim.trainer.validation.calibration import Calibration
 from cprsim.trainer.validation.modelled import (
     calibrated,
     check_predictable,
+    largest_hit,
     period_of,
+    trains_beside,
+    waits_for,
 )
 from cprsim.trainer.validation.pinned import Kill, pinned
 from cprsim.trainer.validation.stretches import StretchTimes
@@ -68,11 +72,15 @@ class Prediction(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """What is to come of some policies' runs, by name; `scenario` is what was simulated."""
+    """What is to come of some policies' runs, by name; `scenario` is what was simulated.
+
+    `beside`: the calibrations of those that have one of their own (`trains_beside`).
+    """
 
     scenario: Scenario
     seed: int
     calibration: Calibration
+    beside: Mapping[str, Calibration]
     of: Mapping[str, Prediction]
 
     def content(self) -> bytes:
@@ -81,6 +89,7 @@ class Predicted(NamedTuple):
             "scenario": self.scenario.title,
             "seed": self.seed,
             "calibration": vars(self.calibration),
+            "beside": {name: vars(each) for name, each in self.beside.items()},
             "policies": {name: each.document() for name, each in self.of.items()},
         }
         told = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -97,6 +106,7 @@ def predict(
     section: TrainerSection,
     policies: Sequence[str],
     calibration: Calibration,
+    beside: Mapping[str, Calibration],
     seed: int = 0,
 ) -> Predicted:
     """Simulate what `train` would do of each policy, at costs that were measured.
@@ -107,21 +117,42 @@ def predict(
         Where a policy can't be predicted.
     """
     plans = scenario.plans_of(policies)
-    check_predictable(section, scenario.cluster.trainers, plans)
+    check_predictable(section, scenario.cluster.trainers, plans, largest_hit(scenario, seed))
     data = section.data(scenario, seed)
     modelled = calibrated(scenario, plans, data, calibration)
-    step_s, nominal_s = calibration.step_s, scenario.job.useful_time_s / data.steps
     found = {}
     for name, plan in plans.items():
-        cursor = scenario.failure_model.timeline(seed, 0).cursor()
-        met = pinned(modelled, name, step_s, cursor, nominal_s)
-        times = StretchTimes(calibration)
-        ledger = play_against(modelled, name, met.timeline, times)
-        found[name] = Prediction(
-            system=modelled.policies[name].system,
-            period=period_of(plan, nominal_s),
-            kills=met.kills,
-            ledger=replace(ledger, train=times.kept_s, lost=times.lost_s),
-            lost_steps=round(ledger.lost / step_s),
+        own, played = beside.get(name, calibration), modelled
+        if name in beside:
+            played = calibrated(scenario, {name: plan}, data, own)
+        found[name] = _prediction(scenario, played, name, plan, own, data.steps, seed)
+    return Predicted(modelled, seed, calibration, beside, found)
+
+
+def _prediction(
+    scenario: Scenario,
+    modelled: Scenario,
+    name: str,
+    plan: Plan,
+    calibration: Calibration,
+    steps: int,
+    seed: int,
+) -> Prediction:
+    step_s, nominal_s = calibration.step_s, scenario.job.useful_time_s / steps
+    cursor = scenario.failure_model.timeline(seed, 0).cursor()
+    met = pinned(modelled, name, step_s, cursor, nominal_s)
+    times = StretchTimes(calibration)
+    ledger = play_against(modelled, name, met.timeline, times)
+    told = replace(ledger, train=times.kept_s, lost=times.lost_s)
+    if trains_beside(plan) and not waits_for(plan, 1):  # pinned to steps, it waits all the same
+        count = ledger.failures
+        told = replace(
+            told, reschedule=count * calibration.reschedule_s, load=count * calibration.beside_s
         )
-    return Predicted(modelled, seed, calibration, found)
+    return Prediction(
+        system=modelled.policies[name].system,
+        period=period_of(plan, nominal_s),
+        kills=met.kills,
+        ledger=told,
+        lost_steps=round(ledger.lost / step_s),
+    )

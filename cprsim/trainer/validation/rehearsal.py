@@ -17,6 +17,7 @@ from cprsim.contract import (
     Clock,
     Event,
     Failed,
+    Loss,
     Plan,
     Recover,
     Save,
@@ -38,6 +39,9 @@ _WHOLE, _PORTIONS = 12, 24
 _KILLED = 2
 
 
+_WAITED_FOR = Save()
+
+
 class Stretch(NamedTuple):
     """Training up to step `end`, where `save` is due; `returns` if servers are lost before that."""
 
@@ -57,14 +61,15 @@ class Strike(NamedTuple):
     appended: int
 
 
-def stretches(portion: float) -> list[Stretch]:
+def stretches(
+    portion: float, whole: Save = _WAITED_FOR, answers: Sequence[Rollback] = ("lost", "all")
+) -> list[Stretch]:
     """What is rehearsed; saves of chosen rows only if they take less than everything."""
     found, end = [], 0
     for _ in range(LONGS):
         end += LONG
-        found.append(Stretch(end, Save()))
-    saves = [Save()] * _WHOLE + [Save(portion=portion)] * (_PORTIONS if portion < 1 else 0)
-    answers: Sequence[Rollback] = ("lost", "all")
+        found.append(Stretch(end, whole))
+    saves = [whole] * _WHOLE + [Save(portion=portion)] * (_PORTIONS if portion < 1 else 0)
     for number, save in enumerate(saves):
         turn, place = divmod(number, _KILLED)
         killed = place == _KILLED - 1
@@ -96,9 +101,13 @@ def first_struck(number: int, servers: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal(Plan):
-    """Carries out a script; a step is a useful second."""
+    """Carries out a script; a step is a useful second.
+
+    `own`: failures are answered by `recover`, and not as the script says.
+    """
 
     script: Sequence[Stretch] = ()
+    own: bool = False
 
     @property
     def steps(self) -> int:
@@ -107,26 +116,28 @@ class Rehearsal(Plan):
 
     def start(self) -> "_Controller":
         """A controller that goes through the script."""
-        return _Controller(self.script)
+        return _Controller(self)
 
 
 class _Controller:
-    def __init__(self, script: Sequence[Stretch]) -> None:
-        self._left = list(script)
-        self._answers: list[Rollback] = [each.returns for each in strikes(script)]
-        self._failed = False
+    def __init__(self, plan: Rehearsal) -> None:
+        self._plan, self._left = plan, list(plan.script)
+        self._answers: list[Rollback] = [each.returns for each in strikes(plan.script)]
+        self._failed: Loss | None = None
 
     def tell(self, event: Event) -> None:
         """Go on with the next stretch once the save of this one is there."""
         if isinstance(event, Saved):
             self._left.pop(0)
         elif isinstance(event, Failed):
-            self._failed = True
+            self._failed = event.loss
 
     def ask(self, now: Clock) -> Action:
         """Return what was lost, or train until the next save is due."""
-        if self._failed:
-            self._failed = False
+        if self._failed is not None:
+            lost, self._failed = self._failed, None
+            if self._plan.own:
+                return self._plan.recover(lost)
             # Where members were silent for too long, there are more failures than the script has.
             return Recover(self._answers.pop(0) if self._answers else "lost")
         due = self._left[0].end if self._left else math.inf
@@ -142,4 +153,19 @@ def rehearsal(tracking: Tracking | None) -> Rehearsal:
         Always(Recover("lost")),
         tracking=tracking,
         script=tuple(stretches(portion)),
+    )
+
+
+def rehearsal_of(plan: Plan, loss: Loss) -> Rehearsal:
+    """Of a plan that trains on beside saves or losses: with its own saves, copies and answers."""
+    schedule = plan.schedules[0]
+    whole = Save() if schedule.save.blocking else schedule.save
+    return Rehearsal(
+        plan.recovery,
+        every(math.inf, whole),
+        plan.recover,
+        tiers=plan.tiers,
+        copies=plan.copies,
+        script=tuple(stretches(1.0, whole, [plan.recover(loss).rollback])),
+        own=True,
     )

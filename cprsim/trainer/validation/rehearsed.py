@@ -114,6 +114,8 @@ class RehearsalTimes:
         return self._load_s("lost")
 
     def _load_s(self, returns: Rollback) -> float:
+        if not self._loads(returns):  # of that kind there are none
+            return 0.0
         slope_s = self._slope_s(returns)
         return self._typical(took_s - length * slope_s for took_s, length in self._loads(returns))
 
@@ -160,8 +162,19 @@ class RehearsalTimes:
 
     @property
     def save_s(self) -> float:
-        """Of a save of everything."""
-        return self._quiet_save_s(whole=True)
+        """Of a save of everything that training waits for."""
+        return self._quiet_save_s(whole=True) if self._seconds_of("save") else 0.0
+
+    @property
+    def stall_s(self) -> float:
+        """What a save in the background holds training up for: longer than before a failure."""
+        stalls = sorted(self._seconds_of("stall"))[-len(self._script) :]
+        return self._typical(stalls) if stalls else 0.0
+
+    @property
+    def beside_s(self) -> float:
+        """Of a load that training would go on beside, were it not pinned to steps."""
+        return self._load_s("none") or self._load_s("lost")
 
     def _quiet_save_s(self, *, whole: bool) -> float:
         """Of everything, or of chosen rows, where no recovery came just before."""

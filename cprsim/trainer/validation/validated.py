@@ -16,15 +16,23 @@ from cprsim.scenario import Scenario
 from cprsim.trainer.limits import check_fits
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, train
-from cprsim.trainer.validation.calibration import calibrate, progress_part, rehearsals
+from cprsim.trainer.validation.calibration import (
+    Calibration,
+    calibrate,
+    progress_part,
+    rehearsals,
+)
 from cprsim.trainer.validation.compared import Compared, Load
 from cprsim.trainer.validation.modelled import (
     check_predictable,
     is_predictable,
     largest_hit,
+    lost,
     trackings_of,
+    trains_beside,
 )
 from cprsim.trainer.validation.predicted import Predicted, predict
+from cprsim.trainer.validation.rehearsal import Rehearsal, rehearsal_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,6 +76,7 @@ class Validated:
             "repeats": max(len(each.runs) for each in self.compared),
             "load": self.load._asdict(),
             "calibration": vars(predicted.calibration),
+            "beside": {name: vars(each) for name, each in predicted.beside.items()},
             "policies": {each.policy: each.document() for each in self.compared},
             "verdicts": self.verdicts(),
             "left_out": list(self.left_out),
@@ -146,20 +155,31 @@ def validate(
         If a member of the cluster can't go on.
     """
     plans = scenario.plans_of(policies)
-    left_out = [name for name, plan in plans.items() if not is_predictable(plan)]
+    hit = largest_hit(scenario, seed)
+    left_out = [name for name, plan in plans.items() if not is_predictable(plan, hit)]
     if policies is None and len(left_out) < len(plans):
         plans = {name: plan for name, plan in plans.items() if name not in left_out}
-    check_predictable(section, scenario.cluster.trainers, plans)
+    check_predictable(section, scenario.cluster.trainers, plans, hit)
     check_fits(scenario, section)
     level = 0.5 if repeats < _QUARTILE_OF else 0.25
     steps = section.data(scenario, seed).steps
-    trackings = trackings_of(plans)
-    done = sum(each.steps for each in rehearsals(trackings))
-    total = done + steps * len(plans) * repeats
+    common = rehearsals(trackings_of(plans))
+    of = {
+        name: rehearsal_of(plan, lost(hit)) for name, plan in plans.items() if trains_beside(plan)
+    }
+    done = 0
+    total = sum(each.steps for each in (*common, *of.values())) + steps * len(plans) * repeats
     loads = [_load()]
-    part, hit = progress_part(progress, 0, total), largest_hit(scenario, seed)
-    calibration = calibrate(scenario, section, trackings, seed, part, level, hit)
-    predicted = predict(scenario, section, list(plans), calibration, seed)
+
+    def rehearse(rehearsed: Sequence[Rehearsal]) -> Calibration:
+        nonlocal done
+        part = progress_part(progress, done, total)
+        done += sum(each.steps for each in rehearsed)
+        return calibrate(scenario, section, rehearsed, seed, part, level, hit)
+
+    calibration = rehearse(common)
+    beside = {name: rehearse([each]) for name, each in of.items()}
+    predicted = predict(scenario, section, list(plans), calibration, beside, seed)
     if announce is not None:
         announce(predicted)
     runs: dict[str, list[Trained]] = {name: [] for name in plans}
