@@ -46,9 +46,14 @@ class Execution:
 
     def run(self) -> None:
         """Train to the end, whatever happens."""
-        job, strikes = self._job, self._strikes
         self.recovery.connect()
-        job.watch.start()
+        self._job.watch.start()
+        self._train_to_the_end()
+        while not self.recovery.finish():  # it may have to return to a checkpoint
+            self._train_to_the_end()
+
+    def _train_to_the_end(self) -> None:
+        job, strikes = self._job, self._strikes
         while True:
             if self.recovery.handle_pending():
                 continue
@@ -67,8 +72,8 @@ class Execution:
                 self._notice()
             else:
                 self._act()
-        job.watch.stop()
-        self.recovery.finish()
+        # Waiting for who is away then is none of the job's time, unless it goes on.
+        job.watch.switch("load")
 
     def predict(self, first: int, end: int) -> Message:
         """Probabilities and labels of the batches from one step to another."""

@@ -100,18 +100,19 @@ class ClusterRecovery:
             return True
         return self._saves.ask(set(self._cluster.names) - self.away)
 
-    def finish(self) -> None:
-        """Wait for servers that are away when the job is done."""
+    def finish(self) -> bool:
+        """Wait for servers that are away when the job is done; False if others are lost instead."""
         while self.away:
             died = set(self._cluster.dead)
             if died - self.away:
-                raise RunError(f"{died} were lost after the last step")
+                return False
             if died:
                 self._start(died)
             elif self._rebuilding.filled:
                 self._rejoin()
             else:
                 self._mailbox.next()
+        return True
 
     def _rejoin(self) -> None:
         """Connect servers that are filled, once they have what was trained meanwhile, too."""
