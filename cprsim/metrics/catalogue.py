@@ -73,15 +73,23 @@ class Reading:
     """What is known of a job now.
 
     `seconds`: by cause, as in `cprsim.contract.ledger`. `counts`: by keys of `COUNTED`; what isn't
-    in it is no metric of this job. `labels`: what all its metrics carry, such as the policy.
-    `words`: what causes are called where not by their own names (`Vocabulary.words`); those of one
-    word are added up.
+    in it is no metric of this job. `labels`: what all its metrics carry, such as the policy; not
+    `cause`, which is that of seconds.
+
+    Raises `UsageError` for such a label.
     """
 
     seconds: Mapping[str, float]
     counts: Mapping[str, float] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if "cause" in self.labels:
+            raise UsageError(
+                f"labels: cause = {self.labels['cause']!r} is what seconds went to; name it "
+                "otherwise"
+            )
 
     def measured(self) -> Measured:
         """Each metric, its labels, and its value; those of one metric one after the other."""

@@ -10,7 +10,7 @@ class PrometheusExporter:
     """A collector of prometheus_client, and the text that it comes to.
 
     To serve it: `prometheus_client.REGISTRY.register(exporter)`, then
-    `prometheus_client.start_http_server(9100)`.
+    `prometheus_client.start_http_server(8000)`.
 
     Parameters
     ----------

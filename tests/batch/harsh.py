@@ -299,6 +299,8 @@ def _start(draw: st.DrawFn, costs: Keys) -> None:
     }
     if "compile_warm" in parts:
         costs["start"]["cache"] = draw(st.sampled_from(["store", "node"]))
+        if isinstance(costs["start"]["compile"], str):  # no warm one is longer than a cold one
+            costs["start"]["compile_warm"] = costs["start"]["compile"]
     if draw(_YES):
         costs["start"] |= {"warmup": seconds(5 * draw(_SHARES)), "warmup_rate": 0.5}
     if draw(_YES):

@@ -261,3 +261,11 @@ def test_the_dashboard_asks_for_metrics_that_there_are():
     names = {name for expr in asked for name in re.findall(r"cprsim_\w+", expr)}
     assert names <= {metric.prometheus for metric in METRICS}
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+
+
+def test_a_label_that_seconds_have():
+    with pytest.raises(
+        UsageError,
+        match=r"^labels: cause = 'mine' is what seconds went to; name it otherwise$",
+    ):
+        Reading({"train": 1.0}, {}, {"cause": "mine"})

@@ -1,12 +1,14 @@
 """Saves that are written beside training: what counts is what is stored, whatever happens."""
 
+import subprocess
+import sys
 import threading
 
 import pytest
 import torch
 
-from cprsim.trainer import HooksWarning
-from cprsim.trainer.hooks.process_state import ProcessState
+from cprsim.trainer import HooksObserver, HooksWarning
+from cprsim.trainer.hooks.checkpointed import Image
 from tests.trainer.loops import STEPS, Loop, hooked, scenario, train
 from tests.waiting import HANGS_S, wait_until
 
@@ -26,14 +28,14 @@ def one_thread():
 @pytest.fixture
 def gate(monkeypatch):
     """Writing waits until the gate is open."""
-    opened, write = threading.Event(), ProcessState.write
+    opened, write = threading.Event(), Image.write
 
-    def waits(self, step, snapshot):
+    def waits(self, step, returns_to):
         if step:  # not the first
             assert opened.wait(HANGS_S)
-        return write(self, step, snapshot)
+        return write(self, step, returns_to)
 
-    monkeypatch.setattr(ProcessState, "write", waits)
+    monkeypatch.setattr(Image, "write", waits)
     yield opened
     opened.set()
 
@@ -42,6 +44,18 @@ def begun(folder, **more):
     loop = Loop()
     hooks = hooked(loop, "async", folder, scenario=scenario(**ASYNC), **more)
     return loop, hooks
+
+
+def fail_at_10(monkeypatch):
+    """No file of the save of step 10 has room."""
+    write = Image.write
+
+    def fails_once(self, step, returns_to):
+        if step == 10:
+            raise OSError(28, "No space left on device")
+        return write(self, step, returns_to)
+
+    monkeypatch.setattr(Image, "write", fails_once)
 
 
 def train_patiently(loop, hooks, first, end=STEPS):
@@ -115,15 +129,50 @@ def test_a_failure_waits_for_what_is_under_way(tmp_path):
     assert hooks.summary.saves == 1
 
 
+def test_one_that_fails_before_something_else_does_is_told(tmp_path, monkeypatch):
+    told = []
+
+    class Told(HooksObserver):
+        def save_failed(self, step, error):
+            told.append((step, str(error)))
+
+    fail_at_10(monkeypatch)
+    loop, hooks = begun(tmp_path, observers=[Told()])
+    train(loop, hooks, hooks.restore(), 10)
+    with pytest.warns(HooksWarning, match="the save of step 10 failed: OSError"):
+        assert hooks.on_failure({0}) == 0
+
+    assert told == [(10, "[Errno 28] No space left on device")]
+    assert hooks.summary.saves_failed == 1
+
+
+ENDS = """
+import concurrent.futures.thread as pools, sys, warnings
+warnings.simplefilter("ignore")
+from cprsim.trainer.hooks.checkpointed import Image
+from tests.trainer import test_hooks_background as it
+from tests.waiting import wait_until
+write = Image.write
+def late(self, step, returns_to):
+    if step:  # nothing may be given to a pool by then
+        wait_until(lambda: pools._shutdown)
+    return write(self, step, returns_to)
+Image.write = late
+loop, hooks = it.begun(sys.argv[1])
+it.train(loop, hooks, hooks.restore(), 10)
+raise SystemExit
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.essential
+def test_one_that_is_under_way_when_the_script_ends_is_stored(tmp_path):
+    subprocess.run([sys.executable, "-c", ENDS, str(tmp_path)], check=True)
+    assert begun(tmp_path)[1].restore() == 10
+
+
 def test_one_that_fails_beside_training_is_void(tmp_path, monkeypatch):
-    write = ProcessState.write
-
-    def fails_once(self, step, snapshot):
-        if step == 10:
-            raise OSError(28, "No space left on device")
-        return write(self, step, snapshot)
-
-    monkeypatch.setattr(ProcessState, "write", fails_once)
+    fail_at_10(monkeypatch)
     loop, hooks = begun(tmp_path)
     with pytest.warns(HooksWarning, match="the save of step 10 failed"):
         train_patiently(loop, hooks, hooks.restore())

@@ -2,14 +2,17 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 import torch
 
 from cprsim.trainer import HooksWarning, TablePart, TrainerHooks
+from cprsim.trainer.hooks.checkpointed import Image
 from cprsim.trainer.hooks.process_state import ProcessState
+from cprsim.trainer.hooks.ranks import OneProcess
 from tests.trainer.loops import scenario
-from tests.waiting import HANGS_S
+from tests.waiting import HANGS_S, wait_until
 
 STEPS = 40
 
@@ -95,9 +98,29 @@ def both():
 def begun(both, folder, policy, together, end):
     ranks = [Rank(n, folder, together, policy) for n in range(2)]
     assert both(lambda rank: rank.hooks.restore(), ranks) == [0, 0]
-    for rank in ranks:
-        rank.train(0, end)
+    both(lambda rank: rank.train(0, end), ranks)
     return ranks
+
+
+@contextmanager
+def alone(rank, together):
+    """The other is gone, which the rank learns of by no collective here."""
+    hooks = rank.hooks
+    hooks._ranks = hooks._saves._ranks = OneProcess()
+    yield
+    hooks._ranks = hooks._saves._ranks = Threads(together, rank.rank)
+
+
+def no_room(patch, rank):
+    """The disk of a process is full."""
+    write, stores = Image.write, rank.hooks._state._stores
+
+    def refuses(self, step, returns_to):
+        if self.store in stores:
+            raise OSError(28, "No space left on device")
+        return write(self, step, returns_to)
+
+    patch.setattr(Image, "write", refuses)
 
 
 def state(rank):
@@ -109,7 +132,8 @@ def test_all_return_to_the_last_checkpoint_that_all_have(both, tmp_path):
     together = Together(2)
     ranks = begun(both, tmp_path, "full", together, 10)
     saved = [state(rank) for rank in ranks]
-    ranks[0].train(10, 25)
+    with alone(ranks[0], together):
+        ranks[0].train(10, 25)
     ranks[1].train(10, 20 - 1)
     again = [Rank(n, tmp_path, together, "full") for n in range(2)]
 
@@ -122,8 +146,7 @@ def test_under_full_recovery_survivors_return_with_the_new_one(both, tmp_path):
     together = Together(2)
     ranks = begun(both, tmp_path, "full", together, 20)
     saved = [state(rank) for rank in ranks]
-    for rank in ranks:
-        rank.train(20, 27)
+    both(lambda rank: rank.train(20, 27), ranks)
     ranks[1] = Rank(1, tmp_path, together, "full")
 
     assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [20, 20]
@@ -136,8 +159,7 @@ def test_under_partial_recovery_the_new_one_goes_on_with_the_survivors(both, pol
     together = Together(2)
     ranks = begun(both, tmp_path, policy, together, 20)
     saved = state(ranks[1])
-    for rank in ranks:
-        rank.train(20, 27)
+    both(lambda rank: rank.train(20, 27), ranks)
     kept = state(ranks[0])
     ranks[1] = Rank(1, tmp_path, together, policy)
 
@@ -151,8 +173,7 @@ def test_under_partial_recovery_the_new_one_goes_on_with_the_survivors(both, pol
         assert [each.pls for each in told] == [7 / (STEPS * 2)] * 2
         assert [each.updates_lost for each in told] == [7 / (STEPS * 2)] * 2
         assert told[0].bytes_saved == sum(rank.hooks.summary.bytes_saved for rank in ranks)
-    for rank in ranks:
-        rank.train(27, 35)
+    both(lambda rank: rank.train(27, 35), ranks)
     # Both save at the same steps, so that there is a checkpoint that all have.
     steps = [{*rank.hooks._state.steps} for rank in ranks]
     assert max(steps[0]) == max(steps[1]) > 27
@@ -164,13 +185,13 @@ def test_a_new_process_that_was_killed_while_it_saved_saves_with_the_others_late
     """Its last checkpoint is one before that of the survivor."""
     together = Together(2)
     ranks = begun(both, tmp_path, "partial", together, 19)
-    ranks[0].train(19, 25)
+    with alone(ranks[0], together):
+        ranks[0].train(19, 25)
     ranks[1] = Rank(1, tmp_path, together, "partial")
 
     assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [25, 25]
     assert ranks[1].hooks.summary.pls == 15 / (STEPS * 2)
-    for rank in ranks:
-        rank.train(25, 31)
+    both(lambda rank: rank.train(25, 31), ranks)
     assert [max(rank.hooks._state.steps) for rank in ranks] == [30, 30]
 
 
@@ -198,20 +219,13 @@ def test_a_notice_to_one_has_all_saved_and_a_full_disk_of_one_has_it_tried_again
     """Rank 0 is given notice before step 3, and rank 1 has no room then."""
     together = Together(2)
     ranks = begun(both, tmp_path, "full", together, 2)
-    write, full = ProcessState.write, [True]
-
-    def refuses(self, step, snapshot):
-        if self is ranks[1].hooks._state and full:
-            full.pop()
-            raise OSError(28, "No space left on device")
-        return write(self, step, snapshot)
-
-    monkeypatch.setattr(ProcessState, "write", refuses)
-    for rank in ranks:
-        rank.hooks._listening = True  # signals reach the main thread alone
-    ranks[0].hooks._notice.came = True
-    with pytest.warns(HooksWarning, match="the save of step 3 failed"):
-        both(lambda rank: rank.train(2, 3), ranks)
+    with monkeypatch.context() as patch:
+        no_room(patch, ranks[1])
+        for rank in ranks:
+            rank.hooks._listening = True  # signals reach the main thread alone
+        ranks[0].hooks._notice.came = True
+        with pytest.warns(HooksWarning, match="the save of step 3 failed"):
+            both(lambda rank: rank.train(2, 3), ranks)
     assert [rank.hooks.noticed for rank in ranks] == [False, False]
     both(lambda rank: rank.train(3, 4), ranks)
     assert [rank.hooks.noticed for rank in ranks] == [True, True]
@@ -219,9 +233,62 @@ def test_a_notice_to_one_has_all_saved_and_a_full_disk_of_one_has_it_tried_again
     both(lambda rank: rank.train(4, 6), ranks)  # once is enough
 
 
-def test_a_save_beside_training_that_one_can_not_begin_is_void_there_alone(
+@pytest.mark.parametrize("policy", ["full", "cpr-mfu", "async"])
+def test_a_full_disk_of_one_makes_saves_void_in_all(both, policy, tmp_path, monkeypatch):
+    """Else the other would drop the last checkpoint that both have, for some that it has alone."""
+    together = Together(2)
+    ranks = begun(both, tmp_path, policy, together, 10)
+    both(lambda rank: rank.hooks._saves.settle(), ranks)
+
+    def patiently(rank):
+        for step in range(10, 35):
+            rank.train(step, step + 1)
+            rank.hooks._saves.settle()
+
+    with monkeypatch.context() as patch:
+        no_room(patch, ranks[1])
+        with pytest.warns(HooksWarning) as warned:
+            both(patiently, ranks)
+    said = {str(each.message).split("; ")[0].split("failed: ")[1] for each in warned}
+    assert said == {
+        "OSError: [Errno 28] No space left on device",
+        "RunError: another process has not stored its part",
+    }
+    mine, other = (rank.hooks.summary for rank in ranks)
+    assert mine.saves_failed == other.saves_failed >= 2
+    assert mine.checkpoint == other.checkpoint <= 10
+    again = [Rank(n, tmp_path, together, policy) for n in range(2)]
+    assert both(lambda rank: rank.hooks.restore(), again) == [mine.checkpoint] * 2
+
+
+def test_saving_now_beside_one_that_stands_in_for_another(both, tmp_path):
+    """Only the survivor knows that all has been saved; they do the same all the same."""
+    together = Together(2)
+    ranks = begun(both, tmp_path, "partial", together, 10)
+    ranks[1] = Rank(1, tmp_path, together, "partial")
+    did = both(lambda rank: (rank.hooks.on_failure({1}), rank.hooks.save_now()), ranks)
+    assert did == [(10, True), (10, True)]
+
+
+def test_void_saves_leave_what_one_that_stands_in_for_another_came_from(
     both, tmp_path, monkeypatch
 ):
+    """The survivor has a checkpoint of step 20; that of step 10 is all that both have."""
+    together = Together(2)
+    ranks = begun(both, tmp_path, "partial", together, 19)
+    with alone(ranks[0], together):
+        ranks[0].train(19, 25)
+    ranks[1] = Rank(1, tmp_path, together, "partial")
+    assert both(lambda rank: rank.hooks.on_failure({1}), ranks) == [25, 25]
+    with monkeypatch.context() as patch:
+        no_room(patch, ranks[1])
+        with pytest.warns(HooksWarning, match="the save of step 30 failed"):
+            both(lambda rank: rank.train(25, 35), ranks)
+    again = [Rank(n, tmp_path, together, "partial") for n in range(2)]
+    assert both(lambda rank: rank.hooks.restore(), again) == [10, 10]
+
+
+def test_a_save_beside_training_that_one_can_not_begin_is_void_in_all(both, tmp_path, monkeypatch):
     together = Together(2)
     ranks = begun(both, tmp_path, "async", together, 9)
     snapshot = ProcessState.snapshot
@@ -235,8 +302,10 @@ def test_a_save_beside_training_that_one_can_not_begin_is_void_there_alone(
         patch.setattr(ProcessState, "snapshot", refuses)
         both(lambda rank: rank.train(9, 10), ranks)
     for rank in ranks:
-        rank.hooks._saves._under_way.written.exception()  # which waits
-    with pytest.warns(HooksWarning, match="the save of step 10 failed: MemoryError: no room"):
+        wait_until(rank.hooks._saves._under_way.written.done)
+    with pytest.warns(HooksWarning) as warned:
         both(lambda rank: rank.train(10, 11), ranks)
+    assert {str(each.message).split(":")[1] for each in warned} == {" MemoryError", " RunError"}
+    assert [rank.hooks.summary.saves_failed for rank in ranks] == [1, 1]
     again = [Rank(n, tmp_path, together, "async") for n in range(2)]
     assert both(lambda rank: rank.hooks.restore(), again) == [0, 0]

@@ -1,7 +1,8 @@
 """Where the time went, what is safe, and what was lost, as it comes about."""
 
 import time
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from cprsim.contract import rules
@@ -115,9 +116,16 @@ class UsableCheckpoints:
         """The newest."""
         return self._usable[-1]
 
-    def since(self, step: int) -> list[UsableCheckpoint]:
-        """Those of that step and later ones."""
-        return [each for each in self._usable if each.step >= step]
+    def __iter__(self) -> Iterator[UsableCheckpoint]:
+        """The oldest first."""
+        return iter(self._usable)
+
+    def kept_from(self, step: int) -> "UsableCheckpoints":
+        """A copy that has what `at` needs for that step and later ones."""
+        first = bisect_right(self._usable, step, key=lambda each: each.step) - 1
+        found = UsableCheckpoints(self._usable[max(first, 0) :])
+        found._portions = self._portions
+        return found
 
     def put(self, step: int, portion: float, trained_s: float) -> None:
         """All members have stored a save of that portion."""

@@ -1,6 +1,6 @@
 """What a process of a training loop has in checkpoints: blocks of rows, and the dense part."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,9 +25,9 @@ class Image(NamedTuple):
     arrays: Arrays
     ids: NDArray[np.int64] | None = None
 
-    def write(self, step: int) -> int:
-        """Store it; gives the bytes written."""
-        return self.store.write(step, self.arrays, self.ids)
+    def write(self, step: int, returns_to: Collection[int]) -> int:
+        """Store it, and keep what the job may still return to; gives the bytes written."""
+        return self.store.write(step, self.arrays, self.ids, returns_to)
 
 
 class CheckpointedRows:

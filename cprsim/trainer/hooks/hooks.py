@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -16,6 +17,7 @@ from cprsim.scenario import Scenario
 from cprsim.trainer.coordinator.accounts import UsableCheckpoint, UsableCheckpoints
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.adapter import ShardAdapter
+from cprsim.trainer.hooks.job_folder import room_in
 from cprsim.trainer.hooks.notice import StopSignals
 from cprsim.trainer.hooks.observer import HooksObserver, Observers
 from cprsim.trainer.hooks.process_state import ProcessState
@@ -104,8 +106,10 @@ class TrainerHooks(Generic[_Batch]):
 
     Attributes
     ----------
+    notice
+        Whether a signal has given notice (`saving_on`), known in all processes after the step.
     noticed
-        Whether a signal has given notice (`saving_on`), and all is saved.
+        Whether all is saved since.
     """
 
     def __init__(
@@ -148,7 +152,8 @@ class TrainerHooks(Generic[_Batch]):
         self._job = RunningJob(plan.start(), steps, scenario.job.useful_time_s / steps)
         self._started = self._unchecked = False
         self._notice, self._listening = StopSignals(), False
-        self.noticed = False
+        self.notice = self.noticed = False
+        self._thread = threading.get_ident()  # the loop's
         self._until = 0  # the controller is asked again at this step
         self._observer = Observers(observers)
         self._saves = Saves(self._state, self._job, self._servers, self._ranks, self._observer)
@@ -165,6 +170,7 @@ class TrainerHooks(Generic[_Batch]):
         """
         if self._started:
             raise UsageError("restore() was called before; after a failure call on_failure(shards)")
+        self._thread = threading.get_ident()
         self._job.watch.start()
         self._job.watch.reattribute("load")
         if self._ranks.least(int(self._state.stored)):
@@ -175,13 +181,8 @@ class TrainerHooks(Generic[_Batch]):
                 f"folder {self._folder}: has a checkpoint of step {last}, but not of all shards of "
                 "the job; bring those back, or give another folder"
             )
-        try:
+        with room_in(self._folder):
             self._saves.first()
-        except OSError as error:
-            raise RunError(
-                f"folder {self._folder}: the first checkpoint can't be stored ({error}); make "
-                "room, or give another folder"
-            ) from None
         self._started = self._unchecked = True
         self._job.watch.reattribute("train")
         self._job.watch.start()  # what the job begins with costs it nothing
@@ -199,6 +200,7 @@ class TrainerHooks(Generic[_Batch]):
             raise UsageError("after_step() before restore(): call that once, before the first step")
         if job.step == job.steps:
             raise UsageError(f"after_step(): all {job.steps} steps are done; give more as `steps`")
+        self._thread = threading.get_ident()
         job.watch.stop()
         if self._unchecked:  # state that an optimiser makes in its first step
             self._state.check()
@@ -209,25 +211,39 @@ class TrainerHooks(Generic[_Batch]):
         if self._saves.landed() or job.step >= self._until:
             self._act()
         self._observer.stepped(job.step)
-        if self._listening and not self.noticed and self._ranks.least(-int(self._notice.came)):
-            self.noticed = bool(self._ranks.least(int(self.save_now())))
-            if self.noticed:
-                self._observer.noticed(job.step)
+        self._heed()
+
+    def _heed(self) -> None:
+        """Save all if a notice has come; again after the next step if there was no room."""
+        if not self._listening or self.noticed:
+            return
+        self.notice = self.notice or bool(self._ranks.least(-int(self._notice.came)))
+        if self.notice:
+            self.noticed = self.save_now()
+        if self.noticed:
+            self._observer.noticed(self._job.step)
 
     def save_now(self) -> bool:
         """Save all rows and the dense part after the step that was done last; whether it is stored.
 
-        The policy's next save is due a period later. Where there are several processes all call it.
+        To be called between steps, in the thread that trains. The policy's next save is due a
+        period later. Where there are several processes all call it.
         """
         if not self._started:
             raise UsageError("save_now() before restore(): call that once, before the first step")
+        if threading.get_ident() != self._thread:
+            raise UsageError(
+                "save_now() in another thread than the loop's, which may be in the middle of a "
+                "step: call it between steps there, or send a signal that saving_on() listens for"
+            )
         return self._saves.everything(self._plan.last_save)
 
     @contextmanager
     def saving_on(self, *signals: signal.Signals) -> Iterator[None]:
         """In this block a signal (SIGTERM, if none is named) has all saved after the next step.
 
-        Then `noticed` is True, for the loop to end by. Where there are several processes, all enter
+        Then `noticed` is True, for the loop to end by; `notice` is so even if there was no room for
+        the save, which is tried again after each step. Where there are several processes, all enter
         such a block; one that is given notice is enough. Only the main thread may.
         """
         with self._notice.heard(signals or (signal.SIGTERM,)):
@@ -257,6 +273,7 @@ class TrainerHooks(Generic[_Batch]):
             raise UsageError(
                 f"on_failure(): {unknown[0]!r} is none of the shards 0 to {self._servers - 1}"
             )
+        self._thread = threading.get_ident()
         if self._started:
             self._job.watch.reattribute("reschedule")
         else:
@@ -362,11 +379,13 @@ class TrainerHooks(Generic[_Batch]):
     def _return_lost(self, lost: Collection[int], dense: bool) -> None:
         job, held = self._job, self._state
         mine = [shard for shard in held.shards if shard in lost]
-        loaded = [held.load_shard(shard, self._last_usable) for shard in mine]
-        size = sum(size for _, size in loaded)
-        fresh = not self._started
+        fresh, at_most, size = not self._started, self._last_usable, 0
         if dense or fresh:
-            size += held.load_dense(self._last_usable)[1]
+            step, size = held.load_dense(at_most)
+            if fresh:  # rows may have been stored where the dense part was not any more
+                at_most = step
+        loaded = [held.load_shard(shard, at_most) for shard in mine]
+        size += sum(size for _, size in loaded)
         size += held.copy_dense(self._ranks, lost=dense or fresh) or 0
         self._loaded(size)
         job.turns.return_to(self._latest(job.step))

@@ -4,7 +4,8 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,21 @@ from cprsim.trainer.members.store import CheckpointStore
 _CLAIM = "job.json"
 #: Of the dense part.
 DENSE = "dense"
+
+
+@contextmanager
+def room_in(path: Path) -> Iterator[None]:
+    """Say in one line that a job can't begin, where its folder has no room for what it begins with.
+
+    Raises `RunError` in place of `OSError`.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"folder {path}: the first checkpoint can't be stored ({error}); make room, or give "
+            "another folder"
+        ) from None
 
 
 class _Stretch(NamedTuple):
@@ -100,11 +116,17 @@ def opened(
     has grown) are stored so. `earlier`: folders of processes that the job had before, out of which
     rows and the dense part are taken if there is nothing in `path`; they are only read.
 
-    Raises `UsageError` if it is that of another job.
+    Raises `UsageError` if it is that of another job, or nothing says of which.
     """
     folder = JobFolder(path)
     tables = json.loads(json.dumps(layout.document()))
     if folder.claim is None and not earlier:
+        left = sorted(each.name for each in (*path.glob("rows-*-*"), *path.glob(DENSE)))
+        if left:
+            raise UsageError(
+                f"folder {path}: has {left[0]}, but no {_CLAIM} that says of which job it is; "
+                "bring that back, or give another folder"
+            )
         folder.write(tables, 0)
         return folder
     if folder.claim is not None and folder.claim["tables"] == tables:

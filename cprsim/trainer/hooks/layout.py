@@ -161,6 +161,7 @@ class _Lookup:
         if not lookups:
             return torch.empty(0, dtype=torch.int64)
         given = [torch.as_tensor(ids).reshape(-1) for ids in lookups.values()]
+        given = [ids if len(ids) else ids.long() for ids in given]  # [] is of floats, and no row
         ids = torch.cat(given).cpu()
         if ids.is_floating_point() or ids.dtype == torch.bool:
             raise UsageError(f"lookups(): row numbers of {ids.dtype}: give integers")

@@ -1,7 +1,7 @@
 """The state of one process of a training loop: its tables, the dense part, its trackers."""
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from torch import Tensor
 
+from cprsim.basics.files import sync_folder
 from cprsim.contract import Tracking
 from cprsim.rows.model import RowModel
 from cprsim.rows.trackers import RowIds
@@ -19,7 +20,7 @@ from cprsim.trainer.hooks.checkpointed import (
     Image,
     together,
 )
-from cprsim.trainer.hooks.job_folder import DENSE, opened
+from cprsim.trainer.hooks.job_folder import DENSE, opened, room_in
 from cprsim.trainer.hooks.layout import Layout, RowRange
 from cprsim.trainer.hooks.process_trackers import ProcessTrackers
 from cprsim.trainer.hooks.ranks import OneProcess, Ranks
@@ -40,6 +41,22 @@ class Snapshot(NamedTuple):
 
 #: What there is of a save that failed before it had any.
 NOTHING = Snapshot((), None)
+
+
+class Writing:
+    """Files that are being written, each by itself."""
+
+    def __init__(self, files: Sequence[Future[int]]) -> None:
+        self._files = files
+
+    def done(self) -> bool:
+        """Whether none is under way any more."""
+        return all(each.done() for each in self._files)
+
+    def result(self) -> int:
+        """The bytes written, once none is under way; raises what the first that failed did."""
+        wait(self._files)
+        return sum(each.result() for each in self._files)
 
 
 class ProcessState(Generic[_Batch]):
@@ -80,17 +97,22 @@ class ProcessState(Generic[_Batch]):
         self._trackers = self._new_trackers()
         live = self._layout.tensors(given)
         blocks = self._layout.blocks
-        place = opened(
-            folder, self._layout, lambda: [each.bytes_of(live) for each in blocks], earlier
-        )
-        self._dense = CheckpointedDense(adapter, place.path / DENSE)
+        with room_in(folder):
+            place = opened(
+                folder, self._layout, lambda: [each.bytes_of(live) for each in blocks], earlier
+            )
+            self._dense = CheckpointedDense(adapter, place.path / DENSE)
+            self._rows = [
+                CheckpointedRows(block, self._layout, adapter, place.rows(block.number))
+                for block in blocks
+            ]
+        self._folder = folder
         self._gap = False
+        # Made here, and given its work by whoever trains: at the end of the interpreter what was
+        # begun is ended, but no thread may be given more.
+        self._writers = ThreadPoolExecutor(_WRITERS, "cprsim-save")
         places = range(len(self._layout.shards) if tracking is None else self._layout.rows)
         self.updates = UpdateCount(len(places))
-        self._rows = [
-            CheckpointedRows(block, self._layout, adapter, place.rows(block.number))
-            for block in self._layout.blocks
-        ]
 
     @property
     def shards(self) -> tuple[int, ...]:
@@ -135,14 +157,19 @@ class ProcessState(Generic[_Batch]):
         images = [each.image(live, chosen) for each in self._rows]
         return Snapshot((*images, self._dense.image(accounts)), chosen)
 
-    def write(self, step: int, snapshot: Snapshot) -> int:
-        """Store it, all files at once; gives the bytes written. Any thread may."""
-        if len(snapshot.images) == 1:
-            return snapshot.images[0].write(step)
+    def write(self, step: int, snapshot: Snapshot, returns_to: Collection[int]) -> Writing:
+        """Begin to store it, all files at once; one is done before the next is begun.
+
+        `returns_to`: as in `CheckpointStore.write`.
+        """
         # Each of them is its own store; whoever returns takes a step that all of them have.
-        with ThreadPoolExecutor(min(_WRITERS, len(snapshot.images)), "cprsim-write") as pool:
-            writing = [pool.submit(each.write, step) for each in snapshot.images]
-        return sum(each.result() for each in writing)
+        submit = self._writers.submit
+        return Writing([submit(each.write, step, returns_to) for each in snapshot.images])
+
+    def keep_folders(self) -> None:
+        """Have the disk keep the names of folders that were made: stores see to their files."""
+        sync_folder(self._folder)
+        sync_folder(self._folder.absolute().parent)
 
     def saved(self, snapshot: Snapshot, sure: bool) -> None:
         """Take note that what is in the snapshot is stored, or will be, which is not `sure`."""

@@ -1,17 +1,17 @@
 """Saves of a training loop: a snapshot, written while the loop waits or beside its training."""
 
-import copy
 import time
 import warnings
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 from cprsim.contract import Save, Saved, Stored, Void
+from cprsim.errors import RunError
 from cprsim.trainer.coordinator.accounts import UsableCheckpoints
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.hooks.observer import HooksObserver, StoredSave
-from cprsim.trainer.hooks.process_state import NOTHING, ProcessState, Snapshot
+from cprsim.trainer.hooks.process_state import NOTHING, ProcessState, Snapshot, Writing
 from cprsim.trainer.hooks.ranks import Ranks
 from cprsim.trainer.hooks.warned import HooksWarning
 
@@ -27,14 +27,15 @@ class _UnderWay:
     save: Save
     snapshot: Snapshot
     usable: UsableCheckpoints
-    written: Future[int]
+    written: Writing
     start_s: float
 
 
 class Saves:
     """Carries out the saves that a controller asks for, one at a time.
 
-    A save that fails is void: it is warned of and told to the controller, and training goes on.
+    A save that fails in one process is void in all: it is warned of and told to the controller,
+    and training goes on.
 
     Parameters
     ----------
@@ -61,10 +62,8 @@ class Saves:
         self.counts = dict.fromkeys(COUNTS, 0)
         self._state, self._job, self._servers, self._ranks = state, job, servers, ranks
         self._observer = observer
-        # One thread: checkpoints are written in the order in which they were taken. What it has
-        # begun it ends before the interpreter does.
-        self._writer = ThreadPoolExecutor(1, "cprsim-save")
         self._under_way: _UnderWay | None = None
+        self._everywhere = 0  # the last step of which every process has all
         self._all_rows: int | None = None  # when all of them were saved last
 
     @property
@@ -75,7 +74,8 @@ class Saves:
     def first(self) -> None:
         """Store what the job begins with; errors are the caller's."""
         snapshot = self._state.snapshot(1.0, self._accounts(self._job.usable))
-        self._state.write(0, snapshot)
+        self._state.write(0, snapshot, returns_to=()).result()
+        self._state.keep_folders()
 
     def do(self, save: Save) -> bool:
         """Save; False where training waited for it and it was void."""
@@ -97,7 +97,8 @@ class Saves:
         """Save all there is, unless that was done after this step; whether it is stored."""
         self._job.watch.stop()
         done = self.settle() and self._all_rows == self._job.usable.last.step == self._job.step
-        return done or self.do(save._replace(blocking=True))
+        # One that stands in for another does not know what was saved before.
+        return bool(self._ranks.least(int(done))) or self.do(save._replace(blocking=True))
 
     def landed(self) -> bool:
         """Settle the one under way, if all processes have written theirs; whether that was so."""
@@ -108,53 +109,60 @@ class Saves:
         return True
 
     def settle(self) -> bool:
-        """Wait until nothing is under way; False if it was void."""
-        under_way, self._under_way = self._under_way, None
+        """Wait until nothing is under way; False if it was void, here or in another process."""
+        under_way = self._under_way
         if under_way is None:
             return True
-        try:
-            size = under_way.written.result()
-        except Exception as error:
+        size, error = _ended(under_way.written)
+        # What one process has not, none may count on, nor drop an older one for it. A process that
+        # is lost here leaves it under way.
+        everywhere = bool(self._ranks.least(int(error is None)))
+        self._under_way = None
+        if everywhere:
+            self._stored(under_way, size)
+        else:
+            self._job.controller.tell(Void(self._job.clock, under_way.save))
             self._void(under_way, error)
-            return False
-        self._stored(under_way, size)
-        return True
+        return everywhere
 
     def settle_with_the_lost(self) -> None:
         """The same after a failure, which may have taken a part of it: it counts if all have it."""
         under_way, self._under_way = self._under_way, None
-        if under_way is not None:
-            under_way.written.exception()  # which waits
-        everywhere = self._ranks.least(self._state.newest)
+        size, error = (0, None) if under_way is None else _ended(under_way.written)
+        self._everywhere = self._ranks.least(self._state.newest)
         if under_way is None:
             return
-        if under_way.written.exception() is None and everywhere >= under_way.step:
-            self._stored(under_way, under_way.written.result())
+        if error is None and self._everywhere >= under_way.step:
+            self._stored(under_way, size)
         else:
-            self._state.void()
+            self._void(under_way, error)
 
     def _begun(self, save: Save) -> _UnderWay:
         """The save with its snapshot, being written; nothing that goes wrong ends training."""
         job, state = self._job, self._state
         start_s = time.monotonic()
-        usable, snapshot = copy.deepcopy(job.usable), NOTHING
+        usable, snapshot = job.usable.kept_from(min(state.steps, default=0)), NOTHING
         usable.put(job.step, save.portion, job.trained_s)
         job.watch.stop()
         accounts = self._accounts(usable)
         accounts["counts"]["saves"] += 1  # this one, once it is there to be returned to
-        written: Future[int] = Future()
+        del job.watch.spans[:-1]  # nobody asks for those of a loop, and it may be a long one
         try:
             snapshot = state.snapshot(save.portion, accounts)
             if not save.blocking:  # what is used from now on is in the next
                 state.saved(snapshot, sure=False)
-            written = self._writer.submit(state.write, job.step, snapshot)
+            # Until all processes have it, the job may have to return to the last that they have.
+            returns_to = {self._everywhere, job.usable.last.step}
+            written = state.write(job.step, snapshot, returns_to)
         except Exception as error:  # known once all processes have come so far
-            written.set_exception(error)
+            failed: Future[int] = Future()
+            failed.set_exception(error)
+            written = Writing([failed])
         return _UnderWay(job.step, save, snapshot, usable, written, start_s)
 
     def _stored(self, under_way: _UnderWay, size: int) -> None:
         job = self._job
-        job.usable = under_way.usable
+        job.usable, self._everywhere = under_way.usable, under_way.step
         if under_way.snapshot.chosen is None:
             self._all_rows = under_way.step
         self.counts["saves"] += 1
@@ -169,13 +177,14 @@ class Saves:
         whole = under_way.snapshot.chosen is None
         self._observer.saved(StoredSave(under_way.step, size, whole, took_s))
 
-    def _void(self, under_way: _UnderWay, error: Exception) -> None:
-        """Say so, and go on: the checkpoints before are as they were."""
+    def _void(self, under_way: _UnderWay, error: Exception | None) -> None:
+        """Say so, and go on: the checkpoints before are as they were. None: it failed elsewhere."""
         job = self._job
+        if error is None:
+            error = RunError("another process has not stored its part")
         self.counts["saves_failed"] += 1
         if not under_way.save.blocking:
             self._state.void()
-        job.controller.tell(Void(job.clock, under_way.save))
         self._observer.save_failed(under_way.step, error)
         warnings.warn(
             f"the save of step {under_way.step} failed: {type(error).__name__}: {error}; training "
@@ -186,11 +195,18 @@ class Saves:
 
     def _accounts(self, usable: UsableCheckpoints) -> dict[str, Any]:
         """What another process has to know to go on from this checkpoint."""
-        first = min(self._state.steps, default=0)
         return {
             "seconds": dict(self._job.watch.seconds),
             "lost_steps": self._job.lost_steps,
             "shards": self._servers,
-            "usable": [tuple(each) for each in usable.since(first)],
+            "usable": [tuple(each) for each in usable],
             "counts": dict(self.counts),
         }
+
+
+def _ended(written: Writing) -> tuple[int, Exception | None]:
+    """Wait for it: the bytes written, and what went wrong."""
+    try:
+        return written.result(), None
+    except Exception as error:
+        return 0, error
