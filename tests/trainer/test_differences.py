@@ -18,10 +18,16 @@ from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.members.shard_state import ShardState
 from tests.trainer.runs import DATA, DIM, STEPS, behind, ran, servers_hit, trainer_hit
 from tests.trainer.test_oracle import INTERVAL, KILLS
+from tests.waiting import wait_until
 
 PLACEMENT = Placement(tuple(table.rows for table in DATA.tables), 2)
 #: Of an array in a file, before its numbers.
 HEADER = 128
+
+
+def landed(plan, failures, folder, **options):
+    """A run that ends with a save of everything: all others have been stored by then."""
+    return ran(plan, failures, folder, final_save=True, **options)
 
 
 def differing(variant, interval_s=INTERVAL, bits=ALL_BITS):
@@ -88,8 +94,8 @@ def clean(tmp_path_factory):
 def test_a_job_that_returns_to_differences_goes_on_as_one_that_was_saved_whole(
     clean, tmp_path, variant, failures, manner
 ):
-    run = ran(differing(variant, 4.0), failures, tmp_path / "a", manner=manner)
-    whole = ran(behind(full_plan(4.0)), failures, tmp_path / "b", manner=manner)
+    run = landed(differing(variant, 4.0), failures, tmp_path / "a", manner=manner)
+    whole = landed(behind(full_plan(4.0)), failures, tmp_path / "b", manner=manner)
 
     assert run.predictions == whole.predictions == clean.predictions
     assert run.digests == whole.digests == clean.digests
@@ -109,16 +115,17 @@ def test_a_job_that_returns_to_differences_goes_on_as_one_that_was_saved_whole(
     ],
 )
 def test_what_is_written_are_the_rows_modified_since(tmp_path, variant, saves):
-    run = ran(differing(variant, 8.0), [], tmp_path / "quiet")
+    saves = [*saves, (STEPS, None)]
+    run = landed(differing(variant, 8.0), [], tmp_path / "quiet")
     assert saved(run) == expected(*saves)
 
     # It returns to 16 from 21 and to 32 from 36: what is modified since is the same.
     hit = [(21.0, servers_hit(0)), (41.0, servers_hit(1))]
-    assert saved(ran(differing(variant, 8.0), hit, tmp_path / "hit")) == expected(*saves)
+    assert saved(landed(differing(variant, 8.0), hit, tmp_path / "hit")) == expected(*saves)
 
 
 def test_a_baseline_is_due_by_what_was_written(tmp_path):
-    run = ran(differing("intermittent", 4.0), [], tmp_path)
+    run = landed(differing("intermittent", 4.0), [], tmp_path)
 
     dense = next((tmp_path / "dense").glob("*.npys")).stat().st_size
     saves, sizes = [(4, None)], []
@@ -134,13 +141,13 @@ def test_a_baseline_is_due_by_what_was_written(tmp_path):
             for each in ((step, base), (step, None))
         )
         sizes.append(difference / whole)
-    assert saved(run) == expected(*saves)
+    assert saved(run) == expected(*saves, (STEPS, None))
     assert sum(since is None for _, since in saves) > 1
 
 
 @pytest.mark.parametrize(
     ("spoilt", "found", "after"),
-    [("newest", 16, [(24, None), (32, 24)]), ("base", 0, [(8, None), (16, 8), (24, 8), (32, 8)])],
+    [(3, 16, [(24, None), (32, 24)]), (1, 0, [(8, None), (16, 8), (24, 8), (32, 8)])],
 )
 def test_a_spoilt_difference_or_baseline_sends_the_job_back_to_what_is_sound(
     clean, tmp_path, spoilt, found, after
@@ -149,20 +156,21 @@ def test_a_spoilt_difference_or_baseline_sends_the_job_back_to_what_is_sound(
 
     def spoil(_cluster, step):
         if step == 26 and not done:
-            files = sorted((tmp_path / "server-1").glob("*.npys"))
-            path = files[-1] if spoilt == "newest" else files[1]
+            folder = tmp_path / "server-1"
+            wait_until((folder / "00000003.json").exists, "the save of step 24 is not stored")
+            path = folder / f"{spoilt:08d}.npys"
             done.append(path)
             content = bytearray(path.read_bytes())
             content[-1] ^= 1
             path.write_bytes(content)
 
-    run = ran(differing("one-shot", 8.0), [(28.0, servers_hit(0))], tmp_path, stepped=spoil)
+    run = landed(differing("one-shot", 8.0), [(28.0, servers_hit(0))], tmp_path, stepped=spoil)
 
     assert run.predictions == clean.predictions
     assert run.digests == clean.digests
     assert [each.to for each in run.job.row_events if isinstance(each, JobSetBack)] == [found]
     before = expected((8, None), (16, 8), (24, 8))
-    assert saved(run) == sorted(before + expected(*after), key=in_order)
+    assert saved(run) == sorted(before + expected(*after, (STEPS, None)), key=in_order)
 
 
 # --- Which rows, with nothing real ---

@@ -8,8 +8,8 @@ import pytest
 from cprsim.trainer.members.manifests import SpoiltError
 from cprsim.trainer.members.quantised import plain, quantised, restored
 from cprsim.trainer.members.store import CheckpointStore
-from tests.trainer.runs import DIM, ran, servers_hit
-from tests.trainer.test_differences import HEADER, PLACEMENT, differing, modified
+from tests.trainer.runs import DIM, STEPS, ran, servers_hit
+from tests.trainer.test_differences import HEADER, PLACEMENT, differing, landed, modified
 
 #: Of what is restored: float32 has 24 bits.
 ROUNDING = 2.0**-24
@@ -101,9 +101,9 @@ def test_a_job_returns_to_rows_that_are_off_by_half_a_step_at_most(tmp_path, bit
 @pytest.mark.slow
 def test_what_is_stored_takes_its_bits_and_state_is_as_it_was(tmp_path):
     plans = {bits: differing("one-shot", 8.0, bits) for bits in (32, 8, 4)}
-    runs = {bits: ran(plan, [], tmp_path / str(bits)) for bits, plan in plans.items()}
+    runs = {bits: landed(plan, [], tmp_path / str(bits)) for bits, plan in plans.items()}
     found = {
-        bits: CheckpointStore(tmp_path / str(bits) / "server-0").restore(99).arrays for bits in runs
+        bits: CheckpointStore(tmp_path / str(bits) / "server-0").restore(32).arrays for bits in runs
     }
 
     assert len({run.predictions for run in runs.values()}) == 1  # nothing was lost
@@ -112,7 +112,9 @@ def test_what_is_stored_takes_its_bits_and_state_is_as_it_was(tmp_path):
         assert (off <= half_steps(found[32][0], bits)).all()
         assert np.array_equal(found[bits][1], found[32][1])
         row = DIM * bits // 8 + 8 + 4
-        for each in runs[bits].job.parts:
+        parts = [each for each in runs[bits].job.parts if each.step < STEPS]
+        assert {each.step for each in parts} == {8, 16, 24, 32}
+        for each in parts:
             # A form of 5 bytes, ranges, codes and state; of a difference, numbers of rows.
             rows = PLACEMENT.rows_of(each.server)
             size = 4 * HEADER + 5 + rows * row
@@ -124,7 +126,7 @@ def test_what_is_stored_takes_its_bits_and_state_is_as_it_was(tmp_path):
 
 @pytest.mark.slow
 def test_the_last_save_of_a_job_is_of_rows_as_they_are(tmp_path):
-    run = ran(differing("consecutive", 8.0, 4), [], tmp_path, final_save=True)
+    run = landed(differing("consecutive", 8.0, 4), [], tmp_path)
 
     state = CheckpointStore(tmp_path / "server-1").restore(99)
     digest = hashlib.sha256(state.arrays[0].tobytes() + state.arrays[1].tobytes())
