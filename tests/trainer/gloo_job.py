@@ -138,13 +138,11 @@ def main(rank, size, generation, kind, policy, folder, killed_at=None):
         if step == killed_at and generation == 0:
             os.kill(os.getpid(), signal.SIGKILL)
         try:
-            ids = loop.step(step)
+            hooks.after_step(loop.step(step))
+            step += 1
         except RuntimeError:
             step = hooks.on_failure(ranks.rebuild())
             begun.append(step)
-            continue
-        hooks.after_step(ids)
-        step += 1
     summary = hooks.job_summary()
     kept = [each for of in loop.optimizer.state.values() for each in of.values()]
     dense = digest([*loop.mlp.parameters(), *kept])

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ import torch
 import cprsim
 from cprsim.errors import UsageError
 from cprsim.trainer import TablePart, TrainerHooks, split_rows
+from tests.trainer.test_hooks_processes import Threads, Together
 
 STEPS, ROWS, DIM = 20, (50, 30), 4
 
@@ -171,16 +173,63 @@ def test_one_that_is_killed_while_it_divides_rows_anew_begins_that_again(
     assert hooked(Counted(2, larger), tmp_path, scenario=job(rows=larger)).restore() == 8
 
 
+def processes(counts, folder, **more):
+    """Hooks of processes with so many shards, each by itself in a folder of its own."""
+    ends = [sum(counts[: n + 1]) for n in range(len(counts))]
+    for n, (count, end) in enumerate(zip(counts, ends, strict=True)):
+        it = Counted(sum(counts), mine=range(end - count, end))
+        yield it, hooked(it, folder / str(n), **more)
+
+
+def test_a_changed_job_returns_to_what_all_processes_have(clean, tmp_path):
+    """One has saved at step 16, the other was killed before; then a table is added."""
+    for mine, end in ((0, 17), (1, 15)):
+        it = Counted(2, mine=[mine])
+        hooks = hooked(it, tmp_path / str(mine))
+        train(it, hooks, hooks.restore(), end)
+    larger, together = (*ROWS, 11), Together(2)
+
+    def restored(mine):
+        it = Counted(2, larger, mine=[mine])
+        more = {"ranks": Threads(together, mine), "scenario": job(rows=larger)}
+        return it, hooked(it, tmp_path / str(mine), **more).restore()
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(restored, range(2)))
+    for it, step in found:
+        assert step == 8
+        for part in it.shards()[it.mine[0]][:2]:
+            at = slice(part.first, part.first + len(part.weights))
+            assert torch.equal(part.weights, clean[8][part.table][at])
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+@pytest.mark.parametrize("after", [(2,), (1, 1, 1, 1)])
+def test_accounts_of_all_processes_go_on_in_one(lost, after, tmp_path):
+    partly = job(policy="partial")
+    for it, hooks in processes((1, 1), tmp_path / "before", scenario=partly):
+        train(it, hooks, hooks.restore(), 12)
+        hooks.on_failure({lost})
+        train(it, hooks, 12, 17)
+        hooks.save_now()
+    folders = [tmp_path / "before" / str(n) for n in range(2)]
+
+    def told(counts, folder, **more):
+        found = [0.0] * 5
+        for _, hooks in processes(counts, folder, scenario=job(shards=sum(counts)), **more):
+            assert hooks.restore() == 17
+            known, updates = hooks.summary, hooks._state.updates.lost_and_all(STEPS)
+            # Shards that are saved whole are counted, so updates are those of as many as there are.
+            mine = [known.pls, *updates, known.bytes_saved, known.failures / len(counts)]
+            found = [one + other for one, other in zip(found, mine, strict=True)]
+        return found
+
+    assert told(after, tmp_path / "after", earlier=folders) == told((1, 1), tmp_path / "before")
+
+
 @pytest.mark.parametrize(("before", "after"), [((1, 1), (2,)), ((2,), (1, 1)), ((2, 1), (1, 2, 1))])
 def test_rows_go_to_other_processes(before, after, clean, tmp_path):
     """Shards of each process before, and after; every process is a folder of its own."""
-
-    def processes(counts, folder, **more):
-        ends = [sum(counts[: n + 1]) for n in range(len(counts))]
-        for n, (count, end) in enumerate(zip(counts, ends, strict=True)):
-            it = Counted(sum(counts), mine=range(end - count, end))
-            yield it, hooked(it, folder / str(n), **more)
-
     for it, hooks in processes(before, tmp_path / "before"):
         train(it, hooks, hooks.restore(), 9)
     folders = [tmp_path / "before" / str(n) for n in range(len(before))]

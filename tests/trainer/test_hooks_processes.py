@@ -261,6 +261,40 @@ def test_a_full_disk_of_one_makes_saves_void_in_all(both, policy, tmp_path, monk
     assert both(lambda rank: rank.hooks.restore(), again) == [mine.checkpoint] * 2
 
 
+class Broken(OneProcess):
+    """The other is lost, as a collective finds."""
+
+    def least(self, number):
+        raise RuntimeError("connection closed by peer")
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_save_in_which_another_is_lost_counts_if_all_have_stored_it(both, stored, tmp_path):
+    together = Together(2)
+    ranks = begun(both, tmp_path, "full", together, 9)
+    if stored:
+        with alone(ranks[1], together):
+            ranks[1].train(9, 10)
+    with alone(ranks[0], together):
+        ranks[0].hooks._saves._ranks = Broken()
+        with pytest.raises(RuntimeError, match="closed by peer"):
+            ranks[0].train(9, 10)
+    ranks[1] = Rank(1, tmp_path, together, "full")
+
+    def back():
+        return both(lambda rank: rank.hooks.on_failure({1}), ranks)
+
+    if stored:
+        assert back() == [10, 10]
+    else:
+        with pytest.warns(HooksWarning, match="step 10 failed: RunError: another process has not"):
+            assert back() == [0, 0]
+    known = ranks[0].hooks.summary
+    assert (known.saves, known.saves_failed) == (int(stored), int(not stored))
+    both(lambda rank: rank.train(10 * stored, 25), ranks)
+    assert ranks[0].hooks.summary.checkpoint == ranks[1].hooks.summary.checkpoint == 20
+
+
 def test_saving_now_beside_one_that_stands_in_for_another(both, tmp_path):
     """Only the survivor knows that all has been saved; they do the same all the same."""
     together = Together(2)

@@ -1,23 +1,20 @@
 """Whose folder it is: what a job has written down, and rows that were divided otherwise."""
 
 import json
-import math
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from cprsim.basics.files import sync_folder
 from cprsim.errors import RunError, UsageError
 from cprsim.trainer.hooks.layout import Kinds, Layout
+from cprsim.trainer.hooks.nested import packed, unpacked
 from cprsim.trainer.members.array_files import read_chain, read_small
 from cprsim.trainer.members.atomic import written
-from cprsim.trainer.members.manifests import Name, SpoiltError, parsed
+from cprsim.trainer.members.manifests import Manifest, Name, SpoiltError, parsed
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.store import CheckpointStore
 
@@ -170,28 +167,63 @@ def _covers(tables: Sequence[Any], before: Sequence[Any]) -> bool:
 def _divide_anew(
     folder: JobFolder, sources: Sequence[JobFolder], layout: Layout, now: Sequence[Arrays]
 ) -> None:
-    """Store what the sources hold in the blocks of this process, at a step that all of them have.
+    """Store what the sources hold in the blocks of this process, at each step that all have.
 
-    Nothing counts until the folder's claim says so.
+    Not at the last alone, which other processes of the job may not have. Nothing counts until the
+    folder's claim says so.
     """
-    step, found = _common(sources)
     generation = folder.generation + (folder.claim is not None)
-    mine = _stretches(layout.document())
-    for number, (kinds, wanted) in enumerate(mine.items()):
-        arrays = tuple(each.copy() for each in now[number])
-        for source in sources:
-            held = _stretches(source.claim["tables"] if source.claim else [])
-            if kinds not in held:
-                continue
-            theirs = found[source.rows(list(held).index(kinds))]
-            for each in wanted:
-                for other in held[kinds]:
-                    _copy(each, other, arrays, theirs)
-        shutil.rmtree(folder.rows(number, generation), ignore_errors=True)
-        CheckpointStore(folder.rows(number, generation)).write(step, arrays)
-    if folder.claim is None:
-        dense = found[sources[0].path / DENSE]
-        CheckpointStore(folder.path / DENSE).write(step, dense)
+    rows = [folder.rows(number, generation) for number in range(len(layout.blocks))]
+    stores = [*rows, folder.path / DENSE] if folder.claim is None else rows
+    for each in stores:  # of one that was killed here
+        shutil.rmtree(each, ignore_errors=True)
+    steps = _common(sources)
+    for step, found in _sound(sources, steps):
+        images = [
+            _divided(sources, found, kinds, wanted, now[number])
+            for number, (kinds, wanted) in enumerate(_stretches(layout.document()).items())
+        ]
+        if folder.claim is None:
+            dense = [found[source.path / DENSE] for source in sources]
+            images.append(_dense_of_one(dense, takes_all=0 in layout.shards))
+        for store, arrays in zip(stores, images, strict=True):
+            CheckpointStore(store).write(step, arrays, returns_to=steps)
+
+
+def _divided(
+    sources: Sequence[JobFolder],
+    found: Mapping[Path, Arrays],
+    kinds: Kinds,
+    wanted: Sequence[_Stretch],
+    now: Arrays,
+) -> Arrays:
+    """The arrays of a block: rows of the sources, and what there is now where they have none."""
+    arrays = tuple(each.copy() for each in now)
+    for source in sources:
+        held = _stretches(source.claim["tables"] if source.claim else [])
+        if kinds not in held:
+            continue
+        theirs = found[source.rows(list(held).index(kinds))]
+        for each in wanted:
+            for other in held[kinds]:
+                _copy(each, other, arrays, theirs)
+    return arrays
+
+
+def _dense_of_one(dense: Sequence[Arrays], takes_all: bool) -> Arrays:
+    """The dense part of the first process, and accounts of all: one goes on from these, others not.
+
+    What each process counts by itself is summed over processes (`TrainerHooks.job_summary`).
+    """
+    whole = unpacked(dense[0])
+    job = whole["job"]
+    all_said = [job, *(unpacked(each)["job"] for each in dense[1:])] if takes_all else []
+    job["lost_steps"] = sum(each["lost_steps"] for each in all_said)
+    for name in ("made", "lost", "unsaved"):
+        job["updates"][name] = sum(each["updates"][name] for each in all_said)
+    for name in ("bytes_saved", "bytes_loaded"):
+        job["counts"][name] = sum(each["counts"][name] for each in all_said)
+    return packed(whole)
 
 
 def _copy(to: _Stretch, of: _Stretch, arrays: Arrays, theirs: Arrays) -> None:
@@ -215,31 +247,54 @@ def _stretches(tables: Sequence[Any]) -> dict[Kinds, list[_Stretch]]:
     return dict(sorted(found.items()))
 
 
-def _common(sources: Sequence[JobFolder]) -> tuple[int, Mapping[Path, Arrays]]:
-    """The last step of which all that the sources hold is sound, and what is in them then."""
+def _stores(sources: Sequence[JobFolder]) -> list[Path]:
+    """Of all that the sources hold."""
     stores = [source.path / DENSE for source in sources]
     for source in sources:
         assert source.claim is not None
         stores += [source.rows(n) for n in range(len(_stretches(source.claim["tables"])))]
-    at_most: float = math.inf
-    while True:
-        found = {store: _sound(store, at_most) for store in stores}
-        steps = [step for step, _ in found.values()]
-        if min(steps) == max(steps):
-            return steps[0], {store: arrays for store, (_, arrays) in found.items()}
-        at_most = min(steps)
+    return stores
 
 
-def _sound(folder: Path, at_most: float) -> tuple[int, tuple[NDArray[np.uint8], ...]]:
-    """The last sound checkpoint up to a step; nothing in the folder is changed."""
+def _common(sources: Sequence[JobFolder]) -> list[int]:
+    """The steps of which all stores of the sources have a checkpoint, ascending."""
+    return sorted(set.intersection(*({m.step for m in _on_disk(s)} for s in _stores(sources))))
+
+
+def _sound(
+    sources: Sequence[JobFolder], steps: Sequence[int]
+) -> Iterator[tuple[int, Mapping[Path, Arrays]]]:
+    """Those of the steps of which all is sound, and what is in the stores then.
+
+    Raises `RunError` where there is none; nothing in the folders is changed.
+    """
+    stores, any_sound = _stores(sources), False
+    for step in steps:
+        with suppress(SpoiltError):
+            found = {store: _read(store, step) for store in stores}
+            any_sound = True
+            yield step, found
+    if not any_sound:
+        raise RunError(
+            f"{', '.join(str(source.path) for source in sources)}: no sound checkpoint is left of "
+            "all of it; begin in another folder"
+        )
+
+
+def _read(folder: Path, step: int) -> Arrays:
+    for manifest in _on_disk(folder):
+        if manifest.step == step:
+            with suppress(SpoiltError):
+                return read_chain(folder, manifest.files).arrays
+    raise SpoiltError(f"{folder}: none of step {step} is sound")
+
+
+def _on_disk(folder: Path) -> list[Manifest]:
+    """All with a sound manifest, the newest first."""
+    found = []
     names = [Name.of(each.name) for each in folder.iterdir()] if folder.is_dir() else []
     for name in sorted((n for n in names if n is not None), reverse=True):
-        if name.kind != "json" or name.partial:
-            continue
-        try:
-            manifest = parsed(name.serial, read_small(folder / str(name)))
-            if manifest.step <= at_most:
-                return manifest.step, read_chain(folder, manifest.files).arrays
-        except SpoiltError:
-            continue
-    raise RunError(f"{folder}: no sound checkpoint is left in it; begin in another folder")
+        if name.kind == "json" and not name.partial:
+            with suppress(SpoiltError):
+                found.append(parsed(name.serial, read_small(folder / str(name))))
+    return found
