@@ -36,10 +36,10 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
     places = [tier.name for tier in plan.tiers if tier.name not in (REMOTE.name, *copied)]
     saves = [schedule.save for schedule in plan.schedules]
     own = type(plan).start is not Plan.start or plan.sequence is not None
-    # How many rows a tracker finds to choose, whoever carries it out sees.
+    # How many rows were modified, or a tracker finds to choose, whoever carries it out sees.
     chosen = plan.tracking is not None
     resized = any(
-        ((save.writes != 1 and not chosen) or save.reads != 1) and not save.expects
+        not save.expects and ((save.writes != 1 and not chosen) or save.reads != 1)
         for save in saves
     )
     fewest = min((save.bits for save in saves), default=ALL_BITS)

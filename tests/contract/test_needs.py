@@ -44,14 +44,6 @@ def test_verifications_and_checksums_are_needs():
     }
 
 
-def test_how_many_rows_a_tracker_finds_to_choose_is_nobodys_need():
-    few = every(10.0, Save(portion=0.125, writes=0.6))
-    plan = Plan("partial", few, Always(Recover("lost")))
-
-    assert list(needs_of(plan)) == ["sizes"]
-    assert needs_of(replace(plan, tracking=Tracking("mfu", 0.125))) == {}
-
-
 def test_saves_of_modified_rows_and_of_fewer_bits_are_needs_whatever_their_sizes():
     save = Save(since="baseline", bits=4, writes=0.2, reads=1.2)
     both = {
@@ -62,6 +54,14 @@ def test_saves_of_modified_rows_and_of_fewer_bits_are_needs_whatever_their_sizes
     assert needs_of(Plan("full", every(10.0, save), Always(Recover("all")))) == both
     last = Plan("full", every(10.0, save), Always(Recover("all"))).last_save
     assert last == Save()
+
+
+def test_how_many_rows_a_tracker_finds_to_choose_is_nobodys_need():
+    few = every(10.0, Save(portion=0.125, writes=0.6))
+    plan = Plan("partial", few, Always(Recover("lost")))
+
+    assert list(needs_of(plan)) == ["sizes"]
+    assert needs_of(replace(plan, tracking=Tracking("mfu", 0.125))) == {}
 
 
 def test_an_answer_for_the_loss_of_a_whole_cluster_counts():
