@@ -285,8 +285,9 @@ def _costs(draw: st.DrawFn, tables: Mapping[str, Any]) -> tuple[dict[str, Any], 
         if draw(SHARES) < 0.1:
             costs[key] = duration(draw, 0.0, mtbf_s / 1000)
     if draw(SHARES) < 0.1:
-        parts = ("schedule", "initialise", "compile", "compile_warm")
-        costs["start"] = {part: duration(draw, 0.0, mtbf_s / 1000) for part in parts}
+        parts = {"schedule": 1000, "initialise": 1000, "compile_warm": 2000}
+        costs["start"] = {part: duration(draw, 0.0, mtbf_s / n) for part, n in parts.items()}
+        costs["start"]["compile"] = duration(draw, mtbf_s / 1000, mtbf_s / 500)
     for key in ("reschedule", "detect"):
         kind = draw(_DELAYS)
         if kind == "law" and key == "reschedule":
