@@ -166,27 +166,6 @@ QUANTITIES = [
         "storage.torn: 1.0 is out of range: it must be < 1",
     ),
     case(
-        "silent-faults-without-a-mean",
-        {LAW: LAW + "[failures.silent]\n"},
-        "failures.silent: distribution 'exponential' needs 'mean': e.g. mean = \"28 h\"",
-    ),
-    case(
-        "silent-faults-that-are-no-table",
-        {LAW: LAW + 'silent = "10 d"\n'},
-        "failures.silent: '10 d' is not a table",
-    ),
-    case(
-        "silent-faults-of-another-shape",
-        {LAW: LAW + '[failures.silent]\nmean = "10 d"\nshape = 0.7\n'},
-        "failures.silent: distribution 'exponential' takes no 'shape'; leave it out",
-    ),
-    case(
-        "silent-faults-all-the-time",
-        {LAW: LAW + '[failures.silent]\nmean = "1 ms"\n'},
-        "failures.silent.mean: makes 36,000,000 silent faults in the job; 150,000 are the most: "
-        "make them rarer",
-    ),
-    case(
         "a-verification-of-no-save",
         {POLICY: POLICY + "verify_every = 0\n"},
         "policies.full.verify_every: 0 is out of range: it must be >= 1",
@@ -262,38 +241,6 @@ QUANTITIES = [
         "an-end-before-the-end",
         {COSTS: COSTS + 'shutdown = "-1 s"\n'},
         "costs.shutdown: '-1 s' is out of range: it must be >= 0",
-    ),
-    case(
-        "a-notice-after-the-failure",
-        {LAW: LAW + 'notice = { lead = "-2 min" }\n'},
-        "failures.notice.lead: '-2 min' is out of range: it must be > 0",
-    ),
-    case(
-        "more-notices-than-failures",
-        {LAW: LAW + 'notice = { lead = "2 min", recall = 1.5 }\n'},
-        "failures.notice.recall: 1.5 is out of range: it must be <= 1",
-    ),
-    case(
-        "a-notice-without-a-lead",
-        {LAW: LAW + "notice = { recall = 0.9 }\n"},
-        "failures.notice.lead: is missing",
-    ),
-    case(
-        "false-alarms-in-no-time",
-        {LAW: LAW + 'notice = { lead = "2 min", false_alarms = "2 a day" }\n'},
-        "failures.notice.false_alarms: '2 a day' is no number in a time: write e.g. \"1 / 10 d\"",
-    ),
-    case(
-        "false-alarms-of-no-number",
-        {LAW: LAW + 'notice = { lead = "2 min", false_alarms = "0 / 10 d" }\n'},
-        "failures.notice.false_alarms: '0 / 10 d' is out of range: both must be > 0; leave it out "
-        "for none",
-    ),
-    case(
-        "too-many-false-alarms",
-        {LAW: LAW + 'notice = { lead = "2 min", false_alarms = "100 / 1 s" }\n'},
-        "failures.notice.false_alarms: makes 3,600,000 in the job; 150,000 are the most: make them "
-        "rarer",
     ),
     case(
         "a-notice-that-is-drained",

@@ -111,11 +111,10 @@ class Trials:
 
         A silent fault that nobody looks for takes all that is learned after it.
         """
-        plan = self.plan(policy)
-        unseen = plan is not None and plan.verifies is None
-        if plan is None or (unseen and math.isfinite(self.scenario.context.silent_mtbf_s)):
+        plan, context = self.plan(policy), self.scenario.context
+        if plan is None or context.overlooks_faults(plan):
             return False
-        found = expected(plan, self.scenario.context)
+        found = expected(plan, context)
         return found.pls == 0 == found.updates_lost
 
     def is_hopeless(self, policy: Policy) -> bool:

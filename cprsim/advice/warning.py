@@ -9,6 +9,7 @@ from cprsim.basics.units import format_duration, format_percent
 
 if TYPE_CHECKING:
     from cprsim.advice.advice import Advice
+    from cprsim.contract import Context
 
 #: A closed form that is off by more, as a share, is told with both numbers.
 _OFF = 0.1
@@ -28,7 +29,7 @@ def warnings(advice: "Advice") -> Iterator[str]:
     if best is not None:
         if not advice.of_fleet:
             yield from _never(best)
-            yield from _unseen(best, advice.scenario.context.silent_mtbf_s)
+            yield from _unseen(best, advice.scenario.context)
         yield from _bought(best)
     yield from _defaults(advice)
     for each in (best, advice.lossless if advice.lossless is not best else None):
@@ -50,12 +51,12 @@ def _never(best: Found) -> Iterator[str]:
         yield f"{best.name}: {' and '.join(never)} = never; it makes no save in the whole job."
 
 
-def _unseen(best: Found, silent_mtbf_s: float) -> Iterator[str]:
-    if math.isfinite(silent_mtbf_s) and best.plan.verifies is None:
+def _unseen(best: Found, context: "Context") -> Iterator[str]:
+    if context.overlooks_faults(best.plan):
         yield (
             f"{best.name}: nobody looks for silent faults, of which one strikes in "
-            f"{format_duration(silent_mtbf_s)} of training, and what it ends with has those that "
-            "struck; set verify_every in a [policies.NAME]."
+            f"{format_duration(context.silent_mtbf_s)} of training, and what it ends with has "
+            "those that struck; set verify_every in a [policies.NAME]."
         )
 
 

@@ -72,7 +72,7 @@ class Verification(NamedTuple):
     takes_s: float
 
 
-#: Checkpoints that a tier keeps: torchtitan's `keep_latest_k`.
+#: Checkpoints that a tier of the store keeps: torchtitan's `keep_latest_k`.
 KEEP = 10
 
 
@@ -92,7 +92,8 @@ class Plan:
     that it copies or tracks. `spares`: machines that it holds ready; None for the cluster's own.
     `after_void`: what follows a save that turned out void (see `tries_again`). `verifies`: when it
     is verified that no silent fault is in what was trained. `keep`: how many checkpoints each tier
-    keeps. `checksum`: whether saves to the store are checked, so that torn ones are void.
+    of the store keeps. `checksum`: whether saves to the store are checked, so that torn ones are
+    void.
     `on_notice`: what answers the notice of a failure; without it nobody is told of any.
     `note`: why it isn't what its system is for, to be told to whoever reads its numbers.
     """

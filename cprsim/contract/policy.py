@@ -80,6 +80,10 @@ class Context:
         first = frozenset([0])
         return Loss(first, frozenset()) if self.servers else Loss(frozenset(), first)
 
+    def overlooks_faults(self, plan: Plan) -> bool:
+        """Whether silent faults strike that this plan never looks for."""
+        return plan.verifies is None and math.isfinite(self.silent_mtbf_s)
+
     @property
     def pushed_bytes_per_s(self) -> float:
         """Updates that the trainers push in a useful second, all together, B; 0 if not given."""
@@ -103,7 +107,7 @@ class Policy(Section):
 
     `verify_every`: before each save of that number, and at the end, it is verified that no silent
     fault is in what was trained, which takes `costs.verify`; without it nobody looks. `keep`: how
-    many checkpoints each tier keeps, for those that are torn or corrupt; 10 if not given.
+    many checkpoints the store keeps, for those that are torn or corrupt; 10 if not given.
     `checksum`: whether saves to the store are checked, which takes `costs.checksum`: torn ones are
     void at once (semantics 34 and 35).
     """

@@ -1,6 +1,7 @@
 """Metrics as Prometheus scrapes them."""
 
 from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
 from typing import Any
 
 from cprsim.metrics.catalogue import Metric, Readable, Reading, needed
@@ -33,10 +34,7 @@ class PrometheusExporter:
         families: dict[Metric, Any] = {}
         for metric, labels, value in self._read().measured():
             if metric not in families:
-                kind = f"{metric.kind.capitalize()}MetricFamily"
-                families[metric] = getattr(self._families, kind)(
-                    metric.prometheus, metric.help, labels=list(labels)
-                )
+                families[metric] = _family(self._families, metric, labels)
             families[metric].add_metric(list(labels.values()), value)
         yield from families.values()
 
@@ -46,6 +44,12 @@ class PrometheusExporter:
         registry.register(self)
         text: bytes = self._client.generate_latest(registry)
         return text.decode()
+
+
+def _family(families: ModuleType, metric: Metric, labels: Iterable[str]) -> Any:
+    """One of prometheus_client's, still empty."""
+    kind = getattr(families, f"{metric.kind.capitalize()}MetricFamily")
+    return kind(metric.prometheus, metric.help, labels=list(labels))
 
 
 class _Series:
@@ -62,9 +66,7 @@ class _Series:
     def collect(self) -> Iterator[Any]:
         """The families of metrics, each sample with its time; prometheus_client calls it."""
         for metric, series in self._found.items():
-            kind = f"{metric.kind.capitalize()}MetricFamily"
-            names = [name for name, _ in next(iter(series))]
-            family = getattr(self._families, kind)(metric.prometheus, metric.help, labels=names)
+            family = _family(self._families, metric, dict(next(iter(series))))
             for labels, samples in series.items():
                 for at_s, value in samples:
                     family.add_metric([label for _, label in labels], value, timestamp=at_s)

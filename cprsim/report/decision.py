@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from cprsim.basics.units import format_duration, format_percent, percent
-from cprsim.contract.ledger import RARE_CAUSES
+from cprsim.contract.ledger import told_causes
 from cprsim.report.terminal import plain_table
 
 if TYPE_CHECKING:
@@ -42,12 +42,8 @@ def decision_table(decision: "Decision", title: str) -> Table:
         "partial": decision.naive_partial,
         "CPR": decision.partial,
     }
-    causes = [
-        cause
-        for cause in _CAUSES
-        if cause not in RARE_CAUSES
-        or any(getattr(option.expected, cause) for option in options.values())
-    ]
+    told = told_causes(lambda cause: any(getattr(o.expected, cause) for o in options.values()))
+    causes = [cause for cause in _CAUSES if cause in told]
     headings = [_CAUSES[cause] for cause in causes]
     for heading in ("over-\nhead", "re-\ntrained", *headings, "PLS", "upd.\nlost"):
         table.add_column(heading, justify="right")

@@ -45,7 +45,7 @@ class RunTable(PolicyTable):
         summary = result.summary
         told = told_causes(lambda cause: summary[cause].any())
         causes = [cause for cause in _CAUSES if cause in told]
-        corrupt = [each for each in ("corrupt",) if each in summary and summary[each].any()]
+        corrupt = ["corrupt"] if "corrupt" in summary and summary["corrupt"].any() else []
         rows = [
             [
                 str(name),

@@ -78,9 +78,9 @@ class _TierContents:
 
     def last_verified_s(self) -> float:
         """Progress of the last one that was verified."""
-        newest_first = [self.last, *(each.last for each in reversed(self._kept))]
-        verified = [each for each in newest_first if each.marks & rules.VERIFIED]
-        return verified[0].progress_s if verified else 0.0
+        newest_first = (self.last, *(each.last for each in reversed(self._kept)))
+        verified = (each.progress_s for each in newest_first if each.marks & rules.VERIFIED)
+        return next(verified, 0.0)
 
     def forget_after(self, progress_s: float) -> None:
         """Older ones are what it holds, where it has any that are no newer than that."""
@@ -244,8 +244,8 @@ class State:
         """The tier with the last checkpoint that was verified; None where that is the start."""
         latest, found = 0.0, None
         for tier, held in self._tiers.items():
-            if held.last_verified_s() > latest:
-                latest, found = held.last_verified_s(), tier
+            if (verified_s := held.last_verified_s()) > latest:
+                latest, found = verified_s, tier
         return found
 
     def fall_back(self, source: str, verified: bool = False) -> int:

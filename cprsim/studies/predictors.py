@@ -7,6 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from cprsim.selection.words import listed
+
 Floats = NDArray[np.float64]
 #: Of the bootstrap: resamples of the seeds, and the seed of these.
 _RESAMPLES: Final = 2000
@@ -102,7 +104,7 @@ def told(found: Contest) -> str:
 
 def _best_of(names: tuple[str, ...]) -> str:
     if len(names) > 1:
-        return f"undecided which of {', '.join(names[:-1])} and {names[-1]}"
+        return f"undecided which of {listed(names)}"
     return names[0] if names else "none"
 
 

@@ -14,9 +14,9 @@ from cprsim.trainer.hooks.layout import Kinds, Layout
 from cprsim.trainer.hooks.nested import packed, unpacked
 from cprsim.trainer.members.array_files import read_chain, read_small
 from cprsim.trainer.members.atomic import written
-from cprsim.trainer.members.manifests import Manifest, Name, SpoiltError, parsed
+from cprsim.trainer.members.manifests import Manifest, SpoiltError
 from cprsim.trainer.members.parameters import Arrays
-from cprsim.trainer.members.store import CheckpointStore
+from cprsim.trainer.members.store import CheckpointStore, checkpoints_in
 
 #: The file that says whose folder it is.
 _CLAIM = "job.json"
@@ -290,11 +290,4 @@ def _read(folder: Path, step: int) -> Arrays:
 
 
 def _on_disk(folder: Path) -> list[Manifest]:
-    """All with a sound manifest, the newest first."""
-    found = []
-    names = [Name.of(each.name) for each in folder.iterdir()] if folder.is_dir() else []
-    for name in sorted((n for n in names if n is not None), reverse=True):
-        if name.kind == "json" and not name.partial:
-            with suppress(SpoiltError):
-                found.append(parsed(name.serial, read_small(folder / str(name))))
-    return found
+    return checkpoints_in(folder) if folder.is_dir() else []

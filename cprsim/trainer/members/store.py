@@ -35,6 +35,21 @@ class ReadCheckpoint(NamedTuple):
     changed: NDArray[np.int64] = np.empty(0, np.int64)
 
 
+def checkpoints_in(folder: Path) -> list[Manifest]:
+    """All in a store's folder with a sound manifest, newest first; their files may be spoilt."""
+    found = []
+    for name in sorted(_names_in(folder), reverse=True):
+        if name.kind == "json" and not name.partial:
+            with suppress(SpoiltError):
+                found.append(parsed(name.serial, read_small(folder / str(name))))
+    return found
+
+
+def _names_in(folder: Path) -> list[Name]:
+    found = [Name.of(path.name) for path in folder.iterdir()]
+    return [name for name in found if name is not None]
+
+
 class CheckpointStore:
     """The checkpoints of one shard in a folder, which nobody else writes to.
 
@@ -48,7 +63,7 @@ class CheckpointStore:
         self._folder = folder
         # The newest first. Who writes goes by these and not by the folder: were a manifest spoilt
         # meanwhile, a delta would go on top of another checkpoint than the one it follows.
-        self._checkpoints = self._on_disk()
+        self._checkpoints = checkpoints_in(folder)
 
     @property
     def empty(self) -> bool:
@@ -161,7 +176,7 @@ class CheckpointStore:
         all stay as they are until the next is written, which must be one of all rows.
         """
         self.clean()
-        older = self._on_disk()
+        older = checkpoints_in(self._folder)
         while older:
             checkpoint = older[0]
             if checkpoint.step <= at_most:
@@ -183,21 +198,9 @@ class CheckpointStore:
             if name.kind == "json" and name.serial > checkpoint.serial:
                 self._remove(name)
 
-    def _on_disk(self) -> list[Manifest]:
-        """All with a sound manifest, the newest first."""
-        found = []
-        for name in sorted(self._names(), reverse=True):
-            if name.kind == "json" and not name.partial:
-                try:
-                    found.append(parsed(name.serial, read_small(self._folder / str(name))))
-                except SpoiltError:
-                    continue
-        return found
-
     def _names(self) -> list[Name]:
         """Of the store's own files."""
-        found = [Name.of(path.name) for path in self._folder.iterdir()]
-        return [name for name in found if name is not None]
+        return _names_in(self._folder)
 
     def _remove(self, name: Name) -> None:
         path = self._folder / str(name)

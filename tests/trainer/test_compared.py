@@ -1,0 +1,154 @@
+"""Measured runs beside predictions, in tables and in words; no test asserts seconds."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from cprsim.contract.ledger import CAUSES
+from cprsim.scenario import Scenario
+from cprsim.scenario.mapping import load_mapping, scenario_tables
+from cprsim.trainer.coordinator.accounts import MeasuredSpan
+from cprsim.trainer.section import trainer_section
+from cprsim.trainer.validation.calibration import Calibration
+from cprsim.trainer.validation.compared import Compared, Load
+from cprsim.trainer.validation.modelled import (
+    check_predictable,
+)
+from cprsim.trainer.validation.predicted import Predicted, Prediction
+from cprsim.trainer.validation.validated import Validated
+from tools.pages.predicted import CONFIG, CONFIGURATIONS, rows_of, table
+
+#: Steps of 0.01 s; what failures hit comes from the log.
+
+LEDGER = dict.fromkeys(CAUSES, 0.0) | {
+    "train": 0.5,
+    "save": 1.0,
+    "load": 0.06,
+    "pls": 0.1,
+    "updates_lost": 0.095,
+    "failures": 4,
+}
+
+
+def run_of(*spans, lost=0.0, **counts):
+    """A run with these spans, (cause, s) one after the other."""
+    now_s, told = 0.0, []
+    for cause, each in spans:
+        told.append(MeasuredSpan(cause, now_s, now_s + each))
+        now_s += each
+    seconds = dict.fromkeys(CAUSES, 0.0)
+    for cause, each in spans:
+        seconds[cause] += each
+    seconds |= {"train": seconds["train"] - lost, "lost": lost}
+    usual = {"pls": 0.1 + 1e-15, "updates_lost": 0.1, "failures": 4, "executed": 19, "steps": 10}
+    heard = {"struck": 4, "replaced": 4}
+    return SimpleNamespace(spans=told, seconds=seconds, **(usual | heard | counts))
+
+
+def compared(*runs, level=0.25, lost_steps=9, **predicted):
+    ledger = SimpleNamespace(**(LEDGER | predicted))
+    return Compared("full", Prediction("full", 3, [], ledger, lost_steps), runs, level)
+
+
+USUAL = (("train", 0.5), ("save", 0.5), ("train", 0.1), ("load", 0.06), ("save", 0.5))
+QUIET = Load(before=0.4, during=1.9, cores=2)
+
+
+def test_of_a_run_alone_seconds_are_as_they_were():
+    (train, lost, save, load, overhead) = compared(run_of(*USUAL, lost=0.1)).seconds()
+
+    assert [row.what for row in (train, lost, save, load)] == ["train", "lost", "save", "load"]
+    measured = [row.measured for row in (train, lost, save, load, overhead)]
+    assert measured == pytest.approx([0.5, 0.1, 1.0, 0.06, 1.16])
+    assert not any(row.noise for row in (train, lost, save, load, overhead))
+
+
+def test_of_repeats_each_span_counts_with_its_lower_quartile():
+    """Of three values that is the least: Weibull's rank of a quarter is 1."""
+    late = [list(USUAL) for _ in range(3)]
+    late[0][1] = ("save", 0.8)
+    late[1][4] = ("save", 0.9)
+    late[2][3] = ("load", 0.2)
+    runs = [run_of(*each, lost=0.1) for each in late]
+    # Somebody was silent for too long: another run than was predicted.
+    runs.append(run_of(*USUAL, ("reschedule", 9.0), replaced=6))
+
+    *_, save, load, overhead = compared(*runs).seconds()
+
+    assert (save.measured, load.measured) == (pytest.approx(1.0), pytest.approx(0.06))
+    assert overhead.measured == pytest.approx(1.16)
+    assert save.noise == pytest.approx(0.4)
+    assert overhead.noise == pytest.approx(1.56 - 1.3)
+
+
+@pytest.mark.parametrize(
+    ("found", "load", "verdict"),
+    [
+        (
+            compared(run_of(*USUAL), load=0.05),
+            QUIET,
+            "counts exact; overhead within 5 %",
+        ),
+        (
+            compared(run_of(*USUAL), save=1.12, updates_lost=0.1),
+            QUIET,
+            "counts exact; overhead off by +11 %: save off by +12 % (+0.12 s)",
+        ),
+        (
+            compared(run_of(*USUAL), updates_lost=0.05, save=0.89, load=0.19, lost_steps=10),
+            QUIET,
+            "updates lost off by -50 %; lost steps off by +11 %; overhead within 5 %, but save off "
+            "by -11 % (-0.11 s); load off by +217 % (+0.13 s)",
+        ),
+        (
+            compared(run_of(*USUAL), save=9.0),
+            Load(before=0.4, during=3.21, cores=2),
+            "counts exact; no verdict on seconds, for the load was 3.2 on 2 cores: try again on a "
+            "quieter machine",
+        ),
+        (
+            compared(run_of(("train", 1.0), pls=0.0), save=0.0, load=0.0, detect=0.07),
+            QUIET,
+            "PLS off by +0.1; overhead off by +70 ms: detect off by +70 ms (+70 ms)",
+        ),
+    ],
+)
+def test_verdicts_are_told_in_words(found, load, verdict):
+    assert found.verdict(load) == verdict
+
+
+def test_what_is_predicted_is_hashed_as_canonical_json():
+    scenario = SimpleNamespace(title="small")
+    calibration = Calibration(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+    of = compared(run_of(*USUAL)).prediction
+    content = Predicted(scenario, 1, calibration, {}, {"full": of}).content()
+
+    again = json.dumps(json.loads(content), sort_keys=True, separators=(",", ":"))
+    assert content == again.encode()
+    assert json.loads(content)["policies"]["full"]["predicted"]["save"] == 1.0
+
+
+def test_the_page_tells_what_is_within_bounds():
+    late = (0.0, 0.03, 9.0)
+    runs = [run_of(*USUAL[:3], ("load", 0.06 + each), *USUAL[4:]) for each in late]
+    each = compared(*runs, level=0.5, load=0.1)
+    rows = rows_of("here", Validated(None, [each], QUIET, []))
+
+    found = {row.what: row for _, _, row in rows}
+    assert found["load"].measured == pytest.approx(0.09)  # the median of three
+    assert "lost" not in found
+    assert "train" not in found
+    lines = table(rows).splitlines()
+    assert "| here | full | load | 100 ms | 90 ms | 9,000 ms | +10 ms (+11.1 %) | yes |" in lines
+    assert "| here | full | failures | 4 | 4 | 0 | 0 | yes |" in lines
+
+
+@pytest.mark.slow
+def test_every_configuration_of_the_page_can_be_predicted():
+    assert len(CONFIGURATIONS) >= 20
+    for each in CONFIGURATIONS.values():
+        mapping = load_mapping(CONFIG, each.overrides)
+        scenario = Scenario(**scenario_tables(mapping))
+        plans = scenario.plans_of(list(each.policies))
+        check_predictable(trainer_section(mapping["trainer"]), scenario.cluster.trainers, plans)

@@ -1,0 +1,199 @@
+"""A disk that is full, and saves that fail: training goes on, and nothing is lost."""
+
+import errno
+import os
+import shutil
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+
+from cprsim.errors import RunError, UsageError
+from cprsim.trainer import HooksWarning
+from cprsim.trainer.hooks.checkpointed import Image
+from tests.trainer.held import STEPS, Held, hooks, said, steps
+from tests.trainer.loops import scenario
+
+
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
+    it = hooks(Held(), tmp_path, "full")
+    it.restore()
+
+    def refuse(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    for _ in range(2):
+        it.after_step({})
+    with pytest.warns(HooksWarning) as warned:
+        it.after_step({})
+    assert [str(each.message) for each in warned] == [
+        "the save of step 3 failed: OSError: [Errno 28] No space left on device: "
+        f"'{tmp_path}/rows-0-0/00000001.npys'; training goes on, the last checkpoint is of step 0"
+    ]
+    monkeypatch.undo()
+    for _ in range(3):  # the next is a period later, and has room
+        it.after_step({})
+    assert (it.summary.saves, it.summary.saves_failed) == (1, 1)
+    assert hooks(Held(), tmp_path, "full").restore() == 6
+
+
+@pytest.mark.parametrize("policy", ["full", "cpr-mfu", "async"])
+def test_saves_that_all_fail_end_no_training(policy, tmp_path, monkeypatch):
+    job = scenario(**{"async": {"system": "async", "interval": "10 s"}})
+    it = hooks(Held(), tmp_path, policy, scenario=job)
+    it.restore()
+
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.warns(HooksWarning, match="No space left on device"):
+        steps(it, STEPS)
+    assert (it.summary.step, it.summary.saves) == (STEPS, 0)
+    assert it.summary.saves_failed > 0
+    monkeypatch.undo()
+    assert hooks(Held(), tmp_path, policy, scenario=job).restore() == 0
+
+
+@pytest.mark.parametrize("policy", ["full", "cpr-mfu", "async"])
+def test_saves_that_are_void_in_a_part_leave_the_last_checkpoint_that_is_whole(
+    policy, tmp_path, monkeypatch
+):
+    """Rows fit, time and again; the dense part doesn't."""
+    job = {"steps": 40, "scenario": scenario(**{"async": {"system": "async", "interval": "10 s"}})}
+    it = hooks(Held(), tmp_path, policy, **job)
+    it.restore()
+    steps(it, 10)
+    it.save_now()
+    write, dense = Image.write, it._state._dense.store
+
+    def refuses(self, step, returns_to):
+        if self.store is dense:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(self, step, returns_to)
+
+    def patiently():
+        for _ in range(29):
+            it.after_step({})
+            it._saves.settle()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Image, "write", refuses)
+        with pytest.warns(HooksWarning, match="No space left"):
+            patiently()
+    assert it.summary.saves_failed >= 2
+    assert it.summary.checkpoint == 10
+    again = hooks(Held(), tmp_path, policy, **job)
+    assert again.restore() == 10
+    steps(again, 15)
+    again._saves.settle()
+    assert hooks(Held(), tmp_path, policy, **job).restore() == again.summary.checkpoint > 10
+
+
+def test_saves_do_not_get_longer_with_those_before(tmp_path):
+    it = hooks(Held(), tmp_path, steps=400)  # one each 25 steps
+    it.restore()
+    steps(it, 300)
+    assert it.summary.saves > 10
+    assert len(list(it._job.usable)) <= 4  # no more than its store has, and one before
+    assert len(it._job.watch.spans) <= 4
+    assert hooks(Held(), tmp_path, steps=400).restore() == it.summary.checkpoint
+
+
+def test_a_full_disk_at_the_start_is_said_before_training_begins(tmp_path, monkeypatch):
+    it = hooks(Held(), tmp_path / "it", "full")
+
+    def refuse(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    for begin in (it.restore, lambda: hooks(Held(), tmp_path / "other", "full")):
+        with pytest.raises(
+            RunError,
+            match=r"the first checkpoint can't be stored \(\[Errno 28\] No space .* make room",
+        ):
+            begin()
+
+
+def test_state_that_can_no_longer_be_stored_ends_no_training(tmp_path):
+    adapter = Held()
+    it = hooks(adapter, tmp_path, "full")
+    it.restore()
+    adapter.rest["mlp"] = type("", (), {"state_dict": lambda self: {"seen": {1, 2}}})()
+    with pytest.warns(HooksWarning, match="step 3 failed: UsageError: .*seen is a set"):
+        steps(it, 5)
+
+
+def test_state_of_rows_that_the_first_step_makes_is_found_at_the_first_step(tmp_path):
+    adapter = Held()
+    it = hooks(adapter, tmp_path, "full")
+    it.restore()
+    rows = adapter.parts[0]
+    adapter.found = adapter.found | {0: [rows._replace(state=(torch.zeros(300),))]}
+    with pytest.raises(UsageError, match="make the state of the optimiser before restore"):
+        it.after_step({})
+
+
+@pytest.mark.parametrize("left", ["rows-0-0", "dense"])
+def test_a_folder_that_has_checkpoints_of_nobody_knows_which_job(left, tmp_path):
+    hooks(Held(), tmp_path).restore()
+    (tmp_path / "job.json").unlink()
+    shutil.rmtree(tmp_path / ({"rows-0-0", "dense"} - {left}).pop())
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(
+        UsageError,
+        match=said(
+            f"folder {tmp_path}: has {left}, but no job.json that says of which job it is; bring "
+            "that back, or give another folder"
+        ),
+    ):
+        hooks(Held(), tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_the_names_of_new_folders_are_kept_once(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr("cprsim.trainer.hooks.process_state.sync_folder", synced.append)
+    it = hooks(Held(), tmp_path / "it", "full")
+    it.restore()
+    steps(it, 5)
+    assert synced == [tmp_path / "it", tmp_path]
+
+
+def test_saving_now_in_another_thread(tmp_path):
+    it = hooks(Held(), tmp_path)
+    it.restore()
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(
+            UsageError,
+            match=said(
+                "save_now() in another thread than the loop's, which may be in the middle of a "
+                "step: call it between steps there, or send a signal that saving_on() listens for"
+            ),
+        ),
+    ):
+        pool.submit(it.save_now).result()
+    assert it.save_now()
+
+
+def test_a_notice_on_a_full_disk_is_known_before_there_is_room(tmp_path, monkeypatch):
+    it = hooks(Held(), tmp_path, "full")
+    it.restore()
+
+    def refuse(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with it.saving_on(signal.SIGTERM):
+        steps(it, 1)
+        assert not it.notice
+        os.kill(os.getpid(), signal.SIGTERM)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", refuse)
+            with pytest.warns(HooksWarning, match="the save of step 2 failed"):
+                steps(it, 1)
+        assert (it.notice, it.noticed) == (True, False)
+        steps(it, 1)
+        assert (it.notice, it.noticed) == (True, True)
