@@ -34,8 +34,15 @@ def compared(strategy: Strategy, examples: int, replications: Sequence[int], num
     return seen
 
 
-@pytest.mark.parametrize("source", harsh.SOURCES)
-@pytest.mark.parametrize("system", harsh.SYSTEMS)
+#: Each system with each source of failures; with one of them in `make test`.
+_EACH = [
+    pytest.param(system, source, marks=[pytest.mark.slow] * (turn % len(harsh.SOURCES) != place))
+    for turn, system in enumerate(harsh.SYSTEMS)
+    for place, source in enumerate(harsh.SOURCES)
+]
+
+
+@pytest.mark.parametrize(("system", "source"), _EACH)
 def test_when_failures_come_all_the_time(system: str, source: str, tmp_path: Path) -> None:
     strategy = harsh.sources(tmp_path / "log.csv", [system])[source]
     number = len(harsh.SOURCES) * harsh.SYSTEMS.index(system) + harsh.SOURCES.index(source)

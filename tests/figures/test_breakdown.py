@@ -19,9 +19,10 @@ from matplotlib.text import Text
 
 from cprsim.contract.ledger import CAUSE_LABELS, OVERHEAD_CAUSES
 from cprsim.errors import UsageError
-from cprsim.figures import FORMATS, draw, save_bytes
+from cprsim.figures import draw, save_bytes
 from cprsim.figures.parts.layout import percent, text_width_in, wrap
 from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, WHITE_INK, ink_on
+from tests.figures.formats import EACH_FORMAT
 from tests.figures.reading import boxes_apart
 
 
@@ -178,7 +179,7 @@ def test_slim_bars_end_where_lost_updates_are_trained_again(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("dpi", [100, 200])
+@pytest.mark.parametrize("dpi", [100, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_text_is_cut_or_covers_another(case: str, dpi: int) -> None:
     figure = drawn(case, dpi)
     boxes_apart(figure, texts_of(figure))
@@ -324,7 +325,7 @@ def test_ink_stands_out() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", EACH_FORMAT)
 def test_same_summary_same_bytes(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Matplotlib takes this for the time, so a date in a file would show.
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")

@@ -18,10 +18,11 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from cprsim.errors import UsageError
-from cprsim.figures import FORMATS, save_bytes
+from cprsim.figures import save_bytes
 from cprsim.figures.lost_rows import lost_rows
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.popularity import zipf
+from tests.figures.formats import EACH_FORMAT
 from tests.figures.reading import boxes_apart
 
 #: What the key calls each tracker.
@@ -280,7 +281,7 @@ def test_no_text_is_cut_or_covers_another_or_a_panel(case: str) -> None:
         assert not one.bbox.overlaps(other.bbox)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", EACH_FORMAT)
 def test_same_table_same_bytes(format: str) -> None:
     first = save_bytes(lost_rows(*CASES["one point"]), format)
     with mpl.rc_context({"font.size": 30, "axes.grid": False, "lines.linewidth": 9}):

@@ -50,6 +50,7 @@ def jobs_own_log(nodes: int, span_s: float, **failures: object) -> FailureLog:
     return FailureLog(np.array(times), np.array(struck), 0.0, span_s, population=nodes)
 
 
+@pytest.mark.slow
 def test_a_scenarios_frailty_is_found_in_its_log():
     """Of 400 nodes, each parameter within 5 / sqrt(n): simulate, log, fit."""
     nodes = 400
@@ -189,6 +190,7 @@ def raw_share() -> float:
     return (sum(counts[: int(whole)]) + part * counts[int(whole)]) / sum(counts)
 
 
+@pytest.mark.slow
 @needs_stepfun
 def test_servers_of_stepfun_fail_in_clusters_of_their_own():
     """The worst tenth has 41 % of the failures, which looks like a frailty, and is none.

@@ -104,7 +104,6 @@ def run(*arguments):
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_what_is_counted_is_predicted_exactly(config, tmp_path, capsys):
     out = tmp_path / "out"
     code = run("validate", config, "--json", "--out", out)
