@@ -32,8 +32,6 @@ def why_unsupported(scenario: Scenario, policy: str) -> str | None:
 
 def refusals(scenario: Scenario, policies: Iterable[str]) -> dict[str, str | None]:
     """Of each policy why it can't be played, or None."""
-    if scenario.job.withdrawn is not None:
-        return dict.fromkeys(policies, "servers are withdrawn from the job")
     if source_of(scenario) is None:
         kind = type(scenario.failure_model.process.cohort(0, 0)).__name__
         return dict.fromkeys(policies, f"failures of kind {kind} are not known to it")

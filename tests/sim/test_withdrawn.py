@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from cprsim.analytic.expected import expected
+from cprsim.batch import engine as batch
 from cprsim.closed_form.withdrawn import break_even_s, fewer_extra_s, waiting_extra_s
 from cprsim.contract.ledger import Ledger
 from cprsim.failures.hit import Hit
 from cprsim.scenario import Scenario
-from cprsim.sim.engine import play
+from cprsim.sim.engine import COLUMNS, play
 from cprsim.testing import Recording, assert_time_adds_up
 
 ELASTIC = {"system": "elastic", "interval": "32 s", "bound": 0.5, "reshard": "2 s"}
@@ -36,8 +37,11 @@ def scenario(policy: dict[str, Any], *windows: dict[str, Any], **more: Any) -> S
 
 
 def played(scenario: Scenario) -> Ledger:
+    """Its run, which both engines agree on."""
     ledger = play(scenario, "it", 0, 0)
     assert_time_adds_up(ledger)
+    found = batch.simulate(scenario, ["it"], [0], 0)[0, 0]
+    assert found.tolist() == [getattr(ledger, column) for column in COLUMNS]
     return ledger
 
 
@@ -112,6 +116,7 @@ def test_nodes_that_fail_while_they_are_away_are_replaced_there() -> None:
     it = scenario(ELASTIC | {"bound": 0.0}, window(20, 200), failures=failures)
     ledger = play(it, "it", 0, 0, seen)
     # With all others hit at 30 s the job waits for them until 51 s, and their lives end at 81 s.
+    played(it)
     three = Hit((0, 1, 2), ())
     assert seen.failures[:3] == [(30.0, three), (81.0, three), (132.0, three)]
     # At 30 s it is one failure with the others, which the job sees.
