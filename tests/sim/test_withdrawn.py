@@ -148,6 +148,13 @@ def test_nobody_fails_meanwhile(tmp_path: Path) -> None:
     assert (ledger.failures, ledger.absorbed) == (0, 2)
 
 
+def test_spares_stand_in_for_nobody() -> None:
+    spares = {"cluster": {"parameter_servers": 4, "spares": 2}}
+    for policy in (ELASTIC, FULL):
+        one, other = (scenario(policy, window(20, 20), **more) for more in ({}, spares))
+        assert played(one) == played(other)
+
+
 def test_where_too_few_are_left_it_stops(tmp_path: Path) -> None:
     waits, stops = (
         played(scenario({"interval": "32 s"} | keys, window(20, 20, 3)))
