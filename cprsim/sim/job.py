@@ -79,8 +79,9 @@ class JobRun:
         """Run the job from start to end."""
         resolved, state, work, cursor = self._resolved, self._state, self._work, self._cursor
         ask, useful_time_s = self._dialogue.ask, resolved.useful_time_s
+        withdrawals = self._withdrawals
         yield from self._attempted.first()
-        self._withdrawals.await_next()
+        withdrawals.await_next()
         while True:
             if self._at_end:  # an end and a failure: the end comes first
                 done = state.progress_s >= useful_time_s
@@ -99,7 +100,7 @@ class JobRun:
                 if cursor.next_s > work.now:
                     yield from self._verify() if over else self._save_the_end()
                     continue
-            if cursor.next_s <= work.now or self._withdrawals.due:
+            if cursor.next_s <= work.now or withdrawals.due:
                 yield from self._interrupted()
             else:
                 if self._herald is not None:
