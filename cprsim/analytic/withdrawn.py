@@ -1,5 +1,6 @@
 """What windows cost in which servers are withdrawn, to first order."""
 
+import math
 from collections.abc import Iterator
 
 from cprsim.closed_form.attempts import mean_attempts
@@ -40,13 +41,15 @@ def _goes_on(plan: Plan, context: Context, window: Window) -> Iterator[tuple[str
 
 
 def _stops(plan: Plan, context: Context, window: Window) -> Iterator[tuple[str, float]]:
-    """A last save and the end, the window, and a start with a load."""
+    """A last save, of which about half one would have come anyway; the end, and a new start."""
     costs = context.costs
     schedule_s, cold_s, warm_s, shutdown_s = mean_start(costs.costs)
     start, stop_s = costs.costs.start, plan.stop_s(costs)
     tier = plan.tier(plan.last_save.tier)
     load_s = costs.seconds(costs.load(tier, "all", 0)) * mean_attempts(costs.load_fails(tier))
-    yield "save", stop_s - shutdown_s
+    period_s = plan.schedules[-1].period_s if plan.schedules else math.inf
+    spared = min(max(window.due_s, 0.0) / period_s, 0.5)
+    yield "save", (stop_s - shutdown_s) * (1 - spared)
     yield "shutdown", shutdown_s
     yield "reschedule", window.until_s - window.due_s - stop_s
     yield "start", schedule_s + (cold_s if start is not None and start.on_node else warm_s)

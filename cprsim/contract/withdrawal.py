@@ -26,7 +26,8 @@ def windows(plan: Plan, costs: CostModel) -> tuple[Window, ...]:
     found = []
     for each in costs.job.withdrawn or ():
         count, servers = each.parameter_servers, costs.cluster.parameter_servers
-        answer = plan.recover(Loss(frozenset(range(servers - count, servers)), frozenset()))
+        last = frozenset(range(max(servers - count, 0), servers))
+        answer = plan.recover(Loss(last, frozenset()))
         goes_on = rules.r39_goes_on(answer.regrow is not None, servers, count)
         due_s = each.at_s
         if not goes_on:
