@@ -37,9 +37,9 @@ NO, YES = cast(bool, np.bool_(False)), cast(bool, np.bool_(True))
 #: Causes of foreground seconds, places in `RUN.spent`.
 TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = codes(9)
 CAUSES: Final = 9
-#: What a flow is of: the foreground, a save, the time to a planned stop, the wait for machines, the
-#: filling of shards.
-FOREGROUND, SAVING, STOPPING, REPLACING, FILLING = codes(5)
+#: What a flow is of: the foreground, a save, the time to a planned stop, or until servers are
+#: withdrawn, the wait for machines, or for those to come back, the filling of shards.
+FOREGROUND, SAVING, STOPPING, NEARING, REPLACING, RETURNING, FILLING = codes(7)
 #: Which save comes next: by schedules, by `contract`'s words for more.
 SCHEDULED, CHAINS, GROWING, LEARNED, ROTATIONS, DIFFERENCES = codes(6)
 #: Where failures come from.
@@ -103,6 +103,7 @@ PLAN_ROW: Final = _row(
     **_columns("f8", "partial_mtbfs spared_s allocation_s stop_s"),
     **_columns("i8", "partial_answer full_answer hands_over"),
     **_columns("?", "starts cache_on_node allocated"),
+    **_columns("i8", "windows windows_at"),
     start_costs="4f8",
     capacity="6f8",
 )
@@ -131,7 +132,9 @@ RUN_ROW: Final = _row(
     **_columns("i8", "begun faults torn_loads starts ends"),
     **_columns("?", "cut news knows_degraded running corrupt torn"),
     **_columns("?", "warm stops"),
-    **_columns("f8", "paused_s allocation_began_s"),
+    **_columns("f8", "paused_s allocation_began_s until_s"),
+    window="i8",
+    leaving="?",
     full_at="6f8",
 )
 #: What a run keeps of each schedule and its tier; and, beside training, of its save under way.

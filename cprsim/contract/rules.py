@@ -211,3 +211,13 @@ def r36_keeps_cache(on_node: bool, severity: int) -> bool:
 def r37_stop_s(nodes_s: float, allocation_s: float, stop_s: float) -> float:
     """When training stops, s: in time for a stop that takes so long, in nodes held since then."""
     return nodes_s + allocation_s - stop_s
+
+
+def r39_goes_on(regrows: bool, up: int, withdrawn: int) -> bool:
+    """Whether the rest goes on where so many of those that are up are withdrawn."""
+    return regrows and up > withdrawn
+
+
+def r39_left_s(until_s: float, now_s: float) -> float:
+    """What is left of a time for which servers are withdrawn, s."""
+    return max(until_s - now_s, 0.0)

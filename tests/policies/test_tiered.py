@@ -42,11 +42,11 @@ class TestDifferencesInTheBackground(PolicyConformance):
 
 class TestNoRemoteTier(PolicyConformance):
     policy: ClassVar = {"system": "tiered", "peer": PEER | {"interval": "optimal", "copies": 3}}
-    # What is in the memory of nodes goes with them at the end of an allocation: it is refused.
+    # What is in the memory of nodes goes with them where the job stops: it is refused.
     conditions: ClassVar = {
         where: tables
         for where, tables in PolicyConformance.conditions.items()
-        if "allocation" not in tables["job"]
+        if not {"allocation", "withdrawn"} & tables["job"].keys()
     }
 
 
