@@ -16,6 +16,7 @@ from cprsim.batch.rows import (
     MORE_ROOM,
     NO,
     NONE,
+    NOTICING,
     REPLACING,
     SAVING,
     STOPPING,
@@ -64,6 +65,8 @@ def _end(it: Running, flow: Any) -> None:
         _land(it, flow)
     elif flow.kind == STOPPING:
         it.run.stops = True
+    elif flow.kind == NOTICING:
+        return
     elif flow.kind == REPLACING:
         _replaced(it, flow)
     else:
