@@ -191,6 +191,10 @@ class Policy(Section):
         said = self._said(context)
         if any(getattr(plan, name) != value for name, value in said.items()):
             plan = replace(plan, **said)
+        return self.answered(plan, context)
+
+    def answered(self, plan: Plan, context: Context) -> Plan:
+        """That plan with what it answers notices with, if anything."""
         return plan if self.on_notice is None else answering(plan, self.on_notice, context)
 
     def unannounced_s(self, context: Context) -> float:
