@@ -51,6 +51,15 @@ def test_when_failures_come_all_the_time(system: str, source: str, tmp_path: Pat
     assert_often(seen, runs=24, failures=50, failures_in_a_train=20, saves=50)
 
 
+@pytest.mark.parametrize("answer", ["save", "drain"])
+def test_when_failures_are_announced(answer: str, tmp_path: Path) -> None:
+    strategy = harsh.announced(tmp_path / "log.csv", answer)
+    seen = compared(strategy, 25, [0, 1, 256], 3000 + len(answer))
+
+    of_answer = {"save": {"EmergencySave": 20}, "drain": {"Draining": 20, "drains": 20}}
+    assert_often(seen, runs=50, failures=100, saves=100, **of_answer[answer])
+
+
 #: What must be met of a system, beside what is met of all.
 OF_SYSTEM: dict[str, dict[str, int]] = {
     "full": {"failures_in_a_save": 40, "three_in_a_row_while_loading": 7},

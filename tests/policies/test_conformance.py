@@ -64,6 +64,14 @@ class TestFullOnNotice(PolicyConformance):
     policy: ClassVar = {"system": "full", "on_notice": "save"}
 
 
+class TestPartialDrains(PolicyConformance):
+    policy: ClassVar = {"system": "partial", "on_notice": "drain"}
+
+
+class TestAsyncOnNotice(PolicyConformance):
+    policy: ClassVar = {"system": "async", "snapshot": "10 s", "on_notice": "save"}
+
+
 class TestPartial(PolicyConformance):
     policy: ClassVar = {"system": "partial", "interval": "1 h"}
 

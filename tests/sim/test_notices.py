@@ -14,7 +14,18 @@ from cprsim.closed_form.prediction import (
     predicted_interval_s,
     predicted_waste,
 )
-from cprsim.contract import Clock, EmergencySave, Notice, Resumed, Save, Saved, Train
+from cprsim.contract import (
+    Clock,
+    EmergencySave,
+    Failed,
+    Loss,
+    Notice,
+    Recover,
+    Resumed,
+    Save,
+    Saved,
+    Train,
+)
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
@@ -22,6 +33,7 @@ from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording
 from cprsim.trainer.support import TRAINER
 
+ONE = Loss(frozenset([1]), frozenset())
 CERTAIN = {"lead": "20 s", "recall": 1.0}
 
 
@@ -124,9 +136,9 @@ def test_notices_move_no_failure():
         assert play(ignores, "it", 3, number) == play(scenario(law), "it", 3, number)
 
 
-def test_the_batch_engine_leaves_answers_to_the_simulator(tmp_path):
+def test_the_trainer_leaves_answers_to_the_engines(tmp_path):
     it = scenario(log(tmp_path, 80.0) | {"notice": CERTAIN})
-    assert why_unsupported(it, "it") == "it answers notices of failures"
+    assert why_unsupported(it, "it") is None
     with pytest.raises(ScenarioError, match="answers to notices of failures can be simulated but"):
         TRAINER.check_plan("it", it.plan("it"), lambda: {"it": it.plan("it")})
 
@@ -135,14 +147,16 @@ def test_the_controller_saves_once_and_where_there_is_time():
     plan = scenario({"exactly": 0, "notice": CERTAIN}).plan("it")
     assert plan.on_notice == EmergencySave(Save(), 5.0)
     controller = plan.start()
-    controller.tell(Notice(Clock(50.0, 50.0), 55.0))
+    controller.tell(Notice(Clock(50.0, 50.0), 55.0, ONE, 0))
     assert controller.ask(Clock(50.0, 50.0)) == Save()
     controller.tell(Saved(Clock(55.0, 50.0), Save(), stored=True))
     assert controller.ask(Clock(55.0, 50.0)) == Train(150.0)
-    controller.tell(Notice(Clock(55.0, 50.0), 75.0))  # nothing was trained since
+    controller.tell(Notice(Clock(55.0, 50.0), 75.0, ONE, 0))  # nothing was trained since
     assert controller.ask(Clock(55.0, 50.0)) == Train(150.0)
-    controller.tell(Notice(Clock(60.0, 55.0), 64.9))  # too late
+    controller.tell(Notice(Clock(60.0, 55.0), 64.9, ONE, 0))  # too late
     assert controller.ask(Clock(60.0, 55.0)) == Train(150.0)
+    controller.tell(Failed(Clock(75.0, 70.0), ONE))
+    assert controller.ask(Clock(75.0, 70.0)) == Recover("all")
     controller.tell(Resumed(Clock(80.0, 50.0), ()))
     assert controller.ask(Clock(80.0, 50.0)) == Train(150.0)
 
