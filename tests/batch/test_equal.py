@@ -54,7 +54,7 @@ def test_when_failures_come_all_the_time(system: str, source: str, tmp_path: Pat
 @pytest.mark.parametrize("answer", ["save", "drain"])
 def test_when_failures_are_announced(answer: str, tmp_path: Path) -> None:
     strategy = harsh.announced(tmp_path / "log.csv", answer)
-    seen = compared(strategy, 25, [0, 1, 256], 3000 + len(answer))
+    seen = compared(strategy, 25, [0, 1, 256], 3000)
 
     of_answer = {"save": {"EmergencySave": 20}, "drain": {"Draining": 20, "drains": 20}}
     assert_often(seen, runs=50, failures=100, saves=100, **of_answer[answer])
