@@ -54,7 +54,7 @@ class Full(Policy):
 
     `on_notice = "save"`: a failure that is announced (`failures.notice`) is answered with a save at
     once, where that gets done in time. `"optimal"` is the interval for failures that aren't
-    announced then (Aupy, Robert, Vivien 2014: `cprsim.closed_form.prediction`).
+    announced then (Aupy, Robert, Vivien 2014).
     """
 
     system: Literal["full"]
@@ -93,7 +93,7 @@ class Full(Policy):
 
         A silent fault costs all that was trained since it was last verified, a failure half an
         interval: with one verification a save it is the optimum of Benoit, Cavelan, Robert and Sun
-        (`cprsim.closed_form.verified`). Where that many saves don't come in the job, only its end
+        (ACM TOPC 2016). Where that many saves don't come in the job, only its end
         is verified.
         """
         every, announced = self.verify_every, self._announced(context)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from cprsim.closed_form.two_level import two_level_pattern_s
 from tools.validation.systems.tiered import (
     FAR_APART,
     PATTERNS,
@@ -13,6 +12,7 @@ from tools.validation.systems.tiered import (
     pattern_s,
     rows,
 )
+from tools.validation.two_level import two_level_pattern_s
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
