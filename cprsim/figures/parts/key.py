@@ -55,6 +55,14 @@ def entry(
     return top_in + _BELOW
 
 
+def square(
+    figure: Figure, at_in: tuple[float, float], colour: str, words: str, facts: str
+) -> float:
+    """An entry of what has that colour; else as `entry`."""
+    look = {"marker": "s", "linestyle": "None", "markersize": 8.0, "markeredgewidth": 0}
+    return entry(figure, at_in, [Line2D([], [], color=colour, **look)], words, facts, bold=True)
+
+
 def causes_height_in(names: Sequence[str]) -> float:
     """Room that `causes` takes, inches."""
     return _CAUSES + (_rows(names) - 1) * _CAUSES_ROW
