@@ -1,7 +1,7 @@
 """Keys: beside the panels a sample of each line, what it is, and more of it; causes in a row."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -59,8 +59,9 @@ def square(
     figure: Figure, at_in: tuple[float, float], colour: str, words: str, facts: str
 ) -> float:
     """An entry of what has that colour; else as `entry`."""
-    look = {"marker": "s", "linestyle": "None", "markersize": 8.0, "markeredgewidth": 0}
-    return entry(figure, at_in, [Line2D([], [], color=colour, **look)], words, facts, bold=True)
+    look: dict[str, Any] = {"marker": "s", "markersize": 8.0, "markeredgewidth": 0}
+    sample = Line2D([], [], color=colour, linestyle="None", **look)
+    return entry(figure, at_in, [sample], words, facts, bold=True)
 
 
 def causes_height_in(names: Sequence[str]) -> float:
