@@ -374,14 +374,7 @@ main()
 
 
 @pytest.mark.slow
-@pytest.mark.essential
-@pytest.mark.parametrize(
-    "workers",
-    [
-        "1",
-        "2",
-    ],
-)
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.essential)])
 def test_an_interrupted_run_says_so_in_one_line_and_writes_nothing(folder, workers):
     Path("old").mkdir()
     Path("old/results.csv").write_text("old")
