@@ -30,6 +30,8 @@ from cprsim.contract import (
     Case,
     Chains,
     Differences,
+    Draining,
+    EmergencySave,
     Growing,
     Learned,
     Recover,
@@ -161,6 +163,7 @@ class _Rows:
             "beside": beside[:1] == [True],  # most saves are to the nearest tier
             "tight": self._tight(),
             **self._starts(),
+            **self._notices(),
             "capacity": tuple(resolved.costs.capacities[link] for link in LINKS),
         }
         return _row(PLAN_ROW, values | sequence | self._verification())
@@ -179,17 +182,44 @@ class _Rows:
             "last_return": self._answer(Recover("all", source=plan.tiers[-1].name)),
         }
 
+    def _notices(self) -> dict[str, Any]:
+        """How failures are announced, and what answers that."""
+        resolved, answer = self._resolved, self._plan.on_notice
+        if resolved.notices is None:
+            return {}
+        saves = self._emergency
+        return {
+            "notices": True,
+            "lead_s": resolved.notices.lead_s,
+            "recall": resolved.notices.recall,
+            "emergency": NONE if saves is None else self._save(saves.save),
+            "emergency_s": 0.0 if saves is None else saves.takes_s,
+            "drains": isinstance(answer, Draining),
+            "drain_s": answer.takes_s if isinstance(answer, Draining) else 0.0,
+            "reschedule_s": resolved.costs.reschedule_mean_s,
+        }
+
+    @property
+    def _emergency(self) -> EmergencySave | None:
+        """The save that answers a notice, if one does."""
+        answer = self._plan.on_notice
+        return answer.otherwise if isinstance(answer, Draining) else answer
+
     def _starts(self) -> dict[str, Any]:
         """What the row of the plan says of starts and ends."""
         costs = self._resolved.costs.costs
-        return {
-            "starts": self._resolved.starts,
-            "cache_on_node": costs.start is not None and costs.start.on_node,
-            "start_costs": tuple(mean_start(costs)),  # of each, where none is drawn
-        } | self._allocations()
+        return (
+            {
+                "starts": self._resolved.starts,
+                "cache_on_node": costs.start is not None and costs.start.on_node,
+                "start_costs": tuple(mean_start(costs)),  # of each, where none is drawn
+            }
+            | self._allocations()
+            | self._windows()
+        )
 
     def _allocations(self) -> dict[str, Any]:
-        """Where there are several, how long each lasts, and what the next one loads."""
+        """Where there are several, how long each lasts."""
         resolved = self._resolved
         if resolved.allocation_s == math.inf:
             return {}
@@ -197,8 +227,24 @@ class _Rows:
             "allocated": True,
             "allocation_s": resolved.allocation_s,
             "stop_s": resolved.stop_s,
-            "hands_over": self._answer(Recover("all", source=self._plan.last_save.tier)),
+            **self._hands_over(),
         }
+
+    def _windows(self) -> dict[str, Any]:
+        """Where servers are withdrawn, when that is seen to, until when, and how many."""
+        windows = self._resolved.windows
+        if not windows:
+            return {}
+        numbers = [number for each in windows for number in each[:3]]
+        return {
+            "windows": len(windows),
+            "windows_at": self._real(numbers),
+            **self._hands_over(),
+        }
+
+    def _hands_over(self) -> dict[str, int]:
+        """What is loaded after a planned stop."""
+        return {"hands_over": self._answer(Recover("all", source=self._plan.last_save.tier))}
 
     def _in_turn(self) -> bool:
         """Whether training and saves that hold it up follow each other, all alike."""
@@ -243,6 +289,8 @@ class _Rows:
         if all(each.save.blocking for each in plan.schedules):
             return 0  # nothing goes on beside anything
         alone = [self._resolved.save(each.save) for each in plan.schedules if each.save.blocking]
+        if self._emergency is not None:
+            alone.append(self._resolved.save(self._emergency.save))
         alone += [self._resolved.training(each.degraded) for each in answers]
         alone.append(self._resolved.training(0.0))
         try:

@@ -211,3 +211,31 @@ def r36_keeps_cache(on_node: bool, severity: int) -> bool:
 def r37_stop_s(nodes_s: float, allocation_s: float, stop_s: float) -> float:
     """When training stops, s: in time for a stop that takes so long, in nodes held since then."""
     return nodes_s + allocation_s - stop_s
+
+
+def r38_is_announced(drawn: float, recall: float) -> bool:
+    """Whether a notice comes before the failure that has drawn this number, 0 to 1."""
+    return drawn < recall
+
+
+def r38_in_time(now_s: float, takes_s: float, deadline_s: float) -> bool:
+    """Whether what takes so long gets done by the deadline of a notice."""
+    return now_s + takes_s <= deadline_s
+
+
+def r38_can_drain(nodes: int, ready: int, severity: int) -> bool:
+    """Whether so many nodes that are to fail can move to machines that stand ready.
+
+    A failure of the cluster (by place in `SEVERITIES`) takes these as well.
+    """
+    return nodes <= ready and severity != CLUSTER
+
+
+def r39_goes_on(regrows: bool, up: int, withdrawn: int) -> bool:
+    """Whether the rest goes on where so many of those that are up are withdrawn."""
+    return regrows and up > withdrawn
+
+
+def r39_left_s(until_s: float, now_s: float) -> float:
+    """What is left of a time for which servers are withdrawn, s."""
+    return max(until_s - now_s, 0.0)

@@ -206,10 +206,36 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
     }
     if draw(_YES) and draw(_YES):
         _corrupt(draw, tables)
-    if draw(_SHARES) < 0.2:
+    planned = draw(_SHARES)
+    if planned < 0.2:
         _allocate(draw, tables)
-    if draw(_SHARES) < 0.1:  # which no policy that is drawn answers
+    elif planned > 0.8:
+        _withdraw(draw, tables)
+    if draw(_SHARES) < 0.1:  # which nobody answers
         tables["failures"]["notice"] = {"lead": "20 s", "false_alarms": "1 / 2 min"}
+    return tables
+
+
+#: Systems whose policies answer notices.
+ANSWERING: Final = (
+    *("full", "partial", "cpr-vanilla", "async", "elastic", "twin-groups", "accepted-loss"),
+    *("tiered", "autopilot", "check-n-run"),
+)
+
+
+@st.composite
+def announced(draw: st.DrawFn, log: Path, answer: str) -> Keys:
+    """Any of all that with notices, and policies that answer them so."""
+    tables = draw(st.one_of(*sources(log, ANSWERING).values()))
+    pace = 3600.0 if "reader" in tables["failures"] else 1.0
+    notice: Keys = {"lead": seconds(pace * _between(draw, 2.0, 60.0)), "recall": draw(_SHARES)}
+    if draw(_YES):
+        notice["false_alarms"] = f"1 / {seconds(pace * _between(draw, 20.0, 400.0))}"
+    tables["failures"]["notice"] = notice
+    tables["policies"]["it"]["on_notice"] = answer
+    tables["costs"]["drain"] = seconds(pace * 20 * draw(_SHARES))
+    if answer == "drain":
+        tables["cluster"]["spares"] = min(draw(st.integers(1, 4)), _count(tables["cluster"]))
     return tables
 
 
@@ -219,6 +245,25 @@ def _allocate(draw: st.DrawFn, tables: Keys) -> None:
     with suppress(PlanError):
         Scenario(**tables | {"job": allocated, "failures": {"exactly": 0}})
         tables["job"] = allocated
+
+
+def _withdraw(draw: st.DrawFn, tables: Keys) -> None:
+    """Servers that are taken for a while, where the policy has saved what they would take along."""
+    most = _servers(tables["cluster"]) - 1
+    if not most:
+        return
+    windows: list[Keys] = []
+    at_s = 0.0
+    for _ in range(draw(st.integers(1, 3))):
+        at_s += _between(draw, 1.0, 150.0)
+        for_s = _between(draw, 1.0, 120.0)
+        servers = draw(st.integers(1, most))
+        windows.append({"at": seconds(at_s), "for": seconds(for_s), "parameter_servers": servers})
+        at_s += for_s
+    withdrawn = tables["job"] | {"withdrawn": windows}
+    with suppress(PlanError):
+        Scenario(**tables | {"job": withdrawn, "failures": {"exactly": 0}})
+        tables["job"] = withdrawn
 
 
 def _corrupt(draw: st.DrawFn, tables: Keys) -> None:

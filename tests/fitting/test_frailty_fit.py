@@ -50,6 +50,7 @@ def jobs_own_log(nodes: int, span_s: float, **failures: object) -> FailureLog:
     return FailureLog(np.array(times), np.array(struck), 0.0, span_s, population=nodes)
 
 
+@pytest.mark.slow
 def test_a_scenarios_frailty_is_found_in_its_log():
     """Of 400 nodes, each parameter within 5 / sqrt(n): simulate, log, fit."""
     nodes = 400
@@ -190,6 +191,7 @@ def raw_share() -> float:
     return (sum(counts[: int(whole)]) + part * counts[int(whole)]) / sum(counts)
 
 
+@pytest.mark.slow
 @needs_stepfun
 @pytest.mark.slow
 def test_servers_of_stepfun_fail_in_clusters_of_their_own():

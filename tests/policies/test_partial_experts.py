@@ -19,6 +19,7 @@ from tests.policies.mixed import MIXED
 from tools.validation.systems.partial_experts import single_fault_plt
 
 
+@pytest.mark.slow
 class TestPartialExperts(PolicyConformance):
     policy: ClassVar = {"system": "partial-experts", "experts": 16, "snapshot": "10 s"}
 
@@ -36,6 +37,7 @@ class TestTwoLevelsThatDouble(PolicyConformance):
     }
 
 
+@pytest.mark.slow
 class TestInTheBackground(PolicyConformance):
     policy: ClassVar = {
         "system": "partial-experts",

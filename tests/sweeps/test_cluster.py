@@ -49,7 +49,6 @@ def test_a_dask_worker_that_is_killed_changes_no_byte(alone, tmp_path, cluster, 
     assert exported(tmp_path / "out") == alone
 
 
-@pytest.mark.essential
 def test_a_scheduler_that_goes_and_comes_back_changes_no_byte(alone, tmp_path, cluster, running):
     kill(cluster.scheduler)
     # It has noticed once it says so; before that it may say how far it is.
