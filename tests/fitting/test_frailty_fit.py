@@ -133,7 +133,8 @@ def test_logs_are_simulated_as_renewal_theory_has_them():
 
 @needs_lanl
 @pytest.mark.parametrize(
-    ("system", "is_sure"), [(3, False), (4, True), pytest.param(8, True, marks=pytest.mark.slow)]
+    ("system", "is_sure"),
+    [(3, False), *(pytest.param(each, True, marks=pytest.mark.slow) for each in (4, 8))],
 )
 def test_the_worst_node_of_lanl_is_of_another_kind(system: int, is_sure: bool):
     """Alike nodes don't concentrate failures so, nor does a frailty give one node so many."""
@@ -192,6 +193,7 @@ def raw_share() -> float:
 
 @pytest.mark.slow
 @needs_stepfun
+@pytest.mark.slow
 def test_servers_of_stepfun_fail_in_clusters_of_their_own():
     """The worst tenth has 41 % of the failures, which looks like a frailty, and is none.
 

@@ -87,7 +87,6 @@ def test_a_scheduler_that_stays_away_ends_the_sweep_which_can_go_on_without(clus
     )
 
 
-@pytest.mark.essential
 def test_a_cluster_with_another_model_is_refused(cluster, monkeypatch):
     from cprsim.sweeps import cluster as module
 
