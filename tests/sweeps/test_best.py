@@ -98,7 +98,7 @@ def test_who_looks_for_no_silent_faults_is_the_best_by_time_and_that_is_told(out
     Console(file=written, width=300).print(BestTable(done, Quality()))
     told = " ".join(written.getvalue().split())
     assert (
-        f"blind: ended with a silent fault in what was trained in up to 100.00 % "
+        "blind: ended with a silent fault in what was trained in up to 100.00 % "
         "of the replications, and nobody knows; verify_every of a policy has it looked for." in told
     )
 
