@@ -109,14 +109,16 @@ def carried_out(case, pick, faults=()):
         worlds.append(World(given, pick, case.room))
         return worlds[0]
 
-    with LocalCluster(with_copies(specs, plan.copies), [trainer], DEADLINES, roster=roster) as all_:
+    with LocalCluster(
+        with_copies(specs, plan.redundancy), [trainer], DEADLINES, roster=roster
+    ) as all_:
         (world,) = worlds
         world.strike_later(faults)
         clock = StepClock(1.0, lambda: job.executed)
         clock.pinned = not case.free
         timeline = AbsoluteTimeline((), ()).cursor()
         strikes = Strikes(all_, timeline, clock, InjectionMode(), True)
-        execution = Execution(job, all_, strikes, None, lambda _: None, plan.copies)
+        execution = Execution(job, all_, strikes, None, lambda _: None, plan.redundancy)
         try:
             execution.run()
         finally:

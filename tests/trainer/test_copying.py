@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from cprsim.contract import Copies
+from cprsim.contract import Redundancy
 from cprsim.failures.hit import Hit
 from cprsim.trainer.coordinator.strikes import StepClock, Strikes
 from cprsim.trainer.manner import Deadlines, InjectionMode
@@ -35,7 +35,7 @@ class Ring:
             )
             for each in range(servers)
         ]
-        given = with_copies(specs, Copies("copies", servers))
+        given = with_copies(specs, Redundancy("copies", 1, servers - 1))
         self.world = World({("server", each.number): each for each in given}, lambda _: 0)
         for each in range(servers):
             self.world.start(("server", each))

@@ -34,7 +34,7 @@ def is_predictable(plan: Plan, hit: int = 1) -> bool:
     """
     if len(plan.schedules) != 1:
         return False
-    if plan.schedules[0].save.blocking and plan.copies is None:
+    if plan.schedules[0].save.blocking and plan.redundancy is None:
         return True
     one, several = plan.recover(lost(1)), plan.recover(lost(hit))
     answered_alike = (one.rollback, one.keep_training) == (several.rollback, several.keep_training)
@@ -43,7 +43,7 @@ def is_predictable(plan: Plan, hit: int = 1) -> bool:
 
 def trains_beside(plan: Plan) -> bool:
     """Whether it has a rehearsal of its own: training goes on beside saves, copies or losses."""
-    return not plan.schedules[0].save.blocking or plan.copies is not None
+    return not plan.schedules[0].save.blocking or plan.redundancy is not None
 
 
 def waits_for(plan: Plan, servers: int) -> bool:
@@ -192,7 +192,7 @@ def _resolved(
     """The policy at the interval that its plan comes to in whole steps."""
     save = plan.schedules[0].save
     interval = format_exact(period * calibration.step_s / save.portion, SECONDS)
-    if plan.copies is not None:  # the measured step has what copies take
+    if plan.redundancy is not None:  # the measured step has what copies take
         return {**policy, "interval": interval, "degraded": 0.0}
     if not save.blocking:
         stall = format_exact(calibration.stall_s, SECONDS)

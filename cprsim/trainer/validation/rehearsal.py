@@ -165,7 +165,7 @@ def rehearsal_of(plan: Plan, loss: Loss) -> Rehearsal:
         every(math.inf, whole),
         plan.recover,
         tiers=plan.tiers,
-        copies=plan.copies,
+        redundancy=plan.redundancy,
         script=tuple(stretches(1.0, whole, [plan.recover(loss).rollback])),
         own=True,
     )
