@@ -12,10 +12,23 @@ def check_parities(cluster, servers, data):
     k-th of them in stripe i.
     """
     rows = [_rows(cluster, each) for each in range(servers)]
-    for holder in range(servers):
-        parity = _parity(cluster, holder, data, -(-max(len(each) for each in rows) // data))
+    stripes = -(-max(len(each) for each in rows) // data)
+    _check(rows, [_parity(cluster, each, data, stripes) for each in range(servers)], data)
+
+
+def check_held(servers, data):
+    """The same of servers in memory, which have worked out all that was lost."""
+    held = [each._rebuild.coded for each in servers]
+    assert not any(each.lost.any() for each in held), "not all that was lost has been worked out"
+    stripes = np.arange(held[0].lost.shape[1])
+    rows = [np.column_stack(each.own.shard.arrays()).view(np.int32) for each in held]
+    _check(rows, [np.column_stack(each.read(data, stripes)) for each in held], data)
+
+
+def _check(rows, parities, data):
+    for holder, parity in enumerate(parities):
         for place in range(data):
-            part = rows[(holder - data + place) % servers][place::data]
+            part = rows[(holder - data + place) % len(rows)][place::data]
             parity[: len(part)] ^= part
         assert not parity.any(), f"the parity on server {holder} is not that of its rows"
 

@@ -189,6 +189,9 @@ def test_faults_of_the_block_are_said(table, fault):
     assert str(error.value) == fault
 
 
+IN_PEERS = {"system": "peer-memory", "interval": "1 s", "iteration": "1 ms"}
+
+
 @pytest.mark.parametrize(
     ("others", "way_out"),
     [
@@ -197,21 +200,22 @@ def test_faults_of_the_block_are_said(table, fault):
             {
                 "wide": {"system": "async", "interval": "1 s"},
                 "twice": {"system": "replication"},
-                "in-peers": {"system": "peer-memory", "interval": "1 s", "iteration": "1 ms"},
+                "coded": {"system": "ecrm", "parity": 1},
+                "in-peers": IN_PEERS,
             },
-            "choose one of wide, twice",
+            "choose one of wide, twice, coded",
         ),
     ],
 )
 def test_policies_that_can_not_be_carried_out_are_refused(others, way_out):
-    policies = {"mine": {"system": "ecrm"}} | others
+    policies = {"mine": IN_PEERS} | others
     mapping = tomllib.loads(SMALL) | {"failures": {"exactly": 1}, "policies": policies}
 
     with pytest.raises(ScenarioError) as error:
         train(Scenario(**mapping), trainer_section(SECTION), "mine")
 
     assert str(error.value) == (
-        "policies.mine: checkpoints in parities and lost shards made anew can be simulated but "
+        "policies.mine: checkpoints in memory and states mirrored every step can be simulated but "
         f"not trained yet; {way_out}"
     )
 

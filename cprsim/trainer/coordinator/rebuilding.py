@@ -50,8 +50,11 @@ class Rebuilding:
 
     @property
     def away(self) -> set[Name]:
-        """Servers that don't have yet what they return to."""
-        return set(self._rebuilds)
+        """Servers that don't have yet what they return to.
+
+        One that decodes and dies is lost, like one that had all of it.
+        """
+        return set(self._rebuilds).difference(self._cluster.dead if self._ring.decodes else ())
 
     @property
     def missing(self) -> set[Name]:
@@ -98,9 +101,11 @@ class Rebuilding:
 
     def restarted(self, names: Collection[Name]) -> None:
         """These have died, or are started anew: whatever they had loaded is no more."""
-        for name in self.away.intersection(names):
+        for name in set(self._rebuilds).intersection(names):
             each = self._rebuilds[name]
             each.ready, each.found, each.epoch = False, None, 0
+            if self._ring.decodes:
+                del self._rebuilds[name]
 
     def give_up(self) -> set[Name]:
         """The whole job returns to a checkpoint, and waits for those that were away."""
@@ -140,9 +145,7 @@ class Rebuilding:
         each = self._rebuilds.get(event.name)
         if each is None:
             return
-        if isinstance(event, Death) and self._ring.decodes:
-            del self._rebuilds[event.name]  # it is lost like one that had all of it
-        elif isinstance(event, Death):
+        if isinstance(event, Death):
             self.restarted({event.name})
             self._mailbox.news = True  # trainers don't notice: they do without it
         elif event.message.op == Op.READY:

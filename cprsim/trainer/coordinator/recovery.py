@@ -166,23 +166,31 @@ class ClusterRecovery:
             if not self._are_ready(down):
                 continue
             self._job.watch.switch("load")
-            if decoding:
-                self._strikes.loading(decoding)
-                self._filling.begin(decoding)
             if down - decoding:
                 loaded |= self._load(down - decoding, deepest.rollback)
-            if deepest.rollback == "all" and not self._cluster.dead:
-                self._filling.copy_all()
-            if not self._cluster.dead:
-                self.connect(again=deepest.rollback == "none")
             # The server may have passed on to some copies what no trainer pushes again.
-            torn = not decoding and deepest.rollback == "none" and {"server", "trainer"} <= fell
-            if torn and not self._cluster.dead:
-                self._filling.copy_all(self.away)
+            torn = deepest.rollback == "none" and {"server", "trainer"} <= fell
+            self._connect_again(deepest.rollback, decoding, torn)
         self._rebuilding.decode(decoding)
         self._strikes.recovered()
         self._settle(deepest.rollback, loaded)
         self._job.controller.tell(Resumed(self._job.clock, self._saves.pending))
+
+    def _connect_again(self, rollback: Rollback, decoding: set[Name], torn: bool) -> None:
+        """Connect the trainers, once copies and parities are what they should be.
+
+        `decoding`: servers that are to work out what they have lost. `torn`: copies may differ.
+        """
+        if decoding and not self._cluster.dead:
+            self._strikes.loading(decoding)
+            self._filling.begin(decoding)
+        if rollback == "all" and not self._cluster.dead:
+            self._filling.copy_all()
+        if not self._cluster.dead:
+            self.connect(again=rollback == "none")
+        # Differences of one update are exact, whichever parities have had it.
+        if torn and not decoding and not self._cluster.dead:
+            self._filling.copy_all(self.away)
 
     def _goes_on(self, answer: Recover, down: set[Name]) -> bool:
         """Whether the rest trains on without these.

@@ -19,7 +19,7 @@ PORTION = 2048
 _NONE = np.empty(0, np.int64)
 
 
-class Peers(NamedTuple):
+class GroupPeers(NamedTuple):
     """Servers that share groups with this one, as of an epoch: where they answer."""
 
     epoch: int
@@ -45,13 +45,13 @@ class Decoder:
         self._around, self._coded, self._deadlines = around, coded, deadlines
         self._links: dict[str, Channel] = {}
 
-    def learn(self, peers: Peers) -> Steps[None]:
+    def learn(self, peers: GroupPeers) -> Steps[None]:
         """All entries are lost, and have the steps that others know of."""
         for place in range(self._coded.parity + 1):
-            found = yield from self._ask(peers, place, _NONE, {})
+            found = yield from self._ask(peers, place, _NONE, {}, peers.epoch)
             self._coded.lose(place, self._steps(found, place))
 
-    def decode(self, peers: Peers, place: int, stripes: Ids) -> Steps[None]:
+    def decode(self, peers: GroupPeers, place: int, stripes: Ids) -> Steps[None]:
         """Work out those of these entries of a place that are lost."""
         coded, least, version = self._coded, dict[int, int](), -1
         while (stripes := stripes[coded.lost[place, stripes]]).size:
@@ -65,7 +65,7 @@ class Decoder:
             if version == coded.version and all(steps[q] == step for q, step in least.items()):
                 coded.install(place, stripes, _xor([read.bits for read in found.values()]))
 
-    def decode_all(self, peers: Peers) -> Steps[None]:
+    def decode_all(self, peers: GroupPeers) -> Steps[None]:
         """Work out all that is lost."""
         for place, lost in enumerate(self._coded.lost):
             while lost.any():
@@ -85,15 +85,16 @@ class Decoder:
         return [int(found[parity].steps[place])]
 
     def _ask(
-        self, peers: Peers, place: int, stripes: Ids, least: Mapping[int, int]
+        self, peers: GroupPeers, place: int, stripes: Ids, least: Mapping[int, int], after: int = 0
     ) -> Steps[dict[int, _Read]]:
         """What the others of the group have at these stripes, by their places.
 
-        `least`: steps of theirs that the parity must have heard of.
+        `least`: steps of theirs that the parity must have heard of. `after`: all that this server
+        had sent before that epoch, before it died, has to be in what they have.
         """
         coded, servers = self._coded, dict[int, int]()
         links, gone = dict[int, Channel](), set[int]()
-        facts = [coded.number, peers.epoch, *(least.get(q, 0) for q in range(coded.parity))]
+        facts = [coded.number, after, *(least.get(q, 0) for q in range(coded.parity))]
         for q in range(coded.parity + 1):
             if q == place:
                 continue
@@ -148,13 +149,13 @@ class Rebuild:
 
     def __init__(self, around: Around, coded: CodedRows, deadlines: Deadlines) -> None:
         self.around, self.coded, self.deadlines = around, coded, deadlines
-        self.peers = Peers(0, {})
+        self.peers = GroupPeers(0, {})
         self._decoder = Decoder(around, coded, deadlines)
         self._anew = True  # it holds what the job began with
 
     def begin(self, epoch: int, sources: Mapping[int, tuple[int, str]]) -> Steps[None]:
         """All is lost, unless it was before, or a checkpoint has been loaded since."""
-        self.peers = Peers(epoch, dict(sources.values()))
+        self.peers = GroupPeers(epoch, dict(sources.values()))
         if self._anew:
             yield from self._decoder.learn(self.peers)
             self._anew = False
