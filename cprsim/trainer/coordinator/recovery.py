@@ -99,7 +99,7 @@ class ClusterRecovery:
 
     def finish(self) -> bool:
         """Wait for servers that are away when the job is done; False if others are lost instead."""
-        while self.away:
+        while self.away or self._cluster.dead:
             died = set(self._cluster.dead)
             if died - self.away:
                 return False
