@@ -1,6 +1,6 @@
 """A server's rows and the parity that it holds, and which entries of both are lost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,6 +29,9 @@ class Difference(NamedTuple):
 class CodedRows:
     """A server's entries in all its groups, by the place that it has there.
 
+    `group`: what makes the rows that it holds the parity of, as they are at the start of the job.
+    `rows`: most rows of these servers and its own.
+
     At the places up to `data` these are rows of its own, at the last one a parity: the exclusive or
     of the bits of `data` rows and of their optimiser state, which is exact, where sums of floats
     are not.
@@ -49,21 +52,33 @@ class CodedRows:
     """
 
     def __init__(
-        self, number: int, stripes: Stripes, own: ShardState, group: Sequence[Shard]
+        self,
+        number: int,
+        stripes: Stripes,
+        own: ShardState,
+        rows: int,
+        group: Sequence[Callable[[], Shard]],
     ) -> None:
         self.number, self.stripes, self.own = number, stripes, own
-        count = max(-(-len(each) // stripes.data) for each in (own.shard, *group))
+        count = -(-rows // stripes.data)
         self._dim = own.shard.weights.shape[1]
         parity = np.zeros((count, self._dim), np.int32), np.zeros(count, np.int32)
-        for place, source in enumerate(group):
-            for held, its in zip(parity, _bits(source, place, stripes.data), strict=True):
-                held[: len(its)] ^= its
-        rows = [_bits(own.shard, place, stripes.data) for place in range(stripes.data)]
-        self._entries = [*rows, parity]
+        of_rows = [_bits(own.shard, place, stripes.data) for place in range(stripes.data)]
+        self._entries = [*of_rows, parity]
+        self._group = group
         self.lost = np.zeros((stripes.data + 1, count), bool)
         self.applied, self.heard = (np.zeros(stripes.data, np.int64) for _ in range(2))
         self.version = 0
         self.last: dict[int, Difference] = {}
+
+    def begin(self) -> None:
+        """The job begins: the parity is that of rows as they are then, unless it was lost."""
+        # Not as the server is started: one that takes the place of another has no use for it.
+        for place, source in enumerate(self._group):
+            its = _bits(source(), place, self.stripes.data)
+            for held, bits in zip(self._entries[self.parity], its, strict=True):
+                held[: len(bits)] ^= bits
+        self._group = ()
 
     @property
     def parity(self) -> int:
@@ -78,6 +93,8 @@ class CodedRows:
         """All entries of a place are lost; they had so many steps."""
         self.lost[place, : len(self._entries[place][0])] = True
         self.steps(place)[:] = steps
+        if place == self.parity:
+            self._group = ()
         self.own.return_to(int(self.applied.min()))
 
     def return_to(self, step: int) -> None:
@@ -114,6 +131,10 @@ class CodedRows:
         if place != self.parity and self.own.modified is not None:
             rows = stripes[lost] * self.stripes.data + place
             self.own.modified.note(int(self.applied[place]), rows)
+
+    def lacks(self, place: int, stripes: Ids) -> bool:
+        """Whether some of these entries are lost; others may have more than there are here."""
+        return bool(self.lost[place, stripes[stripes < self.lost.shape[1]]].any())
 
     def lost_of(self, ids: Ids | None) -> dict[int, Ids]:
         """By place, stripes of these rows that are lost, or of all of them."""

@@ -183,7 +183,7 @@ class Rebuild:
         least = dict(enumerate(steps)) if place == coded.parity else {}
 
         def late() -> set[int]:
-            if coded.lost[place, stripes].any() or not drained(by, epoch):
+            if coded.lacks(place, stripes) or not drained(by, epoch):
                 return {coded.number}
             return coded.behind(least)
 
@@ -206,7 +206,8 @@ class Coding:
         self._decoder = Decoder(rebuild.around, rebuild.coded, rebuild.deadlines)
 
     def push_again(self) -> Steps[None]:
-        """Send what was sent last: a parity may lack it, and passes over it if not."""
+        """Send what was sent last, if anything: a parity may lack it, or passes over it."""
+        self._coded.begin()
         yield from self._send(self._coded.last)
 
     def prepare(self, message: Message) -> Steps[None]:

@@ -129,12 +129,16 @@ class Server:
             self._own.modified = ModifiedRows(spec.rows)
         self._unsettled: list[Unsettled] = []  # of saves that may turn out to be void
         self._states = {spec.number: self._own}
-        copies = {number: each.shard() for number, each in spec.copies_of.items()}
         self._rebuild: Rebuild | None = None
         if spec.stripes is None:
-            self._states |= {number: ShardState(each) for number, each in copies.items()}
+            self._states |= {
+                number: ShardState(each.shard()) for number, each in spec.copies_of.items()
+            }
         else:
-            coded = CodedRows(spec.number, spec.stripes, self._own, list(copies.values()))
+            sources = list(spec.copies_of.values())
+            rows = max(each.rows for each in (spec, *sources))
+            group = [each.shard for each in sources]
+            coded = CodedRows(spec.number, spec.stripes, self._own, rows, group)
             self._rebuild = Rebuild(around, coded, spec.deadlines)
         # Less than its own deadline: a silent source is named before this server counts as silent
         # itself.
