@@ -36,6 +36,7 @@ from cprsim.trainer.validation.rehearsal import (
     strikes,
 )
 from cprsim.trainer.validation.stretches import StretchTimes
+from tests.trainer.runs import coded
 from tests.trainer.test_compared import USUAL, run_of
 
 #: Steps of 0.01 s; what failures hit comes from the log.
@@ -446,6 +447,16 @@ def test_a_plan_that_can_not_be_predicted_is_refused():
     assert str(error.value) == (
         "policies.mine: can't be validated yet; choose a policy with one schedule, all of whose "
         "saves are alike, at most one under way at a time, and with one answer to all failures"
+    )
+
+
+def test_parities_are_refused_as_long_as_no_rehearsal_measures_them():
+    with pytest.raises(ScenarioError) as error:
+        check_predictable(trainer_section({}), 1, {"mine": coded(3, 2)})
+
+    assert str(error.value) == (
+        "policies.mine: what its parities take is not rehearsed yet, so it can't be validated; "
+        "choose another policy"
     )
 
 

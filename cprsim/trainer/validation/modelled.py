@@ -74,7 +74,12 @@ def check_predictable(
         found.append(f"cluster.trainers: {trainers} can't be validated yet; give 1")
     for name, plan in plans.items():
         TRAINER.check_plan(name, plan, lambda: plans)
-        if not is_predictable(plan, hit):
+        if plan.recovery == "parity":
+            found.append(
+                f"policies.{name}: what its parities take is not rehearsed yet, so it can't be "
+                "validated; choose another policy"
+            )
+        elif not is_predictable(plan, hit):
             found.append(
                 f"policies.{name}: can't be validated yet; choose a policy with one schedule, all "
                 "of whose saves are alike, at most one under way at a time, and with one answer to "
