@@ -50,6 +50,17 @@ interval = "70 ms"
 [policies.replication]
 system = "replication"
 interval = "70 ms"
+[policies.coded]
+system = "ecrm"
+interval = "70 ms"
+coding = 0.0
+commit = 0.0
+replication = 0.0
+degraded = 0.0
+resume = "0 s"
+rebuild_fixed = "0 s"
+rebuild_read = "1 PB/s"
+rebuild_write = "1 PB/s"
 [policies.partial]
 system = "partial"
 interval = "70 ms"
@@ -77,7 +88,8 @@ def scenario(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "policy", ["full", "async", "differences", "partial", "accepted", "replication", "portions"]
+    "policy",
+    ["full", "async", "differences", "partial", "accepted", "replication", "coded", "portions"],
 )
 def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario, policy):
     simulated = play(scenario, policy, seed=0, replication=0)
@@ -88,7 +100,7 @@ def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario
     assert trained.pls == pytest.approx(simulated.pls, rel=1e-12)
     assert trained.struck == trained.replaced == 7
     assert set(trained.seconds) == set(CAUSES)
-    if policy in ("full", "async", "differences", "replication"):
+    if policy in ("full", "async", "differences", "replication", "coded"):
         # The simulator's lost seconds are steps of 0.01 s that were trained again.
         assert simulated.lost > 0
         assert trained.executed - trained.steps == round(simulated.lost / 0.01)
