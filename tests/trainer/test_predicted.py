@@ -36,7 +36,6 @@ from cprsim.trainer.validation.rehearsal import (
     strikes,
 )
 from cprsim.trainer.validation.stretches import StretchTimes
-from tests.trainer.runs import coded
 from tests.trainer.test_compared import USUAL, run_of
 
 #: Steps of 0.01 s; what failures hit comes from the log.
@@ -148,6 +147,28 @@ def test_what_is_counted_is_predicted_exactly(config, tmp_path, capsys):
     assert modelled.job.useful_time_s == pytest.approx(steps * step_s, rel=1e-12)
     assert modelled.policies["full"].interval == pytest.approx(7 * step_s, rel=1e-12)
     assert play(modelled, "full", 0, 0).failures > 0
+
+
+@pytest.mark.slow
+def test_parities_are_predicted_from_a_rehearsal_of_their_own(tmp_path, capsys):
+    """Of its steps, which have what is sent to parities, and of the time to work rows out."""
+    (tmp_path / "kills.csv").write_text("time_s,node\n0.03,0\n0.21,1\n0.33,2\n0.4,3\n")
+    head, _ = SMALL.split("[policies.full]")
+    config = tmp_path / "coded.toml"
+    config.write_text(f'{head}[policies.coded]\nsystem = "ecrm"\ninterval = "65 ms"\n')
+
+    code = run("validate", config, "--json")
+    printed = capsys.readouterr()
+    assert (code, printed.err) == (0, "")
+
+    found = json.loads(printed.out)["policies"]["coded"]
+    for count in ("failures", "lost_steps", "pls", "updates_lost"):
+        assert found[count]["predicted"] == found[count]["measured"]
+    assert found["failures"]["measured"] == 4
+    for seconds in (found["predicted"], found["measured"]):
+        assert seconds["load"] > 0
+        assert seconds["lost"] == 0
+    assert found["predicted"]["slowdown"] == found["measured"]["slowdown"] == 0
 
 
 @pytest.mark.parametrize("meddle", ["change", "remove", "leave"])
@@ -447,16 +468,6 @@ def test_a_plan_that_can_not_be_predicted_is_refused():
     assert str(error.value) == (
         "policies.mine: can't be validated yet; choose a policy with one schedule, all of whose "
         "saves are alike, at most one under way at a time, and with one answer to all failures"
-    )
-
-
-def test_parities_are_refused_as_long_as_no_rehearsal_measures_them():
-    with pytest.raises(ScenarioError) as error:
-        check_predictable(trainer_section({}), 1, {"mine": coded(3, 2)})
-
-    assert str(error.value) == (
-        "policies.mine: what its parities take is not rehearsed yet, so it can't be validated; "
-        "choose another policy"
     )
 
 

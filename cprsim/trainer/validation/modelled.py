@@ -25,6 +25,12 @@ from cprsim.trainer.validation.calibration import Calibration
 #: Batches in which it is counted where updates go, and how many rows are saved.
 _LOOKED_AT = 100
 _ID_BYTES, _FLOAT_BYTES = 8, 4
+#: What a policy with parities charges for what the measured step and the measured load have.
+_OF_PARITIES = {
+    **dict.fromkeys(("coding", "commit", "replication"), 0.0),
+    **dict.fromkeys(("resume", "rebuild_fixed"), "0 s"),
+    **dict.fromkeys(("rebuild_read", "rebuild_write"), "1000 PB/s"),
+}
 
 
 def is_predictable(plan: Plan, hit: int = 1) -> bool:
@@ -74,12 +80,7 @@ def check_predictable(
         found.append(f"cluster.trainers: {trainers} can't be validated yet; give 1")
     for name, plan in plans.items():
         TRAINER.check_plan(name, plan, lambda: plans)
-        if plan.recovery == "parity":
-            found.append(
-                f"policies.{name}: what its parities take is not rehearsed yet, so it can't be "
-                "validated; choose another policy"
-            )
-        elif not is_predictable(plan, hit):
+        if not is_predictable(plan, hit):
             found.append(
                 f"policies.{name}: can't be validated yet; choose a policy with one schedule, all "
                 "of whose saves are alike, at most one under way at a time, and with one answer to "
@@ -197,8 +198,9 @@ def _resolved(
     """The policy at the interval that its plan comes to in whole steps."""
     save = plan.schedules[0].save
     interval = format_exact(period * calibration.step_s / save.portion, SECONDS)
-    if plan.redundancy is not None:  # the measured step has what copies take
-        return {**policy, "interval": interval, "degraded": 0.0}
+    if plan.redundancy is not None:  # the measured step has what copies and parities take
+        taken = _OF_PARITIES if plan.recovery == "parity" else {}
+        return {**policy, **taken, "interval": interval, "degraded": 0.0}
     if not save.blocking:
         stall = format_exact(calibration.stall_s, SECONDS)
         return {**policy, "interval": interval, "snapshot": stall}
