@@ -10,7 +10,9 @@ from cprsim.contract import Redundancy
 from cprsim.policies.full import full_plan
 from cprsim.trainer.coordinator.rebuilding import Rebuilding
 from cprsim.trainer.manner import InjectionMode
+from cprsim.trainer.members import decoding
 from cprsim.trainer.members.copying import Forwarder
+from cprsim.trainer.members.decoding import GroupPeers
 from cprsim.trainer.members.stripes import Stripes
 from tests.trainer.parities import check_held
 from tests.trainer.ring import Ring, push
@@ -196,4 +198,26 @@ def test_a_parity_that_lacks_a_difference_gets_it_with_the_next_connection(tmp_p
 
     ring.connect(2)
 
+    check_held(ring.servers, 2)
+
+
+def test_all_that_is_lost_is_worked_out_portion_by_portion(tmp_path, monkeypatch):
+    monkeypatch.setattr(decoding, "_PORTION", 3)
+    ring = CodedRing(tmp_path)
+    ring.connect(1)
+    ring.do(push(ring, 0))
+    ring.do(ring.links.sync())
+    rebuild = ring.servers[0]._rebuild
+    shard, held = rebuild.coded.own.shard, ring.held()
+    before = shard.digest()
+    for place in range(3):
+        rebuild.coded.lose(place, rebuild.coded.steps(place).copy())
+    shard.weights.zero_()
+    shard.squares.fill_(7.0)
+    rebuild.peers = GroupPeers(0, dict(enumerate(ring.at)))
+
+    ring.do(rebuild.end())
+
+    assert shard.digest() == before
+    assert ring.held() == held
     check_held(ring.servers, 2)

@@ -13,9 +13,9 @@ from cprsim.trainer.members.copying import Forwarder, SourcesLostError
 from cprsim.trainer.members.waiting import Around, Steps, Wait, answers, sent
 from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError
 
-#: Stripes that are read at once where all are worked out. Chosen: some 100 kB from each server, so
-#: that nobody who looks up rows waits long.
-PORTION = 2048
+#: Stripes that are read at once, at most. Chosen: some 100 kB from each server, so that nobody who
+#: looks up rows waits long.
+_PORTION = 2048
 _NONE = np.empty(0, np.int64)
 
 
@@ -53,23 +53,26 @@ class Decoder:
 
     def decode(self, peers: GroupPeers, place: int, stripes: Ids) -> Steps[None]:
         """Work out those of these entries of a place that are lost."""
-        coded, least, version = self._coded, dict[int, int](), -1
+        coded, least, version, portion = self._coded, dict[int, int](), -1, _PORTION
         while (stripes := stripes[coded.lost[place, stripes]]).size:
             if version != coded.version:  # the rows have returned to a checkpoint
                 least, version = {}, coded.version
-            found = yield from self._ask(peers, place, stripes, least)
+            asked = stripes[:portion]
+            found = yield from self._ask(peers, place, asked, least)
             least = {q: int(read.steps[0]) for q, read in found.items() if q != coded.parity}
             if place == coded.parity:
                 yield from self._heard(least)
             steps = coded.heard if place == coded.parity else found[coded.parity].steps
+            # The fewer are read, the less is trained meanwhile.
+            portion = max(portion // 2, 1)
             if version == coded.version and all(steps[q] == step for q, step in least.items()):
-                coded.install(place, stripes, _xor([read.bits for read in found.values()]))
+                coded.install(place, asked, _xor([read.bits for read in found.values()]))
+                portion = min(4 * portion, _PORTION)
 
     def decode_all(self, peers: GroupPeers) -> Steps[None]:
         """Work out all that is lost."""
         for place, lost in enumerate(self._coded.lost):
-            while lost.any():
-                yield from self.decode(peers, place, np.flatnonzero(lost)[:PORTION])
+            yield from self.decode(peers, place, np.flatnonzero(lost))
 
     def close(self) -> None:
         """Close all connections."""
