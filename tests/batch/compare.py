@@ -195,6 +195,7 @@ class Watcher(Recording):
         plan, job = self._plan, self._scenario.job
         seen[type(plan.sequence).__name__] += 1
         seen["runs under a mirror"] += plan.mirror is not None
+        seen["runs with withdrawn servers"] += job.withdrawn is not None
         seen["runs with a last save"] += job.final_save
         seen["runs with a last save in the background"] += (
             job.final_save and not plan.last_save.blocking
