@@ -248,9 +248,42 @@ QUANTITIES = [
         "costs.shutdown: '-1 s' is out of range: it must be >= 0",
     ),
     case(
-        "a-notice-that-is-drained",
-        {POLICY: POLICY + 'on_notice = "drain"\n'},
-        "policies.full.on_notice: 'drain' is not one of 'save'",
+        "a-notice-that-is-slept-through",
+        {POLICY: POLICY + 'on_notice = "sleep"\n'},
+        "policies.full.on_notice: 'sleep' is not one of 'save' or 'drain'",
+    ),
+    case(
+        "a-notice-of-what-is-mirrored",
+        {POLICY: 'system = "peer-memory"\niteration = "1 s"\non_notice = "save"\n'},
+        "policies.full: on_notice = 'save' saves everything, but every step is mirrored; leave it "
+        "out",
+    ),
+    case(
+        "a-notice-of-what-has-copies",
+        {POLICY: 'system = "replication"\non_notice = "drain"\n'},
+        "policies.full: on_notice = 'drain' saves everything, but copies or parities on other "
+        "servers hold what a failure takes; leave it out",
+    ),
+    case(
+        "a-notice-between-portions",
+        {POLICY: 'system = "partial-experts"\nexperts = 4\non_notice = "save"\n'},
+        "policies.full: on_notice = 'save' saves everything, but each of its own is of a portion, "
+        "and counts on the others; leave it out",
+    ),
+    case(
+        "a-drain-that-nothing-tells-the-time-of",
+        {
+            CLUSTER: CLUSTER + "spares = 1\n",
+            LAW: LAW + 'notice = { lead = "2 min" }\n',
+            POLICY: POLICY + 'on_notice = "drain"\n',
+        },
+        "costs.drain: is missing and can't be derived without [model]; write e.g. "
+        'drain = "2 min", or give [model]',
+    ),
+    case(
+        "a-drain-of-less-than-no-time",
+        {COSTS: COSTS + 'drain = "-1 s"\n'},
+        "costs.drain: '-1 s' is out of range: it must be >= 0",
     ),
     case(
         "an-allocation-of-no-time",

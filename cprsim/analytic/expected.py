@@ -13,7 +13,7 @@ from cprsim.analytic.withdrawn import of_windows
 from cprsim.closed_form.attempts import mean_attempts, skipped_age_s
 from cprsim.closed_form.cpr import expected_pls
 from cprsim.closed_form.intervals import whole_periods
-from cprsim.contract import Context, Loss, Plan, Recover, Schedule, every, rules
+from cprsim.contract import Context, Draining, Loss, Plan, Recover, Schedule, every, rules
 from cprsim.contract.ledger import overhead_retrained
 from cprsim.failures.hit import SEVERITIES, Severity
 from cprsim.job.start import mean_start
@@ -82,14 +82,15 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
     costs = mean_start(context.costs.costs)
     first_s = rules.r36_start_s(*costs[:3], first=True, warm=False)
     causes = dict.fromkeys(_CAUSES, 0.0)
+    felt = _share_felt(plan, context)
     for kind in kinds(context):
         for cause, share in _of_failures(plan, context, kind):
-            causes[cause] += share
+            causes[cause] += felt * share
     for cause, share in _of_silent_faults(plan, context):
         causes[cause] += share
     for cause, share in _of_notices(plan, context):
         causes[cause] += share
-    detect = context.costs.costs.detect_s / context.mtbf_s
+    detect = felt * context.costs.costs.detect_s / context.mtbf_s
     slowdown = training_slowdown(plan, context) + causes["slowdown"]
     held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
     wall = 1 + save + stall + detect + slowdown + sum(held)
@@ -249,20 +250,41 @@ def _of_silent_faults(plan: Plan, context: Context) -> Iterator[tuple[str, float
     yield "load", load_s * mean_attempts(context.costs.load_fails(source)) / context.silent_mtbf_s
 
 
+def _share_felt(plan: Plan, context: Context) -> float:
+    """Share of the failures that take anything: of nodes that weren't drained before."""
+    if context.notices is None or not isinstance(plan.on_notice, Draining):
+        return 1.0
+    return 1 - context.notices.recall
+
+
 def _of_notices(plan: Plan, context: Context) -> Iterator[tuple[str, float]]:
-    """What saves after notices cost and keep, over useful time, where full recovery has them.
+    """What answers to notices cost and keep, over useful time.
 
     First order (G. Aupy, Y. Robert, F. Vivien, JPDC 74(2), 2014): of an announced failure what is
-    trained after the save is lost, not half an interval.
+    trained after the save is lost, not half an interval. Nodes are taken to be drained whenever
+    that is planned.
     """
     answer, notices = plan.on_notice, context.notices
     if answer is None or notices is None:
         return
-    schedule = plan.schedules[0]
-    redone_s = _redone_s(plan, context, schedule.save.tier, schedule)
-    announced = notices.recall / context.mtbf_s
-    yield "lost", announced * (min(notices.lead_s - answer.takes_s, redone_s) - redone_s)
-    yield "save", (announced + notices.false_alarms_per_s) * answer.takes_s
+    rate = notices.recall / context.mtbf_s + notices.false_alarms_per_s
+    if isinstance(answer, Draining):
+        yield "reschedule", rate * answer.takes_s
+        return
+    yield "save", rate * answer.takes_s
+    left_s = notices.lead_s - answer.takes_s
+    for kind in kinds(context):
+        rolled_back = plan.recover(kind.loss)
+        schedule = _to(plan, rolled_back.source)
+        redone_s = _redone_s(plan, context, rolled_back.source, schedule)
+        kept_s = max(redone_s - left_s, 0.0)
+        if rolled_back.rollback == "all":
+            yield "lost", -kept_s * notices.recall * kind.share / context.mtbf_s
+        elif rolled_back.rollback == "lost":
+            hit = context.servers, kind.servers_hit
+            spared = kept_s * notices.recall * expected_pls(2.0, context.mtbf_s, *hit)
+            yield "pls", -spared
+            yield "updates", -spared
 
 
 def _of_stops(plan: Plan, context: Context, wall: float) -> Iterator[tuple[str, float]]:

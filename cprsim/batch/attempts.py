@@ -124,9 +124,22 @@ def replacement_s(it: Running, nodes: int) -> float:
             run.status = MORE_DELAYS
             return 0.0
         delay_s = it.numbers[draws.delays + run.failures - 1]
-    if not it.plan.spares:
-        return delay_s
-    return _wait_s(part(it.ready_s, 0, it.plan.spares), nodes, run.now, delay_s)
+    return take_spares(it, nodes, delay_s) if it.plan.spares else delay_s
+
+
+@compiled
+def ready(it: Running) -> int:
+    """How many spare machines stand ready."""
+    count = 0
+    for spare in range(it.plan.spares):
+        count += it.ready_s[spare] <= it.run.now
+    return count
+
+
+@compiled
+def take_spares(it: Running, nodes: int, delay_s: float) -> float:
+    """How long so many nodes wait for others, of which as many will be there again in `delay_s`."""
+    return _wait_s(part(it.ready_s, 0, it.plan.spares), nodes, it.run.now, delay_s)
 
 
 @inlined

@@ -47,6 +47,23 @@ def start(it: Running) -> None:
 
 
 @compiled
+def look_ahead(it: Running) -> None:
+    """What the failure at `next_s` is to take down, into the list of the struck."""
+    source = it.plan.source
+    node_lists.clear(it.lists, STRUCK)
+    it.lists[STRUCK][SEVERITY] = _NODE
+    if source == RENEWAL or source == ABSOLUTE:
+        _take_chosen(it)
+        _grade(it)
+    elif source == SHARED:
+        _look_at_shared(it)
+    else:
+        for node in range(it.plan.nodes):
+            if it.tree[it.plan.leaves + node] == it.run.next_s:
+                node_lists.append(it.lists, STRUCK, node)
+
+
+@compiled
 def strike(it: Running) -> None:
     """Take the failure at `next_s` into the list of the struck; none comes before `resume`."""
     run, source = it.run, it.plan.source
@@ -259,6 +276,17 @@ def _strike_at(it: Running, at_s: float) -> int:
 
     These go into the list of the struck. Returns how many lives end by themselves.
     """
+    _list_bursts(it, at_s)
+    ended = 0
+    while it.tree[1] == at_s:
+        node_lists.insert(it.lists, STRUCK, _take_first(it))
+        ended += 1
+    return ended
+
+
+@compiled
+def _list_bursts(it: Running, at_s: float) -> None:
+    """Nodes of bursts at this instant, which are over then, and those of them that are up."""
     run, draws, lists = it.run, it.draws, it.lists
     node_lists.clear(lists, SPARE)
     while not run.status and _burst_s(it) == at_s:
@@ -271,21 +299,33 @@ def _strike_at(it: Running, at_s: float) -> int:
         node = lists[SPARE][FIRST + i]
         if it.nodes[node].placed_s <= at_s:  # neither down nor placed after it
             node_lists.append(lists, STRUCK, node)
-    ended = 0
-    while it.tree[1] == at_s:
-        node_lists.insert(lists, STRUCK, _take_first(it))
-        ended += 1
-    return ended
+
+
+@inlined
+def _look_at_shared(it: Running) -> None:
+    lists, at_s, bursts = it.lists, it.run.next_s, it.run.bursts
+    _list_bursts(it, at_s)
+    it.run.bursts = bursts
+    for node in range(it.plan.nodes):
+        if it.tree[it.plan.leaves + node] == at_s:
+            node_lists.insert(lists, STRUCK, node)
+    _grade_shared(it)
+
+
+@compiled
+def _grade_shared(it: Running) -> None:
+    lists = it.lists
+    if not lists[STRUCK][COUNT]:  # where all were down before, they are hit once more
+        node_lists.copy(lists, STRUCK, SPARE)
+        lists[STRUCK][SEVERITY] = _NODE
+    _grade(it)
 
 
 @inlined
 def _take_shared(it: Running, at_s: float) -> None:
     lists = it.lists
     _strike_at(it, at_s)
-    if not lists[STRUCK][COUNT]:  # where all were down before, they are hit once more
-        node_lists.copy(lists, STRUCK, SPARE)
-        lists[STRUCK][SEVERITY] = _NODE
-    _grade(it)
+    _grade_shared(it)
     it.run.struck += 1
     for i in range(lists[STRUCK][COUNT]):
         node = lists[STRUCK][FIRST + i]

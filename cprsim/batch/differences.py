@@ -45,11 +45,10 @@ def ask_link(it: Running) -> None:
 
 @inlined
 def last_link(it: Running) -> None:
-    """A last save is under way: of everything, like a baseline."""
+    """A save that nobody asked for by the sequence: of everything, like a baseline."""
     _baseline(it)
     save = it.saves[it.plan.last_save]
     it.links[ASKED].writes, it.links[ASKED].reads = 1.0, save.reads
-    copy_link(it, UNDER_WAY, ASKED)
 
 
 @compiled

@@ -76,6 +76,7 @@ class RunDraws:
             self._failures(gathered, number, rows)
             self._attempts(gathered, replications[start:stop].tolist())
             self._silent(gathered, replications[start:stop].tolist())
+            self._notices(gathered, replications[start:stop].tolist())
             if starts_vary(self._scenario.costs):
                 _starts(gathered, self._start_draws(number), rows, self._sizes[codes.MORE_STARTS])
 
@@ -140,6 +141,20 @@ class RunDraws:
         count = self._sizes[codes.MORE_SILENT]
         drawn = [faults_s(law, self._seed, n, count) for n in replications]
         gathered.numbers("silent", "silent_count", np.array(drawn))
+
+    def _notices(self, gathered: "Gathered", replications: list[int]) -> None:
+        """Which failures are announced, and when false alarms come."""
+        notices, plans = self._scenario.failures.notice, self._scenario.plans.values()
+        if notices is None or all(plan.on_notice is None for plan in plans):
+            return
+        drawn = self._uniform(replications, Cause.NOTICE, self._sizes[codes.MORE_NOTICES])
+        gathered.numbers("notices", "notice_count", drawn)
+        every_s, count = notices.false_alarm_every_s, self._sizes[codes.MORE_ALARMS]
+        if every_s is None:
+            return
+        streams = [stream(self._seed, n, Cause.FALSE_ALARM) for n in replications]
+        alarms_s = np.cumsum([each.exponential(every_s, count) for each in streams], axis=1)
+        gathered.numbers("alarms", "alarm_count", alarms_s)
 
     def _attempts(self, gathered: "Gathered", replications: list[int]) -> None:
         """How saves and loads turn out, and when the store is away."""
@@ -311,7 +326,10 @@ def _first_sizes(scenario: Scenario) -> dict[int, int]:
     sizes = dict.fromkeys(range(codes.MORE_GAPS, codes.MORE_ROOM), most)
     sizes[codes.MORE_LIVES] = _generations(failures / model.nodes, model.nodes)
     sizes[codes.MORE_VOIDS] = 64
-    sizes[codes.MORE_STARTS] = most
+    sizes |= dict.fromkeys((codes.MORE_STARTS, codes.MORE_NOTICES), most)
+    if scenario.failures.notice is not None:
+        alarms = useful_s * scenario.failures.notice.false_alarms_per_s
+        sizes[codes.MORE_ALARMS] = _doubled(alarms + 4 * math.sqrt(alarms) + 2)
     if bursts is not None:
         sizes[codes.MORE_BURSTS] = _doubled(1.5 * useful_s / bursts.gap_s(model.nodes))
     if storage is not None and storage.outages is not None:

@@ -17,6 +17,7 @@ from cprsim.batch.rows import (
     NEARING,
     NO,
     NONE,
+    NOTICING,
     REPLACING,
     RETURNING,
     SAVING,
@@ -68,6 +69,8 @@ def _end(it: Running, flow: Any) -> None:
         it.run.stops = True
     elif flow.kind == NEARING:
         it.run.leaving = True
+    elif flow.kind == NOTICING:
+        return
     elif flow.kind == REPLACING or flow.kind == RETURNING:
         if flow.kind == RETURNING:
             node_lists.clear(it.lists, WITHDRAWN)

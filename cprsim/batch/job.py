@@ -2,7 +2,17 @@
 
 from typing import Any
 
-from cprsim.batch import attempts, flows, marks, node_lists, schedules, starts, state, withdrawals
+from cprsim.batch import (
+    attempts,
+    flows,
+    marks,
+    node_lists,
+    notices,
+    schedules,
+    starts,
+    state,
+    withdrawals,
+)
 from cprsim.batch.answers import answer_to
 from cprsim.batch.beside import beside
 from cprsim.batch.compiled import compiled, inlined
@@ -66,13 +76,15 @@ def process(it: Running) -> None:
         elif run.leaving:
             withdrawals.take(it)
             continue
-        elif (plan.in_turn and not run.flows and in_turn(it)) or (plan.beside and beside(it)):
-            continue
         else:
-            save = schedules.ask(it)
+            save = notices.answer(it) if plan.notices else NONE
+            if save == NONE:
+                if (plan.in_turn and not run.flows and in_turn(it)) or (plan.beside and beside(it)):
+                    continue
+                save = schedules.ask(it)
         if save == NONE:
             _train(it)
-        elif save != _WAITED:
+        elif save >= 0:
             _save(it, save)
 
 
@@ -184,7 +196,8 @@ def _save(it: Running, number: int) -> None:
     elif not _verify(it):
         return
     writes, reads = 1.0, save.reads
-    if it.plan.sequence == DIFFERENCES and number != it.plan.last_save:
+    whole = number == it.plan.last_save or (it.plan.notices and number == it.plan.emergency)
+    if it.plan.sequence == DIFFERENCES and not whole:
         writes, reads = it.links[ASKED].writes, it.links[ASKED].reads
     while not run.status:
         start_s = run.now

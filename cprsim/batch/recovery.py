@@ -132,7 +132,7 @@ def _until_loaded(it: Running, struck: bool, deepest: int, depth: int) -> int:
             if plan.during_recovery and not goes_on:
                 cursors.resume(it)
             struck = _reload(it, deepest)
-    schedules.resume(it)
+    schedules.resume(it, depth == _ALL)
     return depth
 
 

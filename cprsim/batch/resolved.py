@@ -30,6 +30,8 @@ from cprsim.contract import (
     Case,
     Chains,
     Differences,
+    Draining,
+    EmergencySave,
     Growing,
     Learned,
     Recover,
@@ -161,6 +163,7 @@ class _Rows:
             "beside": beside[:1] == [True],  # most saves are to the nearest tier
             "tight": self._tight(),
             **self._starts(),
+            **self._notices(),
             "capacity": tuple(resolved.costs.capacities[link] for link in LINKS),
         }
         return _row(PLAN_ROW, values | sequence | self._verification())
@@ -178,6 +181,29 @@ class _Rows:
             "returns": self._whole([self._answer(Recover("all", source=tier)) for tier in tiers]),
             "last_return": self._answer(Recover("all", source=plan.tiers[-1].name)),
         }
+
+    def _notices(self) -> dict[str, Any]:
+        """How failures are announced, and what answers that."""
+        resolved, answer = self._resolved, self._plan.on_notice
+        if resolved.notices is None:
+            return {}
+        saves = self._emergency
+        return {
+            "notices": True,
+            "lead_s": resolved.notices.lead_s,
+            "recall": resolved.notices.recall,
+            "emergency": NONE if saves is None else self._save(saves.save),
+            "emergency_s": 0.0 if saves is None else saves.takes_s,
+            "drains": isinstance(answer, Draining),
+            "drain_s": answer.takes_s if isinstance(answer, Draining) else 0.0,
+            "reschedule_s": resolved.costs.reschedule_mean_s,
+        }
+
+    @property
+    def _emergency(self) -> EmergencySave | None:
+        """The save that answers a notice, if one does."""
+        answer = self._plan.on_notice
+        return answer.otherwise if isinstance(answer, Draining) else answer
 
     def _starts(self) -> dict[str, Any]:
         """What the row of the plan says of starts and ends."""
@@ -263,6 +289,8 @@ class _Rows:
         if all(each.save.blocking for each in plan.schedules):
             return 0  # nothing goes on beside anything
         alone = [self._resolved.save(each.save) for each in plan.schedules if each.save.blocking]
+        if self._emergency is not None:
+            alone.append(self._resolved.save(self._emergency.save))
         alone += [self._resolved.training(each.degraded) for each in answers]
         alone.append(self._resolved.training(0.0))
         try:

@@ -37,9 +37,9 @@ NO, YES = cast(bool, np.bool_(False)), cast(bool, np.bool_(True))
 #: Causes of foreground seconds, places in `RUN.spent`.
 TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = codes(9)
 CAUSES: Final = 9
-#: What a flow is of: the foreground, a save, the time to a planned stop, or until servers are
-#: withdrawn, the wait for machines, or for those to come back, the filling of shards.
-FOREGROUND, SAVING, STOPPING, NEARING, REPLACING, RETURNING, FILLING = codes(7)
+#: What a flow is of: the foreground, a save, the time to a planned stop, to a notice, or until
+#: servers are withdrawn, the wait for machines, or for those to come back, the filling of shards.
+FOREGROUND, SAVING, STOPPING, NOTICING, NEARING, REPLACING, RETURNING, FILLING = codes(8)
 #: Which save comes next: by schedules, by `contract`'s words for more.
 SCHEDULED, CHAINS, GROWING, LEARNED, ROTATIONS, DIFFERENCES = codes(6)
 #: Where failures come from.
@@ -48,7 +48,7 @@ RENEWAL, ABSOLUTE, LIVES, SHARED = codes(4)
 #: or `cprsim.sim` has to say why it is given up.
 DONE, MORE_GAPS, MORE_VICTIMS, MORE_SEVERITIES, MORE_LIVES, MORE_BURSTS = codes(6)
 MORE_DELAYS, MORE_VOIDS, MORE_LOADS, MORE_OUTAGES, MORE_SILENT, MORE_ROOM, GIVEN_UP = codes(13)[6:]
-MORE_STARTS: Final = code(32)
+MORE_STARTS, MORE_NOTICES, MORE_ALARMS = codes(35)[32:]
 
 
 def _row(**columns: str) -> np.dtype[Any]:
@@ -101,9 +101,9 @@ PLAN_ROW: Final = _row(
     **_columns("f8", "save_fails load_fails more_s max_overhead limit_s interval_s whole rows"),
     **_columns("f8", "prior_mtbf_s prior_weight prior_save_s verify_s torn"),
     **_columns("f8", "partial_mtbfs spared_s allocation_s stop_s"),
-    **_columns("i8", "partial_answer full_answer hands_over"),
-    **_columns("?", "starts cache_on_node allocated"),
-    **_columns("i8", "windows windows_at"),
+    **_columns("f8", "lead_s recall emergency_s drain_s reschedule_s"),
+    **_columns("i8", "partial_answer full_answer hands_over emergency windows windows_at"),
+    **_columns("?", "starts cache_on_node allocated notices drains"),
     start_costs="4f8",
     capacity="6f8",
 )
@@ -117,6 +117,7 @@ DRAWS_ROW: Final = _row(
     **_columns("i8", "burst_nodes burst_width voids void_count loads load_count"),
     **_columns("i8", "outages outage_count hits lives life_count life_stride"),
     **_columns("i8", "torn silent silent_count starts start_count"),
+    **_columns("i8", "notices notice_count alarms alarm_count"),
     circle_s="f8",
 )
 #: The state of one run, as `cprsim.sim` has it.
@@ -132,8 +133,10 @@ RUN_ROW: Final = _row(
     **_columns("i8", "begun faults torn_loads starts ends"),
     **_columns("?", "cut news knows_degraded running corrupt torn"),
     **_columns("?", "warm stops"),
-    **_columns("f8", "paused_s allocation_began_s until_s"),
-    window="i8",
+    **_columns(
+        "f8", "paused_s allocation_began_s until_s told_s notice_s stored_s deadline_s drain_by_s"
+    ),
+    **_columns("i8", "alarms drained_nodes window"),
     leaving="?",
     full_at="6f8",
 )

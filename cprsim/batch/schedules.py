@@ -52,6 +52,8 @@ def saved(it: Running, save: Any, stored: bool) -> None:
     if plan.sequence == GROWING or plan.sequence == LEARNED:
         _measure(it)
     it.tiers[number].pending += not stored
+    if stored:
+        run.stored_s = run.progress_s
     for i in range(0 if stored else number, number + 1):
         it.tiers[i].due_s = run.progress_s + it.tiers[i].period_s
     run.train_s = _next_due_s(it)
@@ -61,10 +63,9 @@ def saved(it: Running, save: Any, stored: bool) -> None:
         # A blocking save holds fewer experts than the hosts can keep of it.
         it.tiers[0].due_s = run.train_s = run.progress_s
     elif plan.sequence == DIFFERENCES:
-        if save == plan.last_save:
+        if stored or save == plan.last_save:
             last_link(it)
-        else:
-            copy_link(it, UNDER_WAY, ASKED)
+        copy_link(it, STORED if stored else UNDER_WAY, ASKED)
 
 
 @compiled
@@ -100,9 +101,11 @@ def unusable(it: Running, tier: int, corrupt: bool) -> None:
 
 
 @inlined
-def resume(it: Running) -> None:
-    """Training goes on after a recovery."""
+def resume(it: Running, returned: bool) -> None:
+    """Training goes on after a recovery, from a checkpoint if all `returned` to one."""
     _go_on(it)
+    if returned:
+        it.run.stored_s = it.run.progress_s
     if it.plan.sequence == ROTATIONS:
         _count(it)
 
@@ -112,7 +115,7 @@ def handed_over(it: Running, tier: int) -> None:
     """Training goes on in another allocation, with what was saved to a tier."""
     it.run.source = tier
     _go_on(it)
-    it.run.turned_s = it.run.progress_s
+    it.run.turned_s = it.run.stored_s = it.run.progress_s
 
 
 @compiled

@@ -43,8 +43,6 @@ def _of_plan(plan: Plan) -> str | None:
         return "it has a controller of its own, which decides while the job runs"
     if type(plan.recover).__call__ is not Answers.__call__:
         return "its rule for losses is code of its own"
-    if plan.on_notice is not None:
-        return "it answers notices of failures"
     if plan.sequence is not None and type(plan.sequence) not in _SEQUENCES:
         return "its sequence of saves is code of its own"
     if len(plan.schedules) > rows.TIERS:

@@ -66,6 +66,7 @@ def in_turn(it: Running) -> bool:
         )
         tier.unsaved, tier.unsaved_count = save.unsaved, save.unsaved_count
         tier.whole_s, tier.portions, tier.due_s, run.train_s = whole_s, portions, due_s, due_s
+        run.stored_s = last_s
     run.now, run.progress_s, run.slowdown_s, run.saves = (
         now,
         progress_s,

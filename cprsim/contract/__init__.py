@@ -11,6 +11,7 @@ from cprsim.contract.actions import (
     Action,
     Clock,
     Controller,
+    Drain,
     Event,
     Failed,
     Loss,
@@ -29,7 +30,7 @@ from cprsim.contract.chains import Chains
 from cprsim.contract.differences import Differences
 from cprsim.contract.growing import Growing
 from cprsim.contract.learned import Accepted, Learned
-from cprsim.contract.notice import EmergencySave
+from cprsim.contract.notice import Draining, EmergencySave
 from cprsim.contract.plan import AfterVoid, Copies, Mirror, Plan, Sequence, Tracking, Verification
 from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.contract.rotations import Rotation, Rotations
@@ -52,6 +53,8 @@ __all__ = [
     "Controller",
     "Copies",
     "Differences",
+    "Drain",
+    "Draining",
     "DurationSpan",
     "EmergencySave",
     "Event",

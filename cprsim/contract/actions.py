@@ -114,18 +114,6 @@ class Recover(NamedTuple):
         return self.rollback if self.healthy is None else "lost"
 
 
-Action = Train | Save | Recover
-
-# --- Events --------------------------------------------------------------------------------------
-
-
-class Clock(NamedTuple):
-    """Now: wall-clock seconds since the start, and useful seconds of training done."""
-
-    wall_s: float
-    progress_s: float
-
-
 class Loss(NamedTuple):
     """What is down after a failure, by index, and the worst that has happened to it.
 
@@ -136,6 +124,30 @@ class Loss(NamedTuple):
     servers: frozenset[int]
     trainers: frozenset[int]
     severity: Severity = "node"
+
+
+class Drain(NamedTuple):
+    """Move `nodes`, which are to fail at `deadline_s`, to spare machines; it takes `takes_s`.
+
+    Training holds meanwhile. What fails then takes nothing from the job (semantics 38). A failure
+    that strikes before it is done ends it.
+    """
+
+    nodes: Loss
+    deadline_s: float
+    takes_s: float
+
+
+Action = Train | Save | Recover | Drain
+
+# --- Events --------------------------------------------------------------------------------------
+
+
+class Clock(NamedTuple):
+    """Now: wall-clock seconds since the start, and useful seconds of training done."""
+
+    wall_s: float
+    progress_s: float
 
 
 class Saved(NamedTuple):
@@ -196,11 +208,14 @@ class Unusable(NamedTuple):
 class Notice(NamedTuple):
     """A failure is announced for `deadline_s` on the wall clock, or none comes for all that.
 
-    Told while training goes on, and only where the plan has an answer (`Plan.on_notice`).
+    Told while training goes on, and only where the plan has an answer (`Plan.on_notice`). `nodes`:
+    whom it is to take down. `ready`: spare machines that stand ready.
     """
 
     now: Clock
     deadline_s: float
+    nodes: Loss
+    ready: int
 
 
 Event = Saved | Stored | Void | Failed | Unusable | Notice | Resumed

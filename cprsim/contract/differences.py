@@ -181,7 +181,11 @@ class DifferencesController(ScheduledController):
         """Move the schedule and the chain on."""
         super().tell(event)
         if isinstance(event, Saved):
-            self._under_way = self._link(event)
+            link = self._link(event)
+            if event.stored:
+                self._stored = link
+            else:
+                self._under_way = link
         elif isinstance(event, Stored) and self._under_way is not None:
             self._stored = self._under_way.as_written(event.save)
         elif isinstance(event, Unusable) or self._is_spoilt(event):  # nothing can build on it

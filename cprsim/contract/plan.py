@@ -11,7 +11,7 @@ from cprsim.contract.chains import Chains
 from cprsim.contract.differences import Differences
 from cprsim.contract.growing import Growing
 from cprsim.contract.learned import Learned
-from cprsim.contract.notice import EmergencySave, NoticeController
+from cprsim.contract.notice import Draining, EmergencySave, NoticeController
 from cprsim.contract.rotations import Rotations
 from cprsim.contract.schedules import Schedule, ScheduledController
 from cprsim.job.costs import CostModel
@@ -114,7 +114,7 @@ class Plan:
     verifies: Verification | None = None
     keep: int = KEEP
     checksum: bool = False
-    on_notice: EmergencySave | None = None
+    on_notice: EmergencySave | Draining | None = None
     note: str | None = None
 
     @property
@@ -184,8 +184,7 @@ class Plan:
 
     def start(self) -> Controller:
         """A controller that saves by the plan's schedules, and by its sequence if it has one."""
+        own: Controller = ScheduledController(self.schedules, self.recover)
         if self.sequence is not None:
-            return self.sequence.controller(self)
-        if self.on_notice is not None:
-            return NoticeController(self, self.on_notice)
-        return ScheduledController(self.schedules, self.recover)
+            own = self.sequence.controller(self)
+        return own if self.on_notice is None else NoticeController(own, self.on_notice)

@@ -18,6 +18,7 @@ from cprsim.basics import units
 from cprsim.basics.schema import A_DURATION, Section, text_of
 from cprsim.contract.actions import Loss
 from cprsim.contract.checks import flaw_of
+from cprsim.contract.notice import Answering, answering
 from cprsim.contract.plan import KEEP, AfterVoid, Plan, Verification
 from cprsim.contract.settings import DurationSpan, Setting
 from cprsim.errors import CprsimError, PolicyError, told
@@ -110,6 +111,12 @@ class Policy(Section):
     many checkpoints the store keeps, for those that are torn or corrupt; 10 if not given.
     `checksum`: whether saves to the store are checked, which takes `costs.checksum`: torn ones are
     void at once (semantics 34 and 35).
+
+    `on_notice`: what answers a failure that is announced (`failures.notice`, semantics 38), nothing
+    if not given. `"save"`: everything is saved at once, where that gets done in time. `"drain"`:
+    who is to fail moves to a spare machine, where one stands ready and that gets done in time, and
+    the failure takes nothing from the job; else it is saved. Systems whose saves are of portions,
+    or that lose nothing that a save would hold, have no answer.
     """
 
     #: Which entry point of which distribution it came by, for its faults; empty for others.
@@ -120,6 +127,7 @@ class Policy(Section):
     verify_every: Annotated[int, Field(ge=1, le=1_000_000, examples=[1])] | None = None
     keep: Annotated[int, Field(ge=1, le=_MOST_KEPT, examples=[3])] | None = None
     checksum: Annotated[bool, Field(examples=[True])] | None = None
+    on_notice: Annotated[Answering, Field(examples=["save"])] | None = None
 
     @model_validator(mode="after")
     def _keeps_what_is_verified(self) -> Self:
@@ -181,9 +189,28 @@ class Policy(Section):
         if flaw:
             raise PolicyError(f"{self.known_as()}: its plan() returned {flaw}")
         said = self._said(context)
-        if all(getattr(plan, name) == value for name, value in said.items()):
-            return plan
-        return replace(plan, **said)
+        if any(getattr(plan, name) != value for name, value in said.items()):
+            plan = replace(plan, **said)
+        return self.answered(plan, context)
+
+    def answered(self, plan: Plan, context: Context) -> Plan:
+        """That plan with what it answers notices with, if anything."""
+        return plan if self.on_notice is None else answering(plan, self.on_notice, context)
+
+    def unannounced_s(self, context: Context) -> float:
+        """Mean time between failures that its answer to notices leaves to checkpoints, s.
+
+        What intervals follow from (Aupy, Robert, Vivien 2014).
+        """
+        notices, costs = context.notices, context.costs
+        if self.on_notice is None or notices is None:
+            return context.mtbf_s
+        verify_s = 0.0 if self.verify_every is None else costs.costs.verify_s
+        takes_s = context.save_s + verify_s + (costs.costs.checksum_s if self.checksum else 0.0)
+        if self.on_notice == "drain" and costs.cluster.spares:
+            takes_s = min(takes_s, costs.drain_s)
+        answered = notices.recall if takes_s <= notices.lead_s else 0.0
+        return context.mtbf_s / (1 - answered) if answered < 1 else math.inf
 
     def _said(self, context: Context) -> dict[str, Any]:
         """Of the plan what the keys say that all policies have."""

@@ -213,6 +213,24 @@ def r37_stop_s(nodes_s: float, allocation_s: float, stop_s: float) -> float:
     return nodes_s + allocation_s - stop_s
 
 
+def r38_is_announced(drawn: float, recall: float) -> bool:
+    """Whether a notice comes before the failure that has drawn this number, 0 to 1."""
+    return drawn < recall
+
+
+def r38_in_time(now_s: float, takes_s: float, deadline_s: float) -> bool:
+    """Whether what takes so long gets done by the deadline of a notice."""
+    return now_s + takes_s <= deadline_s
+
+
+def r38_can_drain(nodes: int, ready: int, severity: int) -> bool:
+    """Whether so many nodes that are to fail can move to machines that stand ready.
+
+    A failure of the cluster (by place in `SEVERITIES`) takes these as well.
+    """
+    return nodes <= ready and severity != CLUSTER
+
+
 def r39_goes_on(regrows: bool, up: int, withdrawn: int) -> bool:
     """Whether the rest goes on where so many of those that are up are withdrawn."""
     return regrows and up > withdrawn

@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +115,10 @@ class _NodeCursor:
         self.absorbed = 0
         self.next_s = self._ends[0][0]
 
+    def ahead(self) -> Hit:
+        nodes = sorted(node for at_s, node in self._ends if at_s == self.next_s)
+        return Hit.of(nodes, self._lives.servers)
+
     def strike(self) -> Hit:
         at_s, ends = self.next_s, self._ends
         self._running, self.next_s = False, math.inf
@@ -169,19 +173,29 @@ class _SharedCursor(_NodeCursor):
         self._end_s = [lives.life_s(0, node) for node in range(lives.nodes)]
         self.next_s = self._earliest_s()
 
+    def ahead(self) -> Hit:
+        at_s, bursts = self.next_s, self._bursts
+        burst = self._burst_at(at_s)
+        self._bursts = bursts
+        lives = {node for node, end_s in enumerate(self._end_s) if end_s == at_s}
+        return self._graded(burst, lives, at_s)[0]
+
     def strike(self) -> Hit:
         at_s = self.next_s
         self._running, self.next_s = False, math.inf
-        burst, lives = self._burst_at(at_s), self._lives_ending_at(at_s)
-        # A burst takes down who is up; where all were down before, they are hit once more.
-        nodes = sorted(self._up(burst | lives, at_s) or burst)
-        hit = Hit.of(nodes, self._lives.servers)
-        if self._severities is not None:
-            hit = self._severities.grade(hit, self._struck)
-            self._struck += 1
+        hit, nodes = self._graded(self._burst_at(at_s), self._lives_ending_at(at_s), at_s)
+        self._struck += self._severities is not None
         for node in nodes if hit.severity != "cluster" else range(self._lives.nodes):
             self._placed_s[node] = self._end_s[node] = math.inf
         return hit
+
+    def _graded(self, burst: Set[int], lives: Set[int], at_s: float) -> tuple[Hit, list[int]]:
+        """What a failure takes down, and the nodes that it does so alone."""
+        # A burst takes down who is up; where all were down before, they are hit once more.
+        nodes = sorted(self._up(burst | lives, at_s) or burst)
+        hit = Hit.of(nodes, self._lives.servers)
+        severities = self._severities
+        return (hit if severities is None else severities.grade(hit, self._struck)), nodes
 
     def replace(self, hit: Hit, now_s: float) -> None:
         super().replace(hit, now_s)

@@ -55,23 +55,31 @@ class Notices(Section):
 
 
 class NoticeDraws:
-    """Those of one replication: which failures have one, and when others come."""
+    """Those of one replication: which failures have one, and when others come, and of which node.
 
-    def __init__(self, notices: Notices, seed: int, replication: int) -> None:
-        self._notices = notices
+    `next_false_s`: when the next one comes that no failure follows. `nodes`: of the job.
+    """
+
+    def __init__(self, notices: Notices, seed: int, replication: int, nodes: int) -> None:
+        self._every_s, self._nodes = notices.false_alarm_every_s, nodes
         self._of_failures = stream(seed, replication, Cause.NOTICE).random
         self._of_alarms = stream(seed, replication, Cause.FALSE_ALARM).exponential
+        self._of_nodes = stream(seed, replication, Cause.FALSE_ALARM, entity=1).integers
         self._drawn: list[float] = []
         self.next_false_s = 0.0
-        self.move_on()
+        self._wait()
 
-    def comes_before(self, number: int) -> bool:
-        """Whether a notice comes before the failure of that number, from 0."""
+    def drawn(self, number: int) -> float:
+        """What the failure of that number, from 0, has drawn: a notice comes if below `recall`."""
         while number >= len(self._drawn):
             self._drawn.append(float(self._of_failures()))
-        return self._drawn[number] < self._notices.recall
+        return self._drawn[number]
 
-    def move_on(self) -> None:
-        """Past the next false alarm to the one after."""
-        every_s = self._notices.false_alarm_every_s
+    def move_on(self) -> int:
+        """Past the next false alarm to the one after; the node that it was of."""
+        self._wait()
+        return int(self._of_nodes(self._nodes))
+
+    def _wait(self) -> None:
+        every_s = self._every_s
         self.next_false_s += math.inf if every_s is None else float(self._of_alarms(every_s))

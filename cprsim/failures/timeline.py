@@ -23,6 +23,9 @@ class Cursor(Protocol):
     absorbed: int
     """Failures that fell into a downtime, when the job holds no nodes, and so did not strike."""
 
+    def ahead(self) -> Hit:
+        """What the failure at `next_s` is to take down."""
+
     def strike(self) -> Hit:
         """Take the failure at `next_s`; none other comes before `resume`."""
 
@@ -81,8 +84,11 @@ class _RenewalCursor:
         self.next_s = timeline.gaps[0]
         self.absorbed = 0
 
+    def ahead(self) -> Hit:
+        return self._timeline.hit(self._struck)
+
     def strike(self) -> Hit:
-        hit = self._timeline.hit(self._struck)
+        hit = self.ahead()
         self._struck += 1
         self.next_s = math.inf
         return hit
@@ -145,8 +151,11 @@ class _AbsoluteCursor:
         self.absorbed = 0
         self.next_s = timeline.at_s(0)
 
+    def ahead(self) -> Hit:
+        return self._timeline.hit(self._index)
+
     def strike(self) -> Hit:
-        hit = self._timeline.hit(self._index)
+        hit = self.ahead()
         self._index += 1
         self.next_s = math.inf
         return hit

@@ -51,9 +51,10 @@ class Costs(Section):
     shards, where that differs. `reschedule`: from the detection of a failure until all replacements
     are there, a duration or a distribution of it. `detect`: from a failure until it is noticed.
     `verify`: to look whether what was trained is sound (`verify_every` of policies). `checksum`:
-    what checking a save to the store adds to it (`checksum` of policies). `start`: what each start
-    takes. `shutdown`: what it takes to end after the last save, such as to publish the model, a
-    duration or a distribution of it.
+    what checking a save to the store adds to it (`checksum` of policies). `drain`: to move a node
+    that is to fail to a spare machine (`on_notice` of policies); else what a server's rows take
+    over the cards. `start`: what each start takes. `shutdown`: what it takes to end after the last
+    save, such as to publish the model, a duration or a distribution of it.
 
     A save of chosen rows takes more than its share of the bytes. `select`: time to choose the rows
     of a save. `gather`: time for each million of them that one server collects. `save_fixed`: time
@@ -69,6 +70,7 @@ class Costs(Section):
     detect_s: Seconds = Field(0.0, alias="detect")
     verify_s: Seconds = Field(0.0, alias="verify")
     checksum_s: Seconds = Field(0.0, alias="checksum")
+    drain_s: Seconds | None = Field(None, alias="drain")
     select_s: Seconds = Field(0.0, alias="select")
     gather_s: Seconds = Field(0.0, alias="gather")
     save_fixed_s: Seconds = Field(0.0, alias="save_fixed")
@@ -249,6 +251,14 @@ class CostModel:
     def seconds(self, transfer: Transfer) -> float:
         """Seconds that `transfer` takes with the links to itself."""
         return uncontended_s(transfer, self.capacities)
+
+    @property
+    def drain_s(self) -> float:
+        """What it takes to move a node to a spare machine, with the links to itself, s."""
+        if self.costs.drain_s is not None:
+            return self.costs.drain_s
+        shard = self._model("drain", Tier("spare", "peers")).shard_bytes
+        return self.seconds(Transfer(shard / self.cluster.parameter_servers, uses=_PEER_TO_PEER))
 
     @property
     def reschedule_mean_s(self) -> float:

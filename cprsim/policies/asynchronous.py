@@ -130,7 +130,8 @@ class Async(Policy):
             steps = checkfreq_settled(first, self.iteration_s, self.stall_s, self.max_overhead)
             return steps * self.iteration_s
         landing_s = context.save_s / self.in_flight
-        return background_interval_s(self.interval, self.stall_s, landing_s, context.mtbf_s)
+        mtbf_s = self.unannounced_s(context)
+        return background_interval_s(self.interval, self.stall_s, landing_s, mtbf_s)
 
     def _first_steps(self, context: Context) -> int:
         assert self.iteration_s is not None

@@ -33,7 +33,7 @@ class Cpr(Policy):
     leaves all that out. Where no interval keeps to the target, or (E7) where (E2) at that interval
     costs no less than (E1) at full recovery's optimum, the plan is full recovery. `interval`:
     training from one save to the next; one that is given leaves nothing to resolve or decide: it is
-    partial recovery then.
+    partial recovery then. Failures that are announced and answered (`on_notice`) count as none.
     """
 
     target_pls: Annotated[float, Field(gt=0, le=1), Part] = 0.1
@@ -44,12 +44,14 @@ class Cpr(Policy):
         """Resolve the interval and decide by (E7), or take the interval that is given."""
         if self.interval is not None:
             return self.partial(context, self.interval_s(context))
-        full = full_plan(checkpoint_interval_s("optimal", context.save_s, context.mtbf_s))
+        mtbf_s = self.unannounced_s(context)
+        full = full_plan(checkpoint_interval_s("optimal", context.save_s, mtbf_s))
         interval_s = self.interval_s(context)
         if interval_s == 0:
             return replace(full, note=self._beyond(context))
         partial = self.partial(context, interval_s)
-        if partial_costs_less(partial, full, context):
+        both = self.answered(partial, context), self.answered(full, context)
+        if partial_costs_less(*both, context):
             return partial
         return replace(
             full,
@@ -63,10 +65,11 @@ class Cpr(Policy):
     def interval_s(self, context: Context) -> float:
         """What keeps to the target, or the interval that was set, s; 0 where none keeps to it."""
         if self.interval is not None:
-            return checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
+            mtbf_s = self.unannounced_s(context)
+            return checkpoint_interval_s(self.interval, context.save_s, mtbf_s)
         if self.pls_interval == "E6":
             hit = context.servers, context.servers_hit
-            return pls_interval_s(self.target_pls, context.mtbf_s, *hit)
+            return pls_interval_s(self.target_pls, self.unannounced_s(context), *hit)
         job = self._saves_and_failures(context)
         return mean_pls_interval_s(self.target_pls, *job, context.useful_time_s)
 
@@ -100,7 +103,7 @@ class Cpr(Policy):
         else:
             save_s *= mean_attempts(fails)
         again = context.failures_per_recovery(*_recovery_s(context))
-        mtbf_s = context.mtbf_s / again / (1 + slower) / older
+        mtbf_s = self.unannounced_s(context) / again / (1 + slower) / older
         return save_s / (1 + slower), mtbf_s, context.servers, context.servers_hit
 
     @property

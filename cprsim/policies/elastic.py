@@ -86,5 +86,6 @@ class Elastic(Policy):
                 "most that"
             )
         rule = fewer_serve(context.servers, least, self.bound, self.reshard_s)
-        interval_s = checkpoint_interval_s(self.interval, context.save_s, context.mtbf_s)
+        mtbf_s = self.unannounced_s(context)
+        interval_s = checkpoint_interval_s(self.interval, context.save_s, mtbf_s)
         return Plan("partial", every(interval_s), rule, tiers=(Tier(OTHERS, "peers"), REMOTE))

@@ -1,20 +1,16 @@
 """Full recovery: after a failure the whole job returns to its last checkpoint."""
 
 import math
-from dataclasses import replace
 from typing import Literal
 
-from cprsim.basics.units import format_duration
 from cprsim.closed_form.intervals import exact_interval_s, young_interval_s, young_s
 from cprsim.contract import (
     Always,
     Context,
-    EmergencySave,
     Interval,
     Plan,
     Policy,
     Recover,
-    Save,
     every,
 )
 
@@ -52,41 +48,16 @@ class Full(Policy):
     (E1) of CPR (Maeng et al., MLSys 2021): O_save T/T_save + (O_load + T_save/2 + O_res) T/T_fail.
     A failure of a trainer is treated like one of a server: the job restarts as a whole.
 
-    `on_notice = "save"`: a failure that is announced (`failures.notice`) is answered with a save at
-    once, where that gets done in time. `"optimal"` is the interval for failures that aren't
-    announced then (Aupy, Robert, Vivien 2014: `cprsim.closed_form.prediction`).
+    With an answer to notices, `"optimal"` is the interval for failures that aren't announced (Aupy,
+    Robert, Vivien 2014: `cprsim.closed_form.prediction`).
     """
 
     system: Literal["full"]
     interval: Interval = "optimal"
-    on_notice: Literal["save"] | None = None
 
     def plan(self, context: Context) -> Plan:
         """Save at the interval, answer every loss with a full rollback."""
-        plan = full_plan(checkpoint_interval_s(self.interval, *self._charged(context)))
-        if self.on_notice is None or context.notices is None:
-            return plan
-        lead_s, takes_s = context.notices.lead_s, self._emergency_s(context)
-        if lead_s < takes_s:
-            note = (
-                f"a notice of {format_duration(lead_s)} is too short to save in, which takes "
-                f"{format_duration(takes_s)} and a step before it; it is ignored"
-            )
-            return replace(plan, note=note)
-        return replace(plan, on_notice=EmergencySave(Save(), takes_s))
-
-    def _emergency_s(self, context: Context) -> float:
-        """What a save takes after a notice, with what goes with it, s."""
-        costs = context.costs.costs
-        verify_s = 0.0 if self.verify_every is None else costs.verify_s
-        return context.save_s + verify_s + (costs.checksum_s if self.checksum else 0.0)
-
-    def _announced(self, context: Context) -> float:
-        """Share of the failures that a save comes before."""
-        notices = context.notices
-        if self.on_notice is None or notices is None:
-            return 0.0
-        return notices.recall if notices.lead_s >= self._emergency_s(context) else 0.0
+        return full_plan(checkpoint_interval_s(self.interval, *self._charged(context)))
 
     def _charged(self, context: Context) -> tuple[float, float]:
         """What a save and its share of a verification take, s, and the MTBF to plan with, s.
@@ -96,8 +67,7 @@ class Full(Policy):
         (`cprsim.closed_form.verified`). Where that many saves don't come in the job, only its end
         is verified.
         """
-        every, announced = self.verify_every, self._announced(context)
-        mtbf_s = context.mtbf_s / (1 - announced) if announced < 1 else math.inf
+        every, mtbf_s = self.verify_every, self.unannounced_s(context)
         if every is None:
             return context.save_s, mtbf_s
         charge_s = context.save_s + context.costs.costs.verify_s / every

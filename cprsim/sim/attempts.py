@@ -25,8 +25,9 @@ class Attempts:
     def __init__(self, resolved: ResolvedPlan, seed: int, replication: int) -> None:
         silent = resolved.silent
         self.faults = None if silent is None else SilentFaults(silent, seed, replication)
-        notices = resolved.notices
-        self.notices = None if notices is None else NoticeDraws(notices, seed, replication)
+        self.notices = None
+        if resolved.notices is not None:
+            self.notices = NoticeDraws(resolved.notices, seed, replication, resolved.nodes)
         storage = resolved.costs.storage
         self._tiers: frozenset[str] = frozenset()  # of the store, where that can fail
         if storage is None or not storage.fails:

@@ -24,7 +24,7 @@ COLUMNS: tuple[str, ...] = tuple(Ledger.__dataclass_fields__)
 #: Which numbers the same scenario and seed give. A change of the simulation, of plans, costs or
 #: streams that moves any raises it, or one of `COLUMNS`: what is stored under another version can't
 #: go on (`sweeps`).
-MODEL_VERSION = 5
+MODEL_VERSION = 6
 
 
 def simulate(

@@ -5,7 +5,7 @@ docs/semantics.md states the rules that are carried out here.
 
 import simpy
 
-from cprsim.contract import Action, Clock, Save, Saved, Train, Void, rules
+from cprsim.contract import Action, Clock, Drain, Save, Saved, Train, Void, rules
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.failures.timeline import Cursor
@@ -65,20 +65,20 @@ class JobRun:
             resolved, state, work, dialogue, limits, attempts
         )
         self._attempted = attempted = Attempted(resolved, work, cursor, starts)
-        self._herald: Herald | None = None
-        if attempts.notices is not None and resolved.notices is not None:
-            lead_s = resolved.notices.lead_s
-            self._herald = Herald(attempts.notices, lead_s, work, cursor, dialogue, limits)
-        self._recovery = Recovery(
+        self._recovery = recovery = Recovery(
             *(resolved, state, work, cursor, delays, dialogue, limits, background, attempts),
             attempted,
         )
+        self._herald: Herald | None = None
+        if attempts.notices is not None and resolved.notices is not None:
+            of = resolved.notices, resolved.servers
+            self._herald = Herald(attempts.notices, *of, work, cursor, dialogue, recovery)
         self._withdrawals = Withdrawals(resolved, work, self._recovery, attempted)
 
     def process(self) -> Process:
         """Run the job from start to end."""
         resolved, state, work, cursor = self._resolved, self._state, self._work, self._cursor
-        ask, useful_time_s = self._dialogue.ask, resolved.useful_time_s
+        ask, herald, useful_time_s = self._dialogue.ask, self._herald, resolved.useful_time_s
         withdrawals = self._withdrawals
         yield from self._attempted.first()
         withdrawals.await_next()
@@ -103,9 +103,8 @@ class JobRun:
             if cursor.next_s <= work.now or withdrawals.due:
                 yield from self._interrupted()
             else:
-                if self._herald is not None:
-                    self._herald.announce()
-                action = ask(Clock(work.now, state.progress_s))
+                now = Clock(work.now, state.progress_s)
+                action = ask(now) if herald is None else herald.ask(now)
                 event = self._uncontended(action)
                 if event is not None:
                     yield event
@@ -113,6 +112,8 @@ class JobRun:
                     yield from self._train(action.until_s)
                 elif type(action) is Save:
                     yield from self._save(action)
+                elif type(action) is Drain:
+                    yield from self._recovery.drain(action)
 
     def ledger(self) -> Ledger:
         """Where the time of the finished run went."""
@@ -152,6 +153,8 @@ class JobRun:
             return self._train_uncontended(action.until_s) if alone else None
         if type(action) is Save:
             return self._save_uncontended(action)
+        if type(action) is Drain:
+            return None
         raise RunError(f"nothing has failed, but the controller answered {action}")
 
     def _train_uncontended(self, until_s: float) -> simpy.Event:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from cprsim.contract import Loss, Recover, Resumed, Unusable, rules
+from cprsim.contract import Drain, Loss, Recover, Resumed, Unusable, rules
 from cprsim.failures.hit import SEVERITIES, Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.sim.attempts import Attempts
@@ -64,6 +64,7 @@ class Recovery:
         self._rebuilding: dict[Flow, _Rebuild] = {}
         self._degraded: float | None = 0.0
         self._machines = Machines(work, cursor)
+        self._drained = 0  # failures of nodes that spares had taken the place of before
         self._torn = 0  # checkpoints that have yet to be found so, by a load each
 
     @property
@@ -77,7 +78,30 @@ class Recovery:
     @property
     def absorbed(self) -> int:
         """Failures of nodes that were away, which took nothing."""
-        return self._machines.absorbed
+        return self._machines.absorbed + self._drained
+
+    @property
+    def failures(self) -> int:
+        """All so far, absorbed ones included."""
+        return self._limits.failures + self._cursor.absorbed + self.absorbed
+
+    @property
+    def ready(self) -> int:
+        """Spare machines that stand ready."""
+        return self._spares.ready(self._work.now)
+
+    def drain(self, drain: Drain) -> Process:
+        """Nodes that are to fail move to spares; what fails then is past as soon as they have."""
+        work, cursor, nodes = self._work, self._cursor, drain.nodes
+        done_s = yield from work.do("reschedule", WAIT, drain.takes_s, 1.0)
+        if done_s < drain.takes_s:
+            return
+        delay_s = self._resolved.costs.reschedule_mean_s
+        self._spares.wait_s(len(nodes.servers) + len(nodes.trainers), work.now, delay_s)
+        if cursor.next_s == drain.deadline_s:  # else it was a false alarm
+            self._drained += 1
+            cursor.replace(cursor.strike(), drain.deadline_s)
+            cursor.resume(drain.deadline_s)
 
     def recover(self) -> Process:
         """From a failure at this instant until training can go on; returns the deepest of `DEPTH`.

@@ -83,6 +83,11 @@ class ResolvedPlan:
         )
 
     @property
+    def nodes(self) -> int:
+        """Servers and trainers."""
+        return self.servers + self.costs.cluster.trainers
+
+    @property
     def marked(self) -> bool:
         """Whether checkpoints differ in more than their age."""
         return self.torn or self.silent is not None or self.plan.verifies is not None

@@ -11,6 +11,10 @@ class Spares:
     def __init__(self, count: int) -> None:
         self._ready_s = [0.0] * count
 
+    def ready(self, now_s: float) -> int:
+        """How many stand ready."""
+        return sum(ready_s <= now_s for ready_s in self._ready_s)
+
     def wait_s(self, nodes: int, now_s: float, delay_s: float) -> float:
         """How long `nodes` lost nodes wait for others; in `delay_s` there will be as many again."""
         if not self._ready_s:

@@ -19,6 +19,7 @@ from cprsim.contract import (
     Action,
     Context,
     Controller,
+    Drain,
     Event,
     Failed,
     Loss,
@@ -92,7 +93,7 @@ class _Watched(Policy):
     _transcript: Transcript = PrivateAttr(default_factory=list)
 
     def plan(self, context: Context) -> Plan:
-        plan = self.policy.plan(context)
+        plan = self.policy.planned(context)
         numbers = {each.name: getattr(plan, each.name) for each in fields(Plan)}
         return _WatchedPlan(**numbers, watched=plan, transcript=self._transcript)
 
@@ -208,6 +209,8 @@ class PolicyConformance:
         | {"job": _JOB | {"withdrawn": _WINDOWS}}
         | _law("exponential", mean="10 h"),
         "announced failures": _MEASURED
+        | {"cluster": _MEASURED["cluster"] | {"spares": 1}}
+        | {"costs": _MEASURED["costs"] | {"drain": "2 min"}}
         | _law(
             "exponential",
             mean="10 h",
@@ -276,7 +279,7 @@ class PolicyConformance:
     # --- The controller ---
 
     def test_controller_answers_failures_with_recover_and_trains_ahead(self) -> None:
-        """`Recover` after `Failed`, else `Save`, or `Train` until a progress that is ahead."""
+        """`Recover` after `Failed`, else `Save`, `Drain`, or `Train` to a progress ahead."""
         for where, _, watch in self._watched():
             for before, step in pairwise([Step(Now(0.0, 0.0)), *watch.transcript]):
                 if step.event is not None:
@@ -285,7 +288,7 @@ class PolicyConformance:
                     self._check_recover(where, step.action)
                     continue
                 require(
-                    isinstance(step.action, Train | Save),
+                    isinstance(step.action, Train | Save | Drain),
                     f"{where}: nothing has failed, but the controller answered {step}",
                 )
                 require(
@@ -296,7 +299,7 @@ class PolicyConformance:
     def test_controller_takes_time_from_its_caller_alone(self) -> None:
         """Told and asked the same again, without any clock, a controller answers the same."""
         for where, scenario, watch in self._watched():
-            controller = scenario.policies["it"].plan(scenario.context).start()
+            controller = scenario.plan("it").start()
             with _no_clock():
                 answers = [_replay(controller, step) for step in watch.transcript]
             require(

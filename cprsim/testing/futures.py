@@ -64,6 +64,9 @@ class _OtherCursor:
     def absorbed(self, count: int) -> None:
         self._cursor.absorbed = count
 
+    def ahead(self) -> Hit:
+        return self._cursor.ahead()
+
     def strike(self) -> Hit:
         self._now_s = self.next_s
         hit = self._cursor.strike()

@@ -71,7 +71,14 @@ _DIFFERENCES: Final[_Tables] = st.fixed_dictionaries(
         "growth": st.floats(0.0, 1.0),
     },
 )
-_ON_NOTICE: Final[_Tables] = st.sampled_from([{}, {}, {}, {"on_notice": "save"}])
+_ON_NOTICE: Final[_Tables] = st.sampled_from(
+    [{}, {}, {}, {}, {"on_notice": "save"}, {"on_notice": "drain"}]
+)
+#: Systems that have answers to notices, whatever their keys.
+_ANSWERING: Final = frozenset(
+    {"full", "partial", "cpr-vanilla", "async", "check-n-run", "accepted-loss", "autopilot"}
+    | {"elastic", "twin-groups"}
+)
 _BEHIND: Final[_Tables] = st.fixed_dictionaries({}, optional={"behind": st.integers(0, 2)})
 _EXPERTS: Final[_Tables] = st.fixed_dictionaries(
     {"experts": st.integers(4, 9), "per_save": st.integers(1, 4)},
@@ -89,7 +96,8 @@ _DIFFERENTIAL: Final[_Tables] = st.fixed_dictionaries(
 
 def policy(draw: st.DrawFn, system: str, job: JobSize) -> Keys:
     """A table of that system."""
-    return {"system": system} | _KEYS[system](draw, job) | draw(_AFTER_VOID)
+    keys = {"system": system} | _KEYS[system](draw, job) | draw(_AFTER_VOID)
+    return keys | draw(_ON_NOTICE) if system in _ANSWERING else keys
 
 
 def _rule(draw: st.DrawFn, job: JobSize, rule: str, stretch: float = 1.0) -> Keys:
@@ -106,10 +114,6 @@ def _seconds(draw: st.DrawFn, job: JobSize) -> str:
 
 def _blocking(draw: st.DrawFn, job: JobSize) -> Keys:
     return _rule(draw, job, draw(_INTERVALS))
-
-
-def _full(draw: st.DrawFn, job: JobSize) -> Keys:
-    return _blocking(draw, job) | draw(_ON_NOTICE)
 
 
 def _cpr(draw: st.DrawFn, job: JobSize) -> Keys:
@@ -259,7 +263,7 @@ _FEWER: Final[_Tables] = st.fixed_dictionaries(
     {"bound": st.floats(0.0, 1.0)}, optional={"least": st.integers(1, 4)}
 )
 _KEYS: Final[Mapping[str, Callable[[st.DrawFn, JobSize], Keys]]] = {
-    "full": _full,
+    "full": _blocking,
     "partial": _blocking,
     "cpr-vanilla": _cpr,
     "cpr-scar": _priority,

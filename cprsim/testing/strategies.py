@@ -88,7 +88,7 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
     if draw(SHARES) < 0.1:
         _corrupt(draw, tables, mtbf_s)
     if draw(SHARES) < 0.1:
-        _announce(draw, tables["failures"], mtbf_s)
+        _announce(draw, tables, mtbf_s)
     planned = draw(SHARES)
     if planned < 0.1:
         _allocate(tables, mtbf_s * (0.5 + 2.0 * draw(SHARES)))
@@ -97,12 +97,13 @@ def scenarios(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> dict[str, An
     return tables | draw(_TITLES)
 
 
-def _announce(draw: st.DrawFn, failures: dict[str, Any], mtbf_s: float) -> None:
-    """Notices, some of them long enough to save in."""
+def _announce(draw: st.DrawFn, tables: dict[str, Any], mtbf_s: float) -> None:
+    """Notices, some of them long enough to save in, or to drain a node."""
     notice = {"lead": duration(draw, mtbf_s / 1000, mtbf_s / 10), "recall": 0.9 * draw(SHARES)}
     if draw(YES):
         notice["false_alarms"] = f"{1 + 3 * draw(SHARES)!r} / {_time(mtbf_s)}"
-    failures["notice"] = notice
+    tables["failures"]["notice"] = notice
+    tables.setdefault("costs", {})["drain"] = duration(draw, 0.0, mtbf_s / 100)
 
 
 def _allocate(tables: dict[str, Any], allocation_s: float) -> None:

@@ -1,6 +1,7 @@
 """The batch engine beside `cprsim.sim`, replication by replication and bit for bit."""
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cprsim.batch import engine as batch
-from cprsim.contract import Growing, Plan, Recover, Rotations
+from cprsim.contract import Draining, Growing, Plan, Recover, Rotations
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import RunError
 from cprsim.scenario import Scenario
@@ -196,6 +197,13 @@ class Watcher(Recording):
         seen[type(plan.sequence).__name__] += 1
         seen["runs under a mirror"] += plan.mirror is not None
         seen["runs with withdrawn servers"] += job.withdrawn is not None
+        seen[type(plan.on_notice).__name__] += plan.on_notice is not None
+        if isinstance(plan.on_notice, Draining):
+            seen["drains"] += sum(
+                span.cause == "reschedule"
+                and math.isclose(span.end_s - span.start_s, plan.on_notice.takes_s)
+                for span in self.spans
+            )
         seen["runs with a last save"] += job.final_save
         seen["runs with a last save in the background"] += (
             job.final_save and not plan.last_save.blocking

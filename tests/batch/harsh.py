@@ -211,8 +211,31 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
         _allocate(draw, tables)
     elif planned > 0.8:
         _withdraw(draw, tables)
-    if draw(_SHARES) < 0.1:  # which no policy that is drawn answers
+    if draw(_SHARES) < 0.1:  # which nobody answers
         tables["failures"]["notice"] = {"lead": "20 s", "false_alarms": "1 / 2 min"}
+    return tables
+
+
+#: Systems whose policies answer notices.
+ANSWERING: Final = (
+    *("full", "partial", "cpr-vanilla", "async", "elastic", "twin-groups", "accepted-loss"),
+    *("tiered", "autopilot", "check-n-run"),
+)
+
+
+@st.composite
+def announced(draw: st.DrawFn, log: Path, answer: str) -> Keys:
+    """Any of all that with notices, and policies that answer them so."""
+    tables = draw(st.one_of(*sources(log, ANSWERING).values()))
+    pace = 3600.0 if "reader" in tables["failures"] else 1.0
+    notice: Keys = {"lead": seconds(pace * _between(draw, 2.0, 60.0)), "recall": draw(_SHARES)}
+    if draw(_YES):
+        notice["false_alarms"] = f"1 / {seconds(pace * _between(draw, 20.0, 400.0))}"
+    tables["failures"]["notice"] = notice
+    tables["policies"]["it"]["on_notice"] = answer
+    tables["costs"]["drain"] = seconds(pace * 20 * draw(_SHARES))
+    if answer == "drain":
+        tables["cluster"]["spares"] = min(draw(st.integers(1, 4)), _count(tables["cluster"]))
     return tables
 
 

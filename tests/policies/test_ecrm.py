@@ -26,6 +26,7 @@ class TestEcrec(PolicyConformance):
     policy: ClassVar = {"system": "ecrm"}
 
 
+@pytest.mark.slow
 class TestEcrm2021WithCheckpoints(PolicyConformance):
     policy: ClassVar = {
         "system": "ecrm",
@@ -38,10 +39,12 @@ class TestEcrm2021WithCheckpoints(PolicyConformance):
     }
 
 
+@pytest.mark.slow
 class TestMirroredOnTheHour(PolicyConformance):
     policy: ClassVar = {"system": "ecrm", "parity": 1, "interval": "45 min", "resume": "15 min"}
 
 
+@pytest.mark.slow
 class TestUncoded(PolicyConformance):
     policy: ClassVar = {"system": "ecrm", "parity": 0, "interval": "2 h", "replication": 0.05}
 

@@ -14,7 +14,18 @@ from cprsim.closed_form.prediction import (
     predicted_interval_s,
     predicted_waste,
 )
-from cprsim.contract import Clock, EmergencySave, Notice, Resumed, Save, Saved, Train
+from cprsim.contract import (
+    Clock,
+    EmergencySave,
+    Failed,
+    Loss,
+    Notice,
+    Recover,
+    Resumed,
+    Save,
+    Saved,
+    Train,
+)
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
@@ -22,17 +33,23 @@ from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording
 from cprsim.trainer.support import TRAINER
 
+ONE = Loss(frozenset([1]), frozenset())
 CERTAIN = {"lead": "20 s", "recall": 1.0}
 
 
 def scenario(failures: dict[str, Any], **more: Any) -> Scenario:
-    """A job of 1000 s that saves for 5 s each 100 s, loads for 10 s, and answers notices."""
+    """A job of 1000 s that saves for 5 s each 100 s, loads for 10 s, and answers notices.
+
+    `more`: keys of the policy, where not of the job or of costs; None for one that it hasn't.
+    """
+    job, costs = more.pop("job", {}), more.pop("costs", {})
+    keys = {"system": "full", "interval": "100 s", "on_notice": "save"} | more
     return Scenario(
-        job={"useful_time": "1000 s"} | more.pop("job", {}),
+        job={"useful_time": "1000 s"} | job,
         cluster={"parameter_servers": 4},
-        costs={"save": "5 s", "load": "10 s", "reschedule": "30 s"} | more.pop("costs", {}),
+        costs={"save": "5 s", "load": "10 s", "reschedule": "30 s"} | costs,
         failures=failures,
-        policies={"it": {"system": "full", "interval": "100 s", "on_notice": "save"} | more},
+        policies={"it": {key: value for key, value in keys.items() if value is not None}},
     )
 
 
@@ -124,9 +141,9 @@ def test_notices_move_no_failure():
         assert play(ignores, "it", 3, number) == play(scenario(law), "it", 3, number)
 
 
-def test_the_batch_engine_leaves_answers_to_the_simulator(tmp_path):
+def test_the_trainer_leaves_answers_to_the_engines(tmp_path):
     it = scenario(log(tmp_path, 80.0) | {"notice": CERTAIN})
-    assert why_unsupported(it, "it") == "it answers notices of failures"
+    assert why_unsupported(it, "it") is None
     with pytest.raises(ScenarioError, match="answers to notices of failures can be simulated but"):
         TRAINER.check_plan("it", it.plan("it"), lambda: {"it": it.plan("it")})
 
@@ -135,14 +152,16 @@ def test_the_controller_saves_once_and_where_there_is_time():
     plan = scenario({"exactly": 0, "notice": CERTAIN}).plan("it")
     assert plan.on_notice == EmergencySave(Save(), 5.0)
     controller = plan.start()
-    controller.tell(Notice(Clock(50.0, 50.0), 55.0))
+    controller.tell(Notice(Clock(50.0, 50.0), 55.0, ONE, 0))
     assert controller.ask(Clock(50.0, 50.0)) == Save()
     controller.tell(Saved(Clock(55.0, 50.0), Save(), stored=True))
     assert controller.ask(Clock(55.0, 50.0)) == Train(150.0)
-    controller.tell(Notice(Clock(55.0, 50.0), 75.0))  # nothing was trained since
+    controller.tell(Notice(Clock(55.0, 50.0), 75.0, ONE, 0))  # nothing was trained since
     assert controller.ask(Clock(55.0, 50.0)) == Train(150.0)
-    controller.tell(Notice(Clock(60.0, 55.0), 64.9))  # too late
+    controller.tell(Notice(Clock(60.0, 55.0), 64.9, ONE, 0))  # too late
     assert controller.ask(Clock(60.0, 55.0)) == Train(150.0)
+    controller.tell(Failed(Clock(75.0, 70.0), ONE))
+    assert controller.ask(Clock(75.0, 70.0)) == Recover("all")
     controller.tell(Resumed(Clock(80.0, 50.0), ()))
     assert controller.ask(Clock(80.0, 50.0)) == Train(150.0)
 
@@ -159,6 +178,90 @@ def test_the_interval_is_that_of_unannounced_failures():
     found = expected(it.plan("it"), it.context)
     waste = predicted_waste(it.plan("it").interval_s, 5.0, 2000.0, 40.0, 0.75)
     assert found.overhead == pytest.approx(waste + 0.75 * 4 / 2000)  # what is trained after it
+
+
+def test_an_announced_loss_of_a_shard_is_what_was_trained_after_the_save(tmp_path):
+    """One of four shards loses 15 of 1000 s, also where the last failure left all unsaved."""
+    it = scenario(log(tmp_path, 80.0) | {"notice": CERTAIN}, system="partial")
+    ledger, saves = played(it)
+    assert saves[0] == (60.0, 65.0)
+    assert (ledger.pls, ledger.lost) == (pytest.approx(15 / 4000), 0)
+
+    # Training goes on at 120; the failure at 135 is told then, and saved for.
+    ledger, saves = played(
+        scenario(log(tmp_path, 80.0, 135.0) | {"notice": CERTAIN}, system="partial")
+    )
+    assert saves[1] == (120.0, 125.0)
+    assert ledger.pls == pytest.approx((15 + 10) / 4000)
+
+
+def test_what_is_on_its_way_in_the_background_is_saved_once_more(tmp_path):
+    """A save that began at 100 lands at 105.5, or not in time: nobody knows at 101."""
+    it = scenario(log(tmp_path, 121.0) | {"notice": CERTAIN}, system="async", snapshot="0.5 s")
+    ledger, saves = played(it)
+
+    assert saves[0] == (101.0, 106.0)
+    assert ledger.lost == pytest.approx(15.0)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"system": "partial"},
+        {"system": "cpr-vanilla"},
+        {"system": "async"},
+        {"system": "elastic", "bound": 0.5},
+        {"system": "twin-groups", "every": "50 s", "sync": "0 s"},
+        {"system": "accepted-loss"},
+        {"system": "check-n-run", "modified": 0.2},
+        {"system": "autopilot", "prior": "200 s", "interval": None},
+        {"system": "tiered", "remote": {"interval": "100 s"}, "interval": None},
+    ],
+    ids=lambda keys: keys["system"],
+)
+def test_who_saves_everything_answers(keys, tmp_path):
+    it = scenario(log(tmp_path, 80.0) | {"notice": CERTAIN}, **keys)
+    answer = it.plan("it").on_notice
+
+    assert isinstance(answer, EmergencySave)
+    assert (answer.save.tier, answer.save.blocking, answer.takes_s) == ("remote", True, 5.0)
+    assert (60.0, 65.0) in played(it)[1]
+
+
+def test_a_target_on_lost_samples_counts_what_nobody_announces():
+    law = {"distribution": "exponential", "mean": "100 s"}
+    cpr = {"system": "cpr-vanilla", "interval": None, "pls_interval": "E6", "target_pls": 0.02}
+    half = scenario(law | {"notice": CERTAIN | {"recall": 0.5}}, **cpr)
+    rarer = scenario(law | {"mean": "200 s"}, **cpr)
+
+    assert half.plan("it").interval_s == rarer.plan("it").interval_s == 2 * 0.02 * 4 * 200
+
+
+@pytest.mark.slow
+def test_pls_is_that_of_the_failures_that_nobody_announces():
+    """Of saves that take no time to speak of, begun anew after each notice.
+
+    A piece of training is an interval, or what comes before the next notice: so its age at a
+    failure has a density in proportion to `exp(-rate age)`. A failure loses that of one shard of N.
+    """
+    interval_s, mtbf_s, recall, runs, servers = 1000.0, 4000.0, 0.6, 300, 4
+    law = {"distribution": "exponential", "mean": f"{mtbf_s} s"}
+    notice = {"lead": "2 ms", "recall": recall}
+    it = scenario(
+        law | {"notice": notice},
+        system="partial",
+        interval=f"{interval_s} s",
+        job={"useful_time": "100000 s"},
+        costs={"save": "1 ms", "load": "0 s", "reschedule": "0 s"},
+    )
+    pls = simulate(it, ["it"], range(runs), 3)[:, 0, COLUMNS.index("pls")]
+
+    rate = recall / mtbf_s
+    age_s = 1 / rate - interval_s / math.expm1(rate * interval_s)
+    error = pls.std(ddof=1) / math.sqrt(runs)
+    assert error < 0.03 * pls.mean()
+    assert abs(pls.mean() - (1 - recall) / mtbf_s * age_s / servers) < 3 * error
+    assert expected(it.plan("it"), it.context).pls == pytest.approx(pls.mean(), rel=0.08)
 
 
 @pytest.mark.slow

@@ -77,7 +77,15 @@ def scenario(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "policy", ["full", "async", "differences", "partial", "accepted", "replication", "portions"]
+    "policy",
+    [
+        "full",
+        "portions",
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("async", "differences", "partial", "accepted", "replication")
+        ),
+    ],
 )
 def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario, policy):
     simulated = play(scenario, policy, seed=0, replication=0)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from cprsim.basics.units import SECONDS, format_exact
-from cprsim.contract import Loss, Plan, Tracking
+from cprsim.contract import Loss, Plan
 from cprsim.errors import ScenarioError
 from cprsim.rows.trackers.contract import TrackerName
 from cprsim.scenario import Scenario
@@ -21,6 +21,7 @@ from cprsim.trainer.members.trackers import ShardTracker
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import TRAINER
 from cprsim.trainer.validation.calibration import Calibration
+from cprsim.trainer.validation.rehearsal import trains_beside
 
 #: Batches in which it is counted where updates go, and how many rows are saved.
 _LOOKED_AT = 100
@@ -39,11 +40,6 @@ def is_predictable(plan: Plan, hit: int = 1) -> bool:
     one, several = plan.recover(lost(1)), plan.recover(lost(hit))
     answered_alike = (one.rollback, one.keep_training) == (several.rollback, several.keep_training)
     return plan.sequence is None and plan.schedules[0].max_pending == 1 and answered_alike
-
-
-def trains_beside(plan: Plan) -> bool:
-    """Whether it has a rehearsal of its own: training goes on beside saves, copies or losses."""
-    return not plan.schedules[0].save.blocking or plan.copies is not None
 
 
 def waits_for(plan: Plan, servers: int) -> bool:
@@ -82,15 +78,6 @@ def check_predictable(
             )
     if found:
         raise ScenarioError(*found)
-
-
-def trackings_of(plans: Mapping[str, Plan]) -> list[Tracking]:
-    """What to calibrate with: the first that each tracker is asked for with."""
-    found: dict[str, Tracking] = {}
-    for plan in plans.values():
-        if plan.tracking is not None:
-            found.setdefault(plan.tracking.tracker, plan.tracking)
-    return list(found.values())
 
 
 def largest_hit(scenario: Scenario, seed: int) -> int:

@@ -3,8 +3,6 @@
 Exact for a job without failures, all of whose saves but the last before a stop come as they would.
 """
 
-from cprsim.closed_form.checks import check_duration
-
 
 def fewer_extra_s(
     window_s: float, degraded: float, move_s: float, reshard_s: float, fill_s: float
@@ -28,8 +26,6 @@ def fewer_extra_s(
     float
         Wall time, s, where it trains from the end of the stop until they are filled.
     """
-    check_duration(window_s=window_s, degraded=degraded)
-    check_duration(move_s=move_s, reshard_s=reshard_s, fill_s=fill_s)
     stop_s = move_s + reshard_s
     slow_s = max(window_s - stop_s, 0.0) + fill_s
     return stop_s + degraded / (1 + degraded) * slow_s
@@ -54,8 +50,6 @@ def waiting_extra_s(
     float
         Wall time, s.
     """
-    check_duration(window_s=window_s, save_s=save_s, shutdown_s=shutdown_s)
-    check_duration(start_s=start_s, load_s=load_s)
     return window_s + save_s + shutdown_s + start_s + load_s
 
 
@@ -81,8 +75,6 @@ def break_even_s(
     Both are lines in the window's length from `move_s + reshard_s` on, where going on has slope
     `d / (1 + d)` and waiting 1; below that going on is constant.
     """
-    check_duration(degraded=degraded, move_s=move_s, reshard_s=reshard_s)
-    check_duration(fill_s=fill_s, stop_s=stop_s)
     pause_s = move_s + reshard_s
     least_s = pause_s + degraded / (1 + degraded) * fill_s - stop_s
     if least_s <= pause_s:

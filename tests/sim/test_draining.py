@@ -1,0 +1,248 @@
+"""Nodes that are announced to fail move to spare machines before they do."""
+
+import math
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cprsim.analytic.expected import expected
+from cprsim.contract import Draining, EmergencySave, Save
+from cprsim.contract.ledger import Ledger
+from cprsim.scenario import Scenario
+from cprsim.sim.engine import COLUMNS, play, simulate
+from cprsim.testing import Recording
+
+CERTAIN = {"lead": "20 s", "recall": 1.0}
+ROWS = {"tables": [{"rows": 10**6, "dim": 16}]}
+
+
+def scenario(failures: dict[str, Any], **more: Any) -> Scenario:
+    """A job of 1000 s on four servers that saves for 5 s each 100 s, and drains a node in 8 s."""
+    cluster = {"parameter_servers": 4, "spares": 1} | more.pop("cluster", {})
+    costs = {"save": "5 s", "load": "10 s", "reschedule": "30 s", "drain": "8 s"}
+    policy = {"system": "full", "interval": "100 s", "on_notice": "drain"} | more.pop("policy", {})
+    return Scenario(
+        job={"useful_time": "1000 s"} | more.pop("job", {}),
+        cluster=cluster,
+        costs={k: v for k, v in (costs | more.pop("costs", {})).items() if v is not None},
+        failures=failures,
+        policies={"it": policy},
+        **more,
+    )
+
+
+def log(folder: Path, *lines: str) -> dict[str, Any]:
+    """Failures by lines of their second and their node, all of them announced."""
+    text = "\n".join(["time_s,node,severity", *lines, ""])
+    (folder / "log.csv").write_text(text, encoding="utf-8")
+    return {"trace": str(folder / "log.csv"), "notice": CERTAIN}
+
+
+def played(it: Scenario, seed: int = 0) -> tuple[Ledger, dict[str, list[tuple[float, float]]]]:
+    """A run, and its spans by cause."""
+    seen, spans = Recording(), {}
+    ledger = play(it, "it", seed, 0, seen)
+    for span in seen.spans:
+        spans.setdefault(span.cause, []).append((span.start_s, span.end_s))
+    return ledger, spans
+
+
+def test_the_failure_of_a_drained_node_takes_nothing(tmp_path):
+    ledger, spans = played(scenario(log(tmp_path, "80,0,node")))
+
+    assert spans["reschedule"] == [(60.0, 68.0)]
+    assert ledger.wall == 1000 + 8 + 9 * 5
+    assert (ledger.failures, ledger.absorbed, ledger.lost, ledger.load) == (0, 1, 0, 0)
+
+
+def test_a_spare_is_away_until_the_drained_machine_is_made_good(tmp_path):
+    # The spare is taken at 68, and there is another at 98: the notice of 75 finds none.
+    ledger, spans = played(scenario(log(tmp_path, "80,0,node", "95,1,node")))
+    assert spans["save"][0] == (75.0, 80.0)
+    assert (ledger.failures, ledger.absorbed, ledger.lost) == (1, 1, 15.0)
+
+    ledger, spans = played(scenario(log(tmp_path, "80,0,node", "118,1,node")))
+    assert spans["reschedule"] == [(60.0, 68.0), (98.0, 106.0)]
+    assert (ledger.failures, ledger.absorbed) == (0, 2)
+
+
+def test_a_failure_finds_the_spare_gone(tmp_path):
+    """What was drained counts on the pool as a failure does: the next waits for its machine."""
+    failures = log(tmp_path, "80,0,node", "85,1,node") | {"notice": CERTAIN | {"lead": "8.5 s"}}
+    ledger, spans = played(scenario(failures))
+
+    # Drained by 79.5; told at 79.5 of the failure at 85, too late for a save and no spare is there.
+    assert spans["reschedule"] == [(71.5, 79.5), (85.0, 79.5 + 30)]
+    assert (ledger.failures, ledger.absorbed) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("lines", "spares", "drained"),
+    [
+        (("80,0,node", "80,1,node"), 1, False),
+        (("80,0,node", "80,1,node"), 2, True),
+        (("80,0,process",), 1, True),
+        (("80,0,cluster", "80,1,cluster", "80,2,cluster", "80,3,cluster"), 4, False),
+    ],
+)
+def test_all_nodes_are_drained_or_none_is(tmp_path, lines, spares, drained):
+    """Else everything is saved; spares go with the rest where the whole cluster does."""
+    ledger, spans = played(scenario(log(tmp_path, *lines), cluster={"spares": spares}))
+
+    assert ledger.failures == (0 if drained else 1)
+    if not drained:
+        assert spans["save"][0] == (60.0, 65.0)
+
+
+def test_under_partial_recovery_a_drained_shard_loses_nothing(tmp_path):
+    failures = log(tmp_path, "80,0,node")
+    ledger, _ = played(scenario(failures, policy={"system": "partial"}))
+    assert (ledger.pls, ledger.updates_lost, ledger.absorbed) == (0, 0, 1)
+
+    saved = {"system": "partial", "on_notice": "save"}
+    ledger, _ = played(scenario(failures, policy=saved))
+    assert ledger.pls == pytest.approx(15 / 4000)  # of one of four shards, since the save
+
+
+def test_a_false_alarm_takes_a_spare_as_well():
+    notice = {"lead": "20 s", "false_alarms": "10 / 1000 s"}
+    ledger, spans = played(scenario({"exactly": 0, "notice": notice}))
+
+    drains = spans["reschedule"]
+    assert len(drains) > 3
+    assert all(end_s - start_s == pytest.approx(8) for start_s, end_s in drains)
+    assert ledger.wall == pytest.approx(1000 + 8 * len(drains) + 5 * ledger.saves)
+    apart = [after[0] - before[1] for before, after in pairwise(drains)]
+    assert min(apart) >= 30  # until the spare is made good
+
+
+def test_a_failure_ends_a_drain_that_is_under_way():
+    """Of lives of nodes another may come first: the one that was announced is still ahead."""
+    law = {"distribution": "exponential", "mean": "200 s", "per": "node"}
+    it = scenario(law | {"notice": {"lead": "15 s", "recall": 0.6}}, cluster={"spares": 4})
+    cut = 0
+    for seed in range(30):
+        ledger, spans = played(it, seed)
+        drained = [end_s - start_s for start_s, end_s in spans.get("reschedule", [])]
+        cut += sum(each < 7.999 for each in drained)
+        assert ledger.reschedule == pytest.approx(sum(drained))
+    assert cut
+
+
+@pytest.mark.parametrize("per", ["job", "node"])
+def test_draining_moves_no_failure(per):
+    """The next one is a gap, or a life of the machine that takes over, after the deadline."""
+    law = {"distribution": "gamma", "shape": 2.0, "mean": "150 s", "per": per, "ages": "new"}
+    it = scenario(
+        law | {"notice": CERTAIN | {"recall": 0.5}}, cluster={"parameter_servers": 1, "spares": 1}
+    )
+    checked = 0
+    for seed in range(20):
+        cursor = it.failure_model.timeline(seed, 0).cursor()
+        first_s = cursor.next_s
+        cursor.replace(cursor.strike(), first_s)
+        cursor.resume(first_s)
+        seen = Recording()
+        play(it, "it", seed, 0, seen)
+        struck_s = [at_s for at_s, _ in seen.failures]
+        held = [span for span in seen.spans if span.cause == "reschedule"]
+        before = [span for span in held if struck_s and span.end_s <= struck_s[0]]
+        if len(before) == 1 and before[0].end_s <= first_s:
+            assert struck_s[0] == cursor.next_s
+            checked += 1
+    assert checked
+
+
+@pytest.mark.parametrize(
+    ("lead", "spares", "answer", "note"),
+    [
+        ("8 s", 1, Draining(8.0, EmergencySave(Save(), 5.0)), None),
+        (
+            "7 s",
+            1,
+            EmergencySave(Save(), 5.0),
+            "a notice of 7 s is too short to drain a node in, which takes 8 s and a step before "
+            "it; everything is saved",
+        ),
+        (
+            "4 s",
+            1,
+            None,
+            "a notice of 4 s is too short to drain a node in, which takes 8 s and a step before "
+            "it; notices are ignored",
+        ),
+        (
+            "20 s",
+            0,
+            EmergencySave(Save(), 5.0),
+            "no spare machine (cluster.spares) stands ready to drain a node to; everything is "
+            "saved",
+        ),
+    ],
+)
+def test_what_answers_follows_from_lead_and_spares(lead, spares, answer, note):
+    it = scenario({"exactly": 0, "notice": {"lead": lead}}, cluster={"spares": spares})
+
+    assert it.plan("it").on_notice == answer
+    assert it.plan("it").note == note
+
+
+def test_a_drain_takes_what_a_shard_takes_over_the_cards():
+    """A million rows of 16 float32 on four servers, at 4 MB/s: 16 MB take 4 s."""
+    it = scenario(
+        {"exactly": 0, "notice": CERTAIN},
+        costs={"drain": None},
+        cluster={"nic": "4 MB/s"},
+        model=ROWS,
+        storage={"write": "1 GB/s", "read": "1 GB/s"},
+    )
+    assert it.plan("it").on_notice.takes_s == pytest.approx(4.0)
+
+
+def test_the_interval_is_that_of_failures_that_are_not_drained():
+    law = {"distribution": "exponential", "mean": "2000 s"}
+    it = scenario(law | {"notice": CERTAIN | {"recall": 0.75}}, policy={"interval": "optimal"})
+
+    assert it.plan("it").interval_s == pytest.approx(math.sqrt(2 * 4 * 2000 * 5))
+    found, plan = expected(it.plan("it"), it.context), it.plan("it")
+    alone = scenario(law | {"mean": "8000 s"}, policy={"interval": f"{plan.interval_s!r} s"})
+    without = expected(alone.plan("it"), alone.context)
+    assert found.overhead == pytest.approx(without.overhead + 0.75 / 2000 * 8)
+
+
+@pytest.mark.slow
+@pytest.mark.essential
+def test_makespan_is_that_of_the_failures_that_are_not_drained():
+    """What 200,000 s more of training take, of which each drain holds some up.
+
+    A failure that nobody drains comes after a geometric number of gaps, of which each that is
+    drained has so much less for training: `(M - r drain) / (1 - r)` of it in the mean, and by the
+    renewal form of full recovery `(M / (1 - r) + wait + load) (exp((W + C) / that) - 1)` for each
+    interval. Neglected is what is below 1e-4 of it: gaps too short to drain in, 2e-3 of them.
+    """
+    interval_s, save_s, wait_s, load_s, mtbf_s, recall, drain_s = 1000, 60, 60, 40, 8000, 0.6, 20
+    law = {"distribution": "exponential", "mean": f"{mtbf_s} s", "during_recovery": False}
+    notice = {"lead": f"{drain_s + 1} s", "recall": recall}
+    costs = {"save": f"{save_s} s", "load": f"{load_s} s", "reschedule": f"{wait_s} s"}
+    costs["drain"] = f"{drain_s} s"
+    runs, walls_s = 80, []
+    for useful_s in (50_000, 250_000):
+        it = scenario(
+            law | {"notice": notice},
+            job={"useful_time": f"{useful_s} s"},
+            costs=costs,
+            cluster={"spares": 4},
+            policy={"interval": f"{interval_s} s"},
+        )
+        walls_s.append(simulate(it, ["it"], range(runs), 5)[:, 0, COLUMNS.index("wall")])
+    more_s = np.subtract(*reversed(walls_s))
+
+    apart_s = (mtbf_s - recall * drain_s) / (1 - recall)
+    # Spares take over at once: what is waited for is nothing but the load.
+    each_s = (mtbf_s / (1 - recall) + load_s) * math.expm1((interval_s + save_s) / apart_s)
+    error_s = more_s.std(ddof=1) / math.sqrt(runs)
+    assert error_s < 0.002 * more_s.mean()
+    assert abs(more_s.mean() - 200_000 / interval_s * each_s) < 3 * error_s
