@@ -2,10 +2,10 @@
 
 import math
 
-from cprsim.batch import attempts, cursors
+from cprsim.batch import attempts, cursors, node_lists
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.fabric import close_flow, open_flow
-from cprsim.batch.node_lists import COUNT, SEVERITY, STRUCK
+from cprsim.batch.node_lists import COUNT, SEVERITY, STRUCK, WITHDRAWN
 from cprsim.batch.rows import (
     MORE_ALARMS,
     MORE_NOTICES,
@@ -52,9 +52,14 @@ def _announce(it: Running) -> None:
         coming_s = run.next_s - plan.lead_s
     if coming_s <= run.now:
         run.told_s, coming_s = run.next_s, math.inf
-        if plan.drains:
+        away = it.lists[WITHDRAWN][COUNT]
+        if plan.drains or away:
             cursors.look_ahead(it)
-        _tell(it, run.next_s, it.lists[STRUCK][COUNT], it.lists[STRUCK][SEVERITY])
+        if away:  # whose failures are their owner's
+            node_lists.without(it.lists, STRUCK, STRUCK, WITHDRAWN)
+        nodes = it.lists[STRUCK][COUNT]
+        if nodes or not away:
+            _tell(it, run.next_s, nodes, it.lists[STRUCK][SEVERITY])
     alarm_s = _alarm_s(it)
     while alarm_s <= run.now:
         run.alarms += 1

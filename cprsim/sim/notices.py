@@ -50,7 +50,9 @@ class Herald:
                 coming_s = strikes_s - self._lead_s
         if coming_s <= now_s:
             self._told_s, coming_s = strikes_s, math.inf
-            self._tell(strikes_s, self._cursor.ahead())
+            hit = self._recovery.there(self._cursor.ahead())
+            if hit.servers or hit.trainers:
+                self._tell(strikes_s, hit)
         while self._draws.next_false_s <= now_s:
             deadline_s = self._draws.next_false_s + self._lead_s
             node = self._draws.move_on()

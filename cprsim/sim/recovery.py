@@ -90,6 +90,10 @@ class Recovery:
         """Spare machines that stand ready."""
         return self._spares.ready(self._work.now)
 
+    def there(self, hit: Hit) -> Hit:
+        """Those of a hit that the job has: the others are withdrawn."""
+        return without(hit, self._machines.withdrawn)
+
     def drain(self, drain: Drain) -> Process:
         """Nodes that are to fail move to spares; what fails then is past as soon as they have."""
         work, cursor, nodes = self._work, self._cursor, drain.nodes

@@ -93,7 +93,7 @@ OF_SYSTEM: dict[str, dict[str, int]] = {
     "check-n-run": {
         "Differences": 95,
         "saves_in_the_background_given_up": 40,
-        "runs_at_several_paces": 20,
+        "runs_at_several_paces": 5,
     },
     "peer-memory": {
         "returns_of_all_to_memory": 350,
@@ -121,6 +121,7 @@ OF_SYSTEM: dict[str, dict[str, int]] = {
     },
     "elastic": {
         "returns_of_lost_to_remote": 300,
+        "runs_with_withdrawn_servers": 50,
         "reschedules_in_the_background": 80,
         "loads_in_the_background": 60,
         "training_goes_on_degraded": 100,
@@ -144,7 +145,7 @@ def test_random_scenarios_of_all_kinds(system: str, tmp_path: Path) -> None:
         failures=450,
         failures_in_a_train=250,
         failures_in_a_load=6,
-        failures_in_a_detect=35,
+        failures_in_a_detect=10,
         failures_of_several_servers=30,
         failures_of_severity_cluster=2,
         failures_of_severity_process=10,

@@ -90,6 +90,16 @@ def test_failures_of_withdrawn_servers_take_nothing(tmp_path: Path) -> None:
     assert (filled.failures, filled.detect, filled.wall) == (1, 1, alone.wall + 1)
 
 
+def test_failures_of_withdrawn_servers_are_not_announced(tmp_path: Path) -> None:
+    # A notice that comes at 27 s would be answered by a save until 35 s.
+    failures = log(tmp_path, (36.0, 3)) | {"notice": {"lead": "9 s"}}
+    policy = ELASTIC | {"on_notice": "save"}
+    alone = played(scenario(ELASTIC, window(20, 20)))
+    assert played(scenario(policy, window(20, 20), failures=failures)).wall == alone.wall
+    told = log(tmp_path, (36.0, 0)) | {"notice": {"lead": "9 s"}}
+    assert played(scenario(policy, window(20, 20), failures=told)).saves > alone.saves
+
+
 def test_a_loss_meanwhile_is_answered_for_all_that_are_gone(tmp_path: Path) -> None:
     # Server 0 fails at 30 s: noticed until 31, placed until 33, loaded until 37. Two of four are
     # gone until 40 s, and 44, when the first is filled; its replacement is there at 51, filled 55.
