@@ -123,6 +123,7 @@ def _wait_until(it: Running, next_s: float) -> None:
 def _drain(it: Running) -> None:
     """Nodes that are to fail move to spares; what fails then is past as soon as they have."""
     run, plan, deadline_s = it.run, it.plan, it.run.drain_by_s
+    attempts.vain(it)
     done_s = do(it, RESCHEDULE, it.transfers[0], plan.drain_s, 1.0)
     if done_s < plan.drain_s:
         return

@@ -55,17 +55,18 @@ class Ledger:
 
     `train`: training that counts, at full speed. `lost`: training that was rolled back. `save`:
     waiting for saves, interrupted ones too. `load`: loading checkpoints or copies. `reschedule`:
-    waiting for replacements. `detect`: until failures are noticed. `slowdown`: how much longer than
-    at full speed the training that counts took. `stall`: snapshots of background saves. `verify`:
-    looking whether what was trained is sound. `start`: getting nodes, initialising, compiling,
-    warming up. `shutdown`: ending, after the last save.
+    waiting for replacements, or for nodes to be drained. `detect`: until failures are noticed.
+    `slowdown`: how much longer than at full speed the training that counts took. `stall`: snapshots
+    of background saves. `verify`: looking whether what was trained is sound. `start`: getting
+    nodes, initialising, compiling, warming up. `shutdown`: ending, after the last save.
 
     `pls`: portion of lost samples, (E4) of CPR. `updates_lost`: share of all updates of embedding
     shards that were made and then lost for good; it differs from `pls` where a shard fails twice
     between checkpoints, since what is lost already can't be lost again. `failures`: struck;
-    `absorbed`: fell into a downtime; `saves`: checkpoints that became usable. `stored` and `sent`:
-    bytes that saves wrote to the remote store and to the memory of peers, in full checkpoints.
-    `corrupt`: 1 where a silent fault is in what the job ends with, which nobody has found.
+    `absorbed`: fell into a downtime, or took nodes that were drained; `saves`: checkpoints that
+    became usable. `stored` and `sent`: bytes that saves wrote to the remote store and to the memory
+    of peers, in full checkpoints. `corrupt`: 1 where a silent fault is in what the job ends with,
+    which nobody has found.
     """
 
     train: float = 0.0

@@ -17,8 +17,8 @@ from pydantic import (
 from cprsim.basics import units
 from cprsim.basics.schema import A_DURATION, Section, text_of
 from cprsim.contract.actions import Loss
+from cprsim.contract.answering import Answering, answering
 from cprsim.contract.checks import flaw_of
-from cprsim.contract.notice import Answering, answering
 from cprsim.contract.plan import KEEP, AfterVoid, Plan, Verification
 from cprsim.contract.settings import DurationSpan, Setting
 from cprsim.errors import CprsimError, PolicyError, told

@@ -30,7 +30,7 @@ class Limits:
         self.failures = 0
         self.idle_saves = 0  # since it last trained
         self.tiny_steps = 0  # since it last asked for more
-        self.in_vain = 0  # void saves, failed loads, training that was corrupt
+        self.in_vain = 0  # void saves, failed loads, training that was corrupt, drains
         self._resolved, self._state, self._work = resolved, state, work
 
     def failure(self) -> None:
@@ -65,6 +65,10 @@ class Limits:
     def corrupt(self) -> None:
         """One more silent fault that was found."""
         self.vain("verify more often, or make silent faults rarer")
+
+    def drain(self) -> None:
+        """One more notice that nodes are drained for."""
+        self.vain("make false alarms rarer, or give a shorter costs.drain")
 
     def vain(
         self, way_out: str = "make saves and loads fail less often, or outages shorter or rarer"

@@ -97,6 +97,7 @@ class Recovery:
     def drain(self, drain: Drain) -> Process:
         """Nodes that are to fail move to spares; what fails then is past as soon as they have."""
         work, cursor, nodes = self._work, self._cursor, drain.nodes
+        self._limits.drain()
         done_s = yield from work.do("reschedule", WAIT, drain.takes_s, 1.0)
         if done_s < drain.takes_s:
             return

@@ -179,6 +179,16 @@ HOPELESS: dict[str, dict[str, Any]] = {
         "costs": {"save": "99 s", "load": "10 s"},
         "policies": {"it": {"system": "async", "interval": "20 s", "snapshot": "1 s"}},
     },
+    "drains a node for one false alarm after the other": {
+        "costs": {"save": "1 s", "load": "1 s", "drain": "15 s"},
+        "cluster": {"parameter_servers": 2, "spares": 1},
+        "failures": {
+            "distribution": "deterministic",
+            "mean": "100 s",
+            "notice": {"lead": "20 s", "recall": 0.0, "false_alarms": "1 / 1 s"},
+        },
+        "policies": {"it": {"system": "full", "interval": "20 s", "on_notice": "drain"}},
+    },
     "every other save is void, and each load fails": {
         "costs": {"save": "5 s", "load": "60 s"},
         "storage": {"save_fails": 0.5, "load_fails": 0.99},

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,11 +10,13 @@ import pytest
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws, Draws
 from cprsim.failures.hit import Hit
+from cprsim.failures.model import FailureModel
 from cprsim.failures.nodes import Lives, NodeTimeline
-from cprsim.failures.spec import Hits
+from cprsim.failures.spec import Failures, Hits
 from cprsim.failures.timeline import AbsoluteTimeline, RenewalTimeline
 from cprsim.failures.victims import VictimRows, Victims
 from cprsim.job.platform import Cluster
+from cprsim.job.workload import Job
 
 CLUSTER = Cluster(trainers=4, parameter_servers=8)
 SERVER = Hit((0,), ())
@@ -194,3 +197,35 @@ def test_weights_choose_the_kind() -> None:
 )
 def test_numbers_and_shares_of_nodes_hit(hits: dict, counts: tuple[int, int]) -> None:
     assert Hits.model_validate(hits).counts(CLUSTER) == counts
+
+
+_LAW = {"distribution": "weibull", "shape": 0.8, "mean": "100 s"}
+_GRADED = {"severity": {"process": 0.5, "node": 0.3, "cluster": 0.2}}
+_BURSTS = {"mean": "300 s", "rack": 4, "sizes": {"1": 1.0, "3": 1.0}}
+
+
+@pytest.mark.parametrize(
+    "failures",
+    [
+        _LAW | {"hits": {"parameter_servers": 2}} | _GRADED,
+        {"exactly": 12} | _GRADED,
+        {"distribution": "deterministic", "mean": "100 s", "per": "node", "ages": "new"},
+        _LAW | {"per": "node"},
+        _LAW | {"per": "node", "bursts": _BURSTS} | _GRADED,
+    ],
+)
+def test_what_is_ahead_is_what_strikes(failures: dict[str, Any]) -> None:
+    """Looking moves nothing: who has not looked meets the same."""
+    model = FailureModel(
+        Failures.model_validate(failures), CLUSTER, Job.model_validate({"useful_time": "1000 s"})
+    )
+    looked, other = (model.timeline(3, 1).cursor() for _ in range(2))
+    for number in range(12):
+        at_s = looked.next_s
+        assert at_s == other.next_s
+        assert looked.ahead() == looked.ahead()
+        hit = looked.ahead()
+        assert hit == looked.strike() == other.strike()
+        for each in (looked, other):
+            each.replace(hit, at_s + number)
+            each.resume(at_s + number)

@@ -221,11 +221,12 @@ def test_makespan_is_that_of_the_failures_that_are_not_drained():
     A failure that nobody drains comes after a geometric number of gaps, of which each that is
     drained has so much less for training: `(M - r drain) / (1 - r)` of it in the mean, and by the
     renewal form of full recovery `(M / (1 - r) + wait + load) (exp((W + C) / that) - 1)` for each
-    interval. Neglected is what is below 1e-4 of it: gaps too short to drain in, 2e-3 of them.
+    interval. A notice that comes in a save is told at its end, with time left to drain. Neglected
+    are gaps too short for that, of 3e-3 of the failures.
     """
     interval_s, save_s, wait_s, load_s, mtbf_s, recall, drain_s = 1000, 60, 60, 40, 8000, 0.6, 20
     law = {"distribution": "exponential", "mean": f"{mtbf_s} s", "during_recovery": False}
-    notice = {"lead": f"{drain_s + 1} s", "recall": recall}
+    notice = {"lead": f"{drain_s + save_s + 1} s", "recall": recall}
     costs = {"save": f"{save_s} s", "load": f"{load_s} s", "reschedule": f"{wait_s} s"}
     costs["drain"] = f"{drain_s} s"
     runs, walls_s = 80, []

@@ -20,12 +20,15 @@ from cprsim.contract import (
     Failed,
     Loss,
     Notice,
+    Plan,
     Recover,
     Resumed,
     Save,
     Saved,
+    ScheduledController,
     Train,
 )
+from cprsim.contract.answering import answering
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
@@ -226,6 +229,20 @@ def test_who_saves_everything_answers(keys, tmp_path):
     assert isinstance(answer, EmergencySave)
     assert (answer.save.tier, answer.save.blocking, answer.takes_s) == ("remote", True, 5.0)
     assert (60.0, 65.0) in played(it)[1]
+
+
+class _OwnPlan(Plan):
+    def start(self):
+        return ScheduledController(self.schedules, self.recover)
+
+
+def test_a_plan_with_its_own_controller_has_to_answer_itself():
+    it = scenario({"exactly": 0, "notice": CERTAIN}, on_notice=None)
+    plan = it.plan("it")
+    own = _OwnPlan(plan.recovery, plan.schedules, plan.recover)
+
+    with pytest.raises(ValueError, match="its controller is its own, which has to answer itself;"):
+        answering(own, "save", it.context)
 
 
 def test_a_target_on_lost_samples_counts_what_nobody_announces():

@@ -42,7 +42,7 @@ REPLICATIONS: Final[dict[str, ColumnMeaning]] = {
         "share", "Updates of embedding shards that were made and lost for good."
     ),
     "failures": ColumnMeaning("", "Failures that struck."),
-    "absorbed": ColumnMeaning("", "Failures that fell into a downtime, and cost nothing more."),
+    "absorbed": ColumnMeaning("", "Failures in a downtime, or of drained nodes, at no cost."),
     "saves": ColumnMeaning("", "Checkpoints that became usable."),
     "stored": ColumnMeaning("full checkpoints", "What saves wrote to the remote store."),
     "sent": ColumnMeaning("full checkpoints", "What saves wrote to the memory of peers."),
