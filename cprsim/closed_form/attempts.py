@@ -4,7 +4,10 @@ Each fails with the same probability, whatever happened to the others. `M` is th
 probability that a save turns out void, `q` that a load fails.
 """
 
+import math
+
 from cprsim.closed_form.checks import check_duration, check_positive
+from cprsim.closed_form.exponential import growth
 from cprsim.closed_form.intervals import whole_periods
 
 
@@ -24,6 +27,23 @@ def mean_attempts(fails: float) -> float:
     if not 0 <= fails < 1:
         _check_chance(fails=fails)
     return 1 / (1 - fails)
+
+
+def attempts_variance(fails: float) -> float:
+    """Variance of the number of attempts until one succeeds.
+
+    Parameters
+    ----------
+    fails : float
+        Probability that one fails, from 0 to below 1.
+
+    Returns
+    -------
+    float
+        `fails / (1 - fails)**2`, that of a geometric law.
+    """
+    _check_chance(fails=fails)
+    return fails / (1 - fails) ** 2
 
 
 def skipped_age_s(period_s: float, total_s: float, fails: float) -> float:
@@ -59,6 +79,62 @@ def skipped_age_s(period_s: float, total_s: float, fails: float) -> float:
     none = fails**saves  # the chance that all of them were void
     served_s = period_s * (saves - (1 - none) / (1 - fails)) + rest_s * (1 - none)
     return period_s * fails / (1 - fails) * served_s / total_s
+
+
+def retried_segment_s(
+    work_s: float,
+    save_s: float,
+    mtbf_s: float,
+    load_s: float,
+    downtime_s: float,
+    save_fails: float,
+    load_fails: float,
+    *,
+    during_recovery: bool = True,
+) -> float:
+    """Expected time to do a piece of work and save it, void saves and failed loads tried again.
+
+    Parameters
+    ----------
+    work_s : float
+        Work in the segment, s, >= 0.
+    save_s : float
+        Time that one attempt to save stops the training, s, >= 0.
+    mtbf_s : float
+        Mean time between failures of the whole job, s, > 0.
+    load_s : float
+        One attempt to load after a failure, s, >= 0.
+    downtime_s : float
+        Time before the load in which nothing can fail (detection, new machine), s, >= 0.
+    save_fails, load_fails : float
+        Probability that one attempt fails, from 0 to below 1.
+    during_recovery : bool
+        Whether a failure may strike a load too; the recovery then starts over, downtime and all.
+
+    Returns
+    -------
+    float
+        Expected wall time, s.
+
+    Notes
+    -----
+    Exact under exponential failures and full recovery. A try meets no failure with probability
+    `L = exp(-work/M) (1 - p) / (exp(save/M) - p)`, the transform of a geometric number of saves,
+    and takes `(M + E) (1/L - 1)` in the mean with failed tries and recoveries of mean E. For those
+    `M + E = (M + D) / K`, `K = (1 - q) / (exp(load/M) - q)`, or `M + D + load / (1 - q)` where no
+    failure strikes them. With p = q = 0 it is `blocking_segment_s`.
+    """
+    check_duration(work_s=work_s, save_s=save_s, load_s=load_s, downtime_s=downtime_s)
+    check_positive(mtbf_s=mtbf_s)
+    saves, loads = mean_attempts(save_fails), mean_attempts(load_fails)
+    if math.isinf(mtbf_s) or work_s + save_s == 0:
+        return work_s + save_s * saves
+    if during_recovery:
+        failure_s = (mtbf_s + downtime_s) * (1 + growth(load_s / mtbf_s) * loads)
+    else:
+        failure_s = mtbf_s + downtime_s + load_s * loads
+    both = growth((work_s + save_s) / mtbf_s)
+    return failure_s * (both - save_fails * growth(work_s / mtbf_s)) * saves
 
 
 def _check_chance(**values: float) -> None:

@@ -72,6 +72,58 @@ def rotation_left_s(
     return [_left_s(experts, per_save, period_s, done) for done in range(1, saves + 1)]
 
 
+def mean_staleness_s(experts: int, per_save: int, period_s: float) -> float:
+    """Mean age of an expert's saved state at a fault, once the rotation has gone round.
+
+    Parameters
+    ----------
+    experts, per_save, period_s
+        As in `rotation_left_s`.
+
+    Returns
+    -------
+    float
+        Work since the expert was last saved, s. The last `I/2` of it isn't due to the rotation:
+        it would be as old if every save took all experts.
+
+    Notes
+    -----
+    `rotation_left_s` in the long run, plus `I/2`; that is `(N/K) I/2` where K divides N, and more
+    than it otherwise. Exact for a fault at a uniform instant between two saves.
+    """
+    return rotation_left_s(experts, per_save, period_s)[-1] + period_s / 2
+
+
+def single_fault_plt(experts: int, per_save: int, period_s: float, useful_time_s: float) -> float:
+    """Proportion of lost tokens (PLT) of a run with one fault, at a uniform instant of it.
+
+    Parameters
+    ----------
+    experts, per_save, period_s
+        As in `rotation_left_s`.
+    useful_time_s : float
+        Work of the whole run, s, > 0. Every expert is whole at its start.
+
+    Returns
+    -------
+    float
+        Expected PLT, 0 to 1; 0 where every save takes all experts.
+
+    Notes
+    -----
+    `PLT = 1/N_moe sum_i sum_j L_ij / (T_i TopK_i)` of the paper for tokens that come to all
+    experts alike: the updates left at the last save before the fault, over the run. Work since
+    that save is repeated and not lost. Exact, with the first saves after the start.
+    """
+    check_positive(useful_time_s=useful_time_s)
+    check_duration(useful_time_s=useful_time_s)
+    *rising_s, steady_s = rotation_left_s(experts, per_save, period_s)
+    lost_s2 = steady_s * max(useful_time_s - (len(rising_s) + 1) * period_s, 0.0)
+    for saves, left_s in enumerate(rising_s, start=1):
+        lost_s2 += left_s * min(max(useful_time_s - saves * period_s, 0.0), period_s)
+    return lost_s2 / useful_time_s**2
+
+
 def _left_s(experts: int, per_save: int, period_s: float, saves: int) -> float:
     # The sum over the experts of min(j // K, n): K of each age up to the oldest, then the rest.
     ages, rest = divmod(experts, per_save)

@@ -43,6 +43,60 @@ def young_s(save_s: float, mtbf_s: float) -> float:
     return math.sqrt(2 * save_s * mtbf_s)
 
 
+def daly_interval_s(save_s: float, mtbf_s: float, recovery_s: float = 0.0) -> float:
+    """Daly's first-order interval, which counts the save and the recovery.
+
+    Parameters
+    ----------
+    save_s, mtbf_s
+        As in `young_interval_s`, s.
+    recovery_s : float
+        Time from a failure until training goes on, s, >= 0.
+
+    Returns
+    -------
+    float
+        Work between two saves, s; infinite without failures.
+
+    Notes
+    -----
+    `sqrt(2 save (M + R)) - save` for `save < M/2`, else `M`. First order: Daly (FGCS 2006).
+    Beyond that bound the series fails, and at last turns negative. The exact optimum doesn't
+    depend on the recovery; `exact_interval_s` is the better choice.
+    """
+    check_duration(save_s=save_s, recovery_s=recovery_s)
+    check_positive(mtbf_s=mtbf_s)
+    if math.isinf(mtbf_s) or save_s >= mtbf_s / 2:
+        return mtbf_s
+    return math.sqrt(2 * save_s * (mtbf_s + recovery_s)) - save_s
+
+
+def daly_higher_order_interval_s(save_s: float, mtbf_s: float) -> float:
+    """Daly's higher-order interval, the usual stand-in for the exact optimum.
+
+    Parameters
+    ----------
+    save_s, mtbf_s
+        As in `young_interval_s`, s.
+
+    Returns
+    -------
+    float
+        Work between two saves, s; infinite without failures.
+
+    Notes
+    -----
+    `sqrt(2 save M) [1 + sqrt(save/2M)/3 + (save/2M)/9] - save` for `save < 2M`, else `M`:
+    Daly (FGCS 2006). Its makespan is within 0.2 % of the optimum.
+    """
+    check_duration(save_s=save_s)
+    check_positive(mtbf_s=mtbf_s)
+    if math.isinf(mtbf_s) or save_s >= 2 * mtbf_s:
+        return mtbf_s
+    ratio = save_s / (2 * mtbf_s)
+    return math.sqrt(2 * save_s * mtbf_s) * (1 + math.sqrt(ratio) / 3 + ratio / 9) - save_s
+
+
 def exact_interval_s(save_s: float, mtbf_s: float) -> float:
     """Interval that minimises the expected wall time per unit of work.
 
@@ -105,3 +159,31 @@ def pls_interval_s(
     check_positive(target_pls=target_pls, mtbf_s=mtbf_s)
     fraction = hit_fraction(servers, servers_hit)
     return math.inf if fraction == 0 else 2 * target_pls * mtbf_s / fraction
+
+
+def availability_interval_s(save_s: float, mtbf_s: float, recovery_s: float = 0.0) -> float:
+    """Interval that maximises first-order availability.
+
+    Parameters
+    ----------
+    save_s, mtbf_s
+        As in `young_interval_s`, s.
+    recovery_s : float
+        Time from a failure until training goes on, s, >= 0.
+
+    Returns
+    -------
+    float
+        Work between two saves, s; infinite without failures.
+
+    Notes
+    -----
+    Saxena et al. (arXiv 2410.18124) print the period `Tc = Ts + sqrt(2 (Tf + Tr) Ts + Ts**2)`.
+    That maximises `(1 - Ts/Tc) Tf / (Tf + Tr + Tc/2)`, so the period holds the save as well, and
+    the work is `Tc - Ts`. First order: half a period is lost per failure.
+    """
+    check_duration(save_s=save_s, recovery_s=recovery_s)
+    check_positive(mtbf_s=mtbf_s)
+    if math.isinf(mtbf_s):
+        return math.inf
+    return math.sqrt(2 * (mtbf_s + recovery_s) * save_s + save_s**2)

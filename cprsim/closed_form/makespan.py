@@ -6,20 +6,10 @@
 import math
 
 from cprsim.closed_form.checks import check_duration, check_positive
+from cprsim.closed_form.exponential import growth, truncated_mean, truncated_variance
 
 # A useful time this near to a multiple of the interval, relatively, is one: 2.1 / 0.7 is not 3.
 _MULTIPLE_TOLERANCE = 1e-9
-
-
-def growth(exponent: float) -> float:
-    """`exp(exponent) - 1`, accurate near zero and infinite where a float would overflow.
-
-    Infinity is the honest answer there: the expected time no longer fits a float.
-    """
-    try:
-        return math.expm1(exponent)
-    except OverflowError:
-        return math.inf
 
 
 def blocking_segment_s(
@@ -69,6 +59,37 @@ def blocking_segment_s(
     return (mtbf_s + downtime_s) * (growth(recovery_s / mtbf_s) + 1) * growth(length_s / mtbf_s)
 
 
+def blocking_segment_variance_s2(
+    work_s: float, save_s: float, mtbf_s: float, recovery_s: float, downtime_s: float = 0.0
+) -> float:
+    """Variance of the time that `blocking_segment_s` expects, for failure-free recovery.
+
+    Parameters
+    ----------
+    work_s, save_s, mtbf_s, recovery_s, downtime_s
+        As in `blocking_segment_s`, s.
+
+    Returns
+    -------
+    float
+        Variance, s². Segments are independent: a run's variance is the sum over its segments.
+
+    Notes
+    -----
+    The number of failed tries is geometric with mean `q - 1` and variance `q (q - 1)`,
+    `q = exp((work + save)/M)`; each takes `Y + D + R`, `Y` an exponential cut off at the
+    segment's length. So `(q - 1) Var Y + q (q - 1) (E Y + D + R)**2`, exact.
+    """
+    check_duration(work_s=work_s, save_s=save_s, recovery_s=recovery_s, downtime_s=downtime_s)
+    check_positive(mtbf_s=mtbf_s)
+    length = (work_s + save_s) / mtbf_s
+    if length == 0:
+        return 0.0
+    failures = growth(length)
+    failed_try_s = mtbf_s * truncated_mean(length) + downtime_s + recovery_s
+    return failures * (mtbf_s**2 * truncated_variance(length) + (failures + 1) * failed_try_s**2)
+
+
 def segment_count(useful_time_s: float, interval_s: float) -> int:
     """Segments that saving every `interval_s` of work cuts a run into; the last may be shorter.
 
@@ -87,9 +108,7 @@ def segment_count(useful_time_s: float, interval_s: float) -> int:
     check_positive(useful_time_s=useful_time_s, interval_s=interval_s)
     check_duration(useful_time_s=useful_time_s)
     ratio = useful_time_s / interval_s
-    nearest = round(ratio)
-    is_whole = abs(ratio - nearest) <= _MULTIPLE_TOLERANCE * nearest
-    return max(nearest if is_whole else math.ceil(ratio), 1)
+    return max(round(ratio) if _is_whole(ratio) else math.ceil(ratio), 1)
 
 
 def blocking_makespan_s(
@@ -144,3 +163,112 @@ def blocking_makespan_s(
         return expected_s(useful_time_s, final_save_s)
     last_work_s = useful_time_s - (segments - 1) * interval_s
     return (segments - 1) * expected_s(interval_s, save_s) + expected_s(last_work_s, final_save_s)
+
+
+def partial_makespan_s(
+    useful_time_s: float, interval_s: float, save_s: float, mtbf_s: float, recovery_s: float
+) -> float:
+    """Expected wall time of a run that never repeats work: partial recovery, replicas, hot swap.
+
+    Parameters
+    ----------
+    useful_time_s, interval_s, save_s, mtbf_s
+        As in `blocking_makespan_s`, s.
+    recovery_s : float
+        Time that one failure stops the training, detection and all, s, >= 0.
+
+    Returns
+    -------
+    float
+        Expected wall time, s.
+
+    Notes
+    -----
+    `T (1 + save/tau) (1 + R/M)`. Exact where no failure strikes a recovery, a save outlives a
+    failure, and the run holds `T/tau` saves (a whole multiple that ends with a save).
+    """
+    check_positive(useful_time_s=useful_time_s, interval_s=interval_s, mtbf_s=mtbf_s)
+    check_duration(useful_time_s=useful_time_s, save_s=save_s, recovery_s=recovery_s)
+    return useful_time_s * (1 + save_s / interval_s) * (1 + recovery_s / mtbf_s)
+
+
+def async_cycle_s(
+    interval_s: float, stall_s: float, persist_s: float, mtbf_s: float, recovery_s: float
+) -> float:
+    """Expected time between two commits of a run that persists its saves in the background.
+
+    Parameters
+    ----------
+    interval_s : float
+        Work between two saves, s, > 0.
+    stall_s : float
+        Time that taking the snapshot stops the training, s, >= 0.
+    persist_s : float
+        Time from the snapshot until it can be loaded, s, >= 0; more than the interval means
+        several saves under way.
+    mtbf_s : float
+        Mean time between failures of the whole job, s, > 0.
+    recovery_s : float
+        Mean time from a failure until training goes on (detection and downtime included), s, >= 0.
+
+    Returns
+    -------
+    float
+        Expected wall time per `interval_s` of work, s.
+
+    Notes
+    -----
+    `(M + R) exp(P/M) (exp((tau + stall)/M) - 1)`, exact in the long run (Vaidya's overhead and
+    latency result): a late commit is no worse than a longer restart.
+    """
+    check_positive(interval_s=interval_s, mtbf_s=mtbf_s)
+    check_duration(stall_s=stall_s, persist_s=persist_s, recovery_s=recovery_s)
+    length_s = interval_s + stall_s
+    if math.isinf(mtbf_s):
+        return length_s
+    return (mtbf_s + recovery_s) * (growth(persist_s / mtbf_s) + 1) * growth(length_s / mtbf_s)
+
+
+def async_makespan_s(
+    useful_time_s: float,
+    interval_s: float,
+    stall_s: float,
+    persist_s: float,
+    mtbf_s: float,
+    recovery_s: float,
+) -> float:
+    """Expected wall time of a run with background saves that waits for its last commit.
+
+    Parameters
+    ----------
+    useful_time_s : float
+        Work of the whole run, s, > 0; a multiple of `interval_s`.
+    interval_s, stall_s, persist_s, mtbf_s, recovery_s
+        As in `async_cycle_s`, s.
+
+    Returns
+    -------
+    float
+        Expected wall time, s.
+
+    Notes
+    -----
+    Exact. From a fresh start the first commit needs `L = tau + stall + P` without a failure,
+    which takes `(M + R)(exp(L/M) - 1) = F`. After a commit the next is due in `c = tau + stall`;
+    a failure before that costs a recovery and then `F` again, so that
+    `E = M (1 - exp(-c/M)) + (1 - exp(-c/M)) (R + F) = (M + R) exp(P/M) (exp(c/M) - 1)`, the
+    cycle. Commits are renewals, so n of them take `F + (n - 1) E`.
+    """
+    commits = segment_count(useful_time_s, interval_s)
+    if not _is_whole(useful_time_s / interval_s):
+        raise ValueError(
+            f"useful_time_s must be a multiple of interval_s={interval_s}, got {useful_time_s}"
+        )
+    cycle_s = async_cycle_s(interval_s, stall_s, persist_s, mtbf_s, recovery_s)
+    first_s = async_cycle_s(interval_s, stall_s + persist_s, 0.0, mtbf_s, recovery_s)
+    return first_s + (commits - 1) * cycle_s
+
+
+def _is_whole(ratio: float) -> bool:
+    nearest = round(ratio)
+    return nearest >= 1 and abs(ratio - nearest) <= _MULTIPLE_TOLERANCE * nearest

@@ -49,7 +49,7 @@ class Full(Policy):
     A failure of a trainer is treated like one of a server: the job restarts as a whole.
 
     With an answer to notices, `"optimal"` is the interval for failures that aren't announced (Aupy,
-    Robert, Vivien 2014).
+    Robert, Vivien 2014: `cprsim.closed_form.prediction`).
     """
 
     system: Literal["full"]
@@ -64,7 +64,7 @@ class Full(Policy):
 
         A silent fault costs all that was trained since it was last verified, a failure half an
         interval: with one verification a save it is the optimum of Benoit, Cavelan, Robert and Sun
-        (ACM TOPC 2016). Where that many saves don't come in the job, only its end
+        (`cprsim.closed_form.verified`). Where that many saves don't come in the job, only its end
         is verified.
         """
         every, mtbf_s = self.verify_every, self.unannounced_s(context)

@@ -8,7 +8,7 @@ def test_importing_every_form_loads_nothing_heavy():
     code = (
         "import sys, cprsim\n"
         "before = set(sys.modules)\n"
-        "import cprsim.closed_form.ecrec, cprsim.closed_form.pls\n"
+        "import cprsim.closed_form.ettr, cprsim.closed_form.renewal\n"
         "import cprsim.closed_form.cpr, cprsim.closed_form.intervals\n"
         "heavy = {'numpy', 'scipy', 'pandas', 'pydantic', 'simpy', 'matplotlib'}\n"
         "raise SystemExit(', '.join(sorted(heavy & set(sys.modules) - before)))\n"

@@ -7,13 +7,26 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cprsim.closed_form.intervals import exact_interval_s, pls_interval_s, young_interval_s
+from cprsim.closed_form.intervals import (
+    availability_interval_s,
+    daly_higher_order_interval_s,
+    daly_interval_s,
+    exact_interval_s,
+    pls_interval_s,
+    young_interval_s,
+)
 from cprsim.closed_form.makespan import blocking_segment_s
 
 MINUTE = 60.0
 HOUR = 3600.0
 
-OPTIMA = [young_interval_s, exact_interval_s]
+OPTIMA = [
+    young_interval_s,
+    daly_interval_s,
+    daly_higher_order_interval_s,
+    exact_interval_s,
+    availability_interval_s,
+]
 
 
 def cost(interval_s, save_s, mtbf_s):
@@ -21,28 +34,20 @@ def cost(interval_s, save_s, mtbf_s):
     return blocking_segment_s(interval_s, save_s, mtbf_s, recovery_s=0.0) / interval_s
 
 
-def daly_higher_order_interval_s(save_s, mtbf_s):
-    """What Daly (FGCS 2006) takes for the optimum, within 0.2 % of its makespan: `save < 2M`."""
-    ratio = save_s / (2 * mtbf_s)
-    return math.sqrt(2 * save_s * mtbf_s) * (1 + math.sqrt(ratio) / 3 + ratio / 9) - save_s
-
-
-@given(st.floats(1e-6, 1.999))
-def test_exact_interval_costs_no_more_than_dalys(ratio):
-    best = cost(exact_interval_s(ratio, 1.0), ratio, 1.0)
-    found = cost(daly_higher_order_interval_s(ratio, 1.0), ratio, 1.0)
-    assert best * (1 - 1e-12) <= found <= 1.002 * best
-
-
 # Daly, FGCS 22 (2006), captions of figures 3 to 5: save 5 min, recovery 10 min, work 500 h.
 @pytest.mark.parametrize(
-    ("mtbf_s", "printed_min", "exact_min"),
-    [(24 * HOUR, "117", 116.69), (6 * HOUR, "57", 56.71), (15 * MINUTE, "9.1", 9.17)],
+    ("mtbf_s", "printed_min", "exact_min", "higher_order_min"),
+    [
+        (24 * HOUR, "117", 116.69, 116.69),
+        (6 * HOUR, "57", 56.71, 56.71),
+        (15 * MINUTE, "9.1", 9.17, 9.14),
+    ],
 )
-def test_daly_printed_cases(mtbf_s, printed_min, exact_min):
+def test_daly_printed_cases(mtbf_s, printed_min, exact_min, higher_order_min):
+    higher_order = daly_higher_order_interval_s(5 * MINUTE, mtbf_s) / MINUTE
+    assert higher_order == pytest.approx(higher_order_min, abs=0.005)
     assert exact_interval_s(5 * MINUTE, mtbf_s) / MINUTE == pytest.approx(exact_min, abs=0.005)
     decimals = len(printed_min.partition(".")[2])
-    higher_order = daly_higher_order_interval_s(5 * MINUTE, mtbf_s) / MINUTE
     assert round(higher_order, decimals) == float(printed_min)
 
 
@@ -59,6 +64,31 @@ def test_young_gives_cpr_full_recovery_interval(save_min, hours):
 def test_young_gives_meta_interval(gpus, minutes):
     mtbf_s = 86_400 / (gpus / 8 * 6.50e-3)
     assert young_interval_s(5 * MINUTE, mtbf_s) / MINUTE == pytest.approx(minutes, abs=0.05)
+
+
+def test_daly_first_order_counts_save_and_recovery():
+    # sqrt(2 * 2 * (96 + 4)) - 2, by hand
+    assert daly_interval_s(2.0, 96.0, 4.0) == pytest.approx(18.0)
+
+
+def test_daly_forms_fall_back_to_the_mtbf_where_their_series_fail():
+    assert daly_interval_s(50.0, 100.0) == 100.0
+    assert daly_interval_s(49.0, 100.0) == pytest.approx(math.sqrt(9800) - 49)
+    assert daly_higher_order_interval_s(200.0, 100.0) == 100.0
+    assert daly_higher_order_interval_s(199.0, 100.0) < 100.0
+
+
+# Daly's own claims: 5 % and 0.2 % above the optimum at worst.
+@given(st.floats(1e-6, 0.499))
+def test_daly_first_order_costs_5_percent_at_most(ratio):
+    best = cost(exact_interval_s(ratio, 1.0), ratio, 1.0)
+    assert cost(daly_interval_s(ratio, 1.0), ratio, 1.0) <= 1.05 * best
+
+
+@given(st.floats(1e-6, 1.999))
+def test_daly_higher_order_costs_2_permille_at_most(ratio):
+    best = cost(exact_interval_s(ratio, 1.0), ratio, 1.0)
+    assert cost(daly_higher_order_interval_s(ratio, 1.0), ratio, 1.0) <= 1.002 * best
 
 
 @given(
@@ -107,8 +137,9 @@ def test_exact_interval_tends_to_the_mtbf_for_dear_saves():
     assert exact_interval_s(1e6, 100.0) == pytest.approx(100.0)
 
 
-def test_exact_interval_tends_to_young_for_cheap_saves():
-    assert exact_interval_s(1e-6, 1e6) == pytest.approx(young_interval_s(1e-6, 1e6), rel=1e-5)
+@pytest.mark.parametrize("interval", [daly_interval_s, exact_interval_s, availability_interval_s])
+def test_every_optimum_tends_to_young_for_cheap_saves(interval):
+    assert interval(1e-6, 1e6) == pytest.approx(young_interval_s(1e-6, 1e6), rel=1e-5)
 
 
 @pytest.mark.parametrize("interval", OPTIMA)
@@ -131,6 +162,24 @@ def test_pls_interval_of_the_calibrated_set(servers_hit, hours):
 def test_pls_interval_is_infinite_where_nothing_can_be_lost():
     assert pls_interval_s(0.1, math.inf, 8) == math.inf
     assert pls_interval_s(0.1, 28 * HOUR, 8, servers_hit=0) == math.inf
+
+
+@given(save_s=st.floats(1.0, 100.0), factor=st.floats(0.1, 10.0))
+def test_availability_interval_maximises_availability(save_s, factor):
+    mtbf_s, recovery_s = 1000.0, 50.0
+
+    def availability(work_s):
+        period_s = work_s + save_s
+        return work_s / period_s * mtbf_s / (mtbf_s + recovery_s + period_s / 2)
+
+    best_s = availability_interval_s(save_s, mtbf_s, recovery_s)
+    assert availability(best_s) >= availability(best_s * factor) * (1 - 1e-12)
+
+
+def test_availability_interval_is_the_printed_period_less_the_save():
+    # Tc = Ts + sqrt(2 (Tf + Tr) Ts + Ts**2) of arXiv 2410.18124
+    printed = 10 + math.sqrt(2 * (1000 + 50) * 10 + 10**2)
+    assert availability_interval_s(10.0, 1000.0, 50.0) == pytest.approx(printed - 10)
 
 
 @pytest.mark.parametrize("interval", OPTIMA)

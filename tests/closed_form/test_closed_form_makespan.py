@@ -1,21 +1,28 @@
-"""Exact wall times against the tables of `systems.md`, section 1.
+"""Exact wall times against the tables of `systems.md`, sections 1 and 3.2-3.3.
 
 Those tables were derived by hand and agree with a Monte-Carlo of single events, written apart from
 this code; its mean and standard error stand beside each figure.
 """
 
 import math
+import random
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cprsim.closed_form.cpr import expected_pls
 from cprsim.closed_form.makespan import (
+    async_cycle_s,
+    async_makespan_s,
     blocking_makespan_s,
     blocking_segment_s,
+    blocking_segment_variance_s2,
+    partial_makespan_s,
     segment_count,
 )
+from cprsim.closed_form.pls import mean_pls
 
 # T, tau, save, M, R, D, failures in recovery?, exact, Monte-Carlo mean, its standard error
 BLOCKING = [
@@ -47,10 +54,41 @@ def test_daly_printed_makespan(work, tau, save, mtbf, recovery):
     assert found == pytest.approx(printed)
 
 
+def test_blocking_variance_of_the_table():
+    # 40329.7 is the variance of the whole makespan, 20 segments (Monte-Carlo: 40619)
+    assert 20 * blocking_segment_variance_s2(50, 5, 100, 10, 3) == pytest.approx(40329.7, abs=0.05)
+
+
+@pytest.mark.parametrize("length", [1e-3, 0.0199, 0.0201, 0.5, 3.0, 20.0])
+def test_blocking_variance_in_the_references_own_form(length):
+    mtbf, lost = 100.0, 13.0
+    segment = length * mtbf
+    q = math.exp(length)
+    mean = mtbf - segment / (q - 1)
+    square = 2 * mtbf**2 - (segment**2 + 2 * mtbf * segment) / (q - 1)
+    expected = (q - 1) * (square - mean**2) + q * (q - 1) * (mean + lost) ** 2
+    # This form cancels: its variance of the failure time loses two powers of the length.
+    assert blocking_segment_variance_s2(segment, 0.0, mtbf, lost) == pytest.approx(
+        expected, rel=1e-12 + 1e-15 / length**2
+    )
+
+
+def test_blocking_variance_keeps_its_digits_for_rare_failures():
+    # One failure at most: probability L/M, and then a uniform age with second moment L**2/3.
+    assert blocking_segment_variance_s2(1.0, 0.0, 1e12, 0.0) == pytest.approx(1e-12 / 3, rel=1e-9)
+
+
+def test_blocking_variance_without_failures():
+    assert blocking_segment_variance_s2(50, 5, math.inf, 10) == 0.0
+    assert blocking_segment_variance_s2(0, 0, 100, 10) == 0.0
+
+
 @pytest.mark.parametrize("mtbf", [0.01, 1e-4])
 def test_hopeless_segments_are_infinite_and_no_error(mtbf):
     assert blocking_segment_s(50, 5, mtbf, 10) == math.inf
     assert blocking_segment_s(50, 5, mtbf, 10, during_recovery=False) == math.inf
+    assert blocking_segment_variance_s2(50, 5, mtbf, 10) == math.inf
+    assert async_cycle_s(50, 1, 5, mtbf, 10) == math.inf
 
 
 def test_an_empty_segment_takes_no_time():
@@ -116,6 +154,107 @@ def test_rare_failures_keep_the_digits_of_the_overhead(mtbf):
     assert extra == pytest.approx(55 * (55 / 2 + 13) / mtbf, rel=1e-3, abs=2e-14)
 
 
+# T, tau, save, M, R, N, makespan, PLS (Monte-Carlo of the second: 1217.867 and 0.026782)
+@pytest.mark.parametrize(
+    "row",
+    [
+        (1000, 50, 5, 100, 13, 18, 1243.0, 0.0166667),
+        (1000, 10, 1, 28, 3, 8, 1217.857, 0.0267857),
+    ],
+)
+def test_partial_table(row):
+    work, tau, save, mtbf, recovery, servers, makespan, pls = row
+    assert partial_makespan_s(work, tau, save, mtbf, recovery) == pytest.approx(makespan, rel=1e-6)
+    assert mean_pls(tau, save, mtbf, servers) == pytest.approx(pls, rel=3e-6)
+
+
+def test_partial_pls_is_a_fifth_over_cprs_form_for_saves_of_a_tenth():
+    ratio = mean_pls(50, 5, 100, 18) / expected_pls(50, 100, 18)
+    assert ratio == pytest.approx(1.2)
+
+
+@given(tau=st.floats(1.0, 1e5), mtbf=st.floats(1.0, 1e7), servers_hit=st.integers(0, 18))
+def test_partial_pls_is_cprs_form_for_free_saves(tau, mtbf, servers_hit):
+    exact = mean_pls(tau, 0.0, mtbf, 18, servers_hit)
+    assert exact == pytest.approx(expected_pls(tau, mtbf, 18, servers_hit))
+
+
+def test_partial_forms_in_the_limits():
+    assert partial_makespan_s(1000, 50, 5, math.inf, 13) == pytest.approx(1100)
+    assert partial_makespan_s(1000, math.inf, 5, 100, 13) == pytest.approx(1130)
+    assert partial_makespan_s(1000, math.inf, 5, math.inf, 13) == 1000
+    assert mean_pls(50, 5, math.inf, 18) == 0.0
+    assert mean_pls(math.inf, 5, math.inf, 18) == 0.0
+    assert mean_pls(math.inf, 5, 100, 18) == math.inf
+
+
+# tau, stall, persist, M, R + D, exact, Monte-Carlo (the last has three saves under way)
+@pytest.mark.parametrize(
+    ("arguments", "exact", "mean"),
+    [
+        ((60, 1, 40, 300, 12), 80.3841, 80.386),
+        ((60, 0, 0, 300, 12), 69.0777, None),
+        ((30, 2, 90, 300, 12), 47.4067, 47.414),
+    ],
+)
+def test_async_table(arguments, exact, mean):
+    found = async_cycle_s(*arguments)
+    assert found == pytest.approx(exact, abs=5e-5)
+    if mean is not None:
+        assert found == pytest.approx(mean, abs=0.01)
+
+
+@given(tau=st.floats(1.0, 500.0), save=st.floats(0.0, 50.0), mtbf=st.floats(50.0, 1e6))
+def test_async_without_persist_is_blocking(tau, save, mtbf):
+    blocking = blocking_segment_s(tau, save, mtbf, 12, during_recovery=False)
+    assert async_cycle_s(tau, save, 0.0, mtbf, 12) == pytest.approx(blocking)
+
+
+def play_async(rng, segments, spacing, persist):
+    """One run by its failures: what a stretch of `age` seconds without one has committed."""
+    mtbf, recovery = 150.0, 12.0
+    clock, committed = 0.0, 0
+    while True:
+        age = rng.expovariate(1 / mtbf)
+        done = (segments - committed) * spacing + persist
+        if age >= done:
+            return clock + done
+        committed += max(0, math.floor((age - persist) / spacing))
+        clock += age + recovery
+
+
+@pytest.mark.parametrize("tau_persist", [(60, 40), (30, 90)])
+def test_async_makespan_against_played_runs(tau_persist):
+    tau, persist = tau_persist
+    rng, runs = random.Random(20260), 40_000
+    times = [play_async(rng, 5, tau + 2, persist) for _ in range(runs)]
+    mean = sum(times) / runs
+    deviation = math.sqrt(sum((time - mean) ** 2 for time in times) / runs)
+    expected = async_makespan_s(5 * tau, tau, 2, persist, 150.0, 12.0)
+    assert abs(mean - expected) < 3.5 * deviation / math.sqrt(runs)
+
+
+def test_async_makespan_in_the_limits():
+    assert async_makespan_s(300, 60, 2, 40, math.inf, 12) == 5 * 62 + 40
+    # A run of one segment has to live through its work, its stall and its persist at once.
+    one = blocking_segment_s(60, 42, 150, 12, during_recovery=False)
+    assert async_makespan_s(60, 60, 2, 40, 150, 12) == pytest.approx(one)
+    many = async_makespan_s(60e6, 60, 2, 40, 150, 12) / 1e6
+    assert many == pytest.approx(async_cycle_s(60, 2, 40, 150, 12), rel=1e-5)
+
+
+def test_async_without_persist_is_the_blocking_makespan():
+    blocking = blocking_makespan_s(300, 60, 2, 150, 12, 0, during_recovery=False, final_save=True)
+    assert async_makespan_s(300, 60, 2, 0, 150, 12) == pytest.approx(blocking)
+
+
+def test_async_makespan_takes_a_multiple_that_rounding_hides():
+    assert async_makespan_s(2.1, 0.7, 0, 0, math.inf, 0) == pytest.approx(2.1)
+
+
+MULTIPLE = "useful_time_s must be a multiple of interval_s"
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [
@@ -125,11 +264,21 @@ def test_rare_failures_keep_the_digits_of_the_overhead(mtbf):
         (lambda: blocking_segment_s(50, 5, 100, math.nan), "recovery_s must be >= 0, got nan"),
         (lambda: blocking_segment_s(50, 5, 100, 1, -2.0), "downtime_s must be >= 0, got -2.0"),
         (lambda: blocking_segment_s(math.inf, 5, 100, 1), "work_s must be finite, got inf"),
+        (lambda: blocking_segment_variance_s2(50, 5, -1.0, 1), "mtbf_s must be > 0, got -1.0"),
         (lambda: segment_count(0.0, 50), "useful_time_s must be > 0, got 0.0"),
         (lambda: segment_count(math.inf, 50), "useful_time_s must be finite, got inf"),
         (lambda: segment_count(100, -3.0), "interval_s must be > 0, got -3.0"),
         (lambda: blocking_makespan_s(9, 0.0, 5, 9, 1, 0), "interval_s must be > 0, got 0.0"),
         (lambda: blocking_makespan_s(9, 10, -5.0, 9, 1, 0), "save_s must be >= 0, got -5.0"),
+        (lambda: partial_makespan_s(9, 0.0, 5, 9, 1), "interval_s must be > 0, got 0.0"),
+        (lambda: partial_makespan_s(9, 9, 5, 9, -1.0), "recovery_s must be >= 0, got -1.0"),
+        (lambda: mean_pls(9, 5, math.nan, 8), "mtbf_s must be > 0, got nan"),
+        (lambda: mean_pls(9, 5, 9, 0), "servers must be >= 1, got 0"),
+        (lambda: async_cycle_s(9, -1.0, 9, 9, 9), "stall_s must be >= 0, got -1.0"),
+        (lambda: async_cycle_s(9, 1, -1.0, 9, 9), "persist_s must be >= 0, got -1.0"),
+        (lambda: async_makespan_s(100.0, 60.0, 1, 1, 9, 9), f"{MULTIPLE}=60.0, got 100.0"),
+        (lambda: async_makespan_s(30.0, 60.0, 1, 1, 9, 9), f"{MULTIPLE}=60.0, got 30.0"),
+        (lambda: async_makespan_s(60.0, math.inf, 1, 1, 9, 9), f"{MULTIPLE}=inf, got 60.0"),
     ],
 )
 def test_refused_values(call, text):

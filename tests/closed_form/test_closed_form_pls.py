@@ -7,7 +7,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cprsim.closed_form.cpr import expected_pls
 from cprsim.closed_form.intervals import pls_interval_s
 from cprsim.closed_form.pls import least_pls, mean_age_s, mean_pls, mean_pls_interval_s
 
@@ -79,22 +78,3 @@ def test_where_no_save_is_needed() -> None:
     assert mean_pls_interval_s(1.0, 5.0, 100.0, 1, 1.0, 100.0) == 200.0
     assert mean_pls_interval_s(0.1, 5.0, math.inf, 8) == math.inf
     assert mean_pls_interval_s(0.1, 5.0, 100.0, 8, 0.0) == math.inf
-
-
-# systems.md, section 3.3 (the Monte-Carlo of the second: 0.026782): tau, save, M, N, PLS
-@pytest.mark.parametrize(
-    ("arguments", "pls"), [((50, 5, 100, 18), 0.0166667), ((10, 1, 28, 8), 0.0267857)]
-)
-def test_printed_pls(arguments: tuple[float, float, float, int], pls: float) -> None:
-    assert mean_pls(*arguments) == pytest.approx(pls, rel=3e-6)
-
-
-@given(tau=st.floats(1.0, 1e5), mtbf=st.floats(1.0, 1e7), hit=st.integers(0, 18))
-def test_for_free_saves_it_is_e5(tau: float, mtbf: float, hit: int) -> None:
-    assert mean_pls(tau, 0.0, mtbf, 18, hit) == pytest.approx(expected_pls(tau, mtbf, 18, hit))
-
-
-def test_limits() -> None:
-    assert mean_pls(50, 5, math.inf, 18) == 0.0
-    assert mean_pls(math.inf, 5, math.inf, 18) == 0.0
-    assert mean_pls(math.inf, 5, 100, 18) == math.inf

@@ -1,11 +1,159 @@
-"""Waits for a machine, against pools that are played."""
+"""Copies and spares against `systems.md`, sections 3.7 and 3.8, and enumeration."""
 
 import heapq
+import itertools
+import math
+import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from cprsim.closed_form.redundancy import share_waited
+from cprsim.closed_form.redundancy import (
+    erlang_b,
+    gemini_bound,
+    group_survival,
+    mirrored_mtti_s,
+    share_waited,
+    stalled_share,
+)
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ((16, 2, 2), 0.93333),
+        ((16, 2, 3), 0.8),
+        ((16, 2, 4), 0.61538),
+        ((128, 2, 2), 0.99213),
+    ],
+)
+def test_printed_survival(case, expected):
+    assert group_survival(*case) == pytest.approx(expected, abs=5e-6)
+
+
+@pytest.mark.parametrize(("nodes", "copies"), [(8, 2), (9, 3), (8, 4), (6, 1), (6, 6), (10, 5)])
+def test_survival_by_enumeration(nodes, copies):
+    groups = [set(range(first, first + copies)) for first in range(0, nodes, copies)]
+    for failed in range(nodes + 1):
+        hits = [set(hit) for hit in itertools.combinations(range(nodes), failed)]
+        survived = sum(not any(group <= hit for group in groups) for hit in hits)
+        assert group_survival(nodes, copies, failed) == pytest.approx(survived / len(hits))
+        assert gemini_bound(nodes, copies, failed) <= survived / len(hits) + 1e-12
+
+
+def test_many_nodes_lose_no_digits():
+    # 100 of 1000 pairs' nodes: a product over the draws, each of a pair that isn't hit yet.
+    exact = Fraction(1)
+    for drawn in range(100):
+        exact *= Fraction(2000 - 2 * drawn, 2000 - drawn)
+    assert group_survival(2000, 2, 100) == pytest.approx(float(exact), rel=1e-12)
+
+
+def test_gemini_bound():
+    assert gemini_bound(16, 2, 4) == pytest.approx(0.6)  # printed, where the exact is 0.61538
+    assert gemini_bound(16, 2, 3) == pytest.approx(0.8)  # exact: two pairs need four failures
+    assert gemini_bound(16, 2, 1) == 1.0
+    assert gemini_bound(16, 2, 16) == 0.0
+    # Five nodes in a ring, say: 10 pairs fail, and 5/2 groups of 2 have one way each.
+    assert gemini_bound(5, 2, 2) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(("pairs", "means"), [(1, 1.5), (2, 0.9167), (10, 0.3338), (100, 0.0937)])
+def test_printed_mtti(pairs, means):
+    assert mirrored_mtti_s(pairs, 1000.0) == pytest.approx(1000 * means, abs=0.05)
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 3, 7, 40])
+def test_mtti_integrates_the_survival(pairs):
+    # A pair is up with 2 exp(-t) - exp(-2t); the power of b, term by term, over all t.
+    terms = (
+        Fraction(math.comb(pairs, j) * 2 ** (pairs - j) * (-1) ** j, pairs + j)
+        for j in range(pairs + 1)
+    )
+    assert mirrored_mtti_s(pairs, 1.0) == pytest.approx(float(sum(terms)), rel=1e-12)
+
+
+def test_mtti_of_very_many_pairs():
+    # 4^b / C(2b, b) tends to sqrt(pi b) (1 + 1/8b), far beyond what 4.0**b could hold.
+    b = 10_000
+    limit = (1 + math.sqrt(math.pi * b) * (1 + 1 / (8 * b))) / (2 * b)
+    assert mirrored_mtti_s(b, 1.0) == pytest.approx(limit, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "spares", "load", "expected"),
+    [(100, 2, 1.0, 0.0625), (64, 1, 1.6, 0.329897), (512, 4, 3.072, 0.116245)],
+)
+def test_printed_stalls(nodes, spares, load, expected):
+    assert erlang_b(spares + 1, load) == pytest.approx(expected, abs=5e-7)
+    assert stalled_share(nodes, spares, nodes * 60.0, load * 60) == pytest.approx(
+        expected, abs=5e-7
+    )
+
+
+@pytest.mark.parametrize("channels", range(6))
+def test_erlang_b_sum(channels):
+    # a^c / c! over the sum of a^j / j!, the formula that the recursion stands for
+    terms = [1.7**j / math.factorial(j) for j in range(channels + 1)]
+    assert erlang_b(channels, 1.7) == pytest.approx(terms[-1] / sum(terms))
+
+
+def test_erlang_b_at_its_ends():
+    assert erlang_b(0, 3.0) == 1.0
+    assert erlang_b(3, 0.0) == 0.0
+    assert erlang_b(10_000, 5000.0) == 0.0  # underflows, where a^c / c! would overflow
+
+
+def test_stalls_of_repairs_in_two_stages():
+    # Two spares, repairs of two exponential stages (Erlang-2): the chain of (nodes in stage one,
+    # nodes in stage two), solved for its stationary distribution.
+    nodes, spares, mtbf, repair = 5, 2, 40.0, 6.0
+    states = [(i, j) for i in range(spares + 2) for j in range(spares + 2 - i)]
+    rates = np.zeros((len(states), len(states)))
+    for (i, j), row in zip(states, rates, strict=True):
+        if i + j <= spares:
+            row[states.index((i + 1, j))] = nodes / mtbf
+        if i:
+            row[states.index((i - 1, j + 1))] = 2 * i / repair
+        if j:
+            row[states.index((i, j - 1))] = 2 * j / repair
+    balance = (rates - np.diag(rates.sum(axis=1))).T
+    balance[-1] = 1.0
+    shares = np.linalg.solve(balance, np.eye(len(states))[-1])
+    stalled = sum(share for (i, j), share in zip(states, shares, strict=True) if i + j > spares)
+    assert stalled_share(nodes, spares, mtbf, repair) == pytest.approx(stalled)
+
+
+def test_stalls_without_spares():
+    # Up for M/N, down for the repair, in turn: 6 / (10 + 6)
+    assert stalled_share(4, 0, 40.0, 6.0) == pytest.approx(0.375)
+    assert stalled_share(4, 0, math.inf, 6.0) == 0.0
+    assert stalled_share(4, 2, 40.0, 0.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: group_survival(0, 1, 0), "nodes must be >= 1, got 0"),
+        (lambda: group_survival(4, 0, 1), "copies must be from 1 to nodes=4, got 0"),
+        (lambda: group_survival(4, 5, 1), "copies must be from 1 to nodes=4, got 5"),
+        (lambda: group_survival(4, 3, 1), "copies must divide nodes=4, got 3"),
+        (lambda: group_survival(4, 2, 5), "failed must be from 0 to nodes=4, got 5"),
+        (lambda: gemini_bound(4, 3, -1), "failed must be from 0 to nodes=4, got -1"),
+        (lambda: mirrored_mtti_s(0, 1.0), "pairs must be >= 1, got 0"),
+        (lambda: mirrored_mtti_s(1, 0.0), "node_mtbf_s must be > 0, got 0.0"),
+        (lambda: erlang_b(-1, 1.0), "channels must be >= 0, got -1"),
+        (lambda: erlang_b(1, math.nan), "load must be >= 0, got nan"),
+        (lambda: stalled_share(0, 1, 1.0, 1.0), "nodes must be >= 1, got 0"),
+        (lambda: stalled_share(1, -1, 1.0, 1.0), "spares must be >= 0, got -1"),
+        (lambda: stalled_share(1, 1, -1.0, 1.0), "node_mtbf_s must be > 0, got -1.0"),
+        (lambda: stalled_share(1, 1, 1.0, math.inf), "repair_s must be finite, got inf"),
+    ],
+)
+def test_refuses_what_makes_no_sense(call, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        call()
 
 
 @pytest.mark.parametrize(("spares", "away"), [(1, 0.3), (2, 1.0), (3, 4.0)])

@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import cprsim
+from cprsim.closed_form.cpr import full_overhead, partial_overhead
 from cprsim.closed_form.intervals import young_interval_s
 from cprsim.contract import Clock, Learned, Loss, Plan, Save, Saved, Train, every
 from cprsim.contract.learned import mtbf_seen_s, partial_costs_less
@@ -127,8 +128,8 @@ def test_partial_recovery_is_chosen_by_e7(
     save_s: float, mtbf_s: float, mtbfs: float, partial_s: float, full_s: float
 ) -> None:
     young_s = young_interval_s(save_s, mtbf_s)
-    full = save_s / young_s + (full_s + young_s / 2) / mtbf_s  # E1 over T_total
-    partial = save_s / (mtbfs * mtbf_s) + partial_s / mtbf_s  # E2
+    full = full_overhead(young_s, save_s, full_s, mtbf_s).overhead
+    partial = partial_overhead(mtbfs * mtbf_s, save_s, partial_s, mtbf_s).overhead
     assume(abs(partial - full) > 1e-9 * (partial + full))
     chosen = partial_costs_less(save_s, young_s, mtbfs, full_s - partial_s)
     assert chosen == (partial < full)

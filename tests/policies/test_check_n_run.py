@@ -9,7 +9,7 @@ import pytest
 
 import cprsim
 from cprsim.analytic.expected import expected
-from cprsim.closed_form.incremental import rebaseline_pays
+from cprsim.closed_form import incremental
 from cprsim.contract import (
     Always,
     Clock,
@@ -279,18 +279,11 @@ def test_sizes_are_those_of_the_closed_forms(variant):
     job = {"useful_time": "1000 s", "samples": 2_500_000}
     one = scenario(keys, {"exactly": 0}, model=model, job=job)
     shares = one.context.rows.modified_share(100_000.0 * np.arange(1, 26)).tolist()
-    diffs: list[float] = []  # since the last baseline
-    written = 1.0
-    for _ in range(23):
-        pays = bool(diffs) and rebaseline_pays(len(diffs), sum(diffs), diffs[-1])
-        if variant == "intermittent" and pays:
-            diffs, written = [], written + 1
-            continue
-        diffs.append(shares[0 if variant == "consecutive" else len(diffs)])
-        written += diffs[-1]
+    form = getattr(incremental, variant.replace("-", "_"))
+    traffic = form(shares, 23, 1.0)
     run = play(one, "p", 0, 0)
     assert run.saves == 24
-    assert run.stored == pytest.approx(written, rel=1e-9)
+    assert run.stored == pytest.approx(traffic.written_bytes, rel=1e-9)
 
 
 def test_shares_between_and_beyond_those_computed_one_by_one():

@@ -12,7 +12,7 @@ import pytest
 
 from cprsim import Scenario
 from cprsim.analytic.expected import expected
-from cprsim.contract import Answers, Loss, Recover
+from cprsim.contract import Answers, Loss, Recover, Redundancy
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.policies.ecrm import every_group_decodes
@@ -138,6 +138,7 @@ def test_what_it_takes_besides() -> None:
     plan = planned({"parity": 4}, job=job).plan("p")
     assert plan.peer_bytes_per_s == 6 * GB
     assert plan.memory_overhead == 0.25
+    assert plan.redundancy == Redundancy("parities", data=4, parity=1)
     assert plan.interval_s == math.inf
 
 

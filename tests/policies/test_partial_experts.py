@@ -9,14 +9,13 @@ import pytest
 
 import cprsim
 from cprsim.analytic.expected import expected
-from cprsim.closed_form.experts import rotation_left_s
+from cprsim.closed_form.experts import rotation_left_s, single_fault_plt
 from cprsim.contract import Loss, Recover
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import PolicyConformance
 from tests.policies.mixed import MIXED
-from tools.validation.systems.partial_experts import single_fault_plt
 
 
 @pytest.mark.slow

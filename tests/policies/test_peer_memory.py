@@ -10,6 +10,7 @@ import pytest
 
 import cprsim
 from cprsim.analytic.expected import expected
+from cprsim.closed_form.redundancy import group_survival
 from cprsim.contract import Groups, Loss, Mirror, Recover
 from cprsim.contract.answers import is_gone
 from cprsim.contract.ledger import Ledger
@@ -18,7 +19,6 @@ from cprsim.policies.peer_memory import MEMORY, memory_answers
 from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
 from tests.policies import in_memory
-from tools.validation.systems.peer_memory import group_survival
 
 
 class TestPeerMemory(PolicyConformance):

@@ -7,11 +7,16 @@ import numpy as np
 import pytest
 
 from cprsim.analytic.expected import expected
-from cprsim.closed_form.attempts import mean_attempts, skipped_age_s
+from cprsim.closed_form.attempts import (
+    attempts_variance,
+    mean_attempts,
+    retried_segment_s,
+    skipped_age_s,
+)
+from cprsim.closed_form.makespan import partial_makespan_s
 from cprsim.closed_form.pls import mean_pls
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
-from tools.validation.exact import partial_makespan_s
 
 RUNS = 1000
 USEFUL_S, INTERVAL_S, SAVE_S, LOAD_S, DOWN_S, MTBF_S = 1000.0, 50.0, 5.0, 10.0, 3.0, 100.0
@@ -57,7 +62,7 @@ def struck(**more: Any) -> dict[str, Any]:
 def test_saves_that_are_tried_again_take_a_geometric_number_of_tries() -> None:
     saves_s = measured(scenario({"exactly": 0}), "full, retry", "save")
     mean_s = SAVES * SAVE_S * mean_attempts(VOID)
-    variance_s2 = SAVES * SAVE_S**2 * VOID / (1 - VOID) ** 2  # of a geometric law
+    variance_s2 = SAVES * SAVE_S**2 * attempts_variance(VOID)
 
     assert abs(saves_s.mean() - mean_s) <= 3 * math.sqrt(variance_s2 / RUNS)
     assert saves_s.var() == pytest.approx(variance_s2, rel=4 * math.sqrt(2 / RUNS))
@@ -66,15 +71,10 @@ def test_saves_that_are_tried_again_take_a_geometric_number_of_tries() -> None:
 @pytest.mark.parametrize("during", [True, False])
 def test_full_recovery_takes_what_its_segments_take(during: bool) -> None:
     walls = measured(scenario(struck(during_recovery=during)), "full, retry", "wall")
-    # A try meets no failure with probability L = exp(-W/M) (1 - p) / (exp(C/M) - p), the transform
-    # of a geometric number of saves, and takes (M + E) (1/L - 1) in the mean with failed tries and
-    # recoveries of mean E. For those M + E = (M + D) / K, K = (1 - q) / (exp(load/M) - q), or
-    # M + D + load / (1 - q) where no failure strikes them.
-    passes = math.exp(-INTERVAL_S / MTBF_S) * (1 - VOID) / (math.exp(SAVE_S / MTBF_S) - VOID)
-    loads = (1 - FAILED) / (math.exp(LOAD_S / MTBF_S) - FAILED)
-    failure_s = MTBF_S + DOWN_S + LOAD_S / (1 - FAILED)
-    failure_s = (MTBF_S + DOWN_S) / loads if during else failure_s
-    assert_mean(walls, SAVES * failure_s * (1 / passes - 1))
+    segment_s = retried_segment_s(
+        INTERVAL_S, SAVE_S, MTBF_S, LOAD_S, DOWN_S, VOID, FAILED, during_recovery=during
+    )
+    assert_mean(walls, SAVES * segment_s)
 
 
 def test_partial_recovery_takes_mean_saves_and_mean_loads() -> None:

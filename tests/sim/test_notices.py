@@ -9,6 +9,11 @@ import pytest
 
 from cprsim.analytic.expected import expected
 from cprsim.batch.support import why_unsupported
+from cprsim.closed_form.prediction import (
+    announced_goodput,
+    predicted_interval_s,
+    predicted_waste,
+)
 from cprsim.contract import (
     Clock,
     EmergencySave,
@@ -27,7 +32,6 @@ from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording
 from cprsim.trainer.support import TRAINER
-from tests.sim.announced import announced_goodput, predicted_waste
 
 ONE = Loss(frozenset([1]), frozenset())
 CERTAIN = {"lead": "20 s", "recall": 1.0}
@@ -169,7 +173,7 @@ def test_the_interval_is_that_of_unannounced_failures():
         "notice": {"lead": "9 s", "recall": 0.75},
     }
     it = scenario(law, interval="optimal")
-    # Aupy, Robert, Vivien 2014, section 4: Young's of the failures that nobody announces.
+    assert it.plan("it").interval_s == pytest.approx(predicted_interval_s(5.0, 2000.0, 0.75))
     assert it.plan("it").interval_s == pytest.approx(math.sqrt(2 * 4 * 2000 * 5))
     found = expected(it.plan("it"), it.context)
     waste = predicted_waste(it.plan("it").interval_s, 5.0, 2000.0, 40.0, 0.75)

@@ -9,6 +9,7 @@ import pytest
 from cprsim.analytic.expected import expected
 from cprsim.closed_form.intervals import young_interval_s
 from cprsim.closed_form.makespan import blocking_segment_s
+from cprsim.closed_form.verified import verified_interval_s, verified_segment_s
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 
@@ -27,34 +28,6 @@ def scenario(failures: dict[str, Any], policy: dict[str, Any], **tables: Any) ->
         policies={"it": {"system": "full", "interval": f"{INTERVAL_S} s"} | policy},
         **tables,
     )
-
-
-def verified_segment_s(
-    work_s: float,
-    verify_s: float,
-    save_s: float,
-    mtbf_s: float,
-    silent_mtbf_s: float,
-    load_s: float,
-    downtime_s: float = 0.0,
-) -> float:
-    """Expected time to train a piece, to verify it and to save it.
-
-    Exact for exponential failures, which strike at any time but in a downtime, and exponential
-    silent faults, in training alone: `(M + D) exp((R + C)/M) [exp(W/S) (exp((W+V)/M) - 1) +
-    (exp(W/S) - 1) (1 - exp(-R/M)) + 1 - exp(-C/M)]`. Without failures
-    `exp(W/S) (W + V) + (exp(W/S) - 1) R + C`: Proposition 1 of A. Benoit, A. Cavelan, Y. Robert,
-    H. Sun, "Assessing general-purpose algorithms to cope with fail-stop and silent errors", ACM
-    TOPC 3(2), 2016.
-    """
-    again = math.expm1(work_s / silent_mtbf_s)  # tries in vain, in the mean
-    if math.isinf(mtbf_s):
-        return (1 + again) * (work_s + verify_s) + again * load_s + save_s
-    tries = (1 + again) * math.expm1((work_s + verify_s) / mtbf_s)
-    loads = -again * math.expm1(-load_s / mtbf_s)
-    saves = -math.expm1(-save_s / mtbf_s)
-    failure_s = (mtbf_s + downtime_s) * math.exp((load_s + save_s) / mtbf_s)
-    return failure_s * (tries + loads + saves)
 
 
 def measured(it: Scenario, column: str) -> np.ndarray[Any, Any]:
@@ -111,20 +84,25 @@ def test_without_faults_of_one_kind_the_form_is_that_of_the_other() -> None:
     assert verified_segment_s(*both, 1e12, 300.0, 10.0) == pytest.approx(silent, rel=1e-9)
 
 
-def test_full_recovery_that_verifies_saves_near_the_exact_minimum() -> None:
+def test_the_interval_is_near_the_exact_minimum() -> None:
+    first_s = verified_interval_s(2.0, 5.0, 5e4, 2e4)
+    assert first_s == pytest.approx(math.sqrt(7 / (1 / 2e4 + 1 / 1e5)))
+
+    def waste(work_s: float) -> float:
+        return verified_segment_s(work_s, 2.0, 5.0, 5e4, 2e4, 10.0) / work_s
+
+    best = min(waste(first_s * share) for share in np.linspace(0.5, 2.0, 301))
+    assert waste(first_s) == pytest.approx(best, rel=1e-4)
+    assert math.isinf(verified_interval_s(2.0, 5.0, math.inf, math.inf))
+
+
+def test_full_recovery_that_verifies_saves_at_that_interval() -> None:
     it = scenario(
         {"distribution": "exponential", "mean": "50000 s", "silent": {"mean": "20000 s"}},
         {"verify_every": 1, "interval": "optimal"},
     )
     found_s = it.plan("it").interval_s
-    # To first order a silent fault costs the whole interval, a failure half of it.
-    assert found_s == pytest.approx(math.sqrt(7 / (1 / 2e4 + 1 / 1e5)), rel=1e-12)
-
-    def waste(work_s: float) -> float:
-        return verified_segment_s(work_s, VERIFY_S, SAVE_S, 5e4, 2e4, LOAD_S) / work_s
-
-    best = min(waste(found_s * share) for share in np.linspace(0.5, 2.0, 301))
-    assert waste(found_s) == pytest.approx(best, rel=1e-4)
+    assert found_s == pytest.approx(verified_interval_s(VERIFY_S, SAVE_S, 5e4, 2e4), rel=1e-12)
 
 
 def test_a_job_too_short_for_a_verified_save_saves_for_failures_alone() -> None:

@@ -148,6 +148,28 @@ def test_what_is_counted_is_predicted_exactly(config, tmp_path, capsys):
     assert play(modelled, "full", 0, 0).failures > 0
 
 
+@pytest.mark.slow
+def test_parities_are_predicted_from_a_rehearsal_of_their_own(tmp_path, capsys):
+    """Of its steps, which have what is sent to parities, and of the time to work rows out."""
+    (tmp_path / "kills.csv").write_text("time_s,node\n0.03,0\n0.21,1\n0.33,2\n0.4,3\n")
+    head, _ = SMALL.split("[policies.full]")
+    config = tmp_path / "coded.toml"
+    config.write_text(f'{head}[policies.coded]\nsystem = "ecrm"\ninterval = "65 ms"\n')
+
+    code = run("validate", config, "--json")
+    printed = capsys.readouterr()
+    assert (code, printed.err) == (0, "")
+
+    found = json.loads(printed.out)["policies"]["coded"]
+    for count in ("failures", "lost_steps", "pls", "updates_lost"):
+        assert found[count]["predicted"] == found[count]["measured"]
+    assert found["failures"]["measured"] == 4
+    for seconds in (found["predicted"], found["measured"]):
+        assert seconds["load"] > 0
+        assert seconds["lost"] == 0
+    assert found["predicted"]["slowdown"] == found["measured"]["slowdown"] == 0
+
+
 @pytest.mark.parametrize("meddle", ["change", "remove", "leave"])
 def test_predictions_are_written_down_before_training(
     meddle, config, tmp_path, monkeypatch, capsys

@@ -7,6 +7,7 @@ import pytest
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.streams import Cause, CohortDraws, Draws
+from cprsim.closed_form.makespan import async_makespan_s
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, simulate
 from tools.validation.cases import (
@@ -18,13 +19,7 @@ from tools.validation.cases import (
     SWEEP,
     uniform_of,
 )
-from tools.validation.exact import (
-    Uniform,
-    async_makespan_s,
-    even_points,
-    fresh_makespan_s,
-    renewal_count,
-)
+from tools.validation.exact import Uniform, even_points, fresh_makespan_s, renewal_count
 from tools.validation.first_order import PREDICTED
 
 

@@ -17,23 +17,21 @@ from numpy.typing import NDArray
 
 from cprsim.basics.distributions import Distribution
 from cprsim.closed_form.intervals import exact_interval_s
-from cprsim.closed_form.makespan import blocking_makespan_s
+from cprsim.closed_form.makespan import (
+    async_cycle_s,
+    async_makespan_s,
+    blocking_makespan_s,
+    partial_makespan_s,
+)
 from cprsim.closed_form.pls import mean_pls
+from cprsim.closed_form.renewal import renewal_goodput
 from cprsim.failures.spec import Ages
 from cprsim.runs.engines import chosen, simulate
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import apply_override
 from cprsim.sim.engine import COLUMNS
 from tools.paths import SCENARIOS
-from tools.validation.exact import (
-    Uniform,
-    async_cycle_s,
-    async_makespan_s,
-    fresh_makespan_s,
-    partial_makespan_s,
-    renewal_count,
-)
-from tools.validation.renewal import renewal_goodput
+from tools.validation.exact import Uniform, fresh_makespan_s, renewal_count
 
 Rows = NDArray[np.float64]  # shape (replications, len(COLUMNS)), or what a quantity makes of them
 Quantity = Callable[[Rows], Rows]

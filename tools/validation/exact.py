@@ -17,52 +17,6 @@ Floats = NDArray[np.float64]
 POINTS = 2**16  # sets of failure instants over which `Uniform.played` averages
 
 
-def partial_makespan_s(
-    useful_time_s: float, interval_s: float, save_s: float, mtbf_s: float, recovery_s: float
-) -> float:
-    """Expected wall time of a run that never repeats work: partial recovery, replicas, hot swap.
-
-    `T (1 + save/tau) (1 + R/M)`. Exact where failures are exponential and none strikes a recovery,
-    a save outlives a failure, and the run holds `T/tau` saves (a multiple that ends with a save).
-    """
-    return useful_time_s * (1 + save_s / interval_s) * (1 + recovery_s / mtbf_s)
-
-
-def async_cycle_s(
-    interval_s: float, stall_s: float, persist_s: float, mtbf_s: float, recovery_s: float
-) -> float:
-    """Expected time between two commits of a run that persists its saves in the background.
-
-    `(M + R) exp(P/M) (exp((tau + stall)/M) - 1)`, exact in the long run under exponential failures
-    (Vaidya's overhead and latency result): a late commit is no worse than a longer restart.
-    """
-    length_s = interval_s + stall_s
-    if math.isinf(mtbf_s):
-        return length_s
-    return (mtbf_s + recovery_s) * math.exp(persist_s / mtbf_s) * math.expm1(length_s / mtbf_s)
-
-
-def async_makespan_s(
-    useful_time_s: float,
-    interval_s: float,
-    stall_s: float,
-    persist_s: float,
-    mtbf_s: float,
-    recovery_s: float,
-) -> float:
-    """Expected wall time of a run of whole intervals that waits for its last commit.
-
-    Exact. From a fresh start the first commit needs `L = tau + stall + P` without a failure,
-    which takes `(M + R)(exp(L/M) - 1) = F`. After a commit the next is due in `c = tau + stall`;
-    a failure before that costs a recovery and then `F` again, so that
-    `E = M (1 - exp(-c/M)) + (1 - exp(-c/M)) (R + F) = (M + R) exp(P/M) (exp(c/M) - 1)`, the
-    cycle. Commits are renewals, so n of them take `F + (n - 1) E`.
-    """
-    cycle_s = async_cycle_s(interval_s, stall_s, persist_s, mtbf_s, recovery_s)
-    first_s = async_cycle_s(interval_s, stall_s + persist_s, 0.0, mtbf_s, recovery_s)
-    return first_s + (segment_count(useful_time_s, interval_s) - 1) * cycle_s
-
-
 def fresh_makespan_s(
     commits: int,
     interval_s: float,

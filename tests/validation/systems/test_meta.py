@@ -2,7 +2,7 @@
 
 import pytest
 
-from cprsim.closed_form.makespan import blocking_segment_s
+from cprsim.closed_form.ettr import exact_ettr, mttf_s
 from tools.validation.systems.meta import (
     INTERVAL_S,
     NODES,
@@ -13,12 +13,9 @@ from tools.validation.systems.meta import (
     rows,
 )
 
-#: Of independent nodes with exponential failures.
-MTTF_S = 86400 / (NODES * RATE_PER_DAY)
-
 
 def test_mean_time_to_failure_of_16_384_gpus():
-    exact_h = MTTF_S / 3600
+    exact_h = mttf_s(NODES, RATE_PER_DAY) / 3600
     assert exact_h == pytest.approx(1.80, abs=5e-3)
     assert abs(mttf_h().value - exact_h) < 3 * mttf_h().error
 
@@ -26,8 +23,7 @@ def test_mean_time_to_failure_of_16_384_gpus():
 def test_ettr_of_16_384_gpus():
     interval_min = INTERVAL_S / 60
     assert interval_min == pytest.approx(32.9, abs=0.05)
-    segment_s = blocking_segment_s(INTERVAL_S, SAVE_S, MTTF_S, 300.0, during_recovery=False)
-    exact = INTERVAL_S / segment_s
+    exact = exact_ettr(INTERVAL_S, SAVE_S, RATE_PER_DAY, NODES, 300.0)
     assert exact == pytest.approx(0.6928, abs=5e-5)
     assert abs(ettr().value - exact) < 3 * ettr().error
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cprsim.closed_form.experts import single_fault_plt
 from tools.validation.systems.partial_experts import (
     EXPERTS,
     INTERVAL,
@@ -9,7 +10,6 @@ from tools.validation.systems.partial_experts import (
     PER_SAVE,
     mid_run_plt,
     one_fault_plt,
-    single_fault_plt,
     size_of_one_expert,
     staleness,
 )

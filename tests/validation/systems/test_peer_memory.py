@@ -2,6 +2,8 @@
 
 import pytest
 
+from cprsim.closed_form.redundancy import group_survival
+from cprsim.closed_form.stall import relative_throughput, wasted_per_failure_s
 from tools.validation.systems.peer_memory import (
     ITERATION_S,
     MEASURED,
@@ -9,7 +11,6 @@ from tools.validation.systems.peer_memory import (
     SURVIVAL,
     TABLE_8,
     answered_from_memory,
-    group_survival,
     measured,
     mt_nlg,
     rows,
@@ -25,7 +26,7 @@ def test_a_remote_save_takes_42_minutes():
 
 def test_a_failure_wastes_105_minutes():
     # Failures fall on the middles of 400 equal parts of a save, whose mean is that of all instants.
-    exact_s = 2.5 * save_s(MT_NLG)
+    exact_s = wasted_per_failure_s(save_s(MT_NLG), save_s(MT_NLG), save_s(MT_NLG))
     assert mt_nlg().all_s == pytest.approx(exact_s, rel=1e-9)
     # The paper has 2.5 times 42 min, and 42 stands for 41.5 to 42.5.
     assert mt_nlg().all_s / 60 == pytest.approx(105, abs=2.5 * 0.5)
@@ -36,7 +37,7 @@ def test_memory_wastes_what_the_papers_formula_says():
     # 60 s is off by half of that at most.
     retrieval_s = 1200e9 / 16 / 50e9
     assert measured("memory").load_s == pytest.approx(retrieval_s, rel=1e-12)
-    exact_s = 1.5 * ITERATION_S + retrieval_s
+    exact_s = wasted_per_failure_s(ITERATION_S, ITERATION_S, retrieval_s)
     assert measured("memory").all_s == pytest.approx(exact_s, abs=0.6)
 
 
@@ -68,7 +69,7 @@ def test_throughput_of_saves_at_every_step(job, kind):
     block_s, percent = getattr(job, kind)
     for system in ("full", "peer-memory"):
         computed = throughput_percent(job.step_s, block_s, system)
-        assert computed == pytest.approx(100 * job.step_s / (job.step_s + block_s), rel=1e-9)
+        assert computed == pytest.approx(100 * relative_throughput(job.step_s, block_s), rel=1e-9)
         assert computed == pytest.approx(percent, abs=2.0)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from cprsim.closed_form.two_level import two_level_pattern_s
 from tools.validation.systems.tiered import (
     FAR_APART,
     PATTERNS,
@@ -12,7 +13,6 @@ from tools.validation.systems.tiered import (
     pattern_s,
     rows,
 )
-from tools.validation.two_level import two_level_pattern_s
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)

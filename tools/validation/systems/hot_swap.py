@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any, NamedTuple
 
+from cprsim.closed_form.redundancy import erlang_b
 from cprsim.scenario import Scenario
 from tools.validation.systems.mean import Mean, mean_of, played, ratio_of
 from tools.validation.systems.row import Row
@@ -68,20 +69,6 @@ def stalled_share(pool: Pool, repair: str) -> Mean:
 def stalled_h(pool: Pool, repair: str) -> Mean:
     """Hours of one run in which the job waits for a machine."""
     return mean_of(_runs(pool, repair)["reschedule"] / 3600)
-
-
-def erlang_b(channels: int, load: float) -> float:
-    """Erlang's loss formula: the share of time in which all channels are busy.
-
-    `load`: arrivals in the mean time that a channel stays busy. `B(0) = 1`,
-    `B(c) = a B(c-1) / (c + a B(c-1))`: exact for Poisson arrivals, whatever the law of the busy
-    times. A job stalls when one more node than it has spares is down, and meanwhile none fails, so
-    it stands still for the share `B(K + 1)` with K spares.
-    """
-    blocked = 1.0
-    for busy in range(1, channels + 1):
-        blocked = load * blocked / (busy + load * blocked)
-    return blocked
 
 
 def takeover_s() -> float:

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cprsim.closed_form.experts import rotation_left_s
+from cprsim.closed_form.experts import mean_staleness_s, single_fault_plt
 from cprsim.scenario import Scenario
 from tools.validation.systems.mean import Floats, Mean, mean_of, played
 from tools.validation.systems.row import Row
@@ -44,20 +44,6 @@ def _one_fault() -> dict[str, Floats]:
 def one_fault_plt() -> Mean:
     """Proportion of lost tokens of one fault at any time."""
     return mean_of(_one_fault()["updates_lost"])
-
-
-def single_fault_plt(experts: int, per_save: int, period_s: float, useful_time_s: float) -> float:
-    """Expected proportion of lost tokens (PLT) of a run with one fault, at a uniform instant of it.
-
-    `PLT = 1/N_moe sum_i sum_j L_ij / (T_i TopK_i)` of the paper for tokens that come to all
-    experts alike: the updates left at the last save before the fault, over the run. Work since
-    that save is repeated and not lost. Exact, with the first saves after the start.
-    """
-    *rising_s, steady_s = rotation_left_s(experts, per_save, period_s)
-    lost_s2 = steady_s * max(useful_time_s - (len(rising_s) + 1) * period_s, 0.0)
-    for saves, left_s in enumerate(rising_s, start=1):
-        lost_s2 += left_s * min(max(useful_time_s - saves * period_s, 0.0), period_s)
-    return lost_s2 / useful_time_s**2
 
 
 def staleness() -> Mean:
@@ -102,7 +88,7 @@ def rows() -> list[Row]:
             "age of an expert's saved state at a fault",
             "(N/K) I/2, derived from the rotation",
             "prediction",
-            rotation_left_s(EXPERTS, PER_SAVE, INTERVAL)[-1] + INTERVAL / 2,
+            mean_staleness_s(EXPERTS, PER_SAVE, INTERVAL),
             staleness().value,
             "iterations",
         ),

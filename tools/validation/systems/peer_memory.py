@@ -1,12 +1,12 @@
 """Gemini's figures, and ByteRobust's of saves at every step, by simulation."""
 
-import math
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from cprsim.closed_form.stall import step_from_throughput_s
 from cprsim.scenario import Scenario
 from tools.validation.systems.mean import Floats, Mean, mean_of, played
 from tools.validation.systems.row import Role, Row
@@ -126,23 +126,6 @@ def answered_from_memory(servers: int, copies: int, failed: int) -> Mean:
 SURVIVAL = {2: 0.93333, 3: 0.8, 4: 0.61538}
 
 
-def group_survival(nodes: int, copies: int, failed: int) -> float:
-    """Probability that no group of `copies` nodes, which hold the same state, is lost entirely.
-
-    Any `failed` of the nodes fail at once; `copies` divides their number. Exact, by inclusion and
-    exclusion over the groups lost:
-    `1 - sum_{j>=1} (-1)^(j+1) C(N/m, j) C(N - jm, k - jm) / C(N, k)`.
-    """
-    # Whole numbers up to the last step: the sum alternates, and floats would lose it.
-    survived: int = sum(
-        (-1) ** lost
-        * math.comb(nodes // copies, lost)
-        * math.comb(nodes - lost * copies, failed - lost * copies)
-        for lost in range(failed // copies + 1)
-    )
-    return survived / math.comb(nodes, failed)
-
-
 class Blocked(NamedTuple):
     """A job of ByteRobust's table 8: block of one save, s, and relative throughput, percent."""
 
@@ -153,9 +136,9 @@ class Blocked(NamedTuple):
 
     @property
     def step_s(self) -> float:
-        """CALIBRATED on the Megatron row, s: throughput is `step / (step + block)`."""
+        """CALIBRATED on the Megatron row, s."""
         block_s, percent = self.megatron
-        return block_s * (percent / 100) / (1 - percent / 100)
+        return step_from_throughput_s(block_s, percent / 100)
 
 
 TABLE_8 = (

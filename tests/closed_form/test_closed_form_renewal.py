@@ -1,14 +1,15 @@
 """Renewal goodput against the table of `systems.md`, section 3.4, and laws with a known sum."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.validation.exact import async_cycle_s
-from tools.validation.renewal import renewal_goodput
+from cprsim.closed_form.makespan import async_cycle_s
+from cprsim.closed_form.renewal import renewal_goodput
 
 # tau, stall, persist, recovery and downtime, M of the whole table
 TABLE = (60.0, 2.0, 30.0, 15.0, 600.0)
@@ -50,7 +51,7 @@ def test_gamma_of_shape_a_half():
 
 def test_deterministic_table():
     # The 9th save commits at 9 * 62 + 30 = 588 s, the 10th would at 650: 9 * 60 / 615.
-    found = renewal_goodput(*TABLE, lambda time_s: np.where(time_s <= 600, 1.0, 0.0))
+    found = renewal_goodput(*TABLE, lambda time_s: 1.0 if time_s <= 600 else 0.0)
     assert found == pytest.approx(0.87805, abs=5e-6)
     assert found == pytest.approx(540 / 615, rel=1e-14)
 
@@ -67,6 +68,12 @@ def test_weibull_of_shape_one_is_the_exponential_cycle(tau, stall, persist, reco
     assert found == pytest.approx(
         tau / async_cycle_s(tau, stall, persist, mtbf, recovery), rel=1e-9
     )
+
+
+def test_numbers_and_arrays_give_the_same():
+    by_array = renewal_goodput(*TABLE, lambda time_s: np.exp(-time_s / 600))
+    by_number = renewal_goodput(*TABLE, lambda time_s: math.exp(-time_s / 600))
+    assert by_number == pytest.approx(by_array, rel=1e-14)
 
 
 @pytest.mark.parametrize(("tail", "spacing"), [(3.0, 10.0), (1.5, 10.0), (1.5, 1e-3), (1.1, 0.1)])
@@ -102,4 +109,32 @@ def test_limits():
     assert renewal_goodput(60, 2, 30, 15, math.inf, never) == pytest.approx(60 / 62)
     assert renewal_goodput(math.inf, 2, 30, 15, math.inf, never) == 1.0
     assert renewal_goodput(math.inf, 2, 30, 15, 600, never) == 0.0
-    assert renewal_goodput(60, 2, 30, 15, 20, np.zeros_like) == 0.0
+    assert renewal_goodput(60, 2, 30, 15, 20, lambda time_s: 0.0) == 0.0
+
+
+def test_faults_in_the_survival_come_through():
+    def broken(time_s):
+        raise TypeError("broken law")
+
+    with pytest.raises(TypeError, match="broken law"):
+        renewal_goodput(*TABLE, broken)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((-3.0, 2, 30, 15, 600, math.exp), "interval_s must be > 0, got -3.0"),
+        ((60, -2.0, 30, 15, 600, math.exp), "stall_s must be >= 0, got -2.0"),
+        ((60, 2, math.nan, 15, 600, math.exp), "persist_s must be >= 0, got nan"),
+        ((60, 2, 30, math.inf, 600, math.exp), "recovery_s must be finite, got inf"),
+        ((60, 2, 30, 15, 0.0, math.exp), "mtbf_s must be > 0, got 0.0"),
+        ((60, 2, 30, 15, 9, lambda t: 1.5), "survival must be from 0 to 1, got 1.5 at 92.0 s"),
+        (
+            (60, 2, 30, 15, 9, lambda t: t * math.nan),
+            "survival must be from 0 to 1, got nan at 92.0 s",
+        ),
+    ],
+)
+def test_refused_values(arguments, text):
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        renewal_goodput(*arguments)

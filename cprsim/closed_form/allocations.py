@@ -4,11 +4,14 @@ Each allocation ends in time for a last save and a shutdown, and the next one st
 """
 
 import math
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from cprsim.closed_form.checks import check_duration, check_positive
 from cprsim.closed_form.intervals import whole_periods
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: Of the interval: steps of the renewal equations, whose error goes with their square (chosen).
 _STEPS = 100
@@ -28,14 +31,39 @@ def allocated_makespan_s(
 ) -> float:
     """Time of a job without failures, in as many allocations as it takes.
 
-    Exact, but for the rounding of its sums. Nodes are held for `allocation_s`; in what start (cold
-    in the first, else warm), load, last save and shutdown leave of that, it trains and saves in
-    turn; a save that is under way at the end of that is the last one, and the allocation lasts
-    longer.
+    Parameters
+    ----------
+    useful_time_s, interval_s : float
+        Training in all, and from one save to the next, s, > 0.
+    allocation_s : float
+        From when nodes are there until they are given back, s.
+    save_s, load_s : float
+        A save, and the load that each allocation but the first begins with, s, >= 0.
+    schedule_s : float
+        Waiting for the nodes of an allocation, s, >= 0.
+    cold_s, warm_s : float
+        The start in the first allocation, and in each other, s, >= 0.
+    shutdown_s : float
+        The end of each, s, >= 0.
+
+    Returns
+    -------
+    float
+        Wall time, s. Exact, but for the rounding of its sums.
+
+    Notes
+    -----
+    In what start, load, last save and shutdown leave of an allocation it trains and saves in turn;
+    a save that is under way at the end of that is the last one, and the allocation lasts longer.
     """
+    check_positive(useful_time_s=useful_time_s, interval_s=interval_s, allocation_s=allocation_s)
+    check_duration(useful_time_s=useful_time_s, save_s=save_s, load_s=load_s, schedule_s=schedule_s)
+    check_duration(cold_s=cold_s, warm_s=warm_s, shutdown_s=shutdown_s)
     wall_s, left_s, before_s = 0.0, useful_time_s, cold_s
     while True:
         rest_s = allocation_s - before_s - save_s - shutdown_s
+        if rest_s <= 0:
+            raise ValueError(f"allocation_s = {allocation_s} leaves no time to train")
         periods = whole_periods(rest_s, interval_s + save_s)
         last_s = max(rest_s - periods * (interval_s + save_s), 0.0)
         trained_s = periods * interval_s + min(last_s, interval_s)
@@ -60,20 +88,43 @@ def allocated_goodput(
 ) -> float:
     """Useful share of the wall clock of a long job in allocations, under exponential failures.
 
-    Nothing fails `before_s` (a start and a load) and for `recovery_s` after a failure. Full
-    recovery. Where training may go on for `h` at most, it is `p(h)` that is handed over, and
+    Parameters
+    ----------
+    interval_s, allocation_s, save_s, shutdown_s, schedule_s : float
+        As in `allocated_makespan_s`, s.
+    mtbf_s : float
+        Mean time between failures of the job while it trains or saves, s, > 0.
+    recovery_s : float
+        From a failure until training goes on, s, >= 0; nothing fails meanwhile.
+    before_s : float
+        The start of an allocation and its load, s, >= 0; nothing fails meanwhile.
+
+    Returns
+    -------
+    float
+        Mean training that an allocation hands over, over its mean length and wait.
+
+    Notes
+    -----
+    Full recovery. Where training may go on for `h` at most, it is `p(h)` that is handed over, and
     `v(h)` that this takes: with no failure by the end of the next save (`min(h, W) + C`) what that
     and the rest come to; with one after `t`, `p(h - t - R)` and `t + R + v(h - t - R)`. Volterra
     equations, solved by the trapezoidal rule.
     """
+    import numpy as np  # noqa: PLC0415  (closed forms load without it)
+
+    check_positive(interval_s=interval_s, allocation_s=allocation_s, mtbf_s=mtbf_s)
+    check_duration(save_s=save_s, recovery_s=recovery_s, before_s=before_s)
+    check_duration(shutdown_s=shutdown_s, schedule_s=schedule_s)
     most_s = allocation_s - before_s - save_s - shutdown_s
+    check_positive(most_s=most_s)
     steps = math.ceil(max(most_s / interval_s, 1.0) * _STEPS)
     step_s = most_s / steps
     at_s = np.arange(steps + 1) * step_s
     handed_s, takes_s = np.zeros(steps + 1), np.zeros(steps + 1)
     takes_s[0] = save_s  # just above 0
 
-    def value(known: NDArray[np.float64], left_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    def value(known: "NDArray[np.float64]", left_s: "NDArray[np.float64]") -> "NDArray[np.float64]":
         return np.where(left_s >= 0, np.interp(left_s, at_s, known), 0.0)
 
     for i in range(steps + 1):
