@@ -287,7 +287,7 @@ def _row(found: Found, standing: str) -> dict[str, Any]:
         "replications": found.replications,
     }
     for name, each in (found.measures | found.causes).items():
-        row |= {name: each.mean, f"{name}_low": each.low, f"{name}_high": each.high}
+        row |= each.columns(name)
     return row
 
 

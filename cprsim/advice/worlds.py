@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from cprsim.advice.robustness import Robustness, World
-from cprsim.runs.mean import Mean
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,13 +60,9 @@ def _row(world: World, found: Robustness) -> dict[str, Any]:
         "factor": world.factor,
         "value": world.value,
         "least": world.least or "",
-        **_columns("loses", world.loses),
-        **_columns("second_loses", world.second_loses),
+        **world.loses.columns("loses"),
+        **world.second_loses.columns("second_loses"),
         "keeps": world.keeps is not False,
         "holds": holds is not False,
         "sure": holds is not None,
     }
-
-
-def _columns(name: str, mean: Mean) -> dict[str, float]:
-    return {name: mean.mean, f"{name}_low": mean.low, f"{name}_high": mean.high}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures.parts import key, layout, panels, style, ticks
-from cprsim.figures.parts.beside import Column, columns_of
+from cprsim.figures.parts.beside import Column, columns_of, write_below
 from cprsim.figures.parts.candidates import CandidateRow, marks, rows_of, write_names
 from cprsim.figures.parts.heading import Heading, listed
 from cprsim.figures.parts.panels import MARGIN
@@ -185,18 +185,9 @@ def _bars(
                 colour = style.paler(own, _PALE) if over else own
                 axes.barh(place.at, right - left, _BAR, left, color=colour)
             span.whisker(axes, place.at, low, high)
-        axes.annotate(
-            _mean(mean, low, high) if there else "0 %",
-            (0, place.at + _BELOW),
-            xycoords=("axes fraction", "data"),
-            xytext=(1, 0),
-            textcoords="offset points",
-            size=SMALL_PT,
-            color=style.FAINT_INK if over else style.INK,
-            va="center_baseline",
-            zorder=7,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-        )
+        ink = style.FAINT_INK if over else style.INK
+        text = _mean(mean, low, high) if there else "0 %"
+        write_below(axes, text, place.at + _BELOW, ink)
 
 
 def _is_lacking(table: pd.DataFrame) -> "pd.Series[bool]":

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from cprsim.figures.parts import layout, panels, style, ticks
 from cprsim.figures.parts.heading import Heading
 from cprsim.figures.parts.panels import MARGIN
-from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
+from cprsim.figures.parts.style import TEXT_PT, WIDTH_IN
 
 #: Predictions, all in percent, and what they are called; the first are what a policy removes.
 LABELS: Final = {
@@ -96,15 +96,8 @@ def _ranges(axes: Axes, rows: pd.DataFrame) -> None:
         axes.plot(values, [place] * len(rows), "|", color=style.FAINT_INK, markersize=6, alpha=0.7)
         mine = shipped[column] / 100
         axes.plot(mine, [place] * len(mine), "D", color=style.INK, markersize=4.5, clip_on=False)
-        axes.annotate(
-            _range(low, high),
-            (high, place),
-            xytext=(1.5 * layout.PAD_PT, 0),
-            textcoords="offset points",
-            va="center_baseline",
-            size=SMALL_PT,
-            weight="bold",
-        )
+        text = _range(low, high)
+        layout.beside(axes, (high, place), text, 1.5 * layout.PAD_PT, weight="bold")
 
 
 def _range(low: float, high: float) -> str:

@@ -131,30 +131,12 @@ def _label(
     widest = max((f"{a}  {b}" for a, b in zip(shares, points, strict=True)), key=len)
     layout.fit_bars(axes, width_in, np.array([reach]), [widest], reach)
     pad_pt = layout.PAD_PT
-    white = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # no grid runs through it
     for at, share, gain, ett, lost in zip(
         y, shares, points, shown["ett"], shown["updates_lost"], strict=True
     ):
         beside_pt = pad_pt + 72 * layout.text_width_in(f"{share} ", SMALL_PT, "bold") + 2
         for text, x_pt, weight in ((share, pad_pt, "bold"), (gain, beside_pt, "normal")):
-            axes.annotate(
-                text,
-                (1 - ett, at),
-                xytext=(x_pt, 0),
-                textcoords="offset points",
-                va="center_baseline",
-                size=SMALL_PT,
-                weight=weight,
-                bbox=white,
-            )
+            layout.beside(axes, (1 - ett, at), text, x_pt, 1, weight=weight)
         if lost > _NOTHING:
-            axes.annotate(
-                f"loses {layout.percent(lost)} of the updates",
-                (0, at + _BELOW),
-                xytext=(1, 0),
-                textcoords="offset points",
-                va="center_baseline",
-                size=SMALL_PT,
-                color=style.FAINT_INK,
-                bbox=white,
-            )
+            text = f"loses {layout.percent(lost)} of the updates"
+            layout.beside(axes, (0, at + _BELOW), text, 1, 1, color=style.FAINT_INK)

@@ -175,16 +175,8 @@ def _tornado(
                 ends = [max(row[f"{column}_low"], low), row[f"{column}_high"]]
                 axes.plot(ends, [at_in, at_in], color=style.INK, linewidth=0.8, zorder=3)
                 end = max(end, ends[1])
-            axes.annotate(
-                words,
-                (end, at_in),
-                xytext=(2, 0),
-                textcoords="offset points",
-                size=SMALL_PT,
-                color=style.INK if side < 0 else style.FAINT_INK,
-                va="center_baseline",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2},
-            )
+            ink = style.INK if side < 0 else style.FAINT_INK
+            layout.beside(axes, (end, at_in), words, 2, 0.2, color=ink)
         face = NO_ONE if not row["least"] else colours[row["least"]]
         square: dict[str, Any] = {"marker": "s", "markersize": 4.5, "clip_on": False}
         beside = axes.get_yaxis_transform()

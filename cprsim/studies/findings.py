@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.errors import UsageError
-from cprsim.runs.summaries import half_width
+from cprsim.runs.mean import Mean
 from cprsim.studies.paired import EQUAL_WITHIN, PairedDifference, compare, compare_all
 from cprsim.studies.predictors import Contest, contest
 from cprsim.studies.ranges import (
@@ -124,9 +124,7 @@ def points(table: pd.DataFrame) -> pd.DataFrame:
     for key, runs in table[table["failures"] > 0].groupby(POINT, sort=False):
         row: dict[str, Any] = dict(zip(POINT, key, strict=True))
         for measure in _MEASURES:
-            values = runs[measure].to_numpy(dtype=np.float64)
-            mean, half = values.mean(), float(half_width(values))
-            row |= {measure: mean, f"{measure}_low": mean - half, f"{measure}_high": mean + half}
+            row |= Mean.of(runs[measure].to_numpy(dtype=np.float64)).columns(measure)
         rows.append(row | {"seeds": len(runs)})
     found = pd.DataFrame(rows)
     return found.sort_values(["servers_hit", "failures"], kind="stable").reset_index(drop=True)

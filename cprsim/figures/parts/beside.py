@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from cprsim.figures.parts import layout, style, ticks
-from cprsim.figures.parts.style import SMALL_PT
 from cprsim.figures.parts.value_axis import ValueAxis
 
 _NOTHING: Final = 1e-9
@@ -55,21 +54,8 @@ class Column:
                     ends = (row[f"{measure}{end}"] for end in ("_low", "_high"))
                     span.whisker(axes, at, *ends, color=ink, linewidth=0.8)
                     axes.plot([mean], [at], color=ink, zorder=6, linestyle="none", **look)
-            self._write(axes, row, at + below, style.FAINT_INK if over else style.INK)
-
-    def _write(self, axes: Axes, row: "pd.Series[Any]", at: float, ink: str) -> None:
-        axes.annotate(
-            self._text([float(row[measure]) for measure in self.measures]),
-            (0, at),
-            xycoords=("axes fraction", "data"),
-            xytext=(1, 0),
-            textcoords="offset points",
-            size=SMALL_PT,
-            color=ink,
-            va="center_baseline",
-            zorder=7,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-        )
+            text = self._text([float(row[measure]) for measure in self.measures])
+            write_below(axes, text, at + below, style.FAINT_INK if over else style.INK)
 
     def _text(self, means: Sequence[float]) -> str:
         if self.currency:
@@ -79,6 +65,12 @@ class Column:
             return "none"
         # One sign for both.
         return ", ".join([*(text.removesuffix(" %") for text in texts[:-1]), texts[-1]])
+
+
+def write_below(axes: Axes, text: str, at: float, ink: str) -> None:
+    """Write at the left end of a panel, below a bar or a point."""
+    coords = ("axes fraction", "data")
+    layout.beside(axes, (0, at), text, 1, 0.5, xycoords=coords, color=ink, zorder=7)
 
 
 def columns_of(table: pd.DataFrame, currency: str, least: str) -> list[Column]:

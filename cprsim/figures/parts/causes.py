@@ -49,14 +49,7 @@ def by_cause(causes: Sequence[FailureCause]) -> Finding:
             color=style.LAW_COLOURS["gamma"],
         )
         for i, (each, text) in enumerate(zip(causes, texts, strict=True)):
-            axes.annotate(
-                text,
-                (each.failures, i),
-                xytext=(_BESIDE_PT, 0),
-                textcoords="offset points",
-                va="center_baseline",
-                size=SMALL_PT,
-            )
+            layout.beside(axes, (each.failures, i), text, _BESIDE_PT)
 
     says = f"{_cut(first.name, 1.8)}: {share} of the failures"
     measure = "failures by cause" + ", median repair" * repaired

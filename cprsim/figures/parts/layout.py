@@ -80,6 +80,32 @@ def write(
     return y_in
 
 
+def beside(
+    axes: Axes,
+    at: tuple[Any, Any],
+    text: str,
+    beyond_pt: float,
+    white_pt: float | None = None,
+    **font: Any,
+) -> None:
+    """Small text that begins so far beyond a point of the data.
+
+    `white_pt`: how far white reaches around it, so that no grid runs through it; none by default.
+    """
+    axes.annotate(
+        text,
+        at,
+        xytext=(beyond_pt, 0),
+        textcoords="offset points",
+        va="center_baseline",
+        size=SMALL_PT,
+        bbox=None
+        if white_pt is None
+        else {"facecolor": "white", "edgecolor": "none", "pad": white_pt},
+        **font,
+    )
+
+
 def percent(share: float, half_width: float = math.nan) -> str:
     """A share for people: `"8.38 % ± 0.10"`; the half width of its interval only if finite."""
     value = 100 * share
@@ -133,16 +159,7 @@ def label_bars(
     long = halves * width_in / reach * 72 > _LEAST_WHISKER_PT
     _whiskers(axes, np.asarray(y)[long], shares[long], halves[long])
     for at, text in zip(zip(ends, y, strict=True), texts, strict=True):
-        axes.annotate(
-            text,
-            at,
-            xytext=(PAD_PT, 0),
-            textcoords="offset points",
-            va="center_baseline",
-            size=SMALL_PT,
-            weight="normal" if text == zero else "bold",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},  # no grid runs through it
-        )
+        beside(axes, at, text, PAD_PT, 1, weight="normal" if text == zero else "bold")
     return np.where(long, shares - halves, np.inf)
 
 
