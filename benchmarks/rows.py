@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-from cprsim.rows.exact import simulate
+from cprsim.rows.exact import play
 from cprsim.rows.lost import LostShare
 from cprsim.rows.meanfield import TRACKERS, MeanField, TrackerName
 from cprsim.rows.popularity import zipf
@@ -62,7 +62,7 @@ def mean_field() -> None:
 
 
 def _table(rows: int, tracker: str) -> LostShare:
-    return simulate(
+    return play(
         zipf(rows, 0.95),
         MFU(rows) if tracker == "mfu" else SSU(rows, round(_FRACTION * rows), seed=0),
         updates=_UPDATES,
@@ -70,7 +70,7 @@ def _table(rows: int, tracker: str) -> LostShare:
         saves=round(1 / _FRACTION),
         seed=0,
         batch=None if tracker == "mfu" else _BATCH,
-    )
+    ).updates
 
 
 def _mean_field_s(tracker: TrackerName, rows: int) -> float:

@@ -219,7 +219,6 @@ def test_overrides_reach_the_run(folder, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_piped_it_prints_its_document_alone_and_workers_change_no_digit_of_it(folder, capsys):
     # 120 replications are three blocks, so that three processes have work.
     arguments = ["run", KAGGLE, "--replications", "120", "--json"]
@@ -374,14 +373,7 @@ main()
 
 
 @pytest.mark.slow
-@pytest.mark.essential
-@pytest.mark.parametrize(
-    "workers",
-    [
-        "1",
-        "2",
-    ],
-)
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.essential)])
 def test_an_interrupted_run_says_so_in_one_line_and_writes_nothing(folder, workers):
     Path("old").mkdir()
     Path("old/results.csv").write_text("old")

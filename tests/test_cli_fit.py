@@ -134,8 +134,15 @@ def test_a_job_without_a_number_of_nodes_gets_the_mtbf_of_all_sizes(capsys):
     assert [line.split()[0] for line in out.splitlines()[6:10]] == ["1", "2", "4", "8"]
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "PNG"])
-@pytest.mark.parametrize("view", [[], ["--view", "job"]])
+@pytest.mark.parametrize(
+    ("suffix", "view"),
+    [
+        ("PNG", []),
+        ("svg", ["--view", "job"]),
+        pytest.param("png", [], marks=pytest.mark.slow),
+        pytest.param("pdf", [], marks=pytest.mark.slow),
+    ],
+)
 def test_a_picture_is_drawn(capsys, suffix, view):
     code, _, err = ran(capsys, gamma_csv(), *view, "--plot", f"new/picture.{suffix}")
 

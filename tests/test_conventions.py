@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from cprsim.batch.engine import simulate
 from cprsim.scenario import load_scenario
-from cprsim.sim.engine import COLUMNS, simulate
+from cprsim.sim.engine import COLUMNS
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 #: Rules that have changed, as they were under model version 2.

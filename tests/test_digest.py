@@ -10,7 +10,9 @@ import pytest
 from scipy import stats
 
 import cprsim
+from cprsim.cli.command import _main
 from cprsim.errors import UsageError
+from cprsim.runs import runner
 from cprsim.runs.digest import WIDTH, Bins, Digest, Moments
 from cprsim.runs.measures import COMPARED, Basis
 from cprsim.sim.engine import COLUMNS
@@ -192,21 +194,15 @@ def test_memory_does_not_grow_with_the_replications_nor_do_workers_change_a_digi
     assert int(many_kb) - int(few_kb) < 15_000
 
 
-@pytest.mark.slow
-@pytest.mark.essential
-def test_out_leaves_the_rows_away_and_says_so(tmp_path):
+def test_out_leaves_the_rows_away_and_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runner, "MOST_ROWS", 1)
     (tmp_path / "job.toml").write_text(cprsim.Scenario(**_JOB).to_toml())
     (tmp_path / "out").mkdir()
     (tmp_path / "out/results.csv").write_text("of another run")
-    code = "import cprsim.cli, cprsim.runs.runner as r; r.MOST_ROWS = 1; cprsim.cli.main()"
-    arguments = ["run", "job.toml", "--replications", "200", "--out", "out"]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+
+    assert _main(["run", "job.toml", "--replications", "200", "--out", "out"]) == 0
+    told = capsys.readouterr()
 
     assert sorted(each.name for each in (tmp_path / "out").iterdir()) == [
         "breakdown.png",
@@ -214,11 +210,11 @@ def test_out_leaves_the_rows_away_and_says_so(tmp_path):
         "report.html",
         "scenario.toml",
     ]
-    assert done.stderr == (
+    assert told.err == (
         "cprsim: wrote 4 files into out: scenario.toml, manifest.json, breakdown.png, report.html\n"
         "cprsim: out/results.csv isn't there: of 600 rows none is kept, the most are 1,000,000\n"
     )
-    assert "200 replications" in done.stdout
+    assert "200 replications" in told.out
 
 
 def test_a_run_without_end_is_refused():

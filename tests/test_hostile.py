@@ -315,8 +315,9 @@ def test_a_hopeless_job_is_noticed_on_its_first_part(engine: str) -> None:
     )
     with pytest.raises(RunError, match=told):
         cprsim.run(cprsim.Scenario(**often), replications=1000, engine=engine)
-    with pytest.raises(UsageError, match="full gets nowhere under so many failures"):
-        cprsim.advise(cprsim.Scenario(**often), systems=["full", "accepted-loss"])
+    if engine == "batch":  # which the advisor takes
+        with pytest.raises(UsageError, match="full gets nowhere under so many failures"):
+            cprsim.advise(cprsim.Scenario(**often), systems=["full", "accepted-loss"])
 
 
 def test_the_first_part_of_a_sound_job_tells_nothing() -> None:

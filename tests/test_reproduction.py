@@ -23,13 +23,21 @@ def again(name: str) -> list[Line]:
     return ALL[name].lines(ALL[name].again())
 
 
-@pytest.mark.parametrize("name", ALL)
+#: Sections that take more than a second.
+LONG = ("AIReSim", "Effective training time", "ett-ladder", "interval", "scaling", "tradeoff")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(each, marks=[pytest.mark.slow] if each in LONG else []) for each in ALL],
+)
 def test_measured_numbers_on_the_page_are_what_comes_out(name: str) -> None:
     cells = shown_cells(TEXT, name)
     for line, cell in zip(again(name), cells, strict=True):
         assert agree(parsed(cell), line.measured), f"{line.quantity}: {cell}; {HINT}"
 
 
+@pytest.mark.slow
 def test_everything_else_on_the_page() -> None:
     lines_of = {name: again(name) for name in ALL}
     assert page(lines_of, {name: shown_cells(TEXT, name) for name in ALL}) == TEXT, HINT

@@ -1,6 +1,7 @@
 """The picture and the table of docs/architecture.md have the rooms that there are."""
 
 import re
+from functools import cache
 
 import pytest
 
@@ -9,11 +10,12 @@ from tools.paths import DOCS
 
 TEXT = (DOCS / "architecture.md").read_text(encoding="utf-8")
 FLOORS = rooms.floors()
+picture = cache(rooms.picture)
 
 
 def test_the_picture_is_what_the_code_gives():
     drawn = rooms.PICTURE.read_text(encoding="utf-8")
-    assert drawn == rooms.picture(), "run `make pages` and look at docs/figures/rooms.svg"
+    assert drawn == picture(), "run `make pages` and look at docs/figures/rooms.svg"
 
 
 def test_the_table_has_every_room_once_from_the_bottom_up():
@@ -61,7 +63,7 @@ def test_all_arrows_lead_down_and_the_drawn_ones_along_all_others():
 
 
 def test_no_box_overlaps_another_and_every_text_is_short_enough():
-    drawn = rooms.picture()
+    drawn = picture()
     boxes = [
         tuple(map(int, found))
         for found in re.findall(r'<rect x="(\d+)" y="(\d+)" width="(\d+)" height="(\d+)" rx', drawn)

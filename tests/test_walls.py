@@ -46,4 +46,4 @@ def test_every_way_to_import_is_seen(tmp_path):
         "    importlib.import_module('m.n')\n"
     )
     expected = ["a.b", "c", "e.f.g", "e.f.i", "typing.TYPE_CHECKING", "j", "k.l", "m.n"]
-    assert list(imported(path)) == expected
+    assert imported(path) == tuple(expected)

@@ -16,8 +16,8 @@ from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.trainer.members import forking
 from cprsim.trainer.section import trainer_section
-from cprsim.trainer.validation.calibration import calibrate, rehearsals
-from cprsim.trainer.validation.modelled import calibrated, trackings_of
+from cprsim.trainer.validation.calibration import averaged, calibrate, rehearsals
+from cprsim.trainer.validation.modelled import calibrated, lost
 from tools.paths import SCENARIOS
 
 CONFIG = SCENARIOS / "train-quick.toml"
@@ -65,7 +65,12 @@ def main() -> None:
     tracked = [name for name, plan in scenario.plans_of(None).items() if plan.tracking is not None]
     plans = scenario.plans_of(tracked)
     before = os.getloadavg()[0]
-    found = calibrate(scenario, section, rehearsals(trackings_of(plans)) * _REHEARSED, level=_LEVEL)
+    found = averaged(
+        [
+            calibrate(scenario, section, each, level=_LEVEL, repeats=_REHEARSED)
+            for each, _ in rehearsals(plans, lost(1))
+        ]
+    )
     load = max(before, os.getloadavg()[0])
     how = (
         f"Measured by `python -m tools.calibrated`: lower quartiles, {_REHEARSED} rehearsals of "

@@ -2,15 +2,17 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def imported(path: Path) -> tuple[str, ...]:
     """Dotted names of all that a file imports, wherever in it; not what types alone need.
 
     For `from a import b` that is `a.b`, be `b` a module or not.
     """
-    yield from _within(ast.parse(path.read_text(encoding="utf-8"), filename=str(path)))
+    return tuple(_within(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))))
 
 
 def _within(node: ast.AST) -> Iterator[str]:

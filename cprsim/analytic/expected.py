@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
+from cprsim.analytic.withdrawn import of_windows
 from cprsim.closed_form.attempts import mean_attempts, skipped_age_s
 from cprsim.closed_form.cpr import expected_pls
 from cprsim.closed_form.intervals import whole_periods
@@ -92,8 +93,12 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
     detect = felt * context.costs.costs.detect_s / context.mtbf_s
     slowdown = training_slowdown(plan, context) + causes["slowdown"]
     held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
-    for cause, share in _of_stops(plan, context, 1 + save + stall + detect + slowdown + sum(held)):
+    wall = 1 + save + stall + detect + slowdown + sum(held)
+    for cause, share in _of_stops(plan, context, wall):
         causes[cause] += share
+    for cause, share in of_windows(plan, context, wall):
+        causes[cause] += share
+    slowdown = training_slowdown(plan, context) + causes["slowdown"]
     return Expected(
         save=save + causes["save"],
         load=causes["load"],

@@ -9,15 +9,17 @@ from cprsim.batch import attempts, cursors, node_lists, schedules, state
 from cprsim.batch.answers import load
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.fabric import advance, close_flow, open_flow
-from cprsim.batch.node_lists import COUNT, FIRST, SPARE
+from cprsim.batch.node_lists import COUNT, FIRST, SPARE, WITHDRAWN
 from cprsim.batch.rows import (
     FILLING,
     FOREGROUND,
     MORE_ROOM,
+    NEARING,
     NO,
     NONE,
     NOTICING,
     REPLACING,
+    RETURNING,
     SAVING,
     STOPPING,
     ZERO,
@@ -65,9 +67,13 @@ def _end(it: Running, flow: Any) -> None:
         _land(it, flow)
     elif flow.kind == STOPPING:
         it.run.stops = True
+    elif flow.kind == NEARING:
+        it.run.leaving = True
     elif flow.kind == NOTICING:
         return
-    elif flow.kind == REPLACING:
+    elif flow.kind == REPLACING or flow.kind == RETURNING:
+        if flow.kind == RETURNING:
+            node_lists.clear(it.lists, WITHDRAWN)
         _replaced(it, flow)
     else:
         _filled(it, flow)
@@ -176,7 +182,7 @@ def rebuild(it: Running, hit: int, placed: int, answer: int, delay_s: float) -> 
     """Replace and fill the lost nodes while the job trains on; fill those that are placed."""
     run, lists, servers = it.run, it.lists, it.plan.servers
     if lists[hit][COUNT]:
-        down, place = _two(it)
+        down, place = two_lists(it)
         node_lists.clear(lists, down)
         node_lists.join(lists, down, hit)
         node_lists.copy(lists, place, hit)
@@ -185,7 +191,7 @@ def rebuild(it: Running, hit: int, placed: int, answer: int, delay_s: float) -> 
     node_lists.copy(lists, SPARE, placed)
     _leave_out(it, SPARE, hit)
     if node_lists.server_count(lists, SPARE, servers):
-        down, place = _two(it)
+        down, place = two_lists(it)
         node_lists.copy(lists, down, SPARE)
         node_lists.clear(lists, place)
         fill(it, answer, down, place)
@@ -248,7 +254,7 @@ def _filled(it: Running, flow: Any) -> None:
 
 
 @compiled
-def _two(it: Running) -> tuple[int, int]:
+def two_lists(it: Running) -> tuple[int, int]:
     """Two lists that nobody uses."""
     one, other = node_lists.take(it.lists), node_lists.take(it.lists)
     if other == NONE:

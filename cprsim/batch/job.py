@@ -2,7 +2,17 @@
 
 from typing import Any
 
-from cprsim.batch import attempts, flows, marks, node_lists, notices, schedules, starts, state
+from cprsim.batch import (
+    attempts,
+    flows,
+    marks,
+    node_lists,
+    notices,
+    schedules,
+    starts,
+    state,
+    withdrawals,
+)
 from cprsim.batch.answers import answer_to
 from cprsim.batch.beside import beside
 from cprsim.batch.compiled import compiled, inlined
@@ -40,6 +50,7 @@ def process(it: Running) -> None:
     run, plan = it.run, it.plan
     useful_s = plan.useful_s
     starts.first(it)
+    withdrawals.await_next(it)
     while not run.status:
         if run.progress_s >= useful_s or run.stops:  # an end and a failure: the end comes first
             done = run.progress_s >= useful_s
@@ -62,6 +73,9 @@ def process(it: Running) -> None:
         elif run.next_s <= run.now:
             recover(it)
             continue
+        elif run.leaving:
+            withdrawals.take(it)
+            continue
         else:
             save = notices.answer(it) if plan.notices else NONE
             if save == NONE:
@@ -82,6 +96,7 @@ def _hand_over(it: Running) -> None:
         attempts.vain(it)
     hand_over(it)
     run.allocation_began_s = run.progress_s
+    withdrawals.await_next(it)
 
 
 @inlined

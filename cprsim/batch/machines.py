@@ -2,9 +2,27 @@
 
 from cprsim.batch import cursors, node_lists
 from cprsim.batch.compiled import compiled, inlined
-from cprsim.batch.node_lists import AWAY, COUNT, NEW, STRUCK
+from cprsim.batch.node_lists import AWAY, COUNT, NEW, SPARE, STRUCK, WITHDRAWN
 from cprsim.batch.rows import DETECT, MORE_ROOM, NO, NONE, RESCHEDULE, YES, ZERO, Running
 from cprsim.batch.work import do
+
+
+@compiled
+def strike(it: Running) -> bool:
+    """Take the failure at this instant; whether it takes anybody that the job has."""
+    cursors.strike(it)
+    lists = it.lists
+    if not lists[WITHDRAWN][COUNT]:
+        return True
+    node_lists.without(lists, SPARE, STRUCK, WITHDRAWN)
+    node_lists.without(lists, STRUCK, STRUCK, SPARE)
+    cursors.replace(it, STRUCK)  # which is the owner's business
+    node_lists.copy(lists, STRUCK, SPARE)
+    if lists[STRUCK][COUNT]:
+        return True
+    it.run.passed += 1
+    cursors.resume(it)
+    return False
 
 
 @inlined
@@ -74,7 +92,8 @@ def _wait(it: Running, cause: int, left_s: float, late: bool) -> tuple[bool, flo
             if not left_s:
                 return False, 0.0
             continue
-        cursors.strike(it)
+        if not strike(it):
+            continue
         list_away(it)
         node_lists.without(it.lists, NEW, STRUCK, AWAY)
         if it.lists[NEW][COUNT]:

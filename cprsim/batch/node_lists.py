@@ -11,8 +11,8 @@ from cprsim.batch.rows import codes
 
 COUNT, SEVERITY, TAKEN, FIRST = codes(4)
 #: Rows of a recovery, which are none of the taken ones. `EMPTY` stays so.
-(EMPTY, STRUCK, HIT, LOST, NEW, WAITING, PLACED, DOWN, AWAY, SPARE) = codes(10)
-FIXED: Final = 10
+(EMPTY, STRUCK, HIT, LOST, NEW, WAITING, PLACED, DOWN, AWAY, SPARE, WITHDRAWN) = codes(11)
+FIXED: Final = 11
 
 
 @compiled

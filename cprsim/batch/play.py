@@ -43,7 +43,9 @@ def _start(it: Running) -> None:
     run.foreground = NONE
     run.starts = run.ends = 0
     run.warm = run.stops = NO
-    run.allocation_began_s = run.stored_s = 0.0
+    run.allocation_began_s = run.until_s = run.stored_s = 0.0
+    run.window, run.leaving = 0, NO
+    node_lists.clear(it.lists, node_lists.WITHDRAWN)
     run.told_s = run.notice_s = -math.inf
     run.alarms = 0
     run.next_end_s = math.inf

@@ -25,8 +25,20 @@ from cprsim.batch.node_lists import (
     SEVERITY,
     STRUCK,
     WAITING,
+    WITHDRAWN,
 )
-from cprsim.batch.rows import LOAD, MORE_ROOM, NO, NONE, REPLACING, RESCHEDULE, YES, Running, code
+from cprsim.batch.rows import (
+    FILLING,
+    LOAD,
+    MORE_ROOM,
+    NO,
+    NONE,
+    REPLACING,
+    RESCHEDULE,
+    YES,
+    Running,
+    code,
+)
 from cprsim.batch.work import do
 from cprsim.contract import rules
 
@@ -44,7 +56,8 @@ _trains_on = compiled(rules.r13_trains_on)
 @compiled
 def recover(it: Running) -> int:
     """From a failure at this instant until training can go on; the deepest of the rollbacks."""
-    cursors.strike(it)
+    if not machines.strike(it):
+        return _NONE
     return _until_loaded(it, YES, NONE, _NONE)
 
 
@@ -192,7 +205,6 @@ def _reload(it: Running, number: int) -> bool:
     """Start again, load what was lost; whether a failure comes first."""
     again = _starts_again(it.answers[number].starts_again, it.lists[WAITING][SEVERITY])
     if again and not starts.again(it):
-        cursors.strike(it)
         return True
     servers = node_lists.server_count(it.lists, WAITING, it.plan.servers)
     struck = _load_all(it, number, servers)
@@ -207,17 +219,16 @@ def _load_all(it: Running, number: int, servers: int) -> bool:
     run, answer = it.run, it.answers[number]
     found = load(it, answer, servers, _RELOADED)
     volume, rate = found.volume, found.limit
-    left = volume
+    left, start_s = volume, run.now
     if not left or not answer.can_fail:
         run.torn_loads = 0
     while left and not run.status:
-        start_s = run.now
         left -= do(it, LOAD, found, left, rate)
         if left:
-            cursors.strike(it)
-            return True
-        if attempts.load_has_failed(it, answer, start_s):
-            left = volume
+            if machines.strike(it):
+                return True
+        elif attempts.load_has_failed(it, answer, start_s):
+            left, start_s = volume, run.now
     return False
 
 
@@ -251,7 +262,7 @@ def _take_over_rebuilding(it: Running) -> float:
         flow = it.flows[place]
         if flow.kind < REPLACING:
             continue
-        if flow.kind == REPLACING:
+        if flow.kind != FILLING:
             longest_s = max(longest_s, flow.ends_at - run.now)
         if lists[HIT][COUNT] + lists[flow.place][COUNT] + FIRST > len(lists[HIT]):
             run.status = MORE_ROOM
@@ -259,5 +270,6 @@ def _take_over_rebuilding(it: Running) -> float:
         for i in range(lists[flow.place][COUNT]):
             node_lists.append(lists, HIT, lists[flow.place][FIRST + i])
     abandon_rebuilding(it)
+    node_lists.clear(lists, WITHDRAWN)
     run.knows_degraded = False
     return longest_s

@@ -208,14 +208,18 @@ class _Rows:
     def _starts(self) -> dict[str, Any]:
         """What the row of the plan says of starts and ends."""
         costs = self._resolved.costs.costs
-        return {
-            "starts": self._resolved.starts,
-            "cache_on_node": costs.start is not None and costs.start.on_node,
-            "start_costs": tuple(mean_start(costs)),  # of each, where none is drawn
-        } | self._allocations()
+        return (
+            {
+                "starts": self._resolved.starts,
+                "cache_on_node": costs.start is not None and costs.start.on_node,
+                "start_costs": tuple(mean_start(costs)),  # of each, where none is drawn
+            }
+            | self._allocations()
+            | self._windows()
+        )
 
     def _allocations(self) -> dict[str, Any]:
-        """Where there are several, how long each lasts, and what the next one loads."""
+        """Where there are several, how long each lasts."""
         resolved = self._resolved
         if resolved.allocation_s == math.inf:
             return {}
@@ -223,8 +227,24 @@ class _Rows:
             "allocated": True,
             "allocation_s": resolved.allocation_s,
             "stop_s": resolved.stop_s,
-            "hands_over": self._answer(Recover("all", source=self._plan.last_save.tier)),
+            **self._hands_over(),
         }
+
+    def _windows(self) -> dict[str, Any]:
+        """Where servers are withdrawn, when that is seen to, until when, and how many."""
+        windows = self._resolved.windows
+        if not windows:
+            return {}
+        numbers = [number for each in windows for number in each[:3]]
+        return {
+            "windows": len(windows),
+            "windows_at": self._real(numbers),
+            **self._hands_over(),
+        }
+
+    def _hands_over(self) -> dict[str, int]:
+        """What is loaded after a planned stop."""
+        return {"hands_over": self._answer(Recover("all", source=self._plan.last_save.tier))}
 
     def _in_turn(self) -> bool:
         """Whether training and saves that hold it up follow each other, all alike."""

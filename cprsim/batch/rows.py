@@ -37,9 +37,9 @@ NO, YES = cast(bool, np.bool_(False)), cast(bool, np.bool_(True))
 #: Causes of foreground seconds, places in `RUN.spent`.
 TRAIN, SAVE, LOAD, RESCHEDULE, DETECT, STALL, VERIFY, START, SHUTDOWN = codes(9)
 CAUSES: Final = 9
-#: What a flow is of: the foreground, a save, the time to a planned stop, that to a notice, the wait
-#: for machines, the filling of shards.
-FOREGROUND, SAVING, STOPPING, NOTICING, REPLACING, FILLING = codes(6)
+#: What a flow is of: the foreground, a save, the time to a planned stop, to a notice, or until
+#: servers are withdrawn, the wait for machines, or for those to come back, the filling of shards.
+FOREGROUND, SAVING, STOPPING, NOTICING, NEARING, REPLACING, RETURNING, FILLING = codes(8)
 #: Which save comes next: by schedules, by `contract`'s words for more.
 SCHEDULED, CHAINS, GROWING, LEARNED, ROTATIONS, DIFFERENCES = codes(6)
 #: Where failures come from.
@@ -102,7 +102,7 @@ PLAN_ROW: Final = _row(
     **_columns("f8", "prior_mtbf_s prior_weight prior_save_s verify_s torn"),
     **_columns("f8", "partial_mtbfs spared_s allocation_s stop_s"),
     **_columns("f8", "lead_s recall emergency_s drain_s reschedule_s"),
-    **_columns("i8", "partial_answer full_answer hands_over emergency"),
+    **_columns("i8", "partial_answer full_answer hands_over emergency windows windows_at"),
     **_columns("?", "starts cache_on_node allocated notices drains"),
     start_costs="4f8",
     capacity="6f8",
@@ -133,8 +133,11 @@ RUN_ROW: Final = _row(
     **_columns("i8", "begun faults torn_loads starts ends"),
     **_columns("?", "cut news knows_degraded running corrupt torn"),
     **_columns("?", "warm stops"),
-    **_columns("f8", "paused_s allocation_began_s told_s notice_s stored_s deadline_s drain_by_s"),
-    **_columns("i8", "alarms drained_nodes"),
+    **_columns(
+        "f8", "paused_s allocation_began_s until_s told_s notice_s stored_s deadline_s drain_by_s"
+    ),
+    **_columns("i8", "alarms drained_nodes window"),
+    leaving="?",
     full_at="6f8",
 )
 #: What a run keeps of each schedule and its tier; and, beside training, of its save under way.

@@ -1,15 +1,26 @@
 """`cprsim.sim.starts`: starts and ends, and whether the compile cache is warm."""
 
-from cprsim.batch import cursors
+from cprsim.batch import cursors, machines
 from cprsim.batch.compiled import compiled, inlined
 from cprsim.batch.fabric import open_flow
 from cprsim.batch.node_lists import SEVERITY, STRUCK
-from cprsim.batch.rows import MORE_STARTS, NO, SHUTDOWN, START, STOPPING, YES, Running, code
+from cprsim.batch.rows import (
+    MORE_STARTS,
+    NO,
+    RESCHEDULE,
+    SHUTDOWN,
+    START,
+    STOPPING,
+    YES,
+    Running,
+    code,
+)
 from cprsim.batch.work import do
 from cprsim.contract import rules
 
 _start_s = compiled(rules.r36_start_s)
 _stop_s = compiled(rules.r37_stop_s)
+_left_s = compiled(rules.r39_left_s)
 _keeps_cache = compiled(rules.r36_keeps_cache)
 _SCHEDULE, _COLD, _WARM, _SHUTDOWN = map(code, range(4))
 
@@ -31,10 +42,18 @@ def first(it: Running) -> None:
         cursors.go_on(it)
 
 
+@inlined
+def stop(it: Running, until_s: float) -> None:
+    """The job has to stop, and gets no nodes before `until_s`."""
+    it.run.stops, it.run.until_s = YES, until_s
+
+
 @compiled
 def allocated(it: Running) -> None:
     """The start of an allocation, whose end is set."""
     run, plan = it.run, it.plan
+    do(it, RESCHEDULE, it.transfers[0], _left_s(run.until_s, run.now), 1.0)
+    run.stops = NO
     nodes_s = run.now
     if plan.starts:
         nodes_s += _cost(it, run.starts, _SCHEDULE)
@@ -49,7 +68,7 @@ def allocated(it: Running) -> None:
 
 @inlined
 def again(it: Running) -> bool:
-    """A start in a recovery; whether no failure came first."""
+    """A start in a recovery; whether no failure came first, which has struck."""
     return not it.plan.starts or start(it, NO)
 
 
@@ -74,20 +93,21 @@ def returned(it: Running) -> None:
 
 @compiled
 def start(it: Running, in_allocation: bool) -> bool:
-    """One start; whether no failure came first."""
+    """One start; whether no failure came first, which has struck."""
     run = it.run
     number = run.starts
     run.starts += 1
-    start_s = _start_s(
+    left_s = _start_s(
         _cost(it, number, _SCHEDULE),
         _cost(it, number, _COLD),
         _cost(it, number, _WARM),
         in_allocation,
         run.warm,
     )
-    done_s = do(it, START, it.transfers[0], start_s, 1.0)
-    if done_s < start_s:
-        return False
+    while left_s and not run.status:
+        left_s -= do(it, START, it.transfers[0], left_s, 1.0)
+        if left_s and machines.strike(it):
+            return False
     run.warm = True
     return True
 

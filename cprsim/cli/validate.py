@@ -99,6 +99,7 @@ def _contents(found: "Validated") -> dict[str, bytes]:
 def _show(found: "Validated") -> None:
     from cprsim.basics.units import format_duration
     from cprsim.report.terminal import plain_table
+    from cprsim.selection.words import listed
 
     predicted, load = found.predicted, found.load
     again = max(len(each.runs) for each in found.compared) > 1
@@ -118,11 +119,10 @@ def _show(found: "Validated") -> None:
             )
     if found.left_out:
         echo_wrapped(f"Left out, for they can't be predicted yet: {', '.join(found.left_out)}")
-    for name, calibration in {"": predicted.calibration, **predicted.beside}.items():
+    for calibration, names in predicted.shared():
         told = calibration.told().items()
         costs = (f"{what} {format_duration(took_s)}" for what, took_s in told)
-        of = f" for {name}" if name else ""
-        echo_wrapped(f"Calibrated{of}: {', '.join(costs)} (gather: a million rows)")
+        echo_wrapped(f"Calibrated for {listed(names)}: {', '.join(costs)}")
     echo_wrapped(
         f"Load {load.before:.1f} before, {load.during:.1f} at most meanwhile, on {load.cores} "
         f"cores. Predictions, made before training: SHA-256 {predicted.sha256}"

@@ -11,6 +11,7 @@ the exact ones. `scipy` is imported inside the functions that need it, because i
 - `renewal`: exact long-run goodput under any failure law
 - `prediction`: failures that are announced
 - `allocations`: jobs that hold their nodes for so long at a stretch
+- `withdrawn`: servers that are taken for a while, and what the job does meanwhile
 - `verified`: silent faults, found by verifying before saves
 - `ettr`: Meta's effective training time ratio
 """

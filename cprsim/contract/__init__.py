@@ -31,7 +31,15 @@ from cprsim.contract.differences import Differences
 from cprsim.contract.growing import Growing
 from cprsim.contract.learned import Accepted, Learned
 from cprsim.contract.notice import Draining, EmergencySave
-from cprsim.contract.plan import AfterVoid, Copies, Mirror, Plan, Sequence, Tracking, Verification
+from cprsim.contract.plan import (
+    AfterVoid,
+    Mirror,
+    Plan,
+    Redundancy,
+    Sequence,
+    Tracking,
+    Verification,
+)
 from cprsim.contract.policy import Context, Interval, Policy
 from cprsim.contract.rotations import Rotation, Rotations
 from cprsim.contract.schedules import Schedule, ScheduledController, every
@@ -51,7 +59,6 @@ __all__ = [
     "Clock",
     "Context",
     "Controller",
-    "Copies",
     "Differences",
     "Drain",
     "Draining",
@@ -70,6 +77,7 @@ __all__ = [
     "Plan",
     "Policy",
     "Recover",
+    "Redundancy",
     "Resumed",
     "Rotation",
     "Rotations",

@@ -50,7 +50,7 @@ def _why_not(plan: Plan) -> str:
         return "its controller is its own, which has to answer itself"
     if plan.mirror is not None:
         return "every step is mirrored"
-    if plan.copies is not None or plan.recovery == "parity":
+    if plan.redundancy is not None:
         return "copies or parities on other servers hold what a failure takes"
     if isinstance(plan.sequence, Rotations) or any(each.save.leaves for each in plan.schedules):
         return "each of its own is of a portion, and counts on the others"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 from cprsim.contract.actions import ALL_BITS, Loss, Recover
-from cprsim.contract.plan import Copies, Plan
+from cprsim.contract.plan import Plan, Redundancy
 from cprsim.errors import RunError, ScenarioError
 from cprsim.failures.hit import SEVERITIES
 from cprsim.job.tiers import REMOTE
@@ -15,8 +15,8 @@ from cprsim.job.tiers import REMOTE
 # fmt: off
 Need = Literal[
     "controller", "schedules", "mirror", "places", "sizes", "differences", "bits", "background",
-    "copies", "copies and background", "copies and trainers", "rebuilding", "training on",
-    "verification", "checksums", "fewer servers", "notices",
+    "copies", "parities", "several parities", "copies and background", "copies and trainers",
+    "rebuilding", "training on", "verification", "checksums", "fewer servers", "notices",
 ]
 # fmt: on
 _Plans = Callable[[], Mapping[str, Plan]]
@@ -32,8 +32,8 @@ Needs = dict[Need, str]
 
 def needs_of(plan: Plan, trainers: int = 1) -> Needs:
     """Of a plan, and of what it answers to the loss of a server, of a trainer, of both."""
-    copied = () if plan.copies is None else (plan.copies.tier,)
-    places = [tier.name for tier in plan.tiers if tier.name not in (REMOTE.name, *copied)]
+    held = () if plan.redundancy is None else (plan.redundancy.tier,)
+    places = [tier.name for tier in plan.tiers if tier.name not in (REMOTE.name, *held)]
     saves = [schedule.save for schedule in plan.schedules]
     own = type(plan).start is not Plan.start or plan.sequence is not None
     # How many rows were modified, or a tracker finds to choose, whoever carries it out sees.
@@ -56,29 +56,42 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
         "verification": (plan.verifies, "verification of what is trained"),
         "notices": (plan.on_notice, "answers to notices of failures"),
         "checksums": (plan.checksum, "saves that are checked"),
-        "copies": (copied, "copies on other servers"),
-        "copies and background": (copied and background, "saves in the background beside copies"),
-        "copies and trainers": (
-            copied and trainers > 1,
-            f"copies beside several trainers (cluster.trainers = {trainers})",
-        ),
     }
     found: Needs = {}
+    if plan.redundancy is not None:
+        found = _of_redundancy(plan.redundancy)
+        kind = "copies" if plan.redundancy.data == 1 else "parities"
+        asked |= {
+            "copies and background": (background, f"saves in the background beside {kind}"),
+            "copies and trainers": (
+                trainers > 1,
+                f"{kind} beside several trainers (cluster.trainers = {trainers})",
+            ),
+        }
     for loss in _LOSSES:
-        found |= needs_of_answer(plan.recover(loss), loss.servers, plan.copies)
+        found |= needs_of_answer(plan.recover(loss), loss.servers, plan.redundancy)
     return found | {need: words for need, (asks, words) in asked.items() if asks}
 
 
-def needs_of_answer(answer: Recover, servers: object, copies: Copies | None = None) -> Needs:
-    """Of the answer to a failure that took `servers`, if any, of shards with such copies."""
-    known = (REMOTE.name, None if copies is None else copies.tier)
+def _of_redundancy(redundancy: Redundancy) -> Needs:
+    if redundancy.data == 1:
+        return {"copies": "copies on other servers"}
+    if redundancy.parity == 1:
+        return {"parities": "parities on other servers"}
+    return {"several parities": f"parities, {redundancy.parity} of each group"}
+
+
+def needs_of_answer(
+    answer: Recover, servers: object, redundancy: Redundancy | None = None
+) -> Needs:
+    """Of the answer to a failure that took `servers`, if any, of shards with such redundancy."""
+    known = (REMOTE.name, None if redundancy is None else redundancy.tier)
     named = {answer.source, answer.healthy or REMOTE.name, answer.regrow or REMOTE.name}
     places = named.difference(known)
     anew = answer.made_anew and servers
     asked: dict[Need, tuple[object, str]] = {
         "places": (places, f"checkpoints in {', '.join(sorted(places))}"),
-        "copies": (anew and copies, "copies on other servers"),
-        "rebuilding": (anew and not copies, "lost shards made anew"),
+        "rebuilding": (anew and redundancy is None, "lost shards made anew"),
         "fewer servers": (answer.regrow, "training with fewer servers"),
         "training on": (answer.keep_training, "training while lost nodes are replaced"),
     }
@@ -109,11 +122,11 @@ class Interpreter(NamedTuple):
             )
 
     def check_answer(
-        self, answer: object, servers: object = True, copies: Copies | None = None
+        self, answer: object, servers: object = True, redundancy: Redundancy | None = None
     ) -> Recover:
         """The answer to a failure; raise `RunError` where it can't be carried out."""
         if not isinstance(answer, Recover):
             raise RunError(f"nodes have failed, but the controller answered {answer}")
-        if self.lacks(needs_of_answer(answer, servers, copies)):
+        if self.lacks(needs_of_answer(answer, servers, redundancy)):
             raise RunError(f"{answer} can be simulated but not {self.done}")
         return answer

@@ -51,15 +51,17 @@ class Tracking(NamedTuple):
     subsample: int = 1
 
 
-class Copies(NamedTuple):
-    """Other servers hold copies of each shard, which every update goes to.
+class Redundancy(NamedTuple):
+    """Other servers hold what lost shards are made anew from, which every update goes to.
 
-    `tier`: what answers call the place that they are copied from. `per_shard`: how many, its own
-    server's among them; those of shard i are on the servers i, i + 1, ... around the ring.
+    `tier`: what answers call it. `data` entries, each of another of so many consecutive servers,
+    share `parity` blocks on the servers after them around the ring. With `data` = 1 these are
+    copies: those of shard i are on the servers i + 1, i + 2, ...
     """
 
     tier: str
-    per_shard: int
+    data: int
+    parity: int
 
 
 class Verification(NamedTuple):
@@ -83,8 +85,8 @@ class Plan:
     `schedules`: nearest tier first; a blocking save to a tier serves the nearer ones as well.
     `recover`: the answer to each loss; as data (`Answers`), or any callable. `tiers`: all that
     saves and answers name, nearest first. `tracking`: who chooses the rows, where saves are of a
-    portion of them. `copies`: of each shard on other servers, where there are any. `sequence`:
-    which save comes next, where that is more than the schedule's own.
+    portion of them. `redundancy`: copies or parities on other servers, where there are any.
+    `sequence`: which save comes next, where that is more than the schedule's own.
 
     `slowdown`: share of time added to every useful second. `peer_bytes_per_s`: what the servers
     send to each other in a useful second, all together, to keep copies and parities; it draws on
@@ -104,7 +106,7 @@ class Plan:
     tiers: tuple[Tier, ...] = (REMOTE,)
     mirror: Mirror | None = None
     tracking: Tracking | None = None
-    copies: Copies | None = None
+    redundancy: Redundancy | None = None
     sequence: Sequence | None = None
     slowdown: float = 0.0
     peer_bytes_per_s: float = 0.0

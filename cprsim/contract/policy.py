@@ -200,7 +200,7 @@ class Policy(Section):
     def unannounced_s(self, context: Context) -> float:
         """Mean time between failures that its answer to notices leaves to checkpoints, s.
 
-        What intervals follow from (Aupy, Robert, Vivien 2014: `closed_form.prediction`).
+        What intervals follow from (Aupy, Robert, Vivien 2014).
         """
         notices, costs = context.notices, context.costs
         if self.on_notice is None or notices is None:

@@ -11,15 +11,15 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures.parts import key, layout, style, ticks
+from cprsim.figures.parts import key, layout, panels, style, ticks
 from cprsim.figures.parts.beside import Column, columns_of
 from cprsim.figures.parts.candidates import CandidateRow, marks, rows_of, write_names
 from cprsim.figures.parts.heading import Heading, listed
-from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, WIDTH_IN
+from cprsim.figures.parts.panels import MARGIN
+from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, WIDTH_IN
 from cprsim.figures.parts.value_axis import ValueAxis
 
 # All in inches.
-_MARGIN: Final = 0.1
 _TIME: Final = 2.42  # left edge
 _BETWEEN: Final = 0.17
 _BAR: Final = 0.15
@@ -75,18 +75,18 @@ def answer(
         head = Heading.of(finding(table, least, currency), title)
         causes = [cause for cause in CAUSE_LABELS if (shown[cause] > _NOTHING).any()]
         legend_in = head.ends_in
-        headings_in = legend_in + (key.causes_height_in(causes) if causes else _MARGIN)
+        headings_in = legend_in + (key.causes_height_in(causes) if causes else MARGIN)
         panels_in, height_in = headings_in + _HEADINGS, rows[-1].top_in + rows[-1].height_in + _LAST
         foot_in = panels_in + height_in + _FOOT
-        width_in = WIDTH_IN - _MARGIN - _TIME - sum(each.width_in + _BETWEEN for each in beside)
+        width_in = WIDTH_IN - MARGIN - _TIME - sum(each.width_in + _BETWEEN for each in beside)
         span = ValueAxis.of(shown[["overhead", "overhead_high"]], bounds.get("overhead"))
         notes = _notes(table, least, span, bounds, beside)
-        whole_in = foot_in + layout.height_in(notes, SMALL_PT) + _MARGIN
+        whole_in = foot_in + layout.height_in(notes, SMALL_PT) + MARGIN
         figure = Figure(figsize=(WIDTH_IN, whole_in))
         head.write(figure)
-        key.causes(figure, causes, (_MARGIN, legend_in))
+        key.causes(figure, causes, (MARGIN, legend_in))
         time = _panel(figure, (_TIME, panels_in), (width_in, height_in), span)
-        _head(figure, (_TIME, headings_in), "Time lost", "% of useful time")
+        panels.head(figure, (_TIME, headings_in), ["Time lost"], ["% of useful time"])
         _bars(time, shown, causes, rows, span)
         _bound(time, bounds.get("overhead"))
         left_in = _TIME + width_in + _BETWEEN
@@ -97,10 +97,10 @@ def answer(
             each.draw(axes, shown, [row.at for row in rows], _BELOW)
             for bound in most:
                 _bound(axes, bound)
-            _head(figure, (left_in, headings_in), each.what, each.measure)
+            panels.head(figure, (left_in, headings_in), [each.what], [each.measure])
             left_in += each.width_in + _BETWEEN
         write_names(figure, panels_in, shown, rows)
-        layout.write(figure, (_MARGIN, foot_in), notes, SMALL_PT, color=style.FAINT_INK)
+        panels.note(figure, (MARGIN, foot_in), notes)
     return figure
 
 
@@ -157,15 +157,11 @@ def _panel(
     span: ValueAxis,
     sharey: Axes | None = None,
 ) -> Axes:
-    (left_in, top_in), (width_in, height_in) = at_in, size_in
-    whole_in = figure.get_figheight()
-    bottom = 1 - (top_in + height_in) / whole_in
-    box = (left_in / WIDTH_IN, bottom, width_in / WIDTH_IN, height_in / whole_in)
-    axes = figure.add_axes(box, sharey=sharey)
-    axes.set_ylim(height_in, 0)
+    axes = panels.panel(figure, at_in, size_in, sharey)
+    axes.set_ylim(size_in[1], 0)
     axes.tick_params(axis="y", left=False, labelleft=False)
     axes.grid(axis="x")
-    span.apply(axes, width_in)
+    span.apply(axes, size_in[0])
     return axes
 
 
@@ -225,11 +221,6 @@ def _bound(axes: Axes, most: float | None) -> None:
         axes.axvline(at, color=style.INK, linewidth=1.0, linestyle=(0, (3, 2)), zorder=1.5)
 
 
-def _head(figure: Figure, at_in: tuple[float, float], what: str, measure: str) -> None:
-    below_in = layout.write(figure, at_in, [what], TEXT_PT, weight="bold")
-    layout.write(figure, (at_in[0], below_in), [measure], SMALL_PT, color=style.FAINT_INK)
-
-
 def _notes(
     table: pd.DataFrame,
     least: str,
@@ -254,4 +245,4 @@ def _notes(
     if not measures & {"pls", "updates_lost"}:
         said.append("None of them loses any learning.")
     said += _more(table[~kept])
-    return [line for t in said for line in layout.wrap(t, WIDTH_IN - 2 * _MARGIN, SMALL_PT)]
+    return panels.wrapped(said)

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from cprsim.basics.units import format_duration
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures.parts import breaks, key, layout, style
+from cprsim.figures.parts import breaks, key, layout, panels, style
 from cprsim.figures.parts.heading import Heading, listed
 from cprsim.figures.parts.labels import Label, LabelledRows
-from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, WIDTH_IN
+from cprsim.figures.parts.panels import MARGIN
+from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, WIDTH_IN
 
 # All in inches; the figure's height follows from the title and the names.
-_MARGIN: Final = 0.1
-_NAMES: Final = (_MARGIN, 1.9)  # left edge and width
+_NAMES: Final = (MARGIN, 1.9)  # left edge and width
 _TIME: Final = (2.1, 2.85)
 _LEARNING: Final = (5.25, 1.5)
 _BAR: Final = 0.24
@@ -68,12 +68,12 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         labels = [_label(str(name), row) for name, row in summary.iterrows()]
         rows = LabelledRows(labels, _MORE_GAP * bool(lossy.size))
         legend_in = head.ends_in
-        headings_in = legend_in + (key.causes_height_in(causes) if causes else _MARGIN)
+        headings_in = legend_in + (key.causes_height_in(causes) if causes else MARGIN)
         measures = _measures(bool(lossy.size))
         rows_in = headings_in + _HEADINGS + layout.height_in(measures[1:], SMALL_PT)
         figure = Figure(figsize=(WIDTH_IN, rows_in + rows.height_in + _FOOT))
         head.write(figure)
-        key.causes(figure, causes, (_MARGIN, legend_in))
+        key.causes(figure, causes, (MARGIN, legend_in))
         y = rows.middles_in
         slim_y = [y[i] + _BELOW for i in lossy]
         rows.write(figure, (sum(_NAMES), rows_in))
@@ -204,14 +204,11 @@ def _explain(figure: Figure, top_in: float, measures: list[str], cut: bool) -> N
         (_TIME, "Time lost", measures),
         (_LEARNING, "Learning lost", ["share of updates lost for good"]),
     ):
-        below_in = layout.write(figure, (left_in, top_in), [heading], TEXT_PT, weight="bold")
-        layout.write(figure, (left_in, below_in), shown, SMALL_PT, color=style.FAINT_INK)
+        panels.head(figure, (left_in, top_in), [heading], shown)
     notes = []
     if any("±" in text.get_text() for axes in figure.axes for text in axes.texts):
         notes.append("±: 95 % confidence interval of the mean" + "." * cut)
     if cut:
         notes.append(breaks.NOTE)
     if notes:
-        note = [" ".join(notes)]
-        at_in = (_MARGIN, figure.get_figheight() - _MARGIN - layout.height_in(note, SMALL_PT))
-        layout.write(figure, at_in, note, SMALL_PT, color=style.FAINT_INK)
+        panels.foot(figure, [" ".join(notes)])

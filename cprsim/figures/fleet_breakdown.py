@@ -8,12 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures.parts import key, layout, style, ticks
+from cprsim.figures.parts import key, layout, panels, style, ticks
 from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.panels import MARGIN
 from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, WIDTH_IN
 
 # In inches.
-_MARGIN: Final = 0.1
 _LEFT: Final = 0.62  # of the first panel: numbers on y and what they are
 _BETWEEN: Final = 0.15
 _NAMES: Final = 0.28
@@ -54,8 +54,8 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
         rows = -(-len(policies) // _MOST)
         figure = Figure(figsize=(WIDTH_IN, panels_in + rows * _ROW + _FOOT))
         head.write(figure)
-        key.causes(figure, causes, (_MARGIN, legend_in))
-        width_in = (WIDTH_IN - _LEFT - _MARGIN + _BETWEEN) / min(len(policies), _MOST) - _BETWEEN
+        key.causes(figure, causes, (MARGIN, legend_in))
+        width_in = (WIDTH_IN - _LEFT - MARGIN + _BETWEEN) / min(len(policies), _MOST) - _BETWEEN
         top = _HEADROOM * float(table[causes].sum(axis=1).max()) or 1.0
         for i, policy in enumerate(policies):
             row, column = divmod(i, _MOST)
@@ -82,9 +82,7 @@ def _finding(table: pd.DataFrame, causes: list[str]) -> str:
 def _panel(
     figure: Figure, at_in: tuple[float, float], width_in: float, top: float, *, leftmost: bool
 ) -> Axes:
-    (left_in, top_in), whole_in = at_in, figure.get_figheight()
-    bottom = 1 - (top_in + _NAMES + _HEIGHT) / whole_in
-    axes = figure.add_axes((left_in / WIDTH_IN, bottom, width_in / WIDTH_IN, _HEIGHT / whole_in))
+    axes = panels.panel(figure, (at_in[0], at_in[1] + _NAMES), (width_in, _HEIGHT))
     axes.set_ylim(0, top)
     ticks.number_ticks(axes, "y", _HEIGHT, 0.01, " %", beyond=top / _HEADROOM)
     axes.grid(axis="y")
@@ -123,5 +121,4 @@ def _explain(figure: Figure) -> None:
         "P90: the jobs with more overhead than 90 % of all under that policy; means over the jobs "
         "within one percentile of all around"
     )
-    at_in = (_MARGIN, figure.get_figheight() - _MARGIN / 2 - layout.height_in([note], SMALL_PT))
-    layout.write(figure, at_in, [note], SMALL_PT, color=style.FAINT_INK)
+    panels.foot(figure, [note], figure.get_figheight() + MARGIN / 2)

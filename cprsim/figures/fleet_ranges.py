@@ -6,8 +6,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cprsim.figures.parts import layout, style, ticks
+from cprsim.figures.parts import layout, panels, style, ticks
 from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.panels import MARGIN
 from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
 
 #: Predictions, all in percent, and what they are called; the first are what a policy removes.
@@ -21,7 +22,6 @@ LABELS: Final = {
 SHIPPED: Final = 0
 
 # In inches.
-_MARGIN: Final = 0.1
 _LEFT: Final = 1.45  # of the first panel: names of predictions
 _BETWEEN: Final = 0.2
 _NAMES: Final = 0.28
@@ -51,33 +51,34 @@ def fleet_ranges(table: pd.DataFrame, title: str = "") -> Figure:
     policies = list(table["policy"].unique())[1:]
     with style.styled():
         head = Heading.of(_finding(table), title)
-        top_in = head.ends_in + _MARGIN / 2
+        top_in = head.ends_in + MARGIN / 2
         height_in = _ROW * len(LABELS)
         figure = Figure(figsize=(WIDTH_IN, top_in + _NAMES + height_in + _TICKS + _FOOT))
         head.write(figure)
-        width_in = (WIDTH_IN - _LEFT - _MARGIN + _BETWEEN) / len(policies) - _BETWEEN
+        width_in = (WIDTH_IN - _LEFT - MARGIN + _BETWEEN) / len(policies) - _BETWEEN
         for i, policy in enumerate(policies):
             left_in = _LEFT + i * (width_in + _BETWEEN)
             layout.write(figure, (left_in, top_in), [str(policy)], TEXT_PT, weight="bold")
-            axes = _panel(
-                figure, (left_in, top_in + _NAMES, width_in, height_in), table, named=not i
-            )
+            at_in, size_in = (left_in, top_in + _NAMES), (width_in, height_in)
+            axes = _panel(figure, at_in, size_in, table, named=not i)
             _ranges(axes, table[table["policy"] == policy])
         _explain(figure, table["set"].nunique())
     return figure
 
 
 def _panel(
-    figure: Figure, place_in: tuple[float, float, float, float], table: pd.DataFrame, *, named: bool
+    figure: Figure,
+    at_in: tuple[float, float],
+    size_in: tuple[float, float],
+    table: pd.DataFrame,
+    *,
+    named: bool,
 ) -> Axes:
-    left_in, top_in, width_in, height_in = place_in
-    whole_in = figure.get_figheight()
-    bottom = 1 - (top_in + height_in) / whole_in
-    axes = figure.add_axes((left_in / WIDTH_IN, bottom, width_in / WIDTH_IN, height_in / whole_in))
+    axes = panels.panel(figure, at_in, size_in)
     values = table.loc[table["policy"] != table["policy"].iloc[0], [*LABELS]].to_numpy() / 100
     most = float(values.max())
     axes.set_xlim(min(0.0, float(values.min())), _ROOM * most)
-    ticks.number_ticks(axes, "x", width_in, 0.01, " %", beyond=most)
+    ticks.number_ticks(axes, "x", size_in[0], 0.01, " %", beyond=most)
     axes.grid(axis="x")
     axes.set_ylim(len(LABELS) - 0.5, -0.5)
     axes.set_yticks(range(len(LABELS)), list(LABELS.values()) if named else [""] * len(LABELS))
@@ -130,6 +131,4 @@ def _explain(figure: Figure, sets: int) -> None:
         f"{sets} fleets that fit the same facts as well: a stroke each, the shipped one a diamond. "
         "Removed: of the first policy's mean overhead"
     )
-    lines = layout.wrap(note, WIDTH_IN - 2 * _MARGIN, SMALL_PT)
-    at_in = (_MARGIN, figure.get_figheight() - _MARGIN / 2 - layout.height_in(lines, SMALL_PT))
-    layout.write(figure, at_in, lines, SMALL_PT, color=style.FAINT_INK)
+    panels.foot(figure, panels.wrapped([note]), figure.get_figheight() + MARGIN / 2)

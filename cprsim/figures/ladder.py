@@ -8,13 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures.parts import key, layout, style
+from cprsim.figures.parts import key, layout, panels, style
 from cprsim.figures.parts.heading import Heading
 from cprsim.figures.parts.labels import Label, LabelledRows
-from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, WIDTH_IN
+from cprsim.figures.parts.panels import MARGIN
+from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, WIDTH_IN
 
 # All in inches.
-_MARGIN: Final = 0.1
 _NAMES: Final = 1.72  # wide
 _PANELS: Final = {"together": (1.9, 2.45), "alone": (4.5, 2.4)}  # left edge and width
 _BAR: Final = 0.17
@@ -23,8 +23,8 @@ _HEADINGS: Final = 0.42
 _FOOT: Final = 0.62  # tick labels and the note
 _NOTHING: Final = 1e-9  # of the wall clock, and of all updates
 _HEADS: Final = {
-    "together": ("One after the other", "each with all above it"),
-    "alone": ("Each alone", "the dashed line: the job as it is"),
+    "together": (["One after the other"], ["each with all above it"]),
+    "alone": (["Each alone"], ["the dashed line: the job as it is"]),
 }
 _NOTE: Final = (
     "Bars: time lost, % of the wall clock, by cause. In bold: effective training, the rest of it, "
@@ -64,8 +64,8 @@ def ladder(table: pd.DataFrame, title: str = "") -> Figure:
         rows_in = headings_in + _HEADINGS
         figure = Figure(figsize=(WIDTH_IN, rows_in + rows.height_in + _FOOT))
         head.write(figure)
-        key.causes(figure, causes, (_MARGIN, head.ends_in))
-        rows.write(figure, (_MARGIN + _NAMES, rows_in))
+        key.causes(figure, causes, (MARGIN, head.ends_in))
+        rows.write(figure, (MARGIN + _NAMES, rows_in))
         first = together["ett"].iloc[0]
         reach, shared = 1 - table["ett"].min(), None
         for way, shown, gains, middles_in in (
@@ -75,11 +75,9 @@ def ladder(table: pd.DataFrame, title: str = "") -> Figure:
             axes = shared = rows.panel(figure, _PANELS[way], _FOOT, sharey=shared)
             _bars(axes, shown, causes, middles_in)
             _label(axes, _PANELS[way][1], shown, gains.tolist(), middles_in, reach)
-            _heading(figure, (_PANELS[way][0], headings_in), way)
+            panels.head(figure, (_PANELS[way][0], headings_in), *_HEADS[way])
         axes.axvline(1 - first, color=style.INK, linewidth=1.0, linestyle=(0, (3, 2)), zorder=1.5)
-        notes = layout.wrap(_NOTE, WIDTH_IN - 2 * _MARGIN, SMALL_PT)
-        at_in = (_MARGIN, figure.get_figheight() - _MARGIN - layout.height_in(notes, SMALL_PT))
-        layout.write(figure, at_in, notes, SMALL_PT, color=style.FAINT_INK)
+        panels.foot(figure, panels.wrapped([_NOTE]))
     return figure
 
 
@@ -160,9 +158,3 @@ def _label(
                 color=style.FAINT_INK,
                 bbox=white,
             )
-
-
-def _heading(figure: Figure, at_in: tuple[float, float], way: str) -> None:
-    what, more = _HEADS[way]
-    below_in = layout.write(figure, at_in, [what], TEXT_PT, weight="bold")
-    layout.write(figure, (at_in[0], below_in), [more], SMALL_PT, color=style.FAINT_INK)

@@ -13,12 +13,12 @@ from matplotlib.markers import CARETDOWNBASE
 
 from cprsim.basics.schema import nearest
 from cprsim.errors import UsageError
-from cprsim.figures.parts import key, layout, style, ticks
+from cprsim.figures.parts import key, layout, panels, style, ticks
 from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.panels import MARGIN
 from cprsim.figures.parts.style import LAW_DASHES, SMALL_PT, TEXT_PT, WIDTH_IN
 
 # All in inches.
-_MARGIN: Final = 0.1
 _PANELS: Final = (0.62, 3.6)  # left edge of the first and width of all in a row
 _BETWEEN: Final = 0.2
 _HEIGHTS: Final = (2.6, 1.55)  # of the panels, if there is one row of them and if there are more
@@ -132,7 +132,7 @@ def lost_rows(table: pd.DataFrame, title: str = "") -> Figure:
     _check(table)
     with style.styled():
         head = Heading.of(_finding(table), title)
-        top_in = head.ends_in + _MARGIN
+        top_in = head.ends_in + MARGIN
         panels_in = top_in + _HEADINGS
         skews = list(table["skew"].unique())
         places, height_in = _places([str(skew) for skew in skews])
@@ -193,17 +193,15 @@ def _places(names: list[str]) -> tuple[list[_Place], float]:
 
 def _headings(figure: Figure, top_in: float) -> None:
     left_in, width_in = _PANELS
-    below_in = layout.write(figure, (left_in, top_in), ["Learning lost"], TEXT_PT, weight="bold")
-    faint: dict[str, Any] = {"color": style.FAINT_INK}
     measure = ["updates lost in a failure, as a share of those under CPR-vanilla"]
-    layout.write(figure, (left_in, below_in), measure, SMALL_PT, **faint)
+    panels.head(figure, (left_in, top_in), ["Learning lost"], measure)
     layout.write(figure, (_KEY_IN, top_in), ["Rows that a save takes"], TEXT_PT, weight="bold")
     measure = ["share of all rows that a save takes"]
     at_in = (
         left_in + width_in / 2,
-        figure.get_figheight() - _MARGIN - layout.height_in(measure, SMALL_PT),
+        figure.get_figheight() - MARGIN - layout.height_in(measure, SMALL_PT),
     )
-    layout.write(figure, at_in, measure, SMALL_PT, ha="center", **faint)
+    panels.note(figure, at_in, measure, ha="center")
 
 
 def _lines(table: pd.DataFrame) -> list[list[str]]:
@@ -231,12 +229,10 @@ def _lines(table: pd.DataFrame) -> list[list[str]]:
 
 def _panel(figure: Figure, place: _Place, panels_in: float) -> Axes:
     """Axes under their name; `panels_in`: from the figure's upper edge to that of all panels."""
-    top_in, whole_in = panels_in + place.top_in, figure.get_figheight()
+    top_in = panels_in + place.top_in
     at_in = (place.left_in, top_in - layout.height_in(place.name, SMALL_PT))
     layout.write(figure, at_in, place.name, SMALL_PT, weight="bold")
-    left, width = place.left_in / WIDTH_IN, place.width_in / WIDTH_IN
-    bottom = 1 - (top_in + place.height_in) / whole_in
-    axes = figure.add_axes((left, bottom, width, place.height_in / whole_in))
+    axes = panels.panel(figure, (place.left_in, top_in), (place.width_in, place.height_in))
     axes.tick_params(labelleft=place.leftmost, labelbottom=place.lowest)
     axes.grid()
     return axes

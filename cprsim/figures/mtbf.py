@@ -11,12 +11,12 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from cprsim.basics.units import counted
-from cprsim.figures.parts import key, layout, style, ticks
+from cprsim.figures.parts import key, panels, style, ticks
 from cprsim.figures.parts.heading import Heading
-from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
+from cprsim.figures.parts.panels import MARGIN
+from cprsim.figures.parts.style import WIDTH_IN
 
 # All in inches.
-_MARGIN: Final = 0.1
 _PANEL: Final = (0.62, 3.55)  # left edge and width
 _HEIGHT: Final = 2.6
 _KEY_IN: Final = 4.45
@@ -80,16 +80,13 @@ def mtbf_by_nodes(table: pd.DataFrame, title: str = "") -> Figure:
     with style.styled():
         rows = table.sort_values("nodes")
         head = Heading.of(_finding(rows), title)
-        top_in = head.ends_in + _MARGIN
-        whole_in = top_in + _HEADINGS + _HEIGHT + _AXIS
-        figure = Figure(figsize=(WIDTH_IN, whole_in))
+        top_in = head.ends_in + MARGIN
+        figure = Figure(figsize=(WIDTH_IN, top_in + _HEADINGS + _HEIGHT + _AXIS))
         head.write(figure)
         left_in, width_in = _PANEL
-        below_in = layout.write(figure, (left_in, top_in), ["MTBF"], TEXT_PT, weight="bold")
         measure = ["mean time between failures of a job, by its size"]
-        layout.write(figure, (left_in, below_in), measure, SMALL_PT, color=style.FAINT_INK)
-        box = (left_in / WIDTH_IN, _AXIS / whole_in, width_in / WIDTH_IN, _HEIGHT / whole_in)
-        axes = figure.add_axes(box)
+        panels.head(figure, (left_in, top_in), ["MTBF"], measure)
+        axes = panels.panel(figure, (left_in, top_in + _HEADINGS), (width_in, _HEIGHT))
         columns = {name: rows[name].to_numpy(dtype=np.float64) for name in rows.columns}
         _scales(axes, columns)
         for name in ("independent_s", "linear_s"):  # the thin one on top

@@ -8,16 +8,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.typing import ColorType
 
 from cprsim.errors import UsageError
-from cprsim.figures.parts import key, layout, style, ticks
-from cprsim.figures.parts.cells import MARGIN, RIGHT, Cells
+from cprsim.figures.parts import key, layout, panels, style, ticks
+from cprsim.figures.parts.cells import RIGHT, Cells
 from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.panels import MARGIN
 from cprsim.figures.parts.scale import Scale
-from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
+from cprsim.figures.parts.style import SMALL_PT, WIDTH_IN
 from cprsim.selection.words import NOBODY
 
 # All in inches.
@@ -33,12 +33,6 @@ _WITHOUT: Final = {
     "failed": ("#BFBFBF", "all points failed"),
 }
 _BORDER: Final = (0.04, 1.0)  # between cells: share of the narrowest, and points at most
-_SQUARE: Final[dict[str, Any]] = {
-    "marker": "s",
-    "linestyle": "None",
-    "markersize": 8.0,
-    "markeredgewidth": 0,
-}
 
 
 def phase(
@@ -91,14 +85,12 @@ def phase(
         whole_in = foot_in + layout.height_in(notes, SMALL_PT) + MARGIN
         figure = Figure(figsize=(WIDTH_IN, whole_in))
         head.write(figure)
-        below_in = layout.write(figure, (MARGIN, top_in), ["Best policy"], TEXT_PT, weight="bold")
-        measure = layout.wrap(
-            f"least mean overhead{among and ', '}{among}", RIGHT - MARGIN, SMALL_PT
-        )
-        layout.write(figure, (MARGIN, below_in), measure[:1], SMALL_PT, color=style.FAINT_INK)
+        measure = f"least mean overhead{among and ', '}{among}"
+        measures = layout.wrap(measure, RIGHT - MARGIN, SMALL_PT)
+        panels.head(figure, (MARGIN, top_in), ["Best policy"], measures[:1])
         _draw(_panel(figure, panel_in, cells), cells, colours)
         _key(figure, top_in, table, colours)
-        layout.write(figure, (MARGIN, foot_in), notes, SMALL_PT, color=style.FAINT_INK)
+        panels.note(figure, (MARGIN, foot_in), notes)
     return figure
 
 
@@ -137,11 +129,8 @@ def _is_sure(row: Mapping[Any, Any]) -> bool:
 
 
 def _panel(figure: Figure, top_in: float, cells: Cells) -> Axes:
-    whole_in = figure.get_figheight()
-    bottom_in = whole_in - top_in - cells.height_in
-    box = (cells.left_in / WIDTH_IN, bottom_in / whole_in,
-           cells.width_in / WIDTH_IN, cells.height_in / whole_in)  # fmt: skip
-    axes = figure.add_axes(box)
+    size_in = (cells.width_in, cells.height_in)
+    axes = panels.panel(figure, (cells.left_in, top_in), size_in)
     axes.set(xscale=cells.x.name, xlabel=cells.x.key)
     axes.set_xlim(*cells.x.edges[[0, -1]])
     _label(axes, "x", cells.width_in, cells.x)
@@ -153,7 +142,7 @@ def _panel(figure: Figure, top_in: float, cells: Cells) -> Axes:
         axes.set_ylim(*cells.y.edges[[0, -1]])
         _label(axes, "y", cells.height_in, cells.y)
         name = layout.wrap(cells.y.key, RIGHT - MARGIN, SMALL_PT)[:1]
-        layout.write(figure, (MARGIN, top_in - _NAME), name, SMALL_PT, color=style.FAINT_INK)
+        panels.note(figure, (MARGIN, top_in - _NAME), name)
     axes.spines[:].set_visible(False)
     return axes
 
@@ -218,17 +207,13 @@ def _key(figure: Figure, top_in: float, table: pd.DataFrame, colours: Mapping[st
     for name, colour in colours.items():
         facts = _facts(table, name)
         if facts:
-            top_in = _entry(figure, top_in, colour, name, facts)
+            top_in = key.square(figure, (_KEY_IN, top_in), colour, name, facts)
     for verdict, (colour, words) in _WITHOUT.items():
         count = int((table["verdict"] == verdict).sum())
         if count:
-            top_in = _entry(figure, top_in, colour, verdict, f"{words}: {count} of {len(table)}")
+            facts = f"{words}: {count} of {len(table)}"
+            top_in = key.square(figure, (_KEY_IN, top_in), colour, verdict, facts)
     return top_in
-
-
-def _entry(figure: Figure, top_in: float, colour: str, name: str, facts: str) -> float:
-    square = Line2D([], [], color=colour, **_SQUARE)
-    return key.entry(figure, (_KEY_IN, top_in), [square], name, facts, bold=True)
 
 
 def _facts(table: pd.DataFrame, policy: str) -> str:

@@ -8,15 +8,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from cprsim.figures.parts import key, layout, style, ticks
+from cprsim.figures.parts import key, layout, panels, style, ticks
 from cprsim.figures.parts.heading import Heading
+from cprsim.figures.parts.panels import MARGIN
 from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
 from cprsim.figures.parts.world_map import CELL_IN, NO_ONE, draw_map, factor, points, write_down
 
 # All in inches.
-_MARGIN: Final = 0.1
 _BARS: Final = (1.42, 1.54)  # left edge and width, the words at the bars' ends included
 _WORDS: Final = 0.62  # of these
 _ROW: Final = 0.29
@@ -70,35 +69,31 @@ def robust(
     colours = _colours(levers, grid, choices, systems)
     with style.styled():
         head = Heading.of(_finding(levers, grid, choices[0], within), title)
-        top_in = head.ends_in + _MARGIN
+        top_in = head.ends_in + MARGIN
         panel_in = top_in + _HEADINGS
         y, height_in = _rows(levers)
         notes = _notes(levers, grid, within)
         rows = grid["down"].nunique() if len(grid) else 0
         keys_in = panel_in + rows * CELL_IN + (_KEY_BELOW if rows else 0)
         ends_in = _key(Figure(figsize=(WIDTH_IN, WIDTH_IN)), keys_in, colours, choices)
-        foot_in = max(panel_in + height_in + _AXIS, ends_in) + _MARGIN
-        whole_in = foot_in + layout.height_in(notes, SMALL_PT) + _MARGIN
+        foot_in = max(panel_in + height_in + _AXIS, ends_in) + MARGIN
+        whole_in = foot_in + layout.height_in(notes, SMALL_PT) + MARGIN
         figure = Figure(figsize=(WIDTH_IN, whole_in))
         head.write(figure)
-        _head(
-            figure,
-            (_MARGIN, top_in),
-            "One thing is another",
-            "points lost; square: who is the least",
-        )
+        words = "points lost; square: who is the least"
+        panels.head(figure, (MARGIN, top_in), ["One thing is another"], [words])
         axes = _axes(figure, (_BARS[0], panel_in), (_BARS[1], height_in))
         _tornado(axes, levers, y, choices, colours, within)
         _label(figure, panel_in, levers, y)
         if rows:
             words = "who is the least; points that the choice loses"
-            _head(figure, (_MAP[0], top_in), "Two at once", words)
+            panels.head(figure, (_MAP[0], top_in), ["Two at once"], [words])
             panel = _axes(figure, (_MAP[0], panel_in), (_MAP[1], rows * CELL_IN))
             draw_map(panel, grid, colours, names[0])
             room_in = _MAP[0] - sum(_BARS)
             write_down(figure, (_MAP[0], panel_in), room_in, grid, names[1])
         _key(figure, keys_in, colours, choices)
-        layout.write(figure, (_MARGIN, foot_in), notes, SMALL_PT, color=style.FAINT_INK)
+        panels.note(figure, (MARGIN, foot_in), notes)
     return figure
 
 
@@ -138,18 +133,10 @@ def _rows(levers: pd.DataFrame) -> tuple[list[float], float]:
 
 
 def _axes(figure: Figure, at_in: tuple[float, float], size_in: tuple[float, float]) -> Axes:
-    whole_in = figure.get_figheight()
-    bottom = 1 - (at_in[1] + size_in[1]) / whole_in
-    box = (at_in[0] / WIDTH_IN, bottom, size_in[0] / WIDTH_IN, size_in[1] / whole_in)
-    axes = figure.add_axes(box)
+    axes = panels.panel(figure, at_in, size_in)
     axes.set_ylim(size_in[1], 0)
     axes.tick_params(axis="y", left=False, labelleft=False)
     return axes
-
-
-def _head(figure: Figure, at_in: tuple[float, float], what: str, measure: str) -> None:
-    below_in = layout.write(figure, at_in, [what], TEXT_PT, weight="bold")
-    layout.write(figure, (at_in[0], below_in), [measure], SMALL_PT, color=style.FAINT_INK)
 
 
 def _tornado(
@@ -220,7 +207,7 @@ def _label(figure: Figure, top_in: float, levers: pd.DataFrame, y: Sequence[floa
         if row["lever"] != last:
             last = row["lever"]
             name_in = top_in + middle - _ROW / 2 - 0.19
-            layout.write(figure, (_MARGIN, name_in), [last], TEXT_PT, weight="bold")
+            layout.write(figure, (MARGIN, name_in), [last], TEXT_PT, weight="bold")
         asked = row["factor"] == 1
         weight, ink = ("bold", style.INK) if asked else ("normal", style.FAINT_INK)
         value = layout.wrap(str(row["value"]).removeprefix("a save in "), 1.1, SMALL_PT)[0]
@@ -236,15 +223,8 @@ def _key(
     """Which policy has which colour; returns where that ends, inches from the top."""
     facts = dict(zip(choices, ("the choice", "the second choice"), strict=True))
     for name, colour in colours.items():
-        look: dict[str, Any] = {
-            "marker": "s",
-            "linestyle": "None",
-            "markersize": 8.0,
-            "markeredgewidth": 0,
-        }
-        square = Line2D([], [], color=colour, **look)
-        left_in = _MAP[0] - 0.11
-        top_in = key.entry(figure, (left_in, top_in), [square], name, facts.get(name, ""), True)
+        at_in = (_MAP[0] - 0.11, top_in)
+        top_in = key.square(figure, at_in, colour, name, facts.get(name, ""))
     return top_in
 
 
@@ -259,4 +239,4 @@ def _notes(levers: pd.DataFrame, grid: pd.DataFrame, within: float) -> list[str]
         said.append("?: not sure, as the interval leaves it open, or that of what is bounded.")
     if len(grid) and (~grid["keeps"] & (grid["least"] != "") & grid["loses"].notna()).any():
         said.append("over: the choice is over a bound there.")
-    return [line for t in said for line in layout.wrap(t, WIDTH_IN - 2 * _MARGIN, SMALL_PT)]
+    return panels.wrapped(said)

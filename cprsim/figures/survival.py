@@ -12,10 +12,11 @@ from matplotlib.lines import Line2D
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.units import counted
-from cprsim.figures.parts import findings, key, layout, style, ticks
+from cprsim.figures.parts import findings, key, layout, panels, style, ticks
 from cprsim.figures.parts.findings import Findings
 from cprsim.figures.parts.heading import Heading
 from cprsim.figures.parts.laws import described, hazard_of, line_style, quantile_of
+from cprsim.figures.parts.panels import MARGIN
 from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
 from cprsim.figures.parts.thinning import by_log_odds, evenly
 from cprsim.survival.distance import survival as survival_of
@@ -25,7 +26,6 @@ from cprsim.survival.kaplan_meier import KaplanMeier
 from cprsim.survival.sample import Floats, Sample
 
 # All in inches; only the title's lines move what is below.
-_MARGIN: Final = 0.1
 _LEFT: Final = (0.62, 3.35)  # left edge and width
 _RIGHT: Final = (4.85, 1.95)
 _KEY_IN: Final = 4.3
@@ -131,14 +131,14 @@ def survival(
     with style.styled():
         data = _Data(sample, fits)
         head = Heading.of(_finding(fits), title)
-        facts = layout.wrap(_facts(sample), WIDTH_IN - 2 * _MARGIN, SMALL_PT)
+        facts = panels.wrapped([_facts(sample)])
         facts_in = head.ends_in
-        first_in = facts_in + layout.height_in(facts, SMALL_PT) + _MARGIN
+        first_in = facts_in + layout.height_in(facts, SMALL_PT) + MARGIN
         row_in = _HEADINGS + _PANEL + _AXIS
         below_in = first_in + 2 * row_in + _FOOT
         figure = Figure(figsize=(WIDTH_IN, below_in + findings.height_in(below)))
         head.write(figure)
-        layout.write(figure, (_MARGIN, facts_in), facts, SMALL_PT, color=style.FAINT_INK)
+        panels.note(figure, (MARGIN, facts_in), facts)
         unit = data.unit[0]
         heading = ("Survival", "share that lasts longer")
         _survival(_panel(figure, _LEFT, first_in, heading), data)
@@ -177,11 +177,8 @@ def _panel(
     figure: Figure, at_in: tuple[float, float], top_in: float, heading: tuple[str, str]
 ) -> Axes:
     left_in, width_in = at_in
-    below_in = layout.write(figure, (left_in, top_in), heading[:1], TEXT_PT, weight="bold")
-    layout.write(figure, (left_in, below_in), heading[1:], SMALL_PT, color=style.FAINT_INK)
-    whole_in = figure.get_figheight()
-    bottom = 1 - (top_in + _HEADINGS + _PANEL) / whole_in
-    axes = figure.add_axes((left_in / WIDTH_IN, bottom, width_in / WIDTH_IN, _PANEL / whole_in))
+    panels.head(figure, (left_in, top_in), heading[:1], heading[1:])
+    axes = panels.panel(figure, (left_in, top_in + _HEADINGS), (width_in, _PANEL))
     axes.grid()
     return axes
 
@@ -359,5 +356,4 @@ def _foot(figure: Figure, bottom_in: float, data: _Data) -> None:
         "KS: largest distance between a law's survival and the Kaplan-Meier curve; RMSE: root mean "
         "square of it over time"
     ]
-    at_in = (_MARGIN, bottom_in - _MARGIN - layout.height_in(note, SMALL_PT))
-    layout.write(figure, at_in, note, SMALL_PT, color=style.FAINT_INK)
+    panels.foot(figure, note, bottom_in)

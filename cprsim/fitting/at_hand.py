@@ -118,7 +118,7 @@ class AtHand:
         }
 
 
-def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
+def at_hand(fitted: LogFit, scenario: Scenario) -> AtHand:
     """Play the job under the law of a fit, adequate or not, and under the log.
 
     Both play the plans that policies make of the law. Where the log doesn't tell which kind of node
@@ -134,16 +134,16 @@ def at_hand(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
     if not scenario.policies:
         raise UsageError("the scenario has no [policies] to compare the log and its law under")
     fitted = of_job(fitted, scenario)
-    return _beside(fitted, scenario, _with(scenario, law_keys(fitted)), seed)
+    return _beside(fitted, scenario, _with(scenario, law_keys(fitted)))
 
 
-def its_own_law(fitted: LogFit, scenario: Scenario, seed: int = 0) -> AtHand:
+def its_own_law(fitted: LogFit, scenario: Scenario) -> AtHand:
     """As `at_hand`, but under the law that the scenario has as it stands."""
-    return _beside(of_job(fitted, scenario), scenario, scenario, seed)
+    return _beside(of_job(fitted, scenario), scenario, scenario)
 
 
-def _beside(fitted: LogFit, scenario: Scenario, by_law: Scenario, seed: int) -> AtHand:
-    law = [run(by_law, replications=REPLICATIONS, seed=seed)]
+def _beside(fitted: LogFit, scenario: Scenario, by_law: Scenario) -> AtHand:
+    law = [run(by_law, replications=REPLICATIONS)]
     longest_s = float(law[0].replications["wall_s"].max())
     whole = fitted.source.failures() if "trace" in log_keys(fitted) else None
     played = _of_log(fitted, whole, scenario, _ROOM * longest_s)
@@ -155,7 +155,7 @@ def _beside(fitted: LogFit, scenario: Scenario, by_law: Scenario, seed: int) -> 
         by_log = _with(scenario, failures)
         by_log.plans.update(by_law.plans_of())
         # Delays are drawn anew for each start: one seed has the same in each first replication.
-        log.append(run(by_log, replications=replications, seed=seed + number))
+        log.append(run(by_log, replications=replications, seed=number))
     return AtHand(
         scenario,
         str(by_law.failures.distribution),

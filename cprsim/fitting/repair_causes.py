@@ -36,7 +36,7 @@ class CauseRepairs:
     @property
     def mean_s(self) -> float:
         """Mean of the Kaplan-Meier curve up to the longest one watched, seconds."""
-        return KaplanMeier.from_sample(self.sample).restricted_mean_s()
+        return KaplanMeier.from_sample(self.sample).restricted_mean_s
 
     @property
     def told(self) -> str:
@@ -138,7 +138,7 @@ class PlannedOutages:
     def _typical(self) -> tuple[float, float]:
         assert self.found is not None
         curve = KaplanMeier.from_sample(self.found.sample)
-        return curve.median_s, curve.restricted_mean_s()
+        return curve.median_s, curve.restricted_mean_s
 
     def document(self) -> dict[str, Any]:
         """As one JSON object; times in seconds."""

@@ -42,7 +42,7 @@ class RepairFit:
     @property
     def mean_s(self) -> float:
         """Mean of the Kaplan-Meier curve up to the longest outage watched, seconds."""
-        return KaplanMeier.from_sample(self.found.sample).restricted_mean_s()
+        return KaplanMeier.from_sample(self.found.sample).restricted_mean_s
 
     @property
     def is_adequate(self) -> bool:

@@ -24,6 +24,7 @@ from cprsim.contract import (
     Plan,
     Policy,
     Recover,
+    Redundancy,
     Setting,
     Tier,
     Within,
@@ -143,6 +144,7 @@ class Ecrm(Policy):
             slowdown=slowdown,
             peer_bytes_per_s=sent_on,
             memory_overhead=1 / self.parity,
+            redundancy=Redundancy(PARITIES, self.parity, 1),
         )
 
     def _degraded(self, context: Context, slowdown: float, sent_on: float) -> float:

@@ -1,1 +1,1 @@
-"""What users write and read, told by the code itself: keys of scenarios, columns of results."""
+"""What users write and read, told by the code itself: keys of scenarios."""

@@ -28,41 +28,6 @@ class LostByRow(NamedTuple):
     change: LostChange
 
 
-def simulate(
-    popularity: Popularity,
-    tracker: Tracker,
-    *,
-    updates: float,
-    fraction: float,
-    saves: int,
-    seed: int,
-    batch: int | None = None,
-    table: NDArray[np.floating[Any]] | None = None,
-) -> LostShare:
-    """Lost share before and after each save of the rows that a tracker selects, under SGD.
-
-    Parameters
-    ----------
-    popularity, tracker, updates, fraction, saves, seed, batch, table
-        As of `play`.
-
-    Returns
-    -------
-    LostShare
-        In units of `updates`. Its scatter is that of Poisson numbers.
-    """
-    return play(
-        popularity,
-        tracker,
-        updates=updates,
-        fraction=fraction,
-        saves=saves,
-        seed=seed,
-        batch=batch,
-        table=table,
-    ).updates
-
-
 def play(
     popularity: Popularity,
     tracker: Tracker,

@@ -23,6 +23,7 @@ from cprsim.job.costs import CostModel, Costs
 from cprsim.job.platform import Cluster, Storage
 from cprsim.job.prices import Prices
 from cprsim.job.start import mean_start
+from cprsim.job.tiers import Tier
 from cprsim.job.workload import Job, Model
 from cprsim.scenario.mapping import load_mapping, scenario_tables
 from cprsim.scenario.sections import SECTIONS, build
@@ -142,6 +143,8 @@ class Scenario(BaseModel, frozen=True, extra="forbid", ignored_types=(once,)):
         plan = self.plan(policy)
         expected(plan, self.context)
         _check_schedules(plan, self)
+        if self.job.withdrawn is not None:
+            _check_hands_over(plan, "where job.withdrawn stops it")
         if self.job.allocation_s is not None:
             _check_allocation(plan, self.cost_model, self.job.allocation_s)
         return plan
@@ -219,14 +222,18 @@ def _check_schedules(plan: Plan, scenario: Scenario) -> None:
             )
 
 
-def _check_allocation(plan: Plan, costs: CostModel, allocation_s: float) -> None:
-    """Raise `ValueError` where nothing is handed over, or nothing is trained."""
+def _check_hands_over(plan: Plan, where: str) -> Tier:
+    """The tier that a planned stop saves to; raise `ValueError` where that goes with the nodes."""
     tier = plan.tier(plan.last_save.tier)
     if not plan.schedules or tier.medium != "store":
         place = f"to {tier.name}, which goes with its nodes" if plan.schedules else "nothing"
-        raise ValueError(
-            f"it saves {place} at the end of job.allocation; save to the store as well"
-        )
+        raise ValueError(f"it saves {place} {where}; save to the store as well")
+    return tier
+
+
+def _check_allocation(plan: Plan, costs: CostModel, allocation_s: float) -> None:
+    """Raise `ValueError` where nothing is handed over, or nothing is trained."""
+    tier = _check_hands_over(plan, "at the end of job.allocation")
     parts = mean_start(costs.costs)
     start_s = rules.r36_start_s(0.0, parts.cold_s, parts.warm_s, first=True, warm=False)
     load_s = costs.seconds(costs.load(tier, "all", 0))

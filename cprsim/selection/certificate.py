@@ -149,9 +149,6 @@ class Certificate:
 
     Parameters
     ----------
-    verdict
-        `best`: surely better than every other. `tied`: no other is better by more than `within`,
-        though some aren't surely worse. `undecided`: more replications may tell, and `why`.
     best
         The least mean of those that surely keep to the bounds; if none does so surely, of those
         that may.
@@ -170,7 +167,6 @@ class Certificate:
         Why it is undecided; None if it isn't.
     """
 
-    verdict: Verdict
     best: int | None
     rivals: tuple[Rival, ...]
     kept: tuple[bool | None, ...]
@@ -180,6 +176,20 @@ class Certificate:
     why: Why | None
     confidence: float = CONFIDENCE
     within: float = WITHIN
+
+    @property
+    def verdict(self) -> Verdict:
+        """How sure it is.
+
+        `best`: surely better than every other. `tied`: no other is better by more than `within`,
+        though some aren't surely worse. `undecided`: more replications may tell, and `why`. `none`:
+        no candidate keeps to the bounds.
+        """
+        if self.best is None:
+            return "none"
+        if self.why is not None:
+            return "undecided"
+        return "tied" if any(each.standing == "tied" for each in self.rivals) else "best"
 
     @property
     def tied(self) -> tuple[int, ...]:
@@ -199,11 +209,6 @@ class Certificate:
         return next((each for each in self.rivals if each.standing != "same"), None)
 
     @property
-    def too_few(self) -> bool:
-        """Whether too few failures were met."""
-        return self.why == "failures"
-
-    @property
     def needed(self) -> int:
         """Replications below which too few failures are to be expected."""
         return math.ceil(LEAST_MET * self.replications / max(self.met, 1))
@@ -215,15 +220,12 @@ def judge(
     *,
     confidence: float = CONFIDENCE,
     within: float = WITHIN,
-    looks: int = 1,
-    look: int = 1,
 ) -> Certificate:
     """Say which candidate is best, and how sure that is, of a sample as it is.
 
     Differences are taken replication by replication, so what a timeline does to all candidates
     cancels. There are C - 1 comparisons and C statements a bound for C candidates; each interval
-    (`intervals`) may miss with an equal part of 1 - `confidence`, divided by `looks` once more
-    (Bonferroni).
+    (`intervals`) may miss with an equal part of 1 - `confidence` (Bonferroni).
 
     That allows for the best having been picked by its result: if the true best, b, is another, one
     of the C - 1 comparisons of b, or a statement about a bound, has to go wrong (b is the unknown
@@ -240,8 +242,6 @@ def judge(
         What is bounded in `sample.bounded`.
     within
         What is no reason to prefer a candidate, in the unit of the objective.
-    looks, look
-        How often the same question is asked while the sample grows, and which time this is, from 1.
 
     Raises
     ------
@@ -249,10 +249,8 @@ def judge(
         If shapes don't agree, or a parameter makes no sense.
     """
     check(confidence, within)
-    if not 1 <= look <= looks:
-        raise ValueError(f"look {look} of {looks}")
-    miss = chance_of_a_miss(len(sample.means), len(bounds), confidence) / looks
-    return assess(sample, bounds, miss, within).certificate(confidence, within)
+    miss = chance_of_a_miss(len(sample.means), len(bounds), confidence)
+    return assess(sample, bounds, miss, confidence, within)
 
 
 def check(confidence: float, within: float) -> None:
@@ -268,51 +266,24 @@ def chance_of_a_miss(candidates: int, bounds: int, confidence: float) -> float:
     return (1 - confidence) / max(candidates - 1 + candidates * bounds, 1)
 
 
-@dataclass(frozen=True)
-class Assessment:
-    """What `Certificate` says, less how sure it was to be, and rivals that were dropped before."""
-
-    best: int | None
-    rivals: tuple[Rival, ...]
-    kept: tuple[bool | None, ...]
-    doubts: tuple[Doubt, ...]
-    replications: int
-    met: int
-    why: Why | None
-
-    def certificate(self, confidence: float, within: float) -> Certificate:
-        """The same as a certificate."""
-        return Certificate(
-            verdict=self._verdict(),
-            **{name: getattr(self, name) for name in self.__dataclass_fields__},
-            confidence=confidence,
-            within=within,
-        )
-
-    def _verdict(self) -> Verdict:
-        if self.best is None:
-            return "none"
-        if self.why is not None:
-            return "undecided"
-        return "tied" if any(each.standing == "tied" for each in self.rivals) else "best"
-
-
 def assess(
     evidence: Evidence,
     bounds: Sequence[Bound],
     miss: float,
+    confidence: float,
     within: float,
     known: Sequence[bool | None] | None = None,
-) -> Assessment:
+) -> Certificate:
     """What is known where each interval may miss with the chance `miss`.
 
-    `known`: what was known of each candidate and the bounds before.
+    `confidence`: how sure all of it is together. `known`: what was known of each candidate and the
+    bounds before.
     """
     held = _held(evidence, bounds, miss, known)
     replications = evidence.replications
     best = _least(evidence.means, held.kept)
     if best is None:
-        return Assessment(None, (), held.kept, (), replications, 0, None)
+        return Certificate(None, (), held.kept, (), replications, 0, None, confidence, within)
     others = [i for i, kept in enumerate(held.kept) if i != best and kept is not False]
     rivals, met = _rivals(evidence, best, others, miss, within)
     matter = {best} | {each.candidate for each in rivals if each.standing in {"tied", "undecided"}}
@@ -326,7 +297,7 @@ def assess(
     opened += [
         ("bound" if math.isfinite(doubt.high) else "failures", counted) for doubt, counted in doubts
     ]
-    return Assessment(
+    return Certificate(
         best,
         tuple(sorted(rivals, key=lambda each: each.margin)),
         held.kept,
@@ -334,6 +305,8 @@ def assess(
         replications,
         min((counted for _, counted in opened), default=replications),
         min((why for why, _ in opened), key=("failures", "bound", "margin").index, default=None),
+        confidence,
+        within,
     )
 
 

@@ -11,7 +11,6 @@ from cprsim.selection.bounds import Bound
 from cprsim.selection.certificate import (
     CONFIDENCE,
     WITHIN,
-    Assessment,
     Certificate,
     PairedSample,
     Rival,
@@ -80,7 +79,7 @@ def certify(
     for count in looks:
         new = play(search.left, range(search.played, count))
         search.add(new, count)
-        certificate = search.assessed(bounds, miss, within).certificate(confidence, within)
+        certificate = search.assessed(bounds, miss, confidence, within)
         if tell is not None:
             tell(certificate)
         ended = certificate.verdict != "undecided" or count == most
@@ -117,11 +116,13 @@ class _Search:
         self._sample = new if self._sample is None else _joined(self._sample, new)
         self.played = count
 
-    def assessed(self, bounds: Sequence[Bound], miss: float, within: float) -> Assessment:
+    def assessed(
+        self, bounds: Sequence[Bound], miss: float, confidence: float, within: float
+    ) -> Certificate:
         """What is known now, of all candidates."""
         assert self._sample is not None
         known = [self._kept[each] for each in self.left]
-        found = assess(self._sample, bounds, miss, within, known)
+        found = assess(self._sample, bounds, miss, confidence, within, known)
         for each, kept in zip(self.left, found.kept, strict=True):
             self._kept[each] = kept
         rivals = [replace(each, candidate=self.left[each.candidate]) for each in found.rivals]

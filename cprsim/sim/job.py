@@ -20,6 +20,7 @@ from cprsim.sim.recovery import Delays, Recovery
 from cprsim.sim.resolved import ResolvedPlan
 from cprsim.sim.starts import Attempted
 from cprsim.sim.state import State
+from cprsim.sim.withdrawals import Withdrawals
 from cprsim.sim.work import WAIT, Process, Work
 
 
@@ -72,12 +73,15 @@ class JobRun:
         if attempts.notices is not None and resolved.notices is not None:
             of = resolved.notices, resolved.servers
             self._herald = Herald(attempts.notices, *of, work, cursor, dialogue, recovery)
+        self._withdrawals = Withdrawals(resolved, work, self._recovery, attempted)
 
     def process(self) -> Process:
         """Run the job from start to end."""
         resolved, state, work, cursor = self._resolved, self._state, self._work, self._cursor
         ask, herald, useful_time_s = self._dialogue.ask, self._herald, resolved.useful_time_s
+        withdrawals = self._withdrawals
         yield from self._attempted.first()
+        withdrawals.await_next()
         while True:
             if self._at_end:  # an end and a failure: the end comes first
                 done = state.progress_s >= useful_time_s
@@ -96,8 +100,8 @@ class JobRun:
                 if cursor.next_s > work.now:
                     yield from self._verify() if over else self._save_the_end()
                     continue
-            if cursor.next_s <= work.now:
-                yield from self._recovery.recover()
+            if cursor.next_s <= work.now or withdrawals.due:
+                yield from self._interrupted()
             else:
                 now = Clock(work.now, state.progress_s)
                 action = ask(now) if herald is None else herald.ask(now)
@@ -129,6 +133,12 @@ class JobRun:
             sent=state.sent,
             corrupt=int(state.is_corrupt),
         )
+
+    def _interrupted(self) -> Process:
+        """A failure strikes, or servers are to go."""
+        if self._cursor.next_s <= self._work.now:
+            return self._recovery.recover()
+        return self._withdrawals.take()
 
     # --- Training and saving ---------------------------------------------------------------------
 
@@ -286,6 +296,7 @@ class JobRun:
             self._limits.vain("give a longer job.allocation, or make failures rarer")
         yield from self._recovery.hand_over()
         self._began_s = self._state.progress_s
+        self._withdrawals.await_next()
 
     @property
     def _saved_s(self) -> float:

@@ -27,13 +27,29 @@ class Machines:
     """Those that a job waits for, in one recovery after the other.
 
     Where the timeline goes on meanwhile, a failure of a node that is up ends the waiting. One of
-    nodes that are all away takes nothing: it is `absorbed`.
+    nodes that are all away takes nothing: it is `absorbed`. `withdrawn`: whom the job's owner has
+    taken for a while, whose failures the job doesn't see.
     """
 
     def __init__(self, work: Work, cursor: Cursor) -> None:
         self._work, self._cursor = work, cursor
         self.coming: list[Coming] = []
         self.absorbed = 0
+        self.withdrawn = NOBODY
+
+    def strike(self) -> Hit | None:
+        """The failure at this instant; None where it takes nobody that the job has."""
+        hit = self._cursor.strike()
+        if self.withdrawn is NOBODY:
+            return hit
+        there = without(hit, self.withdrawn)
+        gone = tuple(server for server in hit.servers if server in self.withdrawn.servers)
+        self._cursor.replace(Hit(gone, ()), self._work.now)  # which is the owner's business
+        if there.servers or there.trainers:
+            return there
+        self.absorbed += 1
+        self._cursor.resume(self._work.now)
+        return None
 
     @property
     def away(self) -> Loss:
@@ -75,7 +91,9 @@ class Machines:
                 if not left_s:
                     return None, 0.0
                 continue
-            hit = self._cursor.strike()
+            hit = self.strike()
+            if hit is None:
+                continue
             there = without(hit, self.away)
             if there.servers or there.trainers:
                 return hit, left_s

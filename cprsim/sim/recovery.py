@@ -110,7 +110,10 @@ class Recovery:
         Failures while nodes are waited for and while loading are part of it: what the deepest
         rollback among their answers needs is what has to be loaded.
         """
-        return (yield from self._until_loaded(self._cursor.strike(), _NOTHING))
+        struck = self._machines.strike()
+        if struck is None:
+            return rules.NONE
+        return (yield from self._until_loaded(struck, _NOTHING))
 
     def return_to_verified(self) -> Process:
         """A silent fault was found: the job returns to the last checkpoint that was verified."""
@@ -182,8 +185,10 @@ class Recovery:
         """Start again, load what was lost; the hit of a failure that comes first, or None."""
         severity = SEVERITIES.index(lost.severity)
         starts = rules.r36_starts_again(answer.starts_again, severity)
-        if starts and not (yield from self._attempted.again()):
-            return self._cursor.strike()
+        if starts:
+            struck = yield from self._attempted.again(self._machines.strike)
+            if struck is not None:
+                return struck
         struck = yield from self._load_all(answer, len(lost.servers))
         if struck is None and not self._resolved.during_recovery:
             self._cursor.resume(self._work.now)
@@ -192,16 +197,17 @@ class Recovery:
     def _load_all(self, answer: Recover, servers: int) -> Process:
         """Load until it succeeds; the hit of a failure that comes first, or None."""
         load, rate = self._load(answer, servers)
-        left = load.volume
+        left, start_s = load.volume, self._work.now
         if not left or not self._attempts.can_be_vain(answer.source):
             self._torn = 0
         while left:
-            start_s = self._work.now
             left -= yield from self._work.do("load", load, left, rate)
             if left:
-                return self._cursor.strike()
-            if self._has_failed(answer, start_s):
-                left = load.volume
+                struck = self._machines.strike()
+                if struck is not None:
+                    return struck
+            elif self._has_failed(answer, start_s):
+                left, start_s = load.volume, self._work.now
         return None
 
     def _train_on(self, placed: Loss, answer: Recover) -> Process:
@@ -322,10 +328,48 @@ class Recovery:
         for flow in self._rebuilding:
             self._work.abandon(flow)
         self._rebuilding.clear()
+        self._machines.withdrawn = NOBODY
         self._degraded = None
         servers = tuple(server for each in hits for server in each.servers)
         trainers = tuple(trainer for each in hits for trainer in each.trainers)
         return down, Hit(servers, trainers), longest_s
+
+    # --- Withdrawn servers -----------------------------------------------------------------------
+
+    def who_may_leave(self, servers: int) -> _Rebuild | None:
+        """The last so many that are up, if the rest goes on without them; else it has to stop."""
+        down = self._down(NOBODY)
+        up = [each for each in range(self._resolved.servers) if each not in down.servers]
+        leave = joined(NOBODY, Hit(tuple(up[-servers:]), ()))
+        answer = self._resolved.plan.recover(joined(down, leave))
+        goes_on = rules.r39_goes_on(answer.regrow is not None, len(up), servers)
+        return _Rebuild(leave, Hit((), ()), answer) if goes_on else None
+
+    def withdraw(self, leaving: _Rebuild, until_s: float) -> Process:
+        """They leave their rows to the others and go; whether no failure comes first.
+
+        When they are back they are filled as replacements are.
+        """
+        down, answer = leaving.down, leaving.answer
+        rows, rate = self._load(answer.fills, len(down.servers))
+        moved = yield from self._work.do("load", rows, rows.volume, rate)
+        if moved < rows.volume:
+            return False
+        paused_s = yield from self._work.do("reschedule", WAIT, answer.pause_s, 1.0)
+        if paused_s < answer.pause_s:
+            return False
+        away = leaving._replace(answer=answer.fills)
+        left_s = rules.r39_left_s(until_s, self._work.now)
+        self._machines.withdrawn = down
+        flow = self._work.start(_task("reschedule", away), WAIT, self._returned, left_s)
+        self._rebuilding[flow] = away
+        self._degraded = None
+        self._work.settle()
+        return True
+
+    def _returned(self, flow: Flow) -> None:
+        self._machines.withdrawn = NOBODY
+        self._replaced(flow)
 
 
 def _task(kind: Literal["reschedule", "load"], rebuild: _Rebuild) -> BackgroundTask:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from cprsim.basics.distributions import Distribution
 from cprsim.contract import Plan, Recover, Save, rules
+from cprsim.contract.withdrawal import Window, windows
 from cprsim.errors import RunError
 from cprsim.failures.notice import Notices
 from cprsim.job.costs import CostModel
@@ -24,7 +25,7 @@ class ResolvedPlan:
     `store_fails`: whether saves to the store or loads from it can be in vain. `torn`: whether what
     is in it can be. `notices`: how failures are announced to who answers that. `starts`: whether
     starts or ends take any time. `allocation_s`: how long nodes are held at a stretch, of which the
-    end of each takes `stop_s`.
+    end of each takes `stop_s`. `windows`: in which servers are withdrawn.
     """
 
     policy: str
@@ -46,6 +47,7 @@ class ResolvedPlan:
     starts: bool
     allocation_s: float
     stop_s: float
+    windows: tuple[Window, ...]
     _training: dict[float, Rated] = field(default_factory=dict)
     _saves: dict[tuple[str, float, float, float], Rated] = field(default_factory=dict)
     _amounts: dict[tuple[str, float, float], tuple[Medium, float]] = field(default_factory=dict)
@@ -76,6 +78,7 @@ class ResolvedPlan:
             starts=has_starts(scenario.costs),
             allocation_s=scenario.job.allocation_s or math.inf,
             stop_s=0.0 if scenario.job.allocation_s is None else plan.stop_s(costs),
+            windows=windows(plan, costs),
             _snapshots_s={tier.name: tier.snapshot_s for tier in plan.tiers},
         )
 

@@ -58,11 +58,6 @@ class KaplanMeier:
         return float(self.quantile(0.5))
 
     @property
-    def variance(self) -> Floats:
-        """Greenwood's variance of `survival`, at each time; 0 where the curve has reached 0."""
-        return np.where(self.survival > 0, self.survival, 0.0) ** 2 * self._greenwood
-
-    @property
     def _greenwood(self) -> Floats:
         """Variance of the logarithm of `survival`; 0 where that is 0, for want of an estimate."""
         left = self.at_risk - self.failures
@@ -105,18 +100,10 @@ class KaplanMeier:
         reached = np.searchsorted(1 - self.survival, shares - ROUNDING)
         return np.where(shares > 0, np.append(self.times_s, np.nan)[reached], 0.0)
 
-    def restricted_mean_s(self, until_s: float | None = None) -> float:
-        """Mean of min(duration, `until_s`), seconds: the area under the curve up to there.
-
-        `until_s` is `last_s` if not given; beyond that the curve is known only if it is 0.
-        """
-        until_s = self.last_s if until_s is None else until_s
-        left = float(self.at(self.last_s))
-        if not 0 <= until_s <= (self.last_s if left > 0 else math.inf):
-            raise UsageError(
-                f"until_s is {until_s:g}; the survival is known from 0 to {self.last_s:g} s"
-            )
-        edges = np.concatenate(([0.0], np.minimum(self.times_s, until_s), [until_s]))
+    @property
+    def restricted_mean_s(self) -> float:
+        """Mean of min(duration, `last_s`), seconds: the area under the curve up to there."""
+        edges = np.concatenate(([0.0], self.times_s, [self.last_s]))
         return float(np.sum(np.diff(edges) * np.concatenate(([1.0], self.survival))))
 
     @property
@@ -124,7 +111,7 @@ class KaplanMeier:
         """Mean of what `sample` draws, seconds: the area under the curve and under its tail."""
         left = float(self.at(self.last_s))
         tail_s = self.last_s * left / -math.log(left) if 0 < left < 1 else 0.0
-        return self.restricted_mean_s() + tail_s if left < 1 else math.inf
+        return self.restricted_mean_s + tail_s if left < 1 else math.inf
 
     def sample(self, rng: np.random.Generator, size: int) -> Floats:
         """Draw `size` durations from the curve, seconds.

@@ -32,7 +32,10 @@ _NEEDED = (*TOLD, "failures")
 
 @dataclass(frozen=True)
 class SweepCandidate:
-    """A policy with its choices, the point where it was played, and its plan."""
+    """A policy with its choices, the point where it was played, and its plan.
+
+    `corrupt`: as in `Played`.
+    """
 
     point: int
     policy: str
@@ -40,6 +43,7 @@ class SweepCandidate:
     system: str
     recovery: str
     interval_s: float
+    corrupt: float = 0.0
 
     @property
     def unmet_s(self) -> float:
@@ -200,7 +204,7 @@ def _certificate(
         measures[:, bounded],
         failures,
         can_fail=_can_fail(point),
-        lossless=np.array([each.recovery == "full" for each in candidates]),
+        lossless=np.array([each.recovery == "full" and not each.corrupt for each in candidates]),
         unmet=np.array([each.unmet_s / point.useful_time_s for each in candidates]).clip(max=1),
     )
     return judge(sample, bounds)
@@ -228,7 +232,7 @@ def _candidates(
                 for key, value in point.values.items()
                 if policy_and_rest(key)[0] == each.policy
             }
-            plan = (each.system, each.recovery, each.interval_s)
+            plan = (each.system, each.recovery, each.interval_s, each.corrupt)
             candidate = SweepCandidate(point.number, each.policy, own, *plan)
             known = found.get(candidate.label)
             # With a half-width, other policies' choices may have asked for more replications.

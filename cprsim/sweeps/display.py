@@ -9,13 +9,13 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 
 from cprsim.basics.lines import wrapped
-from cprsim.basics.units import counted, format_duration, parse_duration, percent
+from cprsim.basics.units import counted, format_duration, format_percent, parse_duration, percent
 from cprsim.errors import UnitError
 from cprsim.report.tables import format_amount
 from cprsim.report.terminal import Fitting, natural_width, plain_table
 from cprsim.selection.bounds import Quality
 from cprsim.selection.certificate import Rival
-from cprsim.selection.words import short
+from cprsim.selection.words import listed, short
 from cprsim.sweeps.best import SweepVerdict, circumstances
 from cprsim.sweeps.columns import text_of
 from cprsim.sweeps.stored import Sweep
@@ -136,6 +136,14 @@ def _notes(found: Sequence[SweepVerdict], quality: Quality) -> list[str]:
     notes += [_placed(each, each.told) for each in undecided[:_MOST_UNDECIDED]]
     left = len(undecided) - _MOST_UNDECIDED
     notes += [f"... and {left:,} more are undecided: --json says why"] if left > 0 else []
+    spoilt = [each.best for each in found if each.best and each.best.corrupt]
+    if spoilt:
+        share = format_percent(max(each.corrupt for each in spoilt))
+        notes.append(
+            f"{listed(list(dict.fromkeys(each.label for each in spoilt)))}: ended with a silent "
+            f"fault in what was trained in up to {share} of the replications, and nobody knows; "
+            "verify_every of a policy has it looked for."
+        )
     if quality:
         return [*notes, f"Only candidates with {quality}, as far as that is known."]
     if any(each.best and each.statistics["updates_lost"] > 0 for each in found):

@@ -26,10 +26,14 @@ class StoredPoint:
 
 @dataclass(frozen=True)
 class Played:
-    """What came of a policy at a point: its plan, and `MEASURES` by replications."""
+    """What came of a policy at a point: its plan, and `MEASURES` by replications.
+
+    `corrupt`: the share of them that end with a silent fault in what was trained.
+    """
 
     policy: str
     system: str
     recovery: str
     interval_s: float
     measures: NDArray[np.float64]
+    corrupt: float = 0.0

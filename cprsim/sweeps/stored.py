@@ -102,6 +102,7 @@ class Sweep:
             Played(
                 *(plan.policy, plan.system, plan.recovery, plan.interval_s),
                 measures=by_measure(values, plan.basis),
+                corrupt=float(values[COLUMNS.index("corrupt")].mean()),
             )
             for plan, values in zip(plans.values(), every, strict=True)
         ]

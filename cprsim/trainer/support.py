@@ -7,7 +7,10 @@ its training.
 from cprsim.contract.needs import Interpreter
 
 TRAINER = Interpreter(
-    ("controller", "schedules", "differences", "bits", "background", "copies", "training on"),
+    (
+        *("controller", "schedules", "differences", "bits", "background"),
+        *("copies", "parities", "training on"),
+    ),
     "trained yet",
 )
 HOOKS = Interpreter(("controller", "schedules", "background"), "done by hooks")

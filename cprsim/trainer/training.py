@@ -134,13 +134,18 @@ def carry_out(
     )
     with owned_folder() as folder:
         servers = _servers(scenario, section, plan, placement, seed, folder)
-        copies = 0 if plan.copies is None else plan.copies.per_shard
+        copies = 0 if plan.redundancy is None else 1 + plan.redundancy.parity
         trainers = _trainers(scenario, section, data, placement, copies, seed, folder)
         dense = DenseSpec.from_trainer(trainers[0]) if len(trainers) > 1 else None
         with LocalCluster(servers, trainers, section.deadlines, dense) as cluster:
             strikes = _strikes(scenario, section, job, cluster, seed)
             execution = Execution(
-                job, cluster, strikes, final_save, _step_listener(progress, data.steps), plan.copies
+                job,
+                cluster,
+                strikes,
+                final_save,
+                _step_listener(progress, data.steps),
+                plan.redundancy,
             )
             execution.run()
             predicted = execution.predict(data.steps, data.steps + data.test_steps)
@@ -192,7 +197,7 @@ def _servers(
         )
         for server in range(placement.servers)
     ]
-    return with_copies(specs, plan.copies)
+    return with_copies(specs, plan.redundancy)
 
 
 def _trainers(

@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -506,12 +505,6 @@ def test_of_those_that_do_the_same_the_one_that_loses_less_is_best() -> None:
     lost = {each.name: each.measures["updates_lost"].mean for each in advice.found}
     alike = [best, *advice.tied]
     assert lost[best.name] == min(lost[each.name] for each in alike)
-
-
-def test_names_of_the_tied_are_told(quickstart: Advice) -> None:
-    tied = replace(quickstart.certificate, verdict="tied")
-    advice = replace(quickstart, certificate=tied)
-    assert advice.verdict == "tied"
 
 
 @pytest.mark.slow

@@ -34,8 +34,15 @@ def compared(strategy: Strategy, examples: int, replications: Sequence[int], num
     return seen
 
 
-@pytest.mark.parametrize("source", harsh.SOURCES)
-@pytest.mark.parametrize("system", harsh.SYSTEMS)
+#: Each system with each source of failures; with one of them in `make test`.
+_EACH = [
+    pytest.param(system, source, marks=[pytest.mark.slow] * (turn % len(harsh.SOURCES) != place))
+    for turn, system in enumerate(harsh.SYSTEMS)
+    for place, source in enumerate(harsh.SOURCES)
+]
+
+
+@pytest.mark.parametrize(("system", "source"), _EACH)
 def test_when_failures_come_all_the_time(system: str, source: str, tmp_path: Path) -> None:
     strategy = harsh.sources(tmp_path / "log.csv", [system])[source]
     number = len(harsh.SOURCES) * harsh.SYSTEMS.index(system) + harsh.SOURCES.index(source)
@@ -47,7 +54,7 @@ def test_when_failures_come_all_the_time(system: str, source: str, tmp_path: Pat
 @pytest.mark.parametrize("answer", ["save", "drain"])
 def test_when_failures_are_announced(answer: str, tmp_path: Path) -> None:
     strategy = harsh.announced(tmp_path / "log.csv", answer)
-    seen = compared(strategy, 25, [0, 1, 256], 3000 + len(answer))
+    seen = compared(strategy, 25, [0, 1, 256], 3000)
 
     of_answer = {"save": {"EmergencySave": 20}, "drain": {"Draining": 20, "drains": 20}}
     assert_often(seen, runs=50, failures=100, saves=100, **of_answer[answer])

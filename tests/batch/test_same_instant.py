@@ -96,8 +96,15 @@ def test_what_happens_at_one_instant_decides_these_runs(tmp_path: Path) -> None:
 STRIKES_S = (10, 17, 32, 33, 36, 39.5, 40, 41, 72, 76, 80, 112, 119, 120, 150, 151.5, 152, 155, 160)
 
 
-@pytest.mark.parametrize("while_waiting", [False, True])
-@pytest.mark.parametrize("final_save", [False, True])
+@pytest.mark.parametrize(
+    ("while_waiting", "final_save"),
+    [
+        (False, True),
+        (True, False),
+        pytest.param(False, False, marks=pytest.mark.slow),
+        pytest.param(True, True, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("system", ["full", "partial", "cpr-vanilla", "async"])
 def test_a_failure_or_two_at_each_turn_of_a_run(
     tmp_path: Path, system: str, final_save: bool, while_waiting: bool

@@ -51,7 +51,6 @@ def digest(values: Values) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_without_numba_the_bytes_are_the_same_and_a_line_says_that_it_is_slow() -> None:
     from cprsim.batch.compiled import WITHOUT_NUMBA
 

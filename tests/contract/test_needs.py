@@ -11,6 +11,7 @@ from cprsim.contract import (
     Growing,
     Plan,
     Recover,
+    Redundancy,
     Rotation,
     Rotations,
     Save,
@@ -97,3 +98,21 @@ def test_a_sequence_and_a_controller_of_its_own_are_decisions_while_the_job_runs
 
 def _anew(copied: bool) -> Recover:
     return Recover("none") if copied else Recover("all")
+
+
+@pytest.mark.parametrize(
+    ("redundancy", "needs"),
+    [
+        (Redundancy("peers", 1, 2), {"copies": "copies on other servers"}),
+        (Redundancy("peers", 3, 1), {"parities": "parities on other servers"}),
+        (Redundancy("peers", 3, 2), {"several parities": "parities, 2 of each group"}),
+    ],
+)
+def test_what_shards_are_made_anew_from_is_a_need(redundancy, needs):
+    plan = Plan("parity", every(10.0), Always(Recover("none")), redundancy=redundancy)
+
+    assert needs_of(plan) == needs
+    kind = "copies" if redundancy.data == 1 else "parities"
+    assert needs_of(plan, trainers=2) == needs | {
+        "copies and trainers": f"{kind} beside several trainers (cluster.trainers = 2)"
+    }

@@ -14,7 +14,8 @@ from tests.faults.injected import SOURCE, Fault
 from tests.waiting import HANGS_S
 
 #: Of how many calls of a case one goes wrong in the quick tests; in the slow ones, each.
-QUICK = {"files": 2, "new folder": 3, "run": 34, "sweep": 94, "export": 5}
+QUICK = {"run": 34}
+OTHERS = {"files": 2, "new folder": 3}
 #: At least so many calls change a file; fewer would say that some are not counted.
 LEAST = {"files": 15, "new folder": 14, "run": 15, "sweep": 90, "export": 6, "study": 80}
 
@@ -46,9 +47,11 @@ def injected(library: Path, tmp_path: Path, counted: Callable[[str], None]) -> C
     return play
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS)]
+)
 def test_some_faults_leave_old_or_new(injected: Callable[..., None], name: str) -> None:
-    injected(name, QUICK[name], *Fault)
+    injected(name, (QUICK | OTHERS)[name], *Fault)
 
 
 @pytest.mark.slow

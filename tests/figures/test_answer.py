@@ -12,11 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from cprsim.contract.ledger import CAUSE_LABELS
-from cprsim.figures import save_bytes
 from cprsim.figures.answer import answer, chosen
 from cprsim.figures.parts.layout import percent
 from cprsim.figures.parts.style import CAUSE_COLOURS
-from tests.figures.answers import ALL, CASES, MANY, NEAR, PRICED, answers, candidate
+from tests.figures.answers import ALL, CASES, MANY, PRICED, answers, candidate
 from tests.figures.reading import boxes_apart
 
 
@@ -176,8 +175,3 @@ def test_values_are_written_below_their_bars() -> None:
     texts = [text.get_text() for text in drawn("near").axes[0].texts]
     assert texts == [percent(0.03, 0.003), percent(0.05, 0.005)]
     assert [text.get_text() for text in drawn("nothing").axes[0].texts] == ["0 %", "0 %"]
-
-
-def test_same_table_same_bytes() -> None:
-    one, other = (save_bytes(answer(NEAR, "overhead", {}), "png") for _ in range(2))
-    assert one == other

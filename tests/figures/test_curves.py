@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Iterable
 from functools import cache
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +14,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from cprsim.figures import FORMATS, save_bytes
 from cprsim.figures.ecrm_overhead import ecrm_overhead
 from cprsim.figures.ecrm_recovery import ecrm_recovery
 from cprsim.figures.interval import interval
@@ -340,10 +338,3 @@ def test_log_limits_hold_all_values_and_span_enough() -> None:
     low, high = log_limits(np.array([4.0, math.nan, 0.0]), 9)
     assert high / low == pytest.approx(9)
     assert low * high == pytest.approx(16)
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_same_table_same_bytes(format: str) -> None:
-    first = save_bytes(scaling(by_servers(), "Servers"), format)
-    with mpl.rc_context({"font.size": 30, "axes.grid": False, "lines.linewidth": 9}):
-        assert save_bytes(scaling(by_servers(), "Servers"), format) == first

@@ -6,7 +6,6 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +17,6 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from cprsim.errors import UsageError
-from cprsim.figures import FORMATS, save_bytes
 from cprsim.figures.lost_rows import lost_rows
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.popularity import zipf
@@ -278,15 +276,6 @@ def test_no_text_is_cut_or_covers_another_or_a_panel(case: str) -> None:
         assert not any(box.overlaps(axes.bbox) for axes in figure.axes), text
     for one, other in itertools.combinations(figure.axes, 2):
         assert not one.bbox.overlaps(other.bbox)
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_same_table_same_bytes(format: str) -> None:
-    first = save_bytes(lost_rows(*CASES["one point"]), format)
-    with mpl.rc_context({"font.size": 30, "axes.grid": False, "lines.linewidth": 9}):
-        before = dict(mpl.rcParams)
-        assert save_bytes(lost_rows(*CASES["one point"]), format) == first
-        assert dict(mpl.rcParams) == before
 
 
 def test_an_empty_table_or_an_unknown_tracker_is_an_error() -> None:

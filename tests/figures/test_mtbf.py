@@ -4,7 +4,6 @@ import itertools
 import math
 from functools import cache
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from cprsim.figures import FORMATS, save_bytes
 from cprsim.figures.mtbf import mtbf_by_nodes
 from cprsim.figures.parts.style import SMALL_PT
 
@@ -128,10 +126,3 @@ def test_both_axes_have_ticks_that_say_what_they_are(case: str) -> None:
     for tick, text in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True):
         value, unit = text.get_text().replace(",", "").split()
         assert tick == pytest.approx(float(value) * seconds[unit], rel=1e-12)
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_same_table_same_bytes(format: str) -> None:
-    first = save_bytes(mtbf_by_nodes(*CASES["doublings"]), format)
-    with mpl.rc_context({"font.size": 30, "axes.grid": False, "lines.linewidth": 9}):
-        assert save_bytes(mtbf_by_nodes(*CASES["doublings"]), format) == first

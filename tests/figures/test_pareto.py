@@ -10,7 +10,6 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from cprsim.figures import save_bytes
 from cprsim.figures.pareto import front, pareto
 from tests.figures.answers import ALL, CASES, PRICED, answers, candidate
 from tests.figures.reading import boxes_apart
@@ -126,8 +125,3 @@ def test_a_bound_that_nobody_comes_near_is_within_the_axis() -> None:
     (axes,) = pareto(CASES["nothing"][0], "overhead", {"pls": 0.02}).axes
     low, high = axes.get_xlim()
     assert low < 0.02 < high < 1
-
-
-def test_same_table_same_bytes() -> None:
-    one, other = (save_bytes(pareto(PRICED, "cost", {}, "USD"), "png") for _ in range(2))
-    assert one == other

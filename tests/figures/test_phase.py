@@ -5,7 +5,6 @@ import math
 from functools import cache
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from cprsim.errors import UsageError
-from cprsim.figures import save_bytes
 from cprsim.figures.parts.style import policy_colours
 from cprsim.figures.phase import phase
 from tests.figures.reading import boxes_apart
@@ -246,15 +244,6 @@ def test_a_long_name_of_a_policy_stays_in_the_picture() -> None:
     FigureCanvasAgg(figure).draw()
 
     boxes_apart(figure, figure.texts)
-
-
-def test_the_same_table_gives_the_same_bytes_and_leaves_no_style_behind() -> None:
-    table, axes, *_ = CASES["square"]
-    before = dict(mpl.rcParams)
-
-    first, second = (save_bytes(phase(table, axes, SYSTEMS), "svg") for _ in range(2))
-    assert first == second
-    assert dict(mpl.rcParams) == before
 
 
 @pytest.mark.parametrize(

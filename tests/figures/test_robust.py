@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from cprsim.figures import save_bytes
 from cprsim.figures.parts.style import SYSTEM_COLOURS
 from cprsim.figures.parts.world_map import points
 from cprsim.figures.robust import robust
@@ -122,11 +121,3 @@ def test_without_a_map_there_is_one_panel() -> None:
 )
 def test_points(loss: float, text: str) -> None:
     assert points(loss) == text
-
-
-def test_same_tables_same_bytes() -> None:
-    one, other = (
-        save_bytes(robust(LEVERS, GRID, ("a", "b"), WITHIN, NAMES, SYSTEMS), "png")
-        for _ in range(2)
-    )
-    assert one == other

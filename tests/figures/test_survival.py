@@ -3,7 +3,6 @@
 import math
 from functools import cache
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -15,7 +14,6 @@ from matplotlib.text import Text
 from scipy import stats
 
 from cprsim.basics.distributions import Distribution
-from cprsim.figures import FORMATS, save_bytes
 from cprsim.figures.parts.laws import hazard_of, quantile_of
 from cprsim.figures.parts.style import INK, LAW_COLOURS, LAW_DASHES
 from cprsim.figures.parts.ticks import duration, number
@@ -371,12 +369,3 @@ def test_durations_for_people(seconds: float, text: str) -> None:
 )
 def test_number(value: float, text: str) -> None:
     assert number(value) == text
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_same_sample_same_bytes(format: str) -> None:
-    first = save_bytes(survival(SAMPLES["mixed"], fits("mixed"), "T"), format)
-    with mpl.rc_context({"font.size": 30, "axes.grid": False, "lines.linewidth": 9}):
-        before = dict(mpl.rcParams)
-        assert save_bytes(survival(SAMPLES["mixed"], fits("mixed"), "T"), format) == first
-        assert dict(mpl.rcParams) == before

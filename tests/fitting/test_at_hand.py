@@ -75,7 +75,7 @@ def test_both_play_the_plans_that_are_made_of_the_law(fitted: LogFit, monkeypatc
     played, seeds = [], []
     run = module.run
 
-    def recorded(scenario, replications, seed):
+    def recorded(scenario, replications, seed=0):
         played.append(scenario)
         seeds.append(seed)
         return run(scenario, replications=replications, seed=seed)
@@ -301,7 +301,7 @@ def test_the_law_that_is_played_is_the_scenarios_own(tmp_path: Path, monkeypatch
     played = []
     run = module.run
 
-    def recorded(scenario, replications, seed):
+    def recorded(scenario, replications, seed=0):
         played.append(scenario)
         return run(scenario, replications=replications, seed=seed)
 

@@ -119,6 +119,7 @@ def test_clusters_are_spoken_of():
     assert fitted.document()["dependence"]["clustered"] is True
 
 
+@pytest.mark.slow
 def test_bursts_of_a_rack_are_fitted_apart_and_end_no_life():
     """Lives of 1e6 s on 60 nodes in racks of 6, and a burst of 3 every 1e6 s in each rack."""
     rng = np.random.default_rng(4)

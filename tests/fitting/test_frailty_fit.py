@@ -50,6 +50,7 @@ def jobs_own_log(nodes: int, span_s: float, **failures: object) -> FailureLog:
     return FailureLog(np.array(times), np.array(struck), 0.0, span_s, population=nodes)
 
 
+@pytest.mark.slow
 def test_a_scenarios_frailty_is_found_in_its_log():
     """Of 400 nodes, each parameter within 5 / sqrt(n): simulate, log, fit."""
     nodes = 400
@@ -132,7 +133,8 @@ def test_logs_are_simulated_as_renewal_theory_has_them():
 
 @needs_lanl
 @pytest.mark.parametrize(
-    ("system", "is_sure"), [(3, False), (4, True), pytest.param(8, True, marks=pytest.mark.slow)]
+    ("system", "is_sure"),
+    [(3, False), *(pytest.param(each, True, marks=pytest.mark.slow) for each in (4, 8))],
 )
 def test_the_worst_node_of_lanl_is_of_another_kind(system: int, is_sure: bool):
     """Alike nodes don't concentrate failures so, nor does a frailty give one node so many."""
@@ -189,7 +191,9 @@ def raw_share() -> float:
     return (sum(counts[: int(whole)]) + part * counts[int(whole)]) / sum(counts)
 
 
+@pytest.mark.slow
 @needs_stepfun
+@pytest.mark.slow
 def test_servers_of_stepfun_fail_in_clusters_of_their_own():
     """The worst tenth has 41 % of the failures, which looks like a frailty, and is none.
 

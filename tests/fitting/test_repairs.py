@@ -115,7 +115,9 @@ def test_few_outages_are_drawn_from_and_keep_their_mean():
     assert np.mean(drawn_h) == pytest.approx((1 + 2 + 10) / 3, rel=1e-3)
 
 
+@pytest.mark.slow
 @needs_lanl
+@pytest.mark.slow
 def test_repairs_of_lanl_20_keep_the_mean_of_their_tail():
     fitted = cprsim.fit(LANL, "lanl", 20, view="uptime")
     repairs = fitted.repairs

@@ -2,8 +2,6 @@
 
 import io
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -11,6 +9,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from rich.console import Console
 
+from cprsim.cli.command import _main
 from cprsim.contract.ledger import OVERHEAD_CAUSES
 from cprsim.contract.vocabulary import vocabulary
 from cprsim.errors import RunError, UsageError
@@ -172,17 +171,12 @@ def test_jobs_are_the_same_whoever_plays_them(fleet):
 
 @pytest.mark.slow
 @pytest.mark.essential
-def test_the_command_prints_and_writes_what_the_result_says(fleet, tmp_path):
+def test_the_command_prints_and_writes_what_the_result_says(fleet, tmp_path, capsys):
     path = tmp_path / "fleet.toml"
     path.write_text(fleet.to_toml(), encoding="utf-8")
     options = ["--replications", "60", "--json", "--out", str(tmp_path)]
-    done = subprocess.run(
-        [sys.executable, "-m", "cprsim.cli", "run", str(path), *options],
-        capture_output=True,
-        check=True,
-        encoding="utf-8",
-    )
-    document = json.loads(done.stdout)
+    assert _main(["run", str(path), *options]) == 0
+    document = json.loads(capsys.readouterr().out)
     result = run_fleet(fleet, replications=60)
     assert document == json.loads(json.dumps(result.document()))
     assert (

@@ -104,8 +104,13 @@ def test_a_picture_can_be_had_from_python() -> None:
 
 @pytest.mark.slow
 @pytest.mark.essential
-def test_the_gallery_alone_does_not_import_matplotlib() -> None:
-    code = "import sys, cprsim.gallery.registry; sys.exit('matplotlib' in sys.modules)"
+def test_the_gallery_alone_does_not_import_matplotlib_and_pictures_no_pyplot() -> None:
+    code = (
+        "import sys, cprsim.gallery.registry\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "import cprsim.figures\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -13,6 +13,7 @@ from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
 
 
+@pytest.mark.slow
 class TestCheckFreq(PolicyConformance):
     policy: ClassVar = {
         "system": "async",
@@ -22,6 +23,7 @@ class TestCheckFreq(PolicyConformance):
     }
 
 
+@pytest.mark.slow
 class TestPinned(PolicyConformance):
     policy: ClassVar = {
         "system": "async",

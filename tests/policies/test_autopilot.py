@@ -28,6 +28,7 @@ class TestAutopilot(PolicyConformance):
     policy: ClassVar = {"system": "autopilot", "prior": "20 h"}
 
 
+@pytest.mark.slow
 class TestAutopilotFarOff(PolicyConformance):
     policy: ClassVar = {"system": "autopilot", "prior": "500 h", "weight": 0.5}
 

@@ -36,6 +36,7 @@ class TestIntermittent(PolicyConformance):
     policy: ClassVar = {"system": "check-n-run", "interval": "40 min", "tracking": 0.01}
 
 
+@pytest.mark.slow
 class TestConsecutiveOnTheHour(PolicyConformance):
     policy: ClassVar = {
         "system": "check-n-run",
@@ -46,6 +47,7 @@ class TestConsecutiveOnTheHour(PolicyConformance):
     }
 
 
+@pytest.mark.slow
 class TestOneShotAtItsOptimum(PolicyConformance):
     policy: ClassVar = {
         "system": "check-n-run",

@@ -49,11 +49,13 @@ class TestFull(PolicyConformance):
     policy: ClassVar = {"system": "full"}
 
 
+@pytest.mark.slow
 class TestFullExact(PolicyConformance):
     policy: ClassVar = {"system": "full", "interval": "exact"}
 
 
 # Failures on the hour then come with the ends of saves, to the second.
+@pytest.mark.slow
 class TestFullOnTheHour(PolicyConformance):
     policy: ClassVar = {"system": "full", "interval": "45 min"}
 
@@ -83,10 +85,12 @@ class TestCprMfu(PolicyConformance):
 
 
 # Saves of a third are due on the half hour; three of them and a bit make a round.
+@pytest.mark.slow
 class TestCprMfuOnTheHour(PolicyConformance):
     policy: ClassVar = {"system": "cpr-mfu", "interval": "90 min", "fraction": 0.3333333333333333}
 
 
+@pytest.mark.slow
 class TestCprScar(PolicyConformance):
     policy: ClassVar = {"system": "cpr-scar", "interval": "2 h", "fraction": 0.25}
 
@@ -100,6 +104,7 @@ class TestAsync(PolicyConformance):
 
 
 # Snapshots come faster than saves land.
+@pytest.mark.slow
 class TestAsyncCopyOnWrite(PolicyConformance):
     policy: ClassVar = {"system": "async", "interval": "8 min", "in_flight": 1}
 
@@ -108,6 +113,7 @@ class TestReplication(PolicyConformance):
     policy: ClassVar = {"system": "replication"}
 
 
+@pytest.mark.slow
 class TestReplicationWithCheckpoints(PolicyConformance):
     policy: ClassVar = {"system": "replication", "copies": 3, "interval": "3 h", "slowdown": 0.1}
 

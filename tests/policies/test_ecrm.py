@@ -12,7 +12,7 @@ import pytest
 
 from cprsim import Scenario
 from cprsim.analytic.expected import expected
-from cprsim.contract import Answers, Loss, Recover
+from cprsim.contract import Answers, Loss, Recover, Redundancy
 from cprsim.contract.ledger import Ledger
 from cprsim.errors import ScenarioError
 from cprsim.policies.ecrm import every_group_decodes
@@ -26,6 +26,7 @@ class TestEcrec(PolicyConformance):
     policy: ClassVar = {"system": "ecrm"}
 
 
+@pytest.mark.slow
 class TestEcrm2021WithCheckpoints(PolicyConformance):
     policy: ClassVar = {
         "system": "ecrm",
@@ -38,10 +39,12 @@ class TestEcrm2021WithCheckpoints(PolicyConformance):
     }
 
 
+@pytest.mark.slow
 class TestMirroredOnTheHour(PolicyConformance):
     policy: ClassVar = {"system": "ecrm", "parity": 1, "interval": "45 min", "resume": "15 min"}
 
 
+@pytest.mark.slow
 class TestUncoded(PolicyConformance):
     policy: ClassVar = {"system": "ecrm", "parity": 0, "interval": "2 h", "replication": 0.05}
 
@@ -135,6 +138,7 @@ def test_what_it_takes_besides() -> None:
     plan = planned({"parity": 4}, job=job).plan("p")
     assert plan.peer_bytes_per_s == 6 * GB
     assert plan.memory_overhead == 0.25
+    assert plan.redundancy == Redundancy("parities", data=4, parity=1)
     assert plan.interval_s == math.inf
 
 

@@ -23,6 +23,7 @@ class TestElastic(PolicyConformance):
 
 
 # A second loss, and a trainer's, are waited for.
+@pytest.mark.slow
 class TestElasticWithAllButOne(PolicyConformance):
     policy: ClassVar = {"system": "elastic", "interval": "2 h", "bound": 1.0, "least": 7}
 

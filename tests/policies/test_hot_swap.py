@@ -23,6 +23,7 @@ class TestHotSwap(PolicyConformance):
 
 
 # Steps end when failures come and remote saves are due, and nobody stands ready.
+@pytest.mark.slow
 class TestHotSwapOnTheHour(PolicyConformance):
     policy: ClassVar = {
         "system": "hot-swap",

@@ -18,6 +18,7 @@ from cprsim.testing import PolicyConformance
 from tests.policies.mixed import MIXED
 
 
+@pytest.mark.slow
 class TestPartialExperts(PolicyConformance):
     policy: ClassVar = {"system": "partial-experts", "experts": 16, "snapshot": "10 s"}
 
@@ -35,6 +36,7 @@ class TestTwoLevelsThatDouble(PolicyConformance):
     }
 
 
+@pytest.mark.slow
 class TestInTheBackground(PolicyConformance):
     policy: ClassVar = {
         "system": "partial-experts",

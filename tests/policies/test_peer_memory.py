@@ -26,6 +26,7 @@ class TestPeerMemory(PolicyConformance):
 
 
 # Steps end when failures come and remote saves are due; three servers of the eight form a ring.
+@pytest.mark.slow
 class TestPeerMemoryOnTheHour(PolicyConformance):
     policy: ClassVar = {
         "system": "peer-memory",
@@ -38,6 +39,7 @@ class TestPeerMemoryOnTheHour(PolicyConformance):
     }
 
 
+@pytest.mark.slow
 class TestPeerMemoryWithoutPeers(PolicyConformance):
     policy: ClassVar = {"system": "peer-memory", "copies": 1, "iteration": "7 s"}
 

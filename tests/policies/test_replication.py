@@ -17,11 +17,13 @@ from cprsim.sim.engine import play, simulate
 from cprsim.testing import PolicyConformance
 
 
+@pytest.mark.slow
 class TestReplicationTakesOver(PolicyConformance):
     policy: ClassVar = {"system": "replication", "copies": 3, "aggregation": 2, "takeover": "1 s"}
 
 
 # One copy: rollbacks of all, and failures on the hour with the ends of saves.
+@pytest.mark.slow
 class TestReplicationOfOneCopy(PolicyConformance):
     policy: ClassVar = {"system": "replication", "copies": 1, "interval": "45 min"}
 

@@ -19,6 +19,7 @@ LOCAL = {"interval": "20 min", "save": "10 s", "load": "10 s"}
 PEER = {"interval": "1 h", "save": "30 s", "load": "40 s"}
 
 
+@pytest.mark.slow
 class TestThreeTiers(PolicyConformance):
     policy: ClassVar = {
         "system": "tiered",
@@ -29,6 +30,7 @@ class TestThreeTiers(PolicyConformance):
 
 
 # The peers' memory is reached in no time where the scenario has no cards.
+@pytest.mark.slow
 class TestDifferencesInTheBackground(PolicyConformance):
     policy: ClassVar = {
         "system": "tiered",
@@ -40,11 +42,11 @@ class TestDifferencesInTheBackground(PolicyConformance):
 
 class TestNoRemoteTier(PolicyConformance):
     policy: ClassVar = {"system": "tiered", "peer": PEER | {"interval": "optimal", "copies": 3}}
-    # What is in the memory of nodes goes with them at the end of an allocation: it is refused.
+    # What is in the memory of nodes goes with them where the job stops: it is refused.
     conditions: ClassVar = {
         where: tables
         for where, tables in PolicyConformance.conditions.items()
-        if "allocation" not in tables["job"]
+        if not {"allocation", "withdrawn"} & tables["job"].keys()
     }
 
 

@@ -61,9 +61,10 @@ def in_classes(found: LostByRow, exponent: float, accesses_a_row: float) -> Lost
         (8, "mfu", 0.83),
         (8, "ssu", 1.24),
         (8, "scar", 0.55),
-        (32, "mfu", 1.20),
-        (32, "ssu", 1.78),
-        (32, "scar", 0.55),
+        *(
+            pytest.param(32, *each, marks=pytest.mark.slow)
+            for each in [("mfu", 1.20), ("ssu", 1.78), ("scar", 0.55)]
+        ),
     ],
 )
 def test_row_by_row_it_is_what_another_computation_found(parts, tracker, by_change):
@@ -86,7 +87,13 @@ def test_by_counting_too(tracker, by_counting):
 @pytest.mark.parametrize("tracker", ["mfu", "ssu", "scar"])
 @pytest.mark.parametrize(
     ("exponent", "parts", "accesses_a_row", "intervals"),
-    [(0.95, 8, UPDATES, 10), (0.6, 8, 7, 2), (1.2, 8, 3, 3), (0.8, 3, 30, 4), (0.95, 16, 20, 3)],
+    [
+        (1.2, 8, 3, 3),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in [(0.95, 8, UPDATES, 10), (0.6, 8, 7, 2), (0.8, 3, 30, 4), (0.95, 16, 20, 3)]
+        ),
+    ],
 )
 def test_the_mean_field_is_within_2_percent_of_row_by_row(
     tracker, exponent, parts, accesses_a_row, intervals

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from cprsim.errors import UsageError
-from cprsim.rows.exact import simulate
+from cprsim.rows import exact
 from cprsim.rows.popularity import Popularity, uniform, zipf
 from cprsim.rows.trackers import MFU, SCAR, SSU, Random, RoundRobin
 
@@ -32,7 +32,7 @@ class Noting:
 
 def play(tracker, popularity=None, **given):
     given = {"updates": 4000.0, "fraction": 0.25, "saves": 6, "seed": 3} | given
-    return simulate(popularity or zipf(300, 1.0), tracker, **given)
+    return exact.play(popularity or zipf(300, 1.0), tracker, **given).updates
 
 
 def test_what_is_never_saved_is_all_lost():

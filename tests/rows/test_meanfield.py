@@ -8,7 +8,7 @@ from scipy.stats import poisson
 
 from cprsim.errors import UsageError
 from cprsim.rows import counters
-from cprsim.rows.exact import simulate
+from cprsim.rows.exact import play
 from cprsim.rows.lost import LostShare
 from cprsim.rows.meanfield import TRACKERS, MeanField
 from cprsim.rows.popularity import Popularity, counts, curve, uniform, zipf
@@ -54,7 +54,7 @@ def tracked(name: str, rows: int, fraction: float):
 
 
 def exact(name: str, popularity: Popularity, updates: float, fraction: float, intervals: float):
-    return simulate(
+    return play(
         popularity,
         tracked(name, popularity.size, fraction),
         updates=updates,
@@ -62,7 +62,7 @@ def exact(name: str, popularity: Popularity, updates: float, fraction: float, in
         saves=round(intervals / fraction),
         seed=5,
         batch=None if name == "mfu" else batch_of(updates * fraction),
-    )
+    ).updates
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,14 @@ def test_the_mean_field_is_within_2_percent_of_row_by_row(name, tracker, fractio
 def mean_of_many(make, popularity, fraction, intervals, runs=60):
     """Mean over runs, and its standard error: few hot rows decide these two trackers' luck."""
     found = [
-        simulate(
+        play(
             popularity,
             make(popularity.size, seed),
             updates=3.0 * popularity.size,
             fraction=fraction,
             saves=round(intervals / fraction),
             seed=seed,
-        ).average(intervals)
+        ).updates.average(intervals)
         for seed in range(runs)
     ]
     return np.mean(found), np.std(found, ddof=1) / math.sqrt(runs)
@@ -133,7 +133,7 @@ def test_seven_tables_of_criteo_kaggle_at_a_hundredth(tracker):
     played, expected = [], []
     for table in tables:
         # Batches of 64: the smallest table's list has 178 places.
-        run = simulate(
+        run = play(
             table,
             tracked(tracker, table.size, 1 / 8),
             updates=updates,
@@ -141,7 +141,7 @@ def test_seven_tables_of_criteo_kaggle_at_a_hundredth(tracker):
             saves=8,
             seed=2,
             batch=None if tracker == "mfu" else (512 if table.size > 10_000 else 64),
-        )
+        ).updates
         played.append(run)
         expected.append(MeanField(table, updates, 1 / 8).lost(tracker, 1))
     ones = [1.0] * 7
@@ -291,7 +291,7 @@ def test_next_to_no_skew_hurts_mfu_a_little_at_first():
     weight = np.arange(1, rows + 1) ** -0.2
     skewed = Popularity(np.ones(rows), weight / weight.sum())
     played = [
-        simulate(each, MFU(rows), updates=100.0 * rows, fraction=1 / 16, saves=20, seed=4)
+        play(each, MFU(rows), updates=100.0 * rows, fraction=1 / 16, saves=20, seed=4).updates
         for each in (uniform(rows), skewed)
     ]
     none, some = (run.relative(1.25) for run in played)

@@ -10,6 +10,7 @@ from scipy import stats
 from cprsim.selection.bounds import Bound
 from cprsim.selection.certificate import PairedSample, judge
 from cprsim.selection.moments import PairedMoments
+from cprsim.selection.sequential import certify
 from tools.validation.worlds import judged, two_rare
 
 PLS = Bound("pls", 0.02)
@@ -86,7 +87,7 @@ def test_replications_without_failures_decide_nothing_unless_none_can_happen():
     values = [0.02, 0.02], [0.01, 0.01]
 
     lucky = judge(sample(*values, failures=0), ())
-    assert (lucky.verdict, lucky.too_few, lucky.met, lucky.needed) == ("undecided", True, 0, 800)
+    assert (lucky.verdict, lucky.why, lucky.met, lucky.needed) == ("undecided", "failures", 0, 800)
     assert (lucky.rivals[0].low, lucky.rivals[0].high) == (-math.inf, math.inf)
     safe = judge(sample(*values, failures=0, can_fail=False), ())
     assert (safe.verdict, safe.best) == ("best", 1)
@@ -203,11 +204,14 @@ def test_who_starts_anew_in_few_runs_is_not_called_best_before_that_is_seen():
 
 
 def test_each_look_has_its_part_of_the_chance():
-    one = judge(sample([0.1, 0.2], [0.12, 0.19]), ())
-    two = judge(sample([0.1, 0.2], [0.12, 0.19]), (), confidence=0.975)
-    of_two = judge(sample([0.1, 0.2], [0.12, 0.19]), (), looks=2, look=1)
+    """Of two looks the first has half of what may go wrong."""
+    pair = sample([0.1, 0.2], [0.12, 0.19])
+    one, half = judge(pair, ()), judge(pair, (), confidence=0.975)
+    count = pair.replications
+    of_two = certify(lambda *_: pair, 2, (), first=count, most=2 * count, go_on=lambda _: False)
 
-    assert of_two.rivals == two.rivals
+    assert of_two.replications == count
+    assert of_two.rivals == half.rivals
     assert of_two.rivals[0].low < one.rivals[0].low
 
 
@@ -237,7 +241,6 @@ def test_moments_tell_what_the_replications_told():
     [
         ({"confidence": 1.0}, "confidence 1 is not between 0 and 1"),
         ({"within": -1.0}, "within -1 is negative"),
-        ({"look": 2}, "look 2 of 1"),
     ],
 )
 def test_what_makes_no_sense_is_refused(changed, fault):

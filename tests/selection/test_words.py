@@ -11,9 +11,7 @@ from cprsim.selection.words import Unit, interval, sentence, short
 
 NAMES = ["full", "cpr", "ecrm", "partial"]
 BEST = "cpr is best with at least 95 % certainty"
-CLEAR = Certificate(
-    "best", 1, (Rival(0, 0.012, 0.01, 0.014, "worse"),), (True, True), (), 1000, 1000, None
-)
+CLEAR = Certificate(1, (Rival(0, 0.012, 0.01, 0.014, "worse"),), (True, True), (), 1000, 1000, None)
 NEAR = Rival(0, 0.0001, -0.0002, 0.0004, "tied")
 FAR = Rival(2, 0.002, -0.0002, 0.0042, "tied")
 OPEN = Rival(3, 0.001, -0.0034, 0.0054, "undecided")
@@ -38,39 +36,39 @@ def put(*rivals, **changed):
         (put(), "cpr is the only one", "the only one"),
         (put(SAME), "no other differs", "no other differs"),
         (
-            put(NEAR, verdict="tied"),
+            put(NEAR),
             "cpr and full can't be told apart by more than 0.1 points: take any",
             "tied with full",
         ),
         (
-            put(NEAR, FAR, verdict="tied"),
+            put(NEAR, FAR),
             "with at least 95 % certainty, no other is better than cpr by more than 0.1 points; "
             "not surely worse: full and ecrm",
             "tied with full, ecrm",
         ),
         (
-            put(OPEN, verdict="undecided", why="margin"),
+            put(OPEN, why="margin"),
             "undecided: partial may be better by up to 0.34 points; more replications may tell",
             "undecided: or partial",
         ),
         (
-            put(UNKNOWN, verdict="undecided", why="failures", met=3),
+            put(UNKNOWN, why="failures", met=3),
             "undecided: 3 of 1,000 replications met a failure that makes a difference, too few to "
             "tell; it takes at least 6,667",
             "undecided: 3 failures that tell are too few",
         ),
         (
-            put(UNKNOWN, verdict="undecided", why="failures", replications=1),
+            put(UNKNOWN, why="failures", replications=1),
             "undecided: one replication tells nothing of chance",
             "undecided: one replication",
         ),
         (
-            put(verdict="undecided", why="bound", doubts=(DOUBT,)),
+            put(why="bound", doubts=(DOUBT,)),
             "undecided: whether full keeps to PLS <= 2 % (0.0206, 0.0170 to 0.0242)",
             "undecided: PLS <= 2 % of full?",
         ),
         (
-            put(verdict="none", best=None),
+            put(best=None),
             "no candidate keeps to the bounds",
             "no candidate keeps to the bounds",
         ),

@@ -63,8 +63,8 @@ def told(popularity: Popularity, fraction: float, failures: Events) -> list[floa
     return losses
 
 
-@pytest.mark.parametrize("skew", ["zipf", "dlrm-production"])
-@pytest.mark.parametrize("fraction", [1 / 8, 1 / 2])
+@pytest.mark.parametrize("skew", ["zipf", pytest.param("dlrm-production", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("fraction", [1 / 8, pytest.param(1 / 2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("times", [[1.3, 1.9, 2.5], [1.1475, 1.3, 1.55]])
 def test_a_shard_that_fails_again_and_again_loses_what_its_rows_do(skew, fraction, times):
     """Each server in turn is the one that fails, so that their shards average out: within 3 % in

@@ -11,7 +11,7 @@ from cprsim.basics.distributions import Distribution
 from cprsim.survival import alike
 from cprsim.survival.alike import Histories
 from cprsim.survival.fitted_laws import law_of
-from cprsim.survival.frailty import fit_frailty, log_likelihood
+from cprsim.survival.frailty import Frail, fit_frailty, log_likelihood
 
 
 def watched(law: Distribution, variance: float, nodes: int, span_s: float, seed: int) -> Histories:
@@ -136,12 +136,9 @@ def test_lives_of_nodes_that_are_alike_are_fitted(name: str, spread: float):
 
 @pytest.mark.parametrize(
     ("shape", "variance"),
-    [
-        (0.6, 1.5),
-        pytest.param(1.0, 0.8, marks=pytest.mark.slow),
-        pytest.param(1.8, 0.4, marks=pytest.mark.slow),
-    ],
+    [(0.6, 1.5), (1.0, 0.8), (1.8, 0.4)],
 )
+@pytest.mark.slow
 def test_what_was_simulated_is_found(shape: float, variance: float):
     """Within 5 / sqrt(nodes), of 400 nodes that fail some four times each."""
     nodes = 400
@@ -195,7 +192,8 @@ def test_alike_nodes_of_a_lognormal_law_have_none():
 
 
 def test_it_is_sure_from_three_standard_errors_on():
-    found = fit_frailty(watched(law_of("weibull", 5.0, 0.7), 1.0, 50, 20.0, seed=5))
+    law = law_of("weibull", 5.0, 0.7)
+    found = Frail(law, 1.0, (0.5, 2.0), law, 0.0)
 
     assert replace(found, gain=9.1).is_sure
     assert not replace(found, gain=8.9).is_sure

@@ -1,11 +1,13 @@
 """`Sweep.best`: candidates of choices and circumstances, bounds, what is left out."""
 
 from dataclasses import dataclass, field
+from io import StringIO
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 from scipy import stats
 
 import cprsim
@@ -13,6 +15,7 @@ from cprsim.errors import UsageError
 from cprsim.runs.measures import MEASURES
 from cprsim.selection.bounds import Quality
 from cprsim.sweeps.best import SweepVerdict, policy_and_rest, sweep_verdicts
+from cprsim.sweeps.display import BestTable
 from cprsim.sweeps.stored import Played, StoredPoint
 from cprsim.sweeps.sweep import sweep
 from cprsim.sweeps.verdicts import entries, tabulated
@@ -67,6 +70,37 @@ def table(told: Told, *bounds: float | None) -> pd.DataFrame:
 
 
 # Real sweeps
+
+
+def test_who_looks_for_no_silent_faults_is_the_best_by_time_and_that_is_told(out):
+    silent = {"distribution": "exponential", "mean": "5 h"}
+    law = {"distribution": "exponential", "mean": "10 h"}
+    verified = {"system": "full", "verify_every": 1}
+    done = sweep(
+        scenario(
+            costs={"save": "1 min", "load": "1 min", "verify": "2 min"},
+            failures=law | {"silent": silent},
+            policies={"blind": {"system": "full"}, "verified": verified},
+        ),
+        out,
+        {"costs.reschedule": ["1 min", "5 min"]},
+        replications=20,
+    )
+    for verdict in done.verdicts(Quality()):
+        assert verdict.best is not None
+        assert verdict.best.policy == "blind"
+        of = {each.policy: each.corrupt for each in verdict.candidates}
+        table = done.replications(verdict.point)
+        assert of["blind"] == table[table["policy"] == "blind"]["corrupt"].mean() > 0.9
+        assert of["verified"] == 0
+    assert entries(done.verdicts(Quality()))[0]["corrupt"] == of["blind"]
+    written = StringIO()
+    Console(file=written, width=300).print(BestTable(done, Quality()))
+    told = " ".join(written.getvalue().split())
+    assert (
+        "blind: ended with a silent fault in what was trained in up to 100.00 % "
+        "of the replications, and nobody knows; verify_every of a policy has it looked for." in told
+    )
 
 
 def test_the_best_is_what_the_table_says_and_margins_are_paired(out):

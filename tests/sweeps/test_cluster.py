@@ -49,7 +49,6 @@ def test_a_dask_worker_that_is_killed_changes_no_byte(alone, tmp_path, cluster, 
     assert exported(tmp_path / "out") == alone
 
 
-@pytest.mark.essential
 def test_a_scheduler_that_goes_and_comes_back_changes_no_byte(alone, tmp_path, cluster, running):
     kill(cluster.scheduler)
     # It has noticed once it says so; before that it may say how far it is.
@@ -88,7 +87,6 @@ def test_a_scheduler_that_stays_away_ends_the_sweep_which_can_go_on_without(clus
     )
 
 
-@pytest.mark.essential
 def test_a_cluster_with_another_model_is_refused(cluster, monkeypatch):
     from cprsim.sweeps import cluster as module
 

@@ -193,7 +193,14 @@ def damaged(harm: str, seeds: range, origins: dict[str, Origin], folder: Path) -
     return found
 
 
-@pytest.mark.parametrize(("harm", "count"), [("bytes", 120), ("rows", 100), ("journal", 60)])
+@pytest.mark.parametrize(
+    ("harm", "count"),
+    [
+        ("rows", 100),
+        pytest.param("bytes", 120, marks=pytest.mark.slow),
+        pytest.param("journal", 60, marks=pytest.mark.slow),
+    ],
+)
 def test_a_damaged_file_is_mended_or_refused(origins, quick, tmp_path, harm, count, counted):
     found = damaged(harm, range(count), origins, tmp_path)
 

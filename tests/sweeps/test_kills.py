@@ -62,9 +62,7 @@ MOMENTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("workers", "seed"), [(1, 1), pytest.param(2, 2, marks=pytest.mark.essential)]
-)
+@pytest.mark.parametrize(("workers", "seed"), [(1, 1), (2, 2)])
 def test_a_sweep_that_is_killed_again_and_again_ends_with_the_same_bytes(
     file, unharmed, tmp_path, gate, start, workers, seed
 ):

@@ -22,40 +22,45 @@ class FailedAtError(AssertionError):
     """What broke, and how to see it again."""
 
 
-#: Members that may be struck: servers most often, and the trainer.
-_STRUCK = [("server", number) for number in range(4)] + [("trainer", 0)]
+#: Servers, and entries that share a parity, where there are parities.
+_CODED = ((3, 2), (4, 2), (4, 3), (6, 2))
 
 
-def by_seed(seed):
+def by_seed(seed, parities=False):
     """A case, who picks, and faults: what this seed has.
 
     Who picks may prefer what comes first among all that could happen, or last: then some members
     hardly get on, and what was sent to them waits while others recover.
     """
     rng = random.Random(seed)
+    servers, data = _CODED[seed // 2 % len(_CODED)] if parities else (4, 0)
     case = Case(
-        copies=2 if seed % 4 == 1 else 3,
+        servers,
+        2 if seed % 4 == 1 else 3,
         steps=rng.choice((2, 3, 4)),
         interval=rng.choice((2.0, 3.0, 1e9)),
         free=rng.random() < 0.5,
         room=rng.choice((1, 2, 3)),
+        data=data,
     )
+    # Servers most often, and the trainer.
+    struck = [("server", number) for number in range(servers)] + [("trainer", 0)]
     first = rng.randrange(_SPAN)
     # Half of the pairs come close together, where they meet each other.
     second = first + rng.randrange(40) if rng.random() < 0.5 else rng.randrange(_SPAN)
-    hit = rng.sample(_STRUCK, 2) if rng.random() < 0.75 else rng.choices(_STRUCK, k=2)
+    hit = rng.sample(struck, 2) if rng.random() < 0.75 else rng.choices(struck, k=2)
     faults = [(at, name, rng.random() < 0.5) for at, name in zip((first, second), hit, strict=True)]
     skew = (4.0, 4.0, 1.0, 1.0, 0.25, 0.25, 1.0, 1.0)[seed % 8]
     return case, lambda count: int(rng.random() ** skew * count), faults
 
 
-def search(seeds):
+def search(seeds, parities=False):
     """Try all of these; raises `FailedAtError`. How many actions were taken."""
     torch.set_num_threads(1)
     actions = 0
     for seed in seeds:
         try:
-            actions += check(*by_seed(seed)).actions
+            actions += check(*by_seed(seed, parities)).actions
         except Exception as error:
             raise FailedAtError(f"seed {seed}: {error!r}") from error
     return actions
@@ -94,12 +99,14 @@ def exhaustive(case, faults, strays):
 
 
 def main():
-    """`python -m tests.trainer.interleavings COUNT [FIRST]`."""
-    count, first = int(sys.argv[1]), int([*sys.argv, "0"][2])
+    """`python -m tests.trainer.interleavings COUNT [FIRST] [parities]`."""
+    arguments = [each for each in sys.argv[1:] if each != "parities"]
+    parities = len(arguments) < len(sys.argv) - 1
+    count, first = int(arguments[0]), int([*arguments, "0"][1])
     began_s, actions, broken = time.monotonic(), 0, []
     for seed in range(first, first + count):
         try:
-            actions += search([seed])
+            actions += search([seed], parities)
         except FailedAtError as error:
             broken.append(str(error))
             sys.stdout.write(f"{error}\n")

@@ -19,7 +19,8 @@ from cprsim.trainer.members.parameters import Parameters
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
 from cprsim.trainer.members.trainer import TrainerSpec
-from tests.trainer.runs import copied
+from tests.trainer.parities import check_held
+from tests.trainer.runs import coded, copied
 from tests.trainer.world import MemoryStore, ModelBrokenError, World
 
 DEADLINES = Deadlines(answer_s=1.0, work_s=20.0)
@@ -28,7 +29,7 @@ _DIM = 1
 
 @dataclass(frozen=True)
 class Case:
-    """Servers, copies of each shard, steps.
+    """Servers, copies of each shard, steps; with `data`, parities of so many entries instead.
 
     `interval`: steps from save to save. `free`: training goes on while servers are filled. `room`:
     messages that a link holds which nobody has received.
@@ -40,6 +41,13 @@ class Case:
     interval: float = 3.0
     free: bool = True
     room: int = 2
+    data: int = 0
+
+    @property
+    def plan(self):
+        if self.data:
+            return coded(self.servers, self.data, self.interval)
+        return copied(self.servers, self.copies, self.interval)
 
 
 class Sums:
@@ -62,6 +70,17 @@ class Two:
     def batch(self, step):
         rows = (np.arange(self.servers) + self.servers * (step % 2)).reshape(-1, 1)
         return Batch(np.zeros((self.servers, 1), np.float32), rows, np.zeros(1, np.float32))
+
+
+@dataclass(frozen=True)
+class Both:
+    """Both rows of each server, which are in two groups, where they have parities."""
+
+    servers: int
+
+    def batch(self, _step):
+        rows = np.arange(2 * self.servers).reshape(-1, 1)
+        return Batch(np.zeros((len(rows), 1), np.float32), rows, np.zeros(1, np.float32))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,9 +109,9 @@ def carried_out(case, pick, faults=()):
         ModelServer(each, 2, _DIM, each, 0.5, 0.5, None, (), Path(), deadlines=DEADLINES)
         for each in range(case.servers)
     ]
-    plan = copied(case.servers, case.copies, case.interval)
+    plan = case.plan
     trainer = ModelTrainer(
-        Two(case.servers),
+        Both(case.servers) if case.data else Two(case.servers),
         placement,
         _DIM,
         0,
@@ -100,7 +119,7 @@ def carried_out(case, pick, faults=()):
         0.5,
         DEADLINES.answer_s,
         Path(),
-        copies=case.copies,
+        copies=1 + plan.redundancy.parity,
     )
     job = RunningJob(plan.start(), case.steps, 1.0)
     worlds = []
@@ -109,24 +128,22 @@ def carried_out(case, pick, faults=()):
         worlds.append(World(given, pick, case.room))
         return worlds[0]
 
-    with LocalCluster(with_copies(specs, plan.copies), [trainer], DEADLINES, roster=roster) as all_:
+    with LocalCluster(
+        with_copies(specs, plan.redundancy), [trainer], DEADLINES, roster=roster
+    ) as all_:
         (world,) = worlds
         world.strike_later(faults)
         clock = StepClock(1.0, lambda: job.executed)
         clock.pinned = not case.free
         timeline = AbsoluteTimeline((), ()).cursor()
         strikes = Strikes(all_, timeline, clock, InjectionMode(), True)
-        execution = Execution(job, all_, strikes, None, lambda _: None, plan.copies)
+        execution = Execution(job, all_, strikes, None, lambda _: None, plan.redundancy)
         try:
             execution.run()
         finally:
             world.is_over()
-    rows = {
-        (server, shard): state.shard.weights.numpy()
-        for server in range(case.servers)
-        for shard, state in world.members["server", server].server._states.items()
-    }
-    return world, rows, execution.recovery.replaced
+    servers = [world.members["server", each].server for each in range(case.servers)]
+    return world, servers, execution.recovery.replaced
 
 
 def check(case, pick, faults=()):
@@ -134,29 +151,39 @@ def check(case, pick, faults=()):
 
     Raises `ModelBrokenError`; returns the world.
     """
-    world, rows, replaced = carried_out(case, pick, faults)
+    world, servers, replaced = carried_out(case, pick, faults)
     if replaced > len(world.struck):
         raise ModelBrokenError(f"{replaced} were replaced, {len(world.struck)} struck")
-    # A step goes on from a trainer to a server, and from there to the copies: where both die at
-    # once it may be in no row of that shard. In all others each step is, once.
+    # A step goes on from a trainer to a server, and from there to copies and parities: where both
+    # die at once it may be in no row of that shard. In all others each step is, once.
     both = {role for role, _ in world.struck} == {"server", "trainer"}
+    rows = {
+        (server.number, shard): state.shard.weights[:, 0].numpy()
+        for server in servers
+        for shard, state in server._states.items()
+    }
     for (server, shard), found in rows.items():
-        allowed = _expected(case, shard, int(both))
-        if tuple(found[:, 0]) not in allowed or not np.array_equal(found, rows[shard, shard]):
+        right = all(
+            float(value) in _expected(case, shard, row, int(both))
+            for row, value in enumerate(found)
+        )
+        if not (right and np.array_equal(found, rows[shard, shard])):
             raise ModelBrokenError(f"server {server} has wrong rows of shard {shard}: {found}")
+    if case.data:
+        check_held(servers, case.data)
     return world
 
 
 @cache
-def _expected(case, shard, missing):
-    """Worked out with no members at all: rows after all steps, up to so many left out."""
+def _expected(case, shard, row, missing):
+    """Worked out with no members at all: a row after all steps, up to so many left out."""
     spec = ServerSpec(shard, 2, _DIM, shard, 0.5, 0.5, None, (), Path())
     found = set()
+    steps = [each for each in range(case.steps) if case.data or each % 2 == row]
     for count in range(missing + 1):
-        for left_out in combinations(range(case.steps), count):
-            held = spec.shard()
-            for step in sorted({*range(case.steps)}.difference(left_out)):
-                ids = torch.tensor([step % 2])
+        for left_out in combinations(steps, count):
+            held, ids = spec.shard(), torch.tensor([row])
+            for _ in range(len(steps) - len(left_out)):
                 held.update(ids, 1 + held.lookup(ids) / 8)
-            found.add(tuple(held.weights[:, 0].tolist()))
+            found.add(float(held.weights[row, 0]))
     return found

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from cprsim.contract import Copies, Failed, Loss, Resumed, Saved, Stored, Tracking, every
+from cprsim.contract import Failed, Loss, Redundancy, Resumed, Saved, Stored, Tracking, every
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
+from cprsim.policies.ecrm import PARITIES, every_group_decodes
 from cprsim.policies.full import full_plan
 from cprsim.policies.replication import any_copy_serves
 from cprsim.trainer.coordinator.cluster import Death, LocalCluster
@@ -26,6 +27,7 @@ from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
 from cprsim.trainer.members.trainer import TrainerSpec
 from cprsim.trainer.members.wire import Link, Op, PeerLostError
+from tests.trainer.parities import check_parities
 
 STEPS, BATCH, DIM = 40, 64, 8
 DATA = Planted(
@@ -66,7 +68,18 @@ def copied(servers, per_shard, interval_s=1e9):
         recovery="replica",
         schedules=every(interval_s),
         recover=any_copy_serves(servers, per_shard),
-        copies=Copies("copies", per_shard),
+        redundancy=Redundancy("copies", 1, per_shard - 1),
+    )
+
+
+def coded(servers, data, interval_s=1e9):
+    """A parity of each `data` entries, and rare saves."""
+    return replace(
+        full_plan(interval_s),
+        recovery="parity",
+        schedules=every(interval_s),
+        recover=every_group_decodes(servers, data, 0.0, 0.0),
+        redundancy=Redundancy(PARITIES, data, 1),
     )
 
 
@@ -239,7 +252,7 @@ def ran(
         )
         for server in range(servers)
     ]
-    specs = with_copies(specs, plan.copies)
+    specs = with_copies(specs, plan.redundancy)
     trainer = TrainerSpec(
         DATA,
         placement,
@@ -250,7 +263,7 @@ def ran(
         deadlines.answer_s,
         folder / "dense",
         trainers,
-        copies=0 if plan.copies is None else plan.copies.per_shard,
+        copies=0 if plan.redundancy is None else 1 + plan.redundancy.parity,
     )
     dense = DenseSpec.from_trainer(trainer) if trainers > 1 else None
     job = RunningJob(plan.start(), STEPS, 1.0, trainers, warm_start)
@@ -274,7 +287,7 @@ def ran(
             strikes,
             plan.last_save if final_save else None,
             lambda step: stepped(cluster, step),
-            plan.copies,
+            plan.redundancy,
         )
         execution.run()
         if watched is not None:
@@ -282,6 +295,8 @@ def ran(
         pids += [cluster.pid(name) for name in cluster.names]
         message = execution.predict(DATA.steps, DATA.steps + DATA.test_steps)
         digests = [_digest(cluster, server) for server in range(servers)]
+        if plan.recovery == "parity":
+            check_parities(cluster, servers, plan.redundancy.data)
     assert job.step == STEPS
     assert math.isclose(sum(job.watch.seconds.values()), job.watch.spans[-1].end_s, rel_tol=1e-9)
     return Ran(

@@ -25,7 +25,7 @@ from cprsim.policies.full import full_plan
 from cprsim.policies.partial import partial_plan
 from cprsim.trainer.manner import Deadlines, InjectionMode
 from cprsim.trainer.members.store import CheckpointStore
-from tests.trainer.runs import PATIENT, behind, copied, ran, servers_hit
+from tests.trainer.runs import PATIENT, behind, coded, copied, ran, servers_hit
 from tests.trainer.test_differences import differing
 from tests.waiting import wait_until
 
@@ -36,7 +36,7 @@ _QUICK = Deadlines(answer_s=0.5, work_s=10.0)
 _SPAN_S = 1.5
 _KINDS = (
     *("full", "partial", "hangs", "mfu", "async", "accepted", "copies", "hung copies"),
-    "differences",
+    *("differences", "parities", "hung parities"),
 )
 #: Servers and trainers that are hit together; one trainer is every one of them.
 _HITS = (((0,), ()), ((1,), ()), ((0, 1), ()), ((), (0,)), ((1,), (1,)), ((), (0, 1)))
@@ -98,7 +98,8 @@ def _check_stores(folder):
 def _one(rng, number, folder, clean):
     times = np.sort(rng.uniform(0, _SPAN_S, 6)).tolist()
     kind = _KINDS[number % len(_KINDS)]
-    trainers = 1 if "copies" in kind else 1 + number // len(_KINDS) % 2
+    alone = "copies" in kind or "parities" in kind
+    trainers = 1 if alone else 1 + number // len(_KINDS) % 2
     failures = [(at_s, _hit(rng, trainers)) for at_s in times]
     manner = InjectionMode(saving=0.2, loading=0.2, seed=number)
     given = {
@@ -116,6 +117,14 @@ def _one(rng, number, folder, clean):
     elif kind == "hung copies":  # of four servers two at a time: each shard has a copy left
         of_servers = [(at_s, servers_hit(*rng.permutation(4)[:2].tolist())) for at_s in times[::3]]
         found = ran(copied(4, 3, _INTERVAL), of_servers, folder, servers=4, **given)
+        assert found.predictions == clean[4]
+    elif "parities" in kind:  # two at a time share a group, and the job returns to a checkpoint
+        each_hits = rng.choice((1, 1, 2), len(times))
+        of_servers = [
+            (at_s, servers_hit(*rng.permutation(4)[:count].tolist()))
+            for at_s, count in zip(times, each_hits, strict=True)
+        ]
+        found = ran(coded(4, 2, _INTERVAL), of_servers, folder, servers=4, **given)
         assert found.predictions == clean[4]
     elif kind == "copies":  # what a trainer that dies had sent to some servers is lost
         of_servers = [(at_s, hit._replace(trainers=())) for at_s, hit in failures if hit.servers]

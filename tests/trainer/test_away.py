@@ -54,7 +54,6 @@ def check(recovered):
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_the_rest_trains_on_and_the_lost_shard_returns_to_its_snapshot(tmp_path, monkeypatch):
     filled_late(monkeypatch, 18)
     recovered = ran(PLAN, [(13.0, servers_hit(0))], tmp_path, watch=True, free=True)

@@ -17,7 +17,7 @@ from cprsim.trainer.validation.modelled import (
 )
 from cprsim.trainer.validation.predicted import Predicted, Prediction
 from cprsim.trainer.validation.validated import Validated
-from tools.pages.predicted import CONFIG, CONFIGURATIONS, rows_of, table
+from tools.pages.predicted import CONFIG, CONFIGURATIONS, agreeing, rows_of, table
 
 #: Steps of 0.01 s; what failures hit comes from the log.
 
@@ -122,7 +122,7 @@ def test_what_is_predicted_is_hashed_as_canonical_json():
     scenario = SimpleNamespace(title="small")
     calibration = Calibration(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
     of = compared(run_of(*USUAL)).prediction
-    content = Predicted(scenario, 1, calibration, {}, {"full": of}).content()
+    content = Predicted(scenario, 1, {"full": calibration}, {"full": of}).content()
 
     again = json.dumps(json.loads(content), sort_keys=True, separators=(",", ":"))
     assert content == again.encode()
@@ -134,6 +134,8 @@ def test_the_page_tells_what_is_within_bounds():
     runs = [run_of(*USUAL[:3], ("load", 0.06 + each), *USUAL[4:]) for each in late]
     each = compared(*runs, level=0.5, load=0.1)
     rows = rows_of("here", Validated(None, [each], QUIET, []))
+
+    assert agreeing([each]) == (1, 3)  # 1.16, 1.19 and 10.16 s
 
     found = {row.what: row for _, _, row in rows}
     assert found["load"].measured == pytest.approx(0.09)  # the median of three
@@ -148,7 +150,7 @@ def test_the_page_tells_what_is_within_bounds():
 def test_every_configuration_of_the_page_can_be_predicted():
     assert len(CONFIGURATIONS) >= 20
     for each in CONFIGURATIONS.values():
-        mapping = load_mapping(CONFIG, each.overrides)
+        mapping = load_mapping(CONFIG, each.all_overrides)
         scenario = Scenario(**scenario_tables(mapping))
         plans = scenario.plans_of(list(each.policies))
         check_predictable(trainer_section(mapping["trainer"]), scenario.cluster.trainers, plans)

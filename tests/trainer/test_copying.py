@@ -6,75 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from cprsim.contract import Copies
 from cprsim.failures.hit import Hit
 from cprsim.trainer.coordinator.strikes import StepClock, Strikes
-from cprsim.trainer.manner import Deadlines, InjectionMode
-from cprsim.trainer.members.connections import Connections, ServersLostError
+from cprsim.trainer.manner import InjectionMode
+from cprsim.trainer.members.connections import ServersLostError
 from cprsim.trainer.members.copying import Fetching, SourcesLostError
-from cprsim.trainer.members.placement import Placement
-from cprsim.trainer.members.remote import RemoteRows
-from cprsim.trainer.members.server import with_copies
 from cprsim.trainer.members.shard_state import ShardState
 from cprsim.trainer.members.waiting import Wait, received
 from cprsim.trainer.members.wire import Op
-from tests.trainer.modelled import ModelServer
-from tests.trainer.world import ModelMember, World
-
-ROWS, DIM = 60, 4
-DEADLINES = Deadlines(answer_s=8.0, work_s=80.0)
-
-
-class Ring:
-    """Servers that hold each other's rows, and somebody who speaks to them."""
-
-    def __init__(self, folder, servers=2):
-        specs = [
-            ModelServer(
-                each, ROWS // servers, DIM, each, 0.1, 0.05, None, (), folder, deadlines=DEADLINES
-            )
-            for each in range(servers)
-        ]
-        given = with_copies(specs, Copies("copies", servers))
-        self.world = World({("server", each.number): each for each in given}, lambda _: 0)
-        for each in range(servers):
-            self.world.start(("server", each))
-        self.client = self.world.members["trainer", 0] = ModelMember(self.world, ("trainer", 0))
-        self.world.run()
-        self.at = [self.world.address(("server", each)) for each in range(servers)]
-        self.servers = [self.world.members["server", each].server for each in range(servers)]
-        self.links = Connections(self.client, DEADLINES.answer_s)
-        self.rows = RemoteRows(Placement((ROWS,), servers), DIM, self.links)
-
-    def do(self, steps):
-        """Take these steps to their end, with all that follows from them."""
-        ended = []
-
-        def noted():
-            try:
-                ended.append((yield from steps))
-            except (ServersLostError, SourcesLostError) as error:
-                ended.append(error)
-
-        self.client.begin(noted())
-        self.world.run(lambda: ended)
-        (found,) = ended
-        return found
-
-    def routes(self, *shards):
-        """Routes to these servers, for each shard."""
-        return [[(server, self.at[server]) for server in each] for each in shards]
-
-    def strike(self, server, hangs):
-        member = self.world.members["server", server]
-        if hangs:
-            member.hang()
-        else:
-            member.end()
-
-    def digests(self, shard, *servers):
-        held = [self.servers[each] for each in servers] or self.servers
-        return {each._states[shard].shard.digest() for each in held}
+from tests.trainer.ring import DEADLINES, DIM, ROWS, Ring, push
 
 
 @pytest.fixture
@@ -85,11 +25,6 @@ def ring(tmp_path):
 def update(held, step, ids):
     ids = torch.tensor(ids)
     held.update(step, ids, torch.ones_like(ids), torch.full((len(ids), DIM), step + 1.0))
-
-
-def push(ring, step):
-    found = yield from ring.rows.lookup(step, np.arange(ROWS).reshape(-1, 1))
-    yield from ring.rows.update(step, found, torch.ones(ROWS, 1, DIM))
 
 
 def test_rows_that_change_while_they_are_fetched_are_fetched_again(ring):

@@ -135,7 +135,7 @@ class Script:
 
 
 @pytest.mark.parametrize("optimiser", [torch.optim.SGD, torch.optim.Adagrad, Prepared])
-@pytest.mark.parametrize("stacked", [True, False])
+@pytest.mark.parametrize("stacked", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_script_that_starts_again_ends_as_one_that_was_never_stopped(
     adapter, optimiser, stacked, tmp_path
 ):

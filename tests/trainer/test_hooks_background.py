@@ -165,7 +165,6 @@ raise SystemExit
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_one_that_is_under_way_when_the_script_ends_is_stored(tmp_path):
     subprocess.run([sys.executable, "-c", ENDS, str(tmp_path)], check=True)
     assert begun(tmp_path)[1].restore() == 10

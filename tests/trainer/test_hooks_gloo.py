@@ -65,7 +65,7 @@ def one_lost(size, policy, folder):
         return ended(ranks)
 
 
-@pytest.mark.parametrize("kind", [pytest.param("plain", marks=pytest.mark.essential), "sharded"])
+@pytest.mark.parametrize("kind", ["plain", "sharded"])
 def test_ranks_that_are_killed_go_on_bit_for_bit(kind, tmp_path):
     """`sharded`: each rank has its part of the MLP, and its own part of the checkpoint."""
     without = whole_job(2, "full", tmp_path / "clean", kind)

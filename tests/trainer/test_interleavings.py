@@ -19,6 +19,24 @@ def test_the_same_in_many_more_orders():
     assert search(range(1_000_000, 1_001_000)) > 0
 
 
+@pytest.mark.slow
+@pytest.mark.essential
+def test_with_parities_no_row_and_no_parity_is_wrong_and_nobody_is_ended_who_is_well():
+    assert search(range(200), parities=True) > 0
+
+
+@pytest.mark.slow
+def test_the_same_of_parities_in_many_more_orders():
+    assert search(range(1_000_000, 1_000_600), parities=True) > 0
+
+
+@pytest.mark.parametrize("seed", [172, 283, 2396, 5566, 6468])
+def test_what_the_search_has_found_once_of_parities(seed):
+    """Reads that waited for connections of who is alive; a server that died while it worked out
+    what it had lost, found dead before that was heard, or after the last step."""
+    check(*by_seed(seed, parities=True))
+
+
 @pytest.mark.parametrize("seed", [290, 415, 20_004_717])
 def test_what_the_search_has_found_once(seed):
     """A trainer that left while a copy hung; copies that differed once it and a server had died;
@@ -42,6 +60,19 @@ def test_one_of_two_fails_before_any_action(hangs):
         exhaustive(SMALL, [(at, ("server", server), hangs)], strays=0)
         for at in range(actions)
         for server in (0, 1)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hangs", [False, True], ids=["killed", "hung"])
+def test_one_of_three_with_parities_fails_before_any_action(hangs):
+    case = Case(servers=3, steps=3, interval=1e9, data=2)
+    actions = check(case, lambda _: 0).actions
+
+    assert all(
+        exhaustive(case, [(at, ("server", server), hangs)], strays=0)
+        for at in range(actions)
+        for server in range(3)
     )
 
 

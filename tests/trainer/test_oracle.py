@@ -55,7 +55,7 @@ def test_without_failures_a_run_gives_the_same_again_whatever_is_saved(clean, tm
             [(13.0, servers_hit(1)), (25.0, trainer_hit())],
             InjectionMode(hangs=1.0),
             IMPATIENT,
-            marks=[pytest.mark.slow, pytest.mark.essential],
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["servers", "trainer", "saving", "loading", "hangs"],
@@ -85,7 +85,12 @@ def test_full_recovery_does_again_what_was_lost(tmp_path):
 
 @pytest.mark.parametrize(
     "plan",
-    [partial_plan(INTERVAL), portions("mfu"), portions("ssu"), portions("scar")],
+    [
+        partial_plan(INTERVAL),
+        pytest.param(portions("mfu"), marks=pytest.mark.slow),
+        portions("ssu"),
+        pytest.param(portions("scar"), marks=pytest.mark.slow),
+    ],
     ids=["partial", "mfu", "ssu", "scar"],
 )
 def test_partial_recovery_gives_failed_shards_their_last_saved_rows_and_leaves_the_others(

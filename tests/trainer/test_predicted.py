@@ -104,7 +104,6 @@ def run(*arguments):
 
 
 @pytest.mark.slow
-@pytest.mark.essential
 def test_what_is_counted_is_predicted_exactly(config, tmp_path, capsys):
     out = tmp_path / "out"
     code = run("validate", config, "--json", "--out", out)
@@ -143,10 +142,32 @@ def test_what_is_counted_is_predicted_exactly(config, tmp_path, capsys):
     assert [each["step"] for each in full["kills"]] == [3, 10, 10, 21, 33, 40]
 
     modelled = load_scenario(out / "scenario.toml")
-    steps, step_s = 60, found["calibration"]["step_s"]
-    assert modelled.job.useful_time_s == pytest.approx(steps * step_s, rel=1e-12)
+    step_s = modelled.job.useful_time_s / 60
+    assert set(found["calibrations"]) == set(found["policies"])
     assert modelled.policies["full"].interval == pytest.approx(7 * step_s, rel=1e-12)
     assert play(modelled, "full", 0, 0).failures > 0
+
+
+@pytest.mark.slow
+def test_parities_are_predicted_from_a_rehearsal_of_their_own(tmp_path, capsys):
+    """Of its steps, which have what is sent to parities, and of the time to work rows out."""
+    (tmp_path / "kills.csv").write_text("time_s,node\n0.03,0\n0.21,1\n0.33,2\n0.4,3\n")
+    head, _ = SMALL.split("[policies.full]")
+    config = tmp_path / "coded.toml"
+    config.write_text(f'{head}[policies.coded]\nsystem = "ecrm"\ninterval = "65 ms"\n')
+
+    code = run("validate", config, "--json")
+    printed = capsys.readouterr()
+    assert (code, printed.err) == (0, "")
+
+    found = json.loads(printed.out)["policies"]["coded"]
+    for count in ("failures", "lost_steps", "pls", "updates_lost"):
+        assert found[count]["predicted"] == found[count]["measured"]
+    assert found["failures"]["measured"] == 4
+    for seconds in (found["predicted"], found["measured"]):
+        assert seconds["load"] > 0
+        assert seconds["lost"] == 0
+    assert found["predicted"]["slowdown"] == found["measured"]["slowdown"] == 0
 
 
 @pytest.mark.parametrize("meddle", ["change", "remove", "leave"])
@@ -300,7 +321,7 @@ def test_a_calibrated_model_charges_what_was_measured():
     plan = rehearsal(Tracking("mfu", 0.125))
     ran = rehearsed(plan)
 
-    found = measured([(ran, plan)], scenario)
+    found = measured([ran], plan, scenario)
     model = Scenario(**(scenario.mapping() | {"costs": found.costs})).cost_model
     tier = plan.tier("remote")
 
@@ -316,10 +337,10 @@ def test_a_calibrated_model_charges_what_was_measured():
     assert found.detect_s == pytest.approx(0.004)  # of both servers, as often
     assert found.select_s == {"mfu": pytest.approx(0.001)}  # of the slower server
     assert found.append_s == pytest.approx(0.004)
-    assert measured([(ran, plan)] * 2, scenario) == found
+    assert measured([ran, ran], plan, scenario) == found
     ran.replaced += 2
     with pytest.raises(RunError) as error:
-        measured([(ran, plan)], scenario)
+        measured([ran], plan, scenario)
     assert str(error.value) == (
         "2 members were silent for too long in the rehearsal, which spoils it; try again on a "
         'quieter machine, or give them longer, e.g. answer = "10 s" in [trainer]'
@@ -342,7 +363,7 @@ def test_what_trains_on_is_rehearsed_with_its_own_saves_and_answers(modelled):
             now_s += took_s
     ran = SimpleNamespace(spans=spans, parts=[], replaced=struck, struck=struck)
 
-    found = measured([(ran, plan)], modelled)
+    found = measured([ran], plan, modelled)
 
     assert {each.returns for each in strikes(plan.script)} == {"lost"}
     assert (found.stall_s, found.beside_s) == pytest.approx((0.003, 0.02))

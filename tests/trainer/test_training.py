@@ -50,6 +50,17 @@ interval = "70 ms"
 [policies.replication]
 system = "replication"
 interval = "70 ms"
+[policies.coded]
+system = "ecrm"
+interval = "70 ms"
+coding = 0.0
+commit = 0.0
+replication = 0.0
+degraded = 0.0
+resume = "0 s"
+rebuild_fixed = "0 s"
+rebuild_read = "1 PB/s"
+rebuild_write = "1 PB/s"
 [policies.partial]
 system = "partial"
 interval = "70 ms"
@@ -77,7 +88,15 @@ def scenario(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "policy", ["full", "async", "differences", "partial", "accepted", "replication", "portions"]
+    "policy",
+    [
+        "full",
+        "portions",
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("async", "differences", "partial", "accepted", "replication", "coded")
+        ),
+    ],
 )
 def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario, policy):
     simulated = play(scenario, policy, seed=0, replication=0)
@@ -88,7 +107,7 @@ def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario
     assert trained.pls == pytest.approx(simulated.pls, rel=1e-12)
     assert trained.struck == trained.replaced == 7
     assert set(trained.seconds) == set(CAUSES)
-    if policy in ("full", "async", "differences", "replication"):
+    if policy in ("full", "async", "differences", "replication", "coded"):
         # The simulator's lost seconds are steps of 0.01 s that were trained again.
         assert simulated.lost > 0
         assert trained.executed - trained.steps == round(simulated.lost / 0.01)
@@ -189,6 +208,9 @@ def test_faults_of_the_block_are_said(table, fault):
     assert str(error.value) == fault
 
 
+IN_PEERS = {"system": "peer-memory", "interval": "1 s", "iteration": "1 ms"}
+
+
 @pytest.mark.parametrize(
     ("others", "way_out"),
     [
@@ -197,21 +219,22 @@ def test_faults_of_the_block_are_said(table, fault):
             {
                 "wide": {"system": "async", "interval": "1 s"},
                 "twice": {"system": "replication"},
-                "in-peers": {"system": "peer-memory", "interval": "1 s", "iteration": "1 ms"},
+                "coded": {"system": "ecrm", "parity": 1},
+                "in-peers": IN_PEERS,
             },
-            "choose one of wide, twice",
+            "choose one of wide, twice, coded",
         ),
     ],
 )
 def test_policies_that_can_not_be_carried_out_are_refused(others, way_out):
-    policies = {"mine": {"system": "ecrm"}} | others
+    policies = {"mine": IN_PEERS} | others
     mapping = tomllib.loads(SMALL) | {"failures": {"exactly": 1}, "policies": policies}
 
     with pytest.raises(ScenarioError) as error:
         train(Scenario(**mapping), trainer_section(SECTION), "mine")
 
     assert str(error.value) == (
-        "policies.mine: checkpoints in parities and lost shards made anew can be simulated but "
+        "policies.mine: checkpoints in memory and states mirrored every step can be simulated but "
         f"not trained yet; {way_out}"
     )
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pandas as pd
 from matplotlib.figure import Figure
 
-from cprsim.figures.parts import layout, style
+from cprsim.figures.parts import layout, panels, style
 from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
 
 # All in inches.
@@ -88,9 +88,7 @@ def write_names(
         below_in = layout.write(
             figure, (right_in, at_in), place.name, TEXT_PT, weight="bold", ha="right", color=ink
         )
-        layout.write(
-            figure, (right_in, below_in), place.facts, SMALL_PT, color=style.FAINT_INK, ha="right"
-        )
+        panels.note(figure, (right_in, below_in), place.facts, ha="right")
         _write_mark(figure, at_in + _AT, mark(row))
 
 

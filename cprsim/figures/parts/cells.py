@@ -10,12 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cprsim.basics.units import format_duration
-from cprsim.figures.parts import layout
+from cprsim.figures.parts import layout, panels
+from cprsim.figures.parts.panels import MARGIN
 from cprsim.figures.parts.scale import Floats, Scale
-from cprsim.figures.parts.style import SMALL_PT, WIDTH_IN
+from cprsim.figures.parts.style import SMALL_PT
 
 # All in inches.
-MARGIN: Final = 0.1
 RIGHT: Final = 5.1  # of the map
 _TICK: Final = 0.1  # from the texts of the vertical axis to the cells
 _CELL: Final = 0.36  # height of a row
@@ -104,9 +104,7 @@ class Cells:
             words.append(
                 "Pale: not surely the best; hatched or edged in the colour of one that may be."
             )
-        return [
-            line for text in words for line in layout.wrap(text, WIDTH_IN - 2 * MARGIN, SMALL_PT)
-        ]
+        return panels.wrapped(words)
 
 
 def _lines(row: Mapping[Any, Any]) -> list[str]:

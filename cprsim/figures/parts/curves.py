@@ -11,11 +11,12 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from cprsim.figures.parts import key, layout, style, ticks
+from cprsim.figures.parts import panels as parts
 from cprsim.figures.parts.heading import Heading
-from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
+from cprsim.figures.parts.panels import MARGIN
+from cprsim.figures.parts.style import SMALL_PT, WIDTH_IN
 
 # In inches.
-_MARGIN: Final = 0.1
 _LEFT: Final = 0.62
 _BETWEEN: Final = 0.22
 _BESIDE: Final = 0.25  # from the panels to the key
@@ -85,7 +86,7 @@ def frame(
 
     `rows`: what each row of them is, if there are more than one; the axes are row by row.
     """
-    top_in = head.ends_in + _MARGIN
+    top_in = head.ends_in + MARGIN
     above_in = _ROW_NAME if any(rows) else 0.0
     whole_in = top_in + _HEADINGS + len(rows) * (above_in + height_in) + _AXIS
     figure = Figure(figsize=(WIDTH_IN, whole_in))
@@ -93,17 +94,15 @@ def frame(
     width_in = (right_in - _LEFT - (len(panels) - 1) * _BETWEEN) / len(panels)
     lefts_in = [_LEFT + i * (width_in + _BETWEEN) for i in range(len(panels))]
     for left_in, panel in zip(lefts_in, panels, strict=True):
-        below_in = layout.write(figure, (left_in, top_in), [panel.what], TEXT_PT, weight="bold")
-        layout.write(figure, (left_in, below_in), [panel.measure], SMALL_PT, color=style.FAINT_INK)
+        parts.head(figure, (left_in, top_in), [panel.what], [panel.measure])
     axes: list[Axes] = []
     for j, name in enumerate(rows):
         row_in = top_in + _HEADINGS + j * (above_in + height_in)
         lines = layout.wrap(name, right_in - _LEFT, SMALL_PT, "bold")[:1]
         layout.write(figure, (_LEFT, row_in + _ROW_ABOVE), lines, SMALL_PT, weight="bold")
-        bottom = 1 - (row_in + above_in + height_in) / whole_in
         for left_in, panel in zip(lefts_in, panels, strict=True):
-            box = (left_in / WIDTH_IN, bottom, width_in / WIDTH_IN, height_in / whole_in)
-            axes.append(figure.add_axes(box, sharey=axes[0] if axes else None))
+            at_in, size_in = (left_in, row_in + above_in), (width_in, height_in)
+            axes.append(parts.panel(figure, at_in, size_in, axes[0] if axes else None))
             lowest = j == len(rows) - 1
             axes[-1].set_xlabel(panel.x if lowest else "")
             axes[-1].grid()

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from cprsim.figures.parts import layout, style
-from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
+from cprsim.figures.parts import layout, panels
+from cprsim.figures.parts.panels import MARGIN
+from cprsim.figures.parts.style import SMALL_PT, TEXT_PT
 
 # In inches.
-_MARGIN: Final = 0.1
 _LEFTS: Final = (0.62, 4.12)  # of the axes
 _WIDTH: Final = 2.75
 _HEIGHT: Final = 1.6
@@ -51,18 +51,15 @@ def height_in(rows: Sequence[Findings]) -> float:
 
 def draw_rows(figure: Figure, top_in: float, rows: Sequence[Findings]) -> None:
     """All of them, row by row, from `top_in` inches below the upper edge."""
-    whole_in = figure.get_figheight()
     for row in rows:
         top_in, heading_in = top_in + _ROWS_APART, _heading_in(row)
         for left_in, found in zip(_LEFTS, row, strict=False):
             says, measure = _headings(found)
-            edge_in = left_in - _LEFTS[0] + _MARGIN
-            below_in = layout.write(figure, (edge_in, top_in), says, TEXT_PT, weight="bold")
-            layout.write(figure, (edge_in, below_in), measure, SMALL_PT, color=style.FAINT_INK)
+            edge_in = left_in - _LEFTS[0] + MARGIN
+            panels.head(figure, (edge_in, top_in), says, measure)
             axes_in, width_in = left_in + found.names_in, _WIDTH - found.names_in
-            bottom = 1 - (top_in + heading_in + _HEIGHT) / whole_in
-            box = (axes_in / WIDTH_IN, bottom, width_in / WIDTH_IN, _HEIGHT / whole_in)
-            found.draw(figure.add_axes(box), Size(width_in, _HEIGHT))
+            size_in = Size(width_in, _HEIGHT)
+            found.draw(panels.panel(figure, (axes_in, top_in + heading_in), size_in), size_in)
         top_in += heading_in + _HEIGHT + _AXIS
 
 
@@ -73,7 +70,7 @@ def pairs(findings: Findings) -> Iterator[Findings]:
 
 
 def _headings(found: Finding) -> tuple[list[str], list[str]]:
-    room_in = _LEFTS[0] - _MARGIN + _WIDTH
+    room_in = _LEFTS[0] - MARGIN + _WIDTH
     return (
         layout.wrap(found.says, room_in, TEXT_PT, "bold"),
         layout.wrap(found.measure, room_in, SMALL_PT),

@@ -6,12 +6,11 @@ from typing import Final
 
 from matplotlib.figure import Figure
 
-from cprsim.figures.parts import layout, style
+from cprsim.figures.parts import layout, panels
+from cprsim.figures.parts.panels import MARGIN
 from cprsim.figures.parts.style import SMALL_PT, TITLE_PT, WIDTH_IN
 from cprsim.selection import words
 
-#: From the edges of the figure, inches.
-MARGIN: Final = 0.1
 _BELOW: Final = 0.06  # the lines, inches
 _SMALL: Final = 0.95  # of the room for small letters, which screens draw a little wider
 
@@ -43,7 +42,7 @@ class Heading:
     def write(self, figure: Figure) -> None:
         """At the figure's head."""
         below_in = layout.write(figure, (MARGIN, MARGIN), self.finding, TITLE_PT, weight="bold")
-        layout.write(figure, (MARGIN, below_in), self.about, SMALL_PT, color=style.FAINT_INK)
+        panels.note(figure, (MARGIN, below_in), self.about)
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:

@@ -1,7 +1,7 @@
 """Keys: beside the panels a sample of each line, what it is, and more of it; causes in a row."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -53,6 +53,15 @@ def entry(
     lines = layout.wrap(facts, room_in, SMALL_PT)
     top_in = layout.write(figure, (text_in, top_in), lines, SMALL_PT, color=style.FAINT_INK)
     return top_in + _BELOW
+
+
+def square(
+    figure: Figure, at_in: tuple[float, float], colour: str, words: str, facts: str
+) -> float:
+    """An entry of what has that colour; else as `entry`."""
+    look: dict[str, Any] = {"marker": "s", "markersize": 8.0, "markeredgewidth": 0}
+    sample = Line2D([], [], color=colour, linestyle="None", **look)
+    return entry(figure, at_in, [sample], words, facts, bold=True)
 
 
 def causes_height_in(names: Sequence[str]) -> float:

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from cprsim.figures.parts import layout, style
-from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
+from cprsim.figures.parts import layout, panels
+from cprsim.figures.parts.style import SMALL_PT, TEXT_PT
 
 _GAP: Final = 0.14  # between the labels of two rows, inches
 
@@ -62,19 +62,15 @@ class LabelledRows:
         right_in, top_in = at_in
         for label, centre_in in zip(self.labels, self.middles_in, strict=True):
             name_in = (right_in, top_in + centre_in - label.height_in / 2)
-            below_in = layout.write(figure, name_in, label.name, TEXT_PT, weight="bold", ha="right")
-            facts_in = (right_in, below_in)
-            layout.write(figure, facts_in, label.facts, SMALL_PT, color=style.FAINT_INK, ha="right")
+            panels.head(figure, name_in, label.name, label.facts, ha="right")
 
     def panel(
         self, figure: Figure, at_in: tuple[float, float], foot_in: float, sharey: Axes | None = None
     ) -> Axes:
         """Axes on these rows, y in inches from the top of the first; `at_in`: left and width."""
         left_in, width_in = at_in
-        whole_in = figure.get_figheight()
-        left, bottom = left_in / WIDTH_IN, foot_in / whole_in
-        box = (left, bottom, width_in / WIDTH_IN, self.height_in / whole_in)
-        axes = figure.add_axes(box, sharey=sharey)
+        top_in = figure.get_figheight() - foot_in - self.height_in
+        axes = panels.panel(figure, (left_in, top_in), (width_in, self.height_in), sharey)
         axes.set_ylim(self.height_in, 0)
         axes.tick_params(axis="y", left=False, labelleft=False)
         axes.grid(axis="x")

@@ -11,7 +11,7 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 from numpy.typing import NDArray
 
-from cprsim.figures.parts import layout, style, ticks
+from cprsim.figures.parts import layout, panels, style, ticks
 from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TRAINING_COLOUR, WIDTH_IN
 from cprsim.figures.parts.thinning import BarBlock, merged
 from cprsim.history.phases import WAIT, WORDS
@@ -81,9 +81,8 @@ def draw_lanes(figure: Figure, rows: Sequence[LaneRow], top_in: float, end_s: fl
 
     x is in seconds from 0 to `end_s`, y in inches from the top.
     """
-    whole_in, lanes_in = figure.get_figheight(), height_in(rows) - _FOOT
-    box = (LEFT / WIDTH_IN, _FOOT / whole_in, WIDTH / WIDTH_IN, lanes_in / whole_in)
-    axes = figure.add_axes(box)
+    lanes_in = height_in(rows) - _FOOT
+    axes = panels.panel(figure, (LEFT, top_in), (WIDTH, lanes_in))
     axes.set(xlim=(0, end_s), ylim=(lanes_in, 0))
     at_in = 0.0
     for row in rows:
@@ -244,6 +243,4 @@ def _counts(axes: Axes, failures_s: Sequence[float], lane_in: float, end_s: floa
 def _name(figure: Figure, row: LaneRow, top_in: float) -> None:
     right_in = LEFT - 0.08
     below_in = layout.write(figure, (right_in, top_in), row.name, SMALL_PT, ha="right")
-    layout.write(
-        figure, (right_in, below_in), row.facts, SMALL_PT, color=style.FAINT_INK, ha="right"
-    )
+    panels.note(figure, (right_in, below_in), row.facts, ha="right")

@@ -25,7 +25,7 @@ _SEEN: Final[dict[str, Any]] = {"color": style.INK, "linewidth": 0.9}
 def repairs(sample: Sample, fits: Sequence[Fit], is_adequate: bool) -> Finding:
     """The share of outages that go on, over how long; the best law of `fits`, if there is one."""
     curve = KaplanMeier.from_sample(sample)
-    median_s, mean_s = curve.median_s, curve.restricted_mean_s()
+    median_s, mean_s = curve.median_s, curve.restricted_mean_s
     half = (
         "More than half of the outages went on"
         if np.isnan(median_s)

@@ -5,7 +5,7 @@ The same actions and events as in `cprsim.sim`, carried out on processes that re
 
 from collections.abc import Callable, Collection
 
-from cprsim.contract import Copies, Save, Train
+from cprsim.contract import Redundancy, Save, Train
 from cprsim.errors import RunError
 from cprsim.trainer.coordinator.background import SavesUnderWay
 from cprsim.trainer.coordinator.cluster import Death, LocalCluster, Reply
@@ -24,7 +24,7 @@ class Execution:
     """Carries out what a controller asks for, from the first step to the last.
 
     `final_save`: what the job ends with, if it does with one more save. `progress` is called with
-    the steps done. `copies`: those of the plan.
+    the steps done. `redundancy`: that of the plan.
     """
 
     def __init__(
@@ -34,12 +34,14 @@ class Execution:
         strikes: Strikes,
         final_save: Save | None,
         progress: Callable[[int], None],
-        copies: Copies | None = None,
+        redundancy: Redundancy | None = None,
     ) -> None:
         self._job, self._cluster, self._strikes = job, cluster, strikes
         self._mailbox = Mailbox(cluster)
         self._saves = SavesUnderWay(job, cluster, self._mailbox)
-        self.recovery = ClusterRecovery(job, cluster, self._mailbox, strikes, self._saves, copies)
+        self.recovery = ClusterRecovery(
+            job, cluster, self._mailbox, strikes, self._saves, redundancy
+        )
         self._saving = Saving(job, self._mailbox, strikes, self._saves, self.recovery)
         self._final_save = final_save
         self._progress = progress

@@ -1,4 +1,4 @@
-"""Copies of shards are filled: those of a server that is back, or all of them."""
+"""Copies and parities are filled: those of a server that is back, or all of them."""
 
 from collections.abc import Collection, Mapping
 
@@ -8,6 +8,7 @@ from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import Strikes
 from cprsim.trainer.members.copying import Ring
 from cprsim.trainer.members.member import Name, numbers
+from cprsim.trainer.members.stripes import Stripes
 from cprsim.trainer.members.wire import Message, Op
 
 
@@ -18,7 +19,12 @@ class Filling:
     """
 
     def __init__(
-        self, job: RunningJob, cluster: LocalCluster, mailbox: Mailbox, strikes: Strikes, ring: Ring
+        self,
+        job: RunningJob,
+        cluster: LocalCluster,
+        mailbox: Mailbox,
+        strikes: Strikes,
+        ring: Ring | Stripes,
     ) -> None:
         self._job, self._cluster, self._mailbox = job, cluster, mailbox
         self._strikes, self._ring = strikes, ring
@@ -32,16 +38,17 @@ class Filling:
 
     def copy_all(self, away: Collection[Name] = ()) -> bool:
         """All but those away fill their copies with what those hold that answer for the shards."""
-        if self._ring.copies == 1:
+        if not self._ring.copied(0):
             return True
         servers = {name for name in self._cluster.names if name[0] == "server"}.difference(away)
-        down = numbers("server", away)
-        epoch = self._job.next_epoch()
+        return self.begin(servers, away) and self.catch_up(servers)
+
+    def begin(self, servers: Collection[Name], away: Collection[Name] = ()) -> bool:
+        """Servers are told where to fetch what they hold of others, and begin to."""
+        epoch, down = self._job.next_epoch(), numbers("server", away)
         for name in servers:
-            found = {each: self._ring.holders(each, down)[0] for each in self._ring.shards(name[1])}
-            sources = {shard: first for shard, first in found.items() if first != name[1]}
-            self._cluster.fill(name, epoch, sources)
-        return self._fetched(servers, epoch) and self.catch_up(servers)
+            self._cluster.fill(name, epoch, self._ring.sources(name[1], down) or {})
+        return self._fetched({*servers}, epoch)
 
     def _fetched(self, servers: set[Name], epoch: int) -> bool:
         replies: Mapping[Name, Message] = self._mailbox.replies(

@@ -12,6 +12,7 @@ from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import Strikes
 from cprsim.trainer.members.copying import Ring
 from cprsim.trainer.members.member import Name, numbers
+from cprsim.trainer.members.stripes import Stripes
 from cprsim.trainer.members.wire import Op
 
 
@@ -19,7 +20,7 @@ from cprsim.trainer.members.wire import Op
 class _Rebuild:
     """A server that is away, and what it returns to.
 
-    `set_back`: as history knows it; None for one that is filled with copies. `ready`: it can be
+    `set_back`: as history knows it; None for one that is filled from others. `ready`: it can be
     spoken to. `epoch`: of what it was asked to load. `found`: the step of what it has loaded.
     """
 
@@ -34,7 +35,12 @@ class Rebuilding:
     """Servers that are away: started anew, loading, or filled and not connected yet."""
 
     def __init__(
-        self, job: RunningJob, cluster: LocalCluster, mailbox: Mailbox, strikes: Strikes, ring: Ring
+        self,
+        job: RunningJob,
+        cluster: LocalCluster,
+        mailbox: Mailbox,
+        strikes: Strikes,
+        ring: Ring | Stripes,
     ) -> None:
         self._ring = ring
         self._job, self._cluster, self._mailbox = job, cluster, mailbox
@@ -44,8 +50,16 @@ class Rebuilding:
 
     @property
     def away(self) -> set[Name]:
-        """Servers that the trainers do without."""
-        return set(self._rebuilds)
+        """Servers that don't have yet what they return to.
+
+        One that decodes and dies is lost, like one that had all of it.
+        """
+        return set(self._rebuilds).difference(self._cluster.dead if self._ring.decodes else ())
+
+    @property
+    def missing(self) -> set[Name]:
+        """Those that the trainers do without."""
+        return set() if self._ring.decodes else self.away
 
     @property
     def filled(self) -> set[Name]:
@@ -78,11 +92,20 @@ class Rebuilding:
                 each.found = None
                 self._load(name)
 
+    def decode(self, names: Collection[Name]) -> None:
+        """Have these work out all that they hold, beside what they are asked for."""
+        epoch = self._job.next_epoch()
+        for name in sorted(names):
+            self._rebuilds[name] = _Rebuild(self._job.usable.last, None, ready=True, epoch=epoch)
+            self._cluster.ask(name, Op.CATCH_UP, epoch=epoch)
+
     def restarted(self, names: Collection[Name]) -> None:
         """These have died, or are started anew: whatever they had loaded is no more."""
-        for name in self.away.intersection(names):
+        for name in set(self._rebuilds).intersection(names):
             each = self._rebuilds[name]
             each.ready, each.found, each.epoch = False, None, 0
+            if self._ring.decodes:
+                del self._rebuilds[name]
 
     def give_up(self) -> set[Name]:
         """The whole job returns to a checkpoint, and waits for those that were away."""
@@ -112,12 +135,9 @@ class Rebuilding:
             self._cluster.ask(name, Op.LOAD, each.to.step, epoch=each.epoch)
         else:
             down = numbers("server", {*self.away, *self._cluster.dead})
-            holders = {
-                shard: self._ring.holders(shard, down) for shard in self._ring.shards(name[1])
-            }
-            if not all(holders.values()):
+            sources = self._ring.sources(name[1], down)
+            if sources is None:
                 return  # more have died, and the job will return as a whole
-            sources = {shard: first for shard, (first, *_) in holders.items()}
             self._cluster.fill(name, each.epoch, sources)
         self._strikes.loading(())
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from cprsim.contract import Copies, Failed, Loss, Recover, Resumed, rules
+from cprsim.contract import Failed, Loss, Recover, Redundancy, Resumed, rules
 from cprsim.errors import RunError
 from cprsim.job.costs import Rollback
 from cprsim.trainer.coordinator.background import SavesUnderWay
@@ -13,8 +13,8 @@ from cprsim.trainer.coordinator.mailbox import Mailbox
 from cprsim.trainer.coordinator.rebuilding import Rebuilding
 from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import Strikes
-from cprsim.trainer.members.copying import Ring
 from cprsim.trainer.members.member import Name, numbers
+from cprsim.trainer.members.server import ring_of
 from cprsim.trainer.members.wire import Op
 from cprsim.trainer.support import TRAINER
 
@@ -40,13 +40,10 @@ class ClusterRecovery:
         mailbox: Mailbox,
         strikes: Strikes,
         saves: SavesUnderWay,
-        copies: Copies | None,
+        redundancy: Redundancy | None,
     ) -> None:
-        self._copies = copies
-        self._ring = Ring(
-            len(numbers("server", cluster.names)),
-            1 if copies is None else copies.per_shard,
-        )
+        self._redundancy = redundancy
+        self._ring = ring_of(len(numbers("server", cluster.names)), redundancy)
         self._job, self._cluster, self._mailbox = job, cluster, mailbox
         self._strikes, self._saves = strikes, saves
         self._rebuilding = Rebuilding(job, cluster, mailbox, strikes, self._ring)
@@ -65,7 +62,7 @@ class ClusterRecovery:
     @property
     def unnoticed(self) -> bool:
         """Whether somebody was hit whom the job will miss, and hasn't been found dead yet."""
-        return bool(self._strikes.unnoticed - self.away)
+        return bool(self._strikes.unnoticed - self._rebuilding.missing)
 
     def connect(self, again: bool = False) -> None:
         """Connect the trainers to all servers; whoever doesn't answer is dead afterwards.
@@ -82,7 +79,7 @@ class ClusterRecovery:
         for name in trainers:
             cluster.ask(name, Op.LEAVE)
         self._mailbox.replies(trainers, Op.LEAVE)
-        away = numbers("server", self.away)
+        away = numbers("server", self._rebuilding.missing)
         holders = [self._ring.holders(shard, away) for shard in range(self._ring.servers)]
         cluster.connect(self._job.epoch, holders, again)
         for message in self._mailbox.replies(trainers, Op.CONNECT, Op.LOST).values():
@@ -102,7 +99,7 @@ class ClusterRecovery:
 
     def finish(self) -> bool:
         """Wait for servers that are away when the job is done; False if others are lost instead."""
-        while self.away:
+        while self.away or self._cluster.dead:
             died = set(self._cluster.dead)
             if died - self.away:
                 return False
@@ -115,9 +112,14 @@ class ClusterRecovery:
         return True
 
     def _rejoin(self) -> None:
-        """Connect servers that are filled, once they have what was trained meanwhile, too."""
+        """Connect servers that are filled, once they have what was trained meanwhile, too.
+
+        Those that decode are connected, and have it.
+        """
         filled, behind = self._rebuilding.filled, self._rebuilding.behind
-        if self._filling.catch_up(behind):
+        if self._ring.decodes:
+            self._rebuilding.rejoin(filled)
+        elif self._filling.catch_up(behind):
             self._rebuilding.rejoin(filled)
             self.connect()
 
@@ -131,6 +133,7 @@ class ClusterRecovery:
         fell: set[str] = set()
         deepest = Recover("none")
         loaded: dict[Name, int] = {}
+        decoding: set[Name] = set()
         attempts = 0
         while self._cluster.dead:
             attempts += 1
@@ -146,8 +149,11 @@ class ClusterRecovery:
             if rules.r12_goes_as_deep(_depth(answer), _depth(deepest)):
                 deepest = answer
             self._job.watch.switch("reschedule")
+            decoding = set()
             if deepest.rollback == "all":
                 down |= self._rebuilding.give_up()
+            elif self._ring.decodes and deepest.rollback == "none":
+                decoding = {name for name in down if name[0] == "server"}
             elif deepest.rollback == "none" or self._goes_on(answer, down):
                 servers = {name for name in down if name[0] == "server"}
                 self._rebuilding.take(servers, died, deepest.rollback)
@@ -160,19 +166,31 @@ class ClusterRecovery:
             if not self._are_ready(down):
                 continue
             self._job.watch.switch("load")
-            if down:
-                loaded |= self._load(down, deepest.rollback)
-            if deepest.rollback == "all" and not self._cluster.dead:
-                self._filling.copy_all()
-            if not self._cluster.dead:
-                self.connect(again=deepest.rollback == "none")
+            if down - decoding:
+                loaded |= self._load(down - decoding, deepest.rollback)
             # The server may have passed on to some copies what no trainer pushes again.
             torn = deepest.rollback == "none" and {"server", "trainer"} <= fell
-            if torn and not self._cluster.dead:
-                self._filling.copy_all(self.away)
+            self._connect_again(deepest.rollback, decoding, torn)
+        self._rebuilding.decode(decoding)
         self._strikes.recovered()
         self._settle(deepest.rollback, loaded)
         self._job.controller.tell(Resumed(self._job.clock, self._saves.pending))
+
+    def _connect_again(self, rollback: Rollback, decoding: set[Name], torn: bool) -> None:
+        """Connect the trainers, once copies and parities are what they should be.
+
+        `decoding`: servers that are to work out what they have lost. `torn`: copies may differ.
+        """
+        if decoding and not self._cluster.dead:
+            self._strikes.loading(decoding)
+            self._filling.begin(decoding)
+        if rollback == "all" and not self._cluster.dead:
+            self._filling.copy_all()
+        if not self._cluster.dead:
+            self.connect(again=rollback == "none")
+        # Differences of one update are exact, whichever parities have had it.
+        if torn and not decoding and not self._cluster.dead:
+            self._filling.copy_all(self.away)
 
     def _goes_on(self, answer: Recover, down: set[Name]) -> bool:
         """Whether the rest trains on without these.
@@ -192,7 +210,7 @@ class ClusterRecovery:
             down = down.union(self._cluster.training)
         servers = numbers("server", down)
         controller.tell(Failed(now, Loss(servers, numbers("trainer", down))))
-        return TRAINER.check_answer(controller.ask(now), servers, self._copies)
+        return TRAINER.check_answer(controller.ask(now), servers, self._redundancy)
 
     def _start(self, died: set[Name]) -> None:
         self._ready -= died

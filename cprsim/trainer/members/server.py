@@ -8,21 +8,32 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from cprsim.contract import Copies, Tracking
+from cprsim.contract import Redundancy, Tracking
 from cprsim.trainer.manner import Deadlines
 from cprsim.trainer.members.checkpoint_writer import CheckpointWriter, Store
-from cprsim.trainer.members.copying import Fetching, Forwarder, Ring, SourcesLostError, give_copy
+from cprsim.trainer.members.coded_rows import CodedRows
+from cprsim.trainer.members.copying import (
+    Copying,
+    Fetching,
+    Forwarder,
+    Ring,
+    SourcesLostError,
+    give_copy,
+)
+from cprsim.trainer.members.decoding import Coding, Rebuild
 from cprsim.trainer.members.member_loop import MemberLoop, run_member
 from cprsim.trainer.members.modified import ModifiedRows
 from cprsim.trainer.members.shard import Shard
-from cprsim.trainer.members.shard_state import ShardState
+from cprsim.trainer.members.shard_state import ShardState, tensor
 from cprsim.trainer.members.store import CheckpointStore
+from cprsim.trainer.members.stripes import Stripes
 from cprsim.trainer.members.trackers import ShardTracker, Unsettled
 from cprsim.trainer.members.waiting import Around, Steps, Wait, received, sent, unless_gone
 from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError, listening
+
+#: What trainers and servers say that is not answered.
+_UNANSWERED = (Op.UPDATE, Op.KEEP, Op.DIFFER)
 
 
 @dataclass(frozen=True)
@@ -30,9 +41,10 @@ class ServerSpec:
     """What a server is told when it starts; it is the same each time it is started.
 
     `tables`: rows of tracked tables among its own. `folder`: of its checkpoints. `copies_of`: of
-    servers whose rows it holds copies of, what they are told, by number. `trainers`: how many there
-    are; step s is that of trainer s mod `trainers`. `tells_modified`: whether saves may be of rows
-    that were modified alone.
+    servers whose rows it holds copies of, what they are told, by number; with `stripes`, which say
+    what rows share a parity, it holds their parity instead. `trainers`: how many there are; step s
+    is that of trainer s mod `trainers`. `tells_modified`: whether saves may be of rows that were
+    modified alone.
     """
 
     number: int
@@ -48,6 +60,7 @@ class ServerSpec:
     deadlines: Deadlines = field(default_factory=Deadlines)
     trainers: int = 1
     tells_modified: bool = False
+    stripes: Stripes | None = None
 
     def shard(self) -> Shard:
         """Its rows at the start of the job."""
@@ -58,13 +71,25 @@ class ServerSpec:
         return CheckpointStore(self.folder)
 
 
-def with_copies(specs: Sequence[ServerSpec], copies: Copies | None) -> list[ServerSpec]:
-    """These servers, with copies of each other's rows."""
-    if copies is None:
-        return list(specs)
-    ring = Ring(len(specs), copies.per_shard)
+def ring_of(servers: int, redundancy: Redundancy | None) -> Ring | Stripes:
+    """Which servers hold what of a shard."""
+    if redundancy is None:
+        return Ring(servers)
+    if redundancy.data == 1:
+        return Ring(servers, 1 + redundancy.parity)
+    return Stripes(servers, redundancy.data)
+
+
+def with_copies(specs: Sequence[ServerSpec], redundancy: Redundancy | None) -> list[ServerSpec]:
+    """These servers, with copies or parities of each other's rows."""
+    ring = ring_of(len(specs), redundancy)
+    stripes = ring if isinstance(ring, Stripes) else None
     return [
-        replace(each, copies_of={other: specs[other] for other in ring.shards(each.number)[1:]})
+        replace(
+            each,
+            copies_of={other: specs[other] for other in ring.copied(each.number)},
+            stripes=stripes,
+        )
         for each in specs
     ]
 
@@ -104,9 +129,17 @@ class Server:
             self._own.modified = ModifiedRows(spec.rows)
         self._unsettled: list[Unsettled] = []  # of saves that may turn out to be void
         self._states = {spec.number: self._own}
-        self._states |= {
-            number: ShardState(each.shard()) for number, each in spec.copies_of.items()
-        }
+        self._rebuild: Rebuild | None = None
+        if spec.stripes is None:
+            self._states |= {
+                number: ShardState(each.shard()) for number, each in spec.copies_of.items()
+            }
+        else:
+            sources = list(spec.copies_of.values())
+            rows = max(each.rows for each in (spec, *sources))
+            group = [each.shard for each in sources]
+            coded = CodedRows(spec.number, spec.stripes, self._own, rows, group)
+            self._rebuild = Rebuild(around, coded, spec.deadlines)
         # Less than its own deadline: a silent source is named before this server counts as silent
         # itself.
         self._fetching = Fetching(around, spec.deadlines.fetched_s)
@@ -118,42 +151,72 @@ class Server:
 
     def serve(self, link: Channel) -> Steps[None]:
         """Answer one trainer or server until it goes."""
-        # None until it has greeted: who only fetches a copy has no epoch, and changes no rows.
+        # None until it has greeted: who only fetches or reads has no epoch, and changes no rows.
         greeted: _Greeted | None = None
-        state, forwarder = self._own, Forwarder(self._around, self._spec.deadlines)
+        passing = self._passing(self._own)
         try:
             while True:
                 message = yield from received(link)
                 if message.op == Op.GREET:
-                    facts = message.facts
-                    greeted = _Greeted(message.step, facts["by"])
-                    state = self._states[facts["shard"]]
-                    forwarder.greet(greeted.epoch, facts["shard"], facts["copies"], self.number)
-                    # Who has gone meanwhile is waited for by newer ones, and has sent nothing more.
-                    yield from unless_gone(link, self._opened(greeted, forwarder))
-                elif message.op == Op.SYNC:
-                    yield from forwarder.sync()
-                if message.op == Op.FETCH:
-                    yield from give_copy(self._states[message.step], link)
-                elif message.op not in (Op.UPDATE, Op.KEEP):  # those are not answered
-                    self._answer(link, message, state, sorted(forwarder.lost))
-                    yield from sent([link])
-                elif greeted is None:
-                    continue
-                elif message.op == Op.UPDATE:
-                    # Passed on first: copies apply it while this server does. SYNC alone waits for
-                    # all of them.
-                    yield from forwarder.pass_on(message)
-                    self._update(state, greeted.epoch, message)
-                elif greeted.epoch >= self._epoch:
-                    self._kept = message.step, message.parts
+                    greeted = _Greeted(message.step, message.facts["by"])
+                    passing = self._passing(self._states.get(message.facts["shard"], self._own))
+                    yield from self._greet(link, message, greeted, passing)
+                elif message.op not in _UNANSWERED:
+                    yield from self._asked(link, message, passing)
+                elif greeted is not None:
+                    yield from self._take(message, greeted, passing)
         except PeerLostError:
             return
         finally:
             link.close()
-            forwarder.close()
+            passing.close()
             if greeted is not None:
                 self._open.remove(greeted)
+
+    def _passing(self, state: ShardState) -> Copying | Coding:
+        forwarder = Forwarder(self._around, self._spec.deadlines)
+        if self._rebuild is not None:
+            return Coding(forwarder, self._rebuild)
+        return Copying(forwarder, state)
+
+    def _greet(
+        self, link: Channel, message: Message, greeted: _Greeted, passing: Copying | Coding
+    ) -> Steps[None]:
+        facts = message.facts
+        passing.forwarder.greet(greeted.epoch, facts["shard"], facts["copies"], self.number)
+        # Who has gone meanwhile is waited for by newer ones, and has sent nothing more.
+        yield from unless_gone(link, self._opened(greeted, passing.forwarder))
+        yield from passing.push_again()
+        yield from self._asked(link, message, passing)
+
+    def _asked(self, link: Channel, message: Message, passing: Copying | Coding) -> Steps[None]:
+        """Answer what is answered."""
+        if message.op == Op.FETCH:
+            yield from give_copy(self._states[message.step], link)
+        elif message.op == Op.READ and self._rebuild is not None:
+            yield from self._rebuild.give(link, message, self._drained)
+        else:
+            if message.op == Op.SYNC:
+                yield from passing.forwarder.sync()
+            elif message.op == Op.LOOKUP:
+                yield from passing.prepare(message)
+            self._answer(link, message, passing.state, sorted(passing.forwarder.lost))
+            yield from sent([link])
+
+    def _take(self, message: Message, greeted: _Greeted, passing: Copying | Coding) -> Steps[None]:
+        """Do what is not answered.
+
+        What was sent before the rows returned to a checkpoint is void: its step is trained again,
+        or counts as lost with the shard. So it may be dropped, and must be.
+        """
+        if message.op == Op.UPDATE:
+            yield from passing.update(message, lambda: greeted.epoch >= self._epoch)
+        elif greeted.epoch < self._epoch:
+            return
+        elif message.op == Op.KEEP:
+            self._kept = message.step, message.parts
+        elif self._rebuild is not None and greeted.by is not None:
+            self._rebuild.coded.hear(greeted.by, message)
 
     def _answer(self, link: Channel, message: Message, state: ShardState, lost: list[int]) -> None:
         if message.op in (Op.GREET, Op.SYNC):
@@ -164,7 +227,7 @@ class Server:
         elif lost:
             link.tell(Op.LOST, message.step, {"lost": lost})
         else:
-            ids = _tensor(message.parts[0], np.int64) if message.parts else None
+            ids = tensor(message.parts[0], np.int64) if message.parts else None
             link.put(Op.ROWS, message.step, state.lookup(ids).numpy())
 
     def _opened(self, greeted: _Greeted, forwarder: Forwarder) -> Steps[None]:
@@ -186,18 +249,9 @@ class Server:
             forwarder.lost.add(self._spec.number if each.by is None else each.by)
         yield from forwarder.greeted(began_s + deadlines.greeted_s)
 
-    def _update(self, state: ShardState, epoch: int, message: Message) -> None:
-        *which, last = message.parts
-        gradients = _tensor(last, np.float32).view(-1, self._spec.dim)
-        # Sent before the rows returned to a checkpoint: its step is trained again, or counts as
-        # lost with the shard. So it may be dropped, and must be.
-        if epoch < self._epoch:
-            return
-        if which:
-            ids, times = which
-            state.update(message.step, _tensor(ids, np.int64), _tensor(times, np.int32), gradients)
-        else:
-            state.update_all(message.step, gradients)
+    def _drained(self, by: int, epoch: int) -> bool:
+        """Whether all that a server had sent before an epoch has been done."""
+        return not any(each.by == by and each.epoch < epoch for each in self._open)
 
     # --- The controller ---
 
@@ -258,6 +312,8 @@ class Server:
         self._unsettled.clear()
         self._kept = 0, ()
         self._own.return_to(found.step)
+        if self._rebuild is not None:
+            self._rebuild.return_to(found.step)
         if self._own.modified is not None:
             self._own.modified.return_to(found.step, found.changed)
         facts = {"bytes": found.size, "epoch": message.facts["epoch"]}
@@ -270,9 +326,12 @@ class Server:
         try:
             if message.op == Op.FILL:
                 sources = {int(shard): source for shard, source in facts["sources"].items()}
-                yield from self._fetching.begin(sources, self._states)
+                if self._rebuild is None:
+                    yield from self._fetching.begin(sources, self._states)
+                else:
+                    yield from self._rebuild.begin(facts["epoch"], sources)
             else:
-                yield from self._fetching.end()
+                yield from (self._rebuild or self._fetching).end()
         except SourcesLostError as gone:
             told["lost"] = sorted(gone.servers)
         self._around.control.tell(Op.LOADED, self._own.applied, told)
@@ -289,7 +348,3 @@ class Server:
             tracking.subsample,
             self._spec.seed,
         )
-
-
-def _tensor(part: bytearray, kind: type[np.generic]) -> Tensor:
-    return torch.from_numpy(np.frombuffer(part, kind))

@@ -9,6 +9,7 @@ from cprsim.trainer.members.modified import ModifiedRows
 from cprsim.trainer.members.parameters import Arrays
 from cprsim.trainer.members.shard import Shard
 from cprsim.trainer.members.trackers import ShardTracker
+from cprsim.trainer.members.wire import Message
 
 
 class ShardState:
@@ -65,6 +66,17 @@ class ShardState:
             marks[ids.numpy()] = True
         self._done(step)
 
+    def update_by(self, message: Message) -> None:
+        """Apply the update that a message has: of some rows, or of all."""
+        *which, last = message.parts
+        gradients = tensor(last, np.float32).view(-1, self.shard.weights.shape[1])
+        if which:
+            ids, times = which
+            given = tensor(ids, np.int64), tensor(times, np.int32)
+            self.update(message.step, *given, gradients)
+        else:
+            self.update_all(message.step, gradients)
+
     def _has(self, step: int) -> bool:
         # Each trainer's steps come in order, over one connection at a time. So a number for each
         # trainer tells what is in the rows, and an update that is pushed again, after a server's
@@ -98,3 +110,8 @@ class ShardState:
         if self.modified is not None:  # no checkpoint of this shard's is known to have them
             self.modified.note(applied, slice(None) if ids is None else ids)
         self.return_to(applied)
+
+
+def tensor(part: bytearray, kind: type[np.generic]) -> Tensor:
+    """One that was sent."""
+    return torch.from_numpy(np.frombuffer(part, kind))

@@ -35,8 +35,10 @@ class Op(IntEnum):
     KEEP = 7  # the trainer's dense part, step steps of it done; not answered
     KEPT = 8  # answered by itself, with what it was last told to keep, or nothing
 
-    # A server to another: GREET, UPDATE and SYNC for copies, and
+    # A server to another: GREET and SYNC, UPDATE for copies, DIFFER for parities, and
     FETCH = 6  # answered by itself: all rows of a shard; then, those changed since
+    DIFFER = 9  # bits that the update of a step has changed, of these stripes; not answered
+    READ = 29  # stripes at one place of a group -> itself, with steps that are in them, or LOST
 
     # The controller to a server or a trainer, and their answers
     READY = 10  # it can be spoken to
@@ -57,7 +59,7 @@ class Op(IntEnum):
     FAILED = 24  # from a member that can't go on, for a reason that starting it again won't cure
     HALT = 25  # to a trainer: end TRAIN after the step it is in; not answered if it trains no more
     FILL = 26  # to a server: where to fetch shards from -> LOADED
-    CATCH_UP = 27  # to a server: fetch what has changed since -> LOADED
+    CATCH_UP = 27  # to a server: fetch what has changed since, or is lost still -> LOADED
 
 
 #: What names servers that don't answer.

@@ -1,6 +1,6 @@
 """What training, saves and recoveries take on this machine, measured in short real runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -8,13 +8,20 @@ from typing import Any
 
 from cprsim.basics.owned import owned_folder
 from cprsim.basics.units import SECONDS, format_exact
-from cprsim.contract import Tracking
+from cprsim.contract import Loss, Plan
 from cprsim.errors import RunError
 from cprsim.rows.trackers.contract import TrackerName
 from cprsim.scenario import Scenario
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.training import Progress, Trained, carry_out
-from cprsim.trainer.validation.rehearsal import Rehearsal, first_struck, rehearsal, strikes
+from cprsim.trainer.validation.rehearsal import (
+    Rehearsal,
+    first_struck,
+    rehearsal,
+    rehearsal_of,
+    strikes,
+    trains_beside,
+)
 from cprsim.trainer.validation.rehearsed import RehearsalTimes
 
 #: What isn't of the block `[costs]`.
@@ -24,6 +31,8 @@ _OF_ALL = (
     *_OF_TRAINING,
     *("save_s", "load_full_s", "load_partial_s", "reschedule_s", "detect_s"),
 )
+#: What has another name for people.
+_TOLD = {"gather_s": "gather of a million rows"}
 _OF_ROWS = ("gather_s", "save_fixed_s", "append_s")
 
 
@@ -66,22 +75,23 @@ class Calibration:
         }
 
     def told(self) -> dict[str, float]:
-        """What was measured, by name, without units."""
-        of_trackers = {f"select {name}": value_s for name, value_s in self.select_s.items()}
-        others = {name: value_s for name, value_s in vars(self).items() if name != "select_s"}
-        return {
-            name.removesuffix("_s").replace("_", " "): value_s for name, value_s in others.items()
-        } | of_trackers
+        """What was measured and takes any time, by name, without units."""
+        told = {f"select {name}": value_s for name, value_s in self.select_s.items()}
+        for name, value_s in vars(self).items():
+            if name != "select_s":
+                told[_TOLD.get(name, name.removesuffix("_s").replace("_", " "))] = value_s
+        return {name: value_s for name, value_s in told.items() if value_s}
 
 
 def calibrate(
     scenario: Scenario,
     section: TrainerSection,
-    plans: Sequence[Rehearsal],
+    plan: Rehearsal,
     seed: int = 0,
     progress: Progress | None = None,
     level: float = 0.5,
     hit: int = 1,
+    repeats: int = 1,
 ) -> Calibration:
     """Rehearse on the scenario's model, servers and samples, and measure.
 
@@ -89,28 +99,41 @@ def calibrate(
     ----------
     scenario, section
         Their policies, failures and costs are not looked at.
-    plans
-        Those of `rehearsals`, or one of `rehearsal_of`.
+    plan
+        One of `rehearsals`.
     seed, progress
-        As in `train`; steps are those of all rehearsals.
+        As in `train`; steps are those of all repeats.
     level
         The quantile of all that takes the same each time; the median by default.
     hit
         Servers that fail at once.
+    repeats
+        How often it is carried out.
     """
-    total, done, ran = sum(plan.steps for plan in plans), 0, []
-    for plan in plans:
+    total, ran = plan.steps * repeats, []
+    for number in range(repeats):
         with owned_folder() as folder:
             rehearsed = Scenario(**_mapping(scenario, section, plan, folder, hit))
-            part = progress_part(progress, done, total)
+            part = progress_part(progress, number * plan.steps, total)
             ran.append(carry_out(rehearsed, section, "rehearsal", plan, seed, part))
-        done += plan.steps
-    return measured(list(zip(ran, plans, strict=True)), scenario, level)
+    return measured(ran, plan, scenario, level)
 
 
-def rehearsals(trackings: Sequence[Tracking]) -> list[Rehearsal]:
-    """One for each tracker, or one without."""
-    return [rehearsal(each) for each in trackings] or [rehearsal(None)]
+def rehearsals(plans: Mapping[str, Plan], loss: Loss) -> list[tuple[Rehearsal, list[str]]]:
+    """What is rehearsed, and for whom: those that wait for saves share one if their trackers do.
+
+    `loss`: what is lost at once.
+    """
+    waiting: dict[str | None, tuple[Rehearsal, list[str]]] = {}
+    beside = []
+    for name, plan in plans.items():
+        if trains_beside(plan):
+            beside.append((rehearsal_of(plan, loss), [name]))
+            continue
+        tracker = None if plan.tracking is None else plan.tracking.tracker
+        _, names = waiting.setdefault(tracker, (rehearsal(plan.tracking), []))
+        names.append(name)
+    return [*waiting.values(), *beside]
 
 
 def progress_part(progress: Progress | None, before: int, total: int) -> Progress:
@@ -124,29 +147,37 @@ def progress_part(progress: Progress | None, before: int, total: int) -> Progres
 
 
 def measured(
-    rehearsed: Sequence[tuple[Trained, Rehearsal]], scenario: Scenario, level: float = 0.5
+    ran: Sequence[Trained], plan: Rehearsal, scenario: Scenario, level: float = 0.5
 ) -> Calibration:
-    """What rehearsals on the scenario's model and servers have measured; `level` as before.
+    """What a rehearsal on the scenario's model and servers has measured; `level` as before.
 
     Raises
     ------
     RunError
         If members were lost that nobody had struck.
     """
-    silent = sum(ran.replaced - ran.struck for ran, _ in rehearsed)
+    silent = sum(each.replaced - each.struck for each in ran)
     if silent > 0:
         raise RunError(
             f"{silent} members were silent for too long in the rehearsal, which "
             'spoils it; try again on a quieter machine, or give them longer, e.g. answer = "10 s" '
             "in [trainer]"
         )
-    servers = scenario.cluster.parameter_servers
-    found = [RehearsalTimes(ran, plan, level, servers) for ran, plan in rehearsed]
-    causes = {name: fmean(getattr(each, name) for each in found) for name in _OF_ALL}
-    of_rows = [each for each in found if each.tracking is not None]
-    chosen = {name: fmean(getattr(each, name) for each in of_rows) for name in _OF_ROWS if of_rows}
-    select = {each.tracking.tracker: each.select_s for each in of_rows if each.tracking}
-    return Calibration(**causes, **chosen, select_s=select)
+    found = RehearsalTimes(ran, plan, level, scenario.cluster.parameter_servers)
+    tracking = plan.tracking
+    names = _OF_ALL if tracking is None else (*_OF_ALL, *_OF_ROWS)
+    select = {} if tracking is None else {tracking.tracker: found.select_s}
+    return Calibration(**{name: getattr(found, name) for name in names}, select_s=select)
+
+
+def averaged(calibrations: Sequence[Calibration]) -> Calibration:
+    """One for all: means of what each has measured, and what each tracker takes to choose rows."""
+    of_rows = [each for each in calibrations if each.select_s]
+    return Calibration(
+        **{name: fmean(getattr(each, name) for each in calibrations) for name in _OF_ALL},
+        **{name: fmean(getattr(each, name) for each in of_rows) for name in _OF_ROWS if of_rows},
+        select_s={name: took_s for each in of_rows for name, took_s in each.select_s.items()},
+    )
 
 
 def _mapping(

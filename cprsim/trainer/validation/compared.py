@@ -97,12 +97,15 @@ class Compared:
         told = [row for row in map(self._cause, CAUSES) if row.predicted or row.measured]
         of_overhead = [row for row in told if row.what in OVERHEAD_CAUSES]
         measured = math.fsum(row.measured for row in of_overhead)
-        sums = [math.fsum(run.seconds[row.what] for row in of_overhead) for run in self._usual]
-        predicted = self.prediction.overhead_s
+        sums, predicted = self.sums(), self.prediction.overhead_s
         return [
             *told,
             Comparison(OVERHEAD, predicted, measured, SUM_SHARE * measured, max(sums) - min(sums)),
         ]
+
+    def sums(self) -> list[float]:
+        """The overhead of each run in which nobody was silent for too long, s."""
+        return [math.fsum(run.seconds[cause] for cause in OVERHEAD_CAUSES) for run in self._usual]
 
     def counts(self) -> list[Comparison]:
         """What is no time; of runs that differ, the one that is farthest off."""

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from cprsim.basics.units import SECONDS, format_exact
-from cprsim.contract import Loss, Plan, Tracking
+from cprsim.contract import Loss, Plan
 from cprsim.errors import ScenarioError
 from cprsim.rows.trackers.contract import TrackerName
 from cprsim.scenario import Scenario
@@ -21,10 +21,17 @@ from cprsim.trainer.members.trackers import ShardTracker
 from cprsim.trainer.section import TrainerSection
 from cprsim.trainer.support import TRAINER
 from cprsim.trainer.validation.calibration import Calibration
+from cprsim.trainer.validation.rehearsal import trains_beside
 
 #: Batches in which it is counted where updates go, and how many rows are saved.
 _LOOKED_AT = 100
 _ID_BYTES, _FLOAT_BYTES = 8, 4
+#: What a policy with parities charges for what the measured step and the measured load have.
+_OF_PARITIES = {
+    **dict.fromkeys(("coding", "commit", "replication"), 0.0),
+    **dict.fromkeys(("resume", "rebuild_fixed"), "0 s"),
+    **dict.fromkeys(("rebuild_read", "rebuild_write"), "1000 PB/s"),
+}
 
 
 def is_predictable(plan: Plan, hit: int = 1) -> bool:
@@ -34,16 +41,11 @@ def is_predictable(plan: Plan, hit: int = 1) -> bool:
     """
     if len(plan.schedules) != 1:
         return False
-    if plan.schedules[0].save.blocking and plan.copies is None:
+    if plan.schedules[0].save.blocking and plan.redundancy is None:
         return True
     one, several = plan.recover(lost(1)), plan.recover(lost(hit))
     answered_alike = (one.rollback, one.keep_training) == (several.rollback, several.keep_training)
     return plan.sequence is None and plan.schedules[0].max_pending == 1 and answered_alike
-
-
-def trains_beside(plan: Plan) -> bool:
-    """Whether it has a rehearsal of its own: training goes on beside saves, copies or losses."""
-    return not plan.schedules[0].save.blocking or plan.copies is not None
 
 
 def waits_for(plan: Plan, servers: int) -> bool:
@@ -82,15 +84,6 @@ def check_predictable(
             )
     if found:
         raise ScenarioError(*found)
-
-
-def trackings_of(plans: Mapping[str, Plan]) -> list[Tracking]:
-    """What to calibrate with: the first that each tracker is asked for with."""
-    found: dict[str, Tracking] = {}
-    for plan in plans.values():
-        if plan.tracking is not None:
-            found.setdefault(plan.tracking.tracker, plan.tracking)
-    return list(found.values())
 
 
 def largest_hit(scenario: Scenario, seed: int) -> int:
@@ -192,8 +185,9 @@ def _resolved(
     """The policy at the interval that its plan comes to in whole steps."""
     save = plan.schedules[0].save
     interval = format_exact(period * calibration.step_s / save.portion, SECONDS)
-    if plan.copies is not None:  # the measured step has what copies take
-        return {**policy, "interval": interval, "degraded": 0.0}
+    if plan.redundancy is not None:  # the measured step has what copies and parities take
+        taken = _OF_PARITIES if plan.recovery == "parity" else {}
+        return {**policy, **taken, "interval": interval, "degraded": 0.0}
     if not save.blocking:
         stall = format_exact(calibration.stall_s, SECONDS)
         return {**policy, "interval": interval, "snapshot": stall}

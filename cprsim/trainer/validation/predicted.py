@@ -15,17 +15,18 @@ from cprsim.contract import Plan
 from cprsim.contract.ledger import CAUSES, OVERHEAD_CAUSES, Ledger
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play_against
+from cprsim.trainer.data import Data
 from cprsim.trainer.section import TrainerSection
-from cprsim.trainer.validation.calibration import Calibration
+from cprsim.trainer.validation.calibration import Calibration, averaged
 from cprsim.trainer.validation.modelled import (
     calibrated,
     check_predictable,
     largest_hit,
     period_of,
-    trains_beside,
     waits_for,
 )
 from cprsim.trainer.validation.pinned import Kill, pinned
+from cprsim.trainer.validation.rehearsal import trains_beside
 from cprsim.trainer.validation.stretches import StretchTimes
 
 
@@ -74,22 +75,27 @@ class Prediction(NamedTuple):
 class Predicted(NamedTuple):
     """What is to come of some policies' runs, by name; `scenario` is what was simulated.
 
-    `beside`: the calibrations of those that have one of their own (`trains_beside`).
+    `calibrations`: of each, those that were rehearsed alike share one.
     """
 
     scenario: Scenario
     seed: int
-    calibration: Calibration
-    beside: Mapping[str, Calibration]
+    calibrations: Mapping[str, Calibration]
     of: Mapping[str, Prediction]
+
+    def shared(self) -> list[tuple[Calibration, list[str]]]:
+        """Each calibration, and whose it is."""
+        found: dict[int, tuple[Calibration, list[str]]] = {}
+        for name, each in self.calibrations.items():
+            found.setdefault(id(each), (each, []))[1].append(name)
+        return list(found.values())
 
     def content(self) -> bytes:
         """All of it as canonical JSON (keys in order, no spaces): what is hashed."""
         document = {
             "scenario": self.scenario.title,
             "seed": self.seed,
-            "calibration": vars(self.calibration),
-            "beside": {name: vars(each) for name, each in self.beside.items()},
+            "calibrations": {name: vars(each) for name, each in self.calibrations.items()},
             "policies": {name: each.document() for name, each in self.of.items()},
         }
         told = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -105,8 +111,7 @@ def predict(
     scenario: Scenario,
     section: TrainerSection,
     policies: Sequence[str],
-    calibration: Calibration,
-    beside: Mapping[str, Calibration],
+    calibrations: Mapping[str, Calibration],
     seed: int = 0,
 ) -> Predicted:
     """Simulate what `train` would do of each policy, at costs that were measured.
@@ -119,14 +124,23 @@ def predict(
     plans = scenario.plans_of(policies)
     check_predictable(section, scenario.cluster.trainers, plans, largest_hit(scenario, seed))
     data = section.data(scenario, seed)
-    modelled = calibrated(scenario, plans, data, calibration)
     found = {}
     for name, plan in plans.items():
-        own, played = beside.get(name, calibration), modelled
-        if name in beside:
-            played = calibrated(scenario, {name: plan}, data, own)
+        own = calibrations[name]
+        played = calibrated(scenario, {name: plan}, data, own)
         found[name] = _prediction(scenario, played, name, plan, own, data.steps, seed)
-    return Predicted(modelled, seed, calibration, beside, found)
+    return Predicted(_of_all(scenario, plans, data, calibrations), seed, calibrations, found)
+
+
+def _of_all(
+    scenario: Scenario,
+    plans: Mapping[str, Plan],
+    data: Data,
+    calibrations: Mapping[str, Calibration],
+) -> Scenario:
+    """One scenario of all policies: of what waits for saves, if anything does."""
+    waiting = {name: plan for name, plan in plans.items() if not trains_beside(plan)} or plans
+    return calibrated(scenario, plans, data, averaged([calibrations[name] for name in waiting]))
 
 
 def _prediction(

@@ -156,6 +156,11 @@ def rehearsal(tracking: Tracking | None) -> Rehearsal:
     )
 
 
+def trains_beside(plan: Plan) -> bool:
+    """Whether it has a rehearsal of its own: training goes on beside saves, copies or losses."""
+    return not plan.schedules[0].save.blocking or plan.redundancy is not None
+
+
 def rehearsal_of(plan: Plan, loss: Loss) -> Rehearsal:
     """Of a plan that trains on beside saves or losses: with its own saves, copies and answers."""
     schedule = plan.schedules[0]
@@ -165,7 +170,7 @@ def rehearsal_of(plan: Plan, loss: Loss) -> Rehearsal:
         every(math.inf, whole),
         plan.recover,
         tiers=plan.tiers,
-        copies=plan.copies,
+        redundancy=plan.redundancy,
         script=tuple(stretches(1.0, whole, [plan.recover(loss).rollback])),
         own=True,
     )

@@ -1,6 +1,6 @@
-"""What one rehearsal took, by what its script did when."""
+"""What a rehearsal took, by what its script did when."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from statistics import fmean, median
 
@@ -16,23 +16,24 @@ from cprsim.trainer.validation.rehearsal import (
     STRUCK,
     Rehearsal,
     Stretch,
-    Strike,
     first_struck,
     strikes,
 )
 
 
 class RehearsalTimes:
-    """Seconds of each kind of thing that a rehearsal does; quantiles at one level."""
+    """Seconds of each kind of thing that a rehearsal does, carried out once or again and again.
 
-    def __init__(self, ran: Trained, plan: Rehearsal, level: float, servers: int) -> None:
+    All times of a kind are pooled, and count with their quantile at one level.
+    """
+
+    def __init__(self, ran: Sequence[Trained], plan: Rehearsal, level: float, servers: int) -> None:
         self._ran, self._script, self._level = ran, plan.script, level
         self._strikes, self._servers = strikes(plan.script), servers
-        self.tracking = plan.tracking
 
-    def _seconds_of(self, cause: str) -> list[float]:
-        """All times that went to one cause, in order."""
-        return [span.lasted_s for span in self._ran.spans if span.cause == cause]
+    def _seconds_of(self, cause: str) -> list[list[float]]:
+        """All times that went to one cause in each run, in order."""
+        return [[span.lasted_s for span in ran.spans if span.cause == cause] for ran in self._ran]
 
     def _typical(self, values: Iterable[float]) -> float:
         return quantile(list(values), self._level)
@@ -66,16 +67,19 @@ class RehearsalTimes:
 
     def _stretches(self) -> Iterator[tuple[Stretch, int, list[float]]]:
         """Each with its steps and the spans of training in it: two if there is a failure."""
-        spans, start = iter(self._seconds_of("train")), 0
-        for each in self._script:
-            yield each, each.end - start, [next(spans) for _ in range(1 + bool(each.returns))]
-            start = each.end
+        for trained_s in self._seconds_of("train"):
+            spans, start = iter(trained_s), 0
+            for each in self._script:
+                yield each, each.end - start, [next(spans) for _ in range(1 + bool(each.returns))]
+                start = each.end
 
     def _quiet_s(self, steps: int) -> float:
         """Of stretches without failures, but the first, which warms up."""
-        _, *others = self._stretches()
+        first = self._script[0]
         return self._typical(
-            span_s for each, of, (span_s, *_) in others if of == steps and each.returns is None
+            span_s
+            for each, of, (span_s, *_) in self._stretches()
+            if of == steps and each.returns is None and each is not first
         )
 
     def _struck(self) -> list[tuple[float, Stretch]]:
@@ -99,8 +103,9 @@ class RehearsalTimes:
     def _of_servers(self, cause: str) -> float:
         """The mean over the servers that were lost: who they are makes a difference."""
         by_server: dict[int, list[float]] = {}
-        for number, took_s in enumerate(self._seconds_of(cause)):
-            by_server.setdefault(first_struck(number, self._servers), []).append(took_s)
+        for of_run in self._seconds_of(cause):
+            for number, took_s in enumerate(of_run):
+                by_server.setdefault(first_struck(number, self._servers), []).append(took_s)
         return fmean(map(self._typical, by_server.values()))
 
     @property
@@ -135,40 +140,28 @@ class RehearsalTimes:
 
     def _loads(self, returns: Rollback) -> list[tuple[float, int]]:
         """Those that were so answered, each with how many saves were appended to what it read."""
-        lengths = self._chain_lengths()
-        loads: Iterable[tuple[float, Strike]] = zip(
-            self._seconds_of("load"), self._strikes, strict=True
-        )
-        return [
-            (took_s, lengths[each.appended]) for took_s, each in loads if each.returns == returns
-        ]
-
-    def _chain_lengths(self) -> list[int]:
-        """How many saves a load has to read beside a whole one, after none, 1, 2, ... of them."""
-        lengths, appended, base = [0], 0, 0
-        for part in self._ran.parts:
-            if part.server != 0:
-                continue
-            if part.rows is None:
-                base = part.size
-                continue
-            appended += part.size
-            merged = appended > MOST_DELTAS * base
-            appended = 0 if merged else appended
-            lengths.append(0 if merged else lengths[-1] + 1)
-        return lengths
+        found = []
+        for ran, loads_s in zip(self._ran, self._seconds_of("load"), strict=True):
+            lengths = _chain_lengths(ran.parts)
+            found += [
+                (took_s, lengths[each.appended])
+                for took_s, each in zip(loads_s, self._strikes, strict=True)
+                if each.returns == returns
+            ]
+        return found
 
     # --- Saves ------------------------------------------------------------------------------------
 
     @property
     def save_s(self) -> float:
         """Of a save of everything that training waits for."""
-        return self._quiet_save_s(whole=True) if self._seconds_of("save") else 0.0
+        return self._quiet_save_s(whole=True) if any(self._seconds_of("save")) else 0.0
 
     @property
     def stall_s(self) -> float:
         """What a save in the background holds training up for: longer than before a failure."""
-        stalls = sorted(self._seconds_of("stall"))[-len(self._script) :]
+        of_runs = self._seconds_of("stall")
+        stalls = [each for run_s in of_runs for each in sorted(run_s)[-len(self._script) :]]
         return self._typical(stalls) if stalls else 0.0
 
     @property
@@ -178,10 +171,10 @@ class RehearsalTimes:
 
     def _quiet_save_s(self, *, whole: bool) -> float:
         """Of everything, or of chosen rows, where no recovery came just before."""
-        saves = zip(self._seconds_of("save"), self._script, strict=True)
         return self._typical(
             took_s
-            for took_s, each in saves
+            for saves_s in self._seconds_of("save")
+            for took_s, each in zip(saves_s, self._script, strict=True)
             if (each.save.portion == 1) == whole and each.returns is None
         )
 
@@ -204,15 +197,36 @@ class RehearsalTimes:
         """
         rows = self._slowest(lambda part: part.rows or 0)
         collecting_s = self.gather_s * rows / GATHERED
-        whole = max(part.size for part in self._ran.parts if part.rows is None)
+        whole = max(part.size for part in self._parts() if part.rows is None)
         by_bytes_s = self.save_s * self._slowest(lambda part: part.size) / whole
         chosen_s = self._quiet_save_s(whole=False)
         return max(chosen_s - by_bytes_s - self.select_s - collecting_s, 0.0)
 
     def _slowest(self, stage: Callable[[ShardSave], float]) -> float:
         """Of the slowest server's part of a save of chosen rows."""
-        slowest: dict[int, float] = {}
-        for part in self._ran.parts:
-            if part.rows is not None:
-                slowest[part.step] = max(stage(part), slowest.get(part.step, 0.0))
+        slowest: dict[tuple[int, int], float] = {}
+        for number, ran in enumerate(self._ran):
+            for part in ran.parts:
+                if part.rows is not None:
+                    save = number, part.step
+                    slowest[save] = max(stage(part), slowest.get(save, 0.0))
         return self._typical(slowest.values())
+
+    def _parts(self) -> Iterator[ShardSave]:
+        return (part for ran in self._ran for part in ran.parts)
+
+
+def _chain_lengths(parts: Iterable[ShardSave]) -> list[int]:
+    """How many saves a load has to read beside a whole one, after none, 1, 2, ... of them."""
+    lengths, appended, base = [0], 0, 0
+    for part in parts:
+        if part.server != 0:
+            continue
+        if part.rows is None:
+            base = part.size
+            continue
+        appended += part.size
+        merged = appended > MOST_DELTAS * base
+        appended = 0 if merged else appended
+        lengths.append(0 if merged else lengths[-1] + 1)
+    return lengths

@@ -28,11 +28,8 @@ from cprsim.trainer.validation.modelled import (
     is_predictable,
     largest_hit,
     lost,
-    trackings_of,
-    trains_beside,
 )
 from cprsim.trainer.validation.predicted import Predicted, predict
-from cprsim.trainer.validation.rehearsal import Rehearsal, rehearsal_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,6 +39,8 @@ if TYPE_CHECKING:
 Announce = Callable[[Predicted], None]
 #: So many repeats have a lower quartile; with fewer, medians are compared.
 _QUARTILE_OF = 3
+#: How often each rehearsal is carried out at most, where each policy is trained as often.
+_REHEARSED = 3
 #: Stands above the scenario that is written.
 _ON_ANOTHER_CLOCK = """\
 # Costs as measured. failures.csv says when failures strike on a clock on which only training takes
@@ -75,8 +74,7 @@ class Validated:
             "predictions_sha256": predicted.sha256,
             "repeats": max(len(each.runs) for each in self.compared),
             "load": self.load._asdict(),
-            "calibration": vars(predicted.calibration),
-            "beside": {name: vars(each) for name, each in predicted.beside.items()},
+            "calibrations": {name: vars(each) for name, each in predicted.calibrations.items()},
             "policies": {each.policy: each.document() for each in self.compared},
             "verdicts": self.verdicts(),
             "left_out": list(self.left_out),
@@ -102,7 +100,7 @@ class Validated:
         import tomli_w  # noqa: PLC0415  (only those who write need it)
 
         kills = max((each.prediction.kills for each in self.compared), key=len)
-        step_s = self.predicted.calibration.step_s
+        step_s = self.predicted.scenario.job.useful_time_s / self.compared[0].runs[0].steps
         rows = [
             f"{kill.executed * step_s!r},{node},{kind}"
             for kill in kills
@@ -163,23 +161,17 @@ def validate(
     check_fits(scenario, section)
     level = 0.5 if repeats < _QUARTILE_OF else 0.25
     steps = section.data(scenario, seed).steps
-    common = rehearsals(trackings_of(plans))
-    of = {
-        name: rehearsal_of(plan, lost(hit)) for name, plan in plans.items() if trains_beside(plan)
-    }
+    rehearsed, again = rehearsals(plans, lost(hit)), min(repeats, _REHEARSED)
     done = 0
-    total = sum(each.steps for each in (*common, *of.values())) + steps * len(plans) * repeats
-    loads = [_load()]
-
-    def rehearse(rehearsed: Sequence[Rehearsal]) -> Calibration:
-        nonlocal done
+    total = sum(each.steps for each, _ in rehearsed) * again + steps * len(plans) * repeats
+    loads: list[float] = [_load()]
+    calibrations: dict[str, Calibration] = {}
+    for each, names in rehearsed:
         part = progress_part(progress, done, total)
-        done += sum(each.steps for each in rehearsed)
-        return calibrate(scenario, section, rehearsed, seed, part, level, hit)
-
-    calibration = rehearse(common)
-    beside = {name: rehearse([each]) for name, each in of.items()}
-    predicted = predict(scenario, section, list(plans), calibration, beside, seed)
+        found = calibrate(scenario, section, each, seed, part, level, hit, again)
+        calibrations |= dict.fromkeys(names, found)
+        done += each.steps * again
+    predicted = predict(scenario, section, list(plans), calibrations, seed)
     if announce is not None:
         announce(predicted)
     runs: dict[str, list[Trained]] = {name: [] for name in plans}
