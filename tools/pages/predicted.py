@@ -70,6 +70,13 @@ def _servers(count: int, hit: int = 1) -> list[str]:
 
 #: Of each, so that a sum has more spans than noise: of `CONFIG`, twice as long, with 12 failures.
 _BASE = ("job.samples=200_000", 'job.useful_time="4 s"', "failures.exactly=12")
+
+
+def _parities(entries: int) -> str:
+    """The policy `ecrm`, which the scenario hasn't, with so many entries to a parity."""
+    return f'policies.ecrm={{ system = "ecrm", parity = {entries} }}'
+
+
 _MFU, _SSU = "policies.cpr-mfu", "policies.cpr-ssu"
 CONFIGURATIONS = {
     "base": Configuration(("full", "partial", "cpr-vanilla", "cpr-mfu", "cpr-ssu", "cpr-scar")),
@@ -105,6 +112,8 @@ CONFIGURATIONS = {
     ),
     "copies": Configuration(("replication",), seed=17),
     "2 copies on 3 servers": Configuration(("replication",), _servers(3), 18),
+    "parities on 3 servers": Configuration(("ecrm",), [*_servers(3), _parities(2)], 19),
+    "parities on 5 servers": Configuration(("ecrm",), [*_servers(5), _parities(2)], 20),
     "3 servers": Configuration(("full", "partial", "cpr-mfu"), _servers(3), 2),
     "2 of 3 servers at once": Configuration(("full", "cpr-mfu"), _servers(3, 2), 15),
     "5 servers": Configuration(("full", "cpr-ssu"), _servers(5), 2),
