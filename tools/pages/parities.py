@@ -53,12 +53,14 @@ class Run:
 class Measured(NamedTuple):
     """Of one policy, the lower quartile over all repeats of each, s.
 
-    `step_s`: without failures. `stopped_s`: from a kill until training goes on. `again_s`: training
-    that was done once more. `rebuilt_s`: from then until all is rebuilt beside it. `degraded`:
-    steps a second meanwhile, as a share of those without failures; none where nothing is rebuilt.
+    `step_s`: without failures. `beside`: in each turn, that as a share of `full`'s. `stopped_s`:
+    from a kill until training goes on. `again_s`: training that was done once more. `rebuilt_s`:
+    from then until all is rebuilt beside it. `degraded`: steps a second meanwhile, as a share of
+    those without failures; none where nothing is rebuilt.
     """
 
     step_s: float
+    beside: Sequence[float]
     stopped_s: float
     again_s: float
     rebuilt_s: float
@@ -117,15 +119,19 @@ def after_kill(killed: Run) -> tuple[float, float, float]:
     return on_s - stopped, rebuilt_s - on_s, steps / (rebuilt_s - on_s)
 
 
-def measured(policy: str, clean: Sequence[Run], killed: Sequence[Run]) -> Measured:
-    """What runs of a policy without and with a kill have taken."""
+def measured(
+    policy: str, clean: Sequence[Run], killed: Sequence[Run], full: Sequence[Run]
+) -> Measured:
+    """What runs of a policy without and with a kill have taken, and those of `full` without."""
+    beside = [mine.step_s / its.step_s for mine, its in zip(clean, full, strict=True)]
     step_s = _quartile([each.step_s for each in clean])
     after = np.array([after_kill(each) for each in killed])
     again_s = _quartile([each.trained.seconds["lost"] for each in killed])
     if policy == "full":
-        return Measured(step_s, _quartile(after[:, 0]), again_s, 0.0, 1.0)
+        return Measured(step_s, beside, _quartile(after[:, 0]), again_s, 0.0, 1.0)
     return Measured(
         step_s,
+        beside,
         _quartile(after[:, 0]),
         again_s,
         _quartile(after[:, 1]),
@@ -139,11 +145,10 @@ def _quartile(values: Sequence[float]) -> float:
 
 def page(found: dict[str, Measured], repeats: int, load: float) -> str:
     """The page."""
-    base = found["full"].step_s
     lines = [
         _HEAD,
         ["---"] * len(_HEAD),
-        *(_line(name, each, base) for name, each in found.items()),
+        *(_line(name, each) for name, each in found.items()),
     ]
     return _PAGE.format(
         servers=_SERVERS,
@@ -158,12 +163,14 @@ def page(found: dict[str, Measured], repeats: int, load: float) -> str:
     )
 
 
-def _line(name: str, each: Measured, base: float) -> list[str]:
+def _line(name: str, each: Measured) -> list[str]:
+    of_turns = [100 * (share - 1) for share in (np.median(each.beside), *each.beside)]
+    beside = f"{of_turns[0]:+.0f} % ({min(of_turns):+.0f} to {max(of_turns):+.0f})"
     rebuilt = [f"{1e3 * each.rebuilt_s:.0f}", f"{100 * each.degraded:.0f} %"]
     return [
         name,
         f"{1e3 * each.step_s:.2f}",
-        f"{100 * (each.step_s / base - 1):+.0f} %",
+        beside if name != "full" else "",
         f"{1e3 * each.stopped_s:.0f}",
         f"{1e3 * each.again_s:.0f}",
         *(rebuilt if each.rebuilt_s else ("", "")),
@@ -194,7 +201,9 @@ these, the throughput is a median.
 {table}
 
 - *A step*: without failures, the median of a run. Saves of `full` are not in it; the others save
-  nothing.
+  nothing. *Beside `full`*: the median over the turns of the ratio to `full` in the same turn, and
+  its least and its most: where these are far apart, others kept the machine busy, and what parities
+  cost a step is less than can be told from it.
 - *Stopped*: from the kill until training goes on: noticed, another process started, and under
   `full` everything loaded.
 - *Rebuilt*: from then until the server has all its rows again, and its parity or its copies. The
@@ -224,7 +233,10 @@ def main() -> None:
             loads.append(os.getloadavg()[0])
         sys.stdout.write(f"seed {seed}\n")
         sys.stdout.flush()
-    found = {name: measured(name, runs[name, False], runs[name, True]) for name in POLICIES}
+    found = {
+        name: measured(name, runs[name, False], runs[name, True], runs["full", False])
+        for name in POLICIES
+    }
     write_all(given.docs, {PAGE: page(found, given.repeats, float(np.mean(loads))).encode()})
 
 
