@@ -6,23 +6,22 @@ Which equation applies is the plan's own answer to a loss, so a policy's rule is
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import cast
 
 from cprsim.analytic.withdrawn import of_windows
 from cprsim.closed_form.attempts import mean_attempts, skipped_age_s
 from cprsim.closed_form.cpr import expected_pls
 from cprsim.closed_form.intervals import whole_periods
-from cprsim.contract import Context, Draining, Loss, Plan, Recover, Schedule, every, rules
+from cprsim.contract import Context, Draining, Plan, Recover, Schedule, every, rules
+from cprsim.contract.failure_kinds import FailureKind, kinds
 from cprsim.contract.ledger import overhead_retrained
-from cprsim.failures.hit import SEVERITIES, Severity
+from cprsim.failures.hit import SEVERITIES
 from cprsim.job.start import mean_start
 
 _CAUSES = (
     *("save", "load", "lost", "reschedule", "slowdown", "verify", "pls", "updates"),
     *("start", "shutdown"),
 )
-_NOT_ALL: tuple[Severity, ...] = ("process", "node")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +81,17 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
     costs = mean_start(context.costs.costs)
     first_s = rules.r36_start_s(*costs[:3], first=True, warm=False)
     causes = dict.fromkeys(_CAUSES, 0.0)
-    felt = _share_felt(plan, context)
+    drained = 0.0
     for kind in kinds(context):
+        of_kind = _share_drained(plan, context, kind)
+        drained += kind.share * of_kind
         for cause, share in _of_failures(plan, context, kind):
-            causes[cause] += felt * share
+            causes[cause] += (1 - of_kind) * share
     for cause, share in _of_silent_faults(plan, context):
         causes[cause] += share
-    for cause, share in _of_notices(plan, context):
+    for cause, share in _of_notices(plan, context, drained):
         causes[cause] += share
-    detect = felt * context.costs.costs.detect_s / context.mtbf_s
+    detect = (1 - drained) * context.costs.costs.detect_s / context.mtbf_s
     slowdown = training_slowdown(plan, context) + causes["slowdown"]
     held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
     wall = 1 + save + stall + detect + slowdown + sum(held)
@@ -180,7 +181,7 @@ def _skipped_s(plan: Plan, context: Context, schedule: Schedule) -> float:
     return skipped_age_s(schedule.period_s, context.useful_time_s, fails)
 
 
-def _of_failures(plan: Plan, context: Context, kind: "FailureKind") -> Iterator[tuple[str, float]]:
+def _of_failures(plan: Plan, context: Context, kind: FailureKind) -> Iterator[tuple[str, float]]:
     """What failures of one kind cost, by cause, over useful time."""
     costs, mtbf_s = context.costs, context.mtbf_s / kind.share
     answer, servers = plan.recover(kind.loss), len(kind.loss.servers)
@@ -250,39 +251,42 @@ def _of_silent_faults(plan: Plan, context: Context) -> Iterator[tuple[str, float
     yield "load", load_s * mean_attempts(context.costs.load_fails(source)) / context.silent_mtbf_s
 
 
-def _share_felt(plan: Plan, context: Context) -> float:
-    """Share of the failures that take anything: of nodes that weren't drained before."""
+def _share_drained(plan: Plan, context: Context, kind: FailureKind) -> float:
+    """Share of the failures of a kind whose nodes have been drained when they strike."""
     if context.notices is None or not isinstance(plan.on_notice, Draining):
-        return 1.0
-    return 1 - context.notices.recall
+        return 0.0
+    ready = plan.machines_ready(context.costs.cluster.spares)
+    return context.notices.recall if kind.drains_to(ready) else 0.0
 
 
-def _of_notices(plan: Plan, context: Context) -> Iterator[tuple[str, float]]:
-    """What answers to notices cost and keep, over useful time.
+def _of_notices(plan: Plan, context: Context, drained: float) -> Iterator[tuple[str, float]]:
+    """What answers to notices cost and keep, over useful time; `drained`: share of the failures.
 
     First order (G. Aupy, Y. Robert, F. Vivien, JPDC 74(2), 2014): of an announced failure what is
-    trained after the save is lost, not half an interval. Nodes are taken to be drained whenever
-    that is planned.
+    trained after the save is lost, not half an interval. Spares are taken to be back by the next.
     """
     answer, notices = plan.on_notice, context.notices
     if answer is None or notices is None:
         return
-    rate = notices.recall / context.mtbf_s + notices.false_alarms_per_s
+    alarms, announced = notices.false_alarms_per_s, notices.recall
     if isinstance(answer, Draining):
-        yield "reschedule", rate * answer.takes_s
-        return
-    yield "save", rate * answer.takes_s
+        yield "reschedule", (drained / context.mtbf_s + alarms) * answer.takes_s
+        answer, alarms, announced = answer.otherwise, 0.0, announced - drained
+        if answer is None:
+            return
+    yield "save", (announced / context.mtbf_s + alarms) * answer.takes_s
     left_s = notices.lead_s - answer.takes_s
     for kind in kinds(context):
         rolled_back = plan.recover(kind.loss)
         schedule = _to(plan, rolled_back.source)
         redone_s = _redone_s(plan, context, rolled_back.source, schedule)
         kept_s = max(redone_s - left_s, 0.0)
+        recall = notices.recall - _share_drained(plan, context, kind)
         if rolled_back.rollback == "all":
-            yield "lost", -kept_s * notices.recall * kind.share / context.mtbf_s
+            yield "lost", -kept_s * recall * kind.share / context.mtbf_s
         elif rolled_back.rollback == "lost":
             hit = context.servers, kind.servers_hit
-            spared = kept_s * notices.recall * expected_pls(2.0, context.mtbf_s, *hit)
+            spared = kept_s * recall * expected_pls(2.0, context.mtbf_s, *hit)
             yield "pls", -spared
             yield "updates", -spared
 
@@ -312,7 +316,7 @@ def _of_stops(plan: Plan, context: Context, wall: float) -> Iterator[tuple[str, 
     yield "load", each * load_s
 
 
-def _start_s(context: Context, kind: "FailureKind") -> float:
+def _start_s(context: Context, kind: FailureKind) -> float:
     """What a start after a failure takes, s; the compile cache is warm where it outlives it."""
     measured = context.costs.costs
     on_node = measured.start is not None and measured.start.on_node
@@ -359,67 +363,3 @@ def _landing_s(plan: Plan, context: Context, schedule: Schedule) -> float:
     if schedule.save.blocking or schedule.period_s >= context.useful_time_s:
         return 0.0  # a job shorter than the period never comes to a save
     return _save_s(plan, context, schedule)
-
-
-class FailureKind(NamedTuple):
-    """A kind of failure: its share of all failures, and what it takes down.
-
-    `servers_hit`: mean servers that it takes down, over all failures.
-    """
-
-    share: float
-    servers_hit: float
-    loss: Loss
-
-
-def kinds(context: Context) -> tuple[FailureKind, ...]:
-    """One failure of each kind, those that take down several servers with these lying apart."""
-    if math.isinf(context.mtbf_s):
-        return ()
-    all_servers, servers_hit = context.servers, context.servers_hit
-    share, severities = context.server_failure_share, tuple(context.severities.items())
-    more = context.trainers_hit, share, severities
-    if context.severities.get("cluster", 0.0):
-        return tuple(_each_kind(all_servers, servers_hit, *more, context.trainers))
-    # Of a server that fails alone, how many there are besides makes no difference.
-    return _smaller_kinds(all_servers if servers_hit > share else 1, servers_hit, *more)
-
-
-@lru_cache(maxsize=2)  # all plans of a scenario ask in turn, and jobs of a fleet often alike
-def _smaller_kinds(*of: Any) -> tuple[FailureKind, ...]:
-    return tuple(_each_kind(*of))
-
-
-def _each_kind(
-    all_servers: int,
-    servers_hit: float,
-    trainers_hit: float,
-    server_share: float,
-    severities: tuple[tuple[Severity, float], ...],
-    all_trainers: int = 0,
-) -> Iterator[FailureKind]:
-    of_severity = dict(severities)
-    whole = of_severity.get("cluster", 0.0)
-    if whole:
-        servers, trainers = frozenset(range(all_servers)), frozenset(range(all_trainers))
-        yield FailureKind(whole, whole * all_servers, Loss(servers, trainers, "cluster"))
-    if whole == 1:
-        return
-    # What failures take down that aren't of the whole cluster.
-    rest = 1 - whole
-    servers_hit = max(servers_hit - whole * all_servers, 0.0) / rest
-    trainers_hit = max(trainers_hit - whole * all_trainers, 0.0) / rest
-    share = max(server_share - whole, 0.0) / rest
-    for severity in _NOT_ALL:
-        part = of_severity.get(severity, 0.0)
-        if part and share > 0:
-            # Servers that fail together lie apart from each other, as random ones mostly do.
-            hit = max(1, round(servers_hit / share))
-            servers = frozenset(i * all_servers // hit for i in range(hit))
-            together = round(trainers_hit) if share == 1 else 0
-            loss = Loss(servers, frozenset(range(together)), severity)
-            yield FailureKind(part * share, part * servers_hit, loss)
-        if part and share < 1:
-            hit = max(1, round(trainers_hit / (1 - share)))
-            loss = Loss(frozenset(), frozenset(range(hit)), severity)
-            yield FailureKind(part * (1 - share), 0.0, loss)

@@ -1,8 +1,9 @@
 """What failures make a job read from the store, in the mean: no ledger counts these bytes."""
 
-from cprsim.analytic.expected import kinds, share_read
+from cprsim.analytic.expected import share_read
 from cprsim.closed_form.attempts import mean_attempts
 from cprsim.contract import Context, Plan
+from cprsim.contract.failure_kinds import kinds
 from cprsim.job.workload import Model
 
 

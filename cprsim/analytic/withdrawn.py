@@ -48,8 +48,9 @@ def _stops(plan: Plan, context: Context, window: Window) -> Iterator[tuple[str, 
     tier = plan.tier(plan.last_save.tier)
     load_s = costs.seconds(costs.load(tier, "all", 0)) * mean_attempts(costs.load_fails(tier))
     period_s = plan.schedules[-1].period_s if plan.schedules else math.inf
-    spared = min(max(window.due_s, 0.0) / period_s, 0.5)
-    yield "save", (stop_s - shutdown_s) * (1 - spared)
+    spared = min(window.due_s / period_s, 0.5)
+    if window.due_s > 0:  # else nothing was trained that could be saved
+        yield "save", (stop_s - shutdown_s) * (1 - spared)
     yield "shutdown", shutdown_s
     yield "reschedule", window.until_s - window.due_s - stop_s
     yield "start", schedule_s + (cold_s if start is not None and start.on_node else warm_s)

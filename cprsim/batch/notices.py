@@ -22,7 +22,7 @@ from cprsim.failures.hit import SEVERITIES
 
 #: In place of a save: nodes were drained.
 DRAINED = code(-3)
-_ONE, _NODE = code(1), code(SEVERITIES.index("node"))
+_ONE, _NODE, _CLUSTER = code(1), code(SEVERITIES.index("node")), code(rules.CLUSTER)
 _is_announced = compiled(rules.r38_is_announced)
 _in_time = compiled(rules.r38_in_time)
 _can_drain = compiled(rules.r38_can_drain)
@@ -128,7 +128,12 @@ def _drain(it: Running) -> None:
     if done_s < plan.drain_s:
         return
     attempts.take_spares(it, run.drained_nodes, plan.reschedule_s)
-    if run.next_s == deadline_s:  # else it was a false alarm
+    if run.next_s != deadline_s:  # a false alarm
+        return
+    cursors.look_ahead(it)
+    node_lists.without(it.lists, STRUCK, STRUCK, WITHDRAWN)
+    others = it.lists[STRUCK][COUNT] > run.drained_nodes
+    if not others and it.lists[STRUCK][SEVERITY] != _CLUSTER:
         run.passed += 1
         now_s = run.now
         cursors.strike(it)

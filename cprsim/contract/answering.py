@@ -1,9 +1,11 @@
 """What `on_notice` of a policy comes to: the answer to notices of a plan."""
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from cprsim.basics.units import format_duration
+from cprsim.basics.units import counted, format_duration
+from cprsim.contract.failure_kinds import kinds
 from cprsim.contract.notice import Draining, EmergencySave
 from cprsim.contract.plan import Plan
 from cprsim.contract.rotations import Rotations
@@ -30,18 +32,27 @@ def answering(plan: Plan, word: Answering, context: "Context") -> Plan:
     emergency = _emergency(plan, costs)
     saves = emergency if emergency.takes_s <= lead_s else None
     if word == "save":
-        lacks = "" if saves else _too_short("save in", lead_s, emergency.takes_s)
-        return _answered(plan, saves, lacks and f"{lacks}; it is ignored")
-    lacks = _no_drain(plan, costs, lead_s)
+        if saves:
+            return _answered(plan, saves, _saves_for_notices_alone(plan, context))
+        lacks = _too_short("save in", lead_s, emergency.takes_s)
+        return _answered(plan, None, f"{lacks}; it is ignored")
+    lacks = _no_drain(plan, context, lead_s)
     if lacks:
         instead = "everything is saved" if saves else "notices are ignored"
         return _answered(plan, saves, f"{lacks}; {instead}")
-    return replace(plan, on_notice=Draining(costs.drain_s, saves))
+    return _answered(plan, Draining(costs.drain_s, saves), _saves_for_notices_alone(plan, context))
 
 
-def _answered(plan: Plan, saves: EmergencySave | None, lacks: str) -> Plan:
+def _answered(plan: Plan, answer: EmergencySave | Draining | None, lacks: str) -> Plan:
     note = "; ".join(each for each in (plan.note, lacks) if each)
-    return replace(plan, on_notice=saves, note=note or None)
+    return replace(plan, on_notice=answer, note=note or None)
+
+
+def _saves_for_notices_alone(plan: Plan, context: "Context") -> str:
+    """What a plan that makes no other save trusts in, or empty."""
+    if math.isinf(context.mtbf_s) or any(math.isfinite(each.period_s) for each in plan.schedules):
+        return ""
+    return "failures.notice announces all that it saves for, so it makes no other save"
 
 
 def _why_not(plan: Plan) -> str:
@@ -53,7 +64,7 @@ def _why_not(plan: Plan) -> str:
     if plan.redundancy is not None:
         return "copies or parities on other servers hold what a failure takes"
     if isinstance(plan.sequence, Rotations) or any(each.save.leaves for each in plan.schedules):
-        return "each of its own is of a portion, and counts on the others"
+        return "each of its saves is of a portion, and counts on the others"
     return "" if plan.schedules else "it saves nothing"
 
 
@@ -64,10 +75,16 @@ def _emergency(plan: Plan, costs: CostModel) -> EmergencySave:
     return EmergencySave(save, costs.seconds(plan.transfer(save, costs)) + verify_s)
 
 
-def _no_drain(plan: Plan, costs: CostModel, lead_s: float) -> str:
+def _no_drain(plan: Plan, context: "Context", lead_s: float) -> str:
     """Why no node can be drained, or empty."""
-    if not plan.machines_ready(costs.cluster.spares):
+    costs = context.costs
+    ready = plan.machines_ready(costs.cluster.spares)
+    if not ready:
         return "no spare machine (cluster.spares) stands ready to drain a node to"
+    found = kinds(context)
+    if found and not any(kind.drains_to(ready) for kind in found):
+        machines = counted(ready, "spare machine")
+        return f"no failure takes so few nodes that {machines} can take their places"
     return "" if costs.drain_s <= lead_s else _too_short("drain a node in", lead_s, costs.drain_s)
 
 

@@ -19,6 +19,7 @@ from cprsim.basics.schema import A_DURATION, Section, text_of
 from cprsim.contract.actions import Loss
 from cprsim.contract.answering import Answering, answering
 from cprsim.contract.checks import flaw_of
+from cprsim.contract.failure_kinds import kinds
 from cprsim.contract.plan import KEEP, AfterVoid, Plan, Verification
 from cprsim.contract.settings import DurationSpan, Setting
 from cprsim.errors import CprsimError, PolicyError, told
@@ -206,10 +207,12 @@ class Policy(Section):
         if self.on_notice is None or notices is None:
             return context.mtbf_s
         verify_s = 0.0 if self.verify_every is None else costs.costs.verify_s
-        takes_s = context.save_s + verify_s + (costs.costs.checksum_s if self.checksum else 0.0)
-        if self.on_notice == "drain" and costs.cluster.spares:
-            takes_s = min(takes_s, costs.drain_s)
-        answered = notices.recall if takes_s <= notices.lead_s else 0.0
+        save_s = context.save_s + verify_s + (costs.costs.checksum_s if self.checksum else 0.0)
+        answered = 1.0 if save_s <= notices.lead_s else 0.0
+        if self.on_notice == "drain" and costs.drain_s <= notices.lead_s and not answered:
+            ready = costs.cluster.spares
+            answered = sum(kind.share for kind in kinds(context) if kind.drains_to(ready))
+        answered *= notices.recall
         return context.mtbf_s / (1 - answered) if answered < 1 else math.inf
 
     def _said(self, context: Context) -> dict[str, Any]:

@@ -23,8 +23,9 @@ class Lane(NamedTuple):
 def lanes(history: History, most: int) -> list[Lane]:
     """The job, the trainers, the servers that aren't shown by themselves, and up to `most` others.
 
-    All trainers act alike, and so do all servers that are up. Those that were hit are shown by
-    themselves, those that were hit most often first of all; they come in order of their numbers.
+    All trainers act alike, and so do all servers that are up. Those that were hit or withdrawn are
+    shown by themselves, those that were hit most often first of all; they come in order of their
+    numbers.
     The job's lane adds up to the ledger by cause; on the others healthy nodes that wait for lost
     ones do `WAIT`, as trainers do while anything is saved or loaded.
     """
@@ -33,7 +34,7 @@ def lanes(history: History, most: int) -> list[Lane]:
     if history.trainers:
         hit_s = [each.at_s for each in history.failures if each.hit.trainers]
         found.append(Lane(_count(history.trainers, "trainer"), _trainers(history.phases), hit_s))
-    shown = _most_hit(history.failures, most)
+    shown = _most_hit(history, most)
     recoveries = list(_recoveries(history))
     up = _servers_up(history.phases, recoveries)
     others = history.servers - len(shown)
@@ -76,8 +77,11 @@ def _count(nodes: int, kind: str) -> str:
     return f"{nodes:,} {kind}s" if nodes > 1 else f"1 {kind}"
 
 
-def _most_hit(failures: Iterable[Failure], most: int) -> set[int]:
-    hits = Counter(server for each in failures for server in each.hit.servers)
+def _most_hit(history: History, most: int) -> set[int]:
+    hits = Counter(server for each in history.failures for server in each.hit.servers)
+    for each in history.background:  # who was withdrawn was away without a hit
+        if each.task.kind != "save":
+            hits.update(dict.fromkeys(each.task.servers, 0))
     return set(sorted(hits, key=lambda server: (-hits[server], server))[:most])
 
 

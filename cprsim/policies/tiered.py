@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from cprsim.analytic.expected import kinds
 from cprsim.basics import units
 from cprsim.contract import (
     REMOTE,
@@ -22,6 +21,7 @@ from cprsim.contract import (
     Setting,
     Tier,
 )
+from cprsim.contract.failure_kinds import kinds
 from cprsim.policies.asynchronous import background_interval_s
 from cprsim.policies.full import checkpoint_interval_s
 from cprsim.policies.places import Peers, Place, chain_of, mean_save_of_chain, tier_of

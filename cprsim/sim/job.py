@@ -3,6 +3,8 @@
 docs/semantics.md states the rules that are carried out here.
 """
 
+import math
+
 import simpy
 
 from cprsim.contract import Action, Clock, Drain, Save, Saved, Train, Void, rules
@@ -293,7 +295,8 @@ class JobRun:
     def _hand_over(self) -> Process:
         """What was trained in this allocation is saved; the next one goes on with it."""
         if self._state.progress_s <= self._began_s:
-            self._limits.vain("give a longer job.allocation, or make failures rarer")
+            longer = "give a longer job.allocation, or " * (self._resolved.allocation_s < math.inf)
+            self._limits.vain(f"{longer}make failures rarer")
         yield from self._recovery.hand_over()
         self._began_s = self._state.progress_s
         self._withdrawals.await_next()

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
+from cprsim.basics.units import counted
 from cprsim.contract import Drain, Loss, Recover, Resumed, Unusable, rules
+from cprsim.errors import RunError
 from cprsim.failures.hit import SEVERITIES, Hit
 from cprsim.failures.timeline import Cursor
 from cprsim.sim.attempts import Attempts
@@ -95,15 +97,22 @@ class Recovery:
         return without(hit, self._machines.withdrawn)
 
     def drain(self, drain: Drain) -> Process:
-        """Nodes that are to fail move to spares; what fails then is past as soon as they have."""
+        """Nodes that are to fail move to spares; what fails then is past as soon as they have.
+
+        A failure that takes others as well strikes.
+        """
         work, cursor, nodes = self._work, self._cursor, drain.nodes
+        count = len(nodes.servers) + len(nodes.trainers)
+        if not rules.r38_can_drain(count, self.ready, SEVERITIES.index(nodes.severity)):
+            ready = counted(self.ready, "spare machine")
+            raise RunError(f"{counted(count, 'node')} can't be drained to {ready}")
         self._limits.drain()
         done_s = yield from work.do("reschedule", WAIT, drain.takes_s, 1.0)
         if done_s < drain.takes_s:
             return
         delay_s = self._resolved.costs.reschedule_mean_s
-        self._spares.wait_s(len(nodes.servers) + len(nodes.trainers), work.now, delay_s)
-        if cursor.next_s == drain.deadline_s:  # else it was a false alarm
+        self._spares.wait_s(count, work.now, delay_s)
+        if cursor.next_s == drain.deadline_s and _is_all_of(nodes, self.there(cursor.ahead())):
             self._drained += 1
             cursor.replace(cursor.strike(), drain.deadline_s)
             cursor.resume(drain.deadline_s)
@@ -378,3 +387,9 @@ class Recovery:
 
 def _task(kind: Literal["reschedule", "load"], rebuild: _Rebuild) -> BackgroundTask:
     return BackgroundTask(kind, rebuild.answer.source, rebuild.down.servers, rebuild.down.trainers)
+
+
+def _is_all_of(drained: Loss, hit: Hit) -> bool:
+    """Whether a failure takes nobody who wasn't drained; one of the cluster takes spares, too."""
+    alone = drained.servers.issuperset(hit.servers) and drained.trainers.issuperset(hit.trainers)
+    return alone and hit.severity != "cluster"

@@ -99,7 +99,7 @@ def _entry(verdict: SweepVerdict) -> dict[str, Any]:
     return found | {
         "policy": verdict.best.policy,
         "choices": verdict.best.choices,
-        **({"corrupt": verdict.best.corrupt} if verdict.best.corrupt else {}),
+        "corrupt": verdict.best.corrupt,
         **{name: row[name] for name in ("system", "recovery", "replications")},
         "interval_s": finite(row["interval_s"]),
         **{name: _interval(row, name) for name in TOLD},

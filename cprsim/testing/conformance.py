@@ -23,6 +23,7 @@ from cprsim.contract import (
     Event,
     Failed,
     Loss,
+    Notice,
     Plan,
     Policy,
     Recover,
@@ -281,9 +282,16 @@ class PolicyConformance:
     def test_controller_answers_failures_with_recover_and_trains_ahead(self) -> None:
         """`Recover` after `Failed`, else `Save`, `Drain`, or `Train` to a progress ahead."""
         for where, _, watch in self._watched():
+            told: set[float] = set()
             for before, step in pairwise([Step(Now(0.0, 0.0)), *watch.transcript]):
+                if isinstance(step.event, Notice):
+                    told.add(step.event.deadline_s)
                 if step.event is not None:
                     continue
+                require(
+                    not isinstance(step.action, Drain) or step.action.deadline_s in told,
+                    f"{where}: nothing is announced for then, but the controller answered {step}",
+                )
                 if isinstance(before.event, Failed):
                     self._check_recover(where, step.action)
                     continue

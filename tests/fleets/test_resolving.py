@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cprsim.analytic.expected import expected, kinds
+from cprsim.analytic.expected import expected
+from cprsim.contract.failure_kinds import kinds
 from cprsim.errors import ScenarioError
 from cprsim.fleets.fleet import Fleet, load_fleet
 from cprsim.runs.measures import Basis

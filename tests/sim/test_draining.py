@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from cprsim.analytic.expected import expected
-from cprsim.contract import Draining, EmergencySave, Save
+from cprsim.contract import Drain, Draining, EmergencySave, Loss, Notice, Save
+from cprsim.contract import plan as plan_module
 from cprsim.contract.ledger import Ledger
+from cprsim.errors import RunError
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play, simulate
 from cprsim.testing import Recording
@@ -247,3 +249,93 @@ def test_makespan_is_that_of_the_failures_that_are_not_drained():
     error_s = more_s.std(ddof=1) / math.sqrt(runs)
     assert error_s < 0.002 * more_s.mean()
     assert abs(more_s.mean() - 200_000 / interval_s * each_s) < 3 * error_s
+
+
+HITS = {"distribution": "exponential", "mean": "1000 s", "hits": {"parameter_servers": 2}}
+
+
+@pytest.mark.parametrize(
+    "failures",
+    [HITS, {"distribution": "exponential", "mean": "1000 s", "severity": {"cluster": 1.0}}],
+    ids=["more nodes than spares", "the whole cluster"],
+)
+def test_what_can_not_be_drained_is_planned_for(failures):
+    """By Young's interval, where a save isn't in time either."""
+    notice = {"notice": {"lead": "9 s", "recall": 0.9}}
+    slow = {"save": "10 s"}
+    optimal = {"interval": "optimal"}
+    it = scenario(failures | notice, costs=slow, policy=optimal)
+    plan, ignoring = it.plan("it"), scenario(failures, costs=slow, policy=optimal).plan("it")
+
+    assert plan.interval_s == ignoring.interval_s
+    assert plan.on_notice is None
+    assert plan.note == (
+        "no failure takes so few nodes that 1 spare machine can take their places; notices are "
+        "ignored"
+    )
+
+
+def test_estimates_drain_the_kinds_of_failures_that_spares_are_enough_for():
+    """Half of the failures take the whole cluster: they are felt as if nobody announced any."""
+    law = {"distribution": "exponential", "mean": "1000 s"}
+    mixed = law | {"severity": {"node": 0.5, "cluster": 0.5}}
+    notice = {"notice": {"lead": "9 s", "recall": 1.0}}
+    it, ignoring = scenario(mixed | notice, costs={"save": "10 s"}), scenario(mixed)
+    drained, felt = (expected(each.plan("it"), each.context) for each in (it, ignoring))
+    whole = scenario(law | {"severity": {"cluster": 1.0}})
+    cluster = expected(whole.plan("it"), whole.context)
+
+    assert drained.lost == pytest.approx(felt.lost / 2)
+    assert drained.load == pytest.approx(cluster.load / 2)
+    assert drained.detect == pytest.approx(felt.detect / 2)
+
+
+def test_where_all_is_announced_it_is_told_that_nothing_else_is_saved_for():
+    law = {"distribution": "exponential", "mean": "1000 s", "notice": CERTAIN}
+    plan = scenario(law, policy={"interval": "optimal"}).plan("it")
+
+    assert plan.interval_s == math.inf
+    assert plan.note == "failures.notice announces all that it saves for, so it makes no other save"
+
+
+class _DrainsNobody:
+    """Answers each notice with a drain of nobody, at once."""
+
+    def __init__(self, other, drain):
+        self._other, self._drain, self._notice = other, drain, None
+
+    def tell(self, event):
+        if isinstance(event, Notice):
+            self._notice = event
+        else:
+            self._other.tell(event)
+
+    def ask(self, now):
+        notice, self._notice = self._notice, None
+        return self._other.ask(now) if notice is None else self._drain(notice)
+
+
+@pytest.mark.parametrize("line", ["80,0,node", "80,0,cluster"])
+def test_a_drain_of_nobody_spares_nobody(line, tmp_path, monkeypatch):
+    def drain(notice):
+        return Drain(Loss(frozenset(), frozenset()), notice.deadline_s, 0.0)
+
+    monkeypatch.setattr(
+        plan_module, "NoticeController", lambda other, answer: _DrainsNobody(other, drain)
+    )
+    ledger, _ = played(scenario(log(tmp_path, line)))
+
+    assert (ledger.failures, ledger.absorbed) == (1, 0)
+
+
+def test_more_nodes_than_spares_are_drained_by_nobody(tmp_path, monkeypatch):
+    def drain(notice):
+        return Drain(Loss(frozenset([0, 1]), frozenset()), notice.deadline_s, 0.0)
+
+    monkeypatch.setattr(
+        plan_module, "NoticeController", lambda other, answer: _DrainsNobody(other, drain)
+    )
+    with pytest.raises(RunError) as error:
+        played(scenario(log(tmp_path, "80,0,node")))
+
+    assert str(error.value) == "2 nodes can't be drained to 1 spare machine"

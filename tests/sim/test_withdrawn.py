@@ -7,12 +7,15 @@ import pytest
 
 from cprsim.analytic.expected import expected
 from cprsim.batch import engine as batch
+from cprsim.closed_form.withdrawn import break_even_s, fewer_extra_s, waiting_extra_s
 from cprsim.contract.ledger import Ledger
 from cprsim.failures.hit import Hit
+from cprsim.history.lanes import lanes
+from cprsim.history.recorder import record
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import COLUMNS, play
 from cprsim.testing import Recording, assert_time_adds_up
-from tools.validation.withdrawn import break_even_s, fewer_extra_s, waiting_extra_s
+from tests.history.jobs import told
 
 ELASTIC = {"system": "elastic", "interval": "32 s", "bound": 0.5, "reshard": "2 s"}
 FULL = {"system": "full", "interval": "32 s"}
@@ -61,6 +64,13 @@ def test_the_rest_takes_the_rows_and_goes_on_slower() -> None:
     assert (ledger.load, ledger.reschedule, ledger.slowdown) == (4, 2, 2)
     assert ledger.wall == 128 + 3 * 8 + 4 + 2 + 2
     assert (ledger.lost, ledger.pls, ledger.updates_lost, ledger.saves) == (0, 0, 0, 3)
+
+
+def test_a_timeline_shows_who_is_away() -> None:
+    found = lanes(record(scenario(ELASTIC, window(20, 20)), "it"), 9)
+
+    assert [each.name for each in found] == ["job", "3 other servers", "server 3"]
+    assert "reschedule 26-40, load 40-44" in told(found[-1].phases)
 
 
 def test_a_window_follows_what_is_under_way() -> None:

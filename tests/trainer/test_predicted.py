@@ -166,6 +166,7 @@ def test_parities_are_predicted_from_a_rehearsal_of_their_own(tmp_path, capsys):
     assert found["failures"]["measured"] == 4
     for seconds in (found["predicted"], found["measured"]):
         assert seconds["load"] > 0
+        assert seconds["save"] > 0
         assert seconds["lost"] == 0
     assert found["predicted"]["slowdown"] == found["measured"]["slowdown"] == 0
 

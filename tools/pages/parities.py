@@ -1,6 +1,6 @@
 """Write docs/parities.md: what parities cost on real processes of this machine, beside `full`.
 
-Run `python -m tools.pages.parities` on a quiet machine (some three minutes). All policies are
+Run `python -m tools.pages.parities` on a quiet machine (some seven minutes). All policies are
 trained in turns, several times, so that what else the machine does meets all of them alike.
 """
 

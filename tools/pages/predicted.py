@@ -1,6 +1,6 @@
 """Write docs/predicted.md: real runs, predicted and measured on this machine.
 
-Run `python -m tools.pages.predicted` on a quiet machine (twenty minutes). Each configuration of
+Run `python -m tools.pages.predicted` on a quiet machine (25 minutes). Each configuration of
 scenarios/train-quick.toml is calibrated on its servers and tables, predicted, and then trained, its
 policies in turns and several times. Predictions are written into build/predicted/ before anything
 is trained with them, and the page has their hashes.

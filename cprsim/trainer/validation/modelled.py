@@ -166,7 +166,8 @@ def calibrated(
     mapping["cluster"] |= {"spares": 0, "updates": updates}
     mapping["costs"] = calibration.costs
     if all(map(trains_beside, plans.values())):  # pinned to steps, it has all landed by the next
-        mapping["costs"] |= {"save": "0 s"}
+        if not any(plan.schedules[0].save.blocking for plan in plans.values()):
+            mapping["costs"] |= {"save": "0 s"}
         if not any(waits_for(plan, 1) for plan in plans.values()):
             mapping["costs"] |= {"load_full": "0 s", "load_partial": "0 s", "reschedule": "0 s"}
     mapping["failures"] = {"exactly": 0, "while_waiting": False}

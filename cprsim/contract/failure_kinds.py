@@ -1,0 +1,84 @@
+"""Kinds of failures, as plans are made for them: how often, and what each takes."""
+
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cprsim.contract import rules
+from cprsim.contract.actions import Loss
+from cprsim.failures.hit import SEVERITIES, Severity
+
+if TYPE_CHECKING:
+    from cprsim.contract.policy import Context
+
+_NOT_ALL: tuple[Severity, ...] = ("process", "node")
+
+
+class FailureKind(NamedTuple):
+    """A kind of failure: its share of all failures, and what it takes down.
+
+    `servers_hit`: mean servers that it takes down, over all failures.
+    """
+
+    share: float
+    servers_hit: float
+    loss: Loss
+
+    def drains_to(self, ready: int) -> bool:
+        """Whether so many machines that stand ready can take the places of its nodes before."""
+        nodes = len(self.loss.servers) + len(self.loss.trainers)
+        return rules.r38_can_drain(nodes, ready, SEVERITIES.index(self.loss.severity))
+
+
+def kinds(context: "Context") -> tuple[FailureKind, ...]:
+    """One failure of each kind, those that take down several servers with these lying apart."""
+    if math.isinf(context.mtbf_s):
+        return ()
+    all_servers, servers_hit = context.servers, context.servers_hit
+    share, severities = context.server_failure_share, tuple(context.severities.items())
+    more = context.trainers_hit, share, severities
+    if context.severities.get("cluster", 0.0):
+        return tuple(_each_kind(all_servers, servers_hit, *more, context.trainers))
+    # Of a server that fails alone, how many there are besides makes no difference.
+    return _smaller_kinds(all_servers if servers_hit > share else 1, servers_hit, *more)
+
+
+@lru_cache(maxsize=2)  # all plans of a scenario ask in turn, and jobs of a fleet often alike
+def _smaller_kinds(*of: Any) -> tuple[FailureKind, ...]:
+    return tuple(_each_kind(*of))
+
+
+def _each_kind(
+    all_servers: int,
+    servers_hit: float,
+    trainers_hit: float,
+    server_share: float,
+    severities: tuple[tuple[Severity, float], ...],
+    all_trainers: int = 0,
+) -> Iterator[FailureKind]:
+    of_severity = dict(severities)
+    whole = of_severity.get("cluster", 0.0)
+    if whole:
+        servers, trainers = frozenset(range(all_servers)), frozenset(range(all_trainers))
+        yield FailureKind(whole, whole * all_servers, Loss(servers, trainers, "cluster"))
+    if whole == 1:
+        return
+    # What failures take down that aren't of the whole cluster.
+    rest = 1 - whole
+    servers_hit = max(servers_hit - whole * all_servers, 0.0) / rest
+    trainers_hit = max(trainers_hit - whole * all_trainers, 0.0) / rest
+    share = max(server_share - whole, 0.0) / rest
+    for severity in _NOT_ALL:
+        part = of_severity.get(severity, 0.0)
+        if part and share > 0:
+            # Servers that fail together lie apart from each other, as random ones mostly do.
+            hit = max(1, round(servers_hit / share))
+            servers = frozenset(i * all_servers // hit for i in range(hit))
+            together = round(trainers_hit) if share == 1 else 0
+            loss = Loss(servers, frozenset(range(together)), severity)
+            yield FailureKind(part * share, part * servers_hit, loss)
+        if part and share < 1:
+            hit = max(1, round(trainers_hit / (1 - share)))
+            loss = Loss(frozenset(), frozenset(range(hit)), severity)
+            yield FailureKind(part * (1 - share), 0.0, loss)
