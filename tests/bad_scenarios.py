@@ -267,8 +267,8 @@ QUANTITIES = [
     case(
         "a-notice-between-portions",
         {POLICY: 'system = "partial-experts"\nexperts = 4\non_notice = "save"\n'},
-        "policies.full: on_notice = 'save' saves everything, but each of its saves is of a portion, "
-        "and counts on the others; leave it out",
+        "policies.full: on_notice = 'save' saves everything, but each of its saves is of a "
+        "portion, and counts on the others; leave it out",
     ),
     case(
         "a-drain-that-nothing-tells-the-time-of",
