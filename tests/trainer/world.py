@@ -199,7 +199,8 @@ class World:
 
         def live():
             if isinstance(spec, TrainerSpec):
-                yield from Trainer(spec, member).obey()
+                member.trainer = Trainer(spec, member)
+                yield from member.trainer.obey()
             else:
                 server = Server(spec, member)
                 member.serve = server.serve

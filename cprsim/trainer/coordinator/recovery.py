@@ -85,6 +85,9 @@ class ClusterRecovery:
         for message in self._mailbox.replies(trainers, Op.CONNECT, Op.LOST).values():
             cluster.end_lost(message)
             self._dense_step = message.step
+            turns = self._job.turns
+            if again and turns.trainers == 1 and message.step > turns.count:
+                self._job.did(0)  # a trainer died in it, and its replacement has pushed it to all
 
     def handle_pending(self) -> bool:
         """Handle deaths, servers that are filled and saves to ask for; whether there were any."""
