@@ -170,6 +170,11 @@ class CodedRing(Ring):
         return [each._rebuild.coded.read(2, stripes)[0].tobytes() for each in self.servers]
 
 
+def test_the_first_parities_are_there_before_anybody_greets(tmp_path):
+    """Making them may take longer than a greeting."""
+    check_held(CodedRing(tmp_path).servers, 2)
+
+
 def test_a_difference_is_in_a_parity_once(tmp_path):
     """Also where it is sent again, as after every loss."""
     ring = CodedRing(tmp_path)

@@ -29,8 +29,9 @@ class Difference(NamedTuple):
 class CodedRows:
     """A server's entries in all its groups, by the place that it has there.
 
-    `group`: what makes the rows that it holds the parity of, as they are at the start of the job.
-    `rows`: most rows of these servers and its own.
+    `group`: what makes the rows that it holds the parity of, as they are at the start of the job;
+    nothing where it replaces another, whose parity is to be worked out. `rows`: most rows of these
+    servers and its own.
 
     At the places up to `data` these are rows of its own, at the last one a parity: the exclusive or
     of the bits of `data` rows and of their optimiser state, which is exact, where sums of floats
@@ -65,20 +66,13 @@ class CodedRows:
         parity = np.zeros((count, self._dim), np.int32), np.zeros(count, np.int32)
         of_rows = [_bits(own.shard, place, stripes.data) for place in range(stripes.data)]
         self._entries = [*of_rows, parity]
-        self._group = group
+        for place, source in enumerate(group):
+            for held, bits in zip(parity, _bits(source(), place, stripes.data), strict=True):
+                held[: len(bits)] ^= bits
         self.lost = np.zeros((stripes.data + 1, count), bool)
         self.applied, self.heard = (np.zeros(stripes.data, np.int64) for _ in range(2))
         self.version = 0
         self.last: dict[int, Difference] = {}
-
-    def begin(self) -> None:
-        """The job begins: the parity is that of rows as they are then, unless it was lost."""
-        # Not as the server is started: one that takes the place of another has no use for it.
-        for place, source in enumerate(self._group):
-            its = _bits(source(), place, self.stripes.data)
-            for held, bits in zip(self._entries[self.parity], its, strict=True):
-                held[: len(bits)] ^= bits
-        self._group = ()
 
     @property
     def parity(self) -> int:
@@ -93,8 +87,6 @@ class CodedRows:
         """All entries of a place are lost; they had so many steps."""
         self.lost[place, : len(self._entries[place][0])] = True
         self.steps(place)[:] = steps
-        if place == self.parity:
-            self._group = ()
         self.own.return_to(int(self.applied.min()))
 
     def return_to(self, step: int) -> None:

@@ -210,7 +210,6 @@ class Coding:
 
     def push_again(self) -> Steps[None]:
         """Send what was sent last, if anything: a parity may lack it, or passes over it."""
-        self._coded.begin()
         yield from self._send(self._coded.last)
 
     def prepare(self, message: Message) -> Steps[None]:

@@ -94,11 +94,14 @@ def with_copies(specs: Sequence[ServerSpec], redundancy: Redundancy | None) -> l
     ]
 
 
-def run_server(spec: ServerSpec, address: Path, control: socket.socket) -> None:
-    """Be a server: obey the controller, and answer trainers at `address`."""
+def run_server(spec: ServerSpec, address: Path, replaces: bool, control: socket.socket) -> None:
+    """Be a server: obey the controller, and answer trainers at `address`.
+
+    `replaces`: whether it is in the place of one that has died.
+    """
 
     def make(loop: MemberLoop) -> Steps[None]:
-        server = Server(spec, loop)
+        server = Server(spec, loop, replaces)
         loop.listen(listening(address), server.serve)
         return server.obey()
 
@@ -119,7 +122,7 @@ class Server:
     returned to a checkpoint, what is still under way in connections of earlier ones is void.
     """
 
-    def __init__(self, spec: ServerSpec, around: Around) -> None:
+    def __init__(self, spec: ServerSpec, around: Around, replaces: bool = False) -> None:
         self._spec, self._around = spec, around
         self.number = spec.number
         self._checkpoints = CheckpointWriter(spec.shard, spec.store(), around)
@@ -137,7 +140,7 @@ class Server:
         else:
             sources = list(spec.copies_of.values())
             rows = max(each.rows for each in (spec, *sources))
-            group = [each.shard for each in sources]
+            group = () if replaces else [each.shard for each in sources]
             coded = CodedRows(spec.number, spec.stripes, self._own, rows, group)
             self._rebuild = Rebuild(around, coded, spec.deadlines)
         # Less than its own deadline: a silent source is named before this server counts as silent
