@@ -3,6 +3,8 @@
 `ran` looks at all rows, their optimiser state and all parities when the job is done.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -175,6 +177,16 @@ def test_the_first_parities_are_there_before_anybody_greets(tmp_path):
     check_held(CodedRing(tmp_path).servers, 2)
 
 
+def test_what_has_come_by_a_limit_is_taken_before_anybody_is_blamed():
+    """A server that didn't run for so long finds its limit past and the difference unread."""
+    unread = [{1}, {1}, set()]  # it is read in one round of links, and taken in the next
+    coded = SimpleNamespace(behind=lambda _: unread[0])
+    around = SimpleNamespace(now_s=lambda: 0.0)
+    for wait in decoding.Decoder(around, coded, PATIENT)._heard({0: 1}):
+        assert wait.due_s < float("inf") or wait.ready()
+        unread.pop(0)
+
+
 def test_a_difference_is_in_a_parity_once(tmp_path):
     """Also where it is sent again, as after every loss."""
     ring = CodedRing(tmp_path)
@@ -221,7 +233,7 @@ def test_all_that_is_lost_is_worked_out_portion_by_portion(tmp_path, monkeypatch
     shard.squares.fill_(7.0)
     rebuild.peers = GroupPeers(0, dict(enumerate(ring.at)))
 
-    ring.do(rebuild.end())
+    ring.do(rebuild.end(0))
 
     assert shard.digest() == before
     assert ring.held() == held

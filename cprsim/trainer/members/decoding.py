@@ -16,6 +16,11 @@ from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError
 #: Stripes that are read at once, at most. Chosen: some 100 kB from each server, so that nobody who
 #: looks up rows waits long.
 _PORTION = 2048
+#: Portions from sign of life to sign of life.
+_PORTIONS = 16
+#: Rounds of all links in which what has come is taken: one that reads it, one in which whoever
+#: serves that link takes it.
+_ROUNDS = 2
 _NONE = np.empty(0, np.int64)
 
 
@@ -54,10 +59,14 @@ class Decoder:
     def decode(self, peers: GroupPeers, place: int, stripes: Ids) -> Steps[None]:
         """Work out those of these entries of a place that are lost."""
         coded, least, version, portion = self._coded, dict[int, int](), -1, _PORTION
-        while (stripes := stripes[coded.lost[place, stripes]]).size:
+        while stripes.size:
+            asked = stripes[:portion]
+            asked = asked[coded.lost[place, asked]]
+            if not asked.size:
+                stripes = stripes[portion:]
+                continue
             if version != coded.version:  # the rows have returned to a checkpoint
                 least, version = {}, coded.version
-            asked = stripes[:portion]
             found = yield from self._ask(peers, place, asked, least)
             least = {q: int(read.steps[0]) for q, read in found.items() if q != coded.parity}
             if place == coded.parity:
@@ -69,10 +78,14 @@ class Decoder:
                 coded.install(place, asked, _xor([read.bits for read in found.values()]))
                 portion = min(4 * portion, _PORTION)
 
-    def decode_all(self, peers: GroupPeers) -> Steps[None]:
-        """Work out all that is lost."""
+    def decode_all(self, peers: GroupPeers, progress: Callable[[], None]) -> Steps[None]:
+        """Work out all that is lost; `progress` is called again and again."""
         for place, lost in enumerate(self._coded.lost):
-            yield from self.decode(peers, place, np.flatnonzero(lost))
+            stripes = np.flatnonzero(lost)
+            many = _PORTIONS * _PORTION
+            for first in range(0, len(stripes), many):
+                yield from self.decode(peers, place, stripes[first : first + many])
+                progress()
 
     def close(self) -> None:
         """Close all connections."""
@@ -128,10 +141,21 @@ class Decoder:
 
     def _heard(self, least: Mapping[int, int]) -> Steps[None]:
         """Wait until this server's parity has so many steps of each source."""
-        coded, due_s = self._coded, self._around.now_s() + self._deadlines.passed_s
-        yield Wait(lambda: not coded.behind(least), due_s)
+        coded, within_s = self._coded, self._deadlines.passed_s
+        yield from _waited(self._around, lambda: not coded.behind(least), within_s)
         if coded.behind(least):
             raise SourcesLostError(coded.behind(least))
+
+
+def _waited(around: Around, ready: Callable[[], object], within_s: float) -> Steps[None]:
+    """Wait for what others send, for so long, and until what has come by then is taken.
+
+    A server that didn't run for longer finds its limit passed with all of it unread.
+    """
+    yield Wait(ready, around.now_s() + within_s)
+    for _ in range(_ROUNDS):
+        if not ready():
+            yield Wait(lambda: True)
 
 
 def _xor(all_bits: list[Bits]) -> Bits:
@@ -163,9 +187,13 @@ class Rebuild:
             yield from self._decoder.learn(self.peers)
             self._anew = False
 
-    def end(self) -> Steps[None]:
-        """Work out all that is lost still."""
-        yield from self._decoder.decode_all(self.peers)
+    def end(self, epoch: int) -> Steps[None]:
+        """Work out all that is lost still; the controller is told that it goes on."""
+
+        def progress() -> None:
+            self.around.control.tell(Op.FILLING, 0, {"epoch": epoch})
+
+        yield from self._decoder.decode_all(self.peers, progress)
         self._decoder.close()
 
     def return_to(self, step: int) -> None:
@@ -191,8 +219,7 @@ class Rebuild:
             return coded.behind(least)
 
         if late():
-            due_s = self.around.now_s() + self.deadlines.heard_s
-            yield Wait(lambda: link.gone or not late(), due_s)
+            yield from _waited(self.around, lambda: link.gone or not late(), self.deadlines.heard_s)
         if lost := late():
             link.tell(Op.LOST, place, {"lost": sorted(lost)})
         else:

@@ -333,8 +333,10 @@ class Server:
                     yield from self._fetching.begin(sources, self._states)
                 else:
                     yield from self._rebuild.begin(facts["epoch"], sources)
+            elif self._rebuild is None:
+                yield from self._fetching.end()
             else:
-                yield from (self._rebuild or self._fetching).end()
+                yield from self._rebuild.end(facts["epoch"])
         except SourcesLostError as gone:
             told["lost"] = sorted(gone.servers)
         self._around.control.tell(Op.LOADED, self._own.applied, told)

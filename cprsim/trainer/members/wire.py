@@ -60,6 +60,7 @@ class Op(IntEnum):
     HALT = 25  # to a trainer: end TRAIN after the step it is in; not answered if it trains no more
     FILL = 26  # to a server: where to fetch shards from -> LOADED
     CATCH_UP = 27  # to a server: fetch what has changed since, or is lost still -> LOADED
+    FILLING = 30  # before LOADED, again and again: it goes on
 
 
 #: What names servers that don't answer.
