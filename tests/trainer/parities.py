@@ -18,7 +18,7 @@ def check_parities(cluster, servers, data):
 
 def check_held(servers, data):
     """The same of servers in memory, which have worked out all that was lost."""
-    held = [each._rebuild.coded for each in servers]
+    held = [each._reconstruction.coded for each in servers]
     assert not any(each.lost.any() for each in held), "not all that was lost has been worked out"
     stripes = np.arange(held[0].lost.shape[1])
     rows = [np.column_stack(each.own.shard.arrays()).view(np.int32) for each in held]

@@ -168,8 +168,8 @@ class CodedRing(Ring):
         self.do(self.links.connect(routes, epoch))
 
     def held(self):
-        stripes = np.arange(self.servers[0]._rebuild.coded.lost.shape[1])
-        return [each._rebuild.coded.read(2, stripes)[0].tobytes() for each in self.servers]
+        stripes = np.arange(self.servers[0]._reconstruction.coded.lost.shape[1])
+        return [each._reconstruction.coded.read(2, stripes)[0].tobytes() for each in self.servers]
 
 
 def test_the_first_parities_are_there_before_anybody_greets(tmp_path):
@@ -224,7 +224,7 @@ def test_all_that_is_lost_is_worked_out_portion_by_portion(tmp_path, monkeypatch
     ring.connect(1)
     ring.do(push(ring, 0))
     ring.do(ring.links.sync())
-    rebuild = ring.servers[0]._rebuild
+    rebuild = ring.servers[0]._reconstruction
     shard, held = rebuild.coded.own.shard, ring.held()
     before = shard.digest()
     for place in range(3):

@@ -75,13 +75,13 @@ class CodedRows:
         self.last: dict[int, Difference] = {}
 
     @property
-    def parity(self) -> int:
-        """The place of the parity."""
+    def parity_place(self) -> int:
+        """That of the parity."""
         return self.stripes.data
 
     def steps(self, place: int) -> NDArray[np.int64]:
         """Steps whose updates are in the entries of a place: for the parity, from each source."""
-        return self.heard if place == self.parity else self.applied[place : place + 1]
+        return self.heard if place == self.parity_place else self.applied[place : place + 1]
 
     def lose(self, place: int, steps: Sequence[int]) -> None:
         """All entries of a place are lost; they had so many steps."""
@@ -95,12 +95,12 @@ class CodedRows:
         self.last.clear()
         self.lost[:] = False
         self.applied[:] = step
-        self.lose(self.parity, [step] * self.parity)
+        self.lose(self.parity_place, [step] * self.stripes.data)
 
     def behind(self, least: Mapping[int, int]) -> set[int]:
         """Servers of whose updates fewer than so many steps are in the parity, by their places."""
         late = (place for place, step in least.items() if self.heard[place] < step)
-        return {self.stripes.member(self.number, self.parity, place) for place in late}
+        return {self.stripes.member(self.number, self.parity_place, place) for place in late}
 
     def read(self, place: int, stripes: Ids) -> Bits:
         """Bits of entries; zeros where a server has none, since another has a row more."""
@@ -120,9 +120,6 @@ class CodedRows:
         for entries, found in zip(self._entries[place], bits, strict=True):
             entries[stripes[lost]] = found[lost]
         self.lost[place, stripes[lost]] = False
-        if place != self.parity and self.own.modified is not None:
-            rows = stripes[lost] * self.stripes.data + place
-            self.own.modified.note(int(self.applied[place]), rows)
 
     def lacks(self, place: int, stripes: Ids) -> bool:
         """Whether some of these entries are lost; others may have more than there are here."""
@@ -136,7 +133,7 @@ class CodedRows:
             ids = np.arange(len(self.own.shard))
         places, stripes = ids % self.stripes.data, ids // self.stripes.data
         lost = self.lost[places, stripes]
-        return {place: stripes[lost & (places == place)] for place in range(self.parity)}
+        return {place: stripes[lost & (places == place)] for place in range(self.stripes.data)}
 
     def update(self, message: Message) -> dict[int, Difference]:
         """Apply an update to the rows that lack it; what it has changed, by place."""
@@ -173,9 +170,9 @@ class CodedRows:
             return
         stripes = np.frombuffer(message.parts[0], np.int64)
         # What is lost will be worked out with this in it.
-        held = ~self.lost[self.parity, stripes]
+        held = ~self.lost[self.parity_place, stripes]
         found = self.bits_of(message.parts[1:])
-        for entries, bits in zip(self._entries[self.parity], found, strict=True):
+        for entries, bits in zip(self._entries[self.parity_place], found, strict=True):
             entries[stripes[held]] ^= bits[held]
         self.heard[place] = message.step + 1
 

@@ -52,7 +52,7 @@ class Decoder:
 
     def learn(self, peers: GroupPeers) -> Steps[None]:
         """All entries are lost, and have the steps that others know of."""
-        for place in range(self._coded.parity + 1):
+        for place in range(self._coded.parity_place + 1):
             found = yield from self._ask(peers, place, _NONE, {}, peers.epoch)
             self._coded.lose(place, self._steps(found, place))
 
@@ -68,10 +68,10 @@ class Decoder:
             if version != coded.version:  # the rows have returned to a checkpoint
                 least, version = {}, coded.version
             found = yield from self._ask(peers, place, asked, least)
-            least = {q: int(read.steps[0]) for q, read in found.items() if q != coded.parity}
-            if place == coded.parity:
+            least = {q: int(read.steps[0]) for q, read in found.items() if q != coded.parity_place}
+            if place == coded.parity_place:
                 yield from self._heard(least)
-            steps = coded.heard if place == coded.parity else found[coded.parity].steps
+            steps = coded.heard if place == coded.parity_place else found[coded.parity_place].steps
             # The fewer are read, the less is trained meanwhile.
             portion = max(portion // 2, 1)
             if version == coded.version and all(steps[q] == step for q, step in least.items()):
@@ -95,7 +95,7 @@ class Decoder:
 
     def _steps(self, found: Mapping[int, _Read], place: int) -> list[int]:
         """Those that are in the entries of a place, as the others know: for the parity, of each."""
-        parity = self._coded.parity
+        parity = self._coded.parity_place
         if place == parity:
             return [int(found[q].steps[0]) for q in range(parity)]
         return [int(found[parity].steps[place])]
@@ -110,8 +110,8 @@ class Decoder:
         """
         coded, servers = self._coded, dict[int, int]()
         links, gone = dict[int, Channel](), set[int]()
-        facts = [coded.number, after, *(least.get(q, 0) for q in range(coded.parity))]
-        for q in range(coded.parity + 1):
+        facts = [coded.number, after, *(least.get(q, 0) for q in range(coded.stripes.data))]
+        for q in range(coded.parity_place + 1):
             if q == place:
                 continue
             server = servers[q] = coded.stripes.member(coded.number, place, q)
@@ -163,7 +163,7 @@ def _xor(all_bits: list[Bits]) -> Bits:
     return reduce(np.bitwise_xor, weights), reduce(np.bitwise_xor, squares)
 
 
-class Rebuild:
+class Reconstruction:
     """What a server works out that was started anew, whom it asks, and what it tells others.
 
     Attributes
@@ -211,7 +211,7 @@ class Rebuild:
         coded, place = self.coded, asked.step
         by, epoch, *steps = np.frombuffer(asked.parts[0], np.int64).tolist()
         stripes = np.frombuffer(asked.parts[1], np.int64)
-        least = dict(enumerate(steps)) if place == coded.parity else {}
+        least = dict(enumerate(steps)) if place == coded.parity_place else {}
 
         def late() -> set[int]:
             if coded.lacks(place, stripes) or not drained(by, epoch):
@@ -230,10 +230,12 @@ class Rebuild:
 class Coding:
     """What a server does with a connection where rows have parities."""
 
-    def __init__(self, forwarder: Forwarder, rebuild: Rebuild) -> None:
-        self.forwarder, self.state = forwarder, rebuild.coded.own
-        self._rebuild, self._coded = rebuild, rebuild.coded
-        self._decoder = Decoder(rebuild.around, rebuild.coded, rebuild.deadlines)
+    def __init__(self, forwarder: Forwarder, reconstruction: Reconstruction) -> None:
+        self.forwarder, self.state = forwarder, reconstruction.coded.own
+        self._reconstruction, self._coded = reconstruction, reconstruction.coded
+        self._decoder = Decoder(
+            reconstruction.around, reconstruction.coded, reconstruction.deadlines
+        )
 
     def push_again(self) -> Steps[None]:
         """Send what was sent last, if anything: a parity may lack it, or passes over it."""
@@ -244,7 +246,7 @@ class Coding:
         ids = np.frombuffer(message.parts[0], np.int64) if message.parts else None
         try:
             for place, stripes in self._coded.lost_of(ids).items():
-                yield from self._decoder.decode(self._rebuild.peers, place, stripes)
+                yield from self._decoder.decode(self._reconstruction.peers, place, stripes)
         except SourcesLostError as gone:
             self.forwarder.lost.update(gone.servers)
 
@@ -260,7 +262,7 @@ class Coding:
     def _send(self, differences: Mapping[int, Difference]) -> Steps[None]:
         coded = self._coded
         for place, each in differences.items():
-            server = coded.stripes.member(coded.number, place, coded.parity)
+            server = coded.stripes.member(coded.number, place, coded.parity_place)
             self.forwarder.put(server, Op.DIFFER, each.step, each.stripes, *each.bits)
         yield from self.forwarder.taken()
 
