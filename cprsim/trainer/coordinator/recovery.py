@@ -86,8 +86,10 @@ class ClusterRecovery:
             cluster.end_lost(message)
             self._dense_step = message.step
             turns = self._job.turns
-            if again and turns.trainers == 1 and message.step > turns.count:
-                self._job.did(0)  # a trainer died in it, and its replacement has pushed it to all
+            if again and turns.trainers == 1:
+                # A trainer died before it had told of these; its replacement has pushed the last.
+                for _ in range(turns.count, message.step):
+                    self._job.did(0)
 
     def handle_pending(self) -> bool:
         """Handle deaths, servers that are filled and saves to ask for; whether there were any."""
