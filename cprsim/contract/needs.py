@@ -16,6 +16,7 @@ from cprsim.job.tiers import REMOTE
 Need = Literal[
     "controller", "schedules", "mirror", "places", "sizes", "differences", "bits", "background",
     "copies", "parities", "several parities", "copies and background", "copies and trainers",
+    "copies and differences",
     "rebuilding", "training on", "verification", "checksums", "fewer servers", "notices",
 ]
 # fmt: on
@@ -63,6 +64,10 @@ def needs_of(plan: Plan, trainers: int = 1) -> Needs:
         kind = "copies" if plan.redundancy.data == 1 else "parities"
         asked |= {
             "copies and background": (background, f"saves in the background beside {kind}"),
+            "copies and differences": (
+                plan.tells_modified,
+                f"saves of modified rows alone beside {kind}",
+            ),
             "copies and trainers": (
                 trainers > 1,
                 f"{kind} beside several trainers (cluster.trainers = {trainers})",

@@ -8,12 +8,13 @@ import os
 import resource
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
 from cprsim.basics.machine import memory
 from cprsim.basics.units import format_bytes, format_duration
+from cprsim.contract import Plan
 from cprsim.errors import ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.trainer.data import Data
@@ -50,9 +51,12 @@ class _Part(NamedTuple):
     about: str
 
 
-def check_fits(scenario: Scenario, section: TrainerSection, at_once: int = 1) -> None:
+def check_fits(
+    scenario: Scenario, section: TrainerSection, at_once: int = 1, plans: Iterable[Plan] = ()
+) -> None:
     """Raise `ScenarioError` where so many runs at a time take more than there is.
 
+    `plans`: one of which each run is, if that is known: they may have copies or parities of rows.
     So it does where the store is to fail, which the trainer's doesn't at will.
     """
     check_sockets()
@@ -61,7 +65,7 @@ def check_fits(scenario: Scenario, section: TrainerSection, at_once: int = 1) ->
         _store(scenario),
         _members(scenario, at_once),
         _durations(scenario, data),
-        _memory(scenario, section, data, at_once),
+        _memory(scenario, section, data, at_once, plans),
         _disk(data, at_once),
     )
     first = next(faults, None)  # of one cause there may be others
@@ -124,9 +128,13 @@ def _durations(scenario: Scenario, data: Data) -> Iterator[str]:
         )
 
 
-def _memory(scenario: Scenario, section: TrainerSection, data: Data, at_once: int) -> Iterator[str]:
+def _memory(
+    scenario: Scenario, section: TrainerSection, data: Data, at_once: int, plans: Iterable[Plan]
+) -> Iterator[str]:
     has = memory()
-    parts = _parts(scenario, section, data)
+    redundancies = [plan.redundancy for plan in plans if plan.redundancy is not None]
+    others = max((each.parity / each.data for each in redundancies), default=0.0)
+    parts = _parts(scenario, section, data, others)
     needed = at_once * sum(part.size for part in parts)
     if needed > has:
         largest = max(parts)
@@ -137,8 +145,8 @@ def _memory(scenario: Scenario, section: TrainerSection, data: Data, at_once: in
         )
 
 
-def _parts(scenario: Scenario, section: TrainerSection, data: Data) -> list[_Part]:
-    """What memory goes to."""
+def _parts(scenario: Scenario, section: TrainerSection, data: Data, others: float) -> list[_Part]:
+    """What memory goes to; `others`: what servers hold of others' rows, for each row."""
     servers, trainers = scenario.cluster.parameter_servers, scenario.cluster.trainers
     rows, dim = sum(table.rows for table in data.tables), data.tables[0].dim
     made_up = 0 if section.recorded is not None else _TEACHER * (trainers + 1)
@@ -150,7 +158,7 @@ def _parts(scenario: Scenario, section: TrainerSection, data: Data) -> list[_Par
     return [
         _Part((servers + trainers) * _MEMBER, f"cluster: {servers + trainers:,} processes"),
         _Part(
-            rows * ((4 * dim + _STATE) * _COPIES + made_up),
+            rows * ((4 * dim + _STATE) * (_COPIES + others) + made_up),
             f"model.tables: {rows:,} rows of {dim:,} numbers",
         ),
         _Part(

@@ -122,7 +122,7 @@ def carry_out(
 ) -> Trained:
     """Train a scenario under a plan that none of its policies need have made; as `train` else."""
     TRAINER.check_plan(policy, plan, scenario.plans_of, scenario.cluster.trainers)
-    check_fits(scenario, section)
+    check_fits(scenario, section, plans=[plan])
     data = section.data(scenario, seed)
     placement = Placement(
         tuple(table.rows for table in data.tables), scenario.cluster.parameter_servers

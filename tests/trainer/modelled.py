@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import combinations
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from cprsim.trainer.coordinator.running_job import RunningJob
 from cprsim.trainer.coordinator.strikes import InjectionMode, StepClock, Strikes
 from cprsim.trainer.data.contract import Batch
 from cprsim.trainer.manner import Deadlines
+from cprsim.trainer.members import decoding
 from cprsim.trainer.members.parameters import Parameters
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.server import ServerSpec, with_copies
@@ -25,6 +26,9 @@ from tests.trainer.world import MemoryStore, ModelBrokenError, World
 
 DEADLINES = Deadlines(answer_s=1.0, work_s=20.0)
 _DIM = 1
+#: Rows of a server that have parities: no number of stripes of them is whole, and portions of
+#: `_STRIPES` are fewer than they have.
+_CODED_ROWS, _STRIPES = 5, 2
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,11 @@ class Case:
     free: bool = True
     room: int = 2
     data: int = 0
+
+    @property
+    def rows(self):
+        """Of each server."""
+        return _CODED_ROWS if self.data else 2
 
     @property
     def plan(self):
@@ -73,14 +82,20 @@ class Two:
 
 
 @dataclass(frozen=True)
-class Both:
-    """Both rows of each server, which are in two groups, where they have parities."""
+class Most:
+    """All rows but every third of each server, another third of them in each step.
+
+    So each step is in rows of several groups and stripes, and not in all of them.
+    """
 
     servers: int
 
-    def batch(self, _step):
-        rows = np.arange(2 * self.servers).reshape(-1, 1)
-        return Batch(np.zeros((len(rows), 1), np.float32), rows, np.zeros(1, np.float32))
+    def batch(self, step):
+        used = [row for row in range(_CODED_ROWS) if row % 3 != step % 3]
+        rows = np.array([row * self.servers + each for each in range(self.servers) for row in used])
+        return Batch(
+            np.zeros((len(rows), 1), np.float32), rows.reshape(-1, 1), np.zeros(1, np.float32)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,15 +118,15 @@ class ModelTrainer(TrainerSpec):
 
 
 def carried_out(case, pick, faults=()):
-    """The world after the job, and rows of all servers; raises `ModelBrokenError`."""
-    placement = Placement((2 * case.servers,), case.servers)
+    """The world after the job, its servers, how many were replaced; raises `ModelBrokenError`."""
+    placement = Placement((case.rows * case.servers,), case.servers)
     specs = [
-        ModelServer(each, 2, _DIM, each, 0.5, 0.5, None, (), Path(), deadlines=DEADLINES)
+        ModelServer(each, case.rows, _DIM, each, 0.5, 0.5, None, (), Path(), deadlines=DEADLINES)
         for each in range(case.servers)
     ]
     plan = case.plan
     trainer = ModelTrainer(
-        Both(case.servers) if case.data else Two(case.servers),
+        Most(case.servers) if case.data else Two(case.servers),
         placement,
         _DIM,
         0,
@@ -139,11 +154,12 @@ def carried_out(case, pick, faults=()):
         strikes = Strikes(all_, timeline, clock, InjectionMode(), True)
         execution = Execution(job, all_, strikes, None, lambda _: None, plan.redundancy)
         try:
-            execution.run()
+            with mock.patch.object(decoding, "_PORTION", _STRIPES):
+                execution.run()
         finally:
             world.is_over()
     servers = [world.members["server", each].server for each in range(case.servers)]
-    return world, servers, execution.recovery.replaced
+    return world, servers, execution.recovery.replaced, job
 
 
 def check(case, pick, faults=()):
@@ -151,22 +167,21 @@ def check(case, pick, faults=()):
 
     Raises `ModelBrokenError`; returns the world.
     """
-    world, servers, replaced = carried_out(case, pick, faults)
+    world, servers, replaced, job = carried_out(case, pick, faults)
     if replaced > len(world.struck):
         raise ModelBrokenError(f"{replaced} were replaced, {len(world.struck)} struck")
-    # A step goes on from a trainer to a server, and from there to copies and parities: where both
-    # die at once it may be in no row of that shard. In all others each step is, once.
-    both = {role for role, _ in world.struck} == {"server", "trainer"}
+    if job.executed < case.steps or job.dense_lost_steps:
+        raise ModelBrokenError(f"{job.executed} steps, {job.dense_lost_steps} lost")
+    trainer = world.members["trainer", 0].trainer
+    if float(trainer._model.parameters.weights) != case.steps:
+        raise ModelBrokenError(f"the dense part has {trainer._model.parameters.weights} steps")
     rows = {
         (server.number, shard): state.shard.weights[:, 0].numpy()
         for server in servers
         for shard, state in server._states.items()
     }
     for (server, shard), found in rows.items():
-        right = all(
-            float(value) in _expected(case, shard, row, int(both))
-            for row, value in enumerate(found)
-        )
+        right = all(float(value) == _expected(case, shard, row) for row, value in enumerate(found))
         if not (right and np.array_equal(found, rows[shard, shard])):
             raise ModelBrokenError(f"server {server} has wrong rows of shard {shard}: {found}")
     if case.data:
@@ -175,15 +190,11 @@ def check(case, pick, faults=()):
 
 
 @cache
-def _expected(case, shard, row, missing):
-    """Worked out with no members at all: a row after all steps, up to so many left out."""
-    spec = ServerSpec(shard, 2, _DIM, shard, 0.5, 0.5, None, (), Path())
-    found = set()
-    steps = [each for each in range(case.steps) if case.data or each % 2 == row]
-    for count in range(missing + 1):
-        for left_out in combinations(steps, count):
-            held, ids = spec.shard(), torch.tensor([row])
-            for _ in range(len(steps) - len(left_out)):
-                held.update(ids, 1 + held.lookup(ids) / 8)
-            found.add(float(held.weights[row, 0]))
-    return found
+def _expected(case, shard, row):
+    """Worked out with no members at all: a row after all steps."""
+    spec = ServerSpec(shard, case.rows, _DIM, shard, 0.5, 0.5, None, (), Path())
+    held, ids = spec.shard(), torch.tensor([row])
+    for step in range(case.steps):
+        if row % 3 != step % 3 if case.data else step % 2 == row:
+            held.update(ids, 1 + held.lookup(ids) / 8)
+    return float(held.weights[row, 0])

@@ -72,4 +72,5 @@ class Ring:
 
 def push(ring, step):
     found = yield from ring.rows.lookup(step, np.arange(ROWS).reshape(-1, 1))
-    yield from ring.rows.update(step, found, torch.ones(ROWS, 1, DIM))
+    ring.rows.collect(step, found, torch.ones(ROWS, 1, DIM))
+    yield from ring.rows.push()

@@ -36,7 +36,7 @@ _QUICK = Deadlines(answer_s=0.5, work_s=10.0)
 _SPAN_S = 1.5
 _KINDS = (
     *("full", "partial", "hangs", "mfu", "async", "accepted", "copies", "hung copies"),
-    *("differences", "parities", "hung parities"),
+    *("differences", "parities", "hung parities", "parities apart"),
 )
 #: Servers and trainers that are hit together; one trainer is every one of them.
 _HITS = (((0,), ()), ((1,), ()), ((0, 1), ()), ((), (0,)), ((1,), (1,)), ((), (0, 1)))
@@ -62,13 +62,13 @@ def soak(kills: int, seed: int, folder: Path) -> Soaked:
 def _soak(kills, seed, folder):
     clean = {
         servers: ran(full_plan(1e9), [], folder / f"clean-{servers}", servers=servers).predictions
-        for servers in (2, 4)
+        for servers in (2, 4, 6)
     }
     rng = np.random.default_rng(seed)
     there = _there()
     runs = failures = struck = replaced = 0
     while struck < kills:
-        found = _one(rng, runs, folder / str(runs), clean)
+        found = _one(rng, runs + seed, folder / str(runs), clean)
         runs += 1
         failures += found.failures
         struck += found.struck
@@ -118,18 +118,15 @@ def _one(rng, number, folder, clean):
         of_servers = [(at_s, servers_hit(*rng.permutation(4)[:2].tolist())) for at_s in times[::3]]
         found = ran(copied(4, 3, _INTERVAL), of_servers, folder, servers=4, **given)
         assert found.predictions == clean[4]
-    elif "parities" in kind:  # two at a time share a group, and the job returns to a checkpoint
-        each_hits = rng.choice((1, 1, 2), len(times))
-        of_servers = [
-            (at_s, servers_hit(*rng.permutation(4)[:count].tolist()))
-            for at_s, count in zip(times, each_hits, strict=True)
-        ]
-        found = ran(coded(4, 2, _INTERVAL), of_servers, folder, servers=4, **given)
-        assert found.predictions == clean[4]
-    elif kind == "copies":  # what a trainer that dies had sent to some servers is lost
-        of_servers = [(at_s, hit._replace(trainers=())) for at_s, hit in failures if hit.servers]
-        found = ran(copied(2, 2, _INTERVAL), of_servers, folder, **given)
-        assert found.predictions == clean[2]
+    elif "parities" in kind:
+        servers = 6 if kind == "parities apart" else 4
+        of_servers = list(zip(times, _near_or_apart(rng, servers, len(times)), strict=True))
+        found = ran(coded(servers, 2, _INTERVAL), of_servers, folder, servers=servers, **given)
+        assert found.predictions == clean[servers]
+    elif kind == "copies":
+        found = ran(copied(2, 2, _INTERVAL), failures, folder, **given)
+        # Who has just been filled keeps no dense part before the next step.
+        assert found.job.dense_lost_steps or found.predictions == clean[2]
     elif kind in ("partial", "mfu"):
         plan = partial_plan(_INTERVAL)
         if kind == "mfu":
@@ -160,6 +157,14 @@ def _returning(kind, number):
         return differing(VARIANTS[number // len(_KINDS) % len(VARIANTS)], _INTERVAL)
     plan = full_plan(_INTERVAL)
     return behind(plan) if kind == "async" else plan
+
+
+def _near_or_apart(rng, servers, count):
+    """Of six servers two that share no group, of four one, or two that do: the job rolls back."""
+    if servers == 6:
+        return [servers_hit(first, first + 3) for first in rng.integers(3, size=count).tolist()]
+    hits = rng.choice((1, 1, 2), count)
+    return [servers_hit(*rng.permutation(servers)[:each].tolist()) for each in hits]
 
 
 def _hit(rng, trainers):

@@ -33,14 +33,16 @@ def test_the_same_of_parities_in_many_more_orders():
 @pytest.mark.parametrize("seed", [172, 283, 2396, 5566, 6468])
 def test_what_the_search_has_found_once_of_parities(seed):
     """Reads that waited for connections of who is alive; a server that died while it worked out
-    what it had lost, found dead before that was heard, or after the last step."""
+    what it had lost, found dead before that was heard, or after the last step. The protocol has
+    changed since, and what these seeds try with it."""
     check(*by_seed(seed, parities=True))
 
 
 @pytest.mark.parametrize("seed", [290, 415, 20_004_717])
 def test_what_the_search_has_found_once(seed):
     """A trainer that left while a copy hung; copies that differed once it and a server had died;
-    a server lost after the last step, while another was away."""
+    a server lost after the last step, while another was away. As above, these are other
+    schedules by now."""
     check(*by_seed(seed))
 
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from cprsim.cli.command import _main
+from cprsim.contract import Always, Plan, Recover, Redundancy, every
 from cprsim.errors import RunError, ScenarioError
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
@@ -112,6 +113,22 @@ def test_several_runs_at_a_time_take_so_many_times_as_much() -> None:
         "model.tables: 40,000,000 rows of 16 numbers take, in each run, 9.28 GB of memory; all "
         "together (with 2 runs at a time) 18.6 GB, and this machine has 17.2 GB"
     )
+
+
+def test_copies_and_parities_of_rows_take_memory() -> None:
+    much = "model.tables=[{ rows = 50_000_000, dim = 16 }]"
+
+    def plan(data: int, parity: int) -> Plan:
+        held = Redundancy("peers", data, parity)
+        return Plan("full", every(10.0), Always(Recover("all")), redundancy=held)
+
+    mapping = load_mapping(SHIPPED, [much])
+    scenario, section = Scenario(**scenario_tables(mapping)), trainer_section(mapping["trainer"])
+    check_fits(scenario, section)
+    check_fits(scenario, section, plans=[plan(2, 1)])
+    # Twice 64 B of numbers and 4 B of optimiser state more than 2 x 68 B and 96 B of the teacher.
+    with pytest.raises(ScenarioError, match=r"^model.tables: .* take 18.4 GB of memory; "):
+        check_fits(scenario, section, plans=[plan(2, 1), plan(1, 2)])
 
 
 def test_few_open_files_bound_the_members(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,7 @@ from cprsim.trainer.validation.rehearsal import (
     strikes,
 )
 from cprsim.trainer.validation.stretches import StretchTimes
+from tests.trainer.parities import checked_at_the_end
 from tests.trainer.test_compared import USUAL, run_of
 
 #: Steps of 0.01 s; what failures hit comes from the log.
@@ -149,16 +150,18 @@ def test_what_is_counted_is_predicted_exactly(config, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_parities_are_predicted_from_a_rehearsal_of_their_own(tmp_path, capsys):
+def test_parities_are_predicted_from_a_rehearsal_of_their_own(tmp_path, capsys, monkeypatch):
     """Of its steps, which have what is sent to parities, and of the time to work rows out."""
     (tmp_path / "kills.csv").write_text("time_s,node\n0.03,0\n0.21,1\n0.33,2\n0.4,3\n")
     head, _ = SMALL.split("[policies.full]")
     config = tmp_path / "coded.toml"
     config.write_text(f'{head}[policies.coded]\nsystem = "ecrm"\ninterval = "65 ms"\n')
 
+    checked = checked_at_the_end(monkeypatch)
     code = run("validate", config, "--json")
     printed = capsys.readouterr()
     assert (code, printed.err) == (0, "")
+    assert checked
 
     found = json.loads(printed.out)["policies"]["coded"]
     for count in ("failures", "lost_steps", "pls", "updates_lost"):

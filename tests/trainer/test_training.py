@@ -18,6 +18,7 @@ from cprsim.sim.engine import play
 from cprsim.trainer.section import trainer_section
 from cprsim.trainer.support import TRAINER
 from cprsim.trainer.training import train
+from tests.trainer.parities import checked_at_the_end
 
 QUICK = Path(__file__).parents[2] / "scenarios" / "train-quick.toml"
 #: Steps of 0.01 s.
@@ -98,7 +99,10 @@ def scenario(tmp_path):
         ),
     ],
 )
-def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario, policy):
+def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(
+    scenario, policy, monkeypatch
+):
+    checked = checked_at_the_end(monkeypatch)
     simulated = play(scenario, policy, seed=0, replication=0)
 
     trained = train(scenario, trainer_section(SECTION), policy)
@@ -107,6 +111,7 @@ def test_a_run_is_that_of_a_simulator_in_which_only_training_takes_time(scenario
     assert trained.pls == pytest.approx(simulated.pls, rel=1e-12)
     assert trained.struck == trained.replaced == 7
     assert set(trained.seconds) == set(CAUSES)
+    assert len(checked) == (policy == "coded")
     if policy in ("full", "async", "differences", "replication", "coded"):
         # The simulator's lost seconds are steps of 0.01 s that were trained again.
         assert simulated.lost > 0

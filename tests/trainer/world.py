@@ -191,6 +191,7 @@ class World:
         return self.now
 
     def start(self, name):
+        replaces = name in self.members
         member = self.members[name] = ModelMember(self, name, self._room)
         mine, member.control = self.link(self._controller, member)
         member.to_controller = mine
@@ -199,9 +200,10 @@ class World:
 
         def live():
             if isinstance(spec, TrainerSpec):
-                yield from Trainer(spec, member).obey()
+                member.trainer = Trainer(spec, member)
+                yield from member.trainer.obey()
             else:
-                server = Server(spec, member)
+                server = Server(spec, member, replaces)
                 member.serve = server.serve
                 member.server = server
                 self.doors[self._addresses[name]] = member

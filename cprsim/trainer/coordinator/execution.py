@@ -172,6 +172,5 @@ class Execution:
         return training
 
     def _stepped(self, name: Name) -> None:
-        self._job.turns.did(name[1])
-        self._job.executed += 1
+        self._job.did(name[1])
         self._progress(self._job.step)

@@ -66,6 +66,9 @@ class Owed:
         op, number = message.op, 0
         if op == Op.STEPPED:
             self.expect(name, Op.TRAINED)
+        elif op == Op.FILLING:
+            if (name, Op.LOADED, message.facts["epoch"]) in self._due_s:
+                self.expect(name, Op.LOADED, message.facts["epoch"])
         elif op == Op.LOST:
             for each in _NOT_IF_LOST:
                 self._due_s.pop((name, each, 0), None)

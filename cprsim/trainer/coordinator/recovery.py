@@ -85,6 +85,11 @@ class ClusterRecovery:
         for message in self._mailbox.replies(trainers, Op.CONNECT, Op.LOST).values():
             cluster.end_lost(message)
             self._dense_step = message.step
+            turns = self._job.turns
+            if again and turns.trainers == 1:
+                # A trainer died before it had told of these; its replacement has pushed the last.
+                for _ in range(turns.count, message.step):
+                    self._job.did(0)
 
     def handle_pending(self) -> bool:
         """Handle deaths, servers that are filled and saves to ask for; whether there were any."""

@@ -57,6 +57,11 @@ class RunningJob:
         self.executed = self.lost_steps = self.dense_lost_steps = self.epoch = 0
         self._asked_s = 0.0
 
+    def did(self, trainer: int) -> None:
+        """A trainer has done its next step."""
+        self.turns.did(trainer)
+        self.executed += 1
+
     def lose(self, last: int, step: int | None = None) -> None:
         """Steps of a server are lost: from `last`, when all of it was saved, to `step`, or now."""
         self.lost_steps += rules.r23_lost(self.step if step is None else step, last)

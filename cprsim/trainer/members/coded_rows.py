@@ -29,8 +29,9 @@ class Difference(NamedTuple):
 class CodedRows:
     """A server's entries in all its groups, by the place that it has there.
 
-    `group`: what makes the rows that it holds the parity of, as they are at the start of the job.
-    `rows`: most rows of these servers and its own.
+    `group`: what makes the rows that it holds the parity of, as they are at the start of the job;
+    nothing where it replaces another, whose parity is to be worked out. `rows`: most rows of these
+    servers and its own.
 
     At the places up to `data` these are rows of its own, at the last one a parity: the exclusive or
     of the bits of `data` rows and of their optimiser state, which is exact, where sums of floats
@@ -65,36 +66,27 @@ class CodedRows:
         parity = np.zeros((count, self._dim), np.int32), np.zeros(count, np.int32)
         of_rows = [_bits(own.shard, place, stripes.data) for place in range(stripes.data)]
         self._entries = [*of_rows, parity]
-        self._group = group
+        for place, source in enumerate(group):
+            for held, bits in zip(parity, _bits(source(), place, stripes.data), strict=True):
+                held[: len(bits)] ^= bits
         self.lost = np.zeros((stripes.data + 1, count), bool)
         self.applied, self.heard = (np.zeros(stripes.data, np.int64) for _ in range(2))
         self.version = 0
         self.last: dict[int, Difference] = {}
 
-    def begin(self) -> None:
-        """The job begins: the parity is that of rows as they are then, unless it was lost."""
-        # Not as the server is started: one that takes the place of another has no use for it.
-        for place, source in enumerate(self._group):
-            its = _bits(source(), place, self.stripes.data)
-            for held, bits in zip(self._entries[self.parity], its, strict=True):
-                held[: len(bits)] ^= bits
-        self._group = ()
-
     @property
-    def parity(self) -> int:
-        """The place of the parity."""
+    def parity_place(self) -> int:
+        """That of the parity."""
         return self.stripes.data
 
     def steps(self, place: int) -> NDArray[np.int64]:
         """Steps whose updates are in the entries of a place: for the parity, from each source."""
-        return self.heard if place == self.parity else self.applied[place : place + 1]
+        return self.heard if place == self.parity_place else self.applied[place : place + 1]
 
     def lose(self, place: int, steps: Sequence[int]) -> None:
         """All entries of a place are lost; they had so many steps."""
         self.lost[place, : len(self._entries[place][0])] = True
         self.steps(place)[:] = steps
-        if place == self.parity:
-            self._group = ()
         self.own.return_to(int(self.applied.min()))
 
     def return_to(self, step: int) -> None:
@@ -103,12 +95,12 @@ class CodedRows:
         self.last.clear()
         self.lost[:] = False
         self.applied[:] = step
-        self.lose(self.parity, [step] * self.parity)
+        self.lose(self.parity_place, [step] * self.stripes.data)
 
     def behind(self, least: Mapping[int, int]) -> set[int]:
         """Servers of whose updates fewer than so many steps are in the parity, by their places."""
         late = (place for place, step in least.items() if self.heard[place] < step)
-        return {self.stripes.member(self.number, self.parity, place) for place in late}
+        return {self.stripes.member(self.number, self.parity_place, place) for place in late}
 
     def read(self, place: int, stripes: Ids) -> Bits:
         """Bits of entries; zeros where a server has none, since another has a row more."""
@@ -128,9 +120,6 @@ class CodedRows:
         for entries, found in zip(self._entries[place], bits, strict=True):
             entries[stripes[lost]] = found[lost]
         self.lost[place, stripes[lost]] = False
-        if place != self.parity and self.own.modified is not None:
-            rows = stripes[lost] * self.stripes.data + place
-            self.own.modified.note(int(self.applied[place]), rows)
 
     def lacks(self, place: int, stripes: Ids) -> bool:
         """Whether some of these entries are lost; others may have more than there are here."""
@@ -144,7 +133,7 @@ class CodedRows:
             ids = np.arange(len(self.own.shard))
         places, stripes = ids % self.stripes.data, ids // self.stripes.data
         lost = self.lost[places, stripes]
-        return {place: stripes[lost & (places == place)] for place in range(self.parity)}
+        return {place: stripes[lost & (places == place)] for place in range(self.stripes.data)}
 
     def update(self, message: Message) -> dict[int, Difference]:
         """Apply an update to the rows that lack it; what it has changed, by place."""
@@ -181,9 +170,9 @@ class CodedRows:
             return
         stripes = np.frombuffer(message.parts[0], np.int64)
         # What is lost will be worked out with this in it.
-        held = ~self.lost[self.parity, stripes]
+        held = ~self.lost[self.parity_place, stripes]
         found = self.bits_of(message.parts[1:])
-        for entries, bits in zip(self._entries[self.parity], found, strict=True):
+        for entries, bits in zip(self._entries[self.parity_place], found, strict=True):
             entries[stripes[held]] ^= bits[held]
         self.heard[place] = message.step + 1
 

@@ -16,6 +16,11 @@ from cprsim.trainer.members.wire import Channel, Message, Op, PeerLostError
 #: Stripes that are read at once, at most. Chosen: some 100 kB from each server, so that nobody who
 #: looks up rows waits long.
 _PORTION = 2048
+#: Portions from sign of life to sign of life.
+_PORTIONS = 16
+#: Rounds of all links in which what has come is taken: one that reads it, one in which whoever
+#: serves that link takes it.
+_ROUNDS = 2
 _NONE = np.empty(0, np.int64)
 
 
@@ -47,32 +52,40 @@ class Decoder:
 
     def learn(self, peers: GroupPeers) -> Steps[None]:
         """All entries are lost, and have the steps that others know of."""
-        for place in range(self._coded.parity + 1):
+        for place in range(self._coded.parity_place + 1):
             found = yield from self._ask(peers, place, _NONE, {}, peers.epoch)
             self._coded.lose(place, self._steps(found, place))
 
     def decode(self, peers: GroupPeers, place: int, stripes: Ids) -> Steps[None]:
         """Work out those of these entries of a place that are lost."""
         coded, least, version, portion = self._coded, dict[int, int](), -1, _PORTION
-        while (stripes := stripes[coded.lost[place, stripes]]).size:
+        while stripes.size:
+            asked = stripes[:portion]
+            asked = asked[coded.lost[place, asked]]
+            if not asked.size:
+                stripes = stripes[portion:]
+                continue
             if version != coded.version:  # the rows have returned to a checkpoint
                 least, version = {}, coded.version
-            asked = stripes[:portion]
             found = yield from self._ask(peers, place, asked, least)
-            least = {q: int(read.steps[0]) for q, read in found.items() if q != coded.parity}
-            if place == coded.parity:
+            least = {q: int(read.steps[0]) for q, read in found.items() if q != coded.parity_place}
+            if place == coded.parity_place:
                 yield from self._heard(least)
-            steps = coded.heard if place == coded.parity else found[coded.parity].steps
+            steps = coded.heard if place == coded.parity_place else found[coded.parity_place].steps
             # The fewer are read, the less is trained meanwhile.
             portion = max(portion // 2, 1)
             if version == coded.version and all(steps[q] == step for q, step in least.items()):
                 coded.install(place, asked, _xor([read.bits for read in found.values()]))
                 portion = min(4 * portion, _PORTION)
 
-    def decode_all(self, peers: GroupPeers) -> Steps[None]:
-        """Work out all that is lost."""
+    def decode_all(self, peers: GroupPeers, progress: Callable[[], None]) -> Steps[None]:
+        """Work out all that is lost; `progress` is called again and again."""
         for place, lost in enumerate(self._coded.lost):
-            yield from self.decode(peers, place, np.flatnonzero(lost))
+            stripes = np.flatnonzero(lost)
+            many = _PORTIONS * _PORTION
+            for first in range(0, len(stripes), many):
+                yield from self.decode(peers, place, stripes[first : first + many])
+                progress()
 
     def close(self) -> None:
         """Close all connections."""
@@ -82,7 +95,7 @@ class Decoder:
 
     def _steps(self, found: Mapping[int, _Read], place: int) -> list[int]:
         """Those that are in the entries of a place, as the others know: for the parity, of each."""
-        parity = self._coded.parity
+        parity = self._coded.parity_place
         if place == parity:
             return [int(found[q].steps[0]) for q in range(parity)]
         return [int(found[parity].steps[place])]
@@ -97,8 +110,8 @@ class Decoder:
         """
         coded, servers = self._coded, dict[int, int]()
         links, gone = dict[int, Channel](), set[int]()
-        facts = [coded.number, after, *(least.get(q, 0) for q in range(coded.parity))]
-        for q in range(coded.parity + 1):
+        facts = [coded.number, after, *(least.get(q, 0) for q in range(coded.stripes.data))]
+        for q in range(coded.parity_place + 1):
             if q == place:
                 continue
             server = servers[q] = coded.stripes.member(coded.number, place, q)
@@ -128,10 +141,21 @@ class Decoder:
 
     def _heard(self, least: Mapping[int, int]) -> Steps[None]:
         """Wait until this server's parity has so many steps of each source."""
-        coded, due_s = self._coded, self._around.now_s() + self._deadlines.passed_s
-        yield Wait(lambda: not coded.behind(least), due_s)
+        coded, within_s = self._coded, self._deadlines.passed_s
+        yield from _waited(self._around, lambda: not coded.behind(least), within_s)
         if coded.behind(least):
             raise SourcesLostError(coded.behind(least))
+
+
+def _waited(around: Around, ready: Callable[[], object], within_s: float) -> Steps[None]:
+    """Wait for what others send, for so long, and until what has come by then is taken.
+
+    A server that didn't run for longer finds its limit passed with all of it unread.
+    """
+    yield Wait(ready, around.now_s() + within_s)
+    for _ in range(_ROUNDS):
+        if not ready():
+            yield Wait(lambda: True)
 
 
 def _xor(all_bits: list[Bits]) -> Bits:
@@ -139,7 +163,7 @@ def _xor(all_bits: list[Bits]) -> Bits:
     return reduce(np.bitwise_xor, weights), reduce(np.bitwise_xor, squares)
 
 
-class Rebuild:
+class Reconstruction:
     """What a server works out that was started anew, whom it asks, and what it tells others.
 
     Attributes
@@ -163,9 +187,13 @@ class Rebuild:
             yield from self._decoder.learn(self.peers)
             self._anew = False
 
-    def end(self) -> Steps[None]:
-        """Work out all that is lost still."""
-        yield from self._decoder.decode_all(self.peers)
+    def end(self, epoch: int) -> Steps[None]:
+        """Work out all that is lost still; the controller is told that it goes on."""
+
+        def progress() -> None:
+            self.around.control.tell(Op.FILLING, 0, {"epoch": epoch})
+
+        yield from self._decoder.decode_all(self.peers, progress)
         self._decoder.close()
 
     def return_to(self, step: int) -> None:
@@ -183,7 +211,7 @@ class Rebuild:
         coded, place = self.coded, asked.step
         by, epoch, *steps = np.frombuffer(asked.parts[0], np.int64).tolist()
         stripes = np.frombuffer(asked.parts[1], np.int64)
-        least = dict(enumerate(steps)) if place == coded.parity else {}
+        least = dict(enumerate(steps)) if place == coded.parity_place else {}
 
         def late() -> set[int]:
             if coded.lacks(place, stripes) or not drained(by, epoch):
@@ -191,8 +219,7 @@ class Rebuild:
             return coded.behind(least)
 
         if late():
-            due_s = self.around.now_s() + self.deadlines.heard_s
-            yield Wait(lambda: link.gone or not late(), due_s)
+            yield from _waited(self.around, lambda: link.gone or not late(), self.deadlines.heard_s)
         if lost := late():
             link.tell(Op.LOST, place, {"lost": sorted(lost)})
         else:
@@ -203,14 +230,15 @@ class Rebuild:
 class Coding:
     """What a server does with a connection where rows have parities."""
 
-    def __init__(self, forwarder: Forwarder, rebuild: Rebuild) -> None:
-        self.forwarder, self.state = forwarder, rebuild.coded.own
-        self._rebuild, self._coded = rebuild, rebuild.coded
-        self._decoder = Decoder(rebuild.around, rebuild.coded, rebuild.deadlines)
+    def __init__(self, forwarder: Forwarder, reconstruction: Reconstruction) -> None:
+        self.forwarder, self.state = forwarder, reconstruction.coded.own
+        self._reconstruction, self._coded = reconstruction, reconstruction.coded
+        self._decoder = Decoder(
+            reconstruction.around, reconstruction.coded, reconstruction.deadlines
+        )
 
     def push_again(self) -> Steps[None]:
         """Send what was sent last, if anything: a parity may lack it, or passes over it."""
-        self._coded.begin()
         yield from self._send(self._coded.last)
 
     def prepare(self, message: Message) -> Steps[None]:
@@ -218,7 +246,7 @@ class Coding:
         ids = np.frombuffer(message.parts[0], np.int64) if message.parts else None
         try:
             for place, stripes in self._coded.lost_of(ids).items():
-                yield from self._decoder.decode(self._rebuild.peers, place, stripes)
+                yield from self._decoder.decode(self._reconstruction.peers, place, stripes)
         except SourcesLostError as gone:
             self.forwarder.lost.update(gone.servers)
 
@@ -234,7 +262,7 @@ class Coding:
     def _send(self, differences: Mapping[int, Difference]) -> Steps[None]:
         coded = self._coded
         for place, each in differences.items():
-            server = coded.stripes.member(coded.number, place, coded.parity)
+            server = coded.stripes.member(coded.number, place, coded.parity_place)
             self.forwarder.put(server, Op.DIFFER, each.step, each.stripes, *each.bits)
         yield from self.forwarder.taken()
 

@@ -54,7 +54,7 @@ class RemoteRows:
         saves and servers that catch up rely on it. Raises `ServersLostError`.
         """
         if self._pushed is not None:
-            yield from self._push(self._pushed)
+            yield from self.push()
             yield from self._connections.sync()
 
     def lookup(self, step: int, sparse: NDArray[np.int64]) -> Steps[LookedUpRows]:
@@ -69,16 +69,32 @@ class RemoteRows:
             rows[uses.parts[shard]] = answer.view(-1, self._dim)
         return LookedUpRows(rows, uses)
 
-    def update(self, step: int, looked: LookedUpRows, of_samples: Tensor) -> Steps[None]:
-        """Push the gradients of what was looked up, shape (B, tables, dim).
+    @property
+    def gradients(self) -> NDArray[np.float32] | None:
+        """Of what was pushed last, or is to be next, shape (rows, dim)."""
+        return None if self._pushed is None else self._pushed[2]
 
-        Who doesn't take them is found out when it is asked next: the step is done all the same.
-        """
+    def collect(self, step: int, looked: LookedUpRows, of_samples: Tensor) -> None:
+        """Collect what is to be pushed from gradients of samples, shape (B, tables, dim)."""
         gradients = looked.uses.collect(of_samples.reshape(-1, self._dim)).numpy()
         # Kept before it is sent: a server may die with half of it, and then it is pushed to all
         # once more.
         self._pushed = step, looked.uses, gradients
-        yield from self._push(self._pushed)
+
+    def push(self) -> Steps[None]:
+        """Push what was collected.
+
+        Who doesn't take it is found out when it is asked next: the step is done all the same.
+        """
+        if self._pushed is not None:
+            yield from self._push(self._pushed)
+
+    def take_over(
+        self, step: int, sparse: NDArray[np.int64], gradients: NDArray[np.float32]
+    ) -> None:
+        """A trainer that is no more has pushed these, to some servers perhaps."""
+        uses = Uses(self._placement, sparse)
+        self._pushed = step, uses, gradients.reshape(-1, self._dim)
 
     def _push(self, pushed: _Push) -> Steps[None]:
         step, uses, gradients = pushed

@@ -21,7 +21,7 @@ from cprsim.trainer.members.copying import (
     SourcesLostError,
     give_copy,
 )
-from cprsim.trainer.members.decoding import Coding, Rebuild
+from cprsim.trainer.members.decoding import Coding, Reconstruction
 from cprsim.trainer.members.member_loop import MemberLoop, run_member
 from cprsim.trainer.members.modified import ModifiedRows
 from cprsim.trainer.members.shard import Shard
@@ -94,11 +94,14 @@ def with_copies(specs: Sequence[ServerSpec], redundancy: Redundancy | None) -> l
     ]
 
 
-def run_server(spec: ServerSpec, address: Path, control: socket.socket) -> None:
-    """Be a server: obey the controller, and answer trainers at `address`."""
+def run_server(spec: ServerSpec, address: Path, replaces: bool, control: socket.socket) -> None:
+    """Be a server: obey the controller, and answer trainers at `address`.
+
+    `replaces`: whether it is in the place of one that has died.
+    """
 
     def make(loop: MemberLoop) -> Steps[None]:
-        server = Server(spec, loop)
+        server = Server(spec, loop, replaces)
         loop.listen(listening(address), server.serve)
         return server.obey()
 
@@ -119,7 +122,7 @@ class Server:
     returned to a checkpoint, what is still under way in connections of earlier ones is void.
     """
 
-    def __init__(self, spec: ServerSpec, around: Around) -> None:
+    def __init__(self, spec: ServerSpec, around: Around, replaces: bool = False) -> None:
         self._spec, self._around = spec, around
         self.number = spec.number
         self._checkpoints = CheckpointWriter(spec.shard, spec.store(), around)
@@ -129,7 +132,7 @@ class Server:
             self._own.modified = ModifiedRows(spec.rows)
         self._unsettled: list[Unsettled] = []  # of saves that may turn out to be void
         self._states = {spec.number: self._own}
-        self._rebuild: Rebuild | None = None
+        self._reconstruction: Reconstruction | None = None
         if spec.stripes is None:
             self._states |= {
                 number: ShardState(each.shard()) for number, each in spec.copies_of.items()
@@ -137,9 +140,9 @@ class Server:
         else:
             sources = list(spec.copies_of.values())
             rows = max(each.rows for each in (spec, *sources))
-            group = [each.shard for each in sources]
+            group = () if replaces else [each.shard for each in sources]
             coded = CodedRows(spec.number, spec.stripes, self._own, rows, group)
-            self._rebuild = Rebuild(around, coded, spec.deadlines)
+            self._reconstruction = Reconstruction(around, coded, spec.deadlines)
         # Less than its own deadline: a silent source is named before this server counts as silent
         # itself.
         self._fetching = Fetching(around, spec.deadlines.fetched_s)
@@ -175,8 +178,8 @@ class Server:
 
     def _passing(self, state: ShardState) -> Copying | Coding:
         forwarder = Forwarder(self._around, self._spec.deadlines)
-        if self._rebuild is not None:
-            return Coding(forwarder, self._rebuild)
+        if self._reconstruction is not None:
+            return Coding(forwarder, self._reconstruction)
         return Copying(forwarder, state)
 
     def _greet(
@@ -193,8 +196,8 @@ class Server:
         """Answer what is answered."""
         if message.op == Op.FETCH:
             yield from give_copy(self._states[message.step], link)
-        elif message.op == Op.READ and self._rebuild is not None:
-            yield from self._rebuild.give(link, message, self._drained)
+        elif message.op == Op.READ and self._reconstruction is not None:
+            yield from self._reconstruction.give(link, message, self._drained)
         else:
             if message.op == Op.SYNC:
                 yield from passing.forwarder.sync()
@@ -215,8 +218,8 @@ class Server:
             return
         elif message.op == Op.KEEP:
             self._kept = message.step, message.parts
-        elif self._rebuild is not None and greeted.by is not None:
-            self._rebuild.coded.hear(greeted.by, message)
+        elif self._reconstruction is not None and greeted.by is not None:
+            self._reconstruction.coded.hear(greeted.by, message)
 
     def _answer(self, link: Channel, message: Message, state: ShardState, lost: list[int]) -> None:
         if message.op in (Op.GREET, Op.SYNC):
@@ -312,8 +315,8 @@ class Server:
         self._unsettled.clear()
         self._kept = 0, ()
         self._own.return_to(found.step)
-        if self._rebuild is not None:
-            self._rebuild.return_to(found.step)
+        if self._reconstruction is not None:
+            self._reconstruction.return_to(found.step)
         if self._own.modified is not None:
             self._own.modified.return_to(found.step, found.changed)
         facts = {"bytes": found.size, "epoch": message.facts["epoch"]}
@@ -326,12 +329,14 @@ class Server:
         try:
             if message.op == Op.FILL:
                 sources = {int(shard): source for shard, source in facts["sources"].items()}
-                if self._rebuild is None:
+                if self._reconstruction is None:
                     yield from self._fetching.begin(sources, self._states)
                 else:
-                    yield from self._rebuild.begin(facts["epoch"], sources)
+                    yield from self._reconstruction.begin(facts["epoch"], sources)
+            elif self._reconstruction is None:
+                yield from self._fetching.end()
             else:
-                yield from (self._rebuild or self._fetching).end()
+                yield from self._reconstruction.end(facts["epoch"])
         except SourcesLostError as gone:
             told["lost"] = sorted(gone.servers)
         self._around.control.tell(Op.LOADED, self._own.applied, told)

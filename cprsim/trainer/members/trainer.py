@@ -103,8 +103,9 @@ class Trainer:
         facts = message.facts
         yield from self._connections.connect(facts["routes"], facts["epoch"])
         if facts["again"]:
-            yield from self._rows.push_again()
             yield from self._take_copy()
+            yield from self._keep()
+            yield from self._rows.push_again()
         else:
             self._rows.forget()
         self._around.control.put(Op.CONNECT, self._done)
@@ -143,25 +144,42 @@ class Trainer:
             torch.from_numpy(labels),
         )
         self._done = step + 1
-        for shard in self._keepers:
-            self._connections.send(shard, Op.KEEP, self._done, *self._model.parameters.arrays())
-        yield from self._rows.update(step, looked, gradient)
+        self._rows.collect(step, looked, gradient)
+        yield from self._keep()
+        yield from self._rows.push()
 
     @property
     def _keepers(self) -> list[int]:
         """Shards whose servers keep copies of the dense part."""
         return self._connections.shards[: self._spec.copies]
 
+    def _keep(self) -> Steps[None]:
+        """Have servers keep the dense part, and what is pushed next.
+
+        All is on its way before any update is: so a step that is in some rows can be pushed to all.
+        """
+        gradients = self._rows.gradients
+        if self._keepers and gradients is not None:
+            kept = *self._model.parameters.arrays(), gradients
+            for shard in self._keepers:
+                self._connections.send(shard, Op.KEEP, self._done, *kept)
+            yield from self._connections.sent()
+
     def _take_copy(self) -> Steps[None]:
-        """Take the newest dense part that a server has kept, if it is newer."""
+        """Take the newest dense part that a server has kept, if it is newer, and what was pushed.
+
+        So the step that a trainer died in is done as a whole, once that is pushed again.
+        """
         for shard in self._keepers:
             self._connections.send(shard, Op.KEPT, 0)
         found = yield from self._connections.answers(self._keepers)
         for kept in found.values():
             if kept.parts and kept.step > self._done:
-                arrays = tuple(np.frombuffer(part, np.float32) for part in kept.parts)
-                self._model.parameters.restore(arrays)
+                *arrays, gradients = (np.frombuffer(part, np.float32) for part in kept.parts)
+                self._model.parameters.restore(tuple(arrays))
                 self._done = kept.step
+                step = kept.step - 1
+                self._rows.take_over(step, self._spec.data.batch(step).sparse, gradients)
 
     def _predict(self, message: Message) -> Steps[None]:
         """Predict the batches from one step to another: probabilities, and the labels."""

@@ -32,7 +32,7 @@ class Op(IntEnum):
     ROWS = 3
     UPDATE = 4  # ids, how often each was accessed, gradients, or of all rows these; not answered
     SYNC = 5  # answered by itself, once all that was sent before is done
-    KEEP = 7  # the trainer's dense part, step steps of it done; not answered
+    KEEP = 7  # the trainer's dense part, step steps of it done, last gradients; not answered
     KEPT = 8  # answered by itself, with what it was last told to keep, or nothing
 
     # A server to another: GREET and SYNC, UPDATE for copies, DIFFER for parities, and
@@ -60,6 +60,7 @@ class Op(IntEnum):
     HALT = 25  # to a trainer: end TRAIN after the step it is in; not answered if it trains no more
     FILL = 26  # to a server: where to fetch shards from -> LOADED
     CATCH_UP = 27  # to a server: fetch what has changed since, or is lost still -> LOADED
+    FILLING = 30  # before LOADED, again and again: it goes on
 
 
 #: What names servers that don't answer.

@@ -158,7 +158,7 @@ def validate(
     if policies is None and len(left_out) < len(plans):
         plans = {name: plan for name, plan in plans.items() if name not in left_out}
     check_predictable(section, scenario.cluster.trainers, plans, hit)
-    check_fits(scenario, section)
+    check_fits(scenario, section, plans=plans.values())
     level = 0.5 if repeats < _QUARTILE_OF else 0.25
     steps = section.data(scenario, seed).steps
     rehearsed, again = rehearsals(plans, lost(hit)), min(repeats, _REHEARSED)
