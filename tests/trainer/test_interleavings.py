@@ -30,10 +30,11 @@ def test_the_same_of_parities_in_many_more_orders():
     assert search(range(1_000_000, 1_000_600), parities=True) > 0
 
 
-@pytest.mark.parametrize("seed", [172, 283, 2396, 5566, 6468])
+@pytest.mark.parametrize("seed", [172, 283, 2396, 5566, 6468, 1_000_371])
 def test_what_the_search_has_found_once_of_parities(seed):
     """Reads that waited for connections of who is alive; a server that died while it worked out
-    what it had lost, found dead before that was heard, or after the last step. The protocol has
+    what it had lost, found dead before that was heard, or after the last step; one that worked on
+    while the job returned to a checkpoint. The protocol has
     changed since, and what these seeds try with it."""
     check(*by_seed(seed, parities=True))
 

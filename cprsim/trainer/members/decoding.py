@@ -56,10 +56,12 @@ class Decoder:
             found = yield from self._ask(peers, place, _NONE, {}, peers.epoch)
             self._coded.lose(place, self._steps(found, place))
 
-    def decode(self, peers: GroupPeers, place: int, stripes: Ids) -> Steps[None]:
-        """Work out those of these entries of a place that are lost."""
+    def decode(
+        self, peers: GroupPeers, place: int, stripes: Ids, void: Callable[[], bool] = lambda: False
+    ) -> Steps[None]:
+        """Work out those of these entries of a place that are lost, unless that is `void`."""
         coded, least, version, portion = self._coded, dict[int, int](), -1, _PORTION
-        while stripes.size:
+        while stripes.size and not void():
             asked = stripes[:portion]
             asked = asked[coded.lost[place, asked]]
             if not asked.size:
@@ -78,13 +80,15 @@ class Decoder:
                 coded.install(place, asked, _xor([read.bits for read in found.values()]))
                 portion = min(4 * portion, _PORTION)
 
-    def decode_all(self, peers: GroupPeers, progress: Callable[[], None]) -> Steps[None]:
+    def decode_all(
+        self, peers: GroupPeers, progress: Callable[[], None], void: Callable[[], bool]
+    ) -> Steps[None]:
         """Work out all that is lost; `progress` is called again and again."""
         for place, lost in enumerate(self._coded.lost):
             stripes = np.flatnonzero(lost)
             many = _PORTIONS * _PORTION
             for first in range(0, len(stripes), many):
-                yield from self.decode(peers, place, stripes[first : first + many])
+                yield from self.decode(peers, place, stripes[first : first + many], void)
                 progress()
 
     def close(self) -> None:
@@ -193,7 +197,11 @@ class Reconstruction:
         def progress() -> None:
             self.around.control.tell(Op.FILLING, 0, {"epoch": epoch})
 
-        yield from self._decoder.decode_all(self.peers, progress)
+        def void() -> bool:
+            # Others may have returned already: their steps and those of this parity never meet.
+            return any(each.op == Op.LOAD for each in self.around.control.inbox)
+
+        yield from self._decoder.decode_all(self.peers, progress, void)
         self._decoder.close()
 
     def return_to(self, step: int) -> None:
