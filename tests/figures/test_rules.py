@@ -110,6 +110,15 @@ def drawn(name: str) -> Figure:
     return figure
 
 
+def anew(name: str) -> Figure:
+    """Drawn again: what others look at is kept as it was drawn, and saving moves its parts."""
+    draw = DRAWN[name]
+    if not isinstance(draw, partial):
+        return draw()
+    figure: Figure = getattr(draw.func, "__wrapped__", draw.func)(*draw.args)
+    return figure
+
+
 def test_every_picture_is_looked_at() -> None:
     assert DRAWN.keys() == PICTURES.keys()
 
@@ -133,11 +142,11 @@ def test_the_title_is_a_sentence_about_what_is_found_and_fits(name: str) -> None
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_the_same_table_gives_the_same_bytes_whatever_style_the_user_has(name: str) -> None:
-    first = save_bytes(drawn(name), "svg")
+    first = save_bytes(anew(name), "svg")
     mine = {"font.size": 30, "axes.grid": True, "lines.linewidth": 9, "savefig.bbox": "tight"}
     with mpl.rc_context(mine):
         before = dict(mpl.rcParams)
-        assert save_bytes(DRAWN[name](), "svg") == first
+        assert save_bytes(anew(name), "svg") == first
         assert dict(mpl.rcParams) == before
 
 
