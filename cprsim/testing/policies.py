@@ -75,7 +75,7 @@ _ON_NOTICE: Final[_Tables] = st.sampled_from(
     [{}, {}, {}, {}, {"on_notice": "save"}, {"on_notice": "drain"}]
 )
 #: Systems that have answers to notices, whatever their keys.
-_ANSWERING: Final = frozenset(
+ANSWERING: Final = frozenset(
     {"full", "partial", "cpr-vanilla", "async", "check-n-run", "accepted-loss", "autopilot"}
     | {"elastic", "twin-groups"}
 )
@@ -97,7 +97,7 @@ _DIFFERENTIAL: Final[_Tables] = st.fixed_dictionaries(
 def policy(draw: st.DrawFn, system: str, job: JobSize) -> Keys:
     """A table of that system."""
     keys = {"system": system} | _KEYS[system](draw, job) | draw(_AFTER_VOID)
-    return keys | draw(_ON_NOTICE) if system in _ANSWERING else keys
+    return keys | draw(_ON_NOTICE) if system in ANSWERING else keys
 
 
 def _rule(draw: st.DrawFn, job: JobSize, rule: str, stretch: float = 1.0) -> Keys:

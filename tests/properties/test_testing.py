@@ -24,6 +24,7 @@ from cprsim.policies import policy_class
 from cprsim.scenario import Scenario
 from cprsim.sim.engine import play
 from cprsim.testing import SYSTEMS, Recording, assert_time_adds_up, change_future, scenarios
+from cprsim.testing.policies import ANSWERING
 
 
 @pytest.mark.slow
@@ -45,6 +46,8 @@ def test_scenarios_come_with_every_key_but_those_of_traces() -> None:
     missing -= {f"failures.{key}" for key in ("trace", "log", *SOURCES["trace"], "preset")}
     # Rows whose updates are not alike take seconds a model; tests/rows has them.
     missing -= {"model.optimizer_rule", "model.renewed"}
+    # Others refuse it, or with some of their keys.
+    missing -= {f"{system}.on_notice" for system in set(SYSTEMS) - ANSWERING}
     missing |= {"title", *get_args(Name)}
 
     class AllSeenError(Exception):
