@@ -281,10 +281,10 @@ def test_of_twenty_quick_moves_the_last_one_wins_and_nothing_piles_up(
         " await new Promise((done) => setTimeout(done, 15)); }"
         " slide('failures.mean', 700); })()"
     )
-    query = search(tab)
-    settled(tab, query, "done")
     shown = tab.evaluate("typed('failures.mean').value")
-    assert query == f"failures.mean={shown.replace(' ', '+')}"
+    query = f"failures.mean={shown.replace(' ', '+')}"
+    settled(tab, query, "done")
+    assert search(tab) == query
     command_ = tab.evaluate("document.getElementById('run-command').textContent")
     assert f"'failures.mean={shown}'" in command_
     facts = tab.evaluate("document.getElementById('state').textContent")
