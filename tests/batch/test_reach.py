@@ -14,6 +14,7 @@ from cprsim.basics.schema import Section
 from cprsim.policies.registry import policy_class, systems
 from cprsim.scenario.sections import SECTIONS
 from cprsim.testing import SYSTEMS, scenarios
+from cprsim.testing.policies import ANSWERING
 from tests.batch import harsh
 
 #: Keys that no strategy sets, with all in them, and why no run is left out with them.
@@ -33,6 +34,9 @@ LEFT_OUT = {
     "model.skew.curve": "of a file; goes into what saves leave of a shard, as any skew",
     "model.tables.skew.name": "written as the skew itself",
     "model.tables.skew.curve": "of a file, as above",
+} | {
+    f"policies.{system}.on_notice": "refused; `tiered`, which answers, is drawn by `announced`"
+    for system in set(SYSTEMS) - ANSWERING
 }
 
 
