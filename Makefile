@@ -24,7 +24,7 @@ demo: $(INSTALLED) ## run a shipped scenario, print its table and leave a pictur
 	@$(VENV)/bin/cprsim run scenarios/criteo-kaggle.toml --replications 1000 --out demo
 	@echo "The picture of where the time goes: demo/breakdown.png"
 
-test: check ## run the checks and the tests, in some seven minutes; ARGS="..." goes to pytest
+test: check ## run the checks and the tests, in some five minutes; ARGS="..." goes to pytest
 	@$(PYTEST) -m "$(FIRST)" $(ARGS)
 
 # What ARGS asks for may all be in one of the parts: in the other, pytest finds none and ends with 5.
