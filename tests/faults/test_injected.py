@@ -47,8 +47,9 @@ def injected(library: Path, tmp_path: Path, counted: Callable[[str], None]) -> C
     return play
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [*QUICK, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS)]
+    "name", [*(pytest.param(each, marks=pytest.mark.essential) for each in QUICK), *OTHERS]
 )
 def test_some_faults_leave_old_or_new(injected: Callable[..., None], name: str) -> None:
     injected(name, (QUICK | OTHERS)[name], *Fault)
