@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from cprsim.analytic.withdrawn import of_windows
+from cprsim.analytic.stops import of_allocations, of_windows
 from cprsim.closed_form.attempts import mean_attempts, skipped_age_s
 from cprsim.closed_form.cpr import expected_pls
 from cprsim.closed_form.intervals import whole_periods
@@ -92,21 +92,20 @@ def _worked_out(plan: Plan, context: Context) -> Expected:
     for cause, share in _of_notices(plan, context, drained):
         causes[cause] += share
     detect = (1 - drained) * context.costs.costs.detect_s / context.mtbf_s
-    slowdown = training_slowdown(plan, context) + causes["slowdown"]
+    own = training_slowdown(plan, context)
     held = (causes[each] for each in ("load", "lost", "reschedule", "verify", "start"))
-    wall = 1 + save + stall + detect + slowdown + sum(held)
-    for cause, share in _of_stops(plan, context, wall):
+    wall = 1 + save + stall + detect + (own + causes["slowdown"]) + sum(held)
+    for cause, share in of_allocations(plan, context, wall):
         causes[cause] += share
     for cause, share in of_windows(plan, context, wall):
         causes[cause] += share
-    slowdown = training_slowdown(plan, context) + causes["slowdown"]
     return Expected(
         save=save + causes["save"],
         load=causes["load"],
         lost=causes["lost"],
         reschedule=causes["reschedule"],
         detect=detect,
-        slowdown=slowdown,
+        slowdown=own + causes["slowdown"],
         stall=stall,
         verify=causes["verify"],
         pls=causes["pls"],
@@ -256,7 +255,7 @@ def _share_drained(plan: Plan, context: Context, kind: FailureKind) -> float:
     if context.notices is None or not isinstance(plan.on_notice, Draining):
         return 0.0
     ready = plan.machines_ready(context.costs.cluster.spares)
-    return context.notices.recall if kind.drains_to(ready) else 0.0
+    return context.notices.recall if kind.loss.drains_to(ready) else 0.0
 
 
 def _of_notices(plan: Plan, context: Context, drained: float) -> Iterator[tuple[str, float]]:
@@ -289,31 +288,6 @@ def _of_notices(plan: Plan, context: Context, drained: float) -> Iterator[tuple[
             spared = kept_s * recall * expected_pls(2.0, context.mtbf_s, *hit)
             yield "pls", -spared
             yield "updates", -spared
-
-
-def _of_stops(plan: Plan, context: Context, wall: float) -> Iterator[tuple[str, float]]:
-    """What the ends of allocations cost where the job takes `wall` without them, over useful time.
-
-    As many as without failures, and a save each, of which about half one would have come anyway.
-    """
-    costs, allocation_s = context.costs, context.costs.job.allocation_s
-    if allocation_s is None:
-        return
-    schedule_s, cold_s, warm_s, shutdown_s = mean_start(costs.costs)
-    start = costs.costs.start
-    start_s = cold_s if start is not None and start.on_node else warm_s
-    tier, stop_s = plan.tier(plan.last_save.tier), plan.stop_s(costs)
-    load_s = costs.seconds(costs.load(tier, "all", 0)) * mean_attempts(costs.load_fails(tier))
-    rest_s = allocation_s - start_s - load_s - stop_s
-    if rest_s <= 0:
-        return  # which is told to whoever wants to play it
-    stops = math.ceil(wall * context.useful_time_s / rest_s * (1 - rules.ROUNDING)) - 1
-    each = stops / context.useful_time_s
-    period_s = plan.schedules[-1].period_s if plan.schedules else math.inf
-    yield "save", each * (stop_s - shutdown_s) * (1 - min(rest_s / wall / period_s, 0.5))
-    yield "shutdown", each * shutdown_s
-    yield "start", each * (schedule_s + start_s)
-    yield "load", each * load_s
 
 
 def _start_s(context: Context, kind: FailureKind) -> float:

@@ -2,7 +2,8 @@
 
 from typing import Literal, NamedTuple, Protocol
 
-from cprsim.failures.hit import Severity
+from cprsim.contract import rules
+from cprsim.failures.hit import SEVERITIES, Severity
 from cprsim.job.costs import Rollback
 from cprsim.job.tiers import REMOTE
 
@@ -124,6 +125,15 @@ class Loss(NamedTuple):
     servers: frozenset[int]
     trainers: frozenset[int]
     severity: Severity = "node"
+
+    @property
+    def nodes(self) -> int:
+        """How many are down."""
+        return len(self.servers) + len(self.trainers)
+
+    def drains_to(self, ready: int) -> bool:
+        """Whether so many machines that stand ready can take their places before they fail."""
+        return rules.r38_can_drain(self.nodes, ready, SEVERITIES.index(self.severity))
 
 
 class Drain(NamedTuple):

@@ -82,7 +82,7 @@ def _no_drain(plan: Plan, context: "Context", lead_s: float) -> str:
     if not ready:
         return "no spare machine (cluster.spares) stands ready to drain a node to"
     found = kinds(context)
-    if found and not any(kind.drains_to(ready) for kind in found):
+    if found and not any(kind.loss.drains_to(ready) for kind in found):
         machines = counted(ready, "spare machine")
         return f"no failure takes so few nodes that {machines} can take their places"
     return "" if costs.drain_s <= lead_s else _too_short("drain a node in", lead_s, costs.drain_s)

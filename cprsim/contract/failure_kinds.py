@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cprsim.contract import rules
 from cprsim.contract.actions import Loss
-from cprsim.failures.hit import SEVERITIES, Severity
+from cprsim.failures.hit import Severity
 
 if TYPE_CHECKING:
     from cprsim.contract.policy import Context
@@ -24,11 +23,6 @@ class FailureKind(NamedTuple):
     share: float
     servers_hit: float
     loss: Loss
-
-    def drains_to(self, ready: int) -> bool:
-        """Whether so many machines that stand ready can take the places of its nodes before."""
-        nodes = len(self.loss.servers) + len(self.loss.trainers)
-        return rules.r38_can_drain(nodes, ready, SEVERITIES.index(self.loss.severity))
 
 
 def kinds(context: "Context") -> tuple[FailureKind, ...]:

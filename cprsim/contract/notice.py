@@ -17,7 +17,6 @@ from cprsim.contract.actions import (
     Saved,
     Unusable,
 )
-from cprsim.failures.hit import SEVERITIES
 
 
 class EmergencySave(NamedTuple):
@@ -104,7 +103,5 @@ class NoticeController:
 
 
 def _can_drain(notice: Notice, now: Clock, takes_s: float) -> bool:
-    nodes = len(notice.nodes.servers) + len(notice.nodes.trainers)
-    severity = SEVERITIES.index(notice.nodes.severity)
     in_time = rules.r38_in_time(now.wall_s, takes_s, notice.deadline_s)
-    return in_time and rules.r38_can_drain(nodes, notice.ready, severity)
+    return in_time and notice.nodes.drains_to(notice.ready)

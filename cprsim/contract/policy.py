@@ -211,7 +211,7 @@ class Policy(Section):
         answered = 1.0 if save_s <= notices.lead_s else 0.0
         if self.on_notice == "drain" and costs.drain_s <= notices.lead_s and not answered:
             ready = costs.cluster.spares
-            answered = sum(kind.share for kind in kinds(context) if kind.drains_to(ready))
+            answered = sum(kind.share for kind in kinds(context) if kind.loss.drains_to(ready))
         answered *= notices.recall
         return context.mtbf_s / (1 - answered) if answered < 1 else math.inf
 

@@ -102,16 +102,15 @@ class Recovery:
         A failure that takes others as well strikes.
         """
         work, cursor, nodes = self._work, self._cursor, drain.nodes
-        count = len(nodes.servers) + len(nodes.trainers)
-        if not rules.r38_can_drain(count, self.ready, SEVERITIES.index(nodes.severity)):
+        if not nodes.drains_to(self.ready):
             ready = counted(self.ready, "spare machine")
-            raise RunError(f"{counted(count, 'node')} can't be drained to {ready}")
+            raise RunError(f"{counted(nodes.nodes, 'node')} can't be drained to {ready}")
         self._limits.drain()
         done_s = yield from work.do("reschedule", WAIT, drain.takes_s, 1.0)
         if done_s < drain.takes_s:
             return
         delay_s = self._resolved.costs.reschedule_mean_s
-        self._spares.wait_s(count, work.now, delay_s)
+        self._spares.wait_s(nodes.nodes, work.now, delay_s)
         if cursor.next_s == drain.deadline_s and _is_all_of(nodes, self.there(cursor.ahead())):
             self._drained += 1
             cursor.replace(cursor.strike(), drain.deadline_s)
