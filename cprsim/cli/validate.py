@@ -112,6 +112,8 @@ def _show(found: "Validated") -> None:
     for name, verdict in found.verdicts().items():
         echo_wrapped(f"{name}: {verdict}")
     for each in found.compared:
+        if pace := _pace(each.pace):
+            echo_wrapped(f"{each.policy}: {pace}")
         if each.silent:
             members = "member was" if each.silent == 1 else "members were"
             echo_wrapped(
@@ -126,6 +128,17 @@ def _show(found: "Validated") -> None:
     echo_wrapped(
         f"Load {load.before:.1f} before, {load.during:.1f} at most meanwhile, on {load.cores} "
         f"cores. Predictions, made before training: SHA-256 {predicted.sha256}"
+    )
+
+
+def _pace(pace: float) -> str:
+    """How the machine's pace was allowed for, if by as much as is seen."""
+    if f"{pace:.2f}" == "1.00":
+        return ""
+    slower = "longer" if pace > 1 else "less"
+    return (
+        f"training took {abs(pace - 1):.0%} {slower} than predicted, so what else was measured is "
+        f"divided by {pace:.2f}"
     )
 
 

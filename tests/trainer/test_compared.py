@@ -22,7 +22,7 @@ from tools.pages.predicted import CONFIG, CONFIGURATIONS, agreeing, rows_of, tab
 #: Steps of 0.01 s; what failures hit comes from the log.
 
 LEDGER = dict.fromkeys(CAUSES, 0.0) | {
-    "train": 0.5,
+    "train": 0.6,
     "save": 1.0,
     "load": 0.06,
     "pls": 0.1,
@@ -80,6 +80,29 @@ def test_of_repeats_each_span_counts_with_its_lower_quartile():
     assert overhead.measured == pytest.approx(1.16)
     assert save.noise == pytest.approx(0.4)
     assert overhead.noise == pytest.approx(1.56 - 1.3)
+
+
+def test_a_slower_machine_is_slower_at_everything():
+    """Training took a quarter longer in one run, twice as long in another, and so did the rest."""
+    runs = [
+        run_of(*((cause, pace * each) for cause, each in USUAL), lost=pace * 0.1)
+        for pace in (1.25, 2.0)
+    ]
+    found = compared(*runs, level=0.0)
+
+    (train, lost, save, load, overhead) = found.seconds()
+
+    assert found.pace == pytest.approx(1.25)
+    assert train.measured == pytest.approx(1.25 * 0.5)  # as it was
+    assert [row.measured for row in (lost, save, load)] == pytest.approx([0.1, 1.0, 0.06])
+    assert overhead.measured == pytest.approx(1.16)
+    assert overhead.noise == pytest.approx(0.0)
+    assert agreeing([found]) == (1, 1)
+    told = found.document()
+    assert told["measured"]["save"] == pytest.approx(1.25)
+    assert told["overhead_s"] == pytest.approx(
+        {"predicted": 1.06, "measured": 1.45, "at_pace": 1.16}
+    )
 
 
 @pytest.mark.parametrize(

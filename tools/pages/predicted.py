@@ -145,12 +145,17 @@ turns. Of three runs or more each save, load, ... counts with its lower quartile
 so does each in the calibration; *noise* is how far the sums of single runs are apart. PLS, failures
 and lost steps are counted, and have to agree exactly.
 
+This machine is slower at one minute than at another, and then at everything. So seconds are
+compared at the rehearsal's pace: divided by what training itself took, of what was predicted of it
+({slowest:.2f} at most, {quickest:.2f} at least). Sums that agree then are the same share of
+training. Compared as they were, {as_they_were} of {configurations} sums are within bounds.
+
 ![Predicted seconds against measured ones](figures/predicted-measured.svg)
 
 {within} of {all} causes are within bounds, {sums} of {configurations} sums, and {updates} of
 {lossy} counts of updates lost; of PLS, failures and lost steps {exact} of {counted} agree. How much
 of that is the machine's: of two runs of the same, one after the other, the sums are within 5 % of
-each other in {agreeing} of {pairs} pairs.
+each other in {agreeing} of {pairs} pairs, each at its own pace.
 
 ## What the cost model lacked
 
@@ -258,6 +263,14 @@ def page(found: Mapping[str, Validated]) -> str:
         base=", ".join(f"`{override}`" for override in _BASE),
         agreeing=agreeing(compared)[0],
         pairs=agreeing(compared)[1],
+        slowest=max(each.pace for each in compared),
+        quickest=min(each.pace for each in compared),
+        as_they_were=sum(
+            abs(row.predicted - row.measured * each.pace) <= SUM_SHARE * row.measured * each.pace
+            for each in compared
+            for row in each.seconds()
+            if row.what == OVERHEAD
+        ),
     )
     return f"{text}{_hashes(found)}\n## All of it\n\n{table(rows)}"
 

@@ -1,7 +1,12 @@
-"""One policy's real runs beside what was predicted of them, and what that comes to in words."""
+"""One policy's real runs beside what was predicted of them, and what that comes to in words.
+
+A machine that others use is slower at one minute than at another, and with it all that is measured.
+So seconds are compared at the rehearsal's pace: divided by what training itself took, of what was
+predicted of it. A sum that agrees then is the same share of training, which overhead is told as.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, NamedTuple
@@ -41,9 +46,10 @@ class Load(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """One quantity, predicted and measured. `noise`: the largest less the least of the repeats.
+    """One quantity, predicted and measured: time at the rehearsal's pace, but training's own.
 
-    `bound`: what it may be off by; 0 if it has to agree.
+    `noise`: the largest less the least of the repeats. `bound`: what it may be off by; 0 if it has
+    to agree.
     """
 
     what: str
@@ -92,6 +98,11 @@ class Compared:
         """Members that were silent for too long in real runs: failures that none had struck."""
         return sum(run.replaced - run.struck for run in self.runs)
 
+    @property
+    def pace(self) -> float:
+        """What steps of training took of what was predicted of them, those trained again too."""
+        return self._pace(self._measured)
+
     def seconds(self) -> list[Comparison]:
         """Each cause that took time, and the sum of those of overhead, s."""
         told = [row for row in map(self._cause, CAUSES) if row.predicted or row.measured]
@@ -104,8 +115,11 @@ class Compared:
         ]
 
     def sums(self) -> list[float]:
-        """The overhead of each run in which nobody was silent for too long, s."""
-        return [math.fsum(run.seconds[cause] for cause in OVERHEAD_CAUSES) for run in self._usual]
+        """The overhead of each run in which nobody was silent for too long, s at its own pace."""
+        return [
+            math.fsum(run.seconds[cause] for cause in OVERHEAD_CAUSES) / self._pace(run.seconds)
+            for run in self._usual
+        ]
 
     def counts(self) -> list[Comparison]:
         """What is no time; of runs that differ, the one that is farthest off."""
@@ -144,12 +158,17 @@ class Compared:
     def document(self) -> dict[str, Any]:
         """What `cprsim validate --json` prints of it."""
         *causes, overhead = self.seconds()
-        measured = {row.what: row.measured for row in causes}
+        measured_s = math.fsum(self._measured[cause] for cause in OVERHEAD_CAUSES)
         return {
             **self.prediction.document(),
-            "measured": {cause: measured.get(cause, 0.0) for cause in CAUSES},
+            "measured": self._measured,
+            "pace": self.pace,
             "noise_s": {row.what: row.noise for row in (*causes, overhead)},
-            "overhead_s": {"predicted": overhead.predicted, "measured": overhead.measured},
+            "overhead_s": {
+                "predicted": overhead.predicted,
+                "measured": measured_s,
+                "at_pace": overhead.measured,
+            },
             **{
                 row.what: {"predicted": row.predicted, "measured": row.measured}
                 for row in self.counts()
@@ -163,11 +182,19 @@ class Compared:
         return [run for run in self.runs if run.replaced == run.struck] or list(self.runs)
 
     def _cause(self, cause: str) -> Comparison:
-        measured = self._measured[cause]
-        sums = [run.seconds[cause] for run in self._usual]
+        sums = [run.seconds[cause] / self._pace_of(cause, run.seconds) for run in self._usual]
+        measured = self._measured[cause] / self._pace_of(cause, self._measured)
         bound = max(CAUSE_SHARE * measured, CAUSE_S)
         predicted = getattr(self.prediction.ledger, cause)
         return Comparison(cause, predicted, measured, bound, max(sums) - min(sums))
+
+    def _pace_of(self, cause: str, seconds: Mapping[str, float]) -> float:
+        return 1.0 if cause == "train" else self._pace(seconds)
+
+    def _pace(self, seconds: Mapping[str, float]) -> float:
+        ledger = self.prediction.ledger
+        trained_s = seconds["train"] + seconds["lost"]
+        return trained_s / (ledger.train + ledger.lost) if trained_s else 1.0
 
     @once
     def _measured(self) -> dict[str, float]:

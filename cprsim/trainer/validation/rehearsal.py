@@ -3,7 +3,8 @@
 It is asked and told like any other, and servers are really killed in it. Saves of everything come
 first, then saves of chosen rows; between them servers are lost, and what is lost returns to the
 last save, alone and with the whole job in turn. Each other save comes with nothing lost before it:
-one that follows a recovery takes longer.
+one that follows a recovery takes longer. Long stretches stand between the short ones, so that a
+machine that slows down meanwhile slows both.
 """
 
 import math
@@ -32,8 +33,7 @@ from cprsim.job.costs import Rollback
 LONG, SHORT = 15, 3
 #: Of a stretch with a failure: steps before it, and steps in all, without those trained again.
 BEFORE, STRUCK = 2, 12
-#: Saves of everything after long and after short stretches, and saves of chosen rows.
-LONGS = 5
+#: Saves of everything after short stretches, each after a long one, and saves of chosen rows.
 _WHOLE, _PORTIONS = 12, 24
 #: Of so many short stretches the last has a failure.
 _KILLED = 2
@@ -66,13 +66,13 @@ def stretches(
 ) -> list[Stretch]:
     """What is rehearsed; saves of chosen rows only if they take less than everything."""
     found, end = [], 0
-    for _ in range(LONGS):
-        end += LONG
-        found.append(Stretch(end, whole))
     saves = [whole] * _WHOLE + [Save(portion=portion)] * (_PORTIONS if portion < 1 else 0)
     for number, save in enumerate(saves):
         turn, place = divmod(number, _KILLED)
         killed = place == _KILLED - 1
+        if number < _WHOLE:
+            end += LONG
+            found.append(Stretch(end, whole))
         end += STRUCK if killed else SHORT
         found.append(Stretch(end, save, answers[turn % len(answers)] if killed else None))
     return found
