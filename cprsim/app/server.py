@@ -50,6 +50,10 @@ _NOT_OURS: Final = "cprsim app: another page asks; open the address that the com
 #: A client that sends or takes nothing for so long has gone, s.
 _PATIENCE_S: Final = 60
 _MOST_PORT: Final = 65535
+#: Keys of an address that are the page's own; the rest is the question.
+_PAGES_OWN: Final = ("tab", "number", "policy")
+#: Of a question's number.
+_MOST_DIGITS: Final = 9
 
 
 class AppServer(ThreadingHTTPServer):
@@ -151,22 +155,22 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, name: str, query: str) -> None:
         options = parse_qs(query)
         tab = options.get("tab", [""])[0]
+        number = options.get("number", [""])[0][:_MOST_DIGITS]
         policy = options.get("policy", [""])[0]
-        # The page's own keys; the rest is the question.
         pairs = parse_qsl(query, keep_blank_values=True)
-        question = urlencode([pair for pair in pairs if pair[0] not in ("tab", "policy")])
+        question = urlencode([pair for pair in pairs if pair[0] not in _PAGES_OWN])
         if name == "controls":
             self._send(HTTPStatus.OK, _json(_told(self.server.answers)), "application/json")
         elif name == "answer":
-            self._stream(question, tab)
+            self._stream(question, tab, int(number) if number.isdecimal() else None)
         elif name in files.NAMES:
             self._file(name, question, policy)
         else:
             self._send(HTTPStatus.NOT_FOUND, b"cprsim app: no such page\n")
 
-    def _stream(self, question: str, tab: str) -> None:
+    def _stream(self, question: str, tab: str, number: int | None) -> None:
         """Parts of an answer as they come, a line of JSON each."""
-        turn = self.server.tabs.take(tab)
+        turn = self.server.tabs.take(tab, number)
         self._begin(HTTPStatus.OK, "application/x-ndjson")
 
         def send(part: dict[str, Any]) -> None:

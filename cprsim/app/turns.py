@@ -54,23 +54,26 @@ class Turn:
 
 
 class Tabs:
-    """The newest question of each tab."""
+    """The newest question of each tab.
+
+    A tab numbers its questions: two of them may be taken up in another order than they were asked.
+    """
 
     def __init__(self) -> None:
         self.computing, self.advising = threading.Lock(), threading.Lock()
         self._newest: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
-        self._count = 0
 
-    def take(self, tab: str) -> Turn:
-        """For a question of a tab, which replaces the one that is under way for it."""
+    def take(self, tab: str, number: int | None = None) -> Turn:
+        """For a question of a tab, which replaces those of lesser numbers; all, without one."""
         with self._lock:
-            self._count += 1
-            self._newest[tab] = self._count
+            known = self._newest.get(tab, 0)
+            number = known + 1 if number is None else number
+            self._newest[tab] = max(number, known)
             self._newest.move_to_end(tab)
             if len(self._newest) > _TABS:
                 self._newest.popitem(last=False)
-            return Turn(self, tab, self._count)
+            return Turn(self, tab, number)
 
     def close(self, within_s: float) -> bool:
         """Let nobody go on; whether all that computed has come to its end by then."""

@@ -137,3 +137,13 @@ def test_a_port_that_cannot_be_had_is_told() -> None:
     with pytest.raises(UsageError) as error:
         AppServer(answers, 70_000)
     assert str(error.value) == "--port 70000: is no port; give one from 1 to 65535"
+
+
+def test_an_older_question_that_comes_late_is_not_answered(server: AppServer) -> None:
+    newer = server.tabs.take("late", 3)
+    ask = f"/{server.token}/answer?tab=late&seed=x&number="
+
+    assert (get(server, f"{ask}2").status, get(server, f"{ask}2").text) == (200, "")
+    newer.check()
+    for number in ("4", "9" * 5000, "", "x"):
+        assert "seed 'x' is not a whole number" in get(server, ask + number).text

@@ -16,6 +16,7 @@ let told;
 let controls;
 let question = new URLSearchParams(location.search);
 let asking = null;
+let asked = 0; // so many questions
 let soon = 0;
 let shown = {}; // the parts of the answer that is on the page
 let lastPush = { name: "", at: -Infinity };
@@ -77,10 +78,11 @@ function ask() {
 
 async function stream(signal) {
   at("results").setAttribute("aria-busy", "true");
-  const asked = new URLSearchParams(question);
-  asked.set("tab", TAB);
+  const query = new URLSearchParams(question);
+  query.set("tab", TAB);
+  query.set("number", ++asked); // the server may take up the one that was dropped after this one
   try {
-    const answer = await fetch(`answer?${asked}`, { signal });
+    const answer = await fetch(`answer?${query}`, { signal });
     if (!answer.ok) throw new TypeError(await answer.text());
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
