@@ -65,7 +65,7 @@ def run_trainer(spec: TrainerSpec, control: socket.socket) -> None:
     run_member(lambda loop: Trainer(spec, loop).obey(), control)
 
 
-class _Made(NamedTuple):
+class MadeBatch(NamedTuple):
     """A batch, and the rows that it uses."""
 
     batch: Batch
@@ -131,7 +131,7 @@ class Trainer:
         """
         control = self._around.control
         first, every = message.facts["first"], message.facts["every"]
-        made: _Made | None = None
+        made: MadeBatch | None = None
         for step in range(first, message.step, every):
             yield Wait(lambda: True)  # what has come is seen, also where no server is waited for
             if control.inbox:  # nothing but HALT is said to one who trains
@@ -146,21 +146,21 @@ class Trainer:
         yield from self._connections.sync()
         control.put(Op.TRAINED, message.step)
 
-    def _prefetch(self, step: int, end: int) -> _Made | None:
+    def _prefetch(self, step: int, end: int) -> MadeBatch | None:
         """The next step's batch and the ids of its rows, while servers update and look up rows."""
         # Other trainers would update rows and weights meanwhile, and make what was asked for older.
         return self._make(step) if self._spec.trainers == 1 and step < end else None
 
-    def _make(self, step: int) -> _Made:
+    def _make(self, step: int) -> MadeBatch:
         batch = self._spec.data.batch(step)
-        return _Made(batch, self._rows.uses(batch.sparse))
+        return MadeBatch(batch, self._rows.uses(batch.sparse))
 
     def _ask(self, step: int, uses: Uses) -> None:
         """Ask for all that a step is computed from."""
         self._dense.ask(step)
         self._rows.ask(step, uses)
 
-    def _step(self, step: int, made: _Made) -> Steps[None]:
+    def _step(self, step: int, made: MadeBatch) -> Steps[None]:
         """Do a step of which all was asked for."""
         dense, sparse, labels = made.batch
         looked = yield from self._rows.fetch(made.uses)
