@@ -146,11 +146,13 @@ does the same with neither checkpoints nor deadlines, epochs, locks or a control
 up and updates every id by SGD (target: {least:.0%} of its throughput). The trainer prefetches \
 ids: it makes the next batch, and finds its rows, while servers update and look up. Beside it are \
 the same trainer without that, and one that fetches the rows of the next batch, too, before it has \
-pushed the update of the one before: then each step is computed from rows that lack an update. \
-Steps are done in turns, {rounds} rounds of {steps}; a throughput in shares of another is the \
-median of those of the rounds, with the least and the greatest. Processor time is of all processes \
-together; where others use the machine as well, it says more than the throughput does, and so do \
-the waits: how often the trainer gives its processor up to wait for servers.
+pushed the update of the one before. Then each step is computed from rows that lack an update, \
+and rows are asked for that a halt or a loss leaves over: for what it brings, as measured here, no \
+scenario can ask for it. Steps are done in turns, {rounds} rounds of {steps}; a throughput in \
+shares of another is the median of those of the rounds, with the least and the greatest. Processor \
+time is of all processes together; where others use the machine as well, it says more than the \
+throughput does, and so do the waits: how often the trainer gives its processor up to wait for \
+servers.
 
 {speeds}
 

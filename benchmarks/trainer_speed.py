@@ -125,8 +125,8 @@ def verdict(found: Sequence[Speed]) -> str:
             f"target is {met}, for {ours.cpu_ms / bare.cpu_ms:.2f} times its processor time. Ids "
             f"that are prefetched bring {ours.beside[UNPREFETCHED]} times the throughput, and "
             f"{ours.waits:.2f} waits a step in the place of {without.waits:.2f}. Rows that are, "
-            f"and lack an update, bring {stale.beside[OURS]} times the throughput of ids alone, and "
-            f"{stale.waits:.2f} waits."
+            f"and lack an update, bring {stale.beside[OURS]} times the throughput of ids alone, "
+            f"and {stale.waits:.2f} waits."
         )
     return "\n".join(lines)
 
