@@ -222,10 +222,16 @@ def test_a_server_saves_a_share_of_each_table_and_the_rest_whole(name: str) -> N
     assert not again & set(chosen)
 
 
+@pytest.mark.parametrize("interval", [5, 37])
 @pytest.mark.parametrize("told", ["observe", "note"])
 @pytest.mark.parametrize("name", ["mfu", "scar"])
-def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(name: str, told: str) -> None:
-    """Also after saves, in each of which ties are broken from another row on."""
+def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(
+    name: str, told: str, interval: int
+) -> None:
+    """Also after saves, in each of which ties are broken from another row on.
+
+    Between two saves come fewer batches than are noted in one go, or some times as many and a few.
+    """
     rng = np.random.default_rng(2)
     weights = torch.zeros(300, 4)
     tables = (range(20, 120), range(150, 290))
@@ -234,14 +240,14 @@ def test_a_server_selects_of_each_table_what_a_tracker_of_it_would(name: str, to
         MFU(len(each)) if name == "mfu" else SCAR(weights.numpy()[each.start : each.stop])
         for each in tables
     ]
-    for step in range(60):
+    for step in range(12 * interval):
         ids = torch.from_numpy((rng.random(40) ** 3 * 300).astype(np.int64))
         rows, times = torch.unique(ids, return_counts=True)
         weights.index_add_(0, ids, torch.ones(40, 4))
         getattr(shard, told)(rows, times.to(torch.int32))
         for each, tracker in zip(tables, own, strict=True):
             tracker.observe(ids[(ids >= each.start) & (ids < each.stop)].numpy() - each.start)
-        if step % 5 == 4:
+        if step % interval == interval - 1:
             chosen = shard.select()
             shard.saved(torch.from_numpy(chosen))
             for each, tracker in zip(tables, own, strict=True):

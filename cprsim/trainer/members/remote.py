@@ -59,11 +59,23 @@ class RemoteRows:
 
     def lookup(self, step: int, sparse: NDArray[np.int64]) -> Steps[LookedUpRows]:
         """The rows of a batch; `sparse` has shape (B, tables). Raises `ServersLostError`."""
-        uses, shards = Uses(self._placement, sparse), self._shards
-        for shard in shards:
+        uses = self.uses(sparse)
+        self.ask(step, uses)
+        return (yield from self.fetch(uses))
+
+    def uses(self, sparse: NDArray[np.int64]) -> Uses:
+        """Which rows a batch uses, and where they are."""
+        return Uses(self._placement, sparse)
+
+    def ask(self, step: int, uses: Uses) -> None:
+        """Ask for the rows that a batch uses: those that all updates sent before are in."""
+        for shard in self._shards:
             self._connections.send(shard, Op.LOOKUP, step, uses.ids[uses.parts[shard]])
+
+    def fetch(self, uses: Uses) -> Steps[LookedUpRows]:
+        """Wait for the rows that were asked for; raises `ServersLostError`."""
         rows = torch.zeros((len(uses.ids), self._dim))
-        found = yield from self._connections.answers(shards)
+        found = yield from self._connections.answers(self._shards)
         for shard, message in found.items():
             answer = torch.from_numpy(np.frombuffer(message.parts[0], np.float32))
             rows[uses.parts[shard]] = answer.view(-1, self._dim)
@@ -93,8 +105,7 @@ class RemoteRows:
         self, step: int, sparse: NDArray[np.int64], gradients: NDArray[np.float32]
     ) -> None:
         """A trainer that is no more has pushed these, to some servers perhaps."""
-        uses = Uses(self._placement, sparse)
-        self._pushed = step, uses, gradients.reshape(-1, self._dim)
+        self._pushed = step, self.uses(sparse), gradients.reshape(-1, self._dim)
 
     def _push(self, pushed: _Push) -> Steps[None]:
         step, uses, gradients = pushed

@@ -22,6 +22,9 @@ from cprsim.trainer.members.trackers_lists import Lists
 
 Ids: TypeAlias = Tensor | NDArray[np.integer[Any]]
 _MOST = int(np.iinfo(np.int32).max)
+#: Batches that are noted in one go: counters and marks come into the cache once for all of them,
+#: not once between any two batches' rows. What is kept until then is small beside the counters.
+_TOGETHER = 16
 
 
 class TorchMFU(MFU):
@@ -244,26 +247,38 @@ class _Parts:
         self._whole = whole
         self._ranges = ranges
         self._parts = [whole.part(each) for each in ranges]
+        self._later: list[tuple[Tensor, Tensor]] = []  # batches that are still to be noted
 
     def observe(self, rows: Ids, times: Ids | None = None) -> None:
         self._whole.observe(rows, times=times)
 
     def note(self, ids: Tensor, times: Tensor) -> None:
-        self._whole.note(ids, times)
+        self._later.append((ids, times))
+        if len(self._later) == _TOGETHER:
+            self._note_all()
+
+    def _note_all(self) -> None:
+        for each in self._later:
+            self._whole.note(*each)
+        self._later.clear()
 
     def select(self, number: int, k: int) -> RowIds:
+        self._note_all()
         return self._parts[number].select(k) + self._ranges[number].start
 
     def saved(self, ids: RowIds) -> None:
+        self._note_all()
         ordered = np.sort(ids)
         for each, part in zip(self._ranges, self._parts, strict=True):
             first, last = np.searchsorted(ordered, (each.start, each.stop))
             part.saved(ordered[first:last] - each.start)
 
     def noted(self, ids: RowIds) -> Any:
+        self._note_all()
         return self._whole.noted(ids)
 
     def forget_saved(self, ids: RowIds, noted: Any) -> None:
+        self._note_all()
         self._whole.forget_saved(ids, noted)
 
     @property

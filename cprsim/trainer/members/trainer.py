@@ -4,11 +4,12 @@ import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from cprsim.trainer.data.contract import Data
+from cprsim.trainer.data.contract import Batch, Data
 from cprsim.trainer.members.checkpoint_writer import CheckpointWriter, Store
 from cprsim.trainer.members.connections import Connections, ServersLostError
 from cprsim.trainer.members.dense_part import DensePart, OwnDense, SharedDense
@@ -18,6 +19,7 @@ from cprsim.trainer.members.parameters import Parameters
 from cprsim.trainer.members.placement import Placement
 from cprsim.trainer.members.remote import RemoteRows
 from cprsim.trainer.members.store import CheckpointStore
+from cprsim.trainer.members.uses import Uses
 from cprsim.trainer.members.waiting import Around, Steps, Wait, received
 from cprsim.trainer.members.wire import Message, Op
 
@@ -61,6 +63,13 @@ class TrainerSpec:
 def run_trainer(spec: TrainerSpec, control: socket.socket) -> None:
     """Be a trainer: obey the controller."""
     run_member(lambda loop: Trainer(spec, loop).obey(), control)
+
+
+class MadeBatch(NamedTuple):
+    """A batch, and the rows that it uses."""
+
+    batch: Batch
+    uses: Uses
 
 
 class Trainer:
@@ -121,21 +130,40 @@ class Trainer:
         All updates are in the rows afterwards.
         """
         control = self._around.control
-        for step in range(message.facts["first"], message.step, message.facts["every"]):
+        first, every = message.facts["first"], message.facts["every"]
+        made: MadeBatch | None = None
+        for step in range(first, message.step, every):
             yield Wait(lambda: True)  # what has come is seen, also where no server is waited for
             if control.inbox:  # nothing but HALT is said to one who trains
                 break
-            yield from self._step(step)
+            batch = made or self._make(step)
+            self._ask(step, batch.uses)
+            made = self._prefetch(step + 1, message.step)
+            yield from self._step(step, batch)
             control.put(Op.STEPPED, step + 1)
         # A save may follow, and members that catch up: both rely on all updates being in the rows
         # by then.
         yield from self._connections.sync()
         control.put(Op.TRAINED, message.step)
 
-    def _step(self, step: int) -> Steps[None]:
-        dense, sparse, labels = self._spec.data.batch(step)
+    def _prefetch(self, step: int, end: int) -> MadeBatch | None:
+        """The next step's batch and the ids of its rows, while servers update and look up rows."""
+        # Other trainers would update rows and weights meanwhile, and make what was asked for older.
+        return self._make(step) if self._spec.trainers == 1 and step < end else None
+
+    def _make(self, step: int) -> MadeBatch:
+        batch = self._spec.data.batch(step)
+        return MadeBatch(batch, self._rows.uses(batch.sparse))
+
+    def _ask(self, step: int, uses: Uses) -> None:
+        """Ask for all that a step is computed from."""
         self._dense.ask(step)
-        looked = yield from self._rows.lookup(step, sparse)
+        self._rows.ask(step, uses)
+
+    def _step(self, step: int, made: MadeBatch) -> Steps[None]:
+        """Do a step of which all was asked for."""
+        dense, sparse, labels = made.batch
+        looked = yield from self._rows.fetch(made.uses)
         yield from self._dense.fetch()
         gradient = self._dense.step(
             step,
