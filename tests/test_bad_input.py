@@ -24,6 +24,7 @@ from tests.bad_scenarios import (
     TRACE,
     case,
 )
+from tests.bad_windows import WINDOWS
 
 LOGS = [
     case(
@@ -333,7 +334,7 @@ COMMANDS = [
     ),
 ]
 
-ALL = [*QUANTITIES, *KEYS, *POLICIES, *FAILURES, *LOGS, *MODEL_AND_COSTS, *COMMANDS]
+ALL = [*QUANTITIES, *KEYS, *WINDOWS, *POLICIES, *FAILURES, *LOGS, *MODEL_AND_COSTS, *COMMANDS]
 
 
 @pytest.fixture

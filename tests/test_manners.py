@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from cprsim.cli import command as cli
-from cprsim.report.terminal import Fitting, plain_table
+from cprsim.report.terminal import Fitting, PolicyTable, plain_table
 from cprsim.version import __version__
 from tests.bad_scenarios import GOOD
 
@@ -189,3 +189,16 @@ def test_what_is_no_scenario_is_refused_before_it_is_read_as_one(
 
     assert cli._main([command, name, *REST.get(command, ())]) == 2
     assert WRONG[name] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("width", "shown"), [(40, True), (24, False)])
+def test_what_took_no_time_gives_way_before_a_table_is_broken(width, shown):
+    screen = io.StringIO()
+    headings, rows = (
+        ("save", "stall", "PLS %"),
+        [["full", "1.00", "0", "0"], ["none", "0", "0", "0"]],
+    )
+    table = PolicyTable("Title", headings, rows, optional=("save", "stall"))
+    Console(file=screen, width=width).print(table)
+    heads = [line.split() for line in screen.getvalue().splitlines() if "policy" in line]
+    assert heads == [["policy", "save", *["stall"] * shown, "PLS", "%"]]

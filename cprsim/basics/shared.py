@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
 from cprsim.basics.distributions import Distribution
-from cprsim.basics.standard import Floats, standard, standard_left
+from cprsim.basics.laws.ended import Floats
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, stream
 
 _Any = TypeVar("_Any")
@@ -46,26 +46,30 @@ class SharedDraws:
         self, law: Distribution, seed: int, cohort: int, cause: Cause, *, aged: bool = False
     ) -> CohortDraws:
         """As `CohortDraws(law.sample, seed, cohort, cause)`; with `sample_left` first if `aged`."""
-        key, sample, scale = standard(law)
-        at = seed, cohort, cause
-        block = self.kept((at, key), lambda: CohortDraws(sample, *at), COHORT * _COLUMNS)
+        each, at = law.law, (seed, cohort, cause)
+        block = self.kept(
+            (at, each.key), lambda: CohortDraws(each.standard, *at), COHORT * _COLUMNS
+        )
         if not aged:
-            return ScaledDraws(block, scale)
+            return ScaledDraws(block, each.scale)
         place, size = (*at, 1), (COHORT, 1)  # from a stream of its own, as in `CohortDraws`
-        return ScaledDraws(block, scale, lambda: self.lives(law, place, size, left=True))
+        return ScaledDraws(block, each.scale, lambda: self.lives(law, place, size, left=True))
 
     def lives(
         self, law: Distribution, place: Place, size: tuple[int, int], *, left: bool = False
     ) -> Floats:
         """As `law.sample(stream(*place), size)`, or `sample_left`; not to be changed."""
-        numbers = size[0] * size[1]
+        each, numbers = law.law, size[0] * size[1]
         if left:
-            key, draw, scaled = standard_left(law)
-            at = "left", place, size, key
-            return scaled(*self.kept(at, lambda: draw(stream(*place), size), 2 * numbers))
-        key, sample, scale = standard(law)
-        at = "whole", place, size, key
-        return scale * self.kept(at, lambda: sample(stream(*place), size), numbers)
+
+            def drawn() -> tuple[Floats, Floats]:
+                rng = stream(*place)
+                return each.standard_long(rng, size), rng.random(size)
+
+            long, share = self.kept(("left", place, size, each.key), drawn, 2 * numbers)
+            return each.long(long) * share
+        at = "whole", place, size, each.key
+        return each.scale * self.kept(at, lambda: each.standard(stream(*place), size), numbers)
 
 
 class ScaledDraws(CohortDraws):

@@ -16,7 +16,8 @@ from cprsim.figures.parts import breaks, key, layout, panels, style
 from cprsim.figures.parts.heading import Heading, listed
 from cprsim.figures.parts.labels import Label, LabelledRows
 from cprsim.figures.parts.panels import MARGIN
-from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, WIDTH_IN
+from cprsim.figures.parts.stack import stack
+from cprsim.figures.parts.style import SMALL_PT, WIDTH_IN
 
 # All in inches; the figure's height follows from the title and the names.
 _NAMES: Final = (MARGIN, 1.9)  # left edge and width
@@ -81,7 +82,8 @@ def breakdown(summary: pd.DataFrame, title: str = "") -> Figure:
         learning = rows.panel(figure, _LEARNING, _FOOT, sharey=time)
         again = summary.iloc[lossy]
         broken = breaks.broken_at(summary[["overhead", "overhead_retrained"]].max(axis=1))
-        segments = _stack(time, summary, causes, y, broken)
+        kept = _kept(summary["overhead"], broken)
+        segments, _ = stack(time, summary, causes, y, _BAR, drawn=kept)
         _slim(time, again, slim_y, broken)
         shares, halves = np.concatenate(
             [_intervals(summary, "overhead"), _intervals(again, "overhead_retrained")], axis=1
@@ -124,20 +126,6 @@ def finding(summary: pd.DataFrame) -> str:
     worst = f"{most} loses {layout.percent(means[most])} of the time"
     among = listed([least, *map(str, near)], 4)
     return f"No policy is clearly the least of {among}; {worst}"
-
-
-def _stack(
-    axes: Axes, summary: pd.DataFrame, causes: list[str], y: list[float], broken: float
-) -> list[Rectangle]:
-    """The segments of all bars; in those that are broken off, as their shares of the bar are."""
-    segments: list[Rectangle] = []
-    left = np.zeros(len(summary))
-    kept = _kept(summary["overhead"], broken)
-    for cause in causes:
-        widths = kept * summary[cause].to_numpy(dtype=np.float64)
-        segments += axes.barh(y, widths, _BAR, left, color=CAUSE_COLOURS[cause]).patches
-        left = left + widths
-    return segments
 
 
 def _slim(axes: Axes, lossy: pd.DataFrame, y: list[float], broken: float) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -11,7 +10,8 @@ from cprsim.contract.ledger import CAUSE_LABELS
 from cprsim.figures.parts import key, layout, panels, style, ticks
 from cprsim.figures.parts.heading import Heading
 from cprsim.figures.parts.panels import MARGIN
-from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, TEXT_PT, WIDTH_IN
+from cprsim.figures.parts.stack import stack
+from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
 
 # In inches.
 _LEFT: Final = 0.62  # of the first panel: numbers on y and what they are
@@ -63,7 +63,7 @@ def fleet_breakdown(table: pd.DataFrame, title: str = "") -> Figure:
             name = layout.wrap(str(policy), width_in, TEXT_PT, "bold")[0]
             layout.write(figure, at_in, [name], TEXT_PT, weight="bold")
             axes = _panel(figure, at_in, width_in, top, leftmost=column == 0)
-            _stack(axes, table[table["policy"] == policy], causes)
+            _bars(axes, table[table["policy"] == policy], causes)
         _explain(figure)
     return figure
 
@@ -94,15 +94,11 @@ def _panel(
     return axes
 
 
-def _stack(axes: Axes, rows: pd.DataFrame, causes: list[str]) -> None:
+def _bars(axes: Axes, rows: pd.DataFrame, causes: list[str]) -> None:
     """A bar for each percentile, its causes one upon the other, their sum above."""
-    places = np.arange(len(rows))
-    base = np.zeros(len(rows))
-    for cause in causes:
-        heights = rows[cause].to_numpy(dtype=np.float64)
-        axes.bar(places, heights, _BAR, base, color=CAUSE_COLOURS[cause])
-        base = base + heights
-    for place, share in zip(places, base, strict=True):
+    places = range(len(rows))
+    _, ends = stack(axes, rows, causes, places, _BAR, upright=True)
+    for place, share in zip(places, ends, strict=True):
         axes.annotate(
             layout.percent(float(share)),
             (place, share),

@@ -12,7 +12,8 @@ from cprsim.figures.parts import key, layout, panels, style
 from cprsim.figures.parts.heading import Heading
 from cprsim.figures.parts.labels import Label, LabelledRows
 from cprsim.figures.parts.panels import MARGIN
-from cprsim.figures.parts.style import CAUSE_COLOURS, SMALL_PT, WIDTH_IN
+from cprsim.figures.parts.stack import stack
+from cprsim.figures.parts.style import SMALL_PT, WIDTH_IN
 
 # All in inches.
 _NAMES: Final = 1.72  # wide
@@ -73,7 +74,7 @@ def ladder(table: pd.DataFrame, title: str = "") -> Figure:
             ("alone", alone, alone["ett"] - first, rows.middles_in[1:]),
         ):
             axes = shared = rows.panel(figure, _PANELS[way], _FOOT, sharey=shared)
-            _bars(axes, shown, causes, middles_in)
+            stack(axes, shown, causes, middles_in, _BAR)
             _label(axes, _PANELS[way][1], shown, gains.tolist(), middles_in, reach)
             panels.head(figure, (_PANELS[way][0], headings_in), *_HEADS[way])
         axes.axvline(1 - first, color=style.INK, linewidth=1.0, linestyle=(0, (3, 2)), zorder=1.5)
@@ -104,14 +105,6 @@ def _lines(sets: str) -> list[str]:
             lines += [each]
     told = [*(f"{line}," for line in lines[:-1] if line), lines[-1]]
     return [part for line in told for part in layout.wrap(line, _NAMES, SMALL_PT)]
-
-
-def _bars(axes: Axes, shown: pd.DataFrame, causes: list[str], y: list[float]) -> None:
-    left = np.zeros(len(shown))
-    for cause in causes:
-        widths = shown[cause].to_numpy(dtype=np.float64)
-        axes.barh(y, widths, _BAR, left, color=CAUSE_COLOURS[cause])
-        left = left + widths
 
 
 def _label(

@@ -15,7 +15,7 @@ from cprsim.basics.units import counted
 from cprsim.figures.parts import findings, key, layout, panels, style, ticks
 from cprsim.figures.parts.findings import Findings
 from cprsim.figures.parts.heading import Heading
-from cprsim.figures.parts.laws import described, hazard_of, line_style, quantile_of
+from cprsim.figures.parts.laws import described, line_style
 from cprsim.figures.parts.panels import MARGIN
 from cprsim.figures.parts.style import SMALL_PT, TEXT_PT, WIDTH_IN
 from cprsim.figures.parts.thinning import by_log_odds, evenly
@@ -226,7 +226,7 @@ def _rate(axes: Axes, data: _Data) -> None:
     _ages(axes, data, log, "age")
     edges = np.maximum(found.edges_s, axes.get_xlim()[0])
     grid = _grid(axes, log)
-    rates = [(hazard_of(law, grid), look) for law, look in data.laws]
+    rates = [(law.hazard(grid), look) for law, look in data.laws]
     _rates_axis(axes, data, found, rates[-1][0] if rates else found.rate)
     low = np.maximum(found.lower, axes.get_ylim()[0])
     axes.stairs(found.upper, edges, baseline=low, fill=True, **_BAND)
@@ -258,7 +258,7 @@ def _quantiles(axes: Axes, data: _Data) -> None:
     left = (np.concatenate(([1.0], curve.survival[:-1])) + curve.survival) / 2
     some = by_log_odds(left, _MOST_QUANTILES)
     seen_s, left = curve.times_s[some], left[some]
-    expected = [(quantile_of(law, left), look) for law, look in data.laws]
+    expected = [(law.quantile(left), look) for law, look in data.laws]
     log = bool(seen_s[-1] > _SPAN * seen_s[0])
     _same_scales(axes, data, log, np.concatenate((seen_s, expected[-1][0])))
     axes.axline(*_DIAGONAL, transform=axes.transAxes, color=style.FAINT_INK, linewidth=0.6)

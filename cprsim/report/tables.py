@@ -57,7 +57,10 @@ class RunTable(PolicyTable):
             for name, row in summary.iterrows()
         ]
         super().__init__(
-            title, (*_OVERHEADS, *causes, *("corrupt\n%" for _ in corrupt), *_BESIDE), rows
+            title,
+            (*_OVERHEADS, *causes, *("corrupt\n%" for _ in corrupt), *_BESIDE),
+            rows,
+            optional=causes,
         )
 
 

@@ -1,6 +1,6 @@
 """Tables as a terminal shows them, all in one style and none wider than it is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -70,23 +70,43 @@ class Fitting:
 
 
 class PolicyTable:
-    """A row a policy, in parts where the terminal is too narrow for all its columns."""
+    """A row a policy, in parts where the terminal is too narrow for all its columns.
 
-    def __init__(self, title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        self._title, self._headings, self._rows = title, headings, rows
+    `optional`: headings of columns that a narrow terminal leaves out where all of them is 0.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        headings: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        optional: Collection[str] = (),
+    ) -> None:
+        self._title, self._headings, self._rows, self._optional = title, headings, rows, optional
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Fitting]:
         """As many parts as it takes."""
-        yield Fitting(self.wide())
+        table = self.wide()
+        if natural_width(table, console, options) > options.max_width:
+            table = self._table(self._optional)
+        yield Fitting(table)
 
     def wide(self) -> Table:
         """All of it."""
+        return self._table()
+
+    def _table(self, optional: Collection[str] = ()) -> Table:
+        """Without those of the optional columns that are all 0."""
         table = plain_table(self._title)
         table.collapse_padding = True  # its columns are many
         table.add_column("policy")
-        for heading in self._headings:
-            table.add_column(heading, justify="right")
-        for row in self._rows:
+        names, *columns = zip(*self._rows, strict=True)
+        shown = [names]
+        for heading, cells in zip(self._headings, columns, strict=True):
+            if heading not in optional or set(cells) != {"0"}:
+                table.add_column(heading, justify="right")
+                shown.append(cells)
+        for row in zip(*shown, strict=True):
             table.add_row(*row)
         return table
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cprsim.basics.distributions import Distribution
-from cprsim.survival.alike import BOUNDS, COMPLETE, LOGS, Histories, fits_alike
+from cprsim.basics.laws import AGEING
+from cprsim.survival.alike import BOUNDS, Histories, fits_alike
 from cprsim.survival.fitted_laws import law_of, log_interval
 from cprsim.survival.sample import Floats
 
@@ -115,18 +116,18 @@ def log_likelihood(
     """
     from scipy.special import gammainc, logsumexp  # noqa: PLC0415
 
-    prior, logs = 1 / variance, LOGS[name]
+    prior, law = 1 / variance, AGEING[name](mean, spread)
     u, weight = _grid(data, name, mean, spread, prior)
     z = np.exp(u)
     inside = prior * math.log(prior) - math.lgamma(prior) + prior * (u - z) + np.log(weight)
-    inside = inside + COMPLETE[name](data.complete, z, mean, spread)
+    inside = inside + law.log_density_at(z, data.complete)
     first, cut = data.first_s / data.unit_s, data.lasted_s[~data.observed] / data.unit_s
-    lived = logs(cut[:, np.newaxis] * z, mean, spread).survival
+    lived = law.log_survival(cut[:, np.newaxis] * z)
     np.add.at(inside, data.node[~data.observed], lived)
-    came = logs(first[data.failed][:, np.newaxis] * z, mean, spread).survival
+    came = law.log_survival(first[data.failed][:, np.newaxis] * z)
     inside[data.failed] += came + u - math.log(mean)
     watched, which = np.unique(first[~data.failed], return_inverse=True)
-    inside[~data.failed] += logs(watched[:, np.newaxis] * z, mean, spread).left[which]
+    inside[~data.failed] += law.log_left(watched[:, np.newaxis] * z)[which]
     each = logsumexp(inside, axis=1)
     # Below the least factor of the grid nothing fails: of nodes that never did, that is seen, too.
     never = ~data.failed & (data.watched_s == data.first_s)

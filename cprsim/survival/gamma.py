@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from cprsim.basics.laws.gamma import gamma_tail
 from cprsim.survival.newton import maximum
 from cprsim.survival.sample import Floats, Scaled
 
@@ -11,8 +12,6 @@ from cprsim.survival.sample import Floats, Scaled
 _STEP = 3e-3
 _FIRST = np.array([1, -8, 0, 8, -1]) / (12 * _STEP)
 _SECOND = np.array([-1, 16, -30, 16, -1]) / (12 * _STEP**2)
-_TINY = 1e-290  # nearer to 0 a probability loses digits
-_FRACTIONS = 2000
 _LONGEST_STEP = 2.0  # sevenfold: farther from the start the curve may bend the other way
 
 
@@ -68,7 +67,7 @@ def _outlived(parameters: Floats, cut: Floats, counts: Floats) -> tuple[float, F
     for at, steps in enumerate(range(-2, 3)):
         k = math.exp(log_shape + steps * _STEP)
         z = cut * (k * math.exp(-log_mean))
-        log_survival, hazard = _tail(k, z)
+        log_survival, hazard = gamma_tail(k, z)
         values[at], slopes[at] = np.sum(counts * log_survival), np.sum(counts * hazard)
         if steps == 0:
             bend = -float(np.sum(counts * hazard * (k - z + hazard)))
@@ -78,38 +77,3 @@ def _outlived(parameters: Floats, cut: Floats, counts: Floats) -> tuple[float, F
         np.array([slopes[2], _FIRST @ values]),
         np.array([[bend, mixed], [mixed, _SECOND @ values]]),
     )
-
-
-def _tail(k: float, z: Floats) -> tuple[Floats, Floats]:
-    """Logarithm of the survival at `z` of a gamma law of scale 1, and z times its hazard there."""
-    from scipy.special import gammaincc, gammaln  # noqa: PLC0415
-
-    survival = np.asarray(gammaincc(k, z), dtype=np.float64)
-    log_density = k * np.log(z) - z - float(gammaln(k))  # times z
-    with np.errstate(divide="ignore"):
-        log_survival = np.log(survival)
-    far = survival < _TINY
-    if far.any():
-        log_survival[far] = log_density[far] + np.log(_fraction(k, z[far]))
-    return log_survival, np.exp(log_density - log_survival)
-
-
-def _fraction(k: float, z: Floats) -> Floats:
-    """Survival divided by z times the density, far in the tail (z > k + 1).
-
-    Legendre's continued fraction by Lentz's method, NIST Digital Library of Mathematical Functions
-    8.9.2 (https://dlmf.nist.gov/8.9).
-    """
-    below = z + 1 - k
-    ratio = 1 / below
-    value, above = ratio.copy(), np.full_like(z, math.inf)
-    for i in range(1, _FRACTIONS):
-        factor = -i * (i - k)
-        below = below + 2
-        ratio = 1 / (factor * ratio + below)
-        above = below + factor / above
-        change = ratio * above
-        value *= change
-        if np.all(np.abs(change - 1) < 1e-15):
-            break
-    return value

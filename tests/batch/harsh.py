@@ -4,7 +4,7 @@ Unlike those of `cprsim.testing` most of them do get somewhere, but none in any 
 strategy for each source of failures, and each draws policies of any system, with any of its keys.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -15,8 +15,19 @@ from cprsim.errors import PlanError
 from cprsim.failures.presets import PRESETS
 from cprsim.scenario import Scenario
 from cprsim.testing import SYSTEMS
+from tests.batch.harsh_policies import (
+    MODEL_BYTES,
+    SHARES,
+    YES,
+    Keys,
+    between,
+    nodes_of,
+    policy_of,
+    rate_of,
+    seconds,
+    servers_of,
+)
 
-Keys = dict[str, Any]
 Strategy = st.SearchStrategy[Keys]
 
 _SPREADS: Final[dict[str, Keys]] = {
@@ -29,8 +40,6 @@ _SPREADS: Final[dict[str, Keys]] = {
     "empirical": {"durations": ["10 s", "50 s", "240 s"]},
 }
 _LAWS: Final = st.sampled_from(list(_SPREADS))
-_SHARES: Final = st.floats(0.0, 1.0)
-_YES: Final = st.booleans()
 _RULES: Final = st.sampled_from(["sgd", "adagrad"])
 _AGES: Final = st.sampled_from(["new", "stationary"])
 _FRAILTIES: Final = st.sampled_from(
@@ -44,18 +53,12 @@ _FRAILTIES: Final = st.sampled_from(
 _WEIGHTS: Final[Keys] = {"process": 0.5, "node": 0.4, "cluster": 0.1}
 _NODES: Final = st.sets(st.integers(0, 9), min_size=1, max_size=4)
 _LOGS: Final = st.lists(
-    st.tuples(_SHARES, _NODES, st.sampled_from(["process", "node", "cluster"])),
+    st.tuples(SHARES, _NODES, st.sampled_from(["process", "node", "cluster"])),
     min_size=8,
     max_size=30,
 )
-#: Rows of the model and their elements, four bytes each.
+#: Rows of the model and their elements, four bytes each: `MODEL_BYTES`.
 _ROWS: Final = {"rows": 10**5, "dim": 16}
-_MODEL_BYTES: Final = 4.0 * 16 * 10**5
-
-
-def seconds(value: float) -> str:
-    """A duration as scenario files write it."""
-    return f"{value!r} s"
 
 
 # --- Sources of failures -------------------------------------------------------------------------
@@ -83,7 +86,7 @@ def exactly(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> Keys:
 def by_node(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> Keys:
     """Lives of nodes by a law, one of which ends each 100 s."""
     tables = _tables(draw, systems)
-    mean_s = 100.0 * _count(tables["cluster"])
+    mean_s = 100.0 * nodes_of(tables["cluster"])
     law = _preset(draw, "node", mean_s) or _law(draw, mean_s)
     tables["failures"] |= {"per": "node", "ages": draw(_AGES)} | law | draw(_FRAILTIES)
     return tables
@@ -93,7 +96,7 @@ def by_node(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> Keys:
 def by_burst(draw: st.DrawFn, systems: Sequence[str] = SYSTEMS) -> Keys:
     """Lives of nodes, half of which end in bursts of a rack."""
     tables = _tables(draw, systems)
-    nodes = _count(tables["cluster"])
+    nodes = nodes_of(tables["cluster"])
     rack = draw(st.integers(2, 5))
     racks = -(-nodes // rack)
     tables["failures"] |= {"per": "node", "ages": draw(_AGES)} | _law(draw, 200.0 * nodes)
@@ -118,8 +121,8 @@ def by_severity(systems: Sequence[str] = SYSTEMS) -> Strategy:
 def replayed(draw: st.DrawFn, log: Path, systems: Sequence[str] = SYSTEMS) -> Keys:
     """Failures of a log that is written to `log`, some of several nodes at once."""
     tables = _tables(draw, systems)
-    until_s, count = 1000.0, _count(tables["cluster"])
-    whole, told = draw(_YES), draw(_YES)
+    until_s, count = 1000.0, nodes_of(tables["cluster"])
+    whole, told = draw(YES), draw(YES)
     lines = ["time_s,node,severity" if told else "time_s,node"]
     # A log in which all strike at second 0 tells no mean time between them.
     struck = [*draw(_LOGS), (1.0, {0}, "process")]
@@ -146,9 +149,9 @@ def of_a_system(draw: st.DrawFn, log: Path, systems: Sequence[str] = SYSTEMS) ->
     header = "System,nodes,nodenumz,Prob Started,Prob Fixed"
     log.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
     tables["failures"] |= {"trace": str(log), "reader": "lanl", "system": 8} | _graded(draw)
-    if draw(_YES):
+    if draw(YES):
         tables["failures"]["coalesce"] = "2 h"
-    if draw(_YES):
+    if draw(YES):
         tables["failures"]["window"] = "0:0.9"
     return tables
 
@@ -178,19 +181,19 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
         "parameter_servers": draw(st.integers(2, 6)),
         "trainers": draw(st.integers(0, 4)),
     }
-    if draw(_YES):
-        cluster["spares"] = draw(st.integers(0, min(3, _count(cluster))))
-    if draw(_YES):
-        cluster["holds_nodes"] = draw(_YES)
-    if draw(_YES) and draw(_YES):
-        cluster["updates"] = [1.0 + 3.0 * (server % 3) for server in range(_servers(cluster))]
+    if draw(YES):
+        cluster["spares"] = draw(st.integers(0, min(3, nodes_of(cluster))))
+    if draw(YES):
+        cluster["holds_nodes"] = draw(YES)
+    if draw(YES) and draw(YES):
+        cluster["updates"] = [1.0 + 3.0 * (server % 3) for server in range(servers_of(cluster))]
     job = {
         "useful_time": seconds(100 * draw(st.floats(1.0, 8.0))),
         "samples": 10**7,
-        "final_save": draw(_YES),
+        "final_save": draw(YES),
     }
     tables = {"job": job, "model": _model(draw), "cluster": cluster, "costs": {}, "storage": {}}
-    if draw(_YES):
+    if draw(YES):
         _derive(draw, tables)
     else:
         _measure(draw, tables["costs"])
@@ -201,17 +204,17 @@ def _tables(draw: st.DrawFn, systems: Sequence[str]) -> Keys:
         del tables["storage"]
     system = draw(st.sampled_from(systems))
     tables |= {
-        "failures": {"during_recovery": draw(_YES), "while_waiting": draw(_YES)},
-        "policies": {"it": _policy(draw, system, tables)},
+        "failures": {"during_recovery": draw(YES), "while_waiting": draw(YES)},
+        "policies": {"it": policy_of(draw, system, tables)},
     }
-    if draw(_YES) and draw(_YES):
+    if draw(YES) and draw(YES):
         _corrupt(draw, tables)
-    planned = draw(_SHARES)
+    planned = draw(SHARES)
     if planned < 0.2:
         _allocate(draw, tables)
     elif planned > 0.8:
         _withdraw(draw, tables)
-    if draw(_SHARES) < 0.1:  # which nobody answers
+    if draw(SHARES) < 0.1:  # which nobody answers
         tables["failures"]["notice"] = {"lead": "20 s", "false_alarms": "1 / 2 min"}
     return tables
 
@@ -228,20 +231,20 @@ def announced(draw: st.DrawFn, log: Path, answer: str) -> Keys:
     """Any of all that with notices, and policies that answer them so."""
     tables = draw(st.one_of(*sources(log, ANSWERING).values()))
     pace = 3600.0 if "reader" in tables["failures"] else 1.0
-    notice: Keys = {"lead": seconds(pace * _between(draw, 2.0, 60.0)), "recall": draw(_SHARES)}
-    if draw(_YES):
-        notice["false_alarms"] = f"1 / {seconds(pace * _between(draw, 20.0, 400.0))}"
+    notice: Keys = {"lead": seconds(pace * between(draw, 2.0, 60.0)), "recall": draw(SHARES)}
+    if draw(YES):
+        notice["false_alarms"] = f"1 / {seconds(pace * between(draw, 20.0, 400.0))}"
     tables["failures"]["notice"] = notice
     tables["policies"]["it"]["on_notice"] = answer
-    tables["costs"]["drain"] = seconds(pace * 20 * draw(_SHARES))
+    tables["costs"]["drain"] = seconds(pace * 20 * draw(SHARES))
     if answer == "drain":
-        tables["cluster"]["spares"] = min(draw(st.integers(1, 4)), _count(tables["cluster"]))
+        tables["cluster"]["spares"] = min(draw(st.integers(1, 4)), nodes_of(tables["cluster"]))
     return tables
 
 
 def _allocate(draw: st.DrawFn, tables: Keys) -> None:
     """Nodes for so long at a stretch, where that is long enough to train anything."""
-    allocated = tables["job"] | {"allocation": seconds(_between(draw, 30.0, 600.0))}
+    allocated = tables["job"] | {"allocation": seconds(between(draw, 30.0, 600.0))}
     with suppress(PlanError):
         Scenario(**tables | {"job": allocated, "failures": {"exactly": 0}})
         tables["job"] = allocated
@@ -249,14 +252,14 @@ def _allocate(draw: st.DrawFn, tables: Keys) -> None:
 
 def _withdraw(draw: st.DrawFn, tables: Keys) -> None:
     """Servers that are taken for a while, where the policy has saved what they would take along."""
-    most = _servers(tables["cluster"]) - 1
+    most = servers_of(tables["cluster"]) - 1
     if not most:
         return
     windows: list[Keys] = []
     at_s = 0.0
     for _ in range(draw(st.integers(1, 3))):
-        at_s += _between(draw, 1.0, 150.0)
-        for_s = _between(draw, 1.0, 120.0)
+        at_s += between(draw, 1.0, 150.0)
+        for_s = between(draw, 1.0, 120.0)
         servers = draw(st.integers(1, most))
         windows.append({"at": seconds(at_s), "for": seconds(for_s), "parameter_servers": servers})
         at_s += for_s
@@ -269,28 +272,28 @@ def _withdraw(draw: st.DrawFn, tables: Keys) -> None:
 def _corrupt(draw: st.DrawFn, tables: Keys) -> None:
     """Silent faults, what is torn in the store, and what is done about either."""
     policy = tables["policies"]["it"]
-    if draw(_YES):
-        law = _law(draw, _between(draw, 100.0, 1000.0))
+    if draw(YES):
+        law = _law(draw, between(draw, 100.0, 1000.0))
         tables["failures"]["silent"] = law
-    if draw(_YES):
-        tables["storage"] = tables.get("storage", {}) | {"torn": 0.3 * draw(_SHARES)}
-    if draw(_SHARES) < 0.8:
+    if draw(YES):
+        tables["storage"] = tables.get("storage", {}) | {"torn": 0.3 * draw(SHARES)}
+    if draw(SHARES) < 0.8:
         policy["verify_every"] = draw(st.integers(1, 4))
-        tables["costs"]["verify"] = seconds(5 * draw(_SHARES))
-    if draw(_YES):
+        tables["costs"]["verify"] = seconds(5 * draw(SHARES))
+    if draw(YES):
         policy["keep"] = draw(st.integers(policy.get("verify_every", 1), 5))
-    if draw(_YES) and draw(_YES):
-        policy["checksum"] = draw(_YES)
-        tables["costs"]["checksum"] = seconds(2 * draw(_SHARES))
+    if draw(YES) and draw(YES):
+        policy["checksum"] = draw(YES)
+        tables["costs"]["checksum"] = seconds(2 * draw(SHARES))
 
 
 def _model(draw: st.DrawFn) -> Keys:
     table: Keys = _ROWS | {"skew": {"zipf": 1.0}}
     model: Keys = {"tables": [table]}
-    if draw(_YES):
+    if draw(YES):
         model["optimizer_rule"] = draw(_RULES)
         table["pooling"] = 2.0
-    if draw(_SHARES) < 0.1:
+    if draw(SHARES) < 0.1:
         model["renewed"] = "20%"
     return model
 
@@ -299,68 +302,68 @@ def _derive(draw: st.DrawFn, tables: Keys) -> None:
     """Sizes and bandwidths: saves, loads and training share cards and the store."""
     cluster, job = tables["cluster"], tables["job"]
     tables["storage"] |= {
-        "write": _rate(_MODEL_BYTES / _between(draw, 1.0, 30.0)),
-        "read": _rate(_MODEL_BYTES / _between(draw, 1.0, 60.0)),
+        "write": rate_of(MODEL_BYTES / between(draw, 1.0, 30.0)),
+        "read": rate_of(MODEL_BYTES / between(draw, 1.0, 60.0)),
     }
-    if draw(_YES) or draw(_YES):
-        nic = _MODEL_BYTES / _servers(cluster) / _between(draw, 2.0, 30.0)
-        cluster["nic"] = _rate(nic)
+    if draw(YES) or draw(YES):
+        nic = MODEL_BYTES / servers_of(cluster) / between(draw, 2.0, 30.0)
+        cluster["nic"] = rate_of(nic)
         if cluster["trainers"]:
-            most = nic * min(_servers(cluster), cluster["trainers"])
-            job["network"] = _rate(most * _between(draw, 0.5, 1.0))
+            most = nic * min(servers_of(cluster), cluster["trainers"])
+            job["network"] = rate_of(most * between(draw, 0.5, 1.0))
     for key in ("select", "gather", "save_fixed", "append"):
-        if draw(_YES) and draw(_YES):
-            tables["costs"][key] = seconds(_between(draw, 0.0, 2.0))
+        if draw(YES) and draw(YES):
+            tables["costs"][key] = seconds(between(draw, 0.0, 2.0))
 
 
 def _measure(draw: st.DrawFn, costs: Keys) -> None:
-    costs["save"] = seconds(_between(draw, 0.5, 30.0))
+    costs["save"] = seconds(between(draw, 0.5, 30.0))
     both = {"load_full": _load(draw, 70.0), "load_partial": _load(draw, 70.0)}
-    costs |= both if draw(_YES) else {"load": _load(draw, 40.0)}
+    costs |= both if draw(YES) else {"load": _load(draw, 40.0)}
 
 
 def _load(draw: st.DrawFn, most: float) -> str:
     """Nothing, or so long that an outage isn't tried through a million times."""
-    share = draw(_SHARES)
+    share = draw(SHARES)
     return seconds(most * share if share > 1e-3 else 0.0)
 
 
 def _delay(draw: st.DrawFn, costs: Keys) -> None:
-    costs["detect"] = seconds(5 * draw(_SHARES))
+    costs["detect"] = seconds(5 * draw(SHARES))
     kind = draw(st.sampled_from(["none", "fixed", "law"]))
     if kind == "fixed":
-        costs["reschedule"] = seconds(30 * draw(_SHARES))
+        costs["reschedule"] = seconds(30 * draw(SHARES))
     elif kind == "law":
         costs["reschedule"] = _law(draw, 20.0)
 
 
 def _start(draw: st.DrawFn, costs: Keys) -> None:
     """What starts and ends take."""
-    if draw(_YES) or draw(_YES):
+    if draw(YES) or draw(YES):
         return
-    parts = ("schedule", "initialise", "compile", *(["compile_warm"] if draw(_YES) else []))
+    parts = ("schedule", "initialise", "compile", *(["compile_warm"] if draw(YES) else []))
     costs["start"] = {
-        part: _law(draw, 8.0) if draw(_YES) else seconds(10 * draw(_SHARES)) for part in parts
+        part: _law(draw, 8.0) if draw(YES) else seconds(10 * draw(SHARES)) for part in parts
     }
     if "compile_warm" in parts:
         costs["start"]["cache"] = draw(st.sampled_from(["store", "node"]))
         if isinstance(costs["start"]["compile"], str):  # no warm one is longer than a cold one
             costs["start"]["compile_warm"] = costs["start"]["compile"]
-    if draw(_YES):
-        costs["start"] |= {"warmup": seconds(5 * draw(_SHARES)), "warmup_rate": 0.5}
-    if draw(_YES):
-        costs["shutdown"] = _law(draw, 5.0) if draw(_YES) else seconds(5 * draw(_SHARES))
+    if draw(YES):
+        costs["start"] |= {"warmup": seconds(5 * draw(SHARES)), "warmup_rate": 0.5}
+    if draw(YES):
+        costs["shutdown"] = _law(draw, 5.0) if draw(YES) else seconds(5 * draw(SHARES))
 
 
 def _fail(draw: st.DrawFn, storage: Keys) -> None:
     """Saves and loads that are in vain."""
-    if draw(_YES):
+    if draw(YES):
         return
-    if draw(_YES):
-        storage |= {"save_fails": 0.3 * draw(_SHARES), "load_fails": 0.2 * draw(_SHARES)}
-    if draw(_YES):
-        lasts = _law(draw, 5.0) if draw(_YES) else seconds(8 * draw(_SHARES))
-        storage["outages"] = {"every": seconds(_between(draw, 50.0, 300.0)), "lasts": lasts}
+    if draw(YES):
+        storage |= {"save_fails": 0.3 * draw(SHARES), "load_fails": 0.2 * draw(SHARES)}
+    if draw(YES):
+        lasts = _law(draw, 5.0) if draw(YES) else seconds(8 * draw(SHARES))
+        storage["outages"] = {"every": seconds(between(draw, 50.0, 300.0)), "lasts": lasts}
 
 
 def _law(draw: st.DrawFn, mean_s: float) -> Keys:
@@ -374,7 +377,7 @@ def _law(draw: st.DrawFn, mean_s: float) -> Keys:
 
 def _preset(draw: st.DrawFn, per: str, mean_s: float) -> Keys:
     """A known law of that kind with another mean, now and then; else nothing."""
-    if draw(_SHARES) < 0.8:
+    if draw(SHARES) < 0.8:
         return {}
     names = [name for name, each in PRESETS.items() if each.keys["per"] == per]
     return {"preset": draw(st.sampled_from(names)), "mean": seconds(mean_s)}
@@ -382,238 +385,20 @@ def _preset(draw: st.DrawFn, per: str, mean_s: float) -> Keys:
 
 def _hits(draw: st.DrawFn, cluster: Keys) -> Keys:
     hits: Keys = {}
-    if draw(_YES):
-        hits["parameter_servers"] = draw(st.integers(1, _servers(cluster)))
-    if cluster["trainers"] and draw(_YES):
+    if draw(YES):
+        hits["parameter_servers"] = draw(st.integers(1, servers_of(cluster)))
+    if cluster["trainers"] and draw(YES):
         hits |= {"weights": {"parameter_servers": 2, "trainers": 1}}
-        if draw(_YES):
+        if draw(YES):
             hits["trainers"] = "50%"
     return {"hits": hits} if hits else {}
 
 
 def _graded(draw: st.DrawFn) -> Keys:
-    return {"severity": _WEIGHTS} if draw(_YES) and draw(_YES) else {}
-
-
-# --- Policies ------------------------------------------------------------------------------------
-
-
-def _policy(draw: st.DrawFn, system: str, tables: Keys) -> Keys:
-    keys: Keys = {"system": system}
-    if system not in ("tiered", "autopilot"):  # whose tiers have one each; which plans its own
-        keys["interval"] = seconds(_between(draw, 10.0, 130.0))
-    after_void = draw(st.sampled_from([{}, {"after_void": "retry"}, {"after_void": "skip"}]))
-    return keys | after_void | _KEYS[system](draw, tables)
-
-
-def _nothing(draw: st.DrawFn, tables: Keys) -> Keys:
-    return {}
-
-
-def _autopilot(draw: st.DrawFn, tables: Keys) -> Keys:
-    keys: Keys = {"prior": seconds(_between(draw, 5.0, 2000.0)), "weight": 0.2 + 5 * draw(_SHARES)}
-    return keys | ({"target_pls": 0.003 + draw(_SHARES) * 0.1} if draw(_YES) else {})
-
-
-def _cpr(draw: st.DrawFn, tables: Keys) -> Keys:
-    rule = draw(st.sampled_from(["mean", "E6"]))
-    return {"target_pls": 0.02 + draw(_SHARES) * 0.5, "pls_interval": rule} if draw(_YES) else {}
-
-
-def _priority(draw: st.DrawFn, tables: Keys) -> Keys:
-    # Portions that make up rounds exactly, and others that don't.
-    keys = {"fraction": draw(st.sampled_from([1.0, 0.5, 0.4, 0.3, 0.125]))}
-    if draw(_YES):
-        keys["merge_after"] = draw(st.integers(1, 6))
-    if draw(_YES):
-        keys |= {"writes": 0.05 + 0.95 * draw(_SHARES), "select": seconds(2 * draw(_SHARES))}
-    return keys | _slowdown(draw) | _cpr(draw, tables)
-
-
-def _ssu(draw: st.DrawFn, tables: Keys) -> Keys:
-    return _priority(draw, tables) | {"subsample": draw(st.integers(1, 3))}
-
-
-def _async(draw: st.DrawFn, tables: Keys) -> Keys:
-    keys: Keys = {"snapshot": seconds(3 * draw(_SHARES)), "in_flight": draw(st.integers(1, 3))}
-    step: Keys = {"iteration": seconds(_between(draw, 0.5, 3.0))}
-    if draw(_YES):
-        keys |= {"staging": "pinned", "host_memory": "1 TB"} | step
-    if draw(_YES):
-        keys |= {"interval": "checkfreq", "max_overhead": 0.005 + 0.05 * draw(_SHARES)} | step
-    return keys
-
-
-def _replication(draw: st.DrawFn, tables: Keys) -> Keys:
-    cluster = tables["cluster"]
-    keys: Keys = {"copies": draw(st.integers(1, min(3, _servers(cluster))))}
-    if draw(_YES):
-        keys["takeover"] = seconds(3 * draw(_SHARES))
-    if draw(_YES):
-        keys["degraded"] = 0.3 * draw(_SHARES)
-    if draw(_YES):
-        keys["aggregation"] = draw(st.integers(1, max(cluster["trainers"], 1)))
-    return keys | _slowdown(draw)
-
-
-def _ecrm(draw: st.DrawFn, tables: Keys) -> Keys:
-    keys: Keys = {
-        "parity": draw(st.integers(0, min(3, _servers(tables["cluster"]) - 1))),
-        "resume": seconds(5 * draw(_SHARES)),
-    }
-    if draw(_YES):
-        keys["degraded"] = 0.3 * draw(_SHARES)
-    if draw(_YES):
-        keys |= {"two_phase_commit": draw(_YES), "nn_replication": draw(_YES)}
-    if draw(_YES):
-        keys |= {name: 0.1 * draw(_SHARES) for name in ("coding", "commit", "replication")}
-    if draw(_YES):
-        rates = ("rebuild_read", "rebuild_write")
-        keys |= {name: _rate(_MODEL_BYTES / _between(draw, 1.0, 20.0)) for name in rates}
-        keys["rebuild_fixed"] = seconds(10 * draw(_SHARES))
-    return keys
-
-
-def _check_n_run(draw: st.DrawFn, tables: Keys) -> Keys:
-    keys: Keys = {
-        "snapshot": seconds(3 * draw(_SHARES)),
-        "variant": draw(st.sampled_from(["one-shot", "consecutive", "intermittent"])),
-    }
-    if draw(_YES):
-        keys |= {"modified": 0.05 + 0.9 * draw(_SHARES), "growth": draw(_SHARES)}
-    if draw(_YES):
-        keys |= {"bits": draw(st.integers(2, 32)), "tracking": 0.1 * draw(_SHARES)}
-    return keys
-
-
-def _in_memory(draw: st.DrawFn, tables: Keys) -> Keys:
-    keys: Keys = {"iteration": seconds(_between(draw, 5.0, 20.0)), "behind": draw(_COUNTS)}
-    if draw(_YES):
-        keys["stall"] = seconds(0.5 * draw(_SHARES))
-    if draw(_YES):
-        keys["retrieval"] = seconds(10 * draw(_SHARES))
-    return keys
-
-
-_COUNTS: Final = st.integers(0, 2)
-
-
-def _peer_memory(draw: st.DrawFn, tables: Keys) -> Keys:
-    return _in_memory(draw, tables) | {"copies": draw(st.integers(1, 2))}
-
-
-def _hot_swap(draw: st.DrawFn, tables: Keys) -> Keys:
-    keys = _in_memory(draw, tables) | {"takeover": seconds(8 * draw(_SHARES))}
-    if draw(_YES):
-        keys["snapshot"] = f"{_MODEL_BYTES / 100 * draw(_SHARES)!r} B"
-    return keys | {"spares": min(draw(st.integers(0, 3)), _count(tables["cluster"]))}
-
-
-def _tiered(draw: st.DrawFn, tables: Keys) -> Keys:
-    keys: Keys = {}
-    apart_s = _between(draw, 5.0, 25.0)
-    for name in ("local", "peer", "remote"):
-        if draw(_YES) and draw(_YES):
-            continue
-        keys[name] = {"interval": seconds(apart_s)} | _place(draw, name)
-        apart_s *= draw(st.floats(1.0, 4.0))
-    return keys or {"remote": {"interval": seconds(apart_s)}}
-
-
-def _place(draw: st.DrawFn, name: str) -> Keys:
-    place: Keys = {}
-    if draw(_YES):
-        place |= {key: seconds(_between(draw, 0.1, 5.0)) for key in ("save", "load")}
-    elif name != "remote" or draw(_YES):
-        rate = _rate(_MODEL_BYTES / _between(draw, 1.0, 20.0))
-        place |= {"write": rate, "read": rate}
-    if name == "peer" and draw(_YES):
-        place["copies"] = 2
-    if draw(_YES):
-        place |= {"blocking": False, "snapshot": seconds(2 * draw(_SHARES))}
-    if draw(_YES):
-        place["differential"] = 0.1 + 0.8 * draw(_SHARES)
-        if draw(_YES):
-            place["base_every"] = draw(st.integers(1, 4))
-    return place
-
-
-def _experts(draw: st.DrawFn, tables: Keys) -> Keys:
-    experts = draw(st.integers(1, 8))
-    each = draw(st.integers(1, experts))
-    keys: Keys = {"experts": experts, "per_save": each, "expert_share": draw(_SHARES)}
-    keys |= {"blocking": True} if draw(_YES) else {"snapshot": seconds(3 * draw(_SHARES))}
-    if draw(_YES):
-        keys["snapshot_experts"] = draw(st.integers(each, experts))
-        keys["snapshot_load"] = seconds(5 * draw(_SHARES))
-    if draw(_YES):
-        keys |= {"dynamic": True, "plt_limit": 0.001 + 0.05 * draw(_SHARES)}
-    return keys
-
-
-def _accepted_loss(draw: st.DrawFn, tables: Keys) -> Keys:
-    return {"snapshot": seconds(3 * draw(_SHARES))}
-
-
-def _elastic(draw: st.DrawFn, tables: Keys) -> Keys:
-    keys: Keys = {"bound": draw(_SHARES)}
-    if draw(_YES):
-        keys["reshard"] = seconds(3 * draw(_SHARES))
-    if draw(_YES):
-        keys["least"] = draw(st.integers(1, _servers(tables["cluster"])))
-    return keys
-
-
-def _twin_groups(draw: st.DrawFn, tables: Keys) -> Keys:
-    servers = _servers(tables["cluster"])
-    groups = draw(st.sampled_from([n for n in range(2, servers + 1) if servers % n == 0]))
-    every, sync = seconds(_between(draw, 3.0, 30.0)), seconds(2 * draw(_SHARES))
-    return {"groups": groups, "every": every, "sync": sync}
-
-
-def _slowdown(draw: st.DrawFn) -> Keys:
-    return {"slowdown": 0.2 * draw(_SHARES)} if draw(_YES) else {}
-
-
-_KEYS: Final[Mapping[str, Callable[[st.DrawFn, Keys], Keys]]] = {
-    "full": _nothing,
-    "autopilot": _autopilot,
-    "partial": _nothing,
-    "cpr-vanilla": _cpr,
-    "cpr-mfu": _priority,
-    "cpr-ssu": _ssu,
-    "cpr-scar": _priority,
-    "async": _async,
-    "replication": _replication,
-    "ecrm": _ecrm,
-    "check-n-run": _check_n_run,
-    "peer-memory": _peer_memory,
-    "hot-swap": _hot_swap,
-    "tiered": _tiered,
-    "partial-experts": _experts,
-    "accepted-loss": _accepted_loss,
-    "elastic": _elastic,
-    "twin-groups": _twin_groups,
-}
+    return {"severity": _WEIGHTS} if draw(YES) and draw(YES) else {}
 
 
 # --- Numbers -------------------------------------------------------------------------------------
-
-
-def _between(draw: st.DrawFn, least: float, most: float) -> float:
-    return least + (most - least) * draw(_SHARES)
-
-
-def _rate(bytes_per_s: float) -> str:
-    return f"{bytes_per_s!r} B/s"
-
-
-def _servers(cluster: Keys) -> int:
-    return int(cluster["parameter_servers"])
-
-
-def _count(cluster: Keys) -> int:
-    return _servers(cluster) + int(cluster["trainers"])
 
 
 def _slower(tables: Keys, factor: float) -> Keys:
@@ -625,7 +410,7 @@ def _slower(tables: Keys, factor: float) -> Keys:
         if isinstance(value, list):
             return [longer(each) for each in value]
         if isinstance(value, str) and value.endswith(" B/s"):
-            return _rate(float(value.removesuffix(" B/s")) / factor)
+            return rate_of(float(value.removesuffix(" B/s")) / factor)
         if isinstance(value, str) and value.endswith(" s"):
             return seconds(float(value.removesuffix(" s")) * factor)
         return value

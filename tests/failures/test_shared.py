@@ -1,11 +1,12 @@
 """Draws that scenarios share are, to the last bit, what each would draw by itself."""
 
+import math
+
 import numpy as np
 import pytest
 
 from cprsim.basics.distributions import Distribution
 from cprsim.basics.shared import SharedDraws
-from cprsim.basics.standard import standard, standard_left
 from cprsim.basics.streams import COHORT, Cause, CohortDraws, Draws, stream
 from cprsim.scenario import Scenario
 from tests.fleets.test_fleet import PLAIN
@@ -35,18 +36,39 @@ def all_laws() -> list[Distribution]:
     return [law(name, mean) for name in LAWS for mean in means] + [EMPIRICAL]
 
 
+def numpys(each: Distribution, rng: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
+    """What NumPy itself draws of the law."""
+    mean_s, shape = each.expected_s, each.shape or 1.0
+    variance = math.log1p((each.cv or 1.0) ** 2)
+    draw = {
+        "exponential": lambda: rng.exponential(mean_s, size),
+        "gamma": lambda: rng.gamma(shape, mean_s / shape, size),
+        "weibull": lambda: mean_s / math.gamma(1 + 1 / shape) * rng.weibull(shape, size),
+        "lognormal": lambda: rng.lognormal(
+            math.log(mean_s) - variance / 2, math.sqrt(variance), size
+        ),
+        "deterministic": lambda: np.full(size, mean_s),
+        "uniform": lambda: rng.uniform(0.0, 2 * mean_s, size),
+        "empirical": lambda: np.array(each.durations_s)[
+            rng.integers(len(each.durations_s), size=size)
+        ],
+    }
+    return draw[each.distribution]()
+
+
 @pytest.mark.parametrize("each", all_laws(), ids=str)
-def test_a_law_is_a_standard_one_that_is_scaled(each):
-    key, sample, scale = standard(each)
-    place = 5, 2, Cause.FAILURE_TIME
+def test_a_law_draws_what_numpy_draws_to_the_last_bit(each):
+    size = COHORT, 9
+    ours = each.sample(np.random.default_rng(5), size)
+    assert ours.tobytes() == numpys(each, np.random.default_rng(5), size).tobytes()
 
-    ours = scale * sample(stream(*place), (COHORT, 9))
-    assert ours.tobytes() == each.sample(stream(*place), (COHORT, 9)).tobytes()
-    assert hash(key) == hash(standard(each).key)
 
-    _, draw, scaled = standard_left(each)
-    left = scaled(*draw(stream(*place), (COHORT, 1)))
-    assert left.tobytes() == each.sample_left(stream(*place), (COHORT, 1)).tobytes()
+@pytest.mark.parametrize("each", all_laws(), ids=str)
+def test_lives_that_are_shared_are_those_of_the_law_alone(each):
+    place, size, shared = (5, 2, Cause.NODE_LIFE, 1), (COHORT, 9), SharedDraws()
+    for draw, left in ((each.sample, False), (each.sample_left, True)):
+        ours = shared.lives(each, place, size, left=left)
+        assert ours.tobytes() == draw(stream(*place), size).tobytes()
 
 
 @pytest.mark.parametrize("aged", [False, True])

@@ -14,7 +14,6 @@ from matplotlib.text import Text
 from scipy import stats
 
 from cprsim.basics.distributions import Distribution
-from cprsim.figures.parts.laws import hazard_of, quantile_of
 from cprsim.figures.parts.style import INK, LAW_COLOURS, LAW_DASHES
 from cprsim.figures.parts.ticks import duration, number
 from cprsim.figures.survival import survival
@@ -176,7 +175,7 @@ def test_failure_rates_of_laws_add_up_to_their_survival(case: str) -> None:
         inside = (left > 1e-12) & (left < 0.999)
         assert inside.sum() > 50
         ages = np.geomspace(ages[inside][0], ages[inside][-1], 20_001)
-        rates = hazard_of(found.law, ages)
+        rates = found.law.hazard(ages)
         fallen = np.trapezoid(rates * ages, np.log(ages))
         first, last = found.law.survival(ages[[0, -1]])
         assert fallen == pytest.approx(math.log(first / last), rel=1e-4)
@@ -209,14 +208,30 @@ LAWS = [
 def test_rates_and_quantiles_are_scipys(law: Distribution, same) -> None:
     left = np.array([1 - 1e-9, 0.999, 0.7, 0.5, 0.1, 1e-6])
     ages = same.isf(left)
-    assert quantile_of(law, left) == pytest.approx(ages, rel=1e-6)
+    assert law.quantile(left) == pytest.approx(ages, rel=1e-6)
     expected = np.exp(same.logpdf(ages[1:]) - same.logsf(ages[1:]))
-    assert hazard_of(law, ages[1:]) == pytest.approx(expected, rel=1e-8)
+    assert law.hazard(ages[1:]) == pytest.approx(expected, rel=1e-8)
 
 
 def test_a_rate_that_no_float_holds_is_no_number() -> None:
+    (law, _) = LAWS[6]
+    assert law.shape == 20.0
+    assert np.isnan(law.hazard(np.array([1e100]))).all()
+
+
+def test_far_in_its_tail_a_gamma_law_fails_at_nearly_the_rate_of_its_scale() -> None:
+    """NIST Digital Library of Mathematical Functions 8.11.2, where no float holds the survival."""
     (law, _) = LAWS[2]
-    assert np.isnan(hazard_of(law, np.array([1e5]))).all()
+    k, age_s = 0.6, 1e5
+    x = age_s * k / 5.0
+    series = 1 + (k - 1) / x * (1 + (k - 2) / x)
+    assert law.survival(np.array([age_s])) == 0
+    assert law.hazard(np.array([age_s])) == pytest.approx(k / 5.0 / series, rel=1e-11)
+
+
+def test_a_law_without_a_density_has_no_rate() -> None:
+    with pytest.raises(TypeError, match="the uniform law has no density"):
+        Distribution(distribution="uniform", mean="5 s").hazard(np.array([1.0]))
 
 
 def test_quantiles_of_a_small_sample_by_hand() -> None:

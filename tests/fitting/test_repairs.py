@@ -9,6 +9,7 @@ import pytest
 import cprsim
 from cprsim.basics.distributions import Distribution
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.outages import outages_of
 from cprsim.failures.logs.repairs import RepairTimes, repair_times
 from cprsim.fitting.repair_fit import repair_fit
 from cprsim.survival.kaplan_meier import KaplanMeier
@@ -48,6 +49,28 @@ def test_outages_by_hand():
     # Where ends are missing in the midst, the last may be missing, too.
     assert told(lacking) == [(8, True), (3, True), (5, True), (5, True), (20, False)]
     assert (lacking.unknown, lacking.at_once) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("times", "repaired", "durations"),
+    [
+        ([0, 5, 9], [10, math.nan, 20], [20]),  # down until 10 whatever the second one lacks
+        ([0, 5, 8], [10, math.nan, 9], [10]),
+        ([5, 5], [math.nan, 9], [4]),  # two rows of one failure, of which one has an end
+        ([0, 5], [math.nan, 9], [4]),  # up in between, nobody knows from when
+    ],
+)
+def test_an_end_that_is_unknown_leaves_a_node_down_as_long_as_others_say(
+    times: list[float], repaired: list[float], durations: list[float]
+):
+    log = log_of(times, [0] * len(times), repaired, 100.0)
+    found = repair_times(log)
+    assert found is not None
+    assert told(found) == [(each, True) for each in durations]
+    assert found.unknown == (times == [0, 5])
+    rows, up_s = outages_of(log)[::2]
+    down_s = up_s - log.times_s[rows]
+    assert down_s[down_s > 0].tolist() == durations
 
 
 def test_a_log_without_repairs_or_without_one_that_took_time_tells_nothing():

@@ -2,18 +2,34 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from cprsim.cli import command as cli
-from cprsim.contract import Clock, Failed, Plan, Save, Tracking, Train, every
+from cprsim.contract import (
+    REMOTE,
+    Answers,
+    Case,
+    Clock,
+    Failed,
+    Plan,
+    Recover,
+    Redundancy,
+    Save,
+    Tier,
+    Tracking,
+    Train,
+    every,
+)
 from cprsim.contract.ledger import CAUSES
 from cprsim.errors import RunError, ScenarioError
 from cprsim.failures.hit import Hit
 from cprsim.failures.timeline import AbsoluteTimeline
 from cprsim.policies.accepted_loss import nobody_waits
+from cprsim.policies.ecrm import PARITIES, every_group_decodes
 from cprsim.policies.full import FULL_ROLLBACK
 from cprsim.scenario import Scenario, load_scenario
 from cprsim.sim.engine import play, play_against
@@ -22,7 +38,9 @@ from cprsim.trainer.section import trainer_section
 from cprsim.trainer.validation import validated
 from cprsim.trainer.validation.calibration import Calibration, measured
 from cprsim.trainer.validation.modelled import (
+    _resolved,
     check_predictable,
+    is_predictable,
     largest_hit,
     lost,
     period_of,
@@ -172,6 +190,40 @@ def test_parities_are_predicted_from_a_rehearsal_of_their_own(tmp_path, capsys, 
         assert seconds["save"] > 0
         assert seconds["lost"] == 0
     assert found["predicted"]["slowdown"] == found["measured"]["slowdown"] == 0
+
+
+def test_parities_of_a_policy_of_ones_own_are_modelled_by_what_its_plan_says():
+    """Its keys are its own: of the groups that it keeps only the plan tells."""
+    answers = every_group_decodes(4, 3, 0.1, 30.0)
+    plan = Plan(
+        "parity",
+        every(20.0),
+        answers,
+        tiers=(Tier(PARITIES, "peers"), REMOTE),
+        slowdown=0.2,
+        redundancy=Redundancy(PARITIES, 3, 1),
+    )
+    given = {"system": "mine", "keep": 4, "stripes": 3}
+
+    own = _resolved(given, plan, 5, SimpleNamespace(step_s=0.5))  # type: ignore[arg-type]
+
+    scenario = Scenario(
+        job={"useful_time": "10 s"},
+        model={"embedding": "1 MB"},
+        cluster={"parameter_servers": 4, "trainers": 1},
+        costs={"save": "0.5 s", "load": "0.25 s", "reschedule": "1 s"},
+        failures={"exactly": 0},
+        policies={"mine": own},
+    )
+    played = scenario.plan("mine")
+    assert (played.redundancy, played.slowdown) == (plan.redundancy, 0.0)
+    assert played.schedules[0].interval_s == 2.5
+    assert scenario.policies["mine"].keep == 4
+    answer = played.recover(lost(1))
+    assert (answer.degraded, answer.pause_s) == (0.0, 0.0)
+    assert is_predictable(plan)
+    waits = Answers((Case(Recover("none", source=PARITIES)),))
+    assert not is_predictable(replace(plan, recover=waits))
 
 
 @pytest.mark.parametrize("meddle", ["change", "remove", "leave"])

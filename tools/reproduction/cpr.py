@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from cprsim.basics.distributions import Distribution
@@ -9,7 +10,6 @@ from cprsim.basics.shipped import shipped
 from cprsim.estimates.decision import Decision, decide
 from cprsim.estimates.row_loss import RowLosses
 from cprsim.failures.presets import PRESETS
-from cprsim.figures.parts.laws import quantile_of
 from cprsim.fitting.log_fit import LogFit
 from cprsim.gallery.picture import Titled
 from cprsim.runs.result import Result
@@ -33,7 +33,7 @@ def survival(found: LogFit) -> list[Line]:
     """What is known of CPR's failures, and of the law that fits them."""
     keys = PRESETS["cpr-production"].keys
     law = Distribution(distribution=keys["distribution"], mean=keys["mean"], shape=keys["shape"])
-    median = Measured(100 * float(quantile_of(law, 0.5)) / law.expected_s)
+    median = Measured(100 * float(law.quantile(np.array(0.5))) / law.expected_s)
     note = "of the preset `cpr-production`, whose one shape meets both ends of the range"
     lines = [
         Line(

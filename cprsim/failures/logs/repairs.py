@@ -1,11 +1,11 @@
 """How long nodes are down: from a failure to the repair that ends the outage."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from cprsim.failures.logs.log import FailureLog
+from cprsim.failures.logs.outages import merged
 from cprsim.survival.sample import Floats, Sample
 
 
@@ -30,60 +30,21 @@ def repair_times(log: FailureLog) -> RepairTimes | None:
     if log.repaired_s is None:
         return None
     until_s = log.until_s
-    lasted, observed, kept = list[float](), list[bool](), list[int]()
-    unknown = at_once = 0
-    found = _merged(log)
+    rows, ends_s = merged(log.machines, log.times_s, log.repaired_s)
+    began_s, untold = log.times_s[rows], np.isnan(ends_s)
     # Of a log that lacks ends in its midst those at its end are no more known.
-    is_complete = not any(math.isnan(each.ended_s) for each in found if not each.is_last)
-    for began_s, ended_s, _, row in found:
-        if math.isnan(ended_s):
-            if not is_complete:
-                unknown += 1
-            elif until_s > began_s:  # it is going on still
-                lasted.append(until_s - began_s)
-                observed.append(False)
-                kept.append(row)
-        elif ended_s > began_s:
-            if until_s > began_s:
-                lasted.append(min(ended_s, until_s) - began_s)
-                observed.append(ended_s <= until_s)
-                kept.append(row)
-        else:
-            at_once += 1
-    if not any(observed):
+    is_last = np.diff(log.machines[rows], append=-1) != 0
+    is_complete = not (untold & ~is_last).any()
+    at_once = ends_s <= began_s
+    # Where an end is not told, the outage is going on still.
+    kept = (until_s > began_s) & ~at_once & (is_complete | ~untold)
+    lasted_s, observed = np.fmin(ends_s, until_s)[kept] - began_s[kept], ends_s[kept] <= until_s
+    if not observed.any():
         return None
-    sample = Sample(np.array(lasted), np.array(observed))
-    causes = None if log.causes is None else tuple(log.causes[row] for row in kept)
-    return RepairTimes(sample, unknown, at_once, log.times_s[kept], causes)
-
-
-class _Outage(NamedTuple):
-    """When it began and ended, nan if unknown; whether it is its node's last; its first failure."""
-
-    began_s: float
-    ended_s: float
-    is_last: bool
-    row: int
-
-
-def _merged(log: FailureLog) -> list[_Outage]:
-    """The outages, node by node.
-
-    Outages of a node that overlap or touch are one; one without an end ends at the next failure.
-    """
-    assert log.repaired_s is not None
-    found = list[_Outage]()
-    order = np.lexsort((log.times_s, log.machines))
-    machines, times = log.machines[order].tolist(), log.times_s[order].tolist()
-    repaired = log.repaired_s[order].tolist()
-    node = None
-    for row, machine, at_s, until_s in zip(order.tolist(), machines, times, repaired, strict=True):
-        if machine == node and at_s <= found[-1].ended_s:
-            ended_s = until_s if math.isnan(until_s) else max(found[-1].ended_s, until_s)
-            found[-1] = found[-1]._replace(ended_s=ended_s)
-            continue
-        if machine == node:
-            found[-1] = found[-1]._replace(is_last=False)
-        found.append(_Outage(at_s, until_s, True, row))
-        node = machine
-    return found
+    return RepairTimes(
+        sample=Sample(lasted_s, observed),
+        unknown=0 if is_complete else int(untold.sum()),
+        at_once=int(at_once.sum()),
+        began_s=began_s[kept],
+        causes=None if log.causes is None else tuple(log.causes[row] for row in rows[kept]),
+    )

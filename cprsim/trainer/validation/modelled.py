@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from cprsim.basics.units import SECONDS, format_exact
-from cprsim.contract import Loss, Plan
+from cprsim.contract import Loss, Plan, Policy, Redundancy
 from cprsim.errors import ScenarioError
 from cprsim.rows.trackers.contract import TrackerName
 from cprsim.scenario import Scenario
@@ -26,7 +26,7 @@ from cprsim.trainer.validation.rehearsal import trains_beside
 #: Batches in which it is counted where updates go, and how many rows are saved.
 _LOOKED_AT = 100
 _ID_BYTES, _FLOAT_BYTES = 8, 4
-#: What a policy with parities charges for what the measured step and the measured load have.
+#: What `ecrm` charges for what the measured step and the measured load have.
 _OF_PARITIES = {
     **dict.fromkeys(("coding", "commit", "replication"), 0.0),
     **dict.fromkeys(("resume", "rebuild_fixed"), "0 s"),
@@ -45,6 +45,8 @@ def is_predictable(plan: Plan, hit: int = 1) -> bool:
         return True
     one, several = plan.recover(lost(1)), plan.recover(lost(hit))
     answered_alike = (one.rollback, one.keep_training) == (several.rollback, several.keep_training)
+    if plan.recovery == "parity" and not one.keep_training:  # as no model of parities does
+        return False
     return plan.sequence is None and plan.schedules[0].max_pending == 1 and answered_alike
 
 
@@ -187,14 +189,20 @@ def _resolved(
     save = plan.schedules[0].save
     interval = format_exact(period * calibration.step_s / save.portion, SECONDS)
     if plan.redundancy is not None:  # the measured step has what copies and parities take
-        taken = _OF_PARITIES if plan.recovery == "parity" else {}
-        return {**policy, **taken, "interval": interval, "degraded": 0.0}
+        kept = _coded(policy, plan.redundancy) if plan.recovery == "parity" else policy
+        return {**kept, "interval": interval, "degraded": 0.0}
     if not save.blocking:
         stall = format_exact(calibration.stall_s, SECONDS)
         return {**policy, "interval": interval, "snapshot": stall}
     if plan.recovery == "full":  # what CPR decides for where partial recovery doesn't pay
         return {"system": "full", "interval": interval}
     return {**policy, "interval": interval}
+
+
+def _coded(policy: Mapping[str, Any], redundancy: Redundancy) -> dict[str, Any]:
+    """Parities as `ecrm` plays them, whichever policy keeps them."""
+    of_any = {key: policy[key] for key in Policy.model_fields if key in policy}
+    return {**of_any, "system": "ecrm", "parity": redundancy.data, **_OF_PARITIES}
 
 
 def _of_tracking(

@@ -1,0 +1,99 @@
+"""What a law of durations can be asked: what it draws, and how long it lasts."""
+
+from abc import ABC, abstractmethod
+from typing import Final
+
+import numpy as np
+
+from cprsim.basics.laws.ended import EndedLives, Floats
+
+Key = tuple[object, ...]
+Size = int | tuple[int, ...]
+
+#: Of an integral of the survival, which is then good to 1e-5 for all laws but listed values.
+_POINTS: Final = 2001
+
+
+class Law(ABC):
+    """A law of durations, in seconds or in any other unit.
+
+    What it draws is `scale` times a standard number, to the last bit what NumPy draws of the law.
+    So laws of one `key` draw the same, but for the scale. Of a lognormal that can't be had (the
+    exponential of NumPy's generators is another than `numpy.exp`), nor of a list of durations:
+    their key is all that they are, and their scale is 1.
+
+    Parameters
+    ----------
+    mean
+        Of the durations.
+    key
+        What the standard numbers depend on.
+    scale
+        What they are times.
+    """
+
+    def __init__(self, mean: float, key: Key, scale: float = 1.0) -> None:
+        self.mean, self.key, self.scale = mean, key, scale
+
+    @abstractmethod
+    def standard(self, rng: np.random.Generator, size: Size) -> Floats:
+        """Draw standard numbers, an array of shape `size`."""
+
+    @abstractmethod
+    def standard_long(self, rng: np.random.Generator, size: Size) -> Floats:
+        """Draw what `long` makes durations of that are chosen in proportion to their length."""
+
+    def long(self, drawn: Floats) -> Floats:
+        """Durations that were drawn in proportion to their length."""
+        return self.scale * drawn
+
+    @abstractmethod
+    def survival(self, t: Floats) -> Floats:
+        """Probability that a duration exceeds `t` (>= 0; any shape)."""
+
+    def within(self, limit: float) -> tuple[float, float]:
+        """Probability that a duration is over by `limit` (> 0), and the mean of the shorter."""
+        # The survival may fall steeply at 0: so the points lie more closely there.
+        t = limit * np.linspace(0.0, 1.0, _POINTS) ** 2
+        alive = self.survival(t)
+        until = ((alive[1:] + alive[:-1]) / 2 * np.diff(t)).sum()
+        return float(1 - alive[-1]), float(until)
+
+
+class FailureLaw(Law):
+    """A law with a density, of lives that end in a failure: one that can be fitted."""
+
+    @abstractmethod
+    def hazard(self, age: Floats) -> Floats:
+        """Failure rate at that age (> 0, any shape): density / survival."""
+
+    @abstractmethod
+    def quantile(self, survival: Floats) -> Floats:
+        """Durations that are outlasted with these chances (between 0 and 1; any shape)."""
+
+
+class AgeingLaw(FailureLaw):
+    """A law of one shape, whose failure rate goes with age. Its logarithms hold far in its tail."""
+
+    @abstractmethod
+    def log_density(self, t: Floats) -> Floats:
+        """Logarithm of the density at `t` (any shape)."""
+
+    @abstractmethod
+    def log_survival(self, t: Floats) -> Floats:
+        """Logarithm of the share of durations that exceed `t`, or of the least float."""
+
+    @abstractmethod
+    def log_left(self, t: Floats) -> Floats:
+        """Logarithm of the share of durations under way of which more than `t` is left.
+
+        Under way at a time chosen at random: the tail's area over the mean (D. R. Cox, "Renewal
+        theory", 1962, ch. 5).
+        """
+
+    @abstractmethod
+    def log_density_at(self, pace: Floats, lives: EndedLives) -> Floats:
+        """Log-density of the lives of each node at each pace, shape (nodes, paces).
+
+        `pace`: shape (paces,); at pace z durations are those of the law over z.
+        """
