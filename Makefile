@@ -1,10 +1,12 @@
 # Everything runs in .venv, which the first target that needs it sets up.
 #   make test ARGS="-k partial -x"     more arguments for pytest; of test-all as well
+#   make study DATA=movielens FROM=ml-100k     a study of other data, in this folder or file
 #   make demo PYTHON=python3.12        another Python for the set-up
 
 PYTHON ?= python3
 ARGS =
 HITS = 200
+DATA = study
 VENV := .venv
 INSTALLED := $(VENV)/.installed
 PYTEST = $(VENV)/bin/python -m pytest -n 2 --dist worksteal
@@ -43,9 +45,11 @@ check: $(INSTALLED) ## check style, format, types, who imports whom, and names
 soak: $(INSTALLED) ## kill and stop members of the real trainer HITS=200 times, at random instants
 	@$(VENV)/bin/python -c "from tests.trainer.soak import main; main($(HITS))"
 
+# What lies at FROM, or else where its scenario says; of Criteo's form there is no page.
 study: $(INSTALLED) ## measure what failures do to accuracy (under an hour; goes on where it was stopped)
-	@$(VENV)/bin/cprsim study scenarios/train-study.toml --out study
-	@$(VENV)/bin/python -m tools.pages.accuracy study
+	@$(VENV)/bin/cprsim study scenarios/train-$(DATA).toml --out study/$(DATA) \
+		$(if $(FROM),--set "trainer.data.$(DATA)=$(FROM)") $(ARGS)
+	@$(if $(filter criteo,$(DATA)),true,$(VENV)/bin/python -m tools.pages.accuracy $(DATA) study/$(DATA))
 
 bench: $(INSTALLED) ## measure speed, as ratios between two things timed in the same run
 	@$(VENV)/bin/python -m benchmarks

@@ -1,21 +1,28 @@
-"""docs/accuracy.md against the runs that are kept, and the scenario that takes its slopes."""
+"""docs/accuracy.md and its like against the runs that are kept, and scenarios with their slopes."""
+
+import pytest
 
 from cprsim.scenario import load_scenario
-from cprsim.studies import findings
 from tools.pages import accuracy
+from tools.pages.accuracy_sources import SOURCES, Source
 
-HINT = "docs/accuracy.md is out of date; run `make study` and commit what it makes"
-
-
-def test_the_page_is_made_of_the_kept_runs() -> None:
-    page = accuracy.page(findings.read_runs(accuracy.RUNS), accuracy.about_runs())
-    assert page == accuracy.PAGE.read_text(encoding="utf-8"), HINT
+EACH = pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
 
 
-def test_the_scenario_has_the_slopes_of_the_page() -> None:
-    block = accuracy.SCENARIO.read_text(encoding="utf-8").partition(accuracy.MARK)[2]
-    assert block, HINT
-    assert f"```toml\n{block}```" in accuracy.PAGE.read_text(encoding="utf-8"), HINT
-    found = load_scenario(accuracy.SCENARIO).accuracy
+def hint(source: Source) -> str:
+    return f"{source.page} is out of date; run `make study DATA={source.name}` and commit it"
+
+
+@EACH
+def test_the_page_is_made_of_the_kept_runs(source: Source) -> None:
+    assert accuracy.page(source) == source.page.read_text(encoding="utf-8"), hint(source)
+
+
+@EACH
+def test_the_scenario_has_the_slopes_of_the_page(source: Source) -> None:
+    block = source.scenario.read_text(encoding="utf-8").partition(accuracy.MARK)[2]
+    assert block, hint(source)
+    assert f"```toml\n{block}```" in source.page.read_text(encoding="utf-8"), hint(source)
+    found = load_scenario(source.scenario).accuracy
     assert found is not None
     assert {"cpr-vanilla", "cpr-mfu", "cpr-ssu", "cpr-scar"} == {*found.systems}

@@ -140,6 +140,12 @@ def slopes(table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO) -> dict[str,
     }
 
 
+def slopes_by_seed(table: pd.DataFrame, linear_up_to: float = LINEAR_UP_TO) -> dict[str, Floats]:
+    """What `slopes` are the means of: those of each system, shape (seeds,), seeds ascending."""
+    found = _of_systems(table, linear_up_to)
+    return {system: seed_slopes(*by_seed) for system, by_seed in found.items()}
+
+
 def bends(table: pd.DataFrame, reading: Thresholds) -> dict[str, Bend]:
     """The slopes of each system that loses samples by range of PLS; of all points, however large.
 
@@ -194,10 +200,14 @@ def policy_differences(
     table: pd.DataFrame, equal_within: float = EQUAL_WITHIN
 ) -> list[PairedDifference]:
     """AUC of each policy less that of each less accurate one, at `compared_at`, paired by seed."""
+    return compare_all(compared_aucs(table), equal_within)
+
+
+def compared_aucs(table: pd.DataFrame) -> dict[str, Floats]:
+    """AUC of each policy at `compared_at`, shape (seeds,), the most accurate policy first."""
     aucs = compared_at(table).pivot_table(values="auc", index="seed", columns="policy")
     order = aucs.mean(axis=0).sort_values(ascending=False, kind="stable").index
-    values = {str(name): aucs[name].to_numpy(dtype=np.float64) for name in order}
-    return compare_all(values, equal_within)
+    return {str(name): aucs[name].to_numpy(dtype=np.float64) for name in order}
 
 
 def comparisons(table: pd.DataFrame) -> list[tuple[str, int]]:

@@ -1,14 +1,16 @@
 """A scenario that is to be trained, and its block `[trainer]`, with the samples that it names."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from cprsim.basics.owned import owned_folder
 from cprsim.errors import ScenarioError
+from cprsim.job.workload import Table
 from cprsim.scenario import Scenario
 from cprsim.scenario.mapping import load_mapping, scenario_tables
+from cprsim.trainer.data import DataTable
 from cprsim.trainer.section import TrainerSection, trainer_section
 
 
@@ -24,7 +26,8 @@ def ready(mapping: dict[str, Any]) -> Iterator[tuple[Scenario, TrainerSection]]:
     """What `train` takes, of the tables of a file; samples that it names lie in a folder meanwhile.
 
     The tables are then those of the samples, and the scenario says so: `Scenario.to_toml` is a file
-    that can be simulated.
+    that can be simulated. A file that names them itself, to be simulated without the samples, has
+    to name the same.
 
     Raises
     ------
@@ -41,9 +44,12 @@ def ready(mapping: dict[str, Any]) -> Iterator[tuple[Scenario, TrainerSection]]:
     with owned_folder() as folder:
         samples = _samples(tables)
         model = _model(tables)
+        named = Scenario(**tables).model if "tables" in model else None
         new = folder / "samples"
         recorded = section.files.read(new, samples, section.test_samples, section.batch)
         rows = [{"name": t.name, "rows": t.rows, "dim": t.dim} for t in recorded.tables]
+        if named is not None:
+            _check_same(named.tables or (), recorded.tables)
         yield Scenario(**tables | {"model": model | {"tables": rows}}), section.reading(recorded)
 
 
@@ -57,9 +63,20 @@ def _samples(tables: dict[str, Any]) -> int:
 
 
 def _model(tables: dict[str, Any]) -> dict[str, Any]:
-    """What the file says of the model beside its tables."""
+    """What the file says of the model, which can't be that of other samples."""
     model = tables.get("model", {})
-    given = [key for key in ("tables", "preset", "embedding") if key in model]
+    given = [key for key in ("preset", "embedding") if key in model]
     if given:
         raise ScenarioError(f"model.{given[0]}: trainer.data has tables of its own; leave it out")
     return dict(model)
+
+
+def _check_same(named: Sequence[Table], read: Sequence[DataTable]) -> None:
+    """Raise `ScenarioError` where the tables that a file names aren't those of its samples."""
+    sizes = [[(table.rows, table.dim) for table in tables] for tables in (named, read)]
+    if sizes[0] != sizes[1]:
+        rows = [table.rows for table in read]
+        raise ScenarioError(
+            f"model.tables: the samples of trainer.data have others, of {rows} rows with "
+            f"dim = {read[0].dim}; give these in that order, or leave model.tables out"
+        )

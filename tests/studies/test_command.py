@@ -10,8 +10,10 @@ import pytest
 from cprsim.cli.command import _main
 from cprsim.studies import findings
 from tests.gated import ended
+from tests.trainer.sources import criteo_lines
 from tests.waiting import HANGS_S, wait_until
 
+SHIPPED = Path(__file__).parents[2] / "scenarios"
 SMALL = """
 title = "a small one"
 [job]
@@ -107,6 +109,38 @@ def test_an_interrupt_ends_a_study_that_can_go_on(number, tmp_path: Path, gate, 
     )
 
 
+@pytest.mark.slow
+def test_any_file_in_criteos_form_can_be_studied(tmp_path: Path, capsys) -> None:
+    """That of `make study DATA=criteo`, on a small made-up file and with fewer runs."""
+    lines = tmp_path / "mine.txt"
+    lines.write_text("\n".join(criteo_lines(900)) + "\n")
+    given = {
+        "trainer.data.criteo": lines,
+        "job.samples": 640,
+        "trainer.test_samples": 256,
+        "trainer.batch": 64,
+        "study.seeds": 2,
+        "study.parts": '{ it = { policies = ["cpr-vanilla", "cpr-mfu"], failures = [3] } }',
+        "title": '"clicks of mine"',
+    }
+    changed = [f"--set={key}={value}" for key, value in given.items()]
+
+    out = tmp_path / "out"
+    assert _main([*asked(SHIPPED / "train-criteo.toml", out), *changed]) == 0
+
+    told = capsys.readouterr()
+    assert told.err.startswith(
+        "cprsim: differences between policies: 1 to test, none of which 2 seeds can find "
+        "significant; give 6 seeds or more\n"
+    )
+    runs = findings.read_runs(out / "runs.csv")
+    assert len(runs) == 2 * 3
+    lossy = runs[runs["failures"] > 0]
+    assert (lossy["pls"] > 0).all()
+    assert lossy["change_lost"].notna().all()
+    assert 'source = "clicks of mine"' in (out / "accuracy.toml").read_text()
+
+
 def test_a_study_that_has_no_runs_yet_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,5 +166,4 @@ def test_a_file_without_the_block_is_refused(
 
 
 def test_the_kept_runs_are_a_study() -> None:
-    shipped = Path(__file__).parents[2] / "scenarios" / "train-study.csv"
-    assert isinstance(findings.read_runs(shipped), pd.DataFrame)
+    assert isinstance(findings.read_runs(SHIPPED / "train-study.csv"), pd.DataFrame)

@@ -119,6 +119,13 @@ def test_movielens_is_trained_and_its_scenario_can_be_simulated(folder: Path) ->
             '[model]\npreset = "criteo-kaggle"',
             "model.preset: trainer.data has tables of its own; leave it out",
         ),
+        (
+            '{ movielens = "ml" }',
+            300,
+            "[model]\ntables = [{ rows = 30, dim = 16 }, { rows = 21, dim = 16 }]",
+            "model.tables: the samples of trainer.data have others, of [30, 20, 2, 2, 3] rows with "
+            "dim = 16; give these in that order, or leave model.tables out",
+        ),
         ('{ criteo = "none.gz" }', 300, "", "{folder}/none.gz: no such file; give"),
         ("{ }", 300, "", "trainer.data: give one of criteo and movielens"),
         (
@@ -144,6 +151,21 @@ def test_what_is_refused(folder: Path, data: str, samples: int, model: str, said
 
     assert str(error.value).startswith(said.replace("{folder}", str(folder)))
     assert "\n" not in str(error.value)
+
+
+def test_a_file_may_name_the_tables_of_its_samples_and_runs_are_the_same(folder: Path) -> None:
+    """To be simulated without the samples; what trains is these, whatever skew is assumed."""
+    tables = ", ".join(
+        f'{{ name = "{name}", rows = {rows}, dim = 16, skew = "dlrm-production" }}'
+        for name, rows in (("user", 30), ("film", 20), ("job", 2), ("gender", 2), ("genre", 3))
+    )
+    data = '{ movielens = "ml" }'
+    with opened(file(folder, data)) as (without, _):
+        pass
+    named = file(folder, data, model=f"[model]\ntables = [{tables}]")
+    assert load_scenario(named).plan("cpr-mfu").tracking is not None
+    with opened(named) as (scenario, _):
+        assert scenario.mapping() == without.mapping()
 
 
 def test_without_the_number_of_samples(folder: Path) -> None:

@@ -1,12 +1,12 @@
-"""Write docs/accuracy.md from what a study found, and keep its runs and its slopes in scenarios/.
+"""Write docs/accuracy.md and its like from studies, and keep their runs and slopes in scenarios/.
 
-Run `python -m tools.pages.accuracy FOLDER` with the folder of `cprsim study`, or `make study`. The
-tables follow from the runs in scenarios/train-study.csv; a test holds the page to them.
+Run `python -m tools.pages.accuracy NAME FOLDER` with the name of the data and the folder of
+`cprsim study`, or `make study DATA=NAME`. The tables follow from the runs that are kept,
+scenarios/train-NAME.csv; a test holds the pages to them.
 """
 
-import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,47 +16,64 @@ from cprsim.basics.files import write_all
 from cprsim.figures import save_bytes
 from cprsim.gallery import accuracy
 from cprsim.studies import findings
-from cprsim.studies.findings import Bend, Thresholds
+from cprsim.studies.findings import Thresholds
 from cprsim.studies.outputs import accuracy_block
-from cprsim.studies.paired import PairedDifference, enough
-from cprsim.studies.predictors import Contest, told
-from tools.paths import DOCS, FIGURES, SCENARIOS
+from cprsim.studies.paired import enough
+from tools.pages import accuracy_compared
+from tools.pages import accuracy_tables as tables
+from tools.pages.accuracy_sources import MOVIELENS, PLANTED, SOURCES, Source
+from tools.paths import FIGURES
 
-PAGE = DOCS / "accuracy.md"
-SCENARIO = SCENARIOS / "train-study.toml"
-RUNS = SCENARIO.with_suffix(".csv")
-#: What stands behind this in the scenario is made by this program.
+#: What stands behind this in a scenario is made by this program.
 MARK = "# What the study found; `cprsim run` takes it from here.\n"
+_PICTURES = (accuracy.PLS, accuracy.POLICIES)
 
 _INTRO = """\
 # What failures do to accuracy
 
 How much accuracy is lost with the samples that partial recovery loses? `cprsim study` measures it:
-it trains [scenarios/train-study.toml](../scenarios/train-study.toml) for real, many times over, on
-parameter servers that are really killed. `make study` does that anew, which takes less than an hour
-on two cores, and writes this page; it goes on where it was stopped.
+it trains a scenario for real, many times over, on parameter servers that are really killed.
 
-**These are made-up samples.** A teacher is planted, rows are as popular as in production, and the
-model sees each sample once. Another model on other data has another slope. What holds of any is how
-it is measured: start from that scenario with samples of your own (`data` in
-[trainer.md](trainer.md)).
+- `make study` trains on [300,000 samples](../scenarios/train-study.toml) of a planted teacher; this
+  page has what came out.
+- `make study DATA=movielens` trains on [ratings by people](../scenarios/train-movielens.toml),
+  MovieLens-100K; beside the planted samples here, in full in
+  [accuracy-movielens.md](accuracy-movielens.md).
+- `make study DATA=criteo FROM=train.txt.gz` trains on
+  [any file in Criteo's form](../scenarios/train-criteo.toml), of yours; how many of its lines it
+  takes is said by `ARGS="--set job.samples=40_000 --set trainer.test_samples=10_000"`.
 
-Runs are compared seed by seed. A seed decides the teacher, the samples and their order, the weights
-the model starts with, and at which steps what fails; policies of one seed meet the same. Failures
-are pinned to steps, so no result depends on how busy the machine is. The drop of a run is the AUC
-of its seed without failures, less its own.
+Each takes less than an hour on two cores, goes on where it was stopped, and says before it starts
+how many seeds it needs to find anything. `FROM` says where the data lie; without it MovieLens-100K
+is that of the package recbole, whose licence lets nobody pass the ratings on. No file of Criteo's
+was at hand: that its form can be studied is tested on a small made-up one, of which nothing can be
+learnt about accuracy. Start from one of these scenarios with samples of your own (`data` in
+[trainer.md](trainer.md)): another model on other data has another slope.
+
+Runs are compared seed by seed. A seed decides the samples and their order (of the planted ones the
+teacher as well), the weights the model starts with, and at which steps what fails; policies of one
+seed meet the same. Failures are pinned to steps, so no result depends on how busy the machine is.
+The drop of a run is the AUC of its seed without failures, less its own.
+
+{compared}
+## Planted samples
+
+What follows is of made-up samples. A teacher is planted, rows are as popular as in production, and
+the model sees each sample once.
 """
-_PLS = """\
-## Accuracy against lost samples
+_INTRO_ELSEWHERE = """\
+# What failures do to accuracy: {label}
 
+How it was measured and tested, what each table says, and what comes out on planted samples beside
+it: [accuracy.md](accuracy.md). `make study DATA={name}` trains anew what was trained,
+[scenarios/train-{name}.toml](../scenarios/train-{name}.toml).
+"""
+_SAID = {
+    "Accuracy against lost samples": """\
 Means over the seeds, ± half of their 95 % interval (Student's t). *By the line*: what the slope of
 the system gives at that PLS. Lines go through the origin, since nothing is lost where no samples
 are, and are fitted to points with a PLS of at most {up_to:g}.
 
-![{pls}](figures/pls-accuracy.svg)
-
-{points}
-{slopes}
 Where the line bends, one slope for all is right in no range: where it flattens, it understates
 what little PLS costs. So slopes are fitted by range as well: a line from the origin that is whole
 but may bend at the starts of the ranges, seed by seed, of all points. Whether it bends is tested on
@@ -64,11 +81,8 @@ the slope of the first range less that of the last, paired by seed (p by exact s
 for the number of systems). Ranges that have no point, or that the points of a seed can't tell
 apart, are joined.
 
-{ranges}
-"""
-_POLICIES = """\
-## Policies at the same failures
-
+""",
+    "Policies at the same failures": """\
 Mean differences of AUC, paired by seed. p is that of the exact sign-flip test: if two policies were
 alike, each seed's difference might as well have the other sign, and p is the share of all 2ⁿ
 choices of signs whose mean is at least as far from 0. It assumes no distribution, which n
@@ -81,26 +95,14 @@ one-sided t-tests (TOST), adjusted in the same way, show that they differ by les
 AUC, *p, equal* being the larger of the two. Where neither a difference nor equality is shown, the
 verdict is *undecided*.
 
-{seeds}
-
-![{policies}](figures/policy-accuracy.svg)
-
-{differences}
-{full}
-"""
-_SHARE = """\
-## Several servers at once
-
+""",
+    "Several servers at once": """\
 What a unit of PLS costs, in AUC, by how many of the servers fail at once; differences of slopes,
 paired by seed. PLS counts samples, whichever servers lose them, and can only foretell accuracy if
 it doesn't matter how many fail at once. Equal is within {within:g} of AUC for each unit of PLS.
-{seeds}
 
-{differences}
-"""
-_PREDICTORS = """\
-## What foretells the drop
-
+""",
+    "What foretells the drop": """\
 Three measures of what was lost are held against the drops, over points that lose samples: PLS;
 `updates_lost`, counted row by row; and `change_lost`, PLS times the share of all movement of rows
 that a unit of it loses, by the row model of `cprsim rows` under Adagrad. That last one is an
@@ -110,15 +112,8 @@ Intervals are by bootstrap over the seeds, and a measure is called best only whe
 every other in 97.5 % of the samples. They say how sure the seeds are, not what another set of
 policies would give: four are few.
 
-Which form `change_lost` takes was chosen with the runs of the planted samples at hand. Lost updates
-times the model's movement of one would do as well by its name, and gets the order of the policies
-wrong there. So that it does well on these runs is no test of it; other data are.
-
-{contests}
-"""
-_PREDICTED = """\
-## In `cprsim run`
-
+""",
+    "In `cprsim run`": """\
 A scenario with these slopes has a `predicted_auc_drop` for each policy, in the table, the report
 and the JSON of `run`, always beside their `source`: the mean PLS of the policy times the slope of
 its system. The interval takes in that of both, to first order. It is linear, and nothing is
@@ -126,139 +121,62 @@ predicted beyond `pls_up_to`, the largest mean PLS that a line was fitted to, no
 without a slope; a policy that loses no samples loses nothing. `cprsim study` writes the block into
 `accuracy.toml`, ready to paste:
 
-```toml
-{block}```
-
-## How it was made
-
-{made}
-"""
+""",
+}
 
 
-def page(runs: pd.DataFrame, about: dict[str, Any]) -> str:
-    """The whole page; `runs` as `findings.with_drops` has them, `about` as in manifest.json."""
-    reading = Thresholds(
-        **{each: about[each] for each in Thresholds.__annotations__ if each in about}
-    )
+def page(source: Source) -> str:
+    """The whole page of the runs that are kept."""
+    runs, about = source.read(), source.about()
+    reading = thresholds(about)
+    found = _sections(source, runs, reading, about["source"])
+    if source == PLANTED:
+        text = _INTRO.format(compared=accuracy_compared.section(PLANTED, MOVIELENS, reading))
+        said = {
+            heading: each.format(up_to=reading.linear_up_to, within=reading.equal_within)
+            for heading, each in _SAID.items()
+        }
+    else:
+        text, said = _INTRO_ELSEWHERE.format(label=source.label, name=source.name), {}
+    for heading, shown in found.items():
+        text += f"\n## {heading}\n\n{said.get(heading, '')}{shown.strip()}\n"
+    return f"{text}\n## How it was made\n\n{_made(runs, about)}\n"
+
+
+def thresholds(about: Mapping[str, Any]) -> Thresholds:
+    """How a study was read, by what is kept of it."""
+    return Thresholds(**{each: about[each] for each in Thresholds.__annotations__ if each in about})
+
+
+def _sections(
+    source: Source, runs: pd.DataFrame, reading: Thresholds, origin: str
+) -> dict[str, str]:
+    """What was found, by heading."""
     up_to, within = reading.linear_up_to, reading.equal_within
     count = runs["seed"].nunique()
-    seeds = [f"Of {enough(*each, count)}." for each in findings.comparisons(runs)]
-    parts = [
-        _INTRO,
-        _PLS.format(
-            up_to=up_to,
-            pls=accuracy.PLS.explains,
-            points=_points(runs, up_to),
-            slopes=_slopes(runs, up_to),
-            ranges=_ranges(findings.bends(runs, reading)),
-        ),
-        _POLICIES.format(
-            policies=accuracy.POLICIES.explains,
-            within=within,
-            seeds=seeds[0],
-            differences=_differences(findings.policy_differences(runs, within)),
-            full=_full(runs),
-        ),
-    ]
+    seeds = {
+        what: f"Of {enough(what, *rest, count)}.\n\n" for what, *rest in findings.comparisons(runs)
+    }
+    pls, policies = (
+        f"![{each.explains}](figures/{source.picture(each.name)})\n\n" for each in _PICTURES
+    )
+    points, slopes = tables.points(runs, up_to), tables.slopes(runs, up_to)
+    ranges = tables.ranges(findings.bends(runs, reading))
+    compared = tables.differences(findings.policy_differences(runs, within))
     shares = findings.share_differences(runs, up_to, within)
-    if shares:
-        table = _differences(shares)
-        parts.append(_SHARE.format(within=within, seeds=seeds[1], differences=table))
-    parts.append(_PREDICTORS.format(contests=_contests(findings.contests(runs))))
-    block = accuracy_block(findings.slopes(runs, up_to), about["source"])
-    parts.append(_PREDICTED.format(block=block, made=_made(runs, about)))
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
-
-
-def _points(runs: pd.DataFrame, up_to: float) -> str:
-    slopes = findings.slopes(runs, up_to)
-    rows = []
-    for row in findings.points(runs).to_dict("records"):
-        slope = slopes.get(row["system"])
-        rows.append(
-            (
-                row["policy"],
-                row["failures"],
-                f"{row['servers_hit']} of {row['servers']}",
-                f"{row['pls']:.3f}",
-                f"{row['updates_lost']:.3f}",
-                f"{row['auc_drop']:.5f} ± {row['auc_drop'] - row['auc_drop_low']:.5f}",
-                "" if slope is None else f"{slope.auc_drop_per_pls * row['pls']:.5f}",
-            )
-        )
-    heads = ("policy", "failures", "servers hit", "PLS", "updates lost", "AUC drop", "by the line")
-    return _table(heads, rows)
-
-
-def _slopes(runs: pd.DataFrame, up_to: float) -> str:
-    rows = [
-        (
-            system,
-            f"{slope.auc_drop_per_pls:.5f}",
-            f"{slope.low:.5f} to {slope.high:.5f}",
-            slope.points,
-            f"{slope.pls_up_to:.2f}",
-        )
-        for system, slope in findings.slopes(runs, up_to).items()
-    ]
-    heads = ("system", "AUC drop for each unit of PLS", "95 % interval", "points", "up to PLS")
-    return _table(heads, rows)
-
-
-def _ranges(found: Mapping[str, Bend]) -> str:
-    rows = []
-    for system, bend in found.items():
-        tested = bend.difference
-        for each in bend.ranges:
-            first = each.above == 0
-            rows.append(
-                (
-                    system,
-                    each.name,
-                    f"{each.auc_drop_per_pls:.5f}",
-                    f"{each.low:.5f} to {each.high:.5f}",
-                    "" if tested is None or not first else f"{tested.adjusted_p:.2g}",
-                    bend.applies if first else "",
-                )
-            )
-    heads = ("system", "PLS", "AUC drop for each further unit", "95 % interval", "p, bend")
-    return _table((*heads, "which slope applies"), rows)
-
-
-def _contests(found: Mapping[str, Contest]) -> str:
-    heads = ("over", "points", "measure", "variance", "95 % interval", "ranks", "95 % interval")
-    rows = [
-        (
-            name,
-            contest.points,
-            f"`{each.measure}`",
-            f"{each.explained:.2f}",
-            f"{each.explained_low:.2f} to {each.explained_high:.2f}",
-            f"{each.ranked:.2f}",
-            f"{each.ranked_low:.2f} to {each.ranked_high:.2f}",
-        )
-        for name, contest in found.items()
-        for each in contest.predictors
-    ]
-    said = [f"- AUC drop over {name}: {told(contest)}.\n" for name, contest in found.items()]
-    return f"{_table(heads, rows)}\n{''.join(said)}"
-
-
-def _differences(found: Sequence[PairedDifference]) -> str:
-    rows = [
-        (
-            each.first,
-            each.second,
-            f"{each.mean:+.5f} ± {each.mean - each.low:.5f}",
-            f"{each.p:.2g}",
-            f"{each.adjusted_p:.2g}",
-            f"{each.equal_p:.2g}",
-            each.verdict,
-        )
-        for each in found
-    ]
-    heads = ("of", "less that of", "difference", "p", "p, adjusted", "p, equal", "verdict")
-    return _table(heads, rows)
+    block = accuracy_block(findings.slopes(runs, up_to), origin)
+    found = {
+        "Accuracy against lost samples": f"{pls}{points}\n{slopes}\n{ranges}",
+        "Policies at the same failures": f"{seeds['differences between policies']}{policies}"
+        f"{compared}\n{_full(runs)}",
+        "Several servers at once": f"{seeds.get('differences by servers hit')}"
+        f"{tables.differences(shares)}",
+        "What foretells the drop": f"{source.caveat}\n\n{tables.contests(findings.contests(runs))}",
+        "In `cprsim run`": f"```toml\n{block}```",
+    }
+    if not shares:
+        del found["Several servers at once"]
+    return found
 
 
 def _full(runs: pd.DataFrame) -> str:
@@ -292,33 +210,23 @@ def _versions(made_with: dict[str, Any]) -> str:
     return ", ".join(f"{name} {version}" for name, version in known.items()) + "."
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    cells = [heads, ["---"] * len(heads), *([str(cell) for cell in row] for row in rows)]
-    return "".join(f"| {' | '.join(each)} |\n" for each in cells)
-
-
-def about_runs() -> dict[str, Any]:
-    """What is kept beside the runs: their source and the versions they were made with."""
-    found: dict[str, Any] = json.loads(RUNS.with_suffix(".json").read_text(encoding="utf-8"))
-    return found
-
-
-def write(folder: Path) -> None:
-    """Keep what is in the folder of a study, and make of it the page and its pictures."""
-    text = SCENARIO.read_text(encoding="utf-8").partition(MARK)[0].rstrip("\n")
+def write(source: Source, folder: Path) -> None:
+    """Keep what is in the folder of a study, and make of it the pages and their pictures."""
+    text = source.scenario.read_text(encoding="utf-8").partition(MARK)[0].rstrip("\n")
     block = (folder / "accuracy.toml").read_text(encoding="utf-8")
     kept = {
-        RUNS.name: (folder / "runs.csv").read_bytes(),
-        RUNS.with_suffix(".json").name: (folder / "manifest.json").read_bytes(),
-        SCENARIO.name: f"{text}\n\n{MARK}{block}".encode(),
+        source.runs.name: (folder / "runs.csv").read_bytes(),
+        source.runs.with_suffix(".json").name: (folder / "manifest.json").read_bytes(),
+        source.scenario.name: f"{text}\n\n{MARK}{block}".encode(),
     }
-    write_all(RUNS.parent, kept)
-    pictures = (accuracy.PLS, accuracy.POLICIES)
-    drawn = {f"{each.name}.svg": save_bytes(each.figure(), "svg") for each in pictures}
+    write_all(source.runs.parent, kept)
+    drawn = {
+        source.picture(each.name): save_bytes(each.figure(source.runs), "svg") for each in _PICTURES
+    }
     write_all(FIGURES, drawn)
-    runs = findings.read_runs(RUNS)
-    write_all(PAGE.parent, {PAGE.name: page(runs, about_runs()).encode()})
+    for each in SOURCES.values():
+        write_all(each.page.parent, {each.page.name: page(each).encode()})
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    write(SOURCES[sys.argv[1]], Path(sys.argv[2]))

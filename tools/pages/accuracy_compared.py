@@ -1,0 +1,190 @@
+"""What a study found on two kinds of data, side by side: a section of docs/accuracy.md."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from cprsim.studies import findings
+from cprsim.studies.findings import Thresholds
+from cprsim.studies.paired import PairedDifference, compare, compare_all
+from cprsim.studies.predictors import told
+from tools.pages.accuracy_sources import Source
+from tools.pages.accuracy_tables import spread, table
+
+#: Policies of which it is said in words: the one that CPR's authors recommend, and their baseline.
+_CHOSEN: Final = {"cpr-mfu", "cpr-vanilla"}
+#: What it means that the second data show that of a difference on the first.
+_MEANING: Final = {
+    "the same": "so the gain holds on both",
+    "the other way round": "so on the second it is a loss",
+    "shown there alone": "so it is a gain on the second alone",
+    "equal there": "so nothing is gained on the second",
+    "not shown": "so on the second no gain is shown",
+}
+_Pair = tuple[PairedDifference, PairedDifference]
+
+_SECTION = """\
+## {first} and {second} side by side
+
+Of the {points} points with failures that both have, and {seeds} seeds. How it is tested, and
+what the words of a verdict mean, stands below, with the planted samples.
+
+What a unit of PLS costs, in AUC, with its 95 % interval. A seed has its failures drawn alike on
+both, so slopes are compared seed by seed; equal is within {within:g}.
+
+{slopes}
+By range of PLS:
+
+{ranges}
+AUC of one policy less that of another, after the same failures. *Both*: whether {second} shows
+what {planted} show.
+
+{policies}
+{said}
+Three measures of what was lost, as predictors of the drop: the share of its variance that each
+explains, and its rank correlation with it.
+
+{predictors}
+{best}"""
+
+
+def section(first: Source, second: Source, reading: Thresholds) -> str:
+    """The whole section, of the seeds and points that both have."""
+    runs = _shared(first.read(), second.read())
+    labels = (first.label, second.label)
+    pairs = _pairs(runs, reading.equal_within)
+    return _SECTION.format(
+        first=_at_first(first.label),
+        planted=first.label,
+        second=second.label,
+        points=runs[0].groupby(findings.POINT).ngroups - 1,
+        seeds=runs[0]["seed"].nunique(),
+        within=reading.equal_within,
+        slopes=_slopes(runs, labels, reading),
+        ranges=_ranges(runs, labels, reading),
+        policies=_policies(pairs, labels),
+        said=_said(pairs, labels),
+        predictors=_predictors(runs, labels),
+        best="".join(
+            f"- {_at_first(label)}, over {name}: {told(contest)}.\n"
+            for label, each in zip(labels, runs, strict=True)
+            for name, contest in findings.contests(each).items()
+        ),
+    )
+
+
+def _at_first(label: str) -> str:
+    """As it stands at the beginning of a sentence."""
+    return label[0].upper() + label[1:]
+
+
+def _shared(*tables: pd.DataFrame) -> list[pd.DataFrame]:
+    """The runs that all have, by seed and point."""
+    kinds = [pd.MultiIndex.from_frame(each[[*findings.POINT, "seed"]]) for each in tables]
+    return [
+        each[np.logical_and.reduce([those.isin(other) for other in kinds])]
+        for each, those in zip(tables, kinds, strict=True)
+    ]
+
+
+def _slopes(runs: Sequence[pd.DataFrame], labels: Sequence[str], reading: Thresholds) -> str:
+    up_to = reading.linear_up_to
+    lines = [findings.slopes(each, up_to) for each in runs]
+    by_seed = [findings.slopes_by_seed(each, up_to) for each in runs]
+    systems = [system for system in lines[0] if system in lines[1]]
+    found = compare(
+        [(*labels, by_seed[0][system] - by_seed[1][system]) for system in systems],
+        reading.equal_within,
+    )
+    rows = [
+        (
+            system,
+            *(
+                f"{slope.auc_drop_per_pls:.4f} ({slope.low:.4f} to {slope.high:.4f})"
+                for slope in (each[system] for each in lines)
+            ),
+            spread(difference),
+            f"{difference.adjusted_p:.2g}",
+            f"{difference.equal_p:.2g}",
+            difference.verdict,
+        )
+        for system, difference in zip(systems, found, strict=True)
+    ]
+    heads = ("system", *labels, "difference", "p, adjusted", "p, equal", "verdict")
+    return table(heads, rows)
+
+
+def _ranges(runs: Sequence[pd.DataFrame], labels: Sequence[str], reading: Thresholds) -> str:
+    bends = [findings.bends(each, reading) for each in runs]
+    rows = []
+    for system in bends[0]:
+        cells: dict[float, list[str]] = {}
+        for number, each in enumerate(bends):
+            for found in each[system].ranges if system in each else ():
+                cell = f"{found.auc_drop_per_pls:.4f} ({found.low:.4f} to {found.high:.4f})"
+                cells.setdefault(found.above, [""] * len(runs))[number] = f"{found.name}: {cell}"
+        rows += [(system, *cells[above]) for above in sorted(cells)]
+        rows.append((f"{system}, which applies", *(each[system].applies for each in bends)))
+    return table(("system", *labels), rows)
+
+
+def _pairs(runs: Sequence[pd.DataFrame], within: float) -> list[_Pair]:
+    """Each difference on the first data, and that of the same policies on the second.
+
+    Policies stand as on the first, the more accurate one first.
+    """
+    first, second = (findings.compared_aucs(each) for each in runs)
+    names = [name for name in first if name in second]
+    found = (compare_all({name: each[name] for name in names}, within) for each in (first, second))
+    return list(zip(*found, strict=True))
+
+
+def _policies(pairs: Sequence[_Pair], labels: Sequence[str]) -> str:
+    rows = [
+        (a.first, a.second, spread(a), a.verdict, spread(b), b.verdict, _held(a, b))
+        for a, b in pairs
+    ]
+    heads = ("of", "less that of", labels[0], "verdict", labels[1], "verdict", "both")
+    return table(heads, rows)
+
+
+def _held(one: PairedDifference, other: PairedDifference) -> str:
+    """What the second data show of a difference on the first."""
+    if not other.is_significant:
+        return "equal there" if other.is_equal else "not shown"
+    if not one.is_significant:
+        return "shown there alone"
+    return "the same" if one.mean * other.mean > 0 else "the other way round"
+
+
+def _said(pairs: Sequence[_Pair], labels: Sequence[str]) -> str:
+    held = [_held(*each) for each in pairs if each[0].is_significant]
+    counts = ", ".join(f"{held.count(each)} {each}" for each in dict.fromkeys(held))
+    lines = [f"Of {len(held)} differences on {labels[0]}, on {labels[1]}: {counts or 'none'}."]
+    lines += [
+        f"`{a.first}` over `{a.second}`: {spread(a)} on {labels[0]} ({a.verdict}), {spread(b)} on "
+        f"{labels[1]} ({b.verdict}); {_MEANING[_held(a, b)]}."
+        for a, b in pairs
+        if {a.first, a.second} == _CHOSEN
+    ]
+    return "".join(f"- {line}\n" for line in lines)
+
+
+def _predictors(runs: Sequence[pd.DataFrame], labels: Sequence[str]) -> str:
+    first, second = (findings.contests(each) for each in runs)
+    rows = []
+    for name in first:
+        for one, other in zip(first[name].predictors, second[name].predictors, strict=True):
+            explained = (
+                f"{each.explained:.2f} ({each.explained_low:.2f} to {each.explained_high:.2f})"
+                for each in (one, other)
+            )
+            ranked = (
+                f"{each.ranked:.2f} ({each.ranked_low:.2f} to {each.ranked_high:.2f})"
+                for each in (one, other)
+            )
+            rows.append((name, f"`{one.measure}`", *explained, *ranked))
+    heads = [f"{what}, {label}" for what in ("variance", "ranks") for label in labels]
+    return table(("over", "measure", *heads), rows)
