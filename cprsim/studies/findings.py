@@ -213,15 +213,18 @@ def compared_aucs(table: pd.DataFrame) -> dict[str, Floats]:
 def comparisons(table: pd.DataFrame) -> list[tuple[str, int]]:
     """What is compared, and how many differences that are; of a table of runs to be done as well.
 
-    Slopes by range are left out: only the runs tell which ranges have points.
+    Of bends as many as there may be: only the runs tell which ranges have points.
     """
     several = table[table["servers_hit"] > 1]
-    shares = table[table["policy"].isin(several["policy"].head(1)) & (table["failures"] > 0)]
+    struck = table[table["failures"] > 0]
+    shares = struck[struck["policy"].isin(several["policy"].head(1))]
+    points = struck[struck["servers_hit"] == 1].groupby("system")["failures"].nunique()
     counts = {
-        "differences between policies": compared_at(table)["policy"].nunique(),
-        "differences by servers hit": shares["servers_hit"].nunique(),
+        "differences between policies": math.comb(compared_at(table)["policy"].nunique(), 2),
+        "differences by servers hit": math.comb(shares["servers_hit"].nunique(), 2),
+        "bends of lines, at most": int((points > 1).sum()),
     }
-    return [(what, math.comb(count, 2)) for what, count in counts.items() if count > 1]
+    return [(what, count) for what, count in counts.items() if count]
 
 
 def share_differences(

@@ -142,4 +142,6 @@ def test_seeds_that_are_too_few_are_told_before_there_are_runs() -> None:
         "6 seeds or more",
         "differences by servers hit: 1 to test, none of which 3 seeds can find significant; give 6 "
         "seeds or more",
+        "bends of lines, at most: 1 to test, none of which 3 seeds can find significant; give 6 "
+        "seeds or more",
     ]

@@ -19,8 +19,8 @@ from cprsim.studies import findings
 from cprsim.studies.findings import Thresholds
 from cprsim.studies.outputs import accuracy_block
 from cprsim.studies.paired import enough
-from tools.pages import accuracy_compared
 from tools.pages import accuracy_tables as tables
+from tools.pages.accuracy_compared import Study, section
 from tools.pages.accuracy_sources import MOVIELENS, PLANTED, SOURCES, Source
 from tools.paths import FIGURES
 
@@ -131,7 +131,8 @@ def page(source: Source) -> str:
     reading = thresholds(about)
     found = _sections(source, runs, reading, about["source"])
     if source == PLANTED:
-        text = _INTRO.format(compared=accuracy_compared.section(PLANTED, MOVIELENS, reading))
+        both = [Study(each.label, each.read()) for each in (PLANTED, MOVIELENS)]
+        text = _INTRO.format(compared=section(*both, reading))
         said = {
             heading: each.format(up_to=reading.linear_up_to, within=reading.equal_within)
             for heading, each in _SAID.items()
@@ -166,7 +167,8 @@ def _sections(
     shares = findings.share_differences(runs, up_to, within)
     block = accuracy_block(findings.slopes(runs, up_to), origin)
     found = {
-        "Accuracy against lost samples": f"{pls}{points}\n{slopes}\n{ranges}",
+        "Accuracy against lost samples": f"{pls}{points}\n{slopes}\n"
+        f"{seeds['bends of lines, at most']}{ranges}",
         "Policies at the same failures": f"{seeds['differences between policies']}{policies}"
         f"{compared}\n{_full(runs)}",
         "Several servers at once": f"{seeds.get('differences by servers hit')}"

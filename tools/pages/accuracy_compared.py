@@ -1,16 +1,15 @@
 """What a study found on two kinds of data, side by side: a section of docs/accuracy.md."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from cprsim.studies import findings
 from cprsim.studies.findings import Thresholds
-from cprsim.studies.paired import PairedDifference, compare, compare_all
+from cprsim.studies.paired import PairedDifference, compare, compare_all, enough
 from cprsim.studies.predictors import told
-from tools.pages.accuracy_sources import Source
 from tools.pages.accuracy_tables import spread, table
 
 #: Policies of which it is said in words: the one that CPR's authors recommend, and their baseline.
@@ -18,28 +17,37 @@ _CHOSEN: Final = {"cpr-mfu", "cpr-vanilla"}
 #: What it means that the second data show that of a difference on the first.
 _MEANING: Final = {
     "the same": "so the gain holds on both",
-    "the other way round": "so on the second it is a loss",
-    "shown there alone": "so it is a gain on the second alone",
-    "equal there": "so nothing is gained on the second",
-    "not shown": "so on the second no gain is shown",
+    "the other way round": "so on {0} it is a loss",
+    "shown there alone": "so it is a gain on {0} alone",
+    "equal there": "so nothing is gained on {0}",
+    "not shown": "so on {0} no gain is shown",
 }
 _Pair = tuple[PairedDifference, PairedDifference]
+
+
+class Study(NamedTuple):
+    """The runs of a study, with their drops, and what its data are called."""
+
+    label: str
+    runs: pd.DataFrame
+
 
 _SECTION = """\
 ## {first} and {second} side by side
 
-Of the {points} points with failures that both have, and {seeds} seeds. How it is tested, and
-what the words of a verdict mean, stands below, with the planted samples.
+Of the {points} points with failures and the {seeds} seeds that both have. How it is tested, and
+what a verdict means, stands below, with the planted samples.
 
 What a unit of PLS costs, in AUC, with its 95 % interval. A seed has its failures drawn alike on
 both, so slopes are compared seed by seed; equal is within {within:g}.
+Of {enough}.
 
 {slopes}
 By range of PLS:
 
 {ranges}
-AUC of one policy less that of another, after the same failures. *Both*: whether {second} shows
-what {planted} show.
+AUC of one policy less that of another, after the same failures. *Both*: what {second} has to say of
+a difference on {planted}.
 
 {policies}
 {said}
@@ -50,9 +58,10 @@ explains, and its rank correlation with it.
 {best}"""
 
 
-def section(first: Source, second: Source, reading: Thresholds) -> str:
+def section(first: Study, second: Study, reading: Thresholds) -> str:
     """The whole section, of the seeds and points that both have."""
-    runs = _shared(first.read(), second.read())
+    runs = _shared(first.runs, second.runs)
+    seeds = runs[0]["seed"].nunique()
     labels = (first.label, second.label)
     pairs = _pairs(runs, reading.equal_within)
     return _SECTION.format(
@@ -60,8 +69,9 @@ def section(first: Source, second: Source, reading: Thresholds) -> str:
         planted=first.label,
         second=second.label,
         points=runs[0].groupby(findings.POINT).ngroups - 1,
-        seeds=runs[0]["seed"].nunique(),
+        seeds=seeds,
         within=reading.equal_within,
+        enough=enough("slopes on both", len(findings.slopes(runs[0])), seeds),
         slopes=_slopes(runs, labels, reading),
         ranges=_ranges(runs, labels, reading),
         policies=_policies(pairs, labels),
@@ -165,7 +175,7 @@ def _said(pairs: Sequence[_Pair], labels: Sequence[str]) -> str:
     lines = [f"Of {len(held)} differences on {labels[0]}, on {labels[1]}: {counts or 'none'}."]
     lines += [
         f"`{a.first}` over `{a.second}`: {spread(a)} on {labels[0]} ({a.verdict}), {spread(b)} on "
-        f"{labels[1]} ({b.verdict}); {_MEANING[_held(a, b)]}."
+        f"{labels[1]} ({b.verdict}); {_MEANING[_held(a, b)].format(labels[1])}."
         for a, b in pairs
         if {a.first, a.second} == _CHOSEN
     ]
