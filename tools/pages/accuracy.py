@@ -43,12 +43,13 @@ it trains a scenario for real, many times over, on parameter servers that are re
   [any file in Criteo's form](../scenarios/train-criteo.toml), of yours; how many of its lines it
   takes is said by `ARGS="--set job.samples=40_000 --set trainer.test_samples=10_000"`.
 
-Each takes less than an hour on two cores, goes on where it was stopped, and says before it starts
-how many seeds it needs to find anything. `FROM` says where the data lie; without it MovieLens-100K
-is that of the package recbole, whose licence lets nobody pass the ratings on. No file of Criteo's
-was at hand: that its form can be studied is tested on a small made-up one, of which nothing can be
-learnt about accuracy. Start from one of these scenarios with samples of your own (`data` in
-[trainer.md](trainer.md)): another model on other data has another slope.
+The first two take less than an hour each on two cores. All go on where they were stopped, and say
+before they start how many seeds each comparison takes. Without `FROM`, the place of the data,
+MovieLens-100K is taken from the package recbole; its licence lets nobody pass the ratings on, so
+that only what came out is kept here. No file of Criteo's was at hand that is large enough to learn
+from: that its form can be studied is tested on a small made-up one, of which there is no page.
+Start from one of these scenarios with samples of your own (`data` in [trainer.md](trainer.md)):
+another model on other data has another slope.
 
 Runs are compared seed by seed. A seed decides the samples and their order (of the planted ones the
 teacher as well), the weights the model starts with, and at which steps what fails; policies of one

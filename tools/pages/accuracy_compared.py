@@ -1,6 +1,6 @@
 """What a study found on two kinds of data, side by side: a section of docs/accuracy.md."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ import pandas as pd
 from cprsim.studies import findings
 from cprsim.studies.findings import Thresholds
 from cprsim.studies.paired import PairedDifference, compare, compare_all, enough
-from cprsim.studies.predictors import told
+from cprsim.studies.predictors import Contest, told
 from tools.pages.accuracy_tables import spread, table
 
 #: Policies of which it is said in words: the one that CPR's authors recommend, and their baseline.
@@ -63,6 +63,7 @@ def section(first: Study, second: Study, reading: Thresholds) -> str:
     runs = _shared(first.runs, second.runs)
     seeds = runs[0]["seed"].nunique()
     labels = (first.label, second.label)
+    contests = [findings.contests(each) for each in runs]
     pairs = _pairs(runs, reading.equal_within)
     return _SECTION.format(
         first=_at_first(first.label),
@@ -76,11 +77,11 @@ def section(first: Study, second: Study, reading: Thresholds) -> str:
         ranges=_ranges(runs, labels, reading),
         policies=_policies(pairs, labels),
         said=_said(pairs, labels),
-        predictors=_predictors(runs, labels),
+        predictors=_predictors(contests, labels),
         best="".join(
             f"- {_at_first(label)}, over {name}: {told(contest)}.\n"
-            for label, each in zip(labels, runs, strict=True)
-            for name, contest in findings.contests(each).items()
+            for label, each in zip(labels, contests, strict=True)
+            for name, contest in each.items()
         ),
     )
 
@@ -182,8 +183,8 @@ def _said(pairs: Sequence[_Pair], labels: Sequence[str]) -> str:
     return "".join(f"- {line}\n" for line in lines)
 
 
-def _predictors(runs: Sequence[pd.DataFrame], labels: Sequence[str]) -> str:
-    first, second = (findings.contests(each) for each in runs)
+def _predictors(contests: Sequence[Mapping[str, Contest]], labels: Sequence[str]) -> str:
+    first, second = contests
     rows = []
     for name in first:
         for one, other in zip(first[name].predictors, second[name].predictors, strict=True):
