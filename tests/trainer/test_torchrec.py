@@ -1,4 +1,4 @@
-"""The adapter of docs/plug-into-torchrec.md on two real ranks."""
+"""What docs/plug-into-torchrec.md shows, on real ranks."""
 
 import signal
 import socket
@@ -20,16 +20,16 @@ pytestmark = [
 ]
 
 
-def ranks(folder):
-    """Both ranks, run to their ends: exit codes, and what they said last."""
+def ranks(job, folder, *more, size=2):
+    """All ranks, run to their ends: exit codes, and what they said last."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     with ExitStack() as stack:
         started = []
-        for rank in range(2):
+        for rank in range(size):
             process = subprocess.Popen(
-                [sys.executable, "-m", "tests.trainer.torchrec_job", str(rank), port, str(folder)],
+                [sys.executable, "-m", f"tests.trainer.{job}", str(rank), port, str(folder), *more],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -38,13 +38,13 @@ def ranks(folder):
             stack.callback(process.kill)
             started.append(process)
         said = [each.communicate(timeout=HANGS_S) for each in started]
-    assert all("Error" not in error for _, error in said), said[0][1] + said[1][1]
+    assert all("Error" not in error for _, error in said), "".join(error for _, error in said)
     return [each.returncode for each in started], [out.splitlines()[-1:] for out, _ in said]
 
 
 def test_ranks_that_are_killed_go_on_and_a_lost_one_returns_alone(tmp_path):
-    killed, _ = ranks(tmp_path)
-    ended, said = ranks(tmp_path)
+    killed, _ = ranks("torchrec_job", tmp_path)
+    ended, said = ranks("torchrec_job", tmp_path)
 
     assert killed == [-signal.SIGKILL] * 2
     assert ended == [0, 0]
@@ -55,3 +55,28 @@ def test_ranks_that_are_killed_go_on_and_a_lost_one_returns_alone(tmp_path):
         ["10 True 17 True False 20 0.25"],
         ["10 True 17 True True 20 0.425"],
     ]
+
+
+def test_tables_cut_by_columns_go_on_bit_for_bit(tmp_path):
+    _, without = ranks("torchrec_dcp_job", tmp_path / "clean", "full")
+    killed, _ = ranks("torchrec_dcp_job", tmp_path / "hit", "full", "killed")
+    ended, found = ranks("torchrec_dcp_job", tmp_path / "hit", "full")
+
+    assert killed == [-signal.SIGKILL] * 2
+    assert ended == [0, 0]
+    assert found == [[each.replace("0", "10", 1)] for (each,) in without]
+
+
+def test_a_rank_that_lost_its_columns_has_them_as_they_were_saved_and_the_mlp_of_the_other(
+    tmp_path,
+):
+    ended, said = ranks("torchrec_dcp_job", tmp_path, "partial", "lost")
+    (kept, lost) = (each[0].split() for each in said)
+
+    assert ended == [0, 0]
+    assert kept[:2] == lost[:2] == ["0", "17"]
+    assert kept[3] == lost[3]
+    saved, before, after = kept[4:]
+    assert saved != before == after
+    saved, before, after = lost[4:]
+    assert saved == after != before

@@ -43,13 +43,29 @@ class Model(torch.nn.Module):
         return self.top(self.ebc(features).values()).squeeze(1)
 
 
-def sharded():
+def joined(rank, port):
+    """This rank of two, by gloo."""
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2"}
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    dist.init_process_group("gloo")
+
+
+def of_page(name):
+    """What a file of the page defines."""
+    names = {}
+    exec(code(PAGE.read_text(encoding="utf-8"), name), names)
+    return names
+
+
+def sharded(how):
     model = Model()
     apply_optimizer_in_backward(torchrec.optim.RowWiseAdagrad, model.ebc.parameters(), {"lr": 0.05})
-    table_wise = ParameterConstraints(sharding_types=["table_wise"])
+    constraint = ParameterConstraints(sharding_types=[how], min_partition=DIM // 2)
     planner = EmbeddingShardingPlanner(
         topology=Topology(world_size=2, compute_device="cpu"),
-        constraints={f"t{n}": table_wise for n in range(len(ROWS))},
+        constraints={f"t{n}": constraint for n in range(len(ROWS))},
     )
     sharders = [EmbeddingBagCollectionSharder()]
     plan = planner.collective_plan(model, sharders, dist.group.WORLD)
@@ -64,6 +80,17 @@ def features(step, rank):
     return KeyedJaggedTensor(keys=keys, values=torch.cat(ids), lengths=lengths)
 
 
+def trained(model, optimizer, step, rank):
+    """A step of the whole model, by its own loss."""
+    logits = model(features(step, rank))
+    labels = torch.arange(BATCH) % 2
+    torch.nn.functional.binary_cross_entropy_with_logits(logits, labels.float()).backward()
+    for each in model.module.top.parameters():
+        dist.all_reduce(each.grad)
+    optimizer.step()
+    optimizer.zero_grad()
+
+
 def scenario():
     return cprsim.Scenario(
         job={"useful_time": f"{STEPS} s", "samples": STEPS * BATCH * 2},
@@ -76,17 +103,13 @@ def scenario():
 
 
 def main(rank, port, folder):
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
-    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2"}
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    dist.init_process_group("gloo")
-    names = {}
-    exec(code(PAGE.read_text(encoding="utf-8"), "torchrec_adapter.py"), names)
-    model = sharded()
+    joined(rank, port)
+    model = sharded("table_wise")
     top = model.module.top
     optimizer = torch.optim.Adagrad(top.parameters(), lr=0.05)
-    adapter = names["TorchRecAdapter"](model.module.ebc, {"top": top, "adagrad": optimizer}, rank)
+    adapter = of_page("torchrec_adapter.py")["TorchRecAdapter"](
+        model.module.ebc, {"top": top, "adagrad": optimizer}, rank
+    )
     hooks = TrainerHooks(
         scenario(), "cpr", adapter, folder / str(rank), STEPS, ranks=ProcessGroup()
     )
@@ -100,13 +123,7 @@ def main(rank, port, folder):
 
     def train(first, end):
         for step in range(first, end):
-            logits = model(features(step, rank))
-            labels = torch.arange(BATCH) % 2
-            torch.nn.functional.binary_cross_entropy_with_logits(logits, labels.float()).backward()
-            for each in top.parameters():
-                dist.all_reduce(each.grad)
-            optimizer.step()
-            optimizer.zero_grad()
+            trained(model, optimizer, step, rank)
             hooks.after_step(None)
 
     first = hooks.restore()
