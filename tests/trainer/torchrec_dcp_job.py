@@ -40,7 +40,7 @@ class Adapter:
     def __init__(self, model):
         self.ebc, self.top = model.module.ebc, model.module.top
         self.optimizer = torch.optim.Adagrad(self.top.parameters(), lr=0.05)
-        self.tables = of_page("torchrec_tables.py")["Tables"](self.ebc)
+        self.tables = of_page("torchrec_tables").Tables(self.ebc)
 
     def shards(self):
         return {}

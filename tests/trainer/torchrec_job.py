@@ -8,15 +8,18 @@ import os
 import signal
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import torch
 import torch.distributed as dist
 import torchrec
+from torch.distributed import _remote_device
 from torchrec import EmbeddingBagCollection, EmbeddingBagConfig, KeyedJaggedTensor
 from torchrec.distributed import DistributedModelParallel
 from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
 from torchrec.distributed.planner import EmbeddingShardingPlanner, Topology
 from torchrec.distributed.planner.types import ParameterConstraints
+from torchrec.distributed.types import ShardingEnv
 from torchrec.optim.apply_optimizer_in_backward import apply_optimizer_in_backward
 
 import cprsim
@@ -43,23 +46,26 @@ class Model(torch.nn.Module):
         return self.top(self.ebc(features).values()).squeeze(1)
 
 
-def joined(rank, port):
-    """This rank of two, by gloo."""
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
-    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2"}
+def joined(rank, port, size=2):
+    """This rank of so many, by gloo."""
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(size)}
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(size)}
     torch.set_num_threads(1)
     torch.manual_seed(0)
     dist.init_process_group("gloo")
 
 
 def of_page(name):
-    """What a file of the page defines."""
-    names = {}
-    exec(code(PAGE.read_text(encoding="utf-8"), name), names)
-    return names
+    """A file of the page, as a module."""
+    module = ModuleType(name)
+    exec(code(PAGE.read_text(encoding="utf-8"), f"{name}.py"), module.__dict__)
+    sys.modules[name] = module  # for those that import it
+    return module
 
 
-def sharded(how):
+def sharded(how, group=None):
+    """The model over a group of two ranks, or all ranks."""
+    group = dist.group.WORLD if group is None else group
     model = Model()
     apply_optimizer_in_backward(torchrec.optim.RowWiseAdagrad, model.ebc.parameters(), {"lr": 0.05})
     constraint = ParameterConstraints(sharding_types=[how], min_partition=DIM // 2)
@@ -69,7 +75,14 @@ def sharded(how):
     )
     sharders = [EmbeddingBagCollectionSharder()]
     plan = planner.collective_plan(model, sharders, dist.group.WORLD)
-    return DistributedModelParallel(model, device=torch.device("cpu"), plan=plan, sharders=sharders)
+    for of_module in plan.plan.values():
+        for of_table in of_module.values():
+            for shard in of_table.sharding_spec.shards:  # the plan is for ranks of the group
+                rank = dist.get_global_rank(group, shard.placement.rank())
+                shard.placement = _remote_device(f"rank:{rank}/cpu")
+    env = ShardingEnv.from_process_group(group)
+    device = torch.device("cpu")
+    return DistributedModelParallel(model, env=env, device=device, plan=plan, sharders=sharders)
 
 
 def features(step, rank):
@@ -107,7 +120,7 @@ def main(rank, port, folder):
     model = sharded("table_wise")
     top = model.module.top
     optimizer = torch.optim.Adagrad(top.parameters(), lr=0.05)
-    adapter = of_page("torchrec_adapter.py")["TorchRecAdapter"](
+    adapter = of_page("torchrec_adapter").TorchRecAdapter(
         model.module.ebc, {"top": top, "adagrad": optimizer}, rank
     )
     hooks = TrainerHooks(
